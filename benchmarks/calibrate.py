@@ -21,10 +21,10 @@ import numpy as np
 
 from slipstick import solve
 from slipstick.errors import NoAnswerError
-from slipstick_measure.calibration.analysis import QUARTER, SPEC_LOCKS, HostValue, estimates
+from slipstick_measure.calibration.analysis import FIRST_QUARTILE, SPEC_LOCKS, HostValue, estimates
 from slipstick_measure.calibration.host import (
     Calibration,
-    clock,
+    clock_frequency,
     machine_spec,
     reported_cache_sizes,
 )
@@ -61,11 +61,11 @@ def grains(
     """Return the relative errors of the grains predicted on the machine that was found."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "host.yaml"
-        path.write_text(machine_spec(values, timings, clock(), cores, path.name).text())
+        path.write_text(machine_spec(values, timings, clock_frequency(), cores, path.name).text())
         errors = []
         for timing in measured_timings:
             time = solve("grain/unit", dict(timing.given), machine=path).values["time"].value
-            seconds = float(np.quantile(timing.seconds, QUARTER))
+            seconds = float(np.quantile(timing.seconds, FIRST_QUARTILE))
             errors.append(float(time) / seconds - 1)
             words = ", ".join(f"{key} {value}" for key, value in timing.given.items())
             print(
@@ -96,7 +96,7 @@ def main() -> None:
     )
     try:
         runs = [calibration.timings() for _ in range(1 if arguments.short else 2)]
-        first_run, *later_runs = [estimates(host_value, clock()) for host_value in runs]
+        first_run, *later_runs = [estimates(host_value, clock_frequency()) for host_value in runs]
     except NoAnswerError as error:
         print(f"refused: {error}")
         return

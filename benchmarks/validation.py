@@ -41,11 +41,11 @@ from slipstick.schema.library import Library
 from slipstick.schema.text import Mark, Scalar, from_plain
 from slipstick_measure.fit.columns import ColumnTable, read_columns
 from slipstick_measure.fit.comparison import compare
-from slipstick_measure.fit.estimation import estimation, interval_scores
+from slipstick_measure.fit.estimation import estimation, interval_scores_of_groups
 from slipstick_measure.fit.formula import Timings
 from slipstick_measure.fit.request import EstimationRequest, prepare_estimation
 from slipstick_measure.fit.siblings import (
-    WIDEST,
+    WIDEST_PREDICTION_RATIO,
     SiblingPrediction,
     curves_of,
     predict_held_out,
@@ -92,7 +92,7 @@ def pool(groups: list[Group]) -> None:
         band = "{:.0%} to {:.0%}".format(*(binom.ppf([0.025, 0.975], count, LEVEL) / count))
         words = "not with fewer than three groups"
         if count >= 3:
-            pair = interval_scores([(group.residuals, group.halves) for group in members])
+            pair = interval_scores_of_groups([(group.residuals, group.halves) for group in members])
             scores.append(np.array(pair))
             words = f"{pair[0].mean():6.3f} {pair[1].mean():7.3f}"
         print(
@@ -106,10 +106,12 @@ def pool(groups: list[Group]) -> None:
         f" of {len(groups)} groups, {sum(coverage < 0.6 for coverage in by_group)} of them under"
         " 60 %"
     )
-    useful = np.concatenate([group.halves for group in groups]) <= np.log(WIDEST) / 2
+    useful = (
+        np.concatenate([group.halves for group in groups]) <= np.log(WIDEST_PREDICTION_RATIO) / 2
+    )
     print(
         f"  {is_inside[useful].mean():.1%} of the {useful.sum()} with ends within a factor of"
-        f" {WIDEST:g}; the others are of no use"
+        f" {WIDEST_PREDICTION_RATIO:g}; the others are of no use"
     )
     for words, low, high in (("within twice", 0, 2), ("from twice to four times", 2, 4)):
         halves = [group.halves for group in groups if low < group.times <= high]

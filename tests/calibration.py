@@ -97,7 +97,7 @@ def use_made_times(monkeypatch: pytest.MonkeyPatch) -> type[FakeCalibration]:
     cores, so that other work on the machine changes nothing.
     """
     monkeypatch.setattr(host, "Calibration", FakeCalibration)
-    monkeypatch.setattr(host, "clock", lambda: CLOCK)
+    monkeypatch.setattr(host, "clock_frequency", lambda: CLOCK)
     monkeypatch.setattr(host, "reported_cache_sizes", lambda: list(HOST["sizes"]))
     monkeypatch.setattr("os.sched_getaffinity", lambda process: {0, 1}, raising=False)
     return FakeCalibration

@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from slipstick.errors import NoAnswerError
-from slipstick_measure.fit.comparison import STEPS, compare, fits
+from slipstick_measure.fit.comparison import TESTED_STEPS, compare, fits
 from slipstick_measure.fit.formula import Timings
 from slipstick_measure.report.fits import main_findings
 
@@ -70,7 +70,7 @@ def false_fit(chance: random.Random, folder: Path) -> str:
     found = _of_rows(lines[0], timings, efficiency)
     if (said := next(found, "")) or not fitting.has_law:
         return said
-    comparison = compare(timings, None, sorted({*STEPS, ahead[0] / largest}))
+    comparison = compare(timings, None, sorted({*TESTED_STEPS, ahead[0] / largest}))
     fitted, reach = comparison.best.fitted, comparison.reach
     last = min(fitted.formula.horizon * largest, reach)
     every = np.arange(1.0, last + 1)

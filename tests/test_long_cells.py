@@ -10,7 +10,7 @@ import pytest
 from slipstick.errors import SlipstickError
 from slipstick.schema.columns import numbered_times_in
 from slipstick.schema.text import Mark
-from slipstick_measure.readers.grid import grid_of
+from slipstick_measure.readers.grid import table_of_file
 from slipstick_measure.readers.reading import Reading
 from slipstick_papers.page import _read_table
 from slipstick_rates.files import parse_points
@@ -20,7 +20,7 @@ LONG = "x" * 140_000
 WHY = "field larger than field limit (131072)"
 READERS: dict[str, tuple[Callable[[Path], object], str]] = {
     "measured": (
-        lambda path: grid_of(Reading(path.name, path.read_text())),
+        lambda path: table_of_file(Reading(path.name, path.read_text())),
         f"t.csv:3:1: this is not a line of a table: {WHY}; check the quotes",
     ),
     "times": (

@@ -29,6 +29,6 @@ QUESTIONS = {
 }
 KINDS = {"profile": SpecKind("profiles", "slipstick_measure.specs:ProfileSpec", "two-cores")}
 CHECKS = {
-    "table for a fit of a model": "slipstick_measure.fit.columns:check",
-    "table of measurements": "slipstick_measure.formats:check",
+    "table for a fit of a model": "slipstick_measure.fit.columns:check_column_table",
+    "table of measurements": "slipstick_measure.formats:check_runs",
 }

@@ -42,21 +42,21 @@ from slipstick_measure.measurements import (
 )
 
 ARROW = "->"
-OVERLAP = 1.02
-"""Parts may add up to this much of the whole, for clocks differ."""
+LARGEST_SUM_OF_PARTS = 1.02
+"""Largest sum of the parts of a time, relative to the whole; above 1, because clocks differ."""
 
 USEFUL = "busy"
 WAITING = "waiting"
 EXTRA = "extra work"
 WAITS_ON_ONE = "waits on one processor"
-_WITHOUT_TIME = ("throughput", "speedup")
+_METRICS_WITHOUT_TIME = ("throughput", "speedup")
 """Metrics of runs that state no time: the account is of one unit of work."""
-_OF_WHOLE = ("time", "cycle", *_WITHOUT_TIME)
+_METRICS_OF_WHOLE = ("time", "cycle", *_METRICS_WITHOUT_TIME)
 """Metrics of which one is the time of the complete run, or gives that of a unit of work."""
 
-ROUNDING = 0.01
-"""How much more than the time an account may book before it is refused, for clocks differ and
-digits are cut.
+BOOKING_TOLERANCE = 0.01
+"""Part of the elapsed time by which an account may exceed it before it is refused, because clocks
+differ and digits are cut.
 """
 
 
@@ -95,7 +95,7 @@ def regions_of(points: Sequence[MeasuredPoint], region_name: str | None = None) 
     """
     regions_by_metric = (
         list(dict.fromkeys(region for point in points for region in point.regions(metric)))
-        for metric in _OF_WHOLE
+        for metric in _METRICS_OF_WHOLE
     )
     named = list(filter(None, regions_by_metric))
     names = next((names for names in named if region_name in names), named[0] if named else [])
@@ -114,7 +114,9 @@ def regions_of(points: Sequence[MeasuredPoint], region_name: str | None = None) 
         for name in inner_regions
         if ARROW not in name.removeprefix(whole_region).removeprefix(ARROW)
     )
-    other_metrics = [name for names_there in named[1:] for name in names_there if name not in names]
+    other_metrics = [
+        name for names_of_metric in named[1:] for name in names_of_metric if name not in names
+    ]
     if region_name is None and other_metrics:
         run = next(iter(points[0].values.values())).run
         message = f"has another metric, and is left out; --region {other_metrics[0]} shows it"
@@ -125,7 +127,7 @@ def regions_of(points: Sequence[MeasuredPoint], region_name: str | None = None) 
             part_time for subregion in subregions if (part_time := point.find("time", subregion))
         ]
         total = sum(part_time.value for part_time in part_times)
-        if whole_time and total > OVERLAP * whole_time.value:
+        if whole_time and total > LARGEST_SUM_OF_PARTS * whole_time.value:
             message = (
                 f"the regions take {total:g} s at p = {point.p}, the whole {whole_time.value:g} s;"
                 " they overlap, or are added up over processors, so the account leaves them out"
@@ -150,7 +152,7 @@ def _region_of_complete_run(points: Sequence[MeasuredPoint], names: Sequence[str
             value.run
             for point in points
             for (metric, _, _), value in point.values.items()
-            if metric in _OF_WHOLE
+            if metric in _METRICS_OF_WHOLE
         )
         names_in_words = ", ".join(
             name if len(name) <= 80 else f"{name[:77]}..." for name in names[:8]
@@ -201,7 +203,8 @@ def measured(
     region: str | None = None,
     timer: float | None = None,
 ) -> Measured:
-    """Book the time of measured runs.
+    """Return the account of the time of measured runs: useful time and lost processors by cause,
+    for each size and number of processors.
 
     Parameters
     ----------
@@ -231,7 +234,7 @@ def measured(
         points = [
             point
             for point in points
-            if any(region in point.regions(metric) for metric in _OF_WHOLE)
+            if any(region in point.regions(metric) for metric in _METRICS_OF_WHOLE)
         ]
     notes = [*runs.notes, *notes, *unknown_metrics(runs.records), *regions.notes]
     account = _Account(runs, points, regions, runs.timer or 0.0 if timer is None else timer, notes)
@@ -246,9 +249,9 @@ def measured(
     return Measured(*fields_of_files, statistic, runs.rate, runs.member)
 
 
-DRIFT = 0.2
-"""Where N T_N - W_N is further than this from the measured time on one processor, the waits may
-have another meaning.
+WAIT_TOLERANCE = 0.2
+"""Relative difference of N T_N - W_N from the measured time on one processor beyond which the waits
+may have another meaning.
 """
 
 
@@ -267,21 +270,23 @@ def check_waits(
     drifts: list[tuple[float, float, Measurement]] = []
     for point, answer in zip(points, answers, strict=True):
         single_time = answer.find("one_processor_time")
-        time = answer.find("time")
+        elapsed_time = answer.find("time")
         waits_by_cause = [
             wait for cause in point.regions("wait") if (wait := point.find("wait", cause))
         ]
-        if not (single_time and time and waits_by_cause and point.p > 1) or point.regions("busy"):
+        if not (single_time and elapsed_time and waits_by_cause and point.p > 1) or point.regions(
+            "busy"
+        ):
             continue
         total_wait = sum(wait.value for wait in waits_by_cause)
-        time_if_sum = point.p * time - total_wait
-        time_if_mean = point.p * (time - total_wait)
+        time_if_sum = point.p * elapsed_time - total_wait
+        time_if_mean = point.p * (elapsed_time - total_wait)
         drifts.append(
             (time_if_sum / single_time - 1, time_if_mean / single_time - 1, waits_by_cause[0].run)
         )
-    if not drifts or max(abs(drift) for drift, _, _ in drifts) <= DRIFT:
+    if not drifts or max(abs(drift) for drift, _, _ in drifts) <= WAIT_TOLERANCE:
         return
-    if max(abs(drift) for _, drift, _ in drifts) > DRIFT:
+    if max(abs(drift) for _, drift, _ in drifts) > WAIT_TOLERANCE:
         return
     run = max(drifts, key=lambda entry: abs(entry[0]))[2]
     message = (
@@ -294,7 +299,9 @@ def check_waits(
 
 @dataclass
 class _Account:
-    """All points, with the options of the account."""
+    """The account of all points of measured runs under the options of the account; `answer` books
+    one of the points.
+    """
 
     runs: Measurements
     points: Sequence[MeasuredPoint]
@@ -349,7 +356,7 @@ class _Account:
         values |= self._further_values(point, elapsed, account, from_point_alone)
         if not from_point_alone and self.growth.reference(point, self.timed_points).p > 1:
             values.pop("speedup", None)
-        if time.run.metric in _WITHOUT_TIME:
+        if time.run.metric in _METRICS_WITHOUT_TIME:
             values.pop("latency", None)
         speedup = values.get("speedup")
         if (
@@ -357,7 +364,7 @@ class _Account:
             and speedup.value is not None
             and from_point_alone | (self._run_on_one_processor(point) is not None)
         ):
-            self.notes += superlinear(time.run, speedup.value)
+            self.notes += superlinear_speedup_notes(time.run, speedup.value)
         return answer_with(values=values, account=account, useful=(USEFUL,), notes=notes)
 
     def _measured_value(self, time: Reduced) -> tuple[dict[str, Value], tuple[str, ...]]:
@@ -411,7 +418,9 @@ class _Account:
         return {USEFUL: elapsed - sum(lost_seconds.values()), **lost_seconds}, True
 
     def _account_of_point_alone(self, point: MeasuredPoint, elapsed: float) -> dict[str, float]:
-        """Return the account that follows from a point alone; empty if there is none."""
+        """Return the account of a point that follows from its own measurements, without other runs;
+        empty if they do not suffice.
+        """
         for account_by in (
             self._account_by_waits,
             self._account_by_busy_times,
@@ -422,7 +431,9 @@ class _Account:
         return {}
 
     def _comparable_points(self, point: MeasuredPoint) -> list[MeasuredPoint]:
-        """Return the points with which a point is compared."""
+        """Return the points that an account of a point may be compared with: those of the same
+        size, or all in weak scaling.
+        """
         own_group = self.growth.group(point)
         return [point for point in self.points if self.growth.group(point) == own_group]
 
@@ -445,7 +456,7 @@ class _Account:
         )
         if reduced is not None:
             return reduced
-        for metric in _WITHOUT_TIME:
+        for metric in _METRICS_WITHOUT_TIME:
             rate = point.find(metric, whole_region) or point.find(metric)
             if rate is not None and min(rate.values) > 0:
                 return Reduced(1 / rate.value, tuple(1 / value for value in rate.values), rate.run)
@@ -485,23 +496,23 @@ class _Account:
         """Return the time that all processors lost to a cause; for causes of which only the excess
         counts, less the wait on one processor.
         """
-        wait = self._without_timer(point, cause)
+        wait = self._wait_without_timer_cost(point, cause)
         single_run = self._run_on_one_processor(point)
         if (
             cause in self.runs.excess
             and single_run is not None
             and cause in single_run.regions("wait")
         ):
-            wait -= self._without_timer(single_run, cause)
+            wait -= self._wait_without_timer_cost(single_run, cause)
         return wait
 
-    def _without_timer(self, point: MeasuredPoint, cause: str) -> float:
+    def _wait_without_timer_cost(self, point: MeasuredPoint, cause: str) -> float:
         """Return the wait of all processors for a cause, without the cost of the timer."""
         wait = point.total("wait", cause) or 0.0
         events = point.total("events", cause)
         if self.timer and events is not None:
             cost = events * self.timer
-            if cost > wait * (1 + ROUNDING):
+            if cost > wait * (1 + BOOKING_TOLERANCE):
                 note = (
                     f"{events:g} events of {self.timer:g} s cost {cost:g} s, more than the wait,"
                     f" {wait:g} s"
@@ -588,7 +599,7 @@ class _Account:
             "parallel_efficiency" if "parallel_efficiency" in efficiencies else "load_balance"
         )
         for name, share in shares.items():
-            if share < -2 * ROUNDING:
+            if share < -2 * BOOKING_TOLERANCE:
                 message = (
                     f"the efficiencies contradict one another: {name} would be {100 * share:.1f} %"
                     " of the time"
@@ -633,7 +644,7 @@ class _Account:
         """Return an account unchanged; raise if the remainder is negative because the other parts
         add up to more than the elapsed time.
         """
-        if account[remainder] < -ROUNDING * elapsed:
+        if account[remainder] < -BOOKING_TOLERANCE * elapsed:
             booked_time = elapsed - account[remainder]
             message = (
                 f"{booked_time * point.p:g} s are booked at p = {point.p}, more than {point.p} x"
@@ -690,8 +701,8 @@ class _Account:
 
 
 def _time_at_work(account: Mapping[str, float]) -> float:
-    """Return the time at work in an account: useful time, extra work, and waits that occur on one
-    processor too.
+    """Return the time at work in an account [s]: useful time, extra work, and waits that occur on
+    one processor too.
     """
     return sum(account.get(cause, 0.0) for cause in (USEFUL, EXTRA, WAITS_ON_ONE))
 
@@ -714,8 +725,10 @@ def _values_by_laws(p: int, elapsed: float, account: Mapping[str, float]) -> dic
     }
 
 
-def superlinear(run: Measurement, speedup: float) -> list[Problem]:
-    """Return a note if the speed-up over one processor exceeds the number of processors [1]."""
+def superlinear_speedup_notes(run: Measurement, speedup: float) -> list[Problem]:
+    """Return a note if the speed-up over one processor exceeds the number of processors; else an
+    empty list.
+    """
     # The margin excludes speed-ups that exceed p by rounding only.
     if not speedup > run.p * (1 + 1e-9):
         return []

@@ -89,7 +89,7 @@ def read(path: Path | str, hints: Hints | None = None, format: str | None = None
         return reading.finished()  # which says that there is nothing in it
     if (name_of_load_format := load_format(reading) if format is None else format) in LOAD_FORMATS:
         return _measurements_of_load_test(reading, name_of_load_format)
-    name = format or _name_of_format(reading)
+    name = format or _recognize_format(reading)
     if format is None and name in (None, "csv") and (known_file := known_text(reading.text)):
         reading.refuse(1, "", f"this is {known_file.description}: {known_file.advice}")
     is_records = name == "csv" and bar_lines(reading.lines)
@@ -127,7 +127,7 @@ def read(path: Path | str, hints: Hints | None = None, format: str | None = None
 
 
 def _keys_of_json(text: str) -> str:
-    """Return the first keys of a JSON document in words; empty for other texts."""
+    """Return the first keys of a JSON document, joined by commas; empty for other texts."""
     if text.lstrip()[:1] not in ("{", "["):
         return ""
     try:
@@ -140,7 +140,7 @@ def _keys_of_json(text: str) -> str:
 
 
 def _line_of_table_without_heading(reading: Reading) -> int:
-    """Return the first line of a table that has numbers alone; 0 for other files."""
+    """Return the number of the first line of a table that has numbers only; 0 for other files."""
     rows = [
         (line_number, re.split(r"[\s,;|\[\]()]+", text.strip(" \t[](),")))
         for line_number, text in reading.content
@@ -166,16 +166,16 @@ def _names_in_comment(reading: Reading, line: int) -> str:
 
 def _with_hints(measurements: Measurements, hints: Hints) -> Measurements:
     """Apply the hints on growth of the work and on means of waits to measurements."""
-    weak = measurements.weak if hints.weak is None else hints.weak
+    weak_scaling = measurements.weak if hints.weak is None else hints.weak
     if not hints.mean_waits:
-        return replace(measurements, weak=weak, mean_waits=hints.mean_waits)
+        return replace(measurements, weak=weak_scaling, mean_waits=hints.mean_waits)
     records = [
         replace(run, value=run.value * run.p)
         if run.metric in ("wait", "busy") and run.processor is None
         else run
         for run in measurements.records
     ]
-    return replace(measurements, records=tuple(records), weak=weak, mean_waits=True)
+    return replace(measurements, records=tuple(records), weak=weak_scaling, mean_waits=True)
 
 
 def load_test(
@@ -261,7 +261,7 @@ LOAD_FORMATS = (*GENERATORS, "locust", "locust-history", "jtl", "load-table")
 """Formats of load tests by name."""
 
 
-def _name_of_format(reading: Reading) -> str | None:
+def _recognize_format(reading: Reading) -> str | None:
     """Return the name of a file's format. Formats of other packages are tried first, because
     slipstick's last one accepts almost any table.
     """
@@ -272,7 +272,7 @@ def _name_of_format(reading: Reading) -> str | None:
 def read_all(
     paths: Sequence[Path | str], hints: Sequence[Hints], format: str | None = None
 ) -> Measurements:
-    """Read several files into one table; raises with the problems of all files.
+    """Read several files into one table; raise with the problems of all files.
 
     Parameters
     ----------
@@ -295,12 +295,12 @@ def read_all(
     if len(tables) == 1:
         return tables[0]
     rates = {table.rate for table in tables if table.rate is not None}
-    if len({size for _, size in rates}) > 1:
+    if len({rate_size for _, rate_size in rates}) > 1:
         units_in_words = " and ".join(sorted(unit or "no unit" for unit, _ in rates))
         message = f"the files have throughputs in {units_in_words}; give them in one"
         raise SpecError([tables[-1].records[0].problem(message)])
     measurements = Measurements(
-        tuple(run for table in tables for run in table.records),
+        tuple(measurement for table in tables for measurement in table.records),
         tuple(note for table in tables for note in table.notes),
         next((table.timer for table in tables if table.timer is not None), None),
         tuple(dict.fromkeys(cause for table in tables for cause in table.excess)),
@@ -309,15 +309,15 @@ def read_all(
         source=next((table.source for table in tables if table.source), ""),
         sizes_of_each=all(table.sizes_of_each for table in tables),
     )
-    weak = next((table.weak for table in tables if table.weak is not None), None)
+    weak_scaling = next((table.weak for table in tables if table.weak is not None), None)
     mean_waits = next((table.mean_waits for table in tables if table.mean_waits is not None), None)
-    members = {table.member for table in tables}
-    member = members.pop() if len(members) == 1 else "processor"
+    member_names = {table.member for table in tables}
+    member = member_names.pop() if len(member_names) == 1 else "processor"
     rate = next(iter(rates), None)
-    return replace(measurements, rate=rate, weak=weak, mean_waits=mean_waits, member=member)
+    return replace(measurements, rate=rate, weak=weak_scaling, mean_waits=mean_waits, member=member)
 
 
-def table_called(reference: str) -> str:
+def table_path_named(reference: str) -> str:
     """Return the path of a table or trace named in ``specs/runs``, the user's before the shipped
     one; empty if there is none.
     """
@@ -330,19 +330,19 @@ def table_called(reference: str) -> str:
     return ""
 
 
-def runs_called(reference: str) -> Path | None:
-    """Return the path of a profile or a table of the catalogue with measured runs; None for an
-    existing file, which goes first, and for other names.
+def runs_named(reference: str) -> Path | None:
+    """Return the path of measured runs in the catalogue, a profile or a table, by name; None for
+    other names, and for an existing file, which has precedence.
     """
     if Path(reference).exists():
         return None
-    table = table_called(reference)
+    table = table_path_named(reference)
     if table or reference.removeprefix("profile/") not in names_of_kind("profile"):
         return Path(table) if table else None
     return find("profile", reference)
 
 
-def check(reference: str) -> bool:
+def check_runs(reference: str) -> bool:
     """Check a table of measured runs or a trace, by file or by name in ``specs/runs``. Return False
     if there is no such file.
 
@@ -350,7 +350,7 @@ def check(reference: str) -> bool:
     ------
     SpecError : everything that is wrong, by file and line
     """
-    if table := reference if Path(reference).exists() else table_called(reference):
+    if table := reference if Path(reference).exists() else table_path_named(reference):
         if trace_format(table):
             checked_trace(table)
         else:

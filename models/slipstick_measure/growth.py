@@ -16,15 +16,15 @@ from math import log
 from slipstick.errors import SpecError
 from slipstick_measure.measurements import MeasuredPoint, Measurements, Reduced
 
-FLAT, FEWEST = 0.8, 4.0
+LEAST_CONSTANT_TIME, LEAST_PROCESSOR_RATIO = 0.8, 4.0
 """A time that stays above this part of the first, while the processors grow by this factor, may be
 that of weak scaling: as strong scaling its efficiency is below 31 %.
 """
 
-EXPONENTS = (1.0, 2.0, 3.0)
+SIZE_EXPONENTS = (1.0, 2.0, 3.0)
 """Powers of a size that may be the work: cells, or the edge of a square or a cube."""
 
-_TOLERANCE = 0.1
+_EXPONENT_TOLERANCE = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,9 @@ class Growth:
     sizes_of_each: bool = False
 
     def group(self, point: MeasuredPoint) -> float | None:
-        """Return the key that comparable runs share: the size, or the work per processor."""
+        """Return the key that is equal for comparable runs: the size, or in weak scaling the work
+        per processor; None if sizes do not matter.
+        """
         if self.together:
             return None
         if not self.weak or self.sizes_of_each or point.n is None:
@@ -69,8 +71,8 @@ class Growth:
 def growth_of(
     runs: Measurements, points: Sequence[MeasuredPoint], times: Mapping[int, Reduced]
 ) -> Growth:
-    """Determine how the work grows: from the file or the hints, else from the sizes, else as strong
-    scaling if times fall.
+    """Determine how the work grows from run to run: from the file or the hints, else from the
+    sizes, else as strong scaling if the times fall.
 
     Parameters
     ----------
@@ -99,8 +101,8 @@ def growth_of(
 
 
 def _size_exponent(points: Sequence[MeasuredPoint]) -> float | None:
-    """Return the power of the size that grows in proportion to the processors, if each number of
-    processors has one size; else None.
+    """Return the exponent of the size that grows in proportion to the processors; None if there is
+    none, or a number of processors has several sizes.
     """
     pairs = sorted({(point.p, point.n) for point in points if point.n is not None})
     if len(pairs) < 2 or len(pairs) != len({p for p, _ in pairs}) or len(pairs) != len(points):
@@ -108,9 +110,13 @@ def _size_exponent(points: Sequence[MeasuredPoint]) -> float | None:
     if len({n for _, n in pairs}) < len(pairs):
         return None
     (p, n), *other_pairs = pairs
-    for exponent in EXPONENTS:
-        ratios = [(m / n) ** exponent / (q / p) for q, m in other_pairs if n and m]
-        if all(abs(ratio - 1) < _TOLERANCE for ratio in ratios):
+    for exponent in SIZE_EXPONENTS:
+        ratios = [
+            (other_size / n) ** exponent / (other_count / p)
+            for other_count, other_size in other_pairs
+            if n and other_size
+        ]
+        if all(abs(ratio - 1) < _EXPONENT_TOLERANCE for ratio in ratios):
             return exponent
     return None
 
@@ -118,7 +124,7 @@ def _size_exponent(points: Sequence[MeasuredPoint]) -> float | None:
 def _refuse_unclear_growth(
     points: Sequence[MeasuredPoint], times: Mapping[int, Reduced], timed_indices: Sequence[int]
 ) -> None:
-    """Refuse runs whose time stays constant as processors are added, unless measured waits explain
+    """Raise if the time stays constant as processors are added, unless measured waits explain
     it.
     """
     without_size = [index for index in timed_indices if points[index].n is None]
@@ -127,7 +133,10 @@ def _refuse_unclear_growth(
     first_index = min(without_size, key=lambda index: points[index].p)
     last_index = max(without_size, key=lambda index: points[index].p)
     factor = points[last_index].p / points[first_index].p
-    if factor < FEWEST or times[last_index].value < FLAT * times[first_index].value:
+    if (
+        factor < LEAST_PROCESSOR_RATIO
+        or times[last_index].value < LEAST_CONSTANT_TIME * times[first_index].value
+    ):
         return
     if _explains_constant_time(points[first_index], points[last_index]):
         return

@@ -49,7 +49,7 @@ class TraceViews:
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """A fit over the number of processors.
+    """A fitted curve of the time over the number of processors, with intervals at some of them.
 
     Parameters
     ----------
@@ -113,8 +113,8 @@ class Fitting:
 
 @dataclass(frozen=True, slots=True)
 class OwnerFactor:
-    """The factor of one owner's parameter over the common value, and the standard deviation of the
-    logarithms of such factors.
+    """The factor of the parameter of an owner over the common value, and the standard deviation of
+    the logarithms of the factors of all owners.
     """
 
     owner: str
@@ -149,7 +149,7 @@ class EstimatedParameter:
 
 @dataclass(frozen=True, slots=True)
 class ChosenValue:
-    """The possible values of an owner's parameter, as written, with their weights."""
+    """The possible values of a choice as written, with the probability of each for an owner."""
 
     path: str
     owner: str
@@ -330,7 +330,7 @@ class LoadFitting:
 
 
 class GrainFigure(NamedTuple):
-    """A figure of the paper: the variable of its axis, and the variable that distinguishes its
+    """A figure of the measured grain: the input on its x axis, and the input that distinguishes its
     lines.
     """
 
@@ -342,8 +342,8 @@ class GrainFigure(NamedTuple):
 
 
 class GrainPoint(NamedTuple):
-    """A measured point of a figure: its place, its line, the time of a grain [s], and grain
-    efficiency or accesses a second of all processors, with its interval.
+    """A measured point of a figure: its place on the x axis, its line, the time of a grain [s], and
+    grain efficiency or accesses a second of all processors, with its interval.
     """
 
     figure: str

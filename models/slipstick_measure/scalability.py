@@ -25,8 +25,8 @@ EFFICIENCY = "efficiency"
 TIME = "time"
 MEMORY = "memory"
 WAYS = (TIME, EFFICIENCY, MEMORY)
-"""What is kept between two numbers of processors, in the order of a cell of Scale-Graph's Figure
-14: time-bound, efficiency-conserved, memory-bound.
+"""The quantities that may be kept constant between two numbers of processors, in the order of a
+cell of Scale-Graph's Figure 14: time-bound, efficiency-conserved, memory-bound.
 """
 
 LOST = "processors_lost["
@@ -56,7 +56,7 @@ class MeasuredRun(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class MeasuredScalability:
-    """The scaling of measured runs.
+    """The scaling of measured runs in each of the `WAYS`.
 
     Parameters
     ----------
@@ -83,7 +83,9 @@ class MeasuredScalability:
         return sorted(next(iter(self.runs.values())))
 
     def latency_ratio(self, kept: str, fewer: int, more: int) -> float | None:
-        """Return L / L' for two numbers of processors; None if one has no run or no latency."""
+        """Return the ratio L / L' of two numbers of processors, each at the size that keeps a
+        quantity constant; None if one of them has no such run or no latency.
+        """
         smaller_run = self.runs[kept][fewer]
         larger_run = self.runs[kept][more]
         if (
@@ -188,8 +190,8 @@ the size."""
 def _measured_range(
     way: str, curves: Mapping[int, Sequence[MeasuredRun]]
 ) -> dict[int, tuple[float, float]]:
-    """Return, by processors, the least and the greatest measured value of the quantity that is kept
-    constant.
+    """Return the least and the greatest measured value of the quantity that a way of scaling keeps,
+    by number of processors.
     """
     values = {
         count: [_VALUE_BY_WAY[way](run, count) for run in curves[count]] for count in sorted(curves)
@@ -198,8 +200,8 @@ def _measured_range(
 
 
 def _most_reached_goal(ranges: Sequence[tuple[float, float]]) -> float:
-    """Return the goal that the most numbers of processors can reach: the middle of the largest
-    overlap of their ranges.
+    """Return the goal that most numbers of processors can reach: the middle of the largest overlap
+    of their ranges.
     """
     ends = sorted({end for pair in ranges for end in pair})
     middles = [math.sqrt(low * high) for low, high in pairwise(ends)]
@@ -209,8 +211,8 @@ def _most_reached_goal(ranges: Sequence[tuple[float, float]]) -> float:
 def _run_at_goal(
     way: str, goal: float, count: int, runs: Sequence[MeasuredRun]
 ) -> MeasuredRun | None:
-    """Return the interpolated run with the smallest size that meets a goal; None if no measured
-    pair encloses it.
+    """Return the interpolated run with the smallest size that meets a goal; None if no two measured
+    runs enclose it.
     """
     for run_below, run_above in pairwise(runs):
         low, high = (_VALUE_BY_WAY[way](run, count) for run in (run_below, run_above))

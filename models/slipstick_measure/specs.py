@@ -64,6 +64,9 @@ class RunSpec(Spec):
     )
 
     def check_rules(self) -> None:
+        """Raise if a run has values for all processors and for each of them, or values that
+        contradict one another.
+        """
         if self.each and (self.busy or self.waits or self.events):
             raise broken_rule(
                 "give busy, waits and events of each processor, or their sums, not both", "each"
@@ -149,7 +152,7 @@ class MeasuredSpec(QuestionSpec):
 
 
 class TraceSpec(QuestionSpec):
-    """A trace of a program, or of a simulated run."""
+    """What a study asks of a trace of a program, or of a simulated run."""
 
     data: Note = Field("", description="name of a trace in specs/runs, or a file beside the study")
     case: Name | None = Field(
@@ -198,7 +201,7 @@ class TraceSpec(QuestionSpec):
 
 
 class MadeSpec(Spec):
-    """Simulated timings of a case. They test fits against a known truth."""
+    """Simulated timings of a case, which test fits against a known truth."""
 
     case: Name = Field(description="name of the case with the true values")
     population: Note = Field(
@@ -221,7 +224,7 @@ class MadeSpec(Spec):
 
 
 class FitSpec(QuestionSpec):
-    """Models fitted to measured times."""
+    """What a study asks of models that are fitted to measured times."""
 
     hints: ClassVar[Mapping[str, str]] = {
         "model": "the model is that of base",
@@ -386,6 +389,9 @@ class TracePictureSpec(Drawn):
 
 
 def _one_fitted_base(fits: dict[str, FitSpec]) -> dict[str, FitSpec]:
+    """Return the fits; raise if several of them have free parameters, because a study has one
+    fitted base.
+    """
     free = [name for name, fit in fits.items() if fit.free]
     if len(free) > 1:
         message = (

@@ -23,7 +23,7 @@ from slipstick_measure.calibration.analysis import (
     ACCESSES_PER_CYCLE,
     SPEC_LOCKS,
     HostValue,
-    caches_of,
+    estimate_caches,
     estimates,
 )
 from slipstick_measure.calibration.timing import Cores, TimedKernel, Timing
@@ -101,7 +101,7 @@ def test_reads_by_the_model_of_a_grain_give_its_caches_back() -> None:
     for size in sizes:
         inputs: dict[str, float | str] = {"pattern": "random", "accesses": 1, "elements": size / 8}
         seconds.append(solve("grain/unit", inputs, machine=machine)["time"] or 0.0)
-    found = caches_of(sizes, seconds)
+    found = estimate_caches(sizes, seconds)
     assert found.sizes == pytest.approx((32 << 10, 1 << 20, 27.5 * (1 << 20)), rel=0.01)
     assert found.times == pytest.approx((2e-9, 6e-9, 20e-9, 81.86e-9), rel=0.01)
 
@@ -148,11 +148,11 @@ def test_caches_that_the_system_tells_are_those_of_data(
 
 def test_a_host_without_a_cache_is_refused() -> None:
     with pytest.raises(NoAnswerError, match="no cache is found: a read takes 1e-07 s of 4096 B"):
-        caches_of([4096, 1 << 20, 1 << 28], [1e-7, 1e-7, 1e-7])
+        estimate_caches([4096, 1 << 20, 1 << 28], [1e-7, 1e-7, 1e-7])
 
 
 def test_a_host_that_is_busy_all_the_time_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(timing, "PATIENCE", -1.0)
+    monkeypatch.setattr(timing, "LONGEST_DISTURBANCE", -1.0)
     cores = Cores.__new__(Cores)
     monkeypatch.setattr(
         cores, "run_once", lambda kernel, parties, turns: (0.01, 0.5, 1.0), raising=False
@@ -207,9 +207,9 @@ def test_one_core_tells_no_locks(
     assert main(["calibrate", "-o", str(out), "--cores", "1"]) == 0
     assert "which need two cores" in capsys.readouterr().out
     assert "locks:" not in out.read_text()
-    for grain in host.grains_for(1, host.MOST_SET):
+    for grain in host.grains_to_compare(1, host.LARGEST_SET):
         assert solve("grain/unit", dict(grain), machine=str(out))["time"]
-    assert len(host.grains_for(2, host.MOST_SET)) == len(host.GRAINS)
+    assert len(host.grains_to_compare(2, host.LARGEST_SET)) == len(host.GRAINS)
 
 
 @pytest.mark.parametrize(
@@ -317,7 +317,7 @@ def test_repetitions_on_a_core_that_others_use_count_only_where_too_few_are_with
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     cores = Cores.__new__(Cores)
-    monkeypatch.setattr(timing, "PATIENCE", -1.0)
+    monkeypatch.setattr(timing, "LONGEST_DISTURBANCE", -1.0)
     cores.chance = np.random.default_rng(1)
     paces = iter([1.0, 1.6, 1.0, 1.6, 1.6, 1.0])
     monkeypatch.setattr(cores, "run_once", lambda *_: (0.01, 1.0, next(paces, 1.0)), raising=False)

@@ -11,7 +11,7 @@ import pytest
 from slipstick.errors import SpecError, UnknownNameError
 from slipstick_measure.account import measured
 from slipstick_measure.commands.measured import measured as measured_command
-from slipstick_measure.fit.columns import check
+from slipstick_measure.fit.columns import check_column_table
 from slipstick_measure.formats import FORMATS, read, read_all
 from slipstick_measure.measurements import Hints
 from slipstick_measure.readers.reading import Reading
@@ -335,10 +335,10 @@ def test_a_table_of_parameters_of_a_model_is_checked_as_data_for_a_fit(
     Path("m.csv").write_text(OF_A_MODEL + rows)
     if why:
         with pytest.raises(SpecError) as caught:
-            check("m.csv")
+            check_column_table("m.csv")
         assert str(caught.value.problems[0]).startswith(why)
         return
-    assert check("m.csv")
+    assert check_column_table("m.csv")
     way = "slipstick fit --model NAME takes columns such as 'parameters.n'"
     assert way in refused(tmp_path, OF_A_MODEL + rows)[0]
 
@@ -346,8 +346,8 @@ def test_a_table_of_parameters_of_a_model_is_checked_as_data_for_a_fit(
 def test_a_table_of_runs_is_none_of_a_model(tmp_path: Path) -> None:
     path = tmp_path / "runs.csv"
     path.write_text("p,parameters.n,time [s]\n1,4,3\n2,4,1.7\n")
-    assert not check(str(path))
-    assert not check("no-such-table")
+    assert not check_column_table(str(path))
+    assert not check_column_table("no-such-table")
 
 
 def test_aggregates_of_google_benchmark_are_read_of_functions_without_runs(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from slipstick.cli.main import main
 from slipstick_measure.calibration import host
-from slipstick_measure.calibration.grain import _grain_point, counts_of
+from slipstick_measure.calibration.grain import _grain_point, competitor_counts
 from slipstick_measure.calibration.timing import Timing
 from slipstick_measure.results import GRAIN_FIGURES
 from tests.calibration import FakeCalibration, use_made_times
@@ -119,8 +119,8 @@ def test_options_that_say_nothing_of_a_grain_are_refused(
 
 
 def test_competitors_are_counted_up_to_the_cores() -> None:
-    assert counts_of(2) == [0, 1]
-    assert counts_of(64) == [0, 1, 2, 4, 8, 16, 32, 63]
+    assert competitor_counts(2) == [0, 1]
+    assert competitor_counts(64) == [0, 1, 2, 4, 8, 16, 32, 63]
 
 
 def test_a_file_that_is_no_workload_is_named(

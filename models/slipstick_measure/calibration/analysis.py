@@ -54,22 +54,26 @@ ACCESSES_PER_CYCLE = {
 turn.
 """
 LEAST_RISE = 0.5
-"""A cache answers in at most 1 / (1 + this) of the time of what is beyond it."""
+"""Least relative rise of the read time from one level to the next; a smaller rise is no other
+cache.
+"""
 MOST_CACHES = 3
+"""Caches that a host may have at most."""
 LEAST_GAIN = 0.2
-"""Of the root-mean-square error that a further cache must take away."""
+"""Part of the root-mean-square error that a further cache must remove to be added."""
 # Resamples of the repetitions, from which the intervals of values are taken.
 DRAWS = 40
-QUARTER = 0.25
-"""The quantile that is taken of repetitions: what is left of disturbance makes them slower,
-never faster.
+"""Resampled machines from which the intervals of values are computed."""
+FIRST_QUARTILE = 0.25
+"""Quantile of the times of repetitions that is used: disturbances make repetitions slower, never
+faster.
 """
-_COARSE = 2**0.25
+_SIZE_RATIO = 2**0.25
 """Ratio of one size tried to the next."""
 
 
 class HostValue(NamedTuple):
-    """A value of a machine, and its interval, in base units."""
+    """A value of a machine and the ends of its interval, in base units."""
 
     value: float
     low: float
@@ -102,7 +106,7 @@ def estimates(timings: Sequence[Timing], clock: float, seed: int = 1) -> dict[st
     """
     random_generator = np.random.default_rng(seed)
     values_by_path = machine_values(
-        timings, clock, lambda times: float(np.quantile(times, QUARTER))
+        timings, clock, lambda times: float(np.quantile(times, FIRST_QUARTILE))
     )
     caches = tuple(value for path, value in values_by_path.items() if path.endswith("size"))
     draws = [
@@ -110,7 +114,8 @@ def estimates(timings: Sequence[Timing], clock: float, seed: int = 1) -> dict[st
         for _ in range(DRAWS)
     ]
     values_of_draws = {
-        path: [value, *(draw[path] for draw in draws)] for path, value in values_by_path.items()
+        path: [value, *(values_of_draw[path] for values_of_draw in draws)]
+        for path, value in values_by_path.items()
     }
     return {
         path: HostValue(values_by_path[path], min(values), max(values))
@@ -144,9 +149,9 @@ def machine_values(
         ([settings["bytes"] for settings, _ in rows], [time for _, time in rows])
         for rows in (timings_of("visit"), timings_of("read"))
     )
-    sizes = caches_of(sets, visits, usual_sizes).sizes
-    caches = Caches(sizes, times_of(read_sets, reads, sizes))
-    line = line_of([(settings["stride"], time) for settings, time in timings_of("pair")])
+    sizes = estimate_caches(sets, visits, usual_sizes).sizes
+    caches = Caches(sizes, read_times_of_caches(read_sets, reads, sizes))
+    line = estimate_line_size([(settings["stride"], time) for settings, time in timings_of("pair")])
     *inner_levels, (size, hit) = zip(caches.sizes, caches.times, strict=False)
     # The time of a byte is that with as many cores as make it the least.
     access = line * min(time for _, time in timings_of("stream"))
@@ -207,11 +212,11 @@ def _consecutive_accesses(barrier: str, processors: int) -> float:
     return float(DISSEMINATION_BARRIER(processors=processors, message=1.0))
 
 
-def line_of(pairs: Sequence[tuple[float, float]]) -> float:
+def estimate_line_size(pairs: Sequence[tuple[float, float]]) -> float:
     """Estimate the size of a cache line: the smallest stride at which the second read of a pair is
     as slow as the first [B].
 
-    >>> line_of([(16, 8.0), (32, 8.1), (64, 11.0), (128, 11.1)])
+    >>> estimate_line_size([(16, 8.0), (32, 8.1), (64, 11.0), (128, 11.1)])
     64
     """
     sorted_pairs = sorted(pairs)
@@ -221,7 +226,7 @@ def line_of(pairs: Sequence[tuple[float, float]]) -> float:
     return sorted_pairs[rises.index(max(rises)) + 1][0]
 
 
-def caches_of(
+def estimate_caches(
     sizes: Sequence[float], seconds: Sequence[float], usual_sizes: Sequence[float] = ()
 ) -> Caches:
     """Estimate cache sizes and read times from random reads of sets of several sizes.
@@ -248,10 +253,10 @@ def caches_of(
             f"no cache is found: a read takes {times[0]:.3g} s of {sets[0]:g} B, and"
             f" {times[-1]:.3g} s of {sets[-1]:g} B"
         )
-    return Caches(cache_sizes, times_of(sets, times, cache_sizes))
+    return Caches(cache_sizes, read_times_of_caches(sets, times, cache_sizes))
 
 
-def times_of(
+def read_times_of_caches(
     sizes: Sequence[float] | Array, seconds: Sequence[float] | Array, caches: Sequence[float]
 ) -> tuple[float, ...]:
     """Fit the read times of caches of known sizes, and of memory, to random reads over working
@@ -270,7 +275,7 @@ def _chosen_cache_sizes(sets: Array, times: Array) -> tuple[float, ...]:
     # Sizes on a logarithmic grid inside the measured sets: at the ends a rise has sets on one side
     # only, and cannot be told from the first or the last time.
     candidate_sizes = np.exp(
-        np.arange(np.log(sets[0] * 1.2), np.log(sets[-1] / 1.5), np.log(_COARSE))
+        np.arange(np.log(sets[0] * 1.2), np.log(sets[-1] / 1.5), np.log(_SIZE_RATIO))
     )
     cache_sizes: tuple[float, ...] = ()
     error = _fit_read_times(sets, times, cache_sizes)[0]

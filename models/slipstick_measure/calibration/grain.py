@@ -22,7 +22,7 @@ from slipstick.schema.kinds.quantity import Spec, validate
 from slipstick.schema.library import Library
 from slipstick.schema.programs import WorkloadSpec
 from slipstick.schema.text import Table, key_mark, node_at, value_mark
-from slipstick_measure.calibration.analysis import QUARTER, SPEC_LOCKS
+from slipstick_measure.calibration.analysis import FIRST_QUARTILE, SPEC_LOCKS
 from slipstick_measure.calibration.timing import Timing
 from slipstick_measure.results import GRAIN_FIGURES, GrainFigure, GrainPoint
 
@@ -31,12 +31,12 @@ if TYPE_CHECKING:
 
 MOST_ELEMENTS = 32 << 20
 """Elements of 8 B in the memory that the kernels read."""
-_COMPUTE = (0, 2, 4, 10, 20, 50, 100, 200)
-_ELEMENTS = (1, 1 << 10, 1 << 15, 1 << 20)
-_CRITICAL = (0, 4, 8, 14, 30)
-_LOCKS = ("test-and-set", "ticket", "mcs")
-_MOST_COUNTS = 8
-_QUANTILES = (0.0, QUARTER, 1 - QUARTER)
+_COMPUTE_VALUES = (0, 2, 4, 10, 20, 50, 100, 200)
+_ELEMENT_COUNTS = (1, 1 << 10, 1 << 15, 1 << 20)
+_CRITICAL_VALUES = (0, 4, 8, 14, 30)
+_VARIED_LOCKS = ("test-and-set", "ticket", "mcs")
+_MOST_COMPETITOR_COUNTS = 8
+_QUANTILES = (0.0, FIRST_QUARTILE, 1 - FIRST_QUARTILE)
 """Parts of the repetitions that take less than one end of a time, the time, and the other end."""
 
 
@@ -94,13 +94,13 @@ def _refuse_inputs_of_the_model(tree: Table) -> None:
             raise key_mark(tree, f"inputs.{name}").error(message, f"inputs.{name}")
 
 
-def counts_of(cores: int) -> list[int]:
+def competitor_counts(cores: int) -> list[int]:
     """Return the numbers of competitors to measure, up to nine, from 0 to one less than the cores.
 
-    >>> counts_of(2), counts_of(64)
+    >>> competitor_counts(2), competitor_counts(64)
     ([0, 1], [0, 1, 2, 4, 8, 16, 32, 63])
     """
-    if cores <= _MOST_COUNTS:
+    if cores <= _MOST_COMPETITOR_COUNTS:
         return list(range(cores))
     powers = [2**power for power in range((cores - 1).bit_length()) if 2**power < cores - 1]
     return [0, *powers, cores - 1]
@@ -148,8 +148,8 @@ def measure_grain(grain: Mapping[str, Any], calibration: Calibration) -> list[Gr
 def _points_of_figure(
     figure: GrainFigure, grain: Mapping[str, Any], cores: int
 ) -> Iterator[tuple[float, str, dict[str, Any]]]:
-    """Yield the points of a figure: the place, the line and the inputs; none if the figure varies
-    accesses and the grain has none.
+    """Yield the points of a figure, each as its place on the x axis, the name of its line and the
+    inputs of the grain; none if the figure varies accesses and the grain has none.
     """
     inputs = dict(grain)
     if inputs.pop("lock") != "none":
@@ -158,12 +158,16 @@ def _points_of_figure(
         return
     if figure.line == "other_lock":
         inputs = {key: value for key, value in inputs.items() if key not in ("lock", "critical")}
-    values_by_axis = {"compute": _COMPUTE, "critical": _CRITICAL, "competitors": counts_of(cores)}
+    values_by_axis = {
+        "compute": _COMPUTE_VALUES,
+        "critical": _CRITICAL_VALUES,
+        "competitors": competitor_counts(cores),
+    }
     lines: Mapping[str, Sequence[Any]] = {
         "access": ("read", "write"),
-        "elements": sorted({*_ELEMENTS, grain["elements"]}),
-        "lock": _LOCKS,
-        "other_lock": _LOCKS,
+        "elements": sorted({*_ELEMENT_COUNTS, grain["elements"]}),
+        "lock": _VARIED_LOCKS,
+        "other_lock": _VARIED_LOCKS,
     }
     values = sorted({*values_by_axis[figure.x], *([grain[figure.x]] if figure.x in grain else [])})
     for line in lines[figure.line]:
@@ -181,7 +185,9 @@ def _inputs_alone(varied_inputs: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _key_of_inputs(varied_inputs: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
-    """Return a key of inputs; grains without competitors have the key of the grain alone."""
+    """Return a hashable key of the inputs of a grain; grains without competitors have the key of
+    the grain alone.
+    """
     inputs = varied_inputs if varied_inputs["competitors"] else _inputs_alone(varied_inputs)
     return tuple(sorted(inputs.items()))
 
@@ -189,7 +195,9 @@ def _key_of_inputs(varied_inputs: Mapping[str, Any]) -> tuple[tuple[str, Any], .
 def _grain_point(
     figure: GrainFigure, x: float, line: str, timing_with_competitors: Timing, timing_alone: Timing
 ) -> GrainPoint:
-    """Return the point of a figure from the times of a grain with competitors and alone."""
+    """Return the point of a figure, computed from the times of a grain with competitors and
+    alone.
+    """
     shortest, time, longest = (
         float(end) for end in np.quantile(timing_with_competitors.seconds, _QUANTILES)
     )

@@ -18,50 +18,57 @@ from slipstick.schema.kinds.quantity import Given, validate
 from slipstick.schema.kinds.shared_memory import SharedMemorySpec
 from slipstick.schema.library import Library, spec_model
 from slipstick_measure.calibration.analysis import SPEC_LOCKS, HostValue
-from slipstick_measure.calibration.timing import LEAST, PASSES, Array, Cores, TimedKernel, Timing
+from slipstick_measure.calibration.timing import (
+    LEAST_REPETITIONS,
+    PASSES,
+    Array,
+    Cores,
+    TimedKernel,
+    Timing,
+)
 from slipstick_measure.imports.imported import ImportedSpec, quantity
 
 BARRIERS = ("central", "dissemination")
-LEAST_SET, MOST_SET = 4 << 10, 256 << 20
+SMALLEST_SET, LARGEST_SET = 4 << 10, 256 << 20
 """Bytes of the sets that are read at random."""
 # Part of a value from which on its interval is called noisy, and its change a change.
-_NOISY = 0.10
+_NOISY_WIDTH = 0.10
 # ratio of a size that is found to the size that the system reports, up to which they are the same
-_SAME_SIZE = 1.5
-_ELEMENT = 8
-_LINE = 64
-_READS = 64
+_SAME_SIZE_RATIO = 1.5
+_ELEMENT_BYTES = 8
+_LINE_BYTES = 64
+_READS_PER_TURN = 64
 """Reads of one turn."""
-_MOST_BLOCKS, _BLOCK = 1024, 64
+_MOST_PAIR_BLOCKS, _BLOCK_ELEMENTS = 1024, 64
 """Blocks that pairs are read from, and elements of a block, which is longer than any stride."""
 _STRIDES = (8, 16, 32, 64, 128, 256)
-_PIECE = 1 << 15
+_PIECE_ELEMENTS = 1 << 15
 """Elements that a turn adds up."""
-_MOST_WARM = 1 << 15
+_MOST_WARMING_READS = 1 << 15
 """Reads at random before a set is timed, as many as it has lines, but no more."""
-_TURN, _SECTION = 250, 10
+_COMPUTE_BETWEEN_LOCKS, _COMPUTE_IN_SECTION = 250, 10
 """Units of computing between uses of a lock and in its section: so few in the section that two
 cores seldom want the lock at once.
 """
-_RANDOM: dict[str, Any] = {"pattern": "random"}
+_RANDOM_PATTERN: dict[str, Any] = {"pattern": "random"}
 GRAINS: tuple[dict[str, Any], ...] = (
-    {**_RANDOM, "elements": 2 << 10, "accesses": 4, "compute": 10},
-    {**_RANDOM, "elements": 12 << 10, "accesses": 2, "compute": 5},
-    {**_RANDOM, "elements": 96 << 10, "accesses": 3},
-    {**_RANDOM, "elements": 96 << 10, "accesses": 1, "access": "write", "compute": 20},
-    {**_RANDOM, "elements": 1 << 20, "accesses": 1, "compute": 50},
-    {**_RANDOM, "elements": 3 << 20, "accesses": 2},
-    {**_RANDOM, "elements": 12 << 10, "accesses": 2, "competitors": 1},
-    {**_RANDOM, "elements": 1 << 20, "accesses": 1, "competitors": 1},
+    {**_RANDOM_PATTERN, "elements": 2 << 10, "accesses": 4, "compute": 10},
+    {**_RANDOM_PATTERN, "elements": 12 << 10, "accesses": 2, "compute": 5},
+    {**_RANDOM_PATTERN, "elements": 96 << 10, "accesses": 3},
+    {**_RANDOM_PATTERN, "elements": 96 << 10, "accesses": 1, "access": "write", "compute": 20},
+    {**_RANDOM_PATTERN, "elements": 1 << 20, "accesses": 1, "compute": 50},
+    {**_RANDOM_PATTERN, "elements": 3 << 20, "accesses": 2},
+    {**_RANDOM_PATTERN, "elements": 12 << 10, "accesses": 2, "competitors": 1},
+    {**_RANDOM_PATTERN, "elements": 1 << 20, "accesses": 1, "competitors": 1},
     {
-        **_RANDOM,
+        **_RANDOM_PATTERN,
         "elements": 1 << 10,
         "accesses": 1,
         "access": "write",
         "compute": 200,
         "competitors": 1,
     },
-    {**_RANDOM, "elements": 96 << 10, "accesses": 1, "access": "write", "competitors": 1},
+    {**_RANDOM_PATTERN, "elements": 96 << 10, "accesses": 1, "access": "write", "competitors": 1},
     *(
         {"accesses": 0, "compute": 120, "critical": 5, "lock": name, "competitors": 1}
         for name in SPEC_LOCKS
@@ -73,14 +80,15 @@ GRAINS: tuple[dict[str, Any], ...] = (
 """Grains whose times are held against the machine's answer; the machine is not made of them."""
 
 
-def grains_for(cores: int, most: int) -> list[dict[str, Any]]:
-    """List the grains for which there are enough cores and memory [B]; a machine of one core has no
-    locks.
+def grains_to_compare(cores: int, memory_size: int) -> list[dict[str, Any]]:
+    """List the test grains for which this host has enough cores and memory [B]; with one core, none
+    that use a lock.
     """
     return [
         grain
         for grain in GRAINS
-        if 1 + grain.get("competitors", 0) <= cores and grain.get("elements", 1) * _ELEMENT <= most
+        if 1 + grain.get("competitors", 0) <= cores
+        and grain.get("elements", 1) * _ELEMENT_BYTES <= memory_size
         if cores > 1 or "lock" not in grain
     ]
 
@@ -124,7 +132,7 @@ _UNITS = {"size": "B", "line": "B", "step": "cycle"}
 
 
 class Calibration:
-    """Kernels on some cores of this host, and their times.
+    """Kernels that are run on some cores of this host, and their times.
 
     Parameters
     ----------
@@ -133,7 +141,7 @@ class Calibration:
     most : largest set of bytes that is read at random [B]
     """
 
-    def __init__(self, cores: Sequence[int], seconds: float, most: int = MOST_SET) -> None:
+    def __init__(self, cores: Sequence[int], seconds: float, most: int = LARGEST_SET) -> None:
         self.cores = Cores(cores, most)
         self.seconds = seconds
         self.most = most
@@ -148,16 +156,18 @@ class Calibration:
         """
         kernels = self.cores.kernels
         words = self.cores.words
-        sets = np.geomspace(LEAST_SET, self.most, 1 + round(3 * np.log2(self.most / LEAST_SET)))
+        sets = np.geomspace(
+            SMALLEST_SET, self.most, 1 + round(3 * np.log2(self.most / SMALLEST_SET))
+        )
         runs = [self._kernel_of_grain(Timing("step", {}, 1000), compute=1000)]
         for pages in (int(count) for count in np.unique(sets // kernels.PAGE)):
-            elements = pages * kernels.PAGE // _ELEMENT
+            elements = pages * kernels.PAGE // _ELEMENT_BYTES
             runs.append(self._kernel_of_visits(pages))
             runs.append(
                 self._kernel_of_grain(
-                    Timing("read", {"bytes": elements * _ELEMENT}, _READS),
+                    Timing("read", {"bytes": elements * _ELEMENT_BYTES}, _READS_PER_TURN),
                     elements=elements,
-                    accesses=_READS,
+                    accesses=_READS_PER_TURN,
                 )
             )
         runs += [self._kernel_of_pairs(stride) for stride in _STRIDES]
@@ -181,7 +191,11 @@ class Calibration:
                 timing = Timing("turns", {"lock": name, "processors": parties})
                 runs.append(
                     self._kernel_of_grain(
-                        timing, parties, compute=_TURN, critical=_SECTION, lock=name
+                        timing,
+                        parties,
+                        compute=_COMPUTE_BETWEEN_LOCKS,
+                        critical=_COMPUTE_IN_SECTION,
+                        lock=name,
                     )
                 )
             for name in BARRIERS:
@@ -194,7 +208,7 @@ class Calibration:
         estimated from them.
         """
         return self._run_kernels(
-            [self._kernel_of_inputs(grain) for grain in grains_for(self.parties, self.most)]
+            [self._kernel_of_inputs(grain) for grain in grains_to_compare(self.parties, self.most)]
         )
 
     def times_of(self, grains: Sequence[Mapping[str, Any]]) -> list[Timing]:
@@ -227,7 +241,7 @@ class Calibration:
         for run in runs * PASSES:
             self.cores.measure(run, share)
         for timing in (run.timing for run in runs):
-            if len(timing.seconds) < LEAST:
+            if len(timing.seconds) < LEAST_REPETITIONS:
                 timing.seconds += timing.crowded
             else:
                 timing.disturbed += len(timing.crowded)
@@ -252,7 +266,7 @@ class Calibration:
         """
         kernels = self.cores.kernels
         cores = self.cores
-        warmed = min(elements * _ELEMENT // _LINE, _MOST_WARM)
+        warmed = min(elements * _ELEMENT_BYTES // _LINE_BYTES, _MOST_WARMING_READS)
 
         def plan(*work: Any) -> Array:
             accesses, compute, lock, critical = work
@@ -276,7 +290,7 @@ class Calibration:
         caches.
         """
         return lambda: self.cores.run_once(
-            self._kernel_of_sums(1, elements).kernel, 1, elements // min(elements, _PIECE)
+            self._kernel_of_sums(1, elements).kernel, 1, elements // min(elements, _PIECE_ELEMENTS)
         )
 
     def _kernel_of_visits(self, pages: int) -> TimedKernel:
@@ -285,9 +299,9 @@ class Calibration:
         memory = self.cores.memory
         words = self.cores.words
         size = pages * kernels.PAGE
-        warm = min(4 * pages, _MOST_WARM // kernels.VISIT)
+        warm = min(4 * pages, _MOST_WARMING_READS // kernels.VISIT)
         timing = Timing("visit", {"bytes": size}, kernels.VISIT)
-        reader = self._cache_warmer(size // _ELEMENT)
+        reader = self._cache_warmer(size // _ELEMENT_BYTES)
         return TimedKernel(
             timing, lambda rank, *rest: kernels.visits(memory, words, pages, warm, *rest), 1, reader
         )
@@ -297,12 +311,14 @@ class Calibration:
         kernels = self.cores.kernels
         memory = self.cores.memory
         words = self.cores.words
-        distance = stride // _ELEMENT
-        blocks = min(_MOST_BLOCKS, len(memory) // _BLOCK)
+        distance = stride // _ELEMENT_BYTES
+        blocks = min(_MOST_PAIR_BLOCKS, len(memory) // _BLOCK_ELEMENTS)
         timing = Timing("pair", {"stride": stride})
         return TimedKernel(
             timing,
-            lambda rank, *rest: kernels.pairs(memory, words, blocks, _BLOCK, distance, *rest),
+            lambda rank, *rest: kernels.pairs(
+                memory, words, blocks, _BLOCK_ELEMENTS, distance, *rest
+            ),
         )
 
     def _kernel_of_sums(self, parties: int, elements: int = 0) -> TimedKernel:
@@ -313,8 +329,8 @@ class Calibration:
         memory = self.cores.memory
         words = self.cores.words
         portion = (elements or len(memory)) // parties
-        piece = min(portion, _PIECE)
-        timing = Timing("stream", {"processors": parties}, piece * parties * _ELEMENT)
+        piece = min(portion, _PIECE_ELEMENTS)
+        timing = Timing("stream", {"processors": parties}, piece * parties * _ELEMENT_BYTES)
         piece_sizes = piece, portion // piece
         return TimedKernel(
             timing,
@@ -328,7 +344,7 @@ class Calibration:
 def machine_spec(
     host_values: Mapping[str, HostValue],
     timings: Sequence[Timing],
-    clock: float,
+    clock_frequency: float,
     parties: int,
     out: str,
 ) -> ImportedSpec:
@@ -338,7 +354,7 @@ def machine_spec(
     ----------
     host_values : its values by path
     timings : that they are from
-    clock : of the processors [cycle/s]
+    clock_frequency : of the processors [cycle/s]
     parties : cores that were used
     out : name of the file
     """
@@ -361,24 +377,24 @@ def machine_spec(
         "cannot": "not measurable on this host",
     }
     host_values = _widened_to_reported_sizes(host_values, spec)
-    spec.document |= _tables_of_machine(host_values, clock, parties)
+    spec.document |= _tables_of_machine(host_values, clock_frequency, parties)
     _note_disturbances(spec, host_values, timings, parties)
     return spec
 
 
 def _tables_of_machine(
-    host_values: Mapping[str, HostValue], clock: float, parties: int
+    host_values: Mapping[str, HostValue], clock_frequency: float, parties: int
 ) -> dict[str, Any]:
-    """Return the tables of a machine file: measured values with intervals, and values that cannot
-    be measured; for the parameters see `machine_spec`.
+    """Return the tables of a machine file: measured values with intervals, and assumptions for
+    values that cannot be measured; `machine_spec` describes the parameters.
     """
     tables: dict[str, Any] = {}
     for path, source in _UNMEASURED_VALUES.items():
         _put_at_path(tables, path, source if isinstance(source, str) else dict(source))
     _put_at_path(tables, "processors.count", quantity(os.cpu_count() or parties, "1", "system"))
-    _put_at_path(tables, "processors.clock", quantity(clock / 1e9, "GHz", "system"))
+    _put_at_path(tables, "processors.clock", quantity(clock_frequency / 1e9, "GHz", "system"))
     for path, host_value in host_values.items():
-        unit = unit_of(path)
+        unit = unit_of_path(path)
         factor = 1e9 if unit == "ns" else 1.0
         entry = quantity(
             host_value.value * factor,
@@ -418,9 +434,9 @@ def _note_disturbances(
     if noisy := [
         path
         for path, host_value in host_values.items()
-        if host_value.high - host_value.low > 2 * _NOISY * host_value.value
+        if host_value.high - host_value.low > 2 * _NOISY_WIDTH * host_value.value
     ]:
-        spec.add_note(f"noisy, more than {_NOISY:.0%} to either side: {', '.join(noisy)}")
+        spec.add_note(f"noisy, more than {_NOISY_WIDTH:.0%} to either side: {', '.join(noisy)}")
 
 
 def _widened_to_reported_sizes(
@@ -440,7 +456,7 @@ def _widened_to_reported_sizes(
     ):
         value, low, high = host_values[path]
         widened_values[path] = HostValue(value, min(low, size), max(high, size))
-        if max(size / value, value / size) > _SAME_SIZE:
+        if max(size / value, value / size) > _SAME_SIZE_RATIO:
             sizes = (
                 f"measured by reads {value / 2**20:.3g} MiB, the system reports"
                 f" {size / 2**20:.3g} MiB"
@@ -478,7 +494,7 @@ _UNMEASURED_VALUES: Mapping[str, Any] = {
     "memory.modules": quantity(1, "1", "cannot", True),
     "memory.access": "",
     "memory.block": quantity(4096, "B", "cannot", True),
-    "memory.element": quantity(_ELEMENT, "B", "the elements of the kernels"),
+    "memory.element": quantity(_ELEMENT_BYTES, "B", "the elements of the kernels"),
 }
 """The values of a machine in the order in which they are written; those that are not measured have
 their assumed value.
@@ -486,7 +502,9 @@ their assumed value.
 
 
 class HostChange(NamedTuple):
-    """A value of a machine at two times, in base units; None where a cache does not exist."""
+    """A value of a machine file and of new measurements, in base units; None where a cache does not
+    exist.
+    """
 
     path: str
     then: float | None
@@ -535,7 +553,7 @@ def compare_with_file(file: Path, host_values: Mapping[str, HostValue]) -> list[
                 path,
                 earlier_value.value,
                 new_value.value,
-                are_disjoint and abs(new_value.value / earlier_value.value - 1) > _NOISY,
+                are_disjoint and abs(new_value.value / earlier_value.value - 1) > _NOISY_WIDTH,
             )
         )
     return changes
@@ -549,18 +567,18 @@ def _value_in_spec(spec: Any, path: str) -> Given | None:
 
 
 def _measured_paths(spec: SharedMemorySpec) -> list[str]:
-    """Return the paths of the measured values of inner caches."""
+    """Return the paths of the measured values of inner caches in a machine."""
     inner_caches = spec.cache.inner if spec.cache else ()
     return [f"cache.inner.{name}.{key}" for name in inner_caches for key in ("size", "hit")]
 
 
-def unit_of(path: str) -> str:
-    """Return the unit in which a machine's value is written."""
+def unit_of_path(path: str) -> str:
+    """Return the unit in which the value at a path of a machine is written."""
     return _UNITS.get(path.rpartition(".")[2], "ns")
 
 
 def _put_at_path(tables: dict[str, Any], path: str, value: Any) -> None:
-    """Set the value at a path of nested tables."""
+    """Set the value at a dotted path of nested tables."""
     *outer_keys, last_key = path.split(".")
     for key in outer_keys:
         tables = tables.setdefault(key, {})
@@ -597,9 +615,9 @@ def reported_cache_sizes() -> list[float]:
     ]
 
 
-def clock() -> float:
-    """Return the cycles of a second that the system reports of its first processor; a cycle of 1
-    ns where it reports none.
+def clock_frequency() -> float:
+    """Return the clock of the first processor that the system reports [cycle/s]; 1e9 where it
+    reports none.
     """
     match = re.search(r"^cpu MHz\s*:\s*([\d.]+)", _system_text(), re.MULTILINE)
     return float(match[1]) * 1e6 if match else 1e9

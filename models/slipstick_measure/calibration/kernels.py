@@ -39,14 +39,14 @@ DISSEMINATION = 2
 TICKS = 17
 """Numbers that a kernel is given: seconds and nanoseconds of eight clocks, and the outcome of the
 gauge. Before the kernel runs, the first is the seed of its addresses."""
-PAGE, VISIT, _LAST_LINE = 4096, 16, 63
+PAGE_BYTES, LINES_PER_VISIT, _LAST_LINE = 4096, 16, 63
 """Bytes of a page, lines that a visit reads, and the last line of a page."""
-_GAUGE = 20_000
+_GAUGE_TURNS = 20_000
 """Turns of the gauge: about 30 us."""
 
 
 def _compiled(function: F) -> F:
-    """Compile a function; the code is kept for the next process."""
+    """Return a function compiled by numba; the code is cached for the next process."""
     compiled: F = numba.njit(nogil=True, cache=True, _nrt=False)(function)
     return compiled
 
@@ -102,8 +102,8 @@ _compare_and_swap = _atomic_operation(2, _swap_if_equal)
 _read_clock = numba.types.ExternalFunction(
     "clock_gettime", numba.types.int32(numba.types.int32, numba.types.intp)
 )
-_ELAPSED = time.CLOCK_MONOTONIC
-_USED = time.CLOCK_THREAD_CPUTIME_ID
+_ELAPSED_TIME_CLOCK = time.CLOCK_MONOTONIC
+_THREAD_TIME_CLOCK = time.CLOCK_THREAD_CPUTIME_ID
 
 
 @_compiled
@@ -111,23 +111,23 @@ def _gauge(ticks: Array, at: int) -> None:
     """Time six independent chains of operations; the time is longer while another guest uses the
     core's second hardware thread.
     """
-    first_ticks = ticks[0]
-    two = first_ticks + 1
-    three = first_ticks + 2
-    four = first_ticks + 3
-    five = first_ticks + 5
-    six = first_ticks + 7
-    _read_clock(_ELAPSED, ticks.ctypes.data + 8 * at)
-    for turn in range(_GAUGE):
-        first_ticks = first_ticks ^ (two + turn)
-        two = two + (three ^ turn)
-        three = three ^ (four + turn)
-        four = four + (five ^ turn)
-        five = five ^ (six + turn)
-        six = six + (first_ticks ^ turn)
-    _read_clock(_ELAPSED, ticks.ctypes.data + 8 * at + 16)
+    chain_1 = ticks[0]
+    chain_2 = chain_1 + 1
+    chain_3 = chain_1 + 2
+    chain_4 = chain_1 + 3
+    chain_5 = chain_1 + 5
+    chain_6 = chain_1 + 7
+    _read_clock(_ELAPSED_TIME_CLOCK, ticks.ctypes.data + 8 * at)
+    for turn in range(_GAUGE_TURNS):
+        chain_1 = chain_1 ^ (chain_2 + turn)
+        chain_2 = chain_2 + (chain_3 ^ turn)
+        chain_3 = chain_3 ^ (chain_4 + turn)
+        chain_4 = chain_4 + (chain_5 ^ turn)
+        chain_5 = chain_5 ^ (chain_6 + turn)
+        chain_6 = chain_6 + (chain_1 ^ turn)
+    _read_clock(_ELAPSED_TIME_CLOCK, ticks.ctypes.data + 8 * at + 16)
     # The sum is stored, because a compiler would remove chains without effect.
-    ticks[TICKS - 1] = first_ticks + two + three + four + five + six
+    ticks[TICKS - 1] = chain_1 + chain_2 + chain_3 + chain_4 + chain_5 + chain_6
 
 
 @_compiled
@@ -137,15 +137,15 @@ def _start_clock(words: Array, parties: int, ticks: Array) -> None:
     _add(words, START, 1)
     while _load(words, START) < parties:
         pass
-    _read_clock(_ELAPSED, ticks.ctypes.data)
-    _read_clock(_USED, ticks.ctypes.data + 16)
+    _read_clock(_ELAPSED_TIME_CLOCK, ticks.ctypes.data)
+    _read_clock(_THREAD_TIME_CLOCK, ticks.ctypes.data + 16)
 
 
 @_compiled
 def _stop_clock(ticks: Array) -> None:
     """Read the clocks again, and gauge the core."""
-    _read_clock(_USED, ticks.ctypes.data + 48)
-    _read_clock(_ELAPSED, ticks.ctypes.data + 32)
+    _read_clock(_THREAD_TIME_CLOCK, ticks.ctypes.data + 48)
+    _read_clock(_ELAPSED_TIME_CLOCK, ticks.ctypes.data + 32)
     _gauge(ticks, 12)
 
 
@@ -185,14 +185,14 @@ def acquire(words: Array, kind: int, rank: int, parties: int, zero: Any) -> Any:
 
 
 @_compiled
-def release(words: Array, kind: int, rank: int, parties: int, mine: int) -> None:
-    """Release a lock."""
+def release(words: Array, kind: int, rank: int, parties: int, acquired: int) -> None:
+    """Release a lock of a kind, which `acquire` returned `acquired` for."""
     if kind in (TAS, TTAS):
         _put(words, LOCK, 0)
     elif kind == TICKET:
         _put(words, SERVING, _load(words, SERVING) + 1)
     elif kind == ARRAY:
-        _put(words, _SLOTS + _WORDS_APART * ((mine + 1) % parties), mine + 1)
+        _put(words, _SLOTS + _WORDS_APART * ((acquired + 1) % parties), acquired + 1)
     elif kind == MCS:
         node = _NODES + 2 * _WORDS_APART * rank
         if not _load(words, node):
@@ -269,13 +269,13 @@ def grains(memory: Array, words: Array, rank: int, turns: int, plan: Array, tick
                 chain = chain * factor + summand
             value = chain & value  # zero, but only once the chain is known
         if lock:
-            mine = acquire(words, lock, rank, parties, value)
-            chain = mine & value  # zero, but only once the lock is acquired
+            acquired = acquire(words, lock, rank, parties, value)
+            chain = acquired & value  # zero, but only once the lock is acquired
             for _ in range(critical):
                 chain = chain * factor + summand
             value = chain & value  # no processor begins the next grain before this is known
             _put(words, COUNT + 1, value)
-            release(words, lock, rank, parties, mine)
+            release(words, lock, rank, parties, acquired)
         completed += 1
         if barrier:
             _pass_barrier(words, barrier, rank, parties, completed)
@@ -298,24 +298,30 @@ def visits(memory: Array, words: Array, pages: int, warm: int, turns: int, ticks
         if turn == 0:
             _start_clock(words, 1, ticks)
         state = state * np.uint64(6364136223846793005) + np.uint64(1442695040888963407)
-        first = np.int64(((state >> np.uint64(32)) * np.uint64(pages)) >> np.uint64(32)) * (
-            PAGE // 8
+        page_start = np.int64(((state >> np.uint64(32)) * np.uint64(pages)) >> np.uint64(32)) * (
+            PAGE_BYTES // 8
         )
         start = np.int64(state >> np.uint64(40))
         line = start
-        for _ in range(VISIT):
+        for _ in range(LINES_PER_VISIT):
             line = (
                 line * 1229 + 2 * (start >> 3) + 1
             ) & _LAST_LINE  # each line once in 64, as 1229 = 1 modulo 4
-            mixed = ((line ^ (line >> 3)) * 45 + start) & _LAST_LINE
-            value = memory[first + 8 * (mixed ^ (mixed >> 4)) + value]
+            mixed_line = ((line ^ (line >> 3)) * 45 + start) & _LAST_LINE
+            value = memory[page_start + 8 * (mixed_line ^ (mixed_line >> 4)) + value]
     _stop_clock(ticks)
     return value
 
 
 @_compiled
 def pairs(
-    memory: Array, words: Array, blocks: int, per_block: int, stride: int, turns: int, ticks: Array
+    memory: Array,
+    words: Array,
+    blocks: int,
+    block_elements: int,
+    stride: int,
+    turns: int,
+    ticks: Array,
 ) -> Any:
     """Read the first element of a random block, then the element that lies `stride` elements
     further.
@@ -326,7 +332,8 @@ def pairs(
     for _ in range(turns):
         state = state * np.uint64(6364136223846793005) + np.uint64(1442695040888963407)
         element_index = (
-            np.int64(((state >> np.uint64(32)) * np.uint64(blocks)) >> np.uint64(32)) * per_block
+            np.int64(((state >> np.uint64(32)) * np.uint64(blocks)) >> np.uint64(32))
+            * block_elements
         )
         value = memory[element_index + value]
         value = memory[element_index + stride + value]
@@ -339,9 +346,9 @@ def stream(
     memory: Array,
     words: Array,
     parties: int,
-    first: int,
-    piece: int,
-    pieces: int,
+    first_element: int,
+    piece_size: int,
+    piece_count: int,
     turns: int,
     ticks: Array,
 ) -> Any:
@@ -349,8 +356,8 @@ def stream(
     value = np.int64(0)
     _start_clock(words, parties, ticks)
     for turn in range(turns):
-        start = first + turn % pieces * piece
-        for element_index in range(start, start + piece):
+        start = first_element + turn % piece_count * piece_size
+        for element_index in range(start, start + piece_size):
             value += memory[element_index]
     _stop_clock(ticks)
     return value

@@ -18,28 +18,30 @@ import numpy as np
 from slipstick.errors import MissingExtraError, NoAnswerError
 
 Array = np.ndarray[Any, Any]
-LEAST_SHARE = 0.97
-"""Of elapsed time that the thread of an undisturbed repetition was running."""
-LEAST, MOST = 5, 21
+LEAST_RUNNING_SHARE = 0.97
+"""Part of the elapsed time during which the thread of an undisturbed repetition was running, at
+least.
+"""
+LEAST_REPETITIONS, MOST_REPETITIONS = 5, 21
 """Undisturbed repetitions that a value needs, and that it gets where there is time."""
-MOST_PACE = 1.15
+MOST_RELATIVE_GAUGE = 1.15
 """Of the gauge's least time on a core, up to which the core's hardware is taken as free: a thread
 of another guest on the same core, which the system cannot see, makes the gauge take 1.4 to 1.7
 times as long, a free lock 1.9 times, and a chain 1.01 times."""
 SHORTEST_REPETITION = 0.0015
-"""Of a repetition, shorter than the slice of time that a scheduler gives [s]."""
+"""Duration of a repetition, shorter than the slice of time that a scheduler gives [s]."""
 LONGEST_REST = 0.02
-"""At most, after a disturbed repetition: a scheduler runs a thread that has rested at once, and
+"""Longest rest after a disturbed repetition: a scheduler runs a thread that has rested at once, and
 for longer [s].
 """
-PATIENCE = 8.0
-"""With the cores busy all the time, until a kernel is given up [s]."""
+LONGEST_DISTURBANCE = 8.0
+"""Time for which the cores may be busy with other programs before a kernel is given up [s]."""
 PASSES = 7
 """Times that all kernels are run in turn, so that a slow change of the host is in every
 interval.
 """
 # Bytes of a large page of x86-64 and of AArch64 with pages of 4 KiB.
-_LARGE_PAGE = 2 << 20
+_LARGE_PAGE_BYTES = 2 << 20
 
 
 @dataclass
@@ -106,13 +108,13 @@ class Cores:
         self.kernels = kernels
         # Large pages are found faster by the processor; only private memory can have them.
         large = hasattr(mmap, "MADV_HUGEPAGE")
-        length = size + _LARGE_PAGE
+        length = size + _LARGE_PAGE_BYTES
         private = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS if large else 0
         space = mmap.mmap(-1, length, flags=private) if large else mmap.mmap(-1, length)
         if large:
             space.madvise(mmap.MADV_HUGEPAGE)
         buffer = np.frombuffer(space, dtype=np.int64)
-        first = -buffer.ctypes.data % _LARGE_PAGE // 8
+        first = -buffer.ctypes.data % _LARGE_PAGE_BYTES // 8
         self.memory = buffer[first : first + size // 8]
         self.memory[:] = 0
         self.chance = np.random.default_rng(1)
@@ -128,8 +130,8 @@ class Cores:
             thread.shutdown()
 
     def run_once(self, kernel: KernelCall, parties: int, turns: int) -> tuple[float, float, float]:
-        """Run a kernel on some cores; return its time on the first core, the smallest share of time
-        that a thread ran, and the gauge relative to its minimum.
+        """Run a kernel on some cores. Return its time on the first core [s], the smallest part of
+        this time during which a thread ran, and the time of the gauge relative to its minimum.
         """
         ticks = self.chance.integers(1 << 62, size=(parties, self.kernels.TICKS))
         self.words[:] = 0
@@ -165,32 +167,33 @@ class Cores:
             run.warm()
         self.run_once(run.kernel, run.parties, 1)  # which compiles it as well
         end = time.perf_counter() + seconds
-        needed = len(timing.seconds) + MOST // PASSES
+        needed = len(timing.seconds) + MOST_REPETITIONS // PASSES
         while len(timing.seconds) < needed:
             if (present_time := time.perf_counter()) > end and len(timing.seconds) + len(
                 timing.crowded
-            ) >= LEAST:
+            ) >= LEAST_REPETITIONS:
                 return
-            if present_time > end + PATIENCE:
+            if present_time > end + LONGEST_DISTURBANCE:
                 self._refuse_disturbed(timing)
             elapsed, share, relative_gauge = self.run_once(run.kernel, run.parties, timing.turns)
             if elapsed < SHORTEST_REPETITION / 2:  # too short for the clocks
                 timing.turns *= 2
-            elif share < LEAST_SHARE:
+            elif share < LEAST_RUNNING_SHARE:
                 timing.disturbed += 1
                 time.sleep(self.chance.uniform(0.1, 1.0) * LONGEST_REST)
             else:
-                (timing.seconds if relative_gauge < MOST_PACE else timing.crowded).append(
+                (timing.seconds if relative_gauge < MOST_RELATIVE_GAUGE else timing.crowded).append(
                     elapsed / timing.turns / timing.per
                 )
 
     @staticmethod
     def _refuse_disturbed(timing: Timing) -> NoReturn:
-        """Refuse a kernel whose repetitions other programs disturbed."""
+        """Raise because other programs disturbed too many repetitions of a kernel."""
         repetition_count = timing.disturbed + len(timing.seconds)
         raise NoAnswerError(
             f"other programs use the cores: {timing.disturbed} of {repetition_count} repetitions of"
-            f" the kernel {timing.kernel} were disturbed, and {LEAST} undisturbed ones are needed;"
+            f" the kernel {timing.kernel} were disturbed, and {LEAST_REPETITIONS} undisturbed"
+            " ones are needed;"
             " end them, name other --cores, or give more --seconds"
         )
 

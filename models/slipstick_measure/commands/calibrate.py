@@ -20,8 +20,10 @@ if TYPE_CHECKING:
     from slipstick_measure.calibration.host import HostChange
     from slipstick_measure.calibration.timing import Timing
 
-GOAL = 0.25
-"""Median error of grains that the machine is not made of, up to which it is taken as good."""
+MOST_MEDIAN_ERROR = 0.25
+"""Largest median error of the times of test grains up to which a machine is called good; the
+machine is not estimated from these grains.
+"""
 
 
 @click.command()
@@ -87,17 +89,17 @@ def calibrate(
     from slipstick_measure.calibration.analysis import estimates
     from slipstick_measure.calibration.host import (
         Calibration,
-        clock,
+        clock_frequency,
         compare_with_file,
         machine_spec,
     )
-    from slipstick_measure.imports.imported import check_new
+    from slipstick_measure.imports.imported import check_new_file
 
     core_numbers = _parse_cores(cores)
     if not math.isfinite(seconds):
         refuse("--seconds", f"write a number from 1 to 3600; got {seconds}")
     if out is not None:
-        check_new(out)
+        check_new_file(out)
     earlier_values = None if machine_file is None else compare_with_file(machine_file, {})
     calibration = Calibration(core_numbers, seconds)
     click.echo(
@@ -106,8 +108,10 @@ def calibrate(
     )
     timings = calibration.timings()
     grains = calibration.grains()
-    host_values = estimates(timings, clock())
-    spec = machine_spec(host_values, timings, clock(), len(core_numbers), str(out or machine_file))
+    host_values = estimates(timings, clock_frequency())
+    spec = machine_spec(
+        host_values, timings, clock_frequency(), len(core_numbers), str(out or machine_file)
+    )
     if out is not None:
         spec.write(out)
     changes = [] if machine_file is None else compare_with_file(machine_file, host_values)
@@ -206,12 +210,12 @@ def _predict_grains(grains: Sequence[Timing], machine: Path | None) -> list[dict
     """Solve each grain on the machine, and return its predicted and measured time."""
 
     from slipstick.api import solve
-    from slipstick_measure.calibration.analysis import QUARTER
+    from slipstick_measure.calibration.analysis import FIRST_QUARTILE
 
     rows = []
     for grain in grains:
         time = solve("grain/unit", dict(grain.given), machine=machine).values["time"].value
-        measured_time = float(np.quantile(grain.seconds, QUARTER))
+        measured_time = float(np.quantile(grain.seconds, FIRST_QUARTILE))
         error = time / measured_time - 1
         rows.append(
             {
@@ -228,11 +232,15 @@ def _verdict_of_predictions(predictions: Sequence[dict[str, Any]]) -> str:
     """Describe how well the machine predicts grains that were not used to estimate it."""
     if not predictions:
         return ""
-    error = statistics.median(abs(prediction["error"]) for prediction in predictions)
-    advice = "" if error <= GOAL else f", above the goal of {GOAL:.0%}: take its answers with care"
+    median_error = statistics.median(abs(prediction["error"]) for prediction in predictions)
+    advice = (
+        ""
+        if median_error <= MOST_MEDIAN_ERROR
+        else f", above the goal of {MOST_MEDIAN_ERROR:.0%}: take its answers with care"
+    )
     return (
         f"{len(predictions)} grains that it is not made of are predicted with a median error of"
-        f" {error:.0%}{advice}"
+        f" {median_error:.0%}{advice}"
     )
 
 
@@ -247,7 +255,7 @@ def _verdict(changes: Sequence[HostChange]) -> str:
 
 
 def _values_table(host_values: Mapping[str, HostValue]) -> TextTable:
-    """Build the table of measured values with their intervals."""
+    """Build the table of the measured values of a machine with their intervals."""
     from slipstick.report.formatting import TextTable
 
     rows = [
@@ -258,7 +266,7 @@ def _values_table(host_values: Mapping[str, HostValue]) -> TextTable:
 
 
 def _changes_table(changes: Sequence[HostChange]) -> TextTable:
-    """Build the table of values in the machine file and now."""
+    """Build the table of the values of a machine in its file and as measured now."""
     from slipstick.report.formatting import TextTable
 
     rows = []
@@ -297,10 +305,10 @@ def _grains_table(predictions: Sequence[dict[str, Any]]) -> TextTable:
 
 
 def _value_text(path: str, value: float) -> str:
-    """Write a value with the unit of its path."""
+    """Return a value with the unit in which the value at its path is written."""
     from slipstick.expression.nodes import Dimension
     from slipstick.units import show
-    from slipstick_measure.calibration.host import unit_of
+    from slipstick_measure.calibration.host import unit_of_path
 
-    unit = unit_of(path)
+    unit = unit_of_path(path)
     return show(value, Dimension.of("s" if unit == "ns" else unit))

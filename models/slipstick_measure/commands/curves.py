@@ -45,11 +45,11 @@ def continue_curves(
     processors: Sequence[float],
     as_json: bool,
 ) -> int:
-    """Continue each curve of a table by its siblings, and say how well that works on those that go
-    on.
+    """Continue each curve of a table by its siblings, and print the predictions and how well
+    siblings predict curves that were measured further.
     """
     from slipstick.results.question import as_data
-    from slipstick_measure.fit.siblings import curves_of, predict, predict_held_out
+    from slipstick_measure.fit.siblings import curves_of, predict_from_siblings, predict_held_out
 
     if len(files) != 1:
         refuse("FILE", "curves are read from one table at a time")
@@ -67,7 +67,11 @@ def continue_curves(
         predictions += [
             prediction
             for name in ended_curves
-            if (prediction := predict(curves, sibling_keys, name, target, last_processors[name]))
+            if (
+                prediction := predict_from_siblings(
+                    curves, sibling_keys, name, target, last_processors[name]
+                )
+            )
         ]
         last_points = sorted(
             {last_point for curve in curves.values() for last_point in curve if last_point < target}
@@ -138,7 +142,7 @@ def _rows_of_curves(
 
 
 def _heading_of_kind(headings: Sequence[str], kinds: Sequence[str], usual: str) -> str:
-    """Return the only heading that says one of some kinds of column; else the usual one."""
+    """Return the only heading whose column has one of the given kinds; else the usual heading."""
     from slipstick_measure.readers.columns import TableColumn
 
     matching = [heading for heading in headings if TableColumn.of(0, heading, []).kind in kinds]
@@ -166,7 +170,7 @@ def _curves_text(
             abs(prediction.value / (prediction.measured or prediction.value) - 1)
             for prediction in curve_predictions
         ]
-        hits = [
+        are_inside = [
             prediction.low <= (prediction.measured or 0.0) <= prediction.high
             for prediction in curve_predictions
         ]
@@ -189,7 +193,7 @@ def _curves_text(
         for prediction in predictions
         if prediction.is_useful
     ]
-    head = ["curve", "known up to", "at", "predicted", "between", "siblings"]
+    headings = ["curve", "known up to", "at", "predicted", "between", "siblings"]
     refusals = [
         f"no prediction of {prediction.curve} at {prediction.p:g}: the ends of its interval would"
         f" differ {plain_decimal(prediction.high / prediction.low, 3)} times, as its rows up to"
@@ -204,5 +208,5 @@ def _curves_text(
         lines.append(
             "Fewer than three curves go on to there, so nothing shows how far such predictions err."
         )
-    blocks = [lines, TextTable(head, rows, range(1, 6)) if rows else "", refusals]
+    blocks = [lines, TextTable(headings, rows, range(1, 6)) if rows else "", refusals]
     return terminal_blocks(blocks, INDENT)

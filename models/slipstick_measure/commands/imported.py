@@ -103,13 +103,13 @@ def import_(
     from slipstick.report.formatting import TextTable, terminal_blocks
     from slipstick_measure.formats import LOAD_FORMATS, load_test
     from slipstick_measure.imports.formats import import_spec
-    from slipstick_measure.imports.imported import check_new
+    from slipstick_measure.imports.imported import check_new_file
     from slipstick_measure.imports.loads import load_spec
     from slipstick_measure.measurements import Hints
 
-    check_new(out)
+    check_new_file(out)
     if study is not None:
-        check_new(study)
+        check_new_file(study)
     losses = tuple(dict.fromkeys(name for text in leave_out for name in text.split(",")))
     hints = Hints(processors, unit=unit, leave_out=losses, settings=_parse_numbers(settings))
     test = None

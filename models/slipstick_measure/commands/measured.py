@@ -248,7 +248,7 @@ def _show_scalability(result: Measured, keep: Sequence[str], as_json: bool) -> i
 def read_load_test(
     files: Sequence[Path], servers: Mapping[str, int], **options: Any
 ) -> LoadTest | None:
-    """Read files as a load test; None if they are not one."""
+    """Read files as a load test; return None if they are not one."""
     from slipstick_measure.formats import load_test
 
     format_ = options.pop("format_")
@@ -257,10 +257,12 @@ def read_load_test(
 
 
 def _measurements_path(file: Path) -> Path:
-    """Return the path of the library's measurements of this name, else the file itself."""
-    from slipstick_measure.formats import runs_called
+    """Return the path of the measurements that the library has under this name; else the file
+    itself.
+    """
+    from slipstick_measure.formats import runs_named
 
-    return runs_called(str(file)) or file
+    return runs_named(str(file)) or file
 
 
 def _show_load(test: LoadTest, as_json: bool) -> int:
@@ -320,11 +322,11 @@ def _hints_of_options(
     scaling: str | None = None,
     waits: str | None = None,
 ) -> list[Hints]:
-    """Return the hints for each file that the options give."""
+    """Return for each of `count` files the hints that the options give on how to read it."""
     from slipstick_measure.measurements import Hints
 
     heading_by_role = dict(_parse_column(column) for column in columns)
-    counts = [
+    processor_counts = [
         _whole_number(option_text)
         for option_text in _split_for_files("--processors", processors, count)
     ]
@@ -332,7 +334,7 @@ def _hints_of_options(
         _parse_quantity("--time", option_text)
         for option_text in _split_for_files("--time", times, count)
     ]
-    weak = None if scaling is None else scaling == "weak"
+    are_weak_scaling = None if scaling is None else scaling == "weak"
     mean_waits = None if waits is None else waits == "mean"
     return [
         Hints(
@@ -341,15 +343,17 @@ def _hints_of_options(
             time,
             unit,
             heading_by_role,
-            weak=weak,
+            weak=are_weak_scaling,
             mean_waits=mean_waits,
         )
-        for p, time in zip(counts, seconds, strict=True)
+        for p, time in zip(processor_counts, seconds, strict=True)
     ]
 
 
 def _split_for_files(option: str, text: str | None, count: int) -> list[str | None]:
-    """Split an option with one value for all files or one for each; return a text for each file."""
+    """Split the text of an option that has one value for all files or one for each. Return the
+    value of each of `count` files.
+    """
     texts: list[str | None] = (
         [None] if text is None else [option_text.strip() for option_text in text.split(",")]
     )
@@ -481,9 +485,9 @@ def trace(
     from slipstick_measure.report.measured import notes_text
     from slipstick_measure.report.traces import trace_text
     from slipstick_measure.traces.readers import read_trace
-    from slipstick_measure.traces.views import network_called, views_of
+    from slipstick_measure.traces.views import network_of_machine, views_of
 
-    network = network_called(machine, Library()) if machine else None
+    network = network_of_machine(machine, Library()) if machine else None
     width, begin, end = (
         _parse_quantity(*option)
         for option in (("--window", window), ("--from", first), ("--to", last))
@@ -717,7 +721,7 @@ def fit(
         solver_options = (options["method"], options["changes"])
         return estimate_rows(files, models, free, columns, *rows, *solver_options, as_json)
     if not models and not free:
-        test = _response_times(files, options)
+        test = _read_response_times(files, options)
         if test is not None:
             return _fit_load(test, predicted_at, servers, picture, as_json)
     unused = {options.pop("statistic"), options.pop("timer")} - {"median", None}
@@ -745,7 +749,7 @@ def fit(
 
 
 def _predicted_numbers(option_text: str) -> list[float]:
-    """Parse the numbers of processors of `--at`."""
+    """Parse the numbers of processors of the option `--at`."""
     return [
         float(_whole_number(count_text, "--at") or 1)
         for count_text in _split_at_commas(option_text)
@@ -786,8 +790,10 @@ def _show_fits(
         click.echo(notes_text(notes), nl=False, err=True)
 
 
-def _response_times(files: Sequence[Path], options: Mapping[str, Any]) -> LoadTest | None:
-    """Read files as a load test with response times at several loads; None if they are not one."""
+def _read_response_times(files: Sequence[Path], options: Mapping[str, Any]) -> LoadTest | None:
+    """Read files as a load test with response times at several loads; return None if they are not
+    one.
+    """
     keys = ("columns", "unit", "processors", "times", "size", "scaling", "waits", "format_")
     test = read_load_test(files, {}, **{key: options[key] for key in keys})
     if test is None or len(test.rows) < 2:
@@ -807,7 +813,7 @@ def _fit_load(
     from slipstick_pictures.files import write_picture
 
     predicted_loads = [
-        float(_parse_quantity("--at", _as_rate(rate_text), "RATE") or 0.0)
+        float(_parse_quantity("--at", _rate_with_unit(rate_text), "RATE") or 0.0)
         for rate_text in _split_at_commas(loads)
     ]
     load_fit = fit_loads(test, predicted_loads, servers)
@@ -825,13 +831,13 @@ def _fit_load(
     return DONE
 
 
-def _as_rate(rate_text: str) -> str:
+def _rate_with_unit(rate_text: str) -> str:
     """Return a plain number as a rate per second; other texts are returned unchanged."""
     return f"{rate_text} /s" if rate_text.replace(".", "", 1).isdigit() else rate_text
 
 
 def _target_efficiency(efficiency_text: str) -> float:
-    """Read an efficiency, above 0 and at most 1."""
+    """Parse an efficiency, above 0 and at most 1."""
     goal = _parse_quantity("--efficiency", efficiency_text, "COUNT") or 0.0
     if goal > 1:
         suggestion = f"; write {goal:g} % or {goal / 100:g}" if goal <= 100 else ""
@@ -840,7 +846,7 @@ def _target_efficiency(efficiency_text: str) -> float:
 
 
 def _split_at_commas(text: str | None) -> list[str]:
-    """Return the parts of a text between commas, without empty ones."""
+    """Return the texts between the commas of a text, without empty ones."""
     return [part_text.strip() for part_text in (text or "").split(",") if part_text.strip()]
 
 
@@ -853,7 +859,9 @@ def _families_to_fit(
     method: str | None,
     changes: Sequence[str],
 ) -> list[str | Family] | None:
-    """Separate the name of the model from names of families, and build a family of the model."""
+    """Separate the names of models from names of families. Return the names of families, and a
+    family built of the model; None if the options name neither.
+    """
     from slipstick.schema.library import Library
     from slipstick_measure.fit.families import FAMILIES
     from slipstick_measure.fit.model import FitSettings, prepare_model

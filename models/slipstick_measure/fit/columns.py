@@ -1,4 +1,5 @@
-"""Rows whose columns are numbers and names of a model, held against what was measured in each.
+"""Tables whose columns are numbers and names of a model, compared with the values that were
+measured in each row.
 
 Why this shape: a column is used in one of four ways, which `ColumnUse` says: it is the value of a
 path, it stands for several settings at once (``H100`` for a machine and two rates), it is a
@@ -35,7 +36,7 @@ from slipstick.schema.text import (
 )
 from slipstick.units import parse_unit, to_base
 from slipstick.vocabulary import SIMULATION
-from slipstick_measure.formats import table_called
+from slipstick_measure.formats import table_path_named
 from slipstick_measure.measurements import Hints
 from slipstick_measure.readers.cells import is_missing
 from slipstick_measure.readers.reading import delimiter_of, open_file
@@ -45,8 +46,8 @@ from slipstick_measure.traces.readers import trace_format
 MOST_MODELS = 2000
 """Models that one table may need: combinations of names and of numbers that shape a model."""
 
-_UNIT = re.compile(r"(?P<name>.*\S)\s+[\[(](?P<unit>[^\])]*)[\])]")
-_REFERENCES = tuple(name for name in REFERENCES if name not in ("model", "workload"))
+_NAME_WITH_UNIT = re.compile(r"(?P<name>.*\S)\s+[\[(](?P<unit>[^\])]*)[\])]")
+_REFERENCES_IN_HEADINGS = tuple(name for name in REFERENCES if name not in ("model", "workload"))
 """References that a column is taken for by its heading alone; ``model`` often is no model of
 ours.
 """
@@ -92,12 +93,12 @@ class ColumnTable:
     def column(self, heading: str) -> list[str]:
         """Return the cells under a heading; raise if there is no such column."""
         if heading not in self.headings:
-            raise self.no_column(heading)
+            raise self.missing_column_error(heading)
         index = self.headings.index(heading)
         return [row[index] for row in self.rows]
 
-    def no_column(self, heading: str) -> SpecError:
-        """Return the error on a column that the table does not have."""
+    def missing_column_error(self, heading: str) -> SpecError:
+        """Return the error that the table has no column with a heading."""
         hint = did_you_mean(heading, list(self.headings))
         return Mark(self.file, 1, 1).error(f"there is no column {heading!r}{hint}")
 
@@ -119,7 +120,7 @@ class ColumnTable:
         return values
 
     def mark(self, row: int) -> Mark:
-        """Return the place of a row."""
+        """Return the place of a row in its file, for messages."""
         return Mark(self.file, self.lines[row], 1)
 
     def chosen(self, values_by_heading: Mapping[str, Sequence[str]]) -> list[int]:
@@ -197,7 +198,7 @@ def read_columns(path: Path | str) -> ColumnTable:
     )
 
 
-def check(reference: str) -> bool:
+def check_column_table(reference: str) -> bool:
     """Check a table whose headings name parameters of a model, without the model: the number of
     cells in each row, and the numbers of columns that have a unit. Return False if the file is no
     such table.
@@ -206,7 +207,7 @@ def check(reference: str) -> bool:
     ------
     SpecError : everything that is wrong, by line
     """
-    path = reference if Path(reference).exists() else table_called(reference)
+    path = reference if Path(reference).exists() else table_path_named(reference)
     if not path or trace_format(path) or not is_table_of_model(open_file(path, Hints())):
         return False
     table = read_columns(path)
@@ -229,26 +230,26 @@ def heading_and_unit(cell: str) -> tuple[str, str]:
     >>> [heading_and_unit(cell) for cell in ("time [ms]", "utilization[bus]", "rate (1/s)")]
     [('time', 'ms'), ('utilization[bus]', ''), ('rate', '1/s')]
     """
-    match = _UNIT.fullmatch(cell)
+    match = _NAME_WITH_UNIT.fullmatch(cell)
     return (match["name"], match["unit"]) if match else (cell, "")
 
 
-def unit_of_name(heading: str, expected_unit: str) -> str:
+def unit_at_end_of_name(heading: str, expected_unit: str) -> str:
     """Return the unit at the end of the name of a measured column, if that unit is one of a
     measured quantity; else an empty text.
 
-    >>> unit_of_name("tpot_ms", "s"), unit_of_name("tokens_per_s", "1/s")
+    >>> unit_at_end_of_name("tpot_ms", "s"), unit_at_end_of_name("tokens_per_s", "1/s")
     ('ms', '1/s')
-    >>> unit_of_name("tpot_ms", "1/s")
+    >>> unit_at_end_of_name("tpot_ms", "1/s")
     ''
     """
     stem, _, last_word = heading.casefold().rpartition("_")
     unit = f"1/{last_word}" if stem.endswith("_per") else last_word
     try:
-        is_expected = bool(stem) and parse_unit(unit)[1] == parse_unit(expected_unit)[1]
+        has_expected_dimension = bool(stem) and parse_unit(unit)[1] == parse_unit(expected_unit)[1]
     except UnitError:
         return ""
-    return unit if is_expected else ""
+    return unit if has_expected_dimension else ""
 
 
 def parameter_name(heading: str) -> str:
@@ -260,10 +261,11 @@ def parameter_name(heading: str) -> str:
     return re.sub(r"\W+", "_", heading.casefold())
 
 
-def parameters_first(paths: Iterable[str]) -> list[str]:
-    """Return the paths of a model's numbers, with its parameters before those of its machine.
+def sorted_with_parameters_first(paths: Iterable[str]) -> list[str]:
+    """Return paths of numbers of a model, sorted with its parameters before the values of its
+    machine.
 
-    >>> parameters_first(["machine.network.latency", "parameters.work"])
+    >>> sorted_with_parameters_first(["machine.network.latency", "parameters.work"])
     ['parameters.work', 'machine.network.latency']
     """
     return sorted(paths, key=lambda path: not path.startswith("parameters."))
@@ -271,7 +273,9 @@ def parameters_first(paths: Iterable[str]) -> list[str]:
 
 @dataclass(frozen=True)
 class _CompiledRows:
-    """Rows that share a compiled model, with the values of its parameters."""
+    """Rows of a table that share a compiled model, with the values of its parameters in each of
+    these rows.
+    """
 
     rows: NDArray[np.intp]
     form: CompiledModel
@@ -301,6 +305,7 @@ class Observed:
     _compiled_rows: tuple[_CompiledRows, ...]
 
     def __len__(self) -> int:
+        """Return the number of rows."""
         return len(self.table.rows)
 
     @property
@@ -312,11 +317,13 @@ class Observed:
     def ignored_numbers(self) -> tuple[str, ...]:
         """The columns that nothing uses, although their numbers differ between rows."""
         return tuple(
-            heading for heading in self.ignored if _differing_numbers(self.table.column(heading))
+            heading
+            for heading in self.ignored
+            if _has_differing_numbers(self.table.column(heading))
         )
 
     def labels(self, heading: str) -> list[str]:
-        """Return the owner of each row: its cell in a column."""
+        """Return the cell of each row in a column; rows with the same cell have the same owner."""
         return self.table.column(heading)
 
     def slopes(
@@ -367,7 +374,7 @@ class Observed:
         return logs, derivatives
 
 
-def _differing_numbers(cells: Sequence[str]) -> bool:
+def _has_differing_numbers(cells: Sequence[str]) -> bool:
     """Return whether all cells that are not missing are numbers, and two of them differ."""
     different_cells = {cell for cell in cells if not is_missing(cell)}
     try:
@@ -403,7 +410,9 @@ def observe(
 
 
 class _TableReader:
-    """Reader of a table that builds the models of its rows."""
+    """The state of building the models of the rows of a table: the table, the uses of its columns
+    and the settings of all rows.
+    """
 
     def __init__(
         self,
@@ -420,14 +429,14 @@ class _TableReader:
             raise Mark(table.file, 1, 1).error("no row is left to compare a model with")
         for heading in (*uses, *group_headings):
             if heading not in table.headings:
-                raise table.no_column(heading)
+                raise table.missing_column_error(heading)
         self.uses = {
             heading: replace(use, path=self._full_path(use.path))
             for heading, use in uses.items()
             if use != ColumnUse()
         }
         self.row_settings = self._written_settings()
-        self.inputs, self.built = self._model_alone()
+        self.inputs, self.built = self._model_of_common_settings()
         for heading in table.headings:
             if heading not in self.uses and (use := self._use_of_column(heading)) is not None:
                 self.uses[heading] = use
@@ -456,9 +465,9 @@ class _TableReader:
         problem = f"the model has no parameter {path!r}{did_you_mean(path, names)}"
         raise Mark(self.table.file, 1, 1).error(problem)
 
-    def _model_alone(self) -> tuple[Inputs, BuiltModel]:
-        """Return the model without the settings of rows; if it is incomplete without them, the
-        model of the first row.
+    def _model_of_common_settings(self) -> tuple[Inputs, BuiltModel]:
+        """Return the inputs and the model that the common settings give; if these are incomplete,
+        those of the first row.
         """
         try:
             inputs = resolve(self.settings, self.library)
@@ -467,21 +476,25 @@ class _TableReader:
             return self._model_of_row(0)
 
     def _use_of_column(self, heading: str) -> ColumnUse | None:
-        """Return the use of a column named like a parameter or an answer of the model; None for
-        other names.
+        """Return the use of a column whose heading is the name of a parameter or an answer of the
+        model; None for other headings.
         """
         if heading in self.built.shape.answer_names(self.built.options.method):
             return ColumnUse(measured=heading)
         if heading == "machine" and node_at(self.inputs.tree, heading) is None:
             return None  # the model has none, so the cells are names of the table's own
         candidates = [heading, f"parameters.{heading}", f"parameters.{parameter_name(heading)}"]
-        known_paths = {*self.built.parameters, *_REFERENCES}
+        known_paths = {*self.built.parameters, *_REFERENCES_IN_HEADINGS}
         for candidate in candidates:
-            path = candidate if candidate in _REFERENCES else canonical(self.inputs.tree, candidate)
+            path = (
+                candidate
+                if candidate in _REFERENCES_IN_HEADINGS
+                else canonical(self.inputs.tree, candidate)
+            )
             if path in known_paths:
                 return ColumnUse(path=path)
         if "." in heading and " " not in heading:
-            hint = did_you_mean(heading, parameters_first(self.built.parameters))
+            hint = did_you_mean(heading, sorted_with_parameters_first(self.built.parameters))
             raise Mark(self.table.file, 1, 1).error(
                 f"{self.built.name} has no number at {heading!r}{hint}; rename the column if it is"
                 " not meant to be one"
@@ -514,7 +527,7 @@ class _TableReader:
         return row_settings
 
     def _settings_of_row(self, row: int) -> dict[str, Node]:
-        """Return the settings of a row by path: the settings of all rows and its own."""
+        """Return the settings of a row by path: those of all rows and those that its cells give."""
         row_mark = self.table.mark(row)
         nodes = dict(self.settings)
         for path, text in self.row_settings[row].items():
@@ -523,6 +536,7 @@ class _TableReader:
         return nodes
 
     def _model_of_row(self, row: int) -> tuple[Inputs, BuiltModel]:
+        """Return the inputs and the model of a row."""
         inputs = resolve(self._settings_of_row(row), self.library)
         return inputs, build(inputs)
 
@@ -554,7 +568,7 @@ class _TableReader:
                     f"an answer for {self.built.name} has no value {name!r}{hint}"
                 )
             unit = self.uses[heading].unit or self.table.units.get(heading, "")
-            unit = unit or unit_of_name(heading, names[name])
+            unit = unit or unit_at_end_of_name(heading, names[name])
             for row, cell in enumerate(self.table.column(heading)):
                 if is_missing(cell):
                     continue
@@ -573,7 +587,9 @@ class _TableReader:
         return tuple(columns), logs
 
     def _numeric_columns(self) -> dict[str, Array]:
-        """Return the columns with numbers of the model in base units, by path."""
+        """Return the values of each column that holds numbers of the model, by path, in base
+        units.
+        """
         columns = {}
         problems = []
         for path in self.paths:
@@ -599,8 +615,8 @@ class _TableReader:
     def _compiled_rows(
         self, paths: Sequence[str], columns: Mapping[str, Array]
     ) -> Iterator[_CompiledRows]:
-        """Yield groups of rows that share a model, compiled; the smallest and the largest value of
-        every number are checked.
+        """Yield groups of rows that share a compiled model; the model is checked at the smallest
+        and the largest value of every number.
         """
         shaping_paths = [path for path in paths if path not in columns]
         while True:

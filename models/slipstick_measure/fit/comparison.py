@@ -12,8 +12,13 @@ from slipstick.answer import Answer, Value
 from slipstick.errors import NoAnswerError
 from slipstick.late import np
 from slipstick.report.formatting import plain_decimal
-from slipstick_measure.fit.extrapolation import LARGEST, Extrapolation, size_needed, sizes_needed
-from slipstick_measure.fit.families import FAMILIES, family_called
+from slipstick_measure.fit.extrapolation import (
+    LARGEST_SIZE_RATIO,
+    Extrapolation,
+    size_needed,
+    sizes_needed,
+)
+from slipstick_measure.fit.families import FAMILIES, family_named
 from slipstick_measure.fit.formula import Family, Timings
 from slipstick_measure.fit.growth_bounds import (
     GrowthBounds,
@@ -27,14 +32,16 @@ from slipstick_measure.fit.posterior import ASSUMED_NOISE, ENOUGH_FREEDOM
 from slipstick_measure.fit.rows import MeasuredRows
 from slipstick_measure.results import Curve, Fitting
 
-APART = 4.0
+LEAST_CRITERION_DIFFERENCE = 4.0
 """Models whose criteria differ by less are not told apart (Burnham and Anderson, 2002, section 2.6:
 4 to 7 is less support, over 10 none)."""
 
-STEPS = (2.0, 4.0)
-"""Steps beyond the data that are tried inside them."""
+TESTED_STEPS = (2.0, 4.0)
+"""Ratios of the largest number of processors to those of the smaller runs, at which predictions are
+tested by leaving out the larger runs.
+"""
 
-WRONG = 0.1
+LARGEST_RELATIVE_ERROR = 0.1
 """Relative error above which a law does not describe rows: its scatter, unless repetitions scatter
 as much, and what it misses of the largest rows when fitted without them, beyond what scatter and
 uncertain parameters explain."""
@@ -42,32 +49,33 @@ uncertain parameters explain."""
 MOST_REPETITIONS = 3.0
 """Multiples of the scatter of repetitions that a law's scatter may have."""
 
-A_DOUBLING = 0.1
+DEVIATION_PER_DOUBLING = 0.1
 """Standard deviation of the logarithm by which predictions get less sure each doubling beyond the
 rows, for what no law that is fitted to them can know; chosen with 20 truths that no family has, see
 ``benchmarks/fit_coverage.py`` for others."""
 
-UNSEEN_BEND = 0.5
+PART_OF_UNSEEN_BEND = 0.5
 """Part of a bend that no row shows which counts as a standard deviation of the logarithm: a law may
 go on beyond the rows in another direction than that of the last measured doubling, as a queue does
 that saturates at the largest number, and rows of a node that is slower look alike. Chosen with one
 such truth (400 s / p, a quarter slower on 16 processors, and 2 s log2 p), judged with the fresh
 ones of ``benchmarks/fit_coverage.py``."""
 
-WIDEST = 4.0
+WIDEST_PREDICTION_RATIO = 4.0
 """High over low above which a prediction is refused: it is of no use."""
 
-ONE_MACHINE = ("thread", "core")
+MEMBERS_OF_ONE_MACHINE = ("thread", "core")
 """What the processors of one machine are called."""
 
-MOST_BEHIND = 14.0
+MOST_CRITERION_DIFFERENCE = 14.0
 """Distance of a criterion from the best one from which a family has no part in a prediction: its
 weight would be under 1/1000."""
 
 
 @dataclass(frozen=True, slots=True)
 class HeldOut:
-    """A fit to the smaller runs, tested on the largest runs.
+    """A test of a family: a fit to the smaller runs, compared with the largest runs, which were
+    left out of it.
 
     Parameters
     ----------
@@ -77,7 +85,7 @@ class HeldOut:
         explain [1]
     criterion : Akaike's, of the fit to the smaller runs
     log_difference : predicted less measured mean logarithm at the largest runs [1]
-    explained : standard deviation of it by scatter and uncertain parameters [1]
+    explained_deviation : standard deviation of it by scatter and uncertain parameters [1]
     """
 
     step: float
@@ -85,7 +93,7 @@ class HeldOut:
     form_error: float
     criterion: float
     log_difference: float
-    explained: float
+    explained_deviation: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,17 +132,17 @@ class Candidate:
         return next((test for test in self.tests if test.step >= step * (1 - 1e-9)), None)
 
     def misfit(self, noise: float) -> str:
-        """Return why the family does not describe the rows; empty if it does.
+        """Return the reason why the family does not describe the rows; an empty text if it does.
 
         Parameters
         ----------
         noise : scatter of repetitions [1]
         """
         scatter = self.fitted.scatter
-        if scatter > max(WRONG, MOST_REPETITIONS * noise):
+        if scatter > max(LARGEST_RELATIVE_ERROR, MOST_REPETITIONS * noise):
             return f"it misses the rows by {100 * scatter:.3g} %"
-        test = self.test(STEPS[0])
-        if test is None or test.form_error <= max(WRONG, MOST_REPETITIONS * noise):
+        test = self.test(TESTED_STEPS[0])
+        if test is None or test.form_error <= max(LARGEST_RELATIVE_ERROR, MOST_REPETITIONS * noise):
             return ""
         largest = float(self.fitted.timings.p.max())
         return (
@@ -143,10 +151,10 @@ class Candidate:
         )
 
     def extrapolated_error(self, step: float) -> float | None:
-        """Return the form error of a prediction at a multiple of the largest data: that of each
-        test, in proportion to the logarithm of the step, and the largest of these.
+        """Return the largest form error that the tests give for a prediction at a multiple of the
+        largest data, each taken in proportion to the logarithm of its step; None without tests.
         """
-        tests = [test for test in map(self.test, (*STEPS, step)) if test]
+        tests = [test for test in map(self.test, (*TESTED_STEPS, step)) if test]
         if not tests:
             return None
         return max(
@@ -178,7 +186,9 @@ class FitComparison:
         all with such evidence.
         """
         candidates_with_evidence = [
-            candidate for candidate in self.candidates if candidate.behind < MOST_BEHIND
+            candidate
+            for candidate in self.candidates
+            if candidate.behind < MOST_CRITERION_DIFFERENCE
         ]
         return tuple(
             candidate for candidate in candidates_with_evidence if not candidate.misfit(self.noise)
@@ -193,7 +203,7 @@ class FitComparison:
         """
         if self.likely_candidates[0].misfit(self.noise):
             return self.best.misfit(self.noise)
-        tests = [test for candidate in self.candidates if (test := candidate.test(STEPS[0]))]
+        tests = [test for candidate in self.candidates if (test := candidate.test(TESTED_STEPS[0]))]
         tests = [test for test in tests if np.isfinite(test.criterion)]
         if not tests:
             return ""
@@ -202,10 +212,10 @@ class FitComparison:
         weights /= weights.sum()
         distances = np.array([test.log_difference for test in tests])
         mean_difference = float(weights @ distances)
-        variance = float(weights @ np.square([test.explained for test in tests]))
+        variance = float(weights @ np.square([test.explained_deviation for test in tests]))
         variance += float(weights @ (distances - mean_difference) ** 2)
         form_error = np.sqrt(max(0.0, mean_difference**2 - variance))
-        if form_error <= max(WRONG, MOST_REPETITIONS * self.noise):
+        if form_error <= max(LARGEST_RELATIVE_ERROR, MOST_REPETITIONS * self.noise):
             return ""
         limit = self.largest_measured / tests[int(weights.argmax())].step
         return (
@@ -215,8 +225,8 @@ class FitComparison:
         )
 
     def next_runs(self) -> str:
-        """Return the runs that would be most informative: between the two largest numbers of
-        processors, and beyond.
+        """Return in words the runs that would be most informative: between the two largest numbers
+        of processors, and beyond.
         """
         p = self.best.fitted.timings.processors
         processor_counts = {round(float(p[-1]) * 1.5), round(float(p[-1]) * 2)}
@@ -232,7 +242,11 @@ class FitComparison:
     @property
     def rivals(self) -> tuple[Candidate, ...]:
         """The families that the data cannot distinguish from the best one, which comes first."""
-        return tuple(candidate for candidate in self.candidates if candidate.behind < APART)
+        return tuple(
+            candidate
+            for candidate in self.candidates
+            if candidate.behind < LEAST_CRITERION_DIFFERENCE
+        )
 
     @property
     def largest_measured(self) -> float:
@@ -257,7 +271,8 @@ class FitComparison:
         )
 
     def refusal(self, p: float) -> str:
-        """Return why there is no prediction for `p` processors; empty if there is one.
+        """Return the reason why there is no prediction for `p` processors; an empty text if there
+        is one.
 
         A step beyond the data is made only if the data can test one as large: the best family,
         fitted to the runs on most / step processors and fewer, then predicts the largest runs.
@@ -308,7 +323,9 @@ class FitComparison:
 
     @property
     def _allowed_losses(self) -> str:
-        """The further losses that intervals beyond the rows contain, in words."""
+        """The further losses, in words, that the intervals of predictions beyond the rows
+        contain.
+        """
         allows = not self.is_chosen_by_caller and self._growth_of_losses
         return ", and for a throughput that rises no further" if allows else ""
 
@@ -342,14 +359,16 @@ class FitComparison:
         worst_form_error = max(
             (form_error for form_error in form_errors if form_error is not None), default=0.0
         )
-        tail = (1 + level) / 2
-        widening = float(stdtrit(2, tail) / ndtri(tail))
+        tail_probability = (1 + level) / 2
+        widening = float(stdtrit(2, tail_probability) / ndtri(tail_probability))
         weight = np.exp([-candidate.behind / 2 for candidate in likely_candidates])
         centre = np.log(
             [float(candidate.fitted.predict([p])[0]) for candidate in likely_candidates]
         )
         log_errors = [_log_error(candidate.fitted, p) for candidate in likely_candidates]
-        extrapolation_error = A_DOUBLING * max(0.0, float(np.log2(p / self.largest_measured)))
+        extrapolation_error = DEVIATION_PER_DOUBLING * max(
+            0.0, float(np.log2(p / self.largest_measured))
+        )
         spread = np.hypot(
             log_errors,
             [
@@ -358,22 +377,24 @@ class FitComparison:
             ],
         )
         bends = [
-            UNSEEN_BEND * self._departure_from_line(candidate, p) for candidate in likely_candidates
+            PART_OF_UNSEEN_BEND * self._departure_from_line(candidate, p)
+            for candidate in likely_candidates
         ]
         # The errors are taken as independent, so their squares add up; 1e-12 keeps the division by
         # a spread of 0 defined.
         spread = np.hypot(np.hypot(spread, extrapolation_error), bends) + 1e-12
-        freedom = np.array([candidate.fitted.freedom for candidate in likely_candidates])
+        degrees_of_freedom = np.array([candidate.fitted.freedom for candidate in likely_candidates])
         if not np.isfinite(spread).all():
             return 0.0, float("inf")
 
         def excess_probability(log: float, probability: float) -> float:
             return (
-                float(weight @ stdtr(freedom, (log - centre) / spread) / weight.sum()) - probability
+                float(weight @ stdtr(degrees_of_freedom, (log - centre) / spread) / weight.sum())
+                - probability
             )
 
         def quantile(probability: float) -> float:
-            ends = centre + spread * stdtrit(freedom, probability)
+            ends = centre + spread * stdtrit(degrees_of_freedom, probability)
             # A single family, or equal ones: the quantile of the mixture is theirs, and there is no
             # bracket.
             if np.ptp(ends) < 1e-12:
@@ -384,7 +405,10 @@ class FitComparison:
                 )
             )
 
-        low, high = float(np.exp(quantile(1 - tail))), float(np.exp(quantile(tail)))
+        low, high = (
+            float(np.exp(quantile(1 - tail_probability))),
+            float(np.exp(quantile(tail_probability))),
+        )
         return low, max(high, self._longest_time_beyond(p, level))
 
     def _longest_time_beyond(self, p: float, level: float) -> float:
@@ -403,13 +427,14 @@ class FitComparison:
 
     @cached_property
     def _growth_of_losses(self) -> tuple[LossGrowth, ...]:
-        """How losses may grow beyond the rows."""
+        """Estimates of how losses may grow beyond the rows."""
         return loss_growths(self.best.fitted.timings, self._noise_of_rows)
 
     @property
     def _noise_of_rows(self) -> float:
-        """Standard deviation of the logarithms of rows: that of repetitions. Without repetitions,
-        the least scatter of a law that has rows to spare, but no more than is assumed.
+        """The standard deviation of the logarithms of rows, computed from repetitions; without
+        repetitions, the least scatter of a law that has degrees of freedom, limited to the assumed
+        noise.
         """
         scatters = [
             candidate.fitted.scatter
@@ -419,9 +444,9 @@ class FitComparison:
         return self.noise or max(1e-9, min([*scatters, ASSUMED_NOISE]))
 
     def _departure_from_line(self, candidate: Candidate, p: float) -> float:
-        """Return by how much a prediction beyond the rows departs from a straight line, in
-        logarithms, through the last two measured numbers of processors; 0 within the rows, and for
-        families that the caller chose.
+        """Return the distance of a predicted logarithm of time beyond the rows from the straight
+        line, in logarithms, through the last two measured numbers of processors; 0 within the rows,
+        and for families that the caller chose.
         """
         timings = candidate.fitted.timings
         timings = timings.select(timings.n == timings.n.max())
@@ -441,12 +466,16 @@ class FitComparison:
     def predictions(
         self, processor_counts: Sequence[float], level: float
     ) -> dict[float, tuple[float, float]]:
-        """Return the interval of the time on each of those numbers of processors that have a
-        prediction with a finite error [s].
+        """Return the intervals of the time [s] by number of processors, for those of the given
+        numbers that have a prediction with a finite error.
         """
         ends = {p: self.predict(p, level) for p in processor_counts if not self.refusal(p)}
         ends |= {p: interval for p in ends if (interval := self.interval_by_bounds(p, level))}
-        return {p: interval for p, interval in ends.items() if interval[1] <= WIDEST * interval[0]}
+        return {
+            p: interval
+            for p, interval in ends.items()
+            if interval[1] <= WIDEST_PREDICTION_RATIO * interval[0]
+        }
 
     @cached_property
     def bounds(self) -> GrowthBounds | None:
@@ -457,7 +486,7 @@ class FitComparison:
         """
         timings = self.best.fitted.timings
         of_machine = timings.servers is not None or (
-            timings.rate is not None and timings.member in ONE_MACHINE
+            timings.rate is not None and timings.member in MEMBERS_OF_ONE_MACHINE
         )
         return (
             growth_bounds(timings, self.noise)
@@ -466,13 +495,13 @@ class FitComparison:
         )
 
     def interval_by_bounds(self, p: float, level: float) -> tuple[float, float] | None:
-        """Return the interval of the time by bounds that need no law, if the laws give none or a
-        wider one; else None [s].
+        """Return the interval of the time on `p` processors by bounds that need no law [s], if the
+        laws give no interval or a wider one; else None.
         """
         if self.bounds is None or p <= self.largest_measured:
             return None
         interval = self.bounds.times(p, level)
-        if interval is None or interval[1] > WIDEST * interval[0]:
+        if interval is None or interval[1] > WIDEST_PREDICTION_RATIO * interval[0]:
             return None
         if self.refusal(p):
             return interval
@@ -489,13 +518,13 @@ class FitComparison:
         return {p: interval for p, interval in intervals.items() if interval}
 
     def refusal_of_width(self, p: float, level: float) -> str:
-        """Return why a prediction is too uncertain to be useful; empty if it is useful, or if
-        `refusal` has a reason already.
+        """Return the reason why a prediction is too uncertain to be useful; an empty text if it is
+        useful, or if `refusal` has a reason already.
         """
         if self.refusal(p) or self.interval_by_bounds(p, level):
             return ""
         low, high = self.predict(p, level)
-        if high <= WIDEST * low:
+        if high <= WIDEST_PREDICTION_RATIO * low:
             return ""
         if not np.isfinite(high):
             return (
@@ -520,9 +549,9 @@ class FitComparison:
         predicted_times = [float(rival.fitted.predict([p])[0]) for rival in self.rivals]
         return max(predicted_times) / min(predicted_times) - 1
 
-    def verdict(self, p: Sequence[float] = ()) -> str:
-        """Return which families the data prefer, and which they cannot distinguish, for predictions
-        on some numbers of processors.
+    def verdict(self, processor_counts: Sequence[float] = ()) -> str:
+        """Return sentences on which families the data prefer, and which they cannot distinguish,
+        for predictions on some numbers of processors.
         """
         names = ", ".join(rival.name for rival in self.rivals)
         best_candidate = self.best
@@ -538,7 +567,7 @@ class FitComparison:
             sentence += "".join(
                 f"; at p = {processors:g} they differ by {100 * self.disagreement(processors):.1f}"
                 " %"
-                for processors in p
+                for processors in processor_counts
             )
         if (
             best_candidate.missed is None
@@ -559,7 +588,9 @@ class FitComparison:
 
 
 def compare(
-    timings: Timings, families: Sequence[str | Family] | None = None, steps: Sequence[float] = STEPS
+    timings: Timings,
+    families: Sequence[str | Family] | None = None,
+    steps: Sequence[float] = TESTED_STEPS,
 ) -> FitComparison:
     """Fit several families, order them by Akaike's criterion for few observations, and test each on
     the largest runs.
@@ -583,7 +614,7 @@ def compare(
             " more"
         )
     chosen_families = [
-        family_called(family) if isinstance(family, str) else family
+        family_named(family) if isinstance(family, str) else family
         for family in families or FAMILIES
     ]
     fits: list[tuple[Family, FittedFormula]] = []
@@ -591,14 +622,14 @@ def compare(
     missing_counts: list[int] = []
     for family in chosen_families:
         try:
-            fits.append((family, _judged_fit(fit(family, timings))))
+            fits.append((family, _refuse_too_few_observations(fit(family, timings))))
         except _TooFewError as error:
             missing_counts.append(error.missing_count)
             reason_by_family[family.name] = str(error)
         except NoAnswerError as error:
             reason_by_family[family.name] = str(error)
     if not fits and missing_counts:
-        findings = " ".join(MeasuredRows(timings, EFFICIENT).sentences())
+        findings = " ".join(MeasuredRows(timings, COMMON_EFFICIENCY).sentences())
         raise NoAnswerError(
             f"no model can be fitted: {len(timings)} measured times are too few; add"
             f" {min(missing_counts)} or more, best on other numbers of {timings.member}s."
@@ -620,13 +651,14 @@ def compare(
             for family, fitted_formula in fits
         ),
         reason_by_family,
-        MeasuredRows(timings, EFFICIENT).noise,
+        MeasuredRows(timings, COMMON_EFFICIENCY).noise,
         is_chosen_by_caller=bool(families),
     )
 
 
-def _judged_fit(fitted_formula: FittedFormula) -> FittedFormula:
-    """Return a fit; raise if it has too few observations for the corrected Akaike criterion.
+def _refuse_too_few_observations(fitted_formula: FittedFormula) -> FittedFormula:
+    """Return a fit unchanged; raise if it has too few observations for the corrected Akaike
+    criterion.
 
     The criterion needs at least two more observations than parameters, the scatter included.
     """
@@ -637,7 +669,7 @@ def _judged_fit(fitted_formula: FittedFormula) -> FittedFormula:
 
 
 class _TooFewError(NoAnswerError):
-    """A family has too many parameters to be judged by the observations."""
+    """The error that a family has too many parameters to be judged by the observations."""
 
     def __init__(self, count: int, fitted_formula: FittedFormula) -> None:
         parameters = len(fitted_formula.theta)
@@ -706,13 +738,13 @@ def _log_error(fitted_formula: FittedFormula, p: float) -> float:
     return fitted_formula.standard_error(lambda thetas: np.log(time(thetas)))
 
 
-EFFICIENT = 0.75
+COMMON_EFFICIENCY = 0.75
 """An efficiency that is commonly required of an allocation."""
 
-ROUNDING = 1e-6
+SIZE_TOLERANCE = 1e-6
 """Relative tolerance at which a size counts as the largest one considered."""
 
-POINTS, INTERVAL_POINTS = 48, 12
+CURVE_POINTS, INTERVAL_POINTS = 48, 12
 """Numbers of processors along a drawn curve, and along its intervals, which take long."""
 
 
@@ -732,9 +764,13 @@ class IntervalSettings:
     seed: int = 1
     draws: int = 200
 
-    def of(self, fitted: FittedFormula) -> FitIntervals:
-        """Prepare a fit for computing intervals by these settings."""
-        return profile(fitted) if self.by == "profile" else resample(fitted, self.seed, self.draws)
+    def of(self, fitted_formula: FittedFormula) -> FitIntervals:
+        """Return a fit prepared for computing intervals by these settings."""
+        return (
+            profile(fitted_formula)
+            if self.by == "profile"
+            else resample(fitted_formula, self.seed, self.draws)
+        )
 
     @property
     def text(self) -> str:
@@ -758,7 +794,7 @@ def fits(
     p: Sequence[float] = (),
     intervals: IntervalSettings | None = None,
     drawn: bool = False,
-    efficiency: float = EFFICIENT,
+    efficiency: float = COMMON_EFFICIENCY,
 ) -> Fitting:
     """Fit families, and predict the time on the given numbers of processors.
 
@@ -787,7 +823,7 @@ def fits(
         families,
         sorted(
             {
-                *STEPS,
+                *TESTED_STEPS,
                 *(processors / largest_number for processors in p if processors > largest_number),
             }
         ),
@@ -803,9 +839,9 @@ def fits(
         )
     )
     predictions = comparison.predictions(p, intervals.level)
-    rows = MeasuredRows(timings, efficiency)
+    measured_rows = MeasuredRows(timings, efficiency)
     answers = [
-        _answer_of_fit(candidate, intervals, rows, predictions, comparison.reach)
+        _answer_of_fit(candidate, intervals, measured_rows, predictions, comparison.reach)
         for candidate in comparison.candidates
     ]
     answers += [Answer(name, "fit", failed=reason) for name, reason in comparison.failed.items()]
@@ -817,8 +853,8 @@ def fits(
         else ()
     )
     size = float(timings.n.max()) if timings.has_sizes else None
-    data = timings.select(timings.n == timings.n.max())
-    measured_points = data.p.tolist(), data.time.tolist()
+    fitting_data = timings.select(timings.n == timings.n.max())
+    measured_points = fitting_data.p.tolist(), fitting_data.time.tolist()
     return Fitting(
         tuple(answers),
         comparison.verdict(p),
@@ -827,7 +863,7 @@ def fits(
         curves,
         size=size,
         efficiency=efficiency,
-        findings=tuple(rows.sentences()),
+        findings=tuple(measured_rows.sentences()),
         has_law=not comparison.misfit,
         member=timings.member,
         bounded=bounded,
@@ -844,7 +880,7 @@ def _curves_of_fits(
     """
     curve_points, interval_points = (
         np.unique(np.round(np.geomspace(1, last_processors, count))).tolist()
-        for count in (POINTS, INTERVAL_POINTS)
+        for count in (CURVE_POINTS, INTERVAL_POINTS)
     )
     predictions = comparison.predictions(interval_points, level)
     low, high = ([ends[side] for ends in predictions.values()] for side in (0, 1))
@@ -874,7 +910,7 @@ def _answer_of_fit(
     family = candidate.family
     fit_intervals = None
     notes = [f"{family.title}: {fitted_formula.formula.text} ({family.source})"]
-    if candidate.behind < APART:
+    if candidate.behind < LEAST_CRITERION_DIFFERENCE:
         try:
             fit_intervals = intervals.of(fitted_formula)
             notes.append(intervals.text)
@@ -969,7 +1005,9 @@ def _size_needed(
     size_interval = fit_intervals.interval_of_positive(
         partial(sizes_needed, fitted_formula, p, efficiency), level
     )
-    open_ended = size_interval.high >= LARGEST * fitted_formula.timings.n.max() * (1 - ROUNDING)
+    open_ended = size_interval.high >= LARGEST_SIZE_RATIO * fitted_formula.timings.n.max() * (
+        1 - SIZE_TOLERANCE
+    )
     return Value(size, "1", size_interval.low, None if open_ended else size_interval.high)
 
 

@@ -18,15 +18,15 @@ from slipstick.errors import NoAnswerError
 from slipstick.late import Array, NDArray, np
 from slipstick_measure.fit.columns import Observed
 from slipstick_measure.fit.posterior import (
+    DEVIATION_PER_SCALE,
     ENOUGH_FREEDOM,
     PRECISION,
     SIMULATED_PRECISION,
-    TAILS,
     Posterior,
     Prior,
     RowGroups,
     estimate,
-    widened,
+    with_wider_deviations,
 )
 from slipstick_measure.results import (
     ChosenValue,
@@ -39,14 +39,10 @@ from slipstick_measure.results import (
 NORMAL_90 = 1.6448536269514722
 """Standard deviations on each side that hold 90 % of a normal distribution."""
 
-IDENTIFIED = 0.7
-"""Part of the prior's standard deviation that a posterior's may keep; above it the rows hardly say
-anything of the parameter."""
-
 WANTED_COVERAGE = 0.9
 """Part of the rows of left-out groups that intervals hold after they were widened."""
 
-A_DOUBLING = 0.05
+DEVIATION_PER_DOUBLING = 0.05
 """Standard deviation by which predictions get less sure each doubling of the size beyond what was
 fitted; assumed, as no set has enough large rows left out to learn it."""
 
@@ -54,18 +50,19 @@ LEAST_FITTED_GROUPS = 3
 """Groups of rows that are chosen to be fitted from which each is left out in turn, so that their
 errors widen the intervals of the groups that are predicted."""
 
-MOST_WIDENED = 3.0
+LARGEST_WIDENING = 3.0
 """Largest factor of the standard deviations; if the groups left out need more, the model lacks
 something."""
 
-EXPLAINED = 0.5
+LEAST_EXPLAINED_SHARE = 0.5
 """Part of the squared residuals of a group above which one parameter is named as their reason."""
 
-MOST_SHIFTED = 3.0
+LARGEST_LOG_SHIFT = 3.0
 """Logarithm of a factor of one parameter beyond which it is no explanation."""
 
 # Each combination of choices is fitted once, so their number multiplies the time.
 MOST_COMBINATIONS = 32
+"""Combinations of the values of choices up to which each is fitted."""
 
 Rows: TypeAlias = "NDArray[np.intp]"
 
@@ -91,7 +88,8 @@ class FreeParameter:
 
 @dataclass(frozen=True, slots=True)
 class UnknownChoice:
-    """A parameter with a few possible values, which may differ between owners.
+    """A parameter with a few possible values, one of which is estimated to be the right one; it may
+    differ between owners.
 
     Parameters
     ----------
@@ -151,21 +149,24 @@ class EstimationTask:
 
 @dataclass(frozen=True)
 class _Fit:
-    """A posterior, and the weights of the values of each choice by owner."""
+    """A posterior of the free parameters, and the probability of each value of each choice by
+    owner.
+    """
 
     posterior: Posterior
     weights: dict[tuple[int, str], Array]
 
 
 def estimation(task: EstimationTask) -> Estimation:
-    """Estimate from all rows, test by leaving out each group, and describe the residuals.
+    """Estimate the parameters of a task from all rows, test the estimates by leaving out each
+    group, and describe the residuals.
 
     Raises
     ------
     NoAnswerError : the model has no answer at a row, or too many combinations of choices
     """
     _check_combinations(task)
-    fit = _whole_fit(task)
+    fit = _fit_all_rows(task)
     left_out = [
         _error_of_group(task, name, rows, _fit_rows(task, other_rows, fit), other_rows)
         for name, rows, other_rows in _groups_to_leave_out(task)
@@ -174,17 +175,17 @@ def estimation(task: EstimationTask) -> Estimation:
         _error_of_group(task, name, rows, fit, None) for name, rows in _groups_to_predict(task)
     ]
     factor = widening_factor([*left_out, *left_out_predictions])
-    fit = replace(fit, posterior=widened(fit.posterior, factor))
+    fit = replace(fit, posterior=with_wider_deviations(fit.posterior, factor))
     if left_out_predictions:
         factor_of_fitted = widening_factor(left_out)
         errors = [_with_wider_intervals(group, factor_of_fitted) for group in left_out_predictions]
     else:
         errors = widened_by_others(left_out)
-    return _as_estimation(task, fit, errors, factor)
+    return _estimation_results(task, fit, errors, factor)
 
 
-def _whole_fit(task: EstimationTask) -> _Fit:
-    """Fit to all rows of the task; without such rows, return the prior."""
+def _fit_all_rows(task: EstimationTask) -> _Fit:
+    """Fit the parameters of a task to all its fitted rows; if it has none, return the prior."""
     if task.noise is None:
         return _fit_rows(
             task, np.array(task.fitted_rows) if task.fitted_rows else np.arange(task.count)
@@ -198,15 +199,16 @@ def _whole_fit(task: EstimationTask) -> _Fit:
         np.diag([prior.deviation**2 for prior in priors]),
         {},
         # The noise that a spec states is a standard deviation, not the scale of heavy tails.
-        np.full(count, task.noise / TAILS),
+        np.full(count, task.noise / DEVIATION_PER_SCALE),
         0.0,
     )
     return _Fit(posterior, {})
 
 
 def _groups_to_leave_out(task: EstimationTask) -> Iterator[tuple[str, Rows, Rows]]:
-    """Yield each group that is fitted: its name, its rows, and the fitted rows of all others; none
-    if nothing is fitted, or if rows to fit are chosen and have too few groups to learn from.
+    """Yield each fitted group that is left out to test the fit: its name, its rows, and the fitted
+    rows of all other groups. Yield none if nothing is fitted, or if the rows to fit are chosen and
+    have fewer than `LEAST_FITTED_GROUPS` groups.
     """
     if task.noise is not None:
         return
@@ -225,8 +227,8 @@ def _groups_to_leave_out(task: EstimationTask) -> Iterator[tuple[str, Rows, Rows
 
 
 def _groups_to_predict(task: EstimationTask) -> Iterator[tuple[str, Rows]]:
-    """Yield the name and the rows of each group that the fit to the chosen rows predicts, or that
-    ranges alone predict if nothing is fitted.
+    """Yield the name and the rows of each group that is predicted and not fitted: by the fit to the
+    chosen rows, or by the prior if nothing is fitted.
     """
     if task.noise is None and not task.fitted_rows:
         return
@@ -250,8 +252,8 @@ def _check_combinations(task: EstimationTask) -> None:
 
 
 def _fit_rows(task: EstimationTask, rows: Rows, start: _Fit | None = None) -> _Fit:
-    """Estimate from some rows: first with choices equal for all owners, then owner by owner, by
-    their evidence.
+    """Estimate parameters and choices from some rows: first with choices that are equal for all
+    owners, then owner by owner, by the evidence of each value.
     """
     weights = _initial_weights(task, rows, start)
     posterior = _posterior_of_rows(task, rows, weights, start.posterior if start else None)
@@ -273,8 +275,8 @@ def _fit_rows(task: EstimationTask, rows: Rows, start: _Fit | None = None) -> _F
 def _initial_weights(
     task: EstimationTask, rows: Rows, start: _Fit | None
 ) -> dict[tuple[int, str], Array]:
-    """Return the initial weights of choices: the combination, equal for all owners, with the most
-    evidence, or those of a fit to more rows.
+    """Return the initial probabilities of the values of choices: those of `start`, a fit to more
+    rows, else the combination with the most evidence, equal for all owners.
     """
     keys = [
         (index, owner)
@@ -302,8 +304,8 @@ def _posterior_of_rows(
     weights: dict[tuple[int, str], Array],
     start: Posterior | None = None,
 ) -> Posterior:
-    """Return the posterior of the free parameters from some rows, where each choice has its most
-    probable value.
+    """Return the posterior of the free parameters from some rows; each choice has its most probable
+    value there.
     """
     fixed = {
         choice.path: np.array(
@@ -317,7 +319,7 @@ def _posterior_of_rows(
     priors = [parameter.prior for parameter in task.free]
     logs = task.observed.logs[:, rows]
     precision = SIMULATED_PRECISION if task.observed.estimated else PRECISION
-    slopes = _slopes(task, fixed, rows)
+    slopes = _function_with_slopes(task, fixed, rows)
     owners = task.owners(rows)
     try:
         return estimate(slopes, logs, owners, priors, start, precision)
@@ -335,23 +337,23 @@ def _posterior_of_rows(
         ) from None
 
 
-def _slopes(
+def _function_with_slopes(
     task: EstimationTask, fixed: dict[str, Array], rows: Rows
 ) -> Callable[[Array], tuple[Array, Array]]:
-    """Return the function from logarithms of parameters at rows to those of the model's values
-    there, with derivatives.
+    """Return a function from the logarithms of the parameters at rows to the logarithms of the
+    model's values there and their derivatives.
     """
     paths = [parameter.path for parameter in task.free]
     return lambda log_values: task.observed.slopes(paths, log_values, fixed, rows)
 
 
 def predict_rows(task: EstimationTask, fit: _Fit, rows: Rows) -> tuple[Array, Array]:
-    """Return the predicted logarithms of rows and their standard deviations, (V, n) each. The
-    prediction is a mixture over the values of the choices.
+    """Return the predicted logarithms of the values of rows and their standard deviations, (V, n)
+    each, as a mixture over the values of the choices.
     """
     shape = (len(task.observed.measured), len(rows))
     mean = np.zeros(shape)
-    square = np.zeros(shape)
+    mean_square = np.zeros(shape)
     options = [range(len(choice.values)) for choice in task.choices]
     for option_indices in product(*options):
         weight = np.ones(len(rows))
@@ -365,11 +367,13 @@ def predict_rows(task: EstimationTask, fit: _Fit, rows: Rows) -> tuple[Array, Ar
         # A combination of such a small weight hardly changes the mean, so it is not solved.
         if not (weight > 1e-6).any():
             continue
-        values, deviation = fit.posterior.predict(_slopes(task, fixed, rows), task.owners(rows))
+        values, deviation = fit.posterior.predict(
+            _function_with_slopes(task, fixed, rows), task.owners(rows)
+        )
         mean = mean + weight * values
-        square = square + weight * (deviation**2 + values**2)
+        mean_square = mean_square + weight * (deviation**2 + values**2)
     # The difference of squares may be negative by rounding.
-    return mean, np.sqrt(np.maximum(square - mean**2, 1e-12))
+    return mean, np.sqrt(np.maximum(mean_square - mean**2, 1e-12))
 
 
 def _weights_of_owner(fit: _Fit, index: int, owner: str, choice: UnknownChoice) -> Array:
@@ -421,21 +425,21 @@ def _deviation_of_extrapolation(
     sizes = np.log2(np.array(task.sizes))
     fitted_sizes = sizes[np.array(task.fitted_rows) if fitted_rows is None else fitted_rows]
     distance_beyond = np.maximum(sizes[rows] - fitted_sizes.max(), fitted_sizes.min() - sizes[rows])
-    return np.asarray(A_DOUBLING * np.maximum(distance_beyond, 0.0))
+    return np.asarray(DEVIATION_PER_DOUBLING * np.maximum(distance_beyond, 0.0))
 
 
 def _misfit_reasons(
     task: EstimationTask, rows: Rows, residual: Array, finite: NDArray[np.bool_], fit: _Fit
 ) -> Iterator[str]:
-    """Yield what explains most of a group's residuals, a parameter or a number that grows; nothing
-    if the residuals are no larger than noise.
+    """Yield what explains most of the squared residuals of a group: a parameter, or a column of
+    numbers with which they grow; nothing if the residuals are no larger than the noise.
     """
-    total = float(residual @ residual)
-    if total < len(residual) * float(np.max(fit.posterior.noise)) ** 2 * 2:
+    squared_residuals = float(residual @ residual)
+    if squared_residuals < len(residual) * float(np.max(fit.posterior.noise)) ** 2 * 2:
         return
     fraction, reason = max(
         [
-            (EXPLAINED, ""),
+            (LEAST_EXPLAINED_SHARE, ""),
             *_error_shares_by_parameter(task, rows, residual, finite, fit),
             *_error_shares_by_growth(task, rows, residual, finite),
         ]
@@ -466,7 +470,7 @@ def _error_shares_by_parameter(
             continue
         shift = float(slope @ residual) / sum_of_squares
         remainder = residual - shift * slope
-        if abs(shift) < MOST_SHIFTED:
+        if abs(shift) < LARGEST_LOG_SHIFT:
             factor_in_words = f"{np.exp(shift):.2f} times as much as elsewhere"
             yield (
                 1 - float(remainder @ remainder) / float(residual @ residual),
@@ -499,7 +503,7 @@ def _error_shares_by_growth(
 
 
 def widening_factor(groups: Sequence[GroupError]) -> float:
-    """Return the factor from 1 to `MOST_WIDENED` that makes intervals hold 90 % of the rows of
+    """Return the factor from 1 to `LARGEST_WIDENING` that makes intervals hold 90 % of the rows of
     groups that were left out, in the mean of the groups.
 
     It is the conformal quantile of the residuals over the half widths, where each group has the
@@ -517,12 +521,12 @@ def widening_factor(groups: Sequence[GroupError]) -> float:
     )
     order = np.argsort(ratios)
     first_enough = np.searchsorted(np.cumsum(weights[order]), WANTED_COVERAGE - 1e-9)
-    return float(np.clip(ratios[order][first_enough], 1.0, MOST_WIDENED))
+    return float(np.clip(ratios[order][first_enough], 1.0, LARGEST_WIDENING))
 
 
 def widened_by_others(groups: Sequence[GroupError]) -> list[GroupError]:
-    """Return the groups with intervals widened by the factors that all other groups need, so that
-    the part of the rows that they hold also tests the widening.
+    """Return the groups, the intervals of each widened by the factor that all other groups need, so
+    that the rows of a group test the widening.
     """
     return [
         _with_wider_intervals(group, widening_factor([*groups[:index], *groups[index + 1 :]]))
@@ -542,13 +546,15 @@ def _with_wider_intervals(group: GroupError, factor: float) -> GroupError:
     )
 
 
-def _as_estimation(
+def _estimation_results(
     task: EstimationTask,
     fit: _Fit,
     errors: Sequence[GroupError],
     widening_factor: float,
 ) -> Estimation:
-    """Return a fit, with the errors of its groups, as plain results."""
+    """Return the results of an estimation as plain data: the parameters of a fit, the errors of its
+    groups and the widening of its intervals.
+    """
     observed = task.observed
     posterior = fit.posterior
     chosen_values = tuple(
@@ -566,7 +572,7 @@ def _as_estimation(
     simple_score = None
     if len(errors) >= 3:
         groups = [(np.array(error.residuals), np.array(error.halves)) for error in errors]
-        score, simple_score = (float(scores.mean()) for scores in interval_scores(groups))
+        score, simple_score = (float(scores.mean()) for scores in interval_scores_of_groups(groups))
     return Estimation(
         model=observed.built.name,
         source=observed.table.file,
@@ -603,14 +609,14 @@ def _as_estimation(
 def _estimated_parameters(task: EstimationTask, fit: _Fit) -> Iterator[EstimatedParameter]:
     """Yield each free parameter with its interval of 90 % and the factors of its owners."""
     posterior = fit.posterior
-    k = len(task.free)
+    parameter_count = len(task.free)
     for index, parameter in enumerate(task.free):
-        entry = task.observed.built.entries[parameter.path]
+        estimated_parameter = task.observed.built.entries[parameter.path]
         deviation = float(posterior.deviations[index]) * posterior.widened
         owners = tuple(
             OwnerFactor(
                 f"{column}={owner}",
-                float(np.exp(posterior.centre[k + offset_index])),
+                float(np.exp(posterior.centre[parameter_count + offset_index])),
                 float(posterior.spread[index, column]),
             )
             for offset_index, (parameter_index, column, owner) in enumerate(posterior.offsets)
@@ -619,8 +625,8 @@ def _estimated_parameters(task: EstimationTask, fit: _Fit) -> Iterator[Estimated
         log_value = float(posterior.centre[index])
         yield EstimatedParameter(
             parameter.path,
-            str(entry.given.dimension),
-            entry.meaning or entry.given.meaning,
+            str(estimated_parameter.given.dimension),
+            estimated_parameter.meaning or estimated_parameter.given.meaning,
             float(np.exp(log_value)),
             float(np.exp(log_value - NORMAL_90 * deviation)),
             float(np.exp(log_value + NORMAL_90 * deviation)),
@@ -631,7 +637,7 @@ def _estimated_parameters(task: EstimationTask, fit: _Fit) -> Iterator[Estimated
         )
 
 
-def interval_scores(groups: Sequence[tuple[Array, Array]]) -> tuple[Array, Array]:
+def interval_scores_of_groups(groups: Sequence[tuple[Array, Array]]) -> tuple[Array, Array]:
     """Return the interval scores (Gneiting and Raftery, 2007, section 6.2) of left-out rows in
     logarithms, and beside them the scores of intervals that have one width, from the
     root-mean-square errors of the other groups.
@@ -640,7 +646,7 @@ def interval_scores(groups: Sequence[tuple[Array, Array]]) -> tuple[Array, Array
     ----------
     groups : residuals and halves of intervals of 90 % of each of at least three groups
 
-    >>> own, simple = interval_scores([(np.full(1, 0.1), np.full(1, 0.2))] * 3)
+    >>> own, simple = interval_scores_of_groups([(np.full(1, 0.1), np.full(1, 0.2))] * 3)
     >>> own.round(6).tolist(), bool((simple > own).all())
     ([0.4, 0.4, 0.4], True)
     """
@@ -660,8 +666,8 @@ def interval_scores(groups: Sequence[tuple[Array, Array]]) -> tuple[Array, Array
 
 
 def _interval_score(residual: Array, half_width: Array) -> Array:
-    """Return the interval score of each row: the width of its interval of 90 %, and 20 times the
-    distance of the row from the interval.
+    """Return the interval score of each row [log]: the width of its interval of 90 %, and 20 times
+    the distance of the row from the interval.
     """
     excess: Array = np.maximum(np.abs(residual) - half_width, 0.0)
     return 2 * half_width + 2 / (1 - WANTED_COVERAGE) * excess

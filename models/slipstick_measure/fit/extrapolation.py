@@ -15,18 +15,18 @@ from slipstick_measure.fit.least_squares import FittedFormula
 if TYPE_CHECKING:
     from slipstick_measure.fit.formula import Timings
 
-LARGEST = 1e6
+LARGEST_SIZE_RATIO = 1e6
 """Multiples of the largest size measured up to which a size is sought."""
 
-CLOSE, APART = 256, 1.02
-"""Up to `CLOSE` every number of processors is evaluated; beyond, numbers apart by this ratio,
-and those between them near a result.
+MOST_CONSECUTIVE_NUMBERS, RATIO_OF_NUMBERS = 256, 1.02
+"""Number of processors up to which every number is evaluated; beyond it, numbers that differ by the
+ratio `RATIO_OF_NUMBERS`, and all between them near a result.
 """
 
 
 @dataclass(frozen=True)
 class Extrapolation:
-    """A fit as a function of the number of processors, beyond those measured.
+    """A fit, evaluated at numbers of processors beyond those that were measured.
 
     Parameters
     ----------
@@ -44,12 +44,14 @@ class Extrapolation:
         """The numbers of processors at which the fit is evaluated."""
         largest_number = self.fitted.formula.horizon * float(self.fitted.timings.p.max())
         largest_number = largest_number if self.reach is None else min(largest_number, self.reach)
-        spaced_numbers = CLOSE * APART ** np.arange(
-            1, max(0.0, np.log(largest_number / CLOSE) / np.log(APART)) + 1
+        spaced_numbers = MOST_CONSECUTIVE_NUMBERS * RATIO_OF_NUMBERS ** np.arange(
+            1,
+            max(0.0, np.log(largest_number / MOST_CONSECUTIVE_NUMBERS) / np.log(RATIO_OF_NUMBERS))
+            + 1,
         )
         processors: Array = np.unique(
             [
-                *np.arange(1.0, min(CLOSE, largest_number) + 1),
+                *np.arange(1.0, min(MOST_CONSECUTIVE_NUMBERS, largest_number) + 1),
                 *np.minimum(np.round(spaced_numbers), largest_number),
                 largest_number,
             ]
@@ -63,7 +65,9 @@ class Extrapolation:
 
     @cached_property
     def base(self) -> float:
-        """The smallest number of processors of the largest size measured; speed-ups are over it."""
+        """The smallest number of processors of the largest size measured, over which speed-ups are
+        computed.
+        """
         return base_of(self.fitted.timings)
 
     @cached_property
@@ -80,14 +84,16 @@ class Extrapolation:
         return speedups
 
     def efficiency(self, p: float, time: float) -> float:
-        """Return the efficiency at a number of processors with a time [s], b speed-up / p."""
+        """Return the efficiency on `p` processors, b speed-up / p over the base b, for a time
+        [s].
+        """
         return float(self._speedup_over_base(np.array([p]), np.array([time]))[0]) * self.base / p
 
     def _refined_choice(
         self, pick: Callable[[Array, Array], int | None], steps_before: int, steps_after: int
     ) -> tuple[float, float] | None:
-        """Pick one of the evaluated numbers, then pick again among all whole numbers near it:
-        (processors, time); None if nothing is picked.
+        """Return the processors and the time [s] that `pick` chooses from the evaluated numbers,
+        and then once more from all whole numbers near its choice; None if it chooses nothing.
         """
         index_evaluated = pick(self.p, self.time)
         if index_evaluated is None:
@@ -162,8 +168,8 @@ def sizes_needed(fitted: FittedFormula, p: float, efficiency: float, thetas: Arr
     """Return the smallest problem size at which `p` processors keep an efficiency over the smallest
     number of processors measured, for each set of parameters.
 
-    `LARGEST` times the largest measured where no size up to it is enough. Assumes that the
-    efficiency grows with the size.
+    `LARGEST_SIZE_RATIO` times the largest measured where no size up to it is enough. Assumes that
+    the efficiency grows with the size.
 
     Parameters
     ----------
@@ -182,12 +188,12 @@ def size_needed(fitted: FittedFormula, p: float, efficiency: float) -> float | N
     if not fitted.timings.has_sizes:
         return None
     size = _size_needed(fitted, p, efficiency, fitted.theta)
-    return size if size < LARGEST * fitted.timings.n.max() else None
+    return size if size < LARGEST_SIZE_RATIO * fitted.timings.n.max() else None
 
 
 def _size_needed(fitted: FittedFormula, p: float, efficiency: float, theta: Array) -> float:
     """Return the smallest size at which `p` processors keep an efficiency, between the smallest
-    size measured and `LARGEST` times the largest.
+    size measured and `LARGEST_SIZE_RATIO` times the largest.
     """
     from scipy.optimize import brentq
 
@@ -200,7 +206,7 @@ def _size_needed(fitted: FittedFormula, p: float, efficiency: float, theta: Arra
     timings = fitted.timings
     base = base_of(timings)
     smallest_size = float(fitted.timings.n.min())
-    largest_size = LARGEST * float(fitted.timings.n.max())
+    largest_size = LARGEST_SIZE_RATIO * float(fitted.timings.n.max())
     if excess_efficiency(np.log(smallest_size)) >= 0 or excess_efficiency(np.log(largest_size)) < 0:
         return smallest_size if excess_efficiency(np.log(smallest_size)) >= 0 else largest_size
     return float(

@@ -39,7 +39,7 @@ FAMILIES: dict[str, Family] = {}
 _Formulas = Callable[[Timings], Iterator[TimeFormula]]
 
 
-def family_called(name: str) -> Family:
+def family_named(name: str) -> Family:
     """Return a family by name.
 
     Raises
@@ -72,7 +72,7 @@ def _register_family(
     return register
 
 
-_SINGLE = FitParameter("single", "s", "time on one processor")
+_SINGLE_TIME = FitParameter("single", "s", "time on one processor")
 
 
 def _divisor_text(timings: Timings) -> str:
@@ -82,7 +82,7 @@ def _divisor_text(timings: Timings) -> str:
     return "" if timings.weak_scaling else " / p"
 
 
-def _by_law(
+def _formula_of_law(
     law: Law,
     name: str,
     text: str,
@@ -139,9 +139,9 @@ _TERMS: list[Basis] = [
 
 @_register_family("amdahl", "Amdahl's law", "Amdahl, AFIPS 1967")
 def _amdahl(timings: Timings) -> Iterator[TimeFormula]:
-    parameters = (_SINGLE, FitParameter("serial", "1", "serial part of the work", 1.0))
+    parameters = (_SINGLE_TIME, FitParameter("serial", "1", "serial part of the work", 1.0))
     text = f"T = single (1 + serial (p - 1)){_divisor_text(timings)}"
-    yield _by_law(AMDAHL_SPEEDUP, "amdahl", text, parameters, _TERMS[:2], ("serial part",))
+    yield _formula_of_law(AMDAHL_SPEEDUP, "amdahl", text, parameters, _TERMS[:2], ("serial part",))
 
 
 @_register_family(
@@ -151,15 +151,16 @@ def _usl(timings: Timings) -> Iterator[TimeFormula]:
     contention = FitParameter("contention", "1", "part of the work that queues", 1.0)
     coherency = FitParameter("coherency", "1", "cost of keeping each pair of processors consistent")
     text = f"T = single (1 + contention (p - 1) + coherency p (p - 1)){_divisor_text(timings)}"
-    parameters = (_SINGLE, contention, coherency)
-    yield _by_law(
+    parameters = (_SINGLE_TIME, contention, coherency)
+    yield _formula_of_law(
         UNIVERSAL_SCALABILITY, "usl", text, parameters, _TERMS, ("contention", "coherency")
     )
 
 
 def cycle_times(time_outside: Array | float, demands: Array, populations: Array) -> Array:
-    """Return the exact mean cycle time N / X for each population [s]; beyond `SUMMED` customers
-    within half of `APART` if two demands differ by less than that.
+    """Return the exact mean cycle time N / X for each population [s]. Beyond
+    `MOST_SUMMED_CUSTOMERS` customers, two demands that differ by less than
+    `LEAST_DEMAND_DIFFERENCE` give a relative error of up to half of that limit.
 
     Parameters
     ----------
@@ -173,13 +174,13 @@ def cycle_times(time_outside: Array | float, demands: Array, populations: Array)
     rows = np.broadcast_to(demands, (len(populations), demands.shape[-1]))
     outsides = np.broadcast_to(time_outside, populations.shape)
     times = np.empty(len(populations))
-    has_closed_form = _is_apart(rows)
+    has_closed_form = _has_distinct_demands(rows)
     are_alike = ~has_closed_form & (demands.shape[-1] == 2)
-    is_summed = are_alike & (populations <= SUMMED)
+    is_summed = are_alike & (populations <= MOST_SUMMED_CUSTOMERS)
     methods = (
-        (has_closed_form, _few_stations),
-        (is_summed, _two_stations_by_sum),
-        (are_alike & ~is_summed, _nearly_equal_stations),
+        (has_closed_form, _cycle_times_of_few_stations),
+        (is_summed, _cycle_times_by_sum),
+        (are_alike & ~is_summed, _cycle_times_of_similar_stations),
         (~has_closed_form & ~are_alike, _times_by_recursion),
     )
     for selected, solve in methods:
@@ -188,26 +189,30 @@ def cycle_times(time_outside: Array | float, demands: Array, populations: Array)
     return times
 
 
-APART = 1e-4
+LEAST_DEMAND_DIFFERENCE = 1e-4
 """Relative difference of two demands from which the closed form of two stations is taken: its
 subtraction loses digits. The error is at most 1.5e-9 of the time here, with 900 to 1,000,000
 customers (beside decimals of 60 digits, as in `tests/measure/fit/test_parts.py`)."""
-SUMMED = 1024
+MOST_SUMMED_CUSTOMERS = 1024
 """Customers up to which the states of two stations with nearly the same demand are summed; each
 evaluation of a fit takes as many terms."""
 
 
-def _is_apart(demands: Array) -> NDArray[np.bool_]:
-    """Return which rows have one station, or two whose demands differ enough."""
+def _has_distinct_demands(demands: Array) -> NDArray[np.bool_]:
+    """Return at which rows of demands there is one station, or two whose demands differ enough for
+    the closed form.
+    """
     if demands.shape[1] > 2:
         return np.zeros(len(demands), dtype=bool)
     largest = demands.max(axis=1)
     smallest = demands.min(axis=1)
-    is_apart: NDArray[np.bool_] = (demands.shape[1] == 1) | (largest - smallest > APART * largest)
-    return is_apart
+    are_distinct: NDArray[np.bool_] = (demands.shape[1] == 1) | (
+        largest - smallest > LEAST_DEMAND_DIFFERENCE * largest
+    )
+    return are_distinct
 
 
-def _two_stations_by_sum(time_outside: Array, demands: Array, populations: Array) -> Array:
+def _cycle_times_by_sum(time_outside: Array, demands: Array, populations: Array) -> Array:
     """Return cycle times with two stations whose demands are alike, by a sum of positive terms,
     which loses no digits.
 
@@ -246,20 +251,24 @@ def _two_stations_by_sum(time_outside: Array, demands: Array, populations: Array
     return np.asarray(populations * np.exp(log_ratio))
 
 
-def _nearly_equal_stations(time_outside: Array, demands: Array, populations: Array) -> Array:
+def _cycle_times_of_similar_stations(
+    time_outside: Array, demands: Array, populations: Array
+) -> Array:
     """Return cycle times with two stations of nearly the same demand, by the closed form for
     demands that are moved apart around their mean.
 
     The cycle time rises with each demand, and in proportion to all times together. So it changes by
-    no more than the demands do, half of `APART`.
+    no more than the demands do, half of `LEAST_DEMAND_DIFFERENCE`.
     """
     mean_demand = np.maximum(demands.mean(axis=1, keepdims=True), 1e-290)
-    return _few_stations(
-        time_outside, mean_demand * np.array([1 + APART / 2, 1 - APART / 2]), populations
+    return _cycle_times_of_few_stations(
+        time_outside,
+        mean_demand * np.array([1 + LEAST_DEMAND_DIFFERENCE / 2, 1 - LEAST_DEMAND_DIFFERENCE / 2]),
+        populations,
     )
 
 
-def _few_stations(time_outside: Array, demands: Array, populations: Array) -> Array:
+def _cycle_times_of_few_stations(time_outside: Array, demands: Array, populations: Array) -> Array:
     """Return cycle times with one or two stations, in closed form.
 
     ::
@@ -294,8 +303,9 @@ def _few_stations(time_outside: Array, demands: Array, populations: Array) -> Ar
 
 
 def _log_state_sum(customers: Array, load: Array) -> Array:
-    """Return the logarithm of S(n, a) of `_few_stations`: by the Poisson distribution, or term by
-    term where its probability is below the range of floating point, for there the terms fall fast.
+    """Return the logarithm of S(n, a) of `_cycle_times_of_few_stations`: by the Poisson
+    distribution, or term by term where its probability is below the range of floating point, for
+    there the terms fall fast.
     """
     from scipy.special import gammaincc, gammaln
 
@@ -304,8 +314,8 @@ def _log_state_sum(customers: Array, load: Array) -> Array:
     is_far = probability_below < 1e-250
     sums: Array = np.log(np.where(is_far, 1.0, probability_below)) - log_term
     if is_far.any():
-        steepest = float((customers[is_far] / load[is_far]).max())
-        count = 2 + int(-40 / np.log(min(max(steepest, 1e-18), 0.9999)))
+        largest_log_term = float((customers[is_far] / load[is_far]).max())
+        count = 2 + int(-40 / np.log(min(max(largest_log_term, 1e-18), 0.9999)))
         customers_left = np.maximum(customers[is_far, None] - np.arange(count), 0.0)
         sums[is_far] = np.log1p(np.cumprod(customers_left / load[is_far, None], axis=1).sum(axis=1))
     return sums
@@ -427,8 +437,8 @@ def _mean_largest_of_normals(count: float) -> float:
     "David, Nagaraja, Order Statistics, 2003",
 )
 def _phase_barrier(timings: Timings) -> Iterator[TimeFormula]:
-    """Yield phases of random work, each until the slowest processor is done, and a barrier with a
-    cost per doubling.
+    """Yield the formula of phases of random work, each of which lasts until the slowest processor
+    is done, and of a barrier with a cost per doubling of processors.
     """
     weak = timings.weak_scaling
 
@@ -465,7 +475,9 @@ def _phase_barrier(timings: Timings) -> Iterator[TimeFormula]:
     "the machine repairman with several repairmen: Feller, vol. 1, 3rd ed., 1968, XVII.7",
 )
 def _closed_queue_times(timings: Timings) -> Iterator[TimeFormula]:
-    """Yield the cycle time of a closed queue with as many servers as the hardware has."""
+    """Yield the formula of the cycle time of a closed queue with as many servers as the hardware
+    has.
+    """
     if timings.servers is None:
         raise NoAnswerError("say how many processors the hardware has (--servers)")
 
@@ -492,7 +504,7 @@ def repair_cycles(time_outside: Array, service: Array, servers: int, populations
 
     With n of N at the station, its probability goes with ``N! / (N - n)! (D / Z)^n / prod min(k,
     c)``. From c on these add up to ``binom(N, c) (D / Z)^c S(N - c, c Z / D)``, with the sum S of
-    `_few_stations`. The cycle time is N D over the mean number of busy servers.
+    `_cycle_times_of_few_stations`. The cycle time is N D over the mean number of busy servers.
 
     Parameters
     ----------
@@ -519,16 +531,19 @@ def repair_cycles(time_outside: Array, service: Array, servers: int, populations
     return times
 
 
-SHARP = 8
+EXPONENT_OF_SMOOTH_MAXIMUM = 8
 """Exponent of the smooth maximum: where both sides are equal it is 9 % above them."""
 
 
 def _smooth_maximum(first: Array, second: Array) -> Array:
-    """Return a maximum with slopes everywhere; at most 9 % above the larger side."""
+    """Return a maximum of two arrays that is differentiable everywhere; at most 9 % above the
+    larger one.
+    """
     largest = np.maximum(np.maximum(first, second), 1e-300)
-    maximum: Array = largest * ((first / largest) ** SHARP + (second / largest) ** SHARP) ** (
-        1 / SHARP
-    )
+    maximum: Array = largest * (
+        (first / largest) ** EXPONENT_OF_SMOOTH_MAXIMUM
+        + (second / largest) ** EXPONENT_OF_SMOOTH_MAXIMUM
+    ) ** (1 / EXPONENT_OF_SMOOTH_MAXIMUM)
     return maximum
 
 
@@ -538,7 +553,9 @@ def _smooth_maximum(first: Array, second: Array) -> Array:
     "the roofline of Williams, Waterman and Patterson, CACM 52(4), 2009, over processors",
 )
 def _saturating_formulas(timings: Timings) -> Iterator[TimeFormula]:
-    """Yield T = rest / p + max(work / p, floor / domains); one domain if the data name none."""
+    """Yield the formula T = rest / p + max(work / p, floor / domains), with one domain if the data
+    name none.
+    """
     processors_per_domain = timings.domain
 
     def time(theta: Array, points: Timings) -> Array:
@@ -574,8 +591,8 @@ def _saturating_formulas(timings: Timings) -> Iterator[TimeFormula]:
 
 @_register_family("nodes", "work that is slower by a part beyond one node", "own")
 def _formulas_with_nodes(timings: Timings) -> Iterator[TimeFormula]:
-    """Yield T = work (1 + slower [p > node]) / p + serial; the data say how many processors a node
-    has.
+    """Yield the formula T = work (1 + slower [p > node]) / p + serial, where `node` is the
+    processors of a node that the data state.
     """
     if timings.domain is None:
         raise NoAnswerError("say how many processors a node has (--domain)")
@@ -660,7 +677,9 @@ def _power_log(timings: Timings) -> Iterator[TimeFormula]:
 
 
 def _power_basis(power: Fraction, log_power: int, size_power: Fraction = Fraction(0)) -> Basis:
-    """Return the function p^a log2(p)^b n^c of a point."""
+    """Return the function of points p^a log2(p)^b n^c, for the exponents `power`, `log_power` and
+    `size_power`.
+    """
 
     def basis(points: Timings) -> Array:
         column: Array = (

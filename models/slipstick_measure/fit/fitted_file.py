@@ -8,12 +8,12 @@ import yaml
 
 from slipstick_measure.results import Estimation
 
-DIGITS = 6
-"""More would differ from machine to machine."""
+SIGNIFICANT_DIGITS = 6
+"""Digits of the numbers in the file; more would differ from machine to machine."""
 
 
 def fitted_document(estimation: Estimation) -> dict[str, Any]:
-    """Return a fit as plain data of the kind ``fitted``.
+    """Return an estimation as the plain data of a file of the kind ``fitted``.
 
     Parameters
     ----------
@@ -21,11 +21,11 @@ def fitted_document(estimation: Estimation) -> dict[str, Any]:
     """
 
     def amount(value: float, unit: str) -> str | float:
-        rounded_value = float(f"{value:.{DIGITS}g}")
+        rounded_value = float(f"{value:.{SIGNIFICANT_DIGITS}g}")
         return rounded_value if unit == "1" else f"{rounded_value!r} {unit}"
 
     def rounded(value: float) -> float:
-        return float(f"{value:.{DIGITS}g}")
+        return float(f"{value:.{SIGNIFICANT_DIGITS}g}")
 
     measured_names = ", ".join(estimation.measured)
     document: dict[str, Any] = {
@@ -58,7 +58,7 @@ def fitted_document(estimation: Estimation) -> dict[str, Any]:
 
 
 def fitted_text(estimation: Estimation) -> str:
-    """Write a fit as YAML."""
+    """Return an estimation as the YAML text of a file of the kind ``fitted``."""
     return str(
         yaml.safe_dump(
             fitted_document(estimation), sort_keys=False, width=140, default_flow_style=None

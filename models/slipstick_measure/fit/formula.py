@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from slipstick.errors import ModelError, NoAnswerError, Problem
 from slipstick.late import Array, NDArray, np
-from slipstick_measure.account import regions_of, superlinear
+from slipstick_measure.account import regions_of, superlinear_speedup_notes
 from slipstick_measure.growth import growth_of
 from slipstick_measure.measurements import (
     Measurement,
@@ -25,7 +25,7 @@ from slipstick_measure.measurements import (
 
 @dataclass(frozen=True)
 class Timings:
-    """Observed times.
+    """Measured times of runs as arrays with one element for each of M observations.
 
     Parameters
     ----------
@@ -53,6 +53,7 @@ class Timings:
     rate: tuple[str, float] | None = None
 
     def __len__(self) -> int:
+        """Return the number of observations."""
         return len(self.p)
 
     @property
@@ -68,8 +69,8 @@ class Timings:
 
     @cached_property
     def distinct_points(self) -> tuple[Array, Array, NDArray[np.intp]]:
-        """The processors and the sizes of the points without repetitions, (K,) each, and at which
-        of these points each observation is, (M,).
+        """The processors and the sizes of the K distinct points, (K,) each, and the index of the
+        point of each observation, (M,).
         """
         distinct, point_of_row = np.unique(np.stack([self.p, self.n]), axis=1, return_inverse=True)
         return distinct[0], distinct[1], point_of_row.reshape(-1)
@@ -79,8 +80,8 @@ class Timings:
         return {}
 
     def repeated_points(self, count: int) -> Timings:
-        """Return the points without repetitions so many times one after the other, which a search
-        asks for at each of its steps; their times are placeholders.
+        """Return the distinct points, repeated `count` times one after the other, for evaluating
+        several sets of parameters at once; their times are placeholders.
         """
         if count not in self._repeated_points:
             processors, sizes, _ = self.distinct_points
@@ -93,7 +94,7 @@ class Timings:
         return replace(self, p=self.p[mask], n=self.n[mask], time=self.time[mask])
 
     def with_time(self, time: Array) -> Timings:
-        """Return the same points with other times."""
+        """Return the same points with the given times [s]."""
         return replace(self, time=time)
 
     def points(self, p: Sequence[float] | Array, n: float | None = None) -> Timings:
@@ -110,8 +111,8 @@ class Timings:
 
 
 class Observations(NamedTuple):
-    """Checked runs to fit: the records, which of time, cycle and throughput they measure, and the
-    unit of throughputs, as `Measurements` has it.
+    """Checked runs to fit: the measured quantity (time, cycle or throughput), the runs, the name of
+    a processor, and the unit of throughputs as in `Measurements`.
     """
 
     metric: str
@@ -206,15 +207,15 @@ def observations_of(
 
 
 def timing_notes(runs: Measurements, region: str | None = None) -> list[Problem]:
-    """Return the notes on a table before it is fitted, on reading, repetitions, metrics and
+    """Return the notes on a table that precede a fit: on reading, repetitions, metrics and
     superlinear speed-up.
 
     Parameters
     ----------
     runs, region : as for `observations_of`
     """
-    points, repeated = reduce_repetitions(runs)
-    notes = [*runs.notes, *repeated, *unknown_metrics(runs.records)]
+    points, repetition_notes = reduce_repetitions(runs)
+    notes = [*runs.notes, *repetition_notes, *unknown_metrics(runs.records)]
     whole_region = regions_of(points, region).whole
     times = {
         (point.p, point.n): measured_time
@@ -223,7 +224,9 @@ def timing_notes(runs: Measurements, region: str | None = None) -> list[Problem]
     }
     for (_, n), measured_time in times.items():
         if single_times := times.get((1, n)):
-            notes += superlinear(measured_time.run, single_times.value / measured_time.value)
+            notes += superlinear_speedup_notes(
+                measured_time.run, single_times.value / measured_time.value
+            )
     return list(dict.fromkeys(notes))
 
 
@@ -244,7 +247,7 @@ Lost = Mapping[str, Array]
 
 @dataclass(frozen=True, slots=True)
 class TimeFormula:
-    """One formula.
+    """A formula for the time of a run, with free parameters, of a family.
 
     Parameters
     ----------

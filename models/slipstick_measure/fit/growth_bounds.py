@@ -13,11 +13,11 @@ from slipstick_measure.fit.posterior import ASSUMED_NOISE
 LEAST_NUMBERS = 3
 """Numbers of customers or processors that must be measured."""
 
-STEEPEST, LARGEST_ELASTICITY = 2.0, 3.0
+LARGEST_ELASTICITY_POWER, LARGEST_ELASTICITY = 2.0, 3.0
 """Largest power of p with which the elasticity of losses is taken to grow, that of a cost of pairs,
 and the largest elasticity, that of a saturated station whose service grows with pairs."""
 
-CLOSE_ROWS = 2.0
+NOISE_FACTOR_OF_CLOSE_ROWS = 2.0
 """Factor of the noise of the last three rows, where a growth of losses is read from them alone.
 Chosen on 400 truths of a lock with costs of pairs; with 1, 1.5, 2 and 3 the longest time held 97.3,
 97.8, 97.8 and 98.3 % at twice the rows, and 99.3 % without the last three; judged with the fresh
@@ -90,13 +90,17 @@ class GrowthBounds:
         return ends[0], ends[1]
 
     def _log_highest_throughput(self, logs: Array, p: float) -> float:
-        """Return the logarithm of the largest throughput."""
+        """Return the logarithm of the upper bound of the throughput with `p` customers, from the
+        logarithms of the throughputs of the last two rows.
+        """
         growth = float(np.exp(logs[1] - logs[0]))
         line_ratio = 1 + (p - self.last) / (self.last - self.before) * (1 - 1 / growth)
         return float(logs[1] + np.log(max(1.0, min(line_ratio, p / self.last))))
 
     def _log_lowest_throughput(self, logs: Array, p: float) -> float:
-        """Return the logarithm of the least throughput."""
+        """Return the logarithm of the lower bound of the throughput with `p` customers, from the
+        logarithms of the throughputs of the last two rows.
+        """
         growth = float(np.exp(logs[1] - logs[0]))
         linear = self.last / self.before
         pairs_before, pairs_last, pairs = (
@@ -111,7 +115,7 @@ class GrowthBounds:
 
 
 def _slopes(bound: Callable[[Array, float], float], logs: Array, p: float) -> list[float]:
-    """Return the derivatives of a bound by the logarithm of each row."""
+    """Return the derivatives of a bound at `p` by the logarithm of each row, by differences."""
     step = 1e-4
     shifts = step * np.eye(len(logs))
     return [(bound(logs + shift, p) - bound(logs - shift, p)) / (2 * step) for shift in shifts]
@@ -198,13 +202,15 @@ class LossGrowth:
         return work if self.own_work else work / p
 
     def _log_most_work(self, logs: Array, p: float) -> float:
-        """Return the logarithm of the largest processor seconds on `p` processors."""
+        """Return the logarithm of the largest processor seconds on `p` processors, from the
+        logarithms of those of the three rows.
+        """
         log_first, log_before, log_last = np.log(self.numbers).tolist()
         earlier_slope = float(logs[1] - logs[0]) / (log_before - log_first)
         later_slope = max(1e-300, float(logs[2] - logs[1]) / (log_last - log_before))
         half_distance = (log_last - log_first) / 2
-        steepness = STEEPEST
-        if earlier_slope > later_slope * math.exp(-STEEPEST * half_distance):
+        steepness = LARGEST_ELASTICITY_POWER
+        if earlier_slope > later_slope * math.exp(-LARGEST_ELASTICITY_POWER * half_distance):
             steepness = max(0.0, math.log(later_slope / earlier_slope) / half_distance)
         log_numbers = np.linspace(log_last, math.log(p), 65)
         elasticities = later_slope * np.exp(steepness * (log_numbers - (log_before + log_last) / 2))
@@ -218,7 +224,7 @@ def loss_growths(timings: Timings, noise: float) -> tuple[LossGrowth, ...]:
     if there are fewer than three.
 
     The last three rows show a plateau that the others pass over, but are near each other, so that
-    noise moves an elasticity more; theirs counts `CLOSE_ROWS` times.
+    noise moves an elasticity more; theirs counts `NOISE_FACTOR_OF_CLOSE_ROWS` times.
 
     Parameters
     ----------
@@ -240,7 +246,9 @@ def loss_growths(timings: Timings, noise: float) -> tuple[LossGrowth, ...]:
     first_count = _nearest_to_half(processor_counts[processor_counts < count_before], count_before)
     return (
         _loss_growth(timings, (first_count, count_before, last_count), noise),
-        _loss_growth(timings, tuple(processor_counts[-3:].tolist()), CLOSE_ROWS * noise),
+        _loss_growth(
+            timings, tuple(processor_counts[-3:].tolist()), NOISE_FACTOR_OF_CLOSE_ROWS * noise
+        ),
     )
 
 
@@ -259,5 +267,5 @@ def _loss_growth(timings: Timings, processor_counts: tuple[float, ...], noise: f
 
 
 def _nearest_to_half(processor_counts: Array, largest_count: float) -> float:
-    """Return the number that is nearest to half of another by its ratio."""
+    """Return the number of processors whose ratio to the largest one is nearest to one half."""
     return float(processor_counts[np.abs(np.log(processor_counts * 2 / largest_count)).argmin()])

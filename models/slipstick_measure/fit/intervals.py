@@ -25,8 +25,8 @@ DRAW_TOLERANCE, PROFILE_TOLERANCE = 1e-7, 1e-8
 MOST_FITS = 8
 """Largest number of fits for each end of an interval; the secant search needs two to four."""
 
-NEAR = 0.02
-"""Tolerance of the limit found, relative to its distance [1]."""
+RELATIVE_TOLERANCE = 0.02
+"""Tolerance of the end of an interval, relative to its distance from the best value [1]."""
 
 TARGET_MISS = 0.2
 """Standard errors by which a forced quantity may miss its target."""
@@ -34,7 +34,7 @@ TARGET_MISS = 0.2
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A value and its confidence interval, in base units."""
+    """A value and the ends of its confidence interval, in base units."""
 
     value: float
     low: float
@@ -129,8 +129,8 @@ def resample(fitted_formula: FittedFormula, seed: int, draws: int = 200) -> FitI
 def _interval_of_draws(
     thetas: Array, freedom: int, quantity: ParameterFunction, level: float, least: float
 ) -> Interval:
-    """Return the interval of a quantity from its values over the draws, widened from the normal to
-    Student's t distribution because the scatter is estimated.
+    """Return the interval of a quantity from its values over the draws, with Student's t
+    distribution in place of the normal one because the scatter is estimated.
     """
     from scipy.stats import norm, t
 
@@ -174,8 +174,8 @@ def profile(fitted_formula: FittedFormula) -> FitIntervals:
 def _profile_interval(
     fitted_formula: FittedFormula, quantity: ParameterFunction, level: float, least: float
 ) -> Interval:
-    """Return the interval of a quantity by its profile: of no width if no parameter changes the
-    quantity or the fit is exact, without an upper end if the fit has no finite slopes.
+    """Return the interval of a quantity by its profile. Its width is 0 if no parameter changes the
+    quantity or the fit is exact; it has no upper end if the fit has no finite slopes.
     """
     from scipy.stats import t
 
@@ -191,7 +191,7 @@ def _profile_interval(
         for side in (-1, 1)
     )
     # A value forced to a limit of the parameters stops just before it.
-    low = least if low < least + NEAR * standard_error else low
+    low = least if low < least + RELATIVE_TOLERANCE * standard_error else low
     return Interval(best_value, min(low, best_value), max(high, best_value))
 
 
@@ -202,8 +202,8 @@ def _end_of_interval(
     signed_error: float,
     t_quantile: float,
 ) -> float:
-    """Return the end of an interval on one side: the value of the quantity at which the fit is as
-    much worse than the best as the confidence level allows.
+    """Return the end of an interval on one side: the value of the quantity at which the fit becomes
+    as much worse than the best one as the confidence level allows.
 
     Every fit with one more residual, the distance of the value from its target, is the best fit
     with the value at which it ends. So it lies on the profile for any weight of that residual.
@@ -227,7 +227,7 @@ def _end_of_interval(
         quantity_there = float(quantity(theta_at_target[None])[0])
         excess_squares = squares_of(formula, theta_at_target, timings) - fitted_formula.squares
         distance = np.sqrt(max(excess_squares, 0.0)) / fitted_formula.scatter
-        if abs(distance / t_quantile - 1) < NEAR:
+        if abs(distance / t_quantile - 1) < RELATIVE_TOLERANCE:
             return quantity_there
         earlier_point = inner_point
         if distance > t_quantile:

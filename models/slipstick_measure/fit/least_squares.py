@@ -9,10 +9,10 @@ from slipstick.errors import NoAnswerError
 from slipstick.late import Array, np
 from slipstick_measure.fit.formula import Family, TimeFormula, Timings
 
-TINY = 1e-300  # a time of 0 has no logarithm
+SMALLEST_TIME = 1e-300  # a time of 0 has no logarithm
 MOST_STEPS = 200
-NEGLIGIBLE = 1e-9  # a relative change of the times below the resolution of any data
-STEP = 1.5e-8  # of differences, relative: half of the digits
+NEGLIGIBLE_CHANGE = 1e-9  # a relative change of the times below the resolution of any data
+DIFFERENCE_STEP = 1.5e-8  # of differences, relative: half of the digits
 
 ParameterFunction = Callable[[Array], Array]
 """From sets of parameters, (D, k), a quantity for each set, (D,)."""
@@ -49,7 +49,7 @@ class FittedFormula:
 
     @property
     def squares(self) -> float:
-        """Sum of the squared relative errors."""
+        """The sum of the squared relative errors."""
         return float(self.residuals @ self.residuals)
 
     @property
@@ -188,7 +188,7 @@ def fit_formula(
 
 
 def squares_of(formula: TimeFormula, theta: Array, timings: Timings) -> float:
-    """Return the sum of the squared relative errors for some parameters."""
+    """Return the sum of the squared relative errors of a formula with the parameters `theta`."""
     (residuals,) = _log_residuals(formula, theta[None], timings)
     return float(residuals @ residuals)
 
@@ -197,14 +197,16 @@ def _log_residuals(formula: TimeFormula, thetas: Array, timings: Timings) -> Arr
     """Return log(observed / fitted) for each set of parameters and each observation, (D, M)."""
     times = formula.times(thetas, timings)
     # A point at which a model has no answer counts as infinitely bad.
-    residuals: Array = np.log(timings.time) - np.log(np.where(times > TINY, times, TINY))
+    residuals: Array = np.log(timings.time) - np.log(
+        np.where(times > SMALLEST_TIME, times, SMALLEST_TIME)
+    )
     return residuals
 
 
 def _without_effect(formula: TimeFormula, theta: Array, change: Array, timings: Timings) -> Array:
-    """Return for each parameter whether changing it leaves the times unchanged."""
+    """Return for each parameter whether a change of it leaves all times unchanged."""
     residuals = _log_residuals(formula, np.vstack([theta, theta + np.diag(change)]), timings)
-    unchanged: Array = np.abs(residuals[1:] - residuals[0]).max(axis=1) < NEGLIGIBLE
+    unchanged: Array = np.abs(residuals[1:] - residuals[0]).max(axis=1) < NEGLIGIBLE_CHANGE
     return unchanged
 
 
@@ -229,7 +231,7 @@ def minimize_squares(
     lower_limits, upper_limits = formula.limits
     clipped_start: Array = np.clip(start, lower_limits, upper_limits)
     # The scale of a parameter is its start, or the value at which it affects the times.
-    least_scale = 1e-3 * np.maximum(start.max(), TINY)
+    least_scale = 1e-3 * np.maximum(start.max(), SMALLEST_TIME)
     scale = np.where(start > 0, start, least_scale)
     # An earlier search may leave a parameter just off its limit, which is not a scale.
     scale = np.where(
@@ -250,7 +252,7 @@ def minimize_squares(
 
     def jacobian(theta: Array) -> Array:
         # One call for all differences; a step never leaves the limits.
-        step = STEP * np.maximum(np.abs(theta), 1e-3)
+        step = DIFFERENCE_STEP * np.maximum(np.abs(theta), 1e-3)
         step = np.where((theta + step) * scale > upper_limits, -step, step)
         residuals_after = residuals(np.vstack([theta, theta + np.diag(step)]) * scale)
         slopes: Array = (residuals_after[1:] - residuals_after[0]).T / step

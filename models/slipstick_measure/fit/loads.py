@@ -30,7 +30,11 @@ from typing import NamedTuple
 from slipstick.errors import NoAnswerError, Problem, SpecError
 from slipstick.late import Array, np
 from slipstick.queueing.residual_wait import erlang_c
-from slipstick_measure.fit.comparison import APART, WIDEST, WRONG
+from slipstick_measure.fit.comparison import (
+    LARGEST_RELATIVE_ERROR,
+    LEAST_CRITERION_DIFFERENCE,
+    WIDEST_PREDICTION_RATIO,
+)
 from slipstick_measure.fit.families import cycle_times, repair_cycles
 from slipstick_measure.fit.formula import Family, FitParameter, TimeFormula, Timings
 from slipstick_measure.fit.intervals import profile
@@ -43,12 +47,12 @@ from slipstick_measure.results import (
     PredictedResponse,
 )
 
-SERVERS = (1, 2, 4, 8, 16)
+TRIED_SERVERS = (1, 2, 4, 8, 16)
 """Numbers of servers that are tried if none is given."""
-VARIATIONS = (0.0, 1.0, 4.0)
+TRIED_SCVS = (0.0, 1.0, 4.0)
 """Squared coefficients of variation of the services that are tried."""
 
-SECOND = (0.5, 1.0)
+TRIED_SECOND_DEMANDS = (0.5, 1.0)
 """Demands at a second station that are tried, as parts of that at the first."""
 
 
@@ -68,7 +72,7 @@ class TriedStation(NamedTuple):
 
     @property
     def description(self) -> str:
-        """The kind in words."""
+        """The kind of station in words."""
         servers_text = "one server" if self.servers == 1 else f"{self.servers} servers"
         variation_texts = {0.0: "constant times", 1.0: "exponential times"}
         description = f"{servers_text}, {variation_texts.get(self.scv, 'highly variable times')}"
@@ -79,22 +83,22 @@ class TriedStation(NamedTuple):
         )
 
 
-LEVEL = 0.95
-OVERLOADED = 0.95
+CONFIDENCE_LEVEL = 0.95
+LEAST_COMPLETED_SHARE = 0.95
 """Part of the rate offered below which requests pile up: a mean then depends on the length of the
 test."""
 CURVE_POINTS = 80
 """Loads at which the curve of a station is drawn."""
 HALVINGS = 60
-SHORTEST = 1e-12
+SHORTEST_SERVICE = 1e-12
 """A service so short that it is none [s]."""
-ENDLESS = 1e100
+SATURATED_RESPONSE_TIME = 1e100
 """A response time beyond all measured ones, of a saturated station [s]."""
 
 
 @dataclass(frozen=True, slots=True)
 class StationFit:
-    """One kind of station, fitted.
+    """A kind of station, fitted to the response times of a load test.
 
     Parameters
     ----------
@@ -160,14 +164,14 @@ class LoadFit:
 
     @property
     def likely_stations(self) -> tuple[StationFit, ...]:
-        """The stations that the rows cannot distinguish from the best one."""
+        """The fitted stations that the rows cannot distinguish from the best one."""
         return _likely_stations(self.stations)
 
     @property
     def misfit(self) -> str:
-        """The reason why no station describes the rows; empty if one does."""
+        """The reason why no station describes the rows; an empty text if one does."""
         scatter = self.best.fitted.scatter
-        if np.isfinite(scatter) and scatter > WRONG:
+        if np.isfinite(scatter) and scatter > LARGEST_RELATIVE_ERROR:
             return f"the nearest, {self.best.kind.description}, misses them by {scatter:.0%}"
         return ""
 
@@ -192,7 +196,7 @@ class LoadFit:
         """Return the fit as plain results."""
         best_station = self.best
         parameter_intervals = (
-            profile(best_station.fitted).parameters(LEVEL)
+            profile(best_station.fitted).parameters(CONFIDENCE_LEVEL)
             if best_station.fitted.freedom > 0
             else {}
         )
@@ -201,7 +205,7 @@ class LoadFit:
             self.quantile,
             self.think,
             self.misfit,
-            tuple(_station_in_words(station) for station in self.likely_stations),
+            tuple(_station_results(station) for station in self.likely_stations),
             {name: (interval.low, interval.high) for name, interval in parameter_intervals.items()},
             tuple(self._load_point(row) for row in self.rows),
             self.predictions,
@@ -209,9 +213,9 @@ class LoadFit:
         )
 
     def curves(self) -> dict[str, tuple[Array, Array]]:
-        """Return, by the name of each station that the rows do not rule out, loads from the least
-        to the last that was measured or predicted, and response times [s]; empty if no station
-        describes the rows.
+        """Return the curve of each station that the rows do not exclude, by its name: loads from
+        the smallest to the largest one measured or predicted, and response times [s]. Return
+        nothing if no station describes the rows.
         """
         measured_loads = [load_of(row) for row in self.rows]
         largest_load = max([*measured_loads, *(prediction.load for prediction in self.predictions)])
@@ -224,7 +228,7 @@ class LoadFit:
         }
 
     def _load_point(self, row: LoadRow) -> LoadPoint:
-        """Return a row as plain results, with the fitted response time and percentiles."""
+        """Return a measured row as plain results, with the fitted response time and percentiles."""
         load = load_of(row)
         other_quantiles = [
             quantile for quantile in self.test.quantiles if quantile != self.quantile
@@ -243,7 +247,7 @@ class LoadFit:
         )
 
 
-def _station_in_words(station: StationFit) -> LoadedStation:
+def _station_results(station: StationFit) -> LoadedStation:
     """Return a fitted station as plain results."""
     kind = station.kind
     fitted_formula = station.fitted
@@ -326,7 +330,7 @@ def fit_loads(
         weak_scaling=True,
     )
     kinds = _stations_to_try(
-        (servers,) if servers else SERVERS, think is not None, quantile is not None
+        (servers,) if servers else TRIED_SERVERS, think is not None, quantile is not None
     )
     stations = _fitted_stations(timings, kinds, think, quantile)
     load_fit = LoadFit(test, tuple(rows), quantile, think, stations, (), tuple(overloaded))
@@ -336,9 +340,11 @@ def fit_loads(
     return LoadFit(test, tuple(rows), quantile, think, stations, predictions, tuple(overloaded))
 
 
-def _refusal(test: LoadTest, why: str) -> SpecError:
-    """Return the error that a load test cannot be fitted, at its first row."""
-    return SpecError([Problem(test.file, test.rows[0].line, 1, "", why)])
+def _refusal(test: LoadTest, reason: str) -> SpecError:
+    """Return the error that a load test cannot be fitted, for a reason in words, at its first
+    row.
+    """
+    return SpecError([Problem(test.file, test.rows[0].line, 1, "", reason)])
 
 
 def _fitted_quantile(test: LoadTest) -> float | None:
@@ -357,8 +363,8 @@ def _measured_response_time(row: LoadRow, quantile: float | None) -> float | Non
 
 
 def _is_overloaded(row: LoadRow) -> bool:
-    """Return whether a row completed clearly less than was offered."""
-    return bool(row.rate and row.throughput and row.throughput < OVERLOADED * row.rate)
+    """Return whether a row completed clearly fewer requests than were offered."""
+    return bool(row.rate and row.throughput and row.throughput < LEAST_COMPLETED_SHARE * row.rate)
 
 
 def _stations_to_try(
@@ -368,10 +374,13 @@ def _stations_to_try(
     arrival rates.
     """
     if has_users:
-        return [*map(TriedStation, counts), *(TriedStation(1, second=share) for share in SECOND)]
+        return [
+            *map(TriedStation, counts),
+            *(TriedStation(1, second=share) for share in TRIED_SECOND_DEMANDS),
+        ]
     if fits_quantile:
         return [TriedStation(count) for count in counts]
-    return [TriedStation(count, scv) for count, scv in product(counts, VARIATIONS)]
+    return [TriedStation(count, scv) for count, scv in product(counts, TRIED_SCVS)]
 
 
 def _fitted_stations(
@@ -402,7 +411,7 @@ def _likely_stations(stations: Sequence[StationFit]) -> tuple[StationFit, ...]:
     return tuple(
         station
         for station in stations
-        if _akaike_criterion_of_rows(station.fitted) - least_criterion < APART
+        if _akaike_criterion_of_rows(station.fitted) - least_criterion < LEAST_CRITERION_DIFFERENCE
     )
 
 
@@ -495,7 +504,7 @@ def _mean_response(theta: Array, rate: Array, kind: TriedStation) -> Array:
 def _response_quantile(theta: Array, rate: Array, count: int, quantile: float) -> Array:
     """Return a quantile of the response time of M/M/c at stable rates, by halving [s]."""
     time_beside, service = (np.broadcast_to(value, rate.shape) for value in theta)
-    service = np.maximum(service, SHORTEST)
+    service = np.maximum(service, SHORTEST_SERVICE)
     load = rate * service
     wait = erlang_c(load, count)
     service_rate = 1 / service
@@ -523,7 +532,9 @@ def _response_quantile(theta: Array, rate: Array, count: int, quantile: float) -
 
 
 def _root_by_halving(falling: Callable[[Array], Array], target: float, highest: Array) -> Array:
-    """Return where a falling function reaches a target, between 0 and `most`."""
+    """Return where a falling function reaches a target, between 0 and `highest`, by halving the
+    range.
+    """
     low = np.zeros_like(highest)
     high = highest
     for _ in range(HALVINGS):
@@ -549,7 +560,7 @@ def _predicted_response(load_fit: LoadFit, load: float, has_servers: bool) -> Pr
     for station in load_fit.likely_stations:
         value = float(load_fit.response(station, [load])[0])
         interval = profile(station.fitted).interval_of_positive(
-            _endless_if_saturated(station, load), LEVEL
+            _response_with_saturation(station, load), CONFIDENCE_LEVEL
         )
         factor_beyond = np.exp(station.form_error) if load > load_of(load_fit.rows[-1]) else 1.0
         predictions.append(value)
@@ -557,13 +568,13 @@ def _predicted_response(load_fit: LoadFit, load: float, has_servers: bool) -> Pr
         highs.append(interval.high * factor_beyond)
     low = min(lows)
     high = max(highs)
-    if max(predictions[0], high) >= ENDLESS:
+    if max(predictions[0], high) >= SATURATED_RESPONSE_TIME:
         least_saturation = min(
             likely_station.saturation_rate for likely_station in load_fit.likely_stations
         )
         reason = f"the station saturates at {least_saturation:.4g} /s or so"
         return PredictedResponse(load, reason=reason)
-    if high > WIDEST * low:
+    if high > WIDEST_PREDICTION_RATIO * low:
         reason = (
             f"it lies between {low:.3g} and {high:.3g} s, too wide to be of use; measure at a"
             " larger"
@@ -573,14 +584,14 @@ def _predicted_response(load_fit: LoadFit, load: float, has_servers: bool) -> Pr
     return PredictedResponse(load, predictions[0], low, high)
 
 
-def _endless_if_saturated(station: StationFit, load: float) -> ParameterFunction:
-    """Return the time at a load as a function of sets of parameters; very large for sets that
-    saturate the station.
+def _response_with_saturation(station: StationFit, load: float) -> ParameterFunction:
+    """Return the response time at a load as a function of sets of parameters;
+    `SATURATED_RESPONSE_TIME` for those at which the station saturates.
     """
     time = station.fitted.time_at(load)
 
     def endless_time(thetas: Array) -> Array:
         times = time(thetas)
-        return np.asarray(np.where(times > 0, times, ENDLESS**2))
+        return np.asarray(np.where(times > 0, times, SATURATED_RESPONSE_TIME**2))
 
     return endless_time

@@ -1,4 +1,5 @@
-"""A model of slipstick as a family: some of its parameters free, the rest as they are.
+"""A model of slipstick as a family of formulas: some of its parameters are free, all others keep
+their values.
 
 Why this shape: a method compiles a model into a form that takes arrays, so that all points of the
 data, and all differences of the parameters, are one call. Closed form, mean value and the methods
@@ -26,15 +27,15 @@ from slipstick.schema.library import Library
 from slipstick.schema.text import Mark, Node, Scalar, canonical, from_plain
 from slipstick.units import to_base
 from slipstick.vocabulary import SIMULATION
-from slipstick_measure.fit.columns import parameters_first
+from slipstick_measure.fit.columns import sorted_with_parameters_first
 from slipstick_measure.fit.formula import Family, FitParameter, Lost, TimeFormula, Timings
 
-HORIZON = 16.0
+LARGEST_NUMBER_RATIO = 16.0
 """Multiples of the largest number measured that a model is asked for, where each number costs
 more than a formula.
 """
 
-MOST_GUESSED = 4
+MOST_GUESSED_PARAMETERS = 4
 """Free parameters up to which a start is sought among tenths and tens of all of them together."""
 
 
@@ -87,13 +88,14 @@ class PreparedModel:
         )
 
     def family(self) -> Family:
-        """Make a family of the model."""
+        """Return a family whose one formula is the model."""
         names = ", ".join(parameter.name for parameter in self.parameters)
         method = self.built.options.method or "the default method"
         title = f"the model {self.built.name} with {names} free"
         return Family(self.built.name, title, f"solved by {method}", self._formulas)
 
     def _formulas(self, timings: Timings) -> Sequence[TimeFormula]:
+        """Return the formula of the model, after checking that the data can be compared with it."""
         self._check_timings(timings)
         time_in_words = (
             f"cycle of {self.built.name}" if self._customer_class else f"time of {self.built.name}"
@@ -113,7 +115,7 @@ class PreparedModel:
                 self.parameters,
                 self._model_times,
                 self._starting_points,
-                horizon=HORIZON,
+                horizon=LARGEST_NUMBER_RATIO,
                 lost=self._lost_times,
             )
         ]
@@ -132,7 +134,7 @@ class PreparedModel:
         )
 
     def _check_timings(self, timings: Timings) -> None:
-        """Refuse data that the model cannot be compared with."""
+        """Raise if the model cannot be compared with the data."""
         name = self.built.name
         cycles = self.fit_settings.cycles
         if timings.weak_scaling and cycles is not None:
@@ -157,7 +159,7 @@ class PreparedModel:
             raise NoAnswerError(message)
 
     def check_quantity(self) -> None:
-        """Refuse a model whose first answer is not a time."""
+        """Raise if the first answer of the model is not a time."""
         sample = self.built.sample
         method = self.built.options.method
         first_name = first_quantity(sample.model, method)
@@ -240,7 +242,7 @@ class PreparedModel:
         base = TimeFormula("", "", parameters, self._model_times, lambda _: ())
         ratio = np.median(points.time / base.time(own_values, points))
         scaled_values = own_values * (ratio if np.isfinite(ratio) else 1.0) ** np.sign(powers)
-        steps = [0.1, 1.0, 10.0] if len(parameters) <= MOST_GUESSED else [1.0]
+        steps = [0.1, 1.0, 10.0] if len(parameters) <= MOST_GUESSED_PARAMETERS else [1.0]
         guesses = np.array(
             [
                 own_values,
@@ -306,7 +308,7 @@ class PreparedModel:
         return {}
 
     def _form_at(self, p: float) -> CompiledModel:
-        """Return the compiled model on p processors."""
+        """Return the model compiled with `p` processors."""
         if p not in self._forms:
             node = from_plain(int(p), Mark(f"p = {p:g}", 1, 1))
             self._forms[p] = _compiled_without_simulation(
@@ -335,7 +337,8 @@ def _compiled_without_simulation(built_model: BuiltModel) -> CompiledModel:
 
 
 def prepare_model(fit_settings: FitSettings, library: Library) -> PreparedModel:
-    """Check the options of a fit: paths, limits, and the number that stands for processors.
+    """Read the model of a fit, and check its paths, its limits, and the number that stands for
+    processors.
 
     Parameters
     ----------
@@ -429,7 +432,7 @@ def _checked_path(scalar: Scalar, inputs: Inputs, built_model: BuiltModel) -> st
     if path not in built_model.parameters and f"parameters.{path}" in built_model.parameters:
         path = f"parameters.{path}"
     if path not in built_model.parameters:
-        hint = did_you_mean(path, parameters_first(built_model.parameters))
+        hint = did_you_mean(path, sorted_with_parameters_first(built_model.parameters))
         raise _error_at_free(scalar, f"{built_model.name} has no number at {path!r}{hint}")
     return path
 
@@ -461,4 +464,5 @@ def _population_path(built_model: BuiltModel, fit_settings: FitSettings) -> str:
 
 
 def _error_at_free(node: Node, message: str) -> SpecError:
+    """Return the error of a free parameter at its place."""
     return node.mark.error(message, "free")

@@ -23,16 +23,16 @@ from functools import cached_property
 
 from slipstick.late import Array, NDArray, np
 
-FREEDOM = 4.0
+DEGREES_OF_FREEDOM = 4.0
 """Degrees of freedom of the noise: one row in twenty may be three times as far off as expected."""
 
-TAILS = 2.1318467863266504 / 1.6448536269514722
+DEVIATION_PER_SCALE = 2.1318467863266504 / 1.6448536269514722
 """Standard deviation of a normal distribution over the scale of this noise, where both hold 90 %:
 an interval by the scale itself holds 82 %.
 """
 
-FLOOR = 0.3
-LEAST_FLOOR = 0.15
+ASSUMED_SPREAD = 0.3
+LEAST_ASSUMED_SPREAD = 0.15
 FEW_GROUPS, MANY_GROUPS = 4, 9
 """Spread of offsets in logarithms that is assumed beside what the groups show: the first up to a
 few groups, the second from many on. Chosen on ten groups of published times between tokens."""
@@ -45,7 +45,7 @@ With the factor for so few rows it is a standard deviation of 7 %; assumed, of t
 timings.
 """
 
-STEPS = 40
+MOST_STEPS = 40
 LONGEST_STEP = 1.0
 PRECISION, SIMULATED_PRECISION = 1e-4, 0.01
 """Last steps in logarithms; what common random numbers leave of the noise of a simulation is no
@@ -70,7 +70,8 @@ class Prior:
 
 @dataclass(frozen=True)
 class RowGroups:
-    """The owner of each row, by column.
+    """The owners of rows: the thing, such as a machine or a run, that a row belongs to by each
+    column.
 
     Parameters
     ----------
@@ -85,14 +86,14 @@ class RowGroups:
         return {column: list(dict.fromkeys(labels)) for column, labels in self.labels.items()}
 
     def select(self, rows: NDArray[np.intp]) -> RowGroups:
-        """Return the row groups of a subset of rows."""
+        """Return the owners of a subset of the rows."""
         return RowGroups(
             {column: [labels[row] for row in rows] for column, labels in self.labels.items()}
         )
 
     @cached_property
     def rows_by_owners(self) -> list[tuple[dict[str, str], NDArray[np.intp]]]:
-        """The rows of each combination of owners, with these by column."""
+        """Each combination of owners that occurs, by column, with the indices of its rows."""
         rows: dict[tuple[str, ...], list[int]] = {}
         count = len(next(iter(self.labels.values()), ()))
         for row in range(count):
@@ -105,13 +106,13 @@ class RowGroups:
 
 
 def prior_spread(group_count: int) -> float:
-    """Return the prior spread between owners for a number of groups.
+    """Return the standard deviation between owners that is assumed for a number of groups [log].
 
     >>> [prior_spread(count) for count in (1, 4, 9, 20)]
     [0.3, 0.3, 0.15, 0.15]
     """
     fraction = (group_count - FEW_GROUPS) / (MANY_GROUPS - FEW_GROUPS)
-    return FLOOR + (LEAST_FLOOR - FLOOR) * min(max(fraction, 0.0), 1.0)
+    return ASSUMED_SPREAD + (LEAST_ASSUMED_SPREAD - ASSUMED_SPREAD) * min(max(fraction, 0.0), 1.0)
 
 
 @dataclass(frozen=True)
@@ -170,10 +171,10 @@ class Posterior:
 
     @property
     def deviations_of_noise(self) -> Array:
-        """Standard deviations of normal noise that holds 90 % between the same ends, widened as
-        those of the parameters are, (V,) [log].
+        """The standard deviation of a normal noise whose 90 % lie between the same ends, widened
+        like those of the parameters, (V,) [log].
         """
-        return self.widened * TAILS * self.noise
+        return self.widened * DEVIATION_PER_SCALE * self.noise
 
     def _parameters_at_rows(self, groups: RowGroups) -> Array:
         """Return the logarithms of the parameters at each row, with the offsets of its owners, (n,
@@ -192,12 +193,14 @@ class Posterior:
 
 
 def _matrix_of_owners(
-    k: int, offsets: Sequence[tuple[int, str, str]], owners: dict[str, str]
+    parameter_count: int, offsets: Sequence[tuple[int, str, str]], owners: dict[str, str]
 ) -> Array:
-    """Return the matrix that adds the offsets of given owners to the common values, (k, p)."""
-    selection = np.zeros((k, k + len(offsets)))
-    selection[:, :k] = np.eye(k)
-    for column_index, (index, column, owner) in enumerate(offsets, k):
+    """Return the matrix that adds to the k common values the offsets of the given owners, (k,
+    p).
+    """
+    selection = np.zeros((parameter_count, parameter_count + len(offsets)))
+    selection[:, :parameter_count] = np.eye(parameter_count)
+    for column_index, (index, column, owner) in enumerate(offsets, parameter_count):
         selection[index, column_index] = owners.get(column) == owner
     return selection
 
@@ -210,7 +213,7 @@ def estimate(
     start: Posterior | None = None,
     precision: float = PRECISION,
 ) -> Posterior:
-    """Find the most probable parameters of rows, and their covariance.
+    """Find the most probable parameters of rows. Return their posterior.
 
     Parameters
     ----------
@@ -226,7 +229,7 @@ def estimate(
     FloatingPointError : the model has no finite value at a row
     """
     search = _Search(slopes, logs, groups, tuple(priors), start)
-    for _ in range(STEPS):
+    for _ in range(MOST_STEPS):
         step_size = search.step()
         if step_size < precision:
             break
@@ -234,7 +237,9 @@ def estimate(
 
 
 class _Search:
-    """Iteration to the most probable parameters; its state is the current point."""
+    """An iteration to the most probable parameters; its attributes are the current point, noise and
+    spreads.
+    """
 
     def __init__(
         self,
@@ -299,11 +304,13 @@ class _Search:
         )
 
     def _negative_log_density(self, point: Array, values: Array) -> float:
-        """Return the negative log posterior density, up to a constant."""
+        """Return the negative logarithm of the posterior density at a point, up to a constant."""
         standard_residuals = (
             np.where(self.is_measured, self.logs - values, 0.0) / self.noise[:, None]
         )
-        cost_of_rows = (FREEDOM + 1) / 2 * np.log1p(standard_residuals**2 / FREEDOM)
+        cost_of_rows = (
+            (DEGREES_OF_FREEDOM + 1) / 2 * np.log1p(standard_residuals**2 / DEGREES_OF_FREEDOM)
+        )
         cost_of_noise = (np.log(self.noise) * self.is_measured.sum(axis=1)).sum()
         return float(
             cost_of_rows[self.is_measured].sum()
@@ -315,7 +322,12 @@ class _Search:
         """Return the weights of the rows, the information matrix and the gradient."""
         residuals = np.where(self.is_measured, self.logs - self.values, 0.0)
         scale = self.noise[:, None]
-        weights = (FREEDOM + 1) / (FREEDOM + (residuals / scale) ** 2) / scale**2 * self.is_measured
+        weights = (
+            (DEGREES_OF_FREEDOM + 1)
+            / (DEGREES_OF_FREEDOM + (residuals / scale) ** 2)
+            / scale**2
+            * self.is_measured
+        )
         size = len(self.point)
         curvature = np.zeros((size, size))
         gradient = np.zeros(size)
@@ -368,8 +380,8 @@ class _Search:
     def _update_noise_and_spreads(
         self, weights: Array, used_freedom: float, covariance: Array
     ) -> float:
-        """Update the noise and the spreads by expectation and maximization. Return a tenth of the
-        largest relative change, for the search ends by steps of parameters.
+        """Update the noise and the spreads by expectation and maximization. Return a tenth of their
+        largest relative change, to be compared with the size of a step of parameters.
         """
         residuals = np.where(self.is_measured, self.logs - self.values, 0.0)
         squares = (weights * residuals**2).sum(axis=1) * self.noise**2
@@ -427,6 +439,6 @@ class _Search:
         )
 
 
-def widened(posterior: Posterior, factor: float) -> Posterior:
-    """Return a posterior with standard deviations larger by a factor."""
+def with_wider_deviations(posterior: Posterior, factor: float) -> Posterior:
+    """Return a posterior whose predictions have standard deviations larger by a factor."""
     return replace(posterior, widened=factor)

@@ -18,15 +18,15 @@ from slipstick_measure.fit.columns import (
     ColumnUse,
     Observed,
     observe,
-    parameters_first,
     read_columns,
+    sorted_with_parameters_first,
 )
 from slipstick_measure.fit.estimation import EstimationTask, FreeParameter, UnknownChoice
 
-GROUP = "group"
+GROUP_OWNER = "group"
 """The owner that is the combination of the columns that are left out together."""
 
-WIDE = 100.0
+DEFAULT_RANGE_FACTOR = 100.0
 """Factor on each side of the model's own value within which a parameter without a range lies."""
 
 
@@ -61,7 +61,8 @@ class EstimationRequest:
 
 
 def prepare_estimation(request: EstimationRequest, library: Library) -> EstimationTask:
-    """Read the rows, build their models, and check the parameters to estimate.
+    """Read the rows, build their models, and check the parameters to estimate. Return the task of
+    the estimation.
 
     Raises
     ------
@@ -72,7 +73,7 @@ def prepare_estimation(request: EstimationRequest, library: Library) -> Estimati
     owners = list(dict.fromkeys(owner for entry in entries for owner in entry.owners))
     groups = list(request.groups) or [owner for owner in owners if owner in table.headings]
     table = _with_group(table, groups)
-    owner_columns = [owner for owner in (*owners, GROUP) if owner in table.headings]
+    owner_columns = [owner for owner in (*owners, GROUP_OWNER) if owner in table.headings]
     fitted_columns = [*request.fitted_to, *([request.beyond] if request.beyond else [])]
     grouping = dict.fromkeys(
         [
@@ -82,7 +83,7 @@ def prepare_estimation(request: EstimationRequest, library: Library) -> Estimati
         ]
     )
     observed = observe(table, request.uses, request.settings, library, list(grouping))
-    entries = [_with_path(entry, observed) for entry in entries]
+    entries = [_with_full_path(entry, observed) for entry in entries]
     problems: list[Problem] = []
     free: dict[str, FreeParameter] = {}
     choices: list[UnknownChoice] = []
@@ -114,9 +115,7 @@ def prepare_estimation(request: EstimationRequest, library: Library) -> Estimati
 
 
 def _numbers_of_column(table: ColumnTable, heading: str) -> list[float]:
-    """Return the numbers in a column; predictions outside their fitted range get wider
-    intervals.
-    """
+    """Return the numbers in a column; raise if a cell is not a number."""
     if heading not in table.headings:
         raise table.mark(0).error(
             f"no column is called {heading!r}{did_you_mean(heading, list(table.headings))}"
@@ -129,7 +128,9 @@ def _numbers_of_column(table: ColumnTable, heading: str) -> list[float]:
 
 @dataclass(frozen=True)
 class _ParsedEntry:
-    """A free parameter as written, split into its path, the text after = and its owners."""
+    """A free parameter or a choice as it is written, split into its path, the text of its values
+    and its owners.
+    """
 
     written: Scalar
     path: str
@@ -143,7 +144,7 @@ class _ParsedEntry:
 
 def _split_free_parameter(scalar: Scalar) -> _ParsedEntry:
     """Split a free parameter as written into its path, the text of its values, and its owners: the
-    columns for whose values, such as machines, it is fitted apart.
+    columns, such as machines, for each cell of which it has a value of its own.
     """
     text, _, owners_text = str(scalar.value).partition("@")
     path, _, values = text.partition("=")
@@ -151,8 +152,8 @@ def _split_free_parameter(scalar: Scalar) -> _ParsedEntry:
     return _ParsedEntry(scalar, path.strip(), values.strip(), owners)
 
 
-def _with_path(entry: _ParsedEntry, observed: Observed) -> _ParsedEntry:
-    """Return a free parameter with its path where its name alone is written, as in headings."""
+def _with_full_path(entry: _ParsedEntry, observed: Observed) -> _ParsedEntry:
+    """Return a free parameter with its full path if it is written by its name alone."""
     path = f"parameters.{entry.path}"
     known_paths = observed.built.entries
     return (
@@ -163,30 +164,34 @@ def _with_path(entry: _ParsedEntry, observed: Observed) -> _ParsedEntry:
 
 
 def _with_group(table: ColumnTable, groups: Sequence[str]) -> ColumnTable:
-    """Return the table with a column that combines the columns of groups to leave out together."""
+    """Return the table with a column that joins the cells of the columns whose groups are left
+    out.
+    """
     missing_columns = [group for group in groups if group not in table.headings]
-    if missing_columns or GROUP in table.headings or not groups:
+    if missing_columns or GROUP_OWNER in table.headings or not groups:
         return table
     columns = [table.column(group) for group in groups]
     rows = tuple((*row, " ".join(cells)) for row, *cells in zip(table.rows, *columns, strict=True))
-    return replace(table, headings=(*table.headings, GROUP), rows=rows)
+    return replace(table, headings=(*table.headings, GROUP_OWNER), rows=rows)
 
 
 def _check_owners(entry: _ParsedEntry, table: ColumnTable) -> None:
+    """Raise if an owner of a parameter is no column of the table."""
     for owner in entry.owners:
         if owner not in table.headings:
             hint = did_you_mean(owner, list(table.headings))
             raise entry.error(
-                f"there is no column {owner!r} that could own {entry.path}{hint}; {GROUP} is what"
+                f"there is no column {owner!r} that could own {entry.path}{hint}; {GROUP_OWNER}"
+                " is what"
                 " is left out together"
             )
 
 
-def _checked_default(entry: _ParsedEntry, observed: Observed) -> Given:
+def _checked_model_value(entry: _ParsedEntry, observed: Observed) -> Given:
     """Return the model's own value of a parameter to estimate; raise if it cannot be free."""
     entries = observed.built.entries
     if entry.path not in entries:
-        hint = did_you_mean(entry.path, parameters_first(observed.built.parameters))
+        hint = did_you_mean(entry.path, sorted_with_parameters_first(observed.built.parameters))
         raise entry.error(f"no number of {observed.built.name} is called {entry.path!r}{hint}")
     if entry.path in observed.numbers:
         raise entry.error(f"{entry.path} comes from the rows, so it cannot be free")
@@ -199,9 +204,9 @@ def _checked_default(entry: _ParsedEntry, observed: Observed) -> Given:
 
 def _parse_free_parameter(entry: _ParsedEntry, observed: Observed) -> FreeParameter:
     """Return a free parameter with its prior range (5 % to 95 %): the range in the request, else
-    the range in the model file, else its value divided and multiplied by `WIDE`.
+    the range in the model file, else its value divided and multiplied by `DEFAULT_RANGE_FACTOR`.
     """
-    default = _checked_default(entry, observed)
+    model_value = _checked_model_value(entry, observed)
     low, dots, high = entry.values_text.partition("..")
     if entry.values_text and not (dots and low.strip() and high.strip()):
         raise entry.error(
@@ -209,16 +214,23 @@ def _parse_free_parameter(entry: _ParsedEntry, observed: Observed) -> FreeParame
             f" {entry.values_text!r}"
         )
     if not entry.values_text:
-        if default.low and default.high:
-            return FreeParameter(entry.path, default.low, default.high, entry.owners)
-        if not default.value > 0:
+        if model_value.low and model_value.high:
+            return FreeParameter(entry.path, model_value.low, model_value.high, entry.owners)
+        if not model_value.value > 0:
             raise entry.error(
-                f"{entry.path} is {default}, which says nothing of its size; write"
+                f"{entry.path} is {model_value}, which says nothing of its size; write"
                 f" {entry.path}=low..high"
             )
-        return FreeParameter(entry.path, default.value / WIDE, default.value * WIDE, entry.owners)
+        return FreeParameter(
+            entry.path,
+            model_value.value / DEFAULT_RANGE_FACTOR,
+            model_value.value * DEFAULT_RANGE_FACTOR,
+            entry.owners,
+        )
     try:
-        lower_limit, upper_limit = (to_base(end.strip(), default.dimension) for end in (low, high))
+        lower_limit, upper_limit = (
+            to_base(end.strip(), model_value.dimension) for end in (low, high)
+        )
     except UnitError as error:
         raise entry.error(str(error)) from None
     if not (0 < lower_limit < upper_limit and isfinite(upper_limit)):
@@ -230,16 +242,16 @@ def _parse_free_parameter(entry: _ParsedEntry, observed: Observed) -> FreeParame
 
 
 def _parse_choice(entry: _ParsedEntry, observed: Observed) -> UnknownChoice:
-    """Return a parameter with the values among which it is chosen."""
-    default = _checked_default(entry, observed)
+    """Return a parameter with the values among which one is chosen."""
+    model_value = _checked_model_value(entry, observed)
     texts = tuple(text.strip() for text in entry.values_text.split("|"))
     try:
-        values = tuple(to_base(text, default.dimension) for text in texts)
+        values = tuple(to_base(text, model_value.dimension) for text in texts)
     except UnitError as error:
         raise entry.error(str(error)) from None
     if len(values) < 2:
         raise entry.error(
             "a choice has two values or more:"
-            f" {entry.path}={show(default.value, default.dimension)}|..."
+            f" {entry.path}={show(model_value.value, model_value.dimension)}|..."
         )
     return UnknownChoice(entry.path, values, texts, entry.owners)

@@ -1,4 +1,4 @@
-"""What measured rows say by themselves, before any law is fitted to them."""
+"""Statistics of measured rows that need no fitted law."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from slipstick.late import Array, np
 from slipstick.report.formatting import percent
 from slipstick_measure.fit.formula import Timings
 
-NEAR = 0.05
-"""Relative error at which a sentence of a law still agrees with a row."""
+ROW_TOLERANCE = 0.05
+"""Relative difference up to which a result of a law agrees with a row."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class MeasuredRows:
     @cached_property
     def crossing(self) -> tuple[float, float]:
         """The adjacent numbers of processors between which the efficiency falls below the goal; the
-        largest number and infinity if it does not.
+        largest number and infinity if it does not fall below it.
         """
         p, _ = self.medians
         rows_below = np.flatnonzero(self.speedups / p < self.efficiency)
@@ -66,7 +66,9 @@ class MeasuredRows:
         ) else np.inf
 
     def sentences(self) -> list[str]:
-        """Return where the efficiency falls below the goal, and the best row."""
+        """Return two sentences: where the efficiency falls below the goal, and which row is the
+        best.
+        """
         p, _ = self.medians
         if len(p) < 2:
             return []
@@ -92,22 +94,22 @@ class MeasuredRows:
     def agrees_on_efficiency(self, processors: float) -> bool:
         """Return whether no row contradicts a law's number of efficient processors."""
         low, high = self.crossing
-        return low * (1 - NEAR) <= processors <= high * (1 + NEAR)
+        return low * (1 - ROW_TOLERANCE) <= processors <= high * (1 + ROW_TOLERANCE)
 
     def agrees_on_speedup(self, largest: float) -> bool:
         """Return whether no row contradicts a law's largest speed-up."""
         p, _ = self.medians
-        return float(self.speedups.max()) <= float(p[0]) * largest * (1 + NEAR)
+        return float(self.speedups.max()) <= float(p[0]) * largest * (1 + ROW_TOLERANCE)
 
     def agrees_on_fastest(self, processors: float) -> bool:
         """Return whether no row on more processors is faster than all rows on at most
         `processors`.
         """
         p, time = self.medians
-        times_beyond = time[p > processors * (1 + NEAR)]
-        times_inside = time[p <= processors * (1 + NEAR)]
+        times_beyond = time[p > processors * (1 + ROW_TOLERANCE)]
+        times_inside = time[p <= processors * (1 + ROW_TOLERANCE)]
         return (
             not len(times_beyond)
             or not len(times_inside)
-            or times_beyond.min() >= times_inside.min() * (1 - NEAR)
+            or times_beyond.min() >= times_inside.min() * (1 - ROW_TOLERANCE)
         )

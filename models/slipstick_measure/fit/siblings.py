@@ -14,16 +14,16 @@ from dataclasses import dataclass
 
 from slipstick.late import Array, np
 
-SIMILAR = 0.1
+SIMILAR_DIFFERENCE = 0.1
 """Root-mean-square difference in logarithms at which a sibling has the weight 0.6."""
 
 LEAST_SPREAD = 0.05
 """Standard deviation of ratios, in logarithms, that is assumed beside what siblings show."""
 
-WIDEST = 4.0
+WIDEST_PREDICTION_RATIO = 4.0
 """High over low above which a prediction is of no use."""
 
-SHAPE_POINTS = 2
+COMPARED_POINTS = 2
 """Points of a curve before its last one whose differences from it are compared."""
 
 
@@ -55,21 +55,22 @@ class SiblingPrediction:
     @property
     def is_useful(self) -> bool:
         """Whether the interval is narrow enough to be of use."""
-        return self.high <= WIDEST * self.low
+        return self.high <= WIDEST_PREDICTION_RATIO * self.low
 
 
 Curves = Mapping[str, Mapping[float, float]]
 """By curve, the measured value at each number of processors."""
 
 
-def predict(
+def predict_from_siblings(
     curves: Curves,
     group_by_curve: Mapping[str, str],
     curve_name: str,
     p: float,
     last_processors: float,
 ) -> SiblingPrediction | None:
-    """Predict a curve from similar curves; None if fewer than two of these reach `p`.
+    """Predict the value of a curve at `p` processors from curves of the same group; None if fewer
+    than two of these reach `p`.
 
     Parameters
     ----------
@@ -80,7 +81,7 @@ def predict(
     last_processors : number of processors up to which the curve is taken as known
 
     >>> curves = {"a": {1: 1, 2: 2, 4: 3}, "b": {1: 2, 2: 4, 4: 6}, "c": {1: 5, 2: 10}}
-    >>> predict(curves, dict.fromkeys("abc", "one machine"), "c", 4, 2).value
+    >>> predict_from_siblings(curves, dict.fromkeys("abc", "one machine"), "c", 4, 2).value
     15.0
     """
     own_curve = curves[curve_name]
@@ -99,7 +100,7 @@ def predict(
     shape_differences = np.array(
         [_shape_difference(own_curve, curves[sibling], last_processors) for sibling in siblings]
     )
-    weights = np.exp(-((shape_differences / SIMILAR) ** 2) / 2) + 1e-9
+    weights = np.exp(-((shape_differences / SIMILAR_DIFFERENCE) ** 2) / 2) + 1e-9
     weights /= weights.sum()
     departure = float(shape_differences.min())
     mean_ratio, half_width = _mean_with_half_width(ratios, weights, departure)
@@ -124,7 +125,7 @@ def _shape_difference(
     [log].
     """
     common_processors = sorted(p for p in curve.keys() & sibling.keys() if p < last_processors)[
-        -SHAPE_POINTS:
+        -COMPARED_POINTS:
     ]
     shape_differences = [
         np.log(curve[p] / curve[last_processors]) - np.log(sibling[p] / sibling[last_processors])
@@ -149,11 +150,13 @@ def _mean_with_half_width(ratios: Array, weights: Array, departure: float) -> tu
 def predict_held_out(
     curves: Curves, group_by_curve: Mapping[str, str], factor: float, last_processors: float
 ) -> list[SiblingPrediction]:
-    """Predict each curve at `factor` times `last_processors` as if it ended at `last_processors`,
-    to test the predictions.
+    """Predict each curve at `factor` times `last_processors` from its points up to
+    `last_processors`, to compare the predictions with the measured values.
     """
     predictions = (
-        predict(curves, group_by_curve, curve_name, factor * last_processors, last_processors)
+        predict_from_siblings(
+            curves, group_by_curve, curve_name, factor * last_processors, last_processors
+        )
         for curve_name, values in curves.items()
         if factor * last_processors in values
     )

@@ -9,12 +9,12 @@ from slipstick_measure.measurements import Measurement
 from slipstick_measure.readers.perf import UNITS, event_counts
 from slipstick_measure.readers.reading import Coordinates, Reading
 
-_COUNTS = ("cycles", "instructions", "stalled-cycles-backend", "stalled-cycles-frontend")
+_EVENT_NAMES = ("cycles", "instructions", "stalled-cycles-backend", "stalled-cycles-frontend")
 
 
 def counters_spec(reading: Reading) -> ImportedSpec:
-    """Make an activity of one run: its instructions, multiplied by the cycles of an instruction, at
-    the clock rate that follows from cycles and busy time.
+    """Build the spec of an activity from the counters of one run: its instructions, multiplied by
+    the cycles of an instruction, at the clock rate that follows from cycles and busy time.
 
     Backend stalls, where they were counted, are a step of their own, booked to memory. That every
     stall waits for memory is an assumption, and that processors share the work evenly is another.
@@ -68,8 +68,8 @@ def counters_spec(reading: Reading) -> ImportedSpec:
 
 
 def _counts_and_busy_time(reading: Reading) -> tuple[dict[str, tuple[int, float]], Measurement]:
-    """Return the counts of events with their lines, and the busy time; raise if one that is needed
-    is missing.
+    """Return the count and the line of each event, and the measured busy time; raise if a needed
+    one is missing.
     """
     p = reading.hints.processors
     if p is None:
@@ -82,7 +82,7 @@ def _counts_and_busy_time(reading: Reading) -> tuple[dict[str, tuple[int, float]
     for event_count in event_counts(reading):
         event = event_count.event.split(":")[0].removeprefix("cpu-")
         if (
-            event in _COUNTS
+            event in _EVENT_NAMES
             and (count := reading.number(event_count.line, event, event_count.value)) is not None
         ):
             counts[event] = event_count.line, count
@@ -96,7 +96,7 @@ def _counts_and_busy_time(reading: Reading) -> tuple[dict[str, tuple[int, float]
             )
     if reading.problems:
         reading.finished()
-    missing_counts = [name for name in _COUNTS[:2] if not counts.get(name, (0, 0.0))[1] > 0]
+    missing_counts = [name for name in _EVENT_NAMES[:2] if not counts.get(name, (0, 0.0))[1] > 0]
     missing_counts += [] if any(run.value > 0 for run in reading.runs) else ["task-clock"]
     if missing_counts:
         message = (

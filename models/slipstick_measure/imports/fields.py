@@ -1,4 +1,6 @@
-"""The walk over an XML model that declares what its import does not read, by a table of fields."""
+"""Declares the elements and attributes of an XML model that its import does not read, by a table of
+the fields that the format has.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +10,13 @@ from dataclasses import dataclass
 from slipstick_measure.imports.losses import EQUAL, READ, Ledger
 from slipstick_measure.readers.elements import XmlElement
 
-UNKNOWN = "unknown-fields"
+UNKNOWN_FIELDS = "unknown-fields"
 
 
 @dataclass(frozen=True)
 class FieldTable:
-    """What becomes of each element and attribute of a format.
+    """How an import treats each element and attribute of a format: read, equal (it changes no
+    answer), or a named loss.
 
     Parameters
     ----------
@@ -35,15 +38,17 @@ def declare_fields(root: XmlElement, ledger: Ledger, table: FieldTable) -> None:
         if kind == EQUAL or is_result:
             continue
         if kind != READ:
-            ledger.declare(kind or UNKNOWN, element.line, f"<{element.tag}>")
+            ledger.declare(kind or UNKNOWN_FIELDS, element.line, f"<{element.tag}>")
             continue
         for name in element.attributes:
             is_known = name in table.attributes[element.tag]
-            if not is_known and not _is_remark(name):
-                ledger.declare(UNKNOWN, element.line, f"{name} of <{element.tag}>")
+            if not is_known and not _is_without_meaning(name):
+                ledger.declare(UNKNOWN_FIELDS, element.line, f"{name} of <{element.tag}>")
         declare_fields(element, ledger, table)
 
 
-def _is_remark(name: str) -> bool:
-    """Return whether an attribute belongs to XML itself, or is a comment."""
+def _is_without_meaning(name: str) -> bool:
+    """Return whether an attribute belongs to XML itself or is a comment, and so has no effect on a
+    model.
+    """
     return name == "comment" or name.partition(":")[0] in ("xmlns", "xsi", "xml")

@@ -29,8 +29,8 @@ from slipstick_measure.readers.reading import Reading, open_file
 
 
 class ImportFormat(NamedTuple):
-    """A format to import: the function that recognizes a file, and the function that makes a spec
-    of it, which may extend a machine.
+    """A format to import: the function that recognizes a file by its text, and the function that
+    makes a spec of it; its second argument is a machine that the spec extends.
     """
 
     recognize: Callable[[Reading], bool]
@@ -38,7 +38,9 @@ class ImportFormat(NamedTuple):
 
 
 def _has_patterns(*patterns: str) -> Callable[[Reading], bool]:
-    """Return a function that recognizes files with all of some patterns."""
+    """Return a function that recognizes the files in which each of some regular expressions
+    matches.
+    """
     return lambda reading: all(
         re.search(pattern, reading.text, re.MULTILINE) for pattern in patterns
     )
@@ -123,7 +125,7 @@ def import_spec(
     if format is not None and format not in formats:
         raise UnknownNameError("format to import", format, formats)
     recognized = [
-        (reading, format or _name_of(reading))
+        (reading, format or _recognize_format(reading))
         for reading in (open_file(path, hints or Hints()) for path in paths)
     ]
     for reading, name in recognized:
@@ -157,8 +159,8 @@ def import_spec(
     return network_spec([_MESSAGES[name].read(reading) for reading, name in recognized], placement)
 
 
-def _name_of(reading: Reading) -> str:
-    """Return the format of a file; empty if none is recognized."""
+def _recognize_format(reading: Reading) -> str:
+    """Return the name of the format of a file; empty if none is recognized."""
     recognize_by_format = {
         name: importer.recognize
         for formats in (_MESSAGES, IMPORTS)

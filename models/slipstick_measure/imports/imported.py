@@ -54,7 +54,7 @@ class ImportedSpec:
             self.words.append(note)
 
     def study(self, model: str) -> ImportedSpec:
-        """Return a study of the spec over the ranges in the imported file.
+        """Return a study of the spec over the ranges of values in the imported file.
 
         Parameters
         ----------
@@ -67,16 +67,16 @@ class ImportedSpec:
         if not self.axes:
             message = "the file has no ranges of values; leave --study out"
             raise SpecError([Problem("--study", 1, 1, "", message)])
-        vary = {
+        varied_values = {
             f"range_{axes_number}": {"axes": axes, **({"combine": "zip"} if len(axes) > 1 else {})}
             for axes_number, axes in enumerate(self.axes, 1)
         }
-        document = {"base": {"model": model}, "vary": vary}
+        document = {"base": {"model": model}, "vary": varied_values}
         title = f"{self.title}, over its ranges"
         return ImportedSpec("study", title, self.file, document)
 
     def text(self) -> str:
-        """Write the spec as YAML and check it like a user's file.
+        """Return the spec as YAML text, after checking it like a user's file.
 
         Raises
         ------
@@ -100,14 +100,14 @@ class ImportedSpec:
         return text
 
     def write(self, out: Path) -> None:
-        """Write the spec into a file; the file is complete and checked, or is not written."""
+        """Write the spec to a file; after an error the file does not exist."""
         with replacement_file(out) as unfinished_file:
             unfinished_file.write_bytes(self.text().encode())
             check_file(unfinished_file)
 
 
-def check_new(out: Path) -> None:
-    """Raise SpecError if a file for a new spec is not YAML, exists already, or cannot be
+def check_new_file(out: Path) -> None:
+    """Raise SpecError if a path for a new spec does not end as YAML, exists already, or cannot be
     written.
     """
     reason = ""
@@ -122,7 +122,7 @@ def check_new(out: Path) -> None:
 
 
 def _yaml_writer() -> Any:
-    """Return a writer of YAML that writes a quantity, and a list, on one line."""
+    """Return a class that writes YAML with each quantity and each short list on one line."""
     import yaml
 
     class Dumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[misc]  # at C speed where it is built

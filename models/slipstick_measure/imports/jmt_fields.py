@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from slipstick_measure.imports.fields import UNKNOWN, FieldTable
+from slipstick_measure.imports.fields import UNKNOWN_FIELDS, FieldTable
 from slipstick_measure.imports.losses import EQUAL, READ, Ledger
 from slipstick_measure.readers.elements import XmlElement
 
@@ -153,4 +153,4 @@ def declare_parameters(node: XmlElement, ledger: Ledger) -> None:
                 known_parameters
             ):
                 detail = f"{parameter.get('name')} of {section.get('className')}"
-                ledger.declare(UNKNOWN, parameter.line, detail)
+                ledger.declare(UNKNOWN_FIELDS, parameter.line, detail)

@@ -16,7 +16,7 @@ from slipstick.limits import limit
 from slipstick_measure.readers.reading import NUMBER
 
 MOST_PHASES = 100
-_NEAR = 1e-6
+_ROUNDING = 1e-6
 """Difference of sums of probabilities and of rates that is rounding, as a part."""
 
 Matrix = list[list[float]]
@@ -41,7 +41,7 @@ def truncated_normal(mean: float, deviation: float) -> tuple[float, float]:
 
 
 def phase_moments(start: list[float], rates: Matrix) -> tuple[float, float]:
-    """Return the mean and the squared coefficient of variation of a time of phases.
+    """Return the mean and the squared coefficient of variation of a phase-type time.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ def phase_moments(start: list[float], rates: Matrix) -> tuple[float, float]:
     (1.0, 0.5)
     """
     phase_rates = np.array(rates)
-    if min(start) < 0 or not math.isclose(math.fsum(start), 1.0, rel_tol=_NEAR):
+    if min(start) < 0 or not math.isclose(math.fsum(start), 1.0, rel_tol=_ROUNDING):
         raise ArithmeticError
     _check_rates(phase_rates, -phase_rates.sum(axis=1))
     return _moments_of_markov_process(np.array(start), phase_rates)
@@ -97,30 +97,30 @@ def arrival_moments(hidden: Matrix, observed: Matrix) -> tuple[float, float]:
 
 
 def _check_rates(inner_rates: np.ndarray, other_rates: np.ndarray) -> None:
-    """Raise ArithmeticError if rates between states, or other rates, are below 0 by more than
+    """Raise ArithmeticError if a rate between states, or another rate, is below 0 by more than
     rounding.
     """
     leaving = -np.diag(inner_rates)
     off_diagonal_rates = inner_rates + np.diag(leaving)
     if (
-        min(off_diagonal_rates.min(), other_rates.min()) < -_NEAR * leaving.max()
+        min(off_diagonal_rates.min(), other_rates.min()) < -_ROUNDING * leaving.max()
         or leaving.min() <= 0
     ):
         raise ArithmeticError
 
 
 def _moments_of_markov_process(start: np.ndarray, rates: np.ndarray) -> tuple[float, float]:
-    """Return the mean and the squared coefficient of variation of a time of phases that begins in a
-    random phase.
+    """Return the mean and the squared coefficient of variation of a phase-type time that begins in
+    each phase with the probability in `start`.
     """
     ones = np.ones(len(start))
     mean_by_phase = np.linalg.solve(-rates, ones)
     mean = float(start @ mean_by_phase)
-    square = 2 * float(start @ np.linalg.solve(-rates, mean_by_phase))
-    return mean, square / mean**2 - 1
+    mean_square = 2 * float(start @ np.linalg.solve(-rates, mean_by_phase))
+    return mean, mean_square / mean**2 - 1
 
 
-def moments_of_file(model: str, name: str) -> tuple[float, float] | None:
+def moments_of_file(model_file: str, name: str) -> tuple[float, float] | None:
     """Return the mean and the squared coefficient of variation of the times in a file beside a
     model; None if there is no such file, or no list of times in it.
 
@@ -129,7 +129,7 @@ def moments_of_file(model: str, name: str) -> tuple[float, float] | None:
     model : path of the model
     name : of the file, as the model has it, with the folder of its author
     """
-    file_path = Path(model).parent / PureWindowsPath(name).name
+    file_path = Path(model_file).parent / PureWindowsPath(name).name
     if not file_path.is_file() or file_path.stat().st_size > limit("data_bytes"):
         return None
     texts = file_path.read_bytes().decode("utf-8", "replace").split()

@@ -22,8 +22,8 @@ FORMAT = "jmva"
 
 
 def jmva_spec(reading: Reading) -> ImportedSpec:
-    """Read a model of JMVA: classes, stations of one rate or of rates that depend on the load, and
-    delays.
+    """Build the spec of a network from a model of JMVA: classes, stations of one rate or of rates
+    that depend on the load, and delays.
 
     Raises
     ------
@@ -55,7 +55,9 @@ def jmva_spec(reading: Reading) -> ImportedSpec:
 
 
 def _customers_of_class(model: ToolModel, ledger: Ledger, element: XmlElement) -> dict[str, Any]:
-    """Return the arrivals of an open class, or the population of a closed one."""
+    """Return the plain data of the customers of a class: the arrivals of an open class, or the
+    population of a closed one.
+    """
     if element.get("priority") not in ("", "0"):
         ledger.declare("priorities", element.line, element.get("name"))
     if element.tag == "openclass":
@@ -70,7 +72,9 @@ def _customers_of_class(model: ToolModel, ledger: Ledger, element: XmlElement) -
 def _station_document(
     model: ToolModel, element: XmlElement, classes: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return a station with the times and visits of the classes that it serves."""
+    """Return the plain data of a station with the times and visits of the classes that it
+    serves.
+    """
     visits = _elements_by_class(model, element, "visit", classes)
     service: dict[str, Any] = {}
     rates: list[list[float]] = []
@@ -104,8 +108,8 @@ def _station_document(
 
 
 def _set_references(model: ToolModel, stations: dict[str, Any]) -> None:
-    """Divide the visits of each class by those at its reference station, because JMVA counts a
-    class's throughput there.
+    """Divide the visits of each class by those at its reference station, where JMVA counts the
+    throughput of the class.
     """
     for element in model.root.every("Class"):
         reference_station = element.get("refStation")
@@ -177,8 +181,8 @@ def _what_if_axes(
 def _axis_values_by_path(
     names: list[str], classes: dict[str, Any], key: str, values: list[float], path: str
 ) -> SpecAxes:
-    """Return the axis of a range for each class; for several classes, multiples of their own
-    values.
+    """Return the values of a range by path, one path for each class; if there are several classes,
+    their own values are multiplied by the values of the range.
     """
     axes: SpecAxes = {}
     for name in names:
@@ -199,8 +203,8 @@ def _axis_values_by_path(
 def _axis_of_mix(
     model: ToolModel, element: XmlElement, classes: dict[str, Any], name: str, shares: list[float]
 ) -> SpecAxes:
-    """Return the populations of two closed classes that give one of them a share of all customers,
-    for those shares that make it a whole number, as JMVA does.
+    """Return the populations of two closed classes by path, for those shares of one class in all
+    customers at which both are whole numbers, as JMVA does.
     """
     closed_classes = [
         class_name for class_name, document in classes.items() if "population" in document
@@ -211,12 +215,16 @@ def _axis_of_mix(
             "whatIf",
             f"a mix is of two closed classes, and there are {len(closed_classes)}",
         )
-    total = sum(float(classes[class_name]["population"]) for class_name in closed_classes)
-    counts = [round(total * share) for share in shares if abs(total * share % 1 - 0.5) > 0.5 - 1e-6]
+    customer_count = sum(float(classes[class_name]["population"]) for class_name in closed_classes)
+    counts = [
+        round(customer_count * share)
+        for share in shares
+        if abs(customer_count * share % 1 - 0.5) > 0.5 - 1e-6
+    ]
     (other_class,) = (class_name for class_name in closed_classes if class_name != name)
     return {
         f"classes.{name}.population": counts,
-        f"classes.{other_class}.population": [round(total) - count for count in counts],
+        f"classes.{other_class}.population": [round(customer_count) - count for count in counts],
     }
 
 
@@ -247,7 +255,9 @@ def _axis_of_demands(
 def _elements_by_class(
     model: ToolModel, station: XmlElement, tag: str, classes: Mapping[str, Any]
 ) -> dict[str, tuple[XmlElement, str]]:
-    """Return the elements of a station by class, each with its text; refuse unknown classes."""
+    """Return the elements of a station with a tag, by class, each with its text; raise for an
+    unknown class.
+    """
     element_by_class: dict[str, tuple[XmlElement, str]] = {}
     # Times that depend on the load are in elements with the plural name.
     class_elements = station.every(tag, f"{tag}s")

@@ -34,23 +34,28 @@ Place = tuple[str, str]
 SINK: Place = ("", "")
 """Where customers leave."""
 
-MOST_STEPS = 200
+MOST_ANALYSIS_VALUES = 200
 """Values of a what-if analysis."""
 
 MOST_PASSED_NODES = 50
 """Nodes without service on one route."""
 
-_TUNNELS = ("ServiceTunnel", "LogTunnel", "ClassSwitch", "RandomSource")
-_KNOWN_SECTIONS = ("Queue", "Router", "JobSink", *_TUNNELS)
+_SECTIONS_WITHOUT_SERVICE = ("ServiceTunnel", "LogTunnel", "ClassSwitch", "RandomSource")
+_KNOWN_SECTIONS = ("Queue", "Router", "JobSink", *_SECTIONS_WITHOUT_SERVICE)
 """Sections beside servers that a network can express."""
 
-_OF_ACTIVITIES = (
+_SECTIONS_OF_ACTIVITIES = (
     *("Fork", "Join", "Storage", "Enabling", "Timing", "Firing"),
     *("Cache", "Semaphore", "Scaler"),
 )
 """Sections that a network does not have and an activity could express."""
-_SERVERS = {"Server": "fcfs", "PreemptiveServer": "fcfs", "PSServer": "ps", "Delay": "is"}
-_ORDERS = {
+_DISCIPLINE_OF_SERVER = {
+    "Server": "fcfs",
+    "PreemptiveServer": "fcfs",
+    "PSServer": "ps",
+    "Delay": "is",
+}
+_DISCIPLINE_OF_ORDER = {
     "TailStrategy": "fcfs",
     "HeadStrategy": "lcfs",
     "RandStrategy": "random",
@@ -59,7 +64,7 @@ _ORDERS = {
     "TailStrategyPriorityPreemptive": "priority-preemptive",
     "FCFSPRStrategyPriority": "priority-preemptive",
 }
-_ADVICE = {
+_ADVICE_ON_ROUTING = {
     "ClassSwitchRoutingStrategy": "let a node ClassSwitch of JMT change the class",
     "WeightedRoundRobinStrategy": "write the shares of its weights as probabilities in JMT",
 }
@@ -79,7 +84,7 @@ _OTHER_LIMITS = {
 }
 """Attributes of limits of regions that a network does not have; below 0 if there is none."""
 
-_BLOCKING = {"drop": "loss", "BAS blocking": "after-service"}
+_BLOCKING_OF_RULE = {"drop": "loss", "BAS blocking": "after-service"}
 
 
 def _moments_of_hyperexponential(
@@ -137,7 +142,7 @@ _DISTRIBUTIONS: dict[str, tuple[tuple[str, ...], Callable[..., tuple[float, floa
 """For each distribution, the names of its parameters, and the function from these to the mean and
 the squared coefficient of variation."""
 
-_TWO_MOMENTS = (
+_DISTRIBUTIONS_BY_TWO_MOMENTS = (
     "HyperExp",
     "CoxianDistr",
     "Uniform",
@@ -174,12 +179,14 @@ class _JsimReader:
     def __post_init__(self) -> None:
         self.ledger = Ledger(FORMAT, self.model.reading)
 
-    def refuse(self, element: XmlElement, why: str) -> None:
-        """Refuse the file at an element; raises SpecError."""
-        self.model.reading.refuse(element.line, element.tag, why)
+    def refuse(self, element: XmlElement, reason: str) -> None:
+        """Raise a SpecError at an element of the file, with a reason."""
+        self.model.reading.refuse(element.line, element.tag, reason)
 
-    def section(self, node: str, *kinds: str) -> XmlElement | None:
-        """Return the first section of a node of some kinds."""
+    def find_section(self, node: str, *kinds: str) -> XmlElement | None:
+        """Return the first section of a node that has one of the given kinds; None if it has
+        none.
+        """
         return next(
             (
                 section
@@ -214,7 +221,9 @@ class _JsimReader:
                         class_name = ""
         return {name: element for name, element in elements.items() if name in self.classes}
 
-    def number(self, element: XmlElement, name: str, least: float = 0.0) -> float | None:
+    def number_of_parameter(
+        self, element: XmlElement, name: str, least: float = 0.0
+    ) -> float | None:
         """Return the number of a parameter by its name; None if it is missing."""
         for child in element.every("parameter", "subParameter"):
             if child.get("name") == name:
@@ -246,7 +255,7 @@ class _JsimReader:
             )
         names, moments = _DISTRIBUTIONS[kind]
         parameter_values = [
-            self.number(distribution, name, -1e9 if name in ("mu", "mean") else 0.0)
+            self.number_of_parameter(distribution, name, -1e9 if name in ("mu", "mean") else 0.0)
             for name in names
         ]
         try:
@@ -259,15 +268,15 @@ class _JsimReader:
                 f"the {kind} of {class_at_node} needs {', '.join(names)} that give a mean and a"
                 " variance",
             )
-        if kind in _TWO_MOMENTS:
+        if kind in _DISTRIBUTIONS_BY_TWO_MOMENTS:
             self.two_moment_lines[place] = distribution.line
         return mean, scv
 
     def _moments_of_process(
         self, kind: str, distribution: XmlElement, place: Place
     ) -> tuple[float, float]:
-        """Return the mean and the squared coefficient of variation of phases, a process of
-        arrivals, or times from a file.
+        """Return the mean and the squared coefficient of variation of a time that is given by
+        phases, by a process of arrivals, or by a file.
         """
         class_at_node = f"{place[0]} at {place[1]}"
         if kind == _TIMES_OF_FILE:
@@ -325,7 +334,9 @@ class _JsimReader:
         return mean, scv
 
     def _rows_of_matrix(self, distribution: XmlElement, name: str) -> jmt_times.Matrix:
-        """Return the rows of a matrix by its name; none if it is missing or too large."""
+        """Return the rows of a matrix of a distribution by its name; none if it is missing or too
+        large.
+        """
         for matrix in distribution.every("subParameter"):
             if matrix.get("name") == name:
                 rows = [row for row in matrix.every("subParameter") if row.get("name") == "vector"]
@@ -355,7 +366,7 @@ class _JsimReader:
             declare_parameters(element, self.ledger)
             for section in element.every("section"):
                 self._refuse_unknown_section(section, node)
-            server = self.section(node, *_SERVERS)
+            server = self.find_section(node, *_DISCIPLINE_OF_SERVER)
             for name, strategy in self.elements_by_class(server, "ServiceStrategy").items():
                 if (time := self.moments(strategy, (name, node))) is not None and time[0] > 0:
                     self.times[name, node] = time
@@ -377,12 +388,12 @@ class _JsimReader:
                 self.ledger.declare("regions", region.line, region.get("name"))
 
     def _refuse_unknown_section(self, section: XmlElement, node: str) -> None:
-        """Refuse a section that a network does not have."""
+        """Raise if a network cannot express a section of a node."""
         kind = section.get("className")
-        if kind in _SERVERS or kind in _KNOWN_SECTIONS:
+        if kind in _DISCIPLINE_OF_SERVER or kind in _KNOWN_SECTIONS:
             return
         advice = "let its customers queue in the order of arrival in JMT (FCFS)"
-        if kind in _OF_ACTIVITIES:
+        if kind in _SECTIONS_OF_ACTIVITIES:
             advice = "an activity has forks, semaphores and permits: write one by hand"
         self.refuse(section, f"{short(node)} is a {kind}, which a network does not have; {advice}")
 
@@ -392,7 +403,7 @@ class _JsimReader:
         """Yield the places that follow a node for a class, with their probabilities; a switch may
         change the class.
         """
-        router = self.elements_by_class(self.section(node, "Router"), "RoutingStrategy").get(
+        router = self.elements_by_class(self.find_section(node, "Router"), "RoutingStrategy").get(
             class_name
         )
         kind = router.get("classPath").rpartition(".")[2] if router else "RandomStrategy"
@@ -400,7 +411,7 @@ class _JsimReader:
             return
         is_closed = self.classes[class_name].get("type") == "closed"
         destinations = [
-            target for target in targets if not (is_closed and self.section(target, "JobSink"))
+            target for target in targets if not (is_closed and self.find_section(target, "JobSink"))
         ]
         shares = {destination: 1 / len(destinations) for destination in destinations}
         if router and kind == "EmpiricalStrategy":
@@ -412,11 +423,12 @@ class _JsimReader:
             and kind not in ("RandomStrategy", "RoundRobinStrategy")
             and (len(destinations) > 1 or kind == "ClassSwitchRoutingStrategy")
         ):
+            other_advice = "an activity chooses by state (pick): write one by hand"
             self.refuse(
                 router,
                 f"{short(class_name)} leave {short(node)} by {short(kind)}, which a network does"
                 " not have;"
-                f" {_ADVICE.get(kind, 'an activity chooses by state (pick): write one by hand')}",
+                f" {_ADVICE_ON_ROUTING.get(kind, other_advice)}",
             )
         total = math.fsum(shares.values())
         if router and self._note_rounding(router, shares, f"{class_name} to leave {node}"):
@@ -428,37 +440,46 @@ class _JsimReader:
                 f"the probabilities of {short(class_name)} to leave {short(node)} add up to"
                 f" {total:g}, not to 1",
             )
-        switch = self.elements_by_class(self.section(node, "ClassSwitch"), "matrix").get(class_name)
+        switch = self.elements_by_class(self.find_section(node, "ClassSwitch"), "matrix").get(
+            class_name
+        )
         class_changes = (
             {class_name: 1.0} if switch is None else self._class_changes(switch, class_name, node)
         )
         for new_class, change_probability in class_changes.items():
             for target_name, share in shares.items():
                 yield (
-                    (SINK if self.section(target_name, "JobSink") else (new_class, target_name)),
+                    (
+                        SINK
+                        if self.find_section(target_name, "JobSink")
+                        else (new_class, target_name)
+                    ),
                     change_probability * share / total,
                 )
 
     def _empirical_shares(self, router: XmlElement) -> dict[str, float]:
-        """Return the probabilities of the nodes that a router names."""
+        """Return the probability of each node that a router names."""
         shares = dict[str, float]()
         named_node = ""
-        for entry in router.every("subParameter"):
-            if entry.get("name") == "stationName":
-                target_name = next(entry.every("value"), entry).text.strip()
+        for node_element in router.every("subParameter"):
+            if node_element.get("name") == "stationName":
+                target_name = next(node_element.every("value"), node_element).text.strip()
                 if target_name not in self.nodes:
-                    self.refuse(entry, f"there is no node {short(target_name)} to go to")
+                    self.refuse(node_element, f"there is no node {short(target_name)} to go to")
                 named_node = target_name
-            elif entry.get("name") == "probability" and (share := self.number_of(entry)) > 0:
+            elif (
+                node_element.get("name") == "probability"
+                and (share := self.number_in(node_element)) > 0
+            ):
                 if not named_node:
                     self.refuse(
-                        entry,
+                        node_element,
                         "a probability stands before the name of its node; write stationName first",
                     )
                 shares[named_node] = shares.get(named_node, 0.0) + share
         return shares
 
-    def number_of(self, element: XmlElement) -> float:
+    def number_in(self, element: XmlElement) -> float:
         """Return the number in an element."""
         value = next(element.every("value"), element)
         return self.model.number(value, value.text.strip())
@@ -476,7 +497,7 @@ class _JsimReader:
             elif child.tag == "subParameter":
                 new_class = new_name or next(classes_in_order, "")
                 new_name = ""
-                if new_class in self.classes and (share := self.number_of(child)) > 0:
+                if new_class in self.classes and (share := self.number_in(child)) > 0:
                     probability_by_class[new_class] = share
         if self._note_rounding(switch, probability_by_class, f"{class_name} to change at {node}"):
             total = math.fsum(probability_by_class.values())
@@ -492,8 +513,8 @@ class _JsimReader:
         return probability_by_class
 
     def _note_rounding(self, element: XmlElement, shares: Mapping[str, float], event: str) -> bool:
-        """Return whether probabilities differ from 1 by the rounding of their digits alone; then
-        note it.
+        """Return whether the sum of probabilities differs from 1 only by the rounding of their
+        digits; note it if so.
         """
         total = math.fsum(shares.values())
         if not total or math.isclose(total, 1.0, rel_tol=1e-6) or not is_rounded(shares.values()):
@@ -519,8 +540,8 @@ class _JsimReader:
                 shares[target] = shares.get(target, 0.0) + share
                 continue
             if (
-                self.section(target[1], *_SERVERS)
-                and self.section(target[1], *_TUNNELS) is None
+                self.find_section(target[1], *_DISCIPLINE_OF_SERVER)
+                and self.find_section(target[1], *_SECTIONS_WITHOUT_SERVICE) is None
                 and not self._takes_no_time(target)
             ):
                 self.refuse(
@@ -540,15 +561,15 @@ class _JsimReader:
     def _takes_no_time(self, place: Place) -> bool:
         """Return whether the service time of a class at a node is zero."""
         class_name = self.original_class.get(place[0], place[0])
-        strategy = self.elements_by_class(self.section(place[1], *_SERVERS), "ServiceStrategy").get(
-            class_name
-        )
+        strategy = self.elements_by_class(
+            self.find_section(place[1], *_DISCIPLINE_OF_SERVER), "ServiceStrategy"
+        ).get(class_name)
         return strategy is not None and strategy.get("classPath").endswith(
             "ZeroServiceTimeStrategy"
         )
 
     def split_stream(self, stream: str, members: list[str], shared: list[str]) -> None:
-        """Add classes for the customers of a stream, in the place of classes that they
+        """Give the customers of a stream classes of their own, in the place of classes that they
         share with other streams.
         """
         new_names = {name: f"{name} of {stream}" for name in shared}
@@ -575,7 +596,7 @@ class _JsimReader:
 
 
 def jsim_spec(reading: Reading) -> ImportedSpec:
-    """Read a model of JSIM.
+    """Build the spec of a network from a model of JSIM.
 
     Raises
     ------
@@ -674,7 +695,7 @@ def _what_if_axes(jsim: _JsimReader, chains: Mapping[str, Any]) -> list[SpecAxes
         kind = element.get("classPath").rpartition(".")[2]
         if element.get("enabled") == "false" or not {"Steps", "To"} <= set(fields):
             continue
-        steps = min(round(jsim.model.number(element, fields["Steps"], 1.0)), MOST_STEPS)
+        steps = min(round(jsim.model.number(element, fields["Steps"], 1.0)), MOST_ANALYSIS_VALUES)
         last_value = jsim.model.number(element, fields["To"])
         is_single_class = fields.get("Is single class") == "true"
         name = jsim.model.spec_names.names.get(fields.get("Class", ""), "")
@@ -708,14 +729,14 @@ def _what_if_axes(jsim: _JsimReader, chains: Mapping[str, Any]) -> list[SpecAxes
 def _has_all_customers(
     jsim: _JsimReader, fields: Mapping[str, str], chain: Mapping[str, Any]
 ) -> bool:
-    """Return whether all customers of a closed chain are of the class that is varied."""
+    """Return whether the varied class has all customers of a closed chain."""
     element = jsim.classes[fields["Class"]]
     own_customers = jsim.model.number(element, element.get("customers") or "0")
     return "population" in chain and round(own_customers) == chain["population"]
 
 
 def _evenly_spaced(first_value: float, last_value: float, count: int) -> list[float]:
-    """Return values at equal distances, the ends among them."""
+    """Return `count` values at equal distances from the first to the last value, both included."""
     return [
         first_value + (last_value - first_value) * step / max(count - 1, 1) for step in range(count)
     ]
@@ -777,7 +798,9 @@ def _places_reached(jsim: _JsimReader, begin: Place) -> list[Place]:
 
 
 def _customers_of_class(jsim: _JsimReader, names: list[str]) -> dict[str, Any]:
-    """Return the population or the arrivals of classes that customers change between."""
+    """Return the plain data of the customers of a chain of classes: the population, or the
+    arrivals.
+    """
     elements = [jsim.classes[name] for name in names]
     kinds = {element.get("type") for element in elements}
     if kinds == {"closed"}:
@@ -803,12 +826,12 @@ def _customers_of_class(jsim: _JsimReader, names: list[str]) -> dict[str, Any]:
 
 
 def _arrivals_of_class(jsim: _JsimReader, element: XmlElement) -> dict[str, Any] | None:
-    """Return the arrival stream of an open class; None if no source sends it."""
+    """Return the plain data of the arrival stream of an open class; None if no source sends it."""
     name = element.get("name")
     reference_source = element.get("referenceSource")
     distribution = (
         jsim.elements_by_class(
-            jsim.section(reference_source, "RandomSource"), "ServiceStrategy"
+            jsim.find_section(reference_source, "RandomSource"), "ServiceStrategy"
         ).get(name)
         if reference_source in jsim.nodes
         else None
@@ -820,7 +843,8 @@ def _arrivals_of_class(jsim: _JsimReader, element: XmlElement) -> dict[str, Any]
         for child in distribution.every("subParameter")
     ):
         quiet_rate, burst_rate, burst_begin_rate, burst_end_rate = (
-            jsim.number(distribution, key) for key in ("lambda0", "lambda1", "sigma0", "sigma1")
+            jsim.number_of_parameter(distribution, key)
+            for key in ("lambda0", "lambda1", "sigma0", "sigma1")
         )
         if quiet_rate is None or burst_rate is None or not burst_begin_rate or not burst_end_rate:
             jsim.refuse(
@@ -845,26 +869,28 @@ def _arrivals_of_class(jsim: _JsimReader, element: XmlElement) -> dict[str, Any]
 
 
 def _station_documents(jsim: _JsimReader, reached_places: dict[Place, None]) -> dict[str, Any]:
-    """Return the stations that customers reach."""
+    """Return the plain data of the stations that customers reach, by name."""
     stations: dict[str, Any] = {}
     highest_rank = max(
         (
-            jsim.model.number(element, element.get("priority") or "0")
-            for element in jsim.classes.values()
+            jsim.model.number(node_element, node_element.get("priority") or "0")
+            for node_element in jsim.classes.values()
         ),
         default=0.0,
     )
-    for node, element in jsim.nodes.items():
+    for node, node_element in jsim.nodes.items():
         visitors = [name for name in jsim.classes if (name, node) in reached_places]
-        server = jsim.section(node, *_SERVERS)
+        server = jsim.find_section(node, *_DISCIPLINE_OF_SERVER)
         if not visitors:
             continue
         class_names = {name: jsim.model.name(jsim.classes[name]) for name in visitors}
         if server is None:  # where customers only begin
-            zero_times = {class_names[name]: jsim.model.time(element, 0.0) for name in visitors}
-            stations[jsim.model.name(element)] = {"discipline": "is", "service": zero_times}
+            zero_times = {
+                class_names[name]: jsim.model.time(node_element, 0.0) for name in visitors
+            }
+            stations[jsim.model.name(node_element)] = {"discipline": "is", "service": zero_times}
             continue
-        stations[jsim.model.name(element)] = _station_document(
+        stations[jsim.model.name(node_element)] = _station_document(
             jsim, node, server, visitors, highest_rank
         )
     return stations
@@ -877,14 +903,14 @@ def _station_document(
     a network cannot express.
     """
     element = jsim.nodes[node]
-    queue = jsim.section(node, "Queue")
+    queue = jsim.find_section(node, "Queue")
     class_names = {name: jsim.model.name(jsim.classes[name]) for name in visitors}
     _declare_losses(jsim, node, server, queue, visitors)
-    kind = _SERVERS[server.get("className")]
+    kind = _DISCIPLINE_OF_SERVER[server.get("className")]
     if kind == "fcfs":
         kind = _discipline_of_queue(jsim, node, queue, visitors)
     station: dict[str, Any] = {"discipline": kind}
-    servers = jsim.number(server, "maxJobs", 1.0) if kind != "is" else None
+    servers = jsim.number_of_parameter(server, "maxJobs", 1.0) if kind != "is" else None
     if servers and servers > 1:
         station["servers"] = round(servers)
     times = {name: jsim.times[name, node] for name in visitors}
@@ -930,22 +956,22 @@ def _declare_losses(
         if key in parameters:
             jsim.ledger.declare("preparation", parameters[key].line, f"{node}, by {key}")
     for name, element in jsim.elements_by_class(server, "classParallelism").items():
-        if name in visitors and jsim.number_of(element) > 1:
+        if name in visitors and jsim.number_in(element) > 1:
             jsim.ledger.declare("several-servers", element.line, f"{name} at {node}")
-    if _has_unlike_servers(parameters, len(jsim.classes)):
+    if _has_different_servers(parameters, len(jsim.classes)):
         jsim.ledger.declare("server-kinds", server.line, node)
-    if jsim.number(server, "maxRunning", -1.0) not in (None, -1.0):
+    if jsim.number_of_parameter(server, "maxRunning", -1.0) not in (None, -1.0):
         jsim.ledger.declare("sharing-limit", parameters["maxRunning"].line, node)
     ranks = {jsim.classes[name].get("priority") or "0" for name in visitors}
     if len(ranks) > 1 and _shares_by_rank(jsim, server, visitors):
         jsim.ledger.declare("priorities", server.line, node)
-    if _QUANTUM_STRATEGY in _sharing_strategies(jsim, server, visitors):
+    if _QUANTUM_STRATEGY in _strategies_of_sharing(jsim, server, visitors):
         jsim.ledger.declare("quantum", server.line, node)
 
 
-def _has_unlike_servers(parameters: Mapping[str, XmlElement], classes: int) -> bool:
-    """Return whether the servers of a station are of several kinds, of which each has its own times
-    or does not serve all classes.
+def _has_different_servers(parameters: Mapping[str, XmlElement], classes: int) -> bool:
+    """Return whether the servers of a station are of several kinds, with times of their own or for
+    some classes only.
     """
     compatible = parameters.get("serverCompatibilities")
     if compatible and any(value.text.strip() == "false" for value in compatible.every("value")):
@@ -960,8 +986,12 @@ def _has_unlike_servers(parameters: Mapping[str, XmlElement], classes: int) -> b
     )
 
 
-def _sharing_strategies(jsim: _JsimReader, server: XmlElement, visitors: Iterable[str]) -> set[str]:
-    """Return the strategies by which classes share a server, without their use of priorities."""
+def _strategies_of_sharing(
+    jsim: _JsimReader, server: XmlElement, visitors: Iterable[str]
+) -> set[str]:
+    """Return the names of the strategies by which classes share a server, regardless of
+    priorities.
+    """
     return {
         element.get("classPath").rpartition(".")[2].removesuffix("Priority")
         for name, element in jsim.elements_by_class(server, "PSStrategy").items()
@@ -970,7 +1000,7 @@ def _sharing_strategies(jsim: _JsimReader, server: XmlElement, visitors: Iterabl
 
 
 def _shares_by_rank(jsim: _JsimReader, server: XmlElement, visitors: Iterable[str]) -> bool:
-    """Return whether classes of a higher priority take a shared server first."""
+    """Return whether a shared server serves classes of a higher priority first."""
     uses_priorities = any(
         value.text.strip() == "true"
         for parameter in server.every("parameter")
@@ -997,7 +1027,7 @@ def _sharing_weights(
         for value in element.every("value")
         if name in visitors
     }
-    strategies = _sharing_strategies(jsim, server, visitors)
+    strategies = _strategies_of_sharing(jsim, server, visitors)
     ignores_weights = bool(strategies) and strategies <= {"EPSStrategy", _QUANTUM_STRATEGY}
     are_alike = strategies <= {"DPSStrategy"} and len(set(weights.values())) < 2
     if len(visitors) < 2 or ignores_weights or are_alike:
@@ -1027,20 +1057,20 @@ def _discipline_of_queue(
         if name in strategies
     }
     for order, element in orders.items():
-        if order not in _ORDERS or len(orders) > 1:
+        if order not in _DISCIPLINE_OF_ORDER or len(orders) > 1:
             jsim.refuse(
                 element,
                 f"customers queue at {short(node)} by {short(', '.join(orders))}, which a network"
                 " does not have; let them queue in the order of arrival in JMT (FCFS)",
             )
-    return _ORDERS[next(iter(orders))] if orders else "fcfs"
+    return _DISCIPLINE_OF_ORDER[next(iter(orders))] if orders else "fcfs"
 
 
 def _capacity_of_station(
     jsim: _JsimReader, node: str, queue: XmlElement | None, visitors: list[str]
 ) -> dict[str, Any]:
     """Return the capacity of a station, and what happens to customers that find it full."""
-    size = jsim.number(queue, "size", -1.0) if queue else None
+    size = jsim.number_of_parameter(queue, "size", -1.0) if queue else None
     if size is None or size < 1:
         return {}
     strategies = jsim.elements_by_class(queue, "dropStrategies")
@@ -1050,16 +1080,16 @@ def _capacity_of_station(
         if name in strategies
     } or {"drop"}
     rule = next(iter(rules))
-    if len(rules) > 1 or rule not in _BLOCKING:
+    if len(rules) > 1 or rule not in _BLOCKING_OF_RULE:
         detail = f"{node}, by the rule {', '.join(sorted(rules))[:80]}"
         jsim.ledger.declare("full-queues", queue.line if queue else 1, detail)
         return {}
-    blocking = {} if rule == "drop" else {"blocking": _BLOCKING[rule]}
+    blocking = {} if rule == "drop" else {"blocking": _BLOCKING_OF_RULE[rule]}
     return {"capacity": round(size), **blocking}
 
 
 def _leave_out_blocking(jsim: _JsimReader, stations: dict[str, Any], classes: int) -> None:
-    """Declare blocking after service where no method answers it: it needs one class, and single
+    """Declare blocking after service as a loss unless a method answers it: one class, and single
     exponential servers at all stations.
     """
     is_answered = classes == 1 and all(
@@ -1086,9 +1116,10 @@ def _region_documents(
     stations: dict[str, Any],
     has_closed_classes: bool,
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the regions by name. A region of one station that loses customers becomes a capacity of
-    that station. If customers wait outside of a region of one station in the order of arrival, and
-    it holds as many as there are servers, the region has no effect and is left out.
+    """Yield the name and the plain data of each region. A region of one station that loses
+    customers becomes a capacity of that station. A region of one station is left out if it has no
+    effect: customers wait outside in the order of arrival, and it holds as many as there are
+    servers.
 
     Parameters
     ----------
@@ -1159,7 +1190,9 @@ def _stated_limits(jsim: _JsimReader, region: XmlElement) -> list[tuple[XmlEleme
 
 
 def _loss_flags(region: XmlElement, visitors: Iterable[str]) -> set[bool]:
-    """Return whether a region loses customers, for each class that visits it, as a set."""
+    """Return, as a set, whether the region loses the customers that do not fit, for each class that
+    visits it.
+    """
     drops = {
         rule.get("jobClass"): rule.get("dropThisClass").casefold() == "true"
         for rule in region.every("dropRules")

@@ -26,14 +26,14 @@ from slipstick_measure.loads import Demand, LoadRow, LoadTest, beside_tiers, dem
 if TYPE_CHECKING:
     from slipstick_measure.fit.loads import StationFit
 
-CLASS = "requests"
-REST = "rest"
-SERVER = "server"
+CLASS_NAME = "requests"
+DELAY_NAME = "rest"
+STATION_NAME = "server"
 _MOST_ROWS = 40
 
 
 def load_spec(test: LoadTest) -> ImportedSpec:
-    """Make a network of a load test.
+    """Build the spec of a network from a load test.
 
     Parameters
     ----------
@@ -60,9 +60,9 @@ def load_spec(test: LoadTest) -> ImportedSpec:
     )
     if time_beside:
         source = "light" if station is None else "fitted"
-        stations[REST] = {
+        stations[DELAY_NAME] = {
             "discipline": "is",
-            "demand": {CLASS: quantity(time_beside * 1e3, "ms", source)},
+            "demand": {CLASS_NAME: quantity(time_beside * 1e3, "ms", source)},
         }
     sources_used = {"measured", *(["fitted"] if station else ["utilization"])}
     sources_used |= {"little"} if "think_time" in customers else set()
@@ -70,7 +70,7 @@ def load_spec(test: LoadTest) -> ImportedSpec:
     sources = {"measured": f"the load test {test.file}", **_SOURCES}
     spec.document |= {
         "sources": {name: source for name, source in sources.items() if name in sources_used},
-        "classes": {CLASS: customers},
+        "classes": {CLASS_NAME: customers},
         "stations": stations,
     }
     tiers = [Tier(demand.value, demand.servers) for demand in tier_demands]
@@ -90,7 +90,7 @@ _SOURCES = {
 
 
 def _customers(spec: ImportedSpec, test: LoadTest) -> dict[str, Any]:
-    """Return the customers at the last load: users who think, or arrivals."""
+    """Return the plain data of the customers at the last load: users who think, or arrivals."""
     last_row = test.rows[-1]
     if last_row.users is None:
         return {"arrivals": quantity(last_row.rate or last_row.completed or 0.0, "/s", "measured")}
@@ -103,37 +103,42 @@ def _customers(spec: ImportedSpec, test: LoadTest) -> dict[str, Any]:
 
 
 def _stations_of_tiers(tier_demands: list[Demand]) -> dict[str, Any]:
-    """Return a station for each tier."""
+    """Return the plain data of a station for each tier, by name."""
     names = _station_name_by_tier(tier_demands)
     return {
         names[demand.tier]: {
             "servers": demand.servers,
             "discipline": "ps",
-            "demand": {CLASS: quantity(demand.value * 1e3, "ms", "utilization")},
+            "demand": {CLASS_NAME: quantity(demand.value * 1e3, "ms", "utilization")},
         }
         for demand in tier_demands
     }
 
 
 def _station_from_fit(spec: ImportedSpec, station: StationFit) -> dict[str, Any]:
-    """Return the station that was fitted to the response times, with a note on it."""
+    """Return the plain data of the station that was fitted to the response times, after adding a
+    note on it to the spec.
+    """
     spec.add_note(
-        f"{SERVER}: {station.service * 1e3:.4g} ms a request and {station.time_elsewhere * 1e3:.4g}"
+        f"{STATION_NAME}: {station.service * 1e3:.4g} ms a request and"
+        f" {station.time_elsewhere * 1e3:.4g}"
         f" ms beside it, of {station.kind.description}, as slipstick fit finds them from the"
         " response times, for no utilization was measured"
     )
     return {
-        SERVER: {
+        STATION_NAME: {
             "servers": station.kind.servers,
             "discipline": "fcfs",
-            "demand": {CLASS: quantity(station.service * 1e3, "ms", "fitted")},
-            **({"scv": {CLASS: station.kind.scv}} if station.kind.scv != 1 else {}),
+            "demand": {CLASS_NAME: quantity(station.service * 1e3, "ms", "fitted")},
+            **({"scv": {CLASS_NAME: station.kind.scv}} if station.kind.scv != 1 else {}),
         }
     }
 
 
 def _fitted_station(test: LoadTest) -> StationFit:
-    """Return the station, with one or several servers, that explains the response times best."""
+    """Return the station, with one or several servers, that explains the response times of a load
+    test best.
+    """
     from slipstick_measure.fit.loads import fit_loads
 
     load_fit = fit_loads(test) if len(test.rows) > 1 else None
@@ -162,7 +167,7 @@ def _station_name_by_tier(tier_demands: list[Demand]) -> dict[str, str]:
 
 
 def _residual_sentence(demand: Demand, test: LoadTest) -> str:
-    """Return a sentence on the demand of a tier and its largest error."""
+    """Return a sentence on how the demand of a tier was computed and the largest error of a row."""
     count = sum(estimate is not None for estimate in demand.demand_by_row)
     sentence = f"{demand.tier}: {demand.value * 1e3:.4g} ms a request"
     if demand.tier not in test.servers:
@@ -173,7 +178,7 @@ def _residual_sentence(demand: Demand, test: LoadTest) -> str:
 
 
 def _note_think_time(spec: ImportedSpec, test: LoadTest, think: float | None) -> None:
-    """Note that the think time is unknown or negative."""
+    """Add a note to the spec if the think time is unknown or negative."""
     if think is None:
         spec.add_note(
             "the think time is not known, for there is no response time; it is taken as 0"
@@ -222,7 +227,10 @@ def _compare_with_load_test(spec: ImportedSpec, test: LoadTest, stations: _Stati
 
     rows = [row for row in test.rows if row.completed and (row.response or row.quantiles)]
     rows = rows[:_MOST_ROWS]
-    share = next((share for share in _SHARES if any(share in row.quantiles for row in rows)), None)
+    share = next(
+        (share for share in _COMPARED_QUANTILES if any(share in row.quantiles for row in rows)),
+        None,
+    )
     percent = f"{100 * (share or 0):g} %"
     spec.head = ["load", "measured", "network", "error"]
     if share is not None:
@@ -236,7 +244,7 @@ def _compare_with_load_test(spec: ImportedSpec, test: LoadTest, stations: _Stati
         except SlipstickError as error:
             spec.rows.append([*cells, _time_text(row.response), "no answer", str(error)[:60]])
             continue
-        cells += _comparison_cells(row.response, answer[f"response_time[{CLASS}]"])
+        cells += _comparison_cells(row.response, answer[f"response_time[{CLASS_NAME}]"])
         if share is not None:
             percentile = _Percentile(stations.percentile(row, share))
             if percentile.value is None and row is rows[-1]:
@@ -255,7 +263,7 @@ def _compare_with_load_test(spec: ImportedSpec, test: LoadTest, stations: _Stati
         )
 
 
-_SHARES = (0.95, 0.99, 0.9, 0.5)
+_COMPARED_QUANTILES = (0.95, 0.99, 0.9, 0.5)
 """Percentiles that answers have by themselves; the first that was measured is compared."""
 
 _EVENTS = 300_000
@@ -304,12 +312,14 @@ def _time_text(time: float | None) -> str:
     return "-" if time is None else f"{time * 1e3:.4g} ms"
 
 
-def _comparison_cells(measured_value: float | None, computed: float | None) -> list[str]:
+def _comparison_cells(measured_value: float | None, computed_value: float | None) -> list[str]:
     """Return the cells of a measured and a computed time [s], and of the error."""
     error = (
-        f"{100 * (computed / measured_value - 1):+.2g} %" if measured_value and computed else "-"
+        f"{100 * (computed_value / measured_value - 1):+.2g} %"
+        if measured_value and computed_value
+        else "-"
     )
-    return [_time_text(measured_value), _time_text(computed), error]
+    return [_time_text(measured_value), _time_text(computed_value), error]
 
 
 def _load_text(row: LoadRow) -> str:
@@ -319,9 +329,9 @@ def _load_text(row: LoadRow) -> str:
 
 def _network_at_load(document: dict[str, Any], row: LoadRow) -> dict[str, Any]:
     """Return the network with the load of a row."""
-    customers = dict(document["classes"][CLASS])
+    customers = dict(document["classes"][CLASS_NAME])
     if row.users is not None:
         customers["population"] = round(row.users)
     else:
         customers["arrivals"] = f"{row.completed!r} /s"
-    return {**document, "classes": {CLASS: customers}}
+    return {**document, "classes": {CLASS_NAME: customers}}

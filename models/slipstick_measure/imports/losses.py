@@ -38,7 +38,7 @@ class Loss(NamedTuple):
     change: str
 
 
-_UNKNOWN = Loss(ANSWER, "fields that the reader does not know are not there")
+_UNKNOWN_FIELDS = Loss(ANSWER, "fields that the reader does not know are not there")
 
 _LOSSES_OF_COMPUTERS = {
     "core-kinds": Loss(ANSWER, "all cores are alike"),
@@ -69,7 +69,7 @@ LOSSES: Mapping[str, Mapping[str, Loss]] = {
             ANSWER, "callers wait for each reply and call once, without timeouts and retries"
         ),
         "submodels": Loss(ANSWER, "models within the model are not there"),
-        "unknown-fields": _UNKNOWN,
+        "unknown-fields": _UNKNOWN_FIELDS,
         "aborts": Loss(ANSWER, "a task that turns requests away lets them wait, as any other"),
         "bursts": Loss(ANSWER, "a source of bursts is taken as customers with exponential times"),
         "solver-settings": Loss(EQUAL, "settings and results of the solver"),
@@ -92,13 +92,13 @@ LOSSES: Mapping[str, Mapping[str, Loss]] = {
         "sharing-limit": Loss(ANSWER, "all customers share a server, however many there are"),
         "priorities": Loss(ANSWER, "classes share a server without ranks"),
         "quantum": Loss(ANSWER, "customers share a server without turns and their changes"),
-        "unknown-fields": _UNKNOWN,
+        "unknown-fields": _UNKNOWN_FIELDS,
         "simulation-settings": Loss(EQUAL, "measures, seeds and pictures of the simulation"),
     },
     "jmva": {
         "priorities": Loss(ANSWER, "classes share the stations without ranks"),
         "regions": Loss(ANSWER, "the customers in a region are not limited"),
-        "unknown-fields": _UNKNOWN,
+        "unknown-fields": _UNKNOWN_FIELDS,
         "solutions": Loss(EQUAL, "solutions and settings of the algorithm"),
     },
     "pdq": {
@@ -133,7 +133,7 @@ LOSSES: Mapping[str, Mapping[str, Loss]] = {
         "second-memory": Loss(EQUAL, "memory that operations reach through the first alone"),
     },
 }
-"""The losses of each format by name."""
+"""The losses of each format, by name."""
 
 
 def loss_names(format: str | None = None) -> list[str]:
@@ -182,8 +182,8 @@ class Ledger:
         self.places.setdefault(name, {}).setdefault(detail, []).append(line)
 
     def close(self, spec: ImportedSpec) -> ImportedSpec:
-        """Write the losses into the spec; losses that change the answer are refused unless the user
-        leaves them out.
+        """Add notes on the losses to the spec, and return it; raise for losses that change the
+        answer unless the user leaves them out.
 
         Raises
         ------
@@ -206,11 +206,11 @@ class Ledger:
         return spec
 
     def _effect_of_loss(self, name: str, places: Mapping[str, list[int]]) -> str:
-        """Describe the effect of a loss and its places."""
+        """Return the effect of a loss and its places, in words."""
         shown_places = [
             f"{detail} (line {min(lines)})" if detail else f"line {min(lines)}"
             for detail, lines in list(places.items())[:MOST_PLACES]
         ]
         hidden_count = len(places) - len(shown_places)
-        rest_in_words = [f"{hidden_count} more"] if hidden_count > 0 else []
-        return f"{LOSSES[self.format][name].change}: {', '.join([*shown_places, *rest_in_words])}"
+        hidden_in_words = [f"{hidden_count} more"] if hidden_count > 0 else []
+        return f"{LOSSES[self.format][name].change}: {', '.join([*shown_places, *hidden_in_words])}"

@@ -19,7 +19,7 @@ from slipstick.errors import SpecError, UnitError, short
 from slipstick.units import parse
 from slipstick_measure.imports.imported import ImportedSpec, quantity
 from slipstick_measure.imports.losses import Ledger
-from slipstick_measure.readers.elements import XmlElement, parsed, without_document_type
+from slipstick_measure.readers.elements import XmlElement, parse_xml, without_document_type
 from slipstick_measure.readers.reading import JsonNumber, Reading, parse_json
 
 _READ_BENCHMARK = "load"
@@ -29,7 +29,8 @@ _SAME_RATE = 0.05
 
 
 def kerncraft_spec(reading: Reading, base: str | None) -> ImportedSpec:
-    """Return the cores of a Kerncraft machine, and memory domains that are filled in order.
+    """Build the spec of a machine from a Kerncraft file: its cores, and memory domains that are
+    filled in order.
 
     The bandwidth of one core and that of the cores of a NUMA domain are taken; the rates of all
     other numbers of cores are held against the machine.
@@ -86,8 +87,8 @@ def kerncraft_spec(reading: Reading, base: str | None) -> ImportedSpec:
 
 
 def _slower_writes(document: dict[str, Any], cores_of_domain: int, domain_rate: float) -> str:
-    """Return the name and the rate of the slowest benchmark of memory other than reads; empty if it
-    is not slower than reads.
+    """Return the name and the rate of the slowest memory benchmark that writes; empty if it is not
+    slower than reads.
     """
     results = document["benchmarks"]["measurements"]["MEM"][1]["results"]
     rates = {
@@ -103,7 +104,9 @@ def _slower_writes(document: dict[str, Any], cores_of_domain: int, domain_rate: 
 
 
 def _compare_rates(spec: ImportedSpec, rates: Sequence[float], cores_of_domain: int) -> None:
-    """Write a table of the measured rate and that of the machine for each number of cores."""
+    """Add to the spec a table of the measured rate and the rate of the machine for each number of
+    cores.
+    """
     spec.head = ["cores", "measured", "machine", "error"]
     largest_difference = 0.0
     for index, rate in enumerate(rates):
@@ -117,7 +120,7 @@ def _compare_rates(spec: ImportedSpec, rates: Sequence[float], cores_of_domain: 
 
 
 def _parse_yaml(reading: Reading) -> dict[str, Any]:
-    """Parse YAML; refuse a file that is none."""
+    """Parse a file as YAML; raise if it is no YAML."""
     import yaml
 
     try:
@@ -133,7 +136,7 @@ def _parse_yaml(reading: Reading) -> dict[str, Any]:
 
 
 def _whole_number(reading: Reading, document: dict[str, Any], key: str) -> int:
-    """Return a whole number of a machine file; refuse other values."""
+    """Return the whole number at a key of a machine file; raise for other values."""
     value = document.get(key)
     if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= 10**6:
         reading.refuse(1, key, f"must be a whole number of at least 1, got {short(str(value))}")
@@ -141,7 +144,7 @@ def _whole_number(reading: Reading, document: dict[str, Any], key: str) -> int:
 
 
 def _memory_rates(reading: Reading, document: dict[str, Any]) -> list[float]:
-    """Read the bandwidth of memory by the number of cores, from one on [B/s]."""
+    """Return the measured bandwidth of memory for each number of cores from 1 on [B/s]."""
     section: Any = document
     for key in ("benchmarks", "measurements", "MEM"):
         section = section.get(key) if isinstance(section, dict) else None
@@ -175,7 +178,9 @@ def _peak_flops(document: dict[str, Any]) -> float | None:
 
 
 def _parse_quantity(text: object) -> float:
-    """Parse a quantity with its unit into base units; 0 for other texts and values not above 0."""
+    """Parse a quantity with its unit. Return it in base units; 0 for other texts and values not
+    above 0.
+    """
     try:
         value, _ = parse(str(text).strip())
     except UnitError:
@@ -184,8 +189,8 @@ def _parse_quantity(text: object) -> float:
 
 
 def calculon_spec(reading: Reading, base: str | None) -> ImportedSpec:
-    """Return the processors of a Calculon system, with its first network inside nodes and its last
-    between them.
+    """Build the spec of a machine from a Calculon system: its processors, its first network inside
+    nodes and its last network between them.
 
     Rates are those of the largest operations: peaks times the efficiency that the file has for
     them.
@@ -194,7 +199,7 @@ def calculon_spec(reading: Reading, base: str | None) -> ImportedSpec:
     ------
     SpecError : a part is missing, or base is given, which has no use here
     """
-    _need_no_base(reading, base)
+    _refuse_base(reading, base)
     document = parse_json(reading, reading.text)
     rates = _part_at_path(reading, document, "matrix", "float16")
     memory = _part_at_path(reading, document, "mem1")
@@ -237,34 +242,42 @@ def calculon_spec(reading: Reading, base: str | None) -> ImportedSpec:
 
 
 def _calculon_losses(reading: Reading, document: dict[str, Any], networks: list[Any]) -> Ledger:
-    """Declare the features of a system that change answers and that a machine cannot express."""
+    """Return the features of a Calculon system that change answers and that a machine cannot
+    express.
+    """
     ledger = Ledger("calculon", reading)
     used_values = {"matrix.float16": document["matrix"]["float16"], "mem1": document["mem1"]}
     for path, values in used_values.items():
         key = _efficiency_key(values)
         if key is not None and len({str(row[1]) for row in values[key]}) > 1:
-            ledger.declare("small-operations", _line_of(values[key]), f"{path}.{key}")
+            ledger.declare("small-operations", _line_of_first_number(values[key]), f"{path}.{key}")
     end_networks = networks if len(networks) == 1 else [networks[0], networks[-1]]
     for network in end_networks:
-        ledger.declare("latency-once", _line_of(network["latency"]), "networks.latency")
+        ledger.declare(
+            "latency-once", _line_of_first_number(network["latency"]), "networks.latency"
+        )
         usage = str(network.get("processor_usage", 0))
-        if (share := reading.number(_line_of(network), "processor_usage", usage)) is None:
+        if (
+            share := reading.number(_line_of_first_number(network), "processor_usage", usage)
+        ) is None:
             raise SpecError(reading.problems)
         if share > 0:
-            ledger.declare("communication-share", _line_of(network), "networks.processor_usage")
+            ledger.declare(
+                "communication-share", _line_of_first_number(network), "networks.processor_usage"
+            )
     if len(networks) > 2:
-        ledger.declare("middle-networks", _line_of(networks[1]), "networks")
+        ledger.declare("middle-networks", _line_of_first_number(networks[1]), "networks")
     if "mem2" in document:
         ledger.declare("second-memory", 1)
     return ledger
 
 
-def _line_of(tree: Any) -> int:
+def _line_of_first_number(tree: Any) -> int:
     """Return the line of the first number in a part of a document; 1 if there is none."""
     if isinstance(tree, JsonNumber):
         return tree.line
     subtrees = tree.values() if isinstance(tree, dict) else tree if isinstance(tree, list) else ()
-    return next((line for subtree in subtrees if (line := _line_of(subtree)) > 1), 1)
+    return next((line for subtree in subtrees if (line := _line_of_first_number(subtree)) > 1), 1)
 
 
 def _efficiency_key(document: dict[str, Any]) -> str | None:
@@ -275,7 +288,7 @@ def _efficiency_key(document: dict[str, Any]) -> str | None:
 
 
 def _calculon_network(reading: Reading, document: Any) -> dict[str, Any]:
-    """Return a network of Calculon as the network of a machine."""
+    """Return a network of a Calculon system as the plain data of the network of a machine."""
     efficiency = _positive_number(reading, document, "efficiency")
     rate = _positive_number(reading, document, "bandwidth") * efficiency
     latency = _positive_number(reading, document, "latency") * 1e6
@@ -287,7 +300,7 @@ def _calculon_network(reading: Reading, document: Any) -> dict[str, Any]:
 
 
 def _network_of_rate(title: str, end: dict[str, Any], rate: dict[str, Any]) -> dict[str, Any]:
-    """Return a network with a rate and with half of its latency at each end."""
+    """Return the plain data of a network with a rate, and with half of its latency at each end."""
     zero_size = quantity(0, "B", "the file has no more than a latency and a rate", True)
     return {
         "title": title,
@@ -297,14 +310,14 @@ def _network_of_rate(title: str, end: dict[str, Any], rate: dict[str, Any]) -> d
     }
 
 
-def _need_no_base(reading: Reading, base: str | None) -> None:
-    """Refuse a machine to extend, because the file has a whole machine."""
+def _refuse_base(reading: Reading, base: str | None) -> None:
+    """Raise if a machine to extend is named, because the file has a complete machine."""
     if base is not None:
         reading.refuse(1, "--extends", "this file has a whole machine; leave --extends out")
 
 
 def _part_at_path(reading: Reading, document: Any, *path: str) -> Any:
-    """Return the part of a document at a path of keys; refuse a document without it."""
+    """Return the part of a document at a path of keys; raise if there is none."""
     for key in path:
         if not isinstance(document, dict) or key not in document:
             reading.refuse(1, ".".join(path), "is missing; a system of Calculon has it")
@@ -313,7 +326,7 @@ def _part_at_path(reading: Reading, document: Any, *path: str) -> Any:
 
 
 def _positive_number(reading: Reading, document: Any, key: str) -> float:
-    """Return a number above 0 in a document; refuse others."""
+    """Return the number above 0 at a key of a document; raise for other values."""
     node = _part_at_path(reading, document, key)
     line = getattr(node, "line", 1)
     value = reading.number(line, key, getattr(node, "text", str(node)))
@@ -350,15 +363,16 @@ def _size_of_operation(reading: Reading, key: str, node: Any) -> float:
     return value
 
 
-_SPEED = re.compile(r"([0-9.eE+-]+)\s*([kKMGTPE]?)f(?:lops?)?")
-_PREFIX = {"": 1.0, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15, "E": 1e18}
+_FLOP_RATE = re.compile(r"([0-9.eE+-]+)\s*([kKMGTPE]?)f(?:lops?)?")
+_UNIT_PREFIXES = {"": 1.0, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15, "E": 1e18}
 _RATE = re.compile(r"([0-9.eE+-]+)\s*([kKMGT]?)(i?)(Bps|bps)?")
-_TIMES = {"": 1.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9, "ps": 1e-12}
+_TIME_UNITS = {"": 1.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9, "ps": 1e-12}
 _LATENCY = re.compile(r"([0-9.eE+-]++)\s*+([a-z]*)")
 
 
 def simgrid_spec(reading: Reading, base: str | None) -> ImportedSpec:
-    """Return the cluster of a SimGrid platform: hosts, each with a link of its own to a backbone.
+    """Build the spec of a machine from a cluster of a SimGrid platform: hosts, each with a link of
+    its own to a backbone.
 
     A message passes two links and the backbone. Hosts with routes of their own, several clusters
     and other topologies are refused.
@@ -367,9 +381,9 @@ def simgrid_spec(reading: Reading, base: str | None) -> ImportedSpec:
     ------
     SpecError : there is no such cluster, or it has what changes the answer and no machine says
     """
-    _need_no_base(reading, base)
+    _refuse_base(reading, base)
     reading.text = without_document_type(reading.text)
-    root = parsed(reading)
+    root = parse_xml(reading)
     clusters = list(root.every("cluster"))
     if len(clusters) != 1:
         line = clusters[1].line if clusters else 1
@@ -398,7 +412,7 @@ def simgrid_spec(reading: Reading, base: str | None) -> ImportedSpec:
         "processors": {
             "count": quantity(hosts * cores, "", f"radical and core, {place}"),
             "flops": quantity(
-                _parse_attribute(reading, cluster, "speed", _SPEED), "/s", f"speed, {place}"
+                _parse_attribute(reading, cluster, "speed", _FLOP_RATE), "/s", f"speed, {place}"
             ),
         },
         "network": _network_of_rate(
@@ -420,7 +434,7 @@ def simgrid_spec(reading: Reading, base: str | None) -> ImportedSpec:
 
 
 def _simgrid_losses(reading: Reading, root: XmlElement, cluster: XmlElement, hosts: int) -> Ledger:
-    """Declare the features of a platform that change answers and that a machine cannot express."""
+    """Return the features of a platform that change answers and that a machine cannot express."""
     ledger = Ledger("simgrid", reading)
     if cluster.get("bb_bw") and cluster.get("bb_sharing_policy").upper() != "FATPIPE":
         backbone_rate, link_rate = (
@@ -444,8 +458,8 @@ def _simgrid_losses(reading: Reading, root: XmlElement, cluster: XmlElement, hos
 
 
 def _refuse_topology(reading: Reading, cluster: XmlElement) -> None:
-    """Refuse topologies that change the time of a message and that a machine's network cannot
-    express.
+    """Raise if the cluster has a topology that changes the time of a message and that a machine's
+    network cannot express.
     """
     topology = cluster.get("topology")
     sharing = cluster.get("sharing_policy")
@@ -482,7 +496,7 @@ def _add_node(spec: ImportedSpec, reading: Reading, cluster: XmlElement, cores: 
 
 
 def _host_count(reading: Reading, cluster: XmlElement) -> int:
-    """Count the hosts of a radical such as 0-9,12."""
+    """Return the number of hosts that a radical such as 0-9,12 names."""
     texts = [interval.split("-") for interval in cluster.get("radical").split(",")]
     if not all(
         1 <= len(interval) <= 2 and all(end.strip().isdigit() for end in interval)
@@ -509,15 +523,15 @@ def _parse_attribute(
         return 0.0
     match = pattern.fullmatch(text)
     unit = match[2] if match else ""
-    if match is None or (pattern is _LATENCY and unit not in _TIMES):
+    if match is None or (pattern is _LATENCY and unit not in _TIME_UNITS):
         reading.refuse(cluster.line, key, f"{short(text)} is no value with one of SimGrid's units")
     value = reading.number(cluster.line, key, match[1])
     if value is None:
         raise SpecError(reading.problems)
     if pattern is _LATENCY:
-        return value * _TIMES[unit]
+        return value * _TIME_UNITS[unit]
     is_binary = pattern is _RATE and match[3] == "i"
-    factor = 1024.0 ** " KMGT".index(unit.upper() or " ") if is_binary else _PREFIX[unit]
+    factor = 1024.0 ** " KMGT".index(unit.upper() or " ") if is_binary else _UNIT_PREFIXES[unit]
     is_in_bits = pattern is _RATE and match[4] == "bps"
     if not value > 0:
         reading.refuse(cluster.line, key, "must be above 0")

@@ -32,13 +32,13 @@ from slipstick_measure.readers.rated import (
 )
 from slipstick_measure.readers.reading import Reading
 
-_LINE = 64
+_LINE_BYTES = 64
 """Bytes of a line of the machines that the memory latency checker runs on."""
 
 
 def stream_spec(reading: Reading, base: str | None) -> ImportedSpec:
-    """Return a machine whose processors share the rate of the triad equally; the rate is the
-    largest of all runs.
+    """Build the spec of a machine whose processors share the rate of the triad of STREAM equally;
+    the rate is the largest of all runs.
 
     Raises
     ------
@@ -103,7 +103,8 @@ def stream_spec(reading: Reading, base: str | None) -> ImportedSpec:
 
 
 def hpcg_spec(reading: Reading, base: str | None) -> ImportedSpec:
-    """Return a machine whose processors share the rating and the observed bandwidth equally.
+    """Build the spec of a machine whose processors share the rating and the observed bandwidth of
+    HPCG equally.
 
     Raises
     ------
@@ -245,14 +246,15 @@ def mlc_spec(reading: Reading, base: str | None) -> ImportedSpec:
     line, local_latency = min(((line, min(row)) for line, row in matrix), key=lambda pair: pair[1])
     line_number, _, largest_rate = max(loaded_latencies, key=lambda sample: sample[2])
     modules = machine.memory.modules.value
-    access_time = modules * _LINE / largest_rate * 1e3
-    place = f"{reading.name}:{line_number}"
+    access_time = modules * _LINE_BYTES / largest_rate * 1e3
+    source_place = f"{reading.name}:{line_number}"
     path_time = max(0.0, local_latency - access_time) / 2
     spec.document["memory"] = {
         "access": quantity(
             access_time,
             "ns",
-            f"{modules:g} modules share {largest_rate:g} MB/s, {place}, a line of {_LINE} B at a"
+            f"{modules:g} modules share {largest_rate:g} MB/s, {source_place}, a line of"
+            f" {_LINE_BYTES} B at a"
             " time",
             True,
         )
@@ -302,7 +304,7 @@ def _compare_with_closed_system(
     for line, measured_latency, rate in sorted(loaded_rows, key=lambda sample: sample[2]):
         if not (rate > 0 and measured_latency > 0):
             continue
-        lines_in_flight = rate * measured_latency / _LINE / 1e3
+        lines_in_flight = rate * measured_latency / _LINE_BYTES / 1e3
         latency = _closed_latency(lines_in_flight, int(modules), access_time, path_time)
         error = latency / measured_latency - 1
         if abs(error) > abs(worst_error):
@@ -315,7 +317,7 @@ def _compare_with_closed_system(
             f"{latency:.4g} ns",
         )
         spec.rows.append([*row, f"{100 * error:+.1f} %"])
-    if abs(worst_error) > _FARTHEST:
+    if abs(worst_error) > _LARGEST_LATENCY_ERROR:
         message = (
             f"with {modules:g} modules the latency comes out {100 * worst_error:+.0f} % off; name a"
             " machine with --extends that has as many modules as this one has channels"
@@ -327,7 +329,7 @@ def _compare_with_closed_system(
     )
 
 
-_FARTHEST = 1.0
+_LARGEST_LATENCY_ERROR = 1.0
 """The largest relative error of a latency with which a machine is written."""
 
 
@@ -359,14 +361,14 @@ def _closed_latency(
 
 
 def _shared_memory_machine(spec: ImportedSpec) -> SharedMemorySpec | None:
-    """Return the machine that a spec extends if it has modules of memory; else None."""
+    """Return the machine that a spec extends, if it has memory modules; else None."""
     tree = Library().load("machine", spec.document["extends"])
     machine = validate(spec_model("machine", tree), tree)
     return machine if isinstance(machine, SharedMemorySpec) else None
 
 
 def _check_bandwidth(reading: Reading, spec: ImportedSpec) -> None:
-    """Refuse a machine of memory modules, which has no bandwidth of its memory."""
+    """Raise if the extended machine has memory modules, and so no bandwidth of its memory."""
     if _shared_memory_machine(spec) is not None:
         message = (
             f"{spec.document['extends']} has modules of memory behind an interconnect, and no rate"
@@ -376,8 +378,8 @@ def _check_bandwidth(reading: Reading, spec: ImportedSpec) -> None:
 
 
 def _extended_machine(reading: Reading, tool: str, base: str | None) -> ImportedSpec:
-    """Return a spec that extends a machine by values of a benchmark; refuse a missing name of that
-    machine.
+    """Return a spec that extends the machine `base` by values of a benchmark; raise if `base` is
+    missing.
     """
     if reading.problems:
         reading.finished()

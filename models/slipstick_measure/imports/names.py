@@ -16,7 +16,7 @@ from slipstick_measure.readers.reading import Reading
 
 
 class SpecNames:
-    """The names of a model as specs write them, and its unit of time."""
+    """The names of a model of another tool as specs write them, and the unit of its times."""
 
     def __init__(self, reading: Reading) -> None:
         self.reading = reading
@@ -33,8 +33,8 @@ class SpecNames:
         self.unit = unit
 
     def name(self, original: str, line: int = 1, subject: str = "name") -> str:
-        """Return the name in a spec for an original name, always the same; refuse names without
-        letters and digits.
+        """Return the name in a spec for an original name, the same at each call; raise for names
+        without letters and digits.
         """
         if original in self.names:
             return self.names[original]
@@ -54,7 +54,9 @@ class SpecNames:
         return chosen_name
 
     def time(self, line: int, value: float, detail: str = "") -> dict[str, Any]:
-        """Return a time as a quantity with its place; these tools have no units."""
+        """Return a time as a quantity with its line as the source; the tools have no units, so the
+        unit is a hint or assumed.
+        """
         assumed = self.reading.hints.unit is None
         source = f"{self.reading.name}:{line}{detail}, in {self.unit}"
         time_quantity = quantity(value * self.second, "s", source, assumed)
@@ -72,8 +74,8 @@ def exact_number(value: float) -> str:
 
 
 def is_rounded(probabilities: Collection[float]) -> bool:
-    """Return whether rounding explains by how much the sum of probabilities differs from 1. All are
-    taken as rounded to the most digits that one of them has, which must be at least two.
+    """Return whether the rounding of probabilities explains the difference of their sum from 1. All
+    are taken as rounded to the most digits that one of them has, which must be at least two.
 
     >>> is_rounded([0.3333, 0.3333, 0.3333]), is_rounded([0.33, 0.33, 0.33])
     (True, True)

@@ -27,7 +27,7 @@ MOST_RANGES, LEAST_POINTS = 4, 3
 whether it is one.
 """
 
-RESOLUTION = 2e-3
+LEAST_FIT_ERROR = 2e-3
 """Relative error below which no line fits better than another: tools print three or four digits."""
 
 
@@ -109,17 +109,19 @@ def message_ranges(sizes: Array, times: Array) -> list[MessageRange]:
 
 
 def _akaike_criterion(count: int, squares: float, k: int) -> float:
-    """Return the criterion of Akaike for few observations, of a division with k parameters."""
+    """Return Akaike's criterion with the correction for few observations, from the sum of squared
+    errors of `count` observations and k parameters.
+    """
     if count <= k + 1:
         return np.inf if k > 3 else 0.0  # one range needs no judgement
     return float(
-        count * np.log(max(squares / count, RESOLUTION**2)) + 2 * k * count / (count - k - 1)
+        count * np.log(max(squares / count, LEAST_FIT_ERROR**2)) + 2 * k * count / (count - k - 1)
     )
 
 
 def _fitted_lines(sizes: Array, times: Array) -> tuple[Array, Array, Array]:
-    """Fit a line to each range of consecutive sizes, by first and last index: the sum of squared
-    relative errors, F and G, (M, M) each.
+    """Fit a line F + G s to each range of consecutive sizes. Return the sums of squared relative
+    errors, F and G, (M, M) each, by the first and the last index of the range.
     """
     constant = 1 / times
     size = sizes / times
@@ -127,19 +129,19 @@ def _fitted_lines(sizes: Array, times: Array) -> tuple[Array, Array, Array]:
         np.append(0.0, np.cumsum(product))
         for product in (constant * constant, constant * size, size * size, constant, size)
     )
-    ff, fg, gg, f, g = (total[None, 1:] - total[:-1, None] for total in sums)
+    sum_ff, sum_fg, sum_gg, sum_f, sum_g = (total[None, 1:] - total[:-1, None] for total in sums)
     # Values are undefined where the last index is below the first, and where all sizes are 0.
     with np.errstate(all="ignore"):
-        fixed = (f * gg - g * fg) / (ff * gg - fg**2)
-        per_byte = (g * ff - f * fg) / (ff * gg - fg**2)
+        fixed = (sum_f * sum_gg - sum_g * sum_fg) / (sum_ff * sum_gg - sum_fg**2)
+        per_byte = (sum_g * sum_ff - sum_f * sum_fg) / (sum_ff * sum_gg - sum_fg**2)
         is_falling = ~(per_byte >= 0)
         is_below_zero = fixed < 0
-        fixed = np.where(is_falling, f / ff, fixed)
+        fixed = np.where(is_falling, sum_f / sum_ff, fixed)
         per_byte = np.where(is_falling, 0.0, per_byte)
         fixed = np.where(is_below_zero, 0.0, fixed)
-        per_byte = np.where(is_below_zero, g / gg, per_byte)
+        per_byte = np.where(is_below_zero, sum_g / sum_gg, per_byte)
     counts = np.arange(1, len(sizes) + 1) - np.arange(len(sizes))[:, None]
-    return np.maximum(counts - fixed * f - per_byte * g, 0.0), fixed, per_byte
+    return np.maximum(counts - fixed * sum_f - per_byte * sum_g, 0.0), fixed, per_byte
 
 
 def network_spec(tables: Sequence[Measurements], placement: str) -> ImportedSpec:
@@ -179,7 +181,9 @@ def network_spec(tables: Sequence[Measurements], placement: str) -> ImportedSpec
     ]
     spec = ImportedSpec("network", _title_of_network(tables), latencies[0].file)
     numbered_titles = tuple(f"range-{range_number}" for range_number in range(1, len(ranges) + 1))
-    titles = _PROTOCOLS[_is_verb(latencies[0])] if len(ranges) == 2 else numbered_titles
+    titles = (
+        _PROTOCOLS[_is_adapter_operation(latencies[0])] if len(ranges) == 2 else numbered_titles
+    )
     wire, source = _wire_time(ranges, rates)
     spec.document |= {
         "source": "measured",
@@ -214,7 +218,7 @@ def network_spec(tables: Sequence[Measurements], placement: str) -> ImportedSpec
     return spec
 
 
-PLAIN = ("PingPong", "MPI Latency")
+ONE_WAY_BENCHMARKS = ("PingPong", "MPI Latency")
 """The benchmarks of Intel and of OSU that measure the way of one message. Others have two messages
 under way, or are of one-sided operations.
 """
@@ -244,7 +248,7 @@ def _latencies_of_pairs(
         message = f"there is no latency of messages between two processes; {advice}"
         raise SpecError([records[0].problem(message, "")])
     names = list(dict.fromkeys(run.region for run in latencies))
-    if plain := next((name for name in PLAIN if name in names), None):
+    if plain := next((name for name in ONE_WAY_BENCHMARKS if name in names), None):
         names = [name for name in names if without_number(name) == plain]
         latencies = [run for run in latencies if run.region in names]
     if len(names) > 1:
@@ -269,7 +273,9 @@ def _wire_time(ranges: Sequence[MessageRange], rates: Sequence[Measurement]) -> 
 def _note_unused(
     spec: ImportedSpec, records: Sequence[Measurement], used_lines: Container[int]
 ) -> None:
-    """Note the benchmarks in the files that the network does not use, with their largest rates."""
+    """Add to the spec a note on the benchmarks in the files that the network does not use, with
+    their largest rates.
+    """
     runs_by_region: dict[str, list[Measurement]] = {}
     for run in records:
         if id(run) not in used_lines:
@@ -288,7 +294,7 @@ def _note_unused(
 
 
 def _title_of_network(tables: Sequence[Measurements]) -> str:
-    """Return the title of the network: the tools that measured it."""
+    """Return the title of the network, which names the tools that measured it."""
     return f"Network measured with {', '.join(dict.fromkeys(table.title for table in tables))}"
 
 
@@ -296,15 +302,17 @@ _PROTOCOLS = (("eager", "rendezvous"), ("inline", "by-address"))
 """How two ranges of sizes are called: of MPI, and of operations of an adapter."""
 
 
-def _is_verb(run: Measurement) -> bool:
-    """Return whether a benchmark is of an operation of an adapter, and not of MPI."""
+def _is_adapter_operation(run: Measurement) -> bool:
+    """Return whether a benchmark measures an operation of an adapter (a verb), and not of MPI."""
     return re.match("(RDMA_)?(Send|Write|Read)", run.region, re.IGNORECASE) is not None
 
 
 def _cost_of_range(
     message_range: MessageRange, name: str, index: int, sizes: Array, wire: float, count: int
 ) -> tuple[str, dict[str, Any]]:
-    """Return the costs of a range of sizes by its name; each end has half of the line's cost."""
+    """Return the name and the plain data of the costs of a range of sizes; each end has half of the
+    cost that the wire does not take.
+    """
     fixed = quantity(message_range.fixed / 2 * 1e6, "us", "halves", True)
     per_byte = quantity(max(0.0, message_range.per_byte - wire) / 2 * 1e9, "ns/B", "halves", True)
     cost: dict[str, Any] = {"total": {"fixed": fixed, "per_byte": per_byte}}
@@ -323,7 +331,9 @@ def _add_fit_table(
     sizes: Array,
     times: Array,
 ) -> None:
-    """Write how well the lines fit, where they jump, and which sizes they do not cover."""
+    """Add to the spec a table of how well the lines fit, and notes on where they jump and which
+    sizes they do not cover.
+    """
     fitted_times = np.concatenate(
         [
             message_range.fixed
@@ -347,7 +357,7 @@ def _add_fit_table(
     )
     for lower_range, upper_range in pairwise(ranges):
         limit_in_words = (
-            f"the {_PROTOCOLS[_is_verb(latencies[0])][0]} limit lies"
+            f"the {_PROTOCOLS[_is_adapter_operation(latencies[0])][0]} limit lies"
             if upper_range.fixed - lower_range.fixed == largest_jump > 0
             else "a range of sizes ends"
         )

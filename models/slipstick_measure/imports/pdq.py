@@ -15,7 +15,11 @@ from typing import Any, NoReturn
 from slipstick.errors import did_you_mean, short
 from slipstick_measure.imports.imported import ImportedSpec
 from slipstick_measure.imports.losses import EQUAL, READ, Ledger
-from slipstick_measure.imports.program_text import CalledFunction, ProgramText, bare_program
+from slipstick_measure.imports.program_text import (
+    CalledFunction,
+    ProgramText,
+    program_without_comments,
+)
 from slipstick_measure.imports.tool import ToolModel
 from slipstick_measure.readers.elements import XmlElement
 from slipstick_measure.readers.reading import Reading
@@ -42,8 +46,8 @@ FUNCTIONS = {
 as misspelt ones.
 """
 OTHER_NAMES = {"CreateWorkloadOpen": "CreateOpen", "CreateWorkloadClosed": "CreateClosed"}
-QUEUES = {"FCFS": "fcfs", "PSHR": "ps", "LCFS": "lcfs-pr"}
-NODES = ("CEN", "MSO", "MSC")
+DISCIPLINE_OF_QUEUE = {"FCFS": "fcfs", "PSHR": "ps", "LCFS": "lcfs-pr"}
+NODE_KINDS = ("CEN", "MSO", "MSC")
 _TIME_UNIT = re.compile(r"[Ss]etTUnit\s*\(\s*[\"'](\w+)[\"']\s*\)")
 _UNITS = {
     "s": "s",
@@ -62,20 +66,21 @@ _UNITS = {
     "use": "us",
 }
 """Units of time by the first letters of what programs call them."""
-_WRITES = re.compile(
+_TABLE_ASSIGNMENT = re.compile(
     r"(?:\bgetnode\s*+\([^()]*+\)|\bnode\s*+\[[^\[\]]*+\])\s*+(?:->|\.)\s*+"
     r"(?:devtype|sched|servers|visits|service|demand)\b\s*+(?:\[[^\[\]]*+\])?\s*+=(?!=)"
 )
 """An assignment to the tables of PDQ itself, which programs in C may do."""
-_MAKES = re.compile(r"(?:\bPDQ_|\b)(?:[Ii]nit|[Cc]reate\w+|[Ss]et(?:Demand|Visits)\w*)\s*+\(")
+_MODEL_CALL = re.compile(r"(?:\bPDQ_|\b)(?:[Ii]nit|[Cc]reate\w+|[Ss]et(?:Demand|Visits)\w*)\s*+\(")
 _GO_OR_SCALA = re.compile(r"(?m)^[^\S\n]*+package[^\S\n]++[\w.]++[^\S\n]*+$")
 """The first statement of a program in Go or Scala; that of Java, and of Perl, ends with a mark."""
 
-_CONSTANTS = (*QUEUES, *NODES, "MSQ", "ISRV", "DLY", "TERM", "BATCH", "TRANS")
+_CONSTANTS = (*DISCIPLINE_OF_QUEUE, *NODE_KINDS, "MSQ", "ISRV", "DLY", "TERM", "BATCH", "TRANS")
 
 
 def pdq_spec(reading: Reading) -> ImportedSpec:
-    """Read the calls to PDQ in a program, up to the first one that solves.
+    """Build the spec of a network from the calls to PDQ in a program, up to the first one that
+    solves the model.
 
     A queue that one class visits keeps its discipline; one of several classes shares its server,
     which has the means that PDQ computes.
@@ -92,7 +97,7 @@ def pdq_spec(reading: Reading) -> ImportedSpec:
 
 @dataclass
 class _PdqReader:
-    """Reader of a program with calls to PDQ."""
+    """A reader of the calls to PDQ in the text of a program."""
 
     reading: Reading
     classes: dict[str, Any] = field(default_factory=dict)
@@ -171,8 +176,10 @@ class _PdqReader:
         return self.ledger.close(imported)
 
     def _refuse_unread_language(self) -> None:
-        """Refuse a program in a language whose assignments and divisions have other rules."""
-        program = bare_program(self.reading.text)
+        """Raise if the program is in a language whose assignments and divisions have other
+        rules.
+        """
+        program = program_without_comments(self.reading.text)
         if statement := _GO_OR_SCALA.search(program):
             message = (
                 "a program in Go or Scala is not read; write its calls in one of R, Python, C,"
@@ -182,14 +189,14 @@ class _PdqReader:
             self.reading.refuse(line, statement[0].strip(), message)
 
     def _refuse_missing_parts(self, stations: Mapping[str, object]) -> None:
-        """Refuse a program whose calls create no class of customers, or no station with demands."""
+        """Raise if the calls create no class of customers, or no station with demands."""
         missing = [
             f"no {part} (by {calls})"
-            for part, calls, created in (
+            for part, calls, is_created in (
                 ("class of customers", "CreateOpen or CreateClosed", self.classes),
                 ("station with a demand", "CreateNode and SetDemand or SetVisits", stations),
             )
-            if not created
+            if not is_created
         ]
         if missing:
             message = (
@@ -200,8 +207,8 @@ class _PdqReader:
 
     def _refuse_written_tables(self) -> None:
         """Refuse a program that writes into the tables of PDQ itself."""
-        program = bare_program(self.reading.text)
-        if write := _WRITES.search(program):
+        program = program_without_comments(self.reading.text)
+        if write := _TABLE_ASSIGNMENT.search(program):
             message = "sets a table of PDQ itself, which is not read; call SetDemand or SetVisits"
             line = program.count("\n", 0, write.start()) + 1
             self.reading.refuse(line, " ".join(write[0].split()), message)
@@ -215,12 +222,12 @@ class _PdqReader:
         """Return the line of the first call after the solution that makes or changes a model; 0 if
         there is none.
         """
-        lines = bare_program(self.reading.text).split("\n")
+        lines = program_without_comments(self.reading.text).split("\n")
         return next(
             (
                 line
                 for line, text in enumerate(lines[line_of_solution:], line_of_solution + 1)
-                if line_of_solution and _MAKES.search(text)
+                if line_of_solution and _MODEL_CALL.search(text)
             ),
             0,
         )
@@ -231,12 +238,12 @@ class _PdqReader:
         """
         return self.program.loops[name][1] == 1 and name not in self.reading.hints.settings
 
-    def refuse(self, call: CalledFunction, why: str) -> NoReturn:
-        """Refuse a call; raises SpecError."""
-        self.reading.refuse(call.line, call.name, why)
+    def refuse(self, call: CalledFunction, reason: str) -> NoReturn:
+        """Raise a SpecError at a call, with a reason."""
+        self.reading.refuse(call.line, call.name, reason)
 
     def _name_of_argument(self, call: CalledFunction, index: int) -> str:
-        """Return the name in an argument of a call as a spec writes it; refuse an argument that is
+        """Return the name in an argument of a call, as a spec writes it; raise if the argument is
         no name.
         """
         value = call.values[index]
@@ -257,7 +264,9 @@ class _PdqReader:
         return name
 
     def _number_of_argument(self, call: CalledFunction, index: int, least: float = 0.0) -> float:
-        """Return the number in an argument of a call; refuse others, and one below `least`."""
+        """Return the number in an argument of a call; raise if it is unknown, no number, or below
+        `least`.
+        """
         value = call.values[index]
         text = call.texts[index]
         if not isinstance(value, float) or not math.isfinite(value):
@@ -267,7 +276,9 @@ class _PdqReader:
         return value
 
     def _way_out(self, text: str) -> str:
-        """Return how to supply a number that the program's text does not give."""
+        """Return in words how the user supplies a number that the text of the program does not
+        give.
+        """
         name = text.strip().lstrip("$")
         if name.replace("_", "a").replace(".", "a").isalnum() and name[:1].isalpha():
             return f"give it with --set {name}=NUMBER"
@@ -302,7 +313,7 @@ class _PdqReader:
     def _whole_number_of_argument(
         self, call: CalledFunction, index: int, least: float = 0.0
     ) -> int:
-        """Return the whole number in an argument of a call; refuse others."""
+        """Return the whole number in an argument of a call; raise for other values."""
         value = self._number_of_argument(call, index, least)
         if abs(value - round(value)) > 1e-9:
             self.refuse(call, f"{short(call.texts[index])} is {value:g}, no whole number")
@@ -321,12 +332,12 @@ class _PdqReader:
         self.lines[name] = call.line
         if queue == "ISRV" or kind == "DLY":
             self.stations[name] = {"discipline": "is"}
-        elif kind in NODES and queue in QUEUES:
-            discipline = QUEUES.get(str(queue), "fcfs")
+        elif kind in NODE_KINDS and queue in DISCIPLINE_OF_QUEUE:
+            discipline = DISCIPLINE_OF_QUEUE.get(str(queue), "fcfs")
             self.stations[name] = {"discipline": discipline, "servers": servers}
         else:
             texts = ", ".join(map(short, call.texts[name_index + 1 :]))
-            kinds = f"{', '.join(NODES)} or DLY, with {', '.join(QUEUES)} or ISRV"
+            kinds = f"{', '.join(NODE_KINDS)} or DLY, with {', '.join(DISCIPLINE_OF_QUEUE)} or ISRV"
             self.refuse(call, f"a network has no station of {texts}; nodes are {kinds}")
 
     def _add_demand(self, call: CalledFunction, element: XmlElement) -> None:
@@ -344,8 +355,8 @@ class _PdqReader:
 
 
 def _changes_model(call: CalledFunction) -> bool:
-    """Return whether a call creates or sets something in PDQ. If it names no module, its own name
-    decides, because a program may have functions of its own that set something.
+    """Return whether a call creates or sets something in PDQ. Without a module before the name, the
+    name decides, because a program may have functions of its own that set something.
     """
     is_of_module = call.module.casefold().startswith("pdq")
     own_prefixes = ("Set",) if is_of_module else ("SetDemand", "SetVisits")

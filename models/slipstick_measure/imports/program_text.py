@@ -23,7 +23,7 @@ class ProgramInteger(float):
 
 
 class Dialect(NamedTuple):
-    """The rules by which languages differ.
+    """The rules by which programming languages differ.
 
     Parameters
     ----------
@@ -62,55 +62,55 @@ _PYTHON_BLOCK = re.compile(
     r"^[ \t]*+(?:for|while|if|def)\b[^\n{]*:[ \t\r]*+(?:#.*)?$", re.MULTILINE
 )
 _APPLY = re.compile(r"[sl]apply\s*+\(")
-_APPLIED = re.compile(r",\s*+function\s*+\(\s*+(?P<name>\w++)\s*+\)$")
+_FUNCTION_OF_APPLY = re.compile(r",\s*+function\s*+\(\s*+(?P<name>\w++)\s*+\)$")
 _CONDITION = re.compile(r"(?P<word>if|while|elif|else\s++if)\s*+(?P<open>\(?)(?P<of>.+)", re.DOTALL)
-_TYPES = (
+_TYPE_WORDS = (
     "const|static|final|public|private|unsigned|float|double|int|long|char|String|my|our|var"
     "|let|auto"
 )
-_ASSIGNED = re.compile(
-    rf"(?P<types>(?:(?:{_TYPES})(?:\s*+\[\]\s*+|\s++))*+)\*?[$@]?"
+_ASSIGNMENT = re.compile(
+    rf"(?P<types>(?:(?:{_TYPE_WORDS})(?:\s*+\[\]\s*+|\s++))*+)\*?[$@]?"
     r"(?P<name>[A-Za-z_][\w.]*+)\s*+(?:\[(?P<at>[^\]]++)\]|\[\])?\s*+"
     r"(?P<how><<-|<-|[-+*/]?=(?!=))\s*+(?P<of>.+)$",
     re.DOTALL,
 )
-_DECLARED = re.compile(
-    rf"(?P<types>(?:(?:{_TYPES})(?:\s*+\[\]\s*+|\s++))++)(?P<of>.+)$",
+_DECLARATION = re.compile(
+    rf"(?P<types>(?:(?:{_TYPE_WORDS})(?:\s*+\[\]\s*+|\s++))++)(?P<of>.+)$",
     re.DOTALL,
 )
-_ITEMS = re.compile(
-    rf"(?:(?:{_TYPES})(?:\s*+\[\]\s*+|\s++))*+\*?(?P<name>\w++)\s*+(?:\[[^\]]*+\]\s*+)?=\s*+"
+_LIST_HEADER = re.compile(
+    rf"(?:(?:{_TYPE_WORDS})(?:\s*+\[\]\s*+|\s++))*+\*?(?P<name>\w++)\s*+(?:\[[^\]]*+\]\s*+)?=\s*+"
     r"(?:new\s++\w++\s*+\[\s*+\]\s*+)?$"
 )
 """What stands before the items of a list between braces."""
 
-_DEFINED = re.compile(r"^[ \t]*+#[ \t]*+define[ \t]++(\w++)[ \t]++([^\n]+)$", re.MULTILINE)
+_DEFINE = re.compile(r"^[ \t]*+#[ \t]*+define[ \t]++(\w++)[ \t]++([^\n]+)$", re.MULTILINE)
 _NEXT_BRACE = re.compile(r"(?:\s|(?://|#)[^\n]*+\n)*+\{")
 """What a brace in a line of its own looks like from the end of the line before it."""
 
-_INTO = re.compile(
+_TEXT_FUNCTION = re.compile(
     r"(?P<how>snprintf|sprintf|strcpy|strcat)\s*+\(\s*+(?P<name>\w++)\s*+,\s*+(?P<of>.+)\)$",
     re.DOTALL,
 )
 """Functions of C that write a text into a variable."""
 
-_STEPPED = re.compile(r"(?:\+\+|--)\s*+[$]?(\w++)$|[$]?(\w++)\s*+(?:\+\+|--)$")
+_INCREMENT = re.compile(r"(?:\+\+|--)\s*+[$]?(\w++)$|[$]?(\w++)\s*+(?:\+\+|--)$")
 """A statement that adds one to a variable, or takes one away."""
 
-_UNREAD = re.compile(
+_TEXT_OR_COMMENT = re.compile(
     r"\"{3}(?s:.)*?\"{3}|'{3}(?s:.)*?'{3}|\"(?:\\.|[^\"\\\n])*+\"?|'(?:\\.|[^'\\\n])*+'?"
     r"|(?:#(?!include|define)|//)[^\n]*+"
 )
 """Texts, of which one that does not end ends with its line, and comments."""
 
-_SEVERAL_ASSIGNED = re.compile(
+_MULTIPLE_ASSIGNMENT = re.compile(
     r"(?P<names>\w++(?:\s*+,\s*+\w++)++)\s*+=(?!=)\s*+(?P<of>.+)$", re.DOTALL
 )
-_RESULT = re.compile(
+_ASSIGNED_CALL = re.compile(
     r"^(?:(?:const|static|int|double)\s++)*[$]?[\w.:]++\s*+(?:<-|=)\s*+"
     r"(?=(?:PDQ_|[Pp]dq(?:::|\.))?(?:Create|Set|Init|Solve))"
 )
-_CALLED = re.compile(
+_CALL = re.compile(
     r"(?P<module>PDQ_|\w++(?:::|\.|->))?(?P<name>(?:[A-Z]|create|set|init|solve)[A-Za-z]*+(?:_p\b)?)"
     r"\s*+\((?P<given>.*)\)$",
     re.DOTALL,
@@ -140,6 +140,8 @@ class CalledFunction(NamedTuple):
 
 @dataclass
 class _Statement:
+    """A statement of a program, with the statements of its block."""
+
     text: str
     line: int
     block: list[_Statement] = field(default_factory=list)
@@ -171,8 +173,8 @@ class ProgramText:
             self.value_by_variable[name] = self.value(text)
 
     def calls(self) -> Iterator[CalledFunction]:
-        """Yield the calls in the order in which the program makes them, up to the call that ends
-        the model.
+        """Yield the calls in the order in which the program makes them, up to the call of
+        `last_function`.
         """
         yield from self._calls_of_block(_nested_statements(self.reading.text, self.dialect), 0)
 
@@ -198,14 +200,14 @@ class ProgramText:
                 )
             elif re.match(r"if\b", statement.text.strip()):
                 was_branch_taken = yield from self._calls_of_branch(statement, depth, 0.0)
-            elif match := statement.block and _ITEMS.match(statement.text.strip()):
+            elif match := statement.block and _LIST_HEADER.match(statement.text.strip()):
                 block_text = " ".join(inner_statement.text for inner_statement in statement.block)
                 if match["name"] not in self.reading.hints.settings:
                     self.value_by_variable[match["name"]] = [
                         self.value(argument) for argument in _split_arguments(block_text)
                     ]
             elif statement.block:
-                yield from self._block(statement, depth)
+                yield from self._calls_of_loop_or_branch(statement, depth)
             else:
                 yield from self._plain_statement(statement)
 
@@ -237,8 +239,10 @@ class ProgramText:
         self.value_by_variable |= dict.fromkeys(changed_names)
         return None
 
-    def _block(self, statement: _Statement, depth: int) -> Iterator[CalledFunction]:
-        """Yield the calls of a loop, or of a branch that is taken."""
+    def _calls_of_loop_or_branch(
+        self, statement: _Statement, depth: int
+    ) -> Iterator[CalledFunction]:
+        """Yield the calls of each pass of a loop, or of a branch that is taken."""
         header = statement.text.strip()
         name, values = self._loop_variable(header)
         if name:
@@ -275,11 +279,11 @@ class ProgramText:
         """Return the variable and the values of a loop; an empty name for other statements."""
         if (match := _FOR.match(header)) is None:
             start = _APPLY.search(header)
-            applied = _APPLIED.search(header)
-            if start is None or applied is None:
+            apply_match = _FUNCTION_OF_APPLY.search(header)
+            if start is None or apply_match is None:
                 return "", []
-            items = self.value(header[start.end() : applied.start()])
-            return applied["name"], items if isinstance(items, list) else [items]
+            items = self.value(header[start.end() : apply_match.start()])
+            return apply_match["name"], items if isinstance(items, list) else [items]
         groups = match.groupdict()
         if groups.get("counter"):
             return groups["counter"], self._values_of_counting_loop(match)
@@ -315,9 +319,9 @@ class ProgramText:
         return values
 
     def _plain_statement(self, statement: _Statement) -> Iterator[CalledFunction]:
-        """Execute an assignment, or yield a call."""
+        """Execute an assignment or a declaration, or yield a call."""
         text = statement.text.strip()
-        if (declaration := _DECLARED.match(text)) and len(
+        if (declaration := _DECLARATION.match(text)) and len(
             declarators := _split_arguments(declaration["of"])
         ) > 1:
             for declarator in declarators:
@@ -329,29 +333,29 @@ class ProgramText:
         if declaration and re.fullmatch(r"\w++", declaration["of"].strip()):
             self.types[declaration["of"].strip()] = declaration["types"]
             return
-        if names_match := _SEVERAL_ASSIGNED.match(text):
+        if names_match := _MULTIPLE_ASSIGNMENT.match(text):
             values = _split_arguments(names_match["of"])
             names = [name.strip() for name in names_match["names"].split(",")]
             for name, declarator in zip(names, values, strict=False):
                 if len(names) == len(values) and name not in self.reading.hints.settings:
                     self.value_by_variable[name] = self.value(declarator)
             return
-        if step_match := _STEPPED.match(text):
+        if step_match := _INCREMENT.match(text):
             name = step_match[1] or step_match[2]
             text = f"{name} = {_next_value_expression(name, text)}"
-        if match := _CALLED.match(_RESULT.sub("", text)):
+        if match := _CALL.match(_ASSIGNED_CALL.sub("", text)):
             texts = _split_arguments(match["given"])
             name = match["name"][0].upper() + match["name"][1:]
             arguments = [self.value(text.removeprefix("&")) for text in texts]  # pointers of C, too
             yield CalledFunction(name, arguments, texts, statement.line, match["module"] or "")
             self._has_stopped |= name == self.last_function
-        elif match := _INTO.match(text):
+        elif match := _TEXT_FUNCTION.match(text):
             self._write_text(match)
-        elif match := _ASSIGNED.match(text):
+        elif match := _ASSIGNMENT.match(text):
             self._assign(match, statement.line)
 
     def _write_text(self, match: re.Match[str]) -> None:
-        """Set the variable into which a function of C writes a text."""
+        """Set a variable to the text that a call of a function of C writes into it."""
         pieces = _split_arguments(match["of"])
         pieces = pieces[1:] if match["how"] == "snprintf" else pieces
         values = [self.value(piece) for piece in pieces]
@@ -367,7 +371,7 @@ class ProgramText:
         self.value_by_variable[match["name"]] = text
 
     def _value_of_type(self, name: str, value: ProgramValue) -> ProgramValue:
-        """Return a value as the type of a variable holds it."""
+        """Return a value as a variable of its declared type holds it."""
         types = self.types.get(name, "")
         if not self.dialect.whole or not isinstance(value, float) or not math.isfinite(value):
             return value
@@ -407,9 +411,9 @@ class ProgramText:
             self.value_by_variable[name] = items
 
 
-def bare_program(text: str) -> str:
-    """Return a program without its comments and with empty texts, keeping line ends."""
-    return _UNREAD.sub(
+def program_without_comments(text: str) -> str:
+    """Return a program with its comments removed and its texts emptied; line ends are kept."""
+    return _TEXT_OR_COMMENT.sub(
         lambda match: ("" if match[0][0] in "#/" else '""') + "\n" * match[0].count("\n"),
         _without_comments(text),
     )
@@ -419,7 +423,7 @@ def _dialect(text: str) -> Dialect:
     """Return the rules of the programming language of a program, which is recognized by its
     keywords.
     """
-    text = bare_program(text)
+    text = program_without_comments(text)
     if re.search(r"<-|\blibrary\s*\(|\bfor\s*\(\s*\w+\s+in\b|\bc\s*\(", text):
         return Dialect(1, False, False)  # R
     if _PYTHON_BLOCK.search(text) or re.search(
@@ -438,7 +442,9 @@ def _dialect(text: str) -> Dialect:
 
 
 def _next_value_expression(name: str, step: str) -> str:
-    """Return the expression for the next value of a loop's variable; empty if there is none."""
+    """Return the expression for the next value of a loop's variable, from the step of the loop;
+    empty if it is not understood.
+    """
     assignment = step.replace("$", "").strip()
     if match := re.fullmatch(rf"(?:{name}\s*(\+\+|--)|(\+\+|--)\s*{name})", assignment):
         return f"{name} {(match[1] or match[2])[0]} 1"
@@ -450,11 +456,11 @@ def _next_value_expression(name: str, step: str) -> str:
 
 def _nested_statements(text: str, dialect: Dialect) -> list[_Statement]:
     """Split a program into nested statements, by braces or by indentation."""
-    bare = _without_comments(text)
+    program = _without_comments(text)
     if dialect.slashes:
-        bare = _DEFINED.sub(r"\1 = \2;", bare)
-    python = _PYTHON_BLOCK.search(bare) is not None
-    scanner = _Scanner(_with_braces(bare) if python else bare, dialect.slashes)
+        program = _DEFINE.sub(r"\1 = \2;", program)
+    python = _PYTHON_BLOCK.search(program) is not None
+    scanner = _Scanner(_with_braces(program) if python else program, dialect.slashes)
     return scanner.block(0)
 
 
@@ -500,7 +506,7 @@ def _with_braces(text: str) -> str:
 
 
 class _Scanner:
-    """Splitter of text into statements at line ends and semicolons outside of brackets."""
+    """A splitter of text into statements, at line ends and semicolons outside of brackets."""
 
     def __init__(self, text: str, slashes: bool) -> None:
         self.text = text
@@ -521,8 +527,8 @@ class _Scanner:
                 continue
             if character == "#" or (self.slashes and self.text.startswith("//", self.position)):
                 line_end = self.text.find("\n", self.position)
-                end = len(self.text) if line_end < 0 else line_end
-                self.text = self.text[: self.position] + self.text[end:]
+                next_position = len(self.text) if line_end < 0 else line_end
+                self.text = self.text[: self.position] + self.text[next_position:]
                 continue
             open_brackets += (character in "([") - (character in ")]")
             ends_statement = open_brackets <= 0 and character in "\n;"
@@ -589,7 +595,7 @@ _CASTS = {"double": "double", "float": "double", "int": "int", "long": "int"}
 """Casts of C and Java, each with the function that does the same."""
 
 
-_INSERTED = {
+_TEXT_INSERTS = {
     "f": r"\{([^{}]*)\}",
     "#": r"#\{([^{}]*)\}",
     "$": r"\$\{(\w+)\}|\{(\$\w+)\}|(\$\w+(?:(?:\[|->|::).*)?)",
@@ -598,8 +604,8 @@ _INSERTED = {
 
 
 class _Expression:
-    """Evaluator of arithmetic, texts and lists in known names; raises NotKnownError for anything
-    else.
+    """An evaluator of arithmetic, texts and lists with known variables; it raises NotKnownError for
+    anything else.
     """
 
     def __init__(self, text: str, variables: Mapping[str, ProgramValue], dialect: Dialect) -> None:
@@ -630,7 +636,9 @@ class _Expression:
     _LEVELS = (("==", "!=", "<", ">", "<=", ">="), ("+", "-", "."), ("*", "/", "//", "%"), (":",))
 
     def _value_of_level(self, level: int) -> ProgramValue:
-        """Return the value of an expression, of operators of this or a higher precedence."""
+        """Return the value of an expression whose operators have the precedence `level` of
+        `_LEVELS` or a higher one.
+        """
         self._depth += 1
         if self._depth > 300:
             raise NotKnownError
@@ -700,9 +708,13 @@ class _Expression:
 
     def _text(self, text: str) -> str:
         """Return a text in quotes, with the values of the expressions within it."""
-        plain = text.lstrip("fr")[1:-1]
+        unquoted_text = text.lstrip("fr")[1:-1]
         sign = "f" if text.startswith("f") else self._dialect.inserts * text.startswith('"')
-        return re.sub(_INSERTED[sign], self._value_in_text, plain) if sign else plain
+        return (
+            re.sub(_TEXT_INSERTS[sign], self._value_in_text, unquoted_text)
+            if sign
+            else unquoted_text
+        )
 
     def _value_in_text(self, match: re.Match[str]) -> str:
         """Return the value of an expression within a text."""
@@ -719,7 +731,9 @@ class _Expression:
         return values
 
     def _argument_values(self) -> tuple[list[Any], dict[str, Any]]:
-        """Return the values of the arguments of a call, and those that have names."""
+        """Return the values of the positional arguments of a call, and the values of named
+        arguments by name.
+        """
         values = list[Any]()
         value_by_name = dict[str, Any]()
         while not self._take_sign(")"):
@@ -777,20 +791,20 @@ def _result_of_operation(sign: str, left: ProgramValue, right: ProgramValue) -> 
     if sign in ("==", "!=") and isinstance(left, str) and isinstance(right, str):
         return float((left == right) == (sign == "=="))
     left_number = _as_number(left)
-    second = _as_number(right)
+    right_number = _as_number(right)
     if sign == "//":
-        return type(second)(math.floor(left_number / second))
+        return type(right_number)(math.floor(left_number / right_number))
     if sign in "+-*/%" and isinstance(left, ProgramInteger) and isinstance(right, ProgramInteger):
-        quotient = int(left_number / second) if sign == "/" else None
+        quotient = int(left_number / right_number) if sign == "/" else None
         return ProgramInteger(
-            _OPERATIONS[sign](left_number, second) if quotient is None else quotient
+            _OPERATIONS[sign](left_number, right_number) if quotient is None else quotient
         )
     if sign == ":":
         return [
             left_number + index
-            for index in range(min(int(second - left_number) + 1, MOST_STATEMENTS))
+            for index in range(min(int(right_number - left_number) + 1, MOST_STATEMENTS))
         ]
-    return float(_OPERATIONS[sign](left_number, second))
+    return float(_OPERATIONS[sign](left_number, right_number))
 
 
 def _formatted_text(values: Sequence[Any]) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 from slipstick.errors import SpecError, short
 from slipstick_measure.imports.imported import ImportedSpec
 from slipstick_measure.imports.names import SpecNames, exact_number
-from slipstick_measure.readers.elements import XmlElement, parsed
+from slipstick_measure.readers.elements import XmlElement, parse_xml
 from slipstick_measure.readers.reading import Reading
 
 
@@ -25,7 +25,7 @@ class ToolModel:
 
     def parse(self) -> None:
         """Parse XML and store its root."""
-        self.root = parsed(self.reading)
+        self.root = parse_xml(self.reading)
 
     def number(self, element: XmlElement, text: str, least: float = 0.0) -> float:
         """Parse a number of at least `least`; refuse other texts."""

@@ -21,7 +21,7 @@ from slipstick.schema.kinds.quantity import validate
 from slipstick.schema.library import Library, spec_model
 from slipstick_measure.imports.imported import ImportedSpec, quantity
 from slipstick_measure.imports.losses import Ledger
-from slipstick_measure.readers.elements import XmlElement, parsed, without_document_type
+from slipstick_measure.readers.elements import XmlElement, parse_xml, without_document_type
 from slipstick_measure.readers.reading import Reading
 
 _ADAPTER = re.compile(r"(mlx\d_|hfi1_|cxi|hsn|bnxt_re|irdma|qedr|efa_|rdmap\d+s)\d+")
@@ -112,7 +112,7 @@ def hwloc_spec(reading: Reading, base: str | None) -> ImportedSpec:
     SpecError : no core, or no machine to extend
     """
     reading.text = without_document_type(reading.text)
-    root = parsed(reading)
+    root = parse_xml(reading)
     computer = ComputerPart("", 1)
     kind_by_thread = {
         member: str(kind_number)

@@ -1,4 +1,4 @@
-"""Fits in a study: models fitted to measured times, and fitted values laid over the base."""
+"""Fits in a study: models fitted to measured times, and fitted values set in the base case."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ from slipstick.schema.inputs import Settings
 from slipstick.schema.text import Node, Scalar, from_plain
 from slipstick.study.cases import Place, StudyContext
 from slipstick.study.questions import Question
-from slipstick_measure.fit.comparison import APART, IntervalSettings, fits
-from slipstick_measure.fit.families import FAMILIES, family_called
+from slipstick_measure.fit.comparison import LEAST_CRITERION_DIFFERENCE, IntervalSettings, fits
+from slipstick_measure.fit.families import FAMILIES, family_named
 from slipstick_measure.fit.formula import Family, Timings, observations_of, timing_notes
 from slipstick_measure.fit.model import FitSettings, PreparedModel, prepare_model
 from slipstick_measure.measurements import Measurements
-from slipstick_measure.questions.measured import runs_of
+from slipstick_measure.questions.measured import read_runs
 from slipstick_measure.report.fits import (
     draw_fits,
     fit_blocks,
-    fit_head,
+    fit_headline,
     fit_verdict,
     main_findings,
 )
-from slipstick_measure.report.measured import amount, with_members
+from slipstick_measure.report.measured import amount_text, with_noun_for_processors
 from slipstick_measure.results import Fitting
 from slipstick_measure.specs import FitSpec, FitsPictureSpec, MadeSpec
 
@@ -46,13 +46,13 @@ if TYPE_CHECKING:
 
 _Times = tuple[Timings, Mapping[float, float]]
 
-DIGITS = 6
-"""Of a fitted value that is laid over the base: more would differ from machine to machine."""
+SIGNIFICANT_DIGITS = 6
+"""Digits of a fitted value that is set in the base; more would differ from machine to machine."""
 
 
 @dataclass(frozen=True, slots=True)
 class FitsResult(QuestionResult):
-    """Models fitted to measured times, by question."""
+    """The results of a study's fits: models fitted to measured times, by the name of the fit."""
 
     title: ClassVar[str] = "Fits"
     reading: ClassVar[str] = (
@@ -69,11 +69,11 @@ class FitsResult(QuestionResult):
         return len(self.fits) > 1
 
     def headline(self, words: Words) -> list[str]:
-        """Return, for the first fits, up to how many processors the data and the preferred model
-        are efficient, and the size that the largest number needs.
+        """Return sentences on the first fits: up to how many processors the data and the preferred
+        model are efficient, and the size that the largest number needs.
         """
         first_fit = next(iter(self.fits.values()))
-        return fit_head(first_fit, _with_noun(words, first_fit.member))[:3]
+        return fit_headline(first_fit, _with_noun(words, first_fit.member))[:3]
 
     def verdict(self, words: Words, answers: Mapping[str, Answer]) -> TitleAnswer | None:
         """Return whether the first fit reaches its target efficiency where the title asks."""
@@ -81,8 +81,8 @@ class FitsResult(QuestionResult):
         return fit_verdict(first_fit, _with_noun(words, first_fit.member))
 
     def sentences(self) -> list[str]:
-        """Return for each fit what limits it, the size that the largest number of processors needs,
-        and the preferred model.
+        """Return sentences on each fit: what limits it, the size that the largest number of
+        processors needs, and the preferred model.
         """
         sentences_by_fit = {name: main_findings(fit) for name, fit in self.fits.items()}
         selected = {
@@ -97,20 +97,22 @@ class FitsResult(QuestionResult):
         return [f"{name}: {' '.join(lines)}".rstrip(".") for name, lines in selected.items()]
 
     def sentences_beside_tables(self) -> list[str]:
-        """Return nothing: the page has all sentences of each fit beside its tables."""
+        """Return no sentences, because the page has those of each fit beside its tables."""
         return []
 
     def doubt(self, words: Words = NO_WORDS) -> str:
-        """Return the first warning."""
+        """Return the first warning of a fit; empty if there is none."""
         fit_with_warnings = next((fit for fit in self.fits.values() if fit.warnings), None)
         return (
-            with_members(fit_with_warnings.warnings[0], _with_noun(words, fit_with_warnings.member))
+            with_noun_for_processors(
+                fit_with_warnings.warnings[0], _with_noun(words, fit_with_warnings.member)
+            )
             if fit_with_warnings
             else ""
         )
 
     def parts(self) -> Iterator[str]:
-        """Yield the table of all fits, then each fit."""
+        """Yield the table of all fits, then the text of each fit."""
         if len(self.fits) > 1:
             yield _lines_of_fits(self.fits)
         for name, fit in self.fits.items():
@@ -143,12 +145,12 @@ class FitsResult(QuestionResult):
     def draw(
         self, spec: FitsPictureSpec, order: Mapping[str, int], words: Words = NO_WORDS
     ) -> Figure:
-        """Draw one fit."""
+        """Draw the fit that a picture of the study names."""
         return draw_fits(self.fits[spec.fit], spec.title)
 
 
 def _with_noun(words: Words, member: str) -> Words:
-    """Return words that call one of the processors as the study does, else as the runs do."""
+    """Return words whose noun for a processor is the study's, or else that of the runs."""
     return words if words.member != NO_WORDS.member else replace(words, member=member)
 
 
@@ -197,12 +199,12 @@ def read(specs: Mapping[str, FitSpec], study: StudyContext) -> Question:
         place = ("fits", name)
         try:
             families: list[str | Family] = [
-                family_called(family) for family in spec.families or FAMILIES
+                family_named(family) for family in spec.families or FAMILIES
             ]
         except UnknownNameError as error:
             raise study.refusal((*place, "families"), str(error)) from None
         if spec.made is None:
-            runs = runs_of(spec.data, (*place, "data"), study)
+            runs = read_runs(spec.data, (*place, "data"), study)
             times = _measured_timings(runs, spec, place, study)
             source = spec.data.rpartition("/")[2]
             notes += timing_notes(runs, spec.region)
@@ -242,7 +244,7 @@ def _default_picture(name: str) -> FitsPictureSpec:
 
 
 def _fits_in_pictures(specs: Mapping[str, FitSpec], study: StudyContext) -> list[str]:
-    """Return the names of the fits that pictures show; refuse pictures of other fits."""
+    """Return the names of the fits that pictures show; raise if a picture shows another one."""
     pictures = list(study.pictures(FitsPictureSpec))
     problems = [
         study.problem(
@@ -265,7 +267,7 @@ def _with_base(fitting: Fitting, base: str) -> Fitting:
     if answer.failed:
         raise NoAnswerError(f"the base cannot be fitted to {fitting.source}: {answer.failed}")
     criterion_difference = answer["behind"] or 0.0
-    if criterion_difference < APART:
+    if criterion_difference < LEAST_CRITERION_DIFFERENCE:
         return replace(fitting, laid=base)
     warning = (
         f"the base, {base}, is {criterion_difference:.1f} behind {fitting.answers[0].model}: the"
@@ -275,12 +277,14 @@ def _with_base(fitting: Fitting, base: str) -> Fitting:
 
 
 def _base_with_fit(base: PreparedModel, fitting: Fitting, source: str) -> dict[str, Node]:
-    """Return the fitted values of a base's parameters as settings, with the source of the data."""
+    """Return the fitted values of the parameters of a base as settings, with the source of the
+    data.
+    """
     answer = next(candidate for candidate in fitting.answers if candidate.model == base.built.name)
     mark = base.fit_settings.free[0].mark
     node_by_parameter = {}
     for parameter in base.parameters:
-        text = f"{answer[parameter.name]:.{DIGITS}g}"
+        text = f"{answer[parameter.name]:.{SIGNIFICANT_DIGITS}g}"
         value = text if parameter.unit == "1" else f"{text} {parameter.unit}"
         node_by_parameter[parameter.name] = from_plain(
             {"value": value, "source": f"fitted to {source}"}, mark
@@ -320,8 +324,8 @@ def _prepared_model(spec: FitSpec, place: Place, study: StudyContext) -> Prepare
 def _generator_of_timings(
     spec: MadeSpec, processors: list[int], place: Place, study: StudyContext
 ) -> Callable[[], _Times]:
-    """Return a function that generates timings: a case's times with relative noise from a named
-    stream. Inputs are checked at once, times generated when they are fitted.
+    """Return a function that generates timings: the times of a case, with relative noise from a
+    named random stream. The inputs are checked now; the times are generated when they are fitted.
     """
     population = _single_text_at(study, (*place, "made", "population")) if spec.population else None
     prepared_model = prepare_model(
@@ -342,7 +346,7 @@ def _generator_of_timings(
         random = np.random.default_rng([spec.seed, *str(place[-1]).encode()])
         noise = np.exp(spec.noise.value * random.standard_normal(len(processors_of_rows)))
         processor_numbers = np.array(processors, dtype=float)
-        truth = (
+        true_times = (
             formula.times(
                 prepared_model.start[None],
                 Timings(
@@ -357,7 +361,7 @@ def _generator_of_timings(
         )
         times = formula.times(prepared_model.start[None], points)[0] * noise
         return points.with_time(times), dict(
-            zip(processor_numbers.tolist(), truth.tolist(), strict=True)
+            zip(processor_numbers.tolist(), true_times.tolist(), strict=True)
         )
 
     return simulated_times
@@ -371,18 +375,23 @@ def _single_text_at(study: StudyContext, place: Place) -> Scalar:
 
 
 def _lines_of_fits(fittings: Mapping[str, Fitting]) -> str:
-    """Write one line for each fit: the preferred model, and its prediction at the largest number of
-    processors.
+    """Return a table with one line for each fit: the preferred model, and its prediction at the
+    largest number of processors.
     """
     rows = []
     for name, fitting in fittings.items():
         best_answer, *other_answers = [answer for answer in fitting.answers if not answer.failed]
-        rivals = [answer.model for answer in other_answers if (answer["behind"] or 0.0) < APART]
+        rivals = [
+            answer.model
+            for answer in other_answers
+            if (answer["behind"] or 0.0) < LEAST_CRITERION_DIFFERENCE
+        ]
         farthest_prediction = next(
             (value for value in reversed(list(best_answer.values)) if value.startswith("time[")), ""
         )
         time_text = (
-            f"{amount(best_answer.values[farthest_prediction])} at p = {farthest_prediction[5:-1]}"
+            f"{amount_text(best_answer.values[farthest_prediction])} at p ="
+            f" {farthest_prediction[5:-1]}"
             if farthest_prediction
             else NOTHING
         )
@@ -398,11 +407,13 @@ def _lines_of_fits(fittings: Mapping[str, Fitting]) -> str:
             [escape(name), best_answer.model, ", ".join(rivals) or NOTHING, time_text, error]
         )
     has_truth = any(fitting.truth for fitting in fittings.values())
-    head = [
+    headings = [
         "fit",
         "preferred",
         "not distinguished from it",
         "predicted",
         *(["misses the truth by"] if has_truth else []),
     ]
-    return markdown_table(head, [row[: len(head)] for row in rows], [3, 4][: len(head) - 3])
+    return markdown_table(
+        headings, [row[: len(headings)] for row in rows], [3, 4][: len(headings) - 3]
+    )

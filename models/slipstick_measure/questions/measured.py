@@ -15,16 +15,16 @@ from slipstick.schema.library import find, names_of_kind
 from slipstick.study.cases import Place, StudyContext
 from slipstick.study.questions import Question
 from slipstick_measure.account import measured
-from slipstick_measure.formats import read as read_runs
-from slipstick_measure.formats import table_called
+from slipstick_measure.formats import read as read_measurements
+from slipstick_measure.formats import table_path_named
 from slipstick_measure.measurements import Hints, Measurements
-from slipstick_measure.report.measured import loss_head, measured_table, most_lost
+from slipstick_measure.report.measured import largest_loss_sentence, loss_headline, measured_table
 from slipstick_measure.specs import MeasuredSpec
 
 
 @dataclass(frozen=True, slots=True)
 class MeasuredResult(QuestionResult):
-    """Where the processors of measured runs go: answers for each number of processors, by
+    """The accounts of measured runs: answers for each number of processors, by the name of the
     question.
     """
 
@@ -34,13 +34,13 @@ class MeasuredResult(QuestionResult):
     rates: Mapping[str, tuple[str, float] | None] = field(default_factory=dict, repr=False)
 
     def sentences(self) -> list[str]:
-        """Return where most is lost."""
+        """Return a sentence for each question on the cause that loses most."""
         nothing = (
             "less than a twentieth of a processor is lost to any one cause, or the data do not"
             " say it"
         )
         return [
-            f"{name}: {most_lost(answers) or nothing}".rstrip(".")
+            f"{name}: {largest_loss_sentence(answers) or nothing}".rstrip(".")
             for name, answers in self.measured.items()
         ]
 
@@ -50,12 +50,12 @@ class MeasuredResult(QuestionResult):
         return len(self.measured) > 1
 
     def headline(self, words: Words) -> list[str]:
-        """Return where most is lost on the largest number of processors."""
-        heads = [loss_head(answers, words) for answers in self.measured.values()]
-        return [head for head in heads if head][:1]
+        """Return sentences on the cause that loses most on the largest number of processors."""
+        headlines = [loss_headline(answers, words) for answers in self.measured.values()]
+        return [headline_of_runs for headline_of_runs in headlines if headline_of_runs][:1]
 
     def parts(self) -> Iterator[ResultTable]:
-        """Yield a row for each number of processors, question by question."""
+        """Yield a table for each question, with a row for each number of processors."""
         for name, answers in self.measured.items():
             table = measured_table(f"measured/{name}", answers, (), self.rates.get(name))
             yield replace(table, title=f"### {escape(name)}")
@@ -91,7 +91,7 @@ def read(specs: Mapping[str, MeasuredSpec], study: StudyContext) -> Question:
             weak=None if spec.scaling is None else spec.scaling == "weak",
             mean_waits=None if spec.waits is None else spec.waits == "mean",
         )
-        runs = runs_of(spec.data, (*place, "data"), study, hints)
+        runs = read_runs(spec.data, (*place, "data"), study, hints)
         try:
             accounts[name] = measured(runs, spec.statistic, spec.region, timer)
         except UnknownNameError as error:
@@ -107,7 +107,7 @@ def read(specs: Mapping[str, MeasuredSpec], study: StudyContext) -> Question:
     )
 
 
-def runs_of(
+def read_runs(
     data: str, place: Place, study: StudyContext, hints: Hints | None = None
 ) -> Measurements:
     """Read measured runs: a profile or table of the catalogue, or a file beside the study. Hints
@@ -120,9 +120,9 @@ def runs_of(
     mark = study.node_of(place).mark
     if data in names_of_kind("profile"):
         study.library.load("profile", data, mark, "data")
-        return read_runs(find("profile", data))
-    path = study.library.measurement_file(table_called(data) or data, mark)
+        return read_measurements(find("profile", data))
+    path = study.library.measurement_file(table_path_named(data) or data, mark)
     # Read first, because a file that is too large is refused before it is read again for its hash.
-    measurements = read_runs(path, hints)
+    measurements = read_measurements(path, hints)
     study.library.keep_hash(path)
     return measurements

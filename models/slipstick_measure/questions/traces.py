@@ -18,25 +18,30 @@ from slipstick.schema.inputs import BuiltModel
 from slipstick.study.cases import Place, StudyContext
 from slipstick.study.evaluator import evaluator
 from slipstick.study.questions import Question
-from slipstick_measure.formats import table_called
+from slipstick_measure.formats import table_path_named
 from slipstick_measure.report.measured import LOST, measured_table
 from slipstick_measure.report.traces import (
-    LITTLE,
+    NEGLIGIBLE_LOSS,
     draw_traces,
-    trace_head,
+    trace_headline,
     trace_parts,
     trace_sentence,
 )
 from slipstick_measure.results import TraceViews
 from slipstick_measure.specs import TracePictureSpec, TraceSpec
 from slipstick_measure.traces.readers import checked_trace
-from slipstick_measure.traces.trace import ProgramTrace, ReadTrace, TraceOutline, trace_of
-from slipstick_measure.traces.views import SwitchedNetwork, network_called, value_names, views_of
+from slipstick_measure.traces.trace import ProgramTrace, ReadTrace, TraceOutline, trace_of_timeline
+from slipstick_measure.traces.views import (
+    SwitchedNetwork,
+    network_of_machine,
+    value_names,
+    views_of,
+)
 
 TraceT = TypeVar("TraceT", bound=TraceOutline)
 ShownT = TypeVar("ShownT")
 
-MOST_FOLLOWED = 500_000
+MOST_TRACED_EVENTS = 500_000
 """Events of a simulated run that are kept as its trace."""
 
 ACCESSES_FILE = "accesses.csv"
@@ -44,14 +49,14 @@ ACCESSES_FILE = "accesses.csv"
 
 @dataclass(frozen=True, slots=True)
 class TracesResult(QuestionResult):
-    """What traces show: views, by name."""
+    """The views of the traces of a study, by the name of the trace."""
 
     title: ClassVar[str] = "Traces"
     leading_columns: ClassVar[bool] = True
     traces: Mapping[str, TraceViews]
 
     def sentences(self) -> list[str]:
-        """Return where the processors of each trace go."""
+        """Return a sentence on each trace that says how the time of its processors is used."""
         return [f"{name}: {trace_sentence(trace)}" for name, trace in self.traces.items()]
 
     @property
@@ -60,20 +65,22 @@ class TracesResult(QuestionResult):
         return len(self.traces) > 2
 
     def headline(self, words: Words) -> list[str]:
-        """Return where the processors of the first traces go."""
+        """Return sentences on the first traces that say how the time of their processors is
+        used.
+        """
         are_several = len(self.traces) > 1
         return [
-            f"{f'{as_words(name)}: ' if are_several else ''}{trace_head(trace, words)}"
+            f"{f'{as_words(name)}: ' if are_several else ''}{trace_headline(trace, words)}"
             for name, trace in [*self.traces.items()][:2]
         ]
 
     def parts(self) -> Iterator[str | ResultTable]:
-        """Yield the account and the views of each trace."""
+        """Yield for each trace its account and its views."""
         for name, trace in self.traces.items():
             small_losses = [
                 value
                 for value in trace.answer.values
-                if value.startswith(LOST) and abs(trace.answer[value] or 0) < LITTLE
+                if value.startswith(LOST) and abs(trace.answer[value] or 0) < NEGLIGIBLE_LOSS
             ]
             values = {
                 key: value
@@ -96,7 +103,7 @@ class TracesResult(QuestionResult):
         return {name: trace.answer for name, trace in self.traces.items()}
 
     def files(self) -> dict[str, list[dict[str, object]]]:
-        """Return the access matrices without zeros."""
+        """Return the cells of the access matrices that are not zero, as rows of a file."""
         rows = [
             {"trace": name, "processor": processor, "object": object_name, "accesses": float(count)}
             for name, trace in self.traces.items()
@@ -167,7 +174,7 @@ class _RequestedTrace:
     """Names of the values by parts; None where only a run can tell."""
 
     def check(self) -> None:
-        """Refuse a missing machine, a file without the requested data, and a case that cannot be
+        """Raise if a machine is missing, a file has not the requested data, or a case cannot be
         traced.
 
         Whether a run has the part that is asked for only the run can tell.
@@ -192,7 +199,7 @@ class _RequestedTrace:
     def _requested_part(
         self, trace: TraceT, show: Callable[[TraceT, float | None, SwitchedNetwork | None], ShownT]
     ) -> ShownT:
-        """Return the requested part of a trace."""
+        """Return what `show` returns for the part of a trace that the study requests."""
         spec = self.spec
         key = next(
             (
@@ -219,17 +226,19 @@ class _RequestedTrace:
         if self.spec.machine is None:
             return None
         mark = self.study.node_of((*self.place, "machine")).mark
-        return network_called(self.spec.machine, self.study.library, mark)
+        return network_of_machine(self.spec.machine, self.study.library, mark)
 
     def _booked_trace(self) -> ProgramTrace:
-        """Return the trace: read from its file, or that of a simulated run of its case."""
+        """Return the trace with its time booked: read from a file, or of a simulated run of a
+        case.
+        """
         if self.spec.case is None:
             checked_file = self._checked_file
             del self._checked_file  # its columns, which are booked in place
             return replace(checked_file.booked(), file=Path(checked_file.outline.file).name)
         try:
-            return trace_of(
-                self._built_case(self.spec.case).timeline(self.spec.cycles, MOST_FOLLOWED),
+            return trace_of_timeline(
+                self._built_case(self.spec.case).timeline(self.spec.cycles, MOST_TRACED_EVENTS),
                 self.spec.case,
             )
         except ModelError as error:
@@ -240,7 +249,7 @@ class _RequestedTrace:
         """The file of the trace, read and checked but not booked."""
         mark = self.study.node_of((*self.place, "data")).mark
         path = self.study.library.measurement_file(
-            table_called(self.spec.data) or self.spec.data, mark
+            table_path_named(self.spec.data) or self.spec.data, mark
         )
         trace = checked_trace(path, unit=self.spec.unit)
         self.study.library.keep_hash(path)

@@ -1,4 +1,4 @@
-"""Published measurements in a study: what a model errs by on groups that it was not fitted to."""
+"""Published measurements in a study: the errors of a model on groups that it was not fitted to."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from slipstick.study.questions import Question
 from slipstick_measure.fit.columns import ColumnUse, heading_and_unit
 from slipstick_measure.fit.estimation import EstimationTask, estimation
 from slipstick_measure.fit.request import EstimationRequest, prepare_estimation
-from slipstick_measure.formats import table_called
+from slipstick_measure.formats import table_path_named
 from slipstick_measure.report.estimation import estimation_blocks
 from slipstick_measure.results import Estimation
 from slipstick_measure.specs import ValidationSpec
@@ -32,7 +32,9 @@ from slipstick_measure.specs import ValidationSpec
 
 @dataclass(frozen=True, slots=True)
 class ValidationSet:
-    """A validation set, with the published errors of other models and the errors of this one."""
+    """A set of published measurements, with the published errors of other models and the errors of
+    this one.
+    """
 
     source: str
     known: str
@@ -70,7 +72,7 @@ def rows_in_set(validation_set: ValidationSet) -> int:
 
 @dataclass(frozen=True, slots=True)
 class ValidationResult(QuestionResult):
-    """Validation sets with their errors on left-out groups."""
+    """The errors of the model on left-out groups of validation sets, by the name of the set."""
 
     title: ClassVar[str] = "Published measurements, predicted"
     reading: ClassVar[str] = (
@@ -90,7 +92,9 @@ class ValidationResult(QuestionResult):
         return len(self.sets) > 2
 
     def headline(self, words: Words) -> list[str]:
-        """Return the errors of one or two sets; of more, the range and the median of the errors."""
+        """Return sentences on the errors of one or two sets; for more sets, on the range and the
+        median of the errors.
+        """
         if len(self.sets) > 2:
             return [self._headline_of_many()]
         return [
@@ -116,7 +120,7 @@ class ValidationResult(QuestionResult):
         )
 
     def decision(self, words: Words) -> Decision | None:
-        """Return the errors of each set beside the best published one."""
+        """Return a table of the errors of each set beside the best published error."""
         rows = [
             [
                 as_words(name),
@@ -130,13 +134,13 @@ class ValidationResult(QuestionResult):
         return ["set", "median error", "mean error", "other models"], rows
 
     def sentences(self) -> list[str]:
-        """Return for each set the error and the published errors of other models."""
+        """Return a sentence on each set: its error and the published errors of other models."""
         return [
             self._error_sentence(name, validation_set) for name, validation_set in self.sets.items()
         ]
 
     def _error_sentence(self, name: str, validation_set: ValidationSet) -> str:
-        """Return the errors of a set, beside the published errors of other models."""
+        """Return a sentence on the errors of a set, beside the published errors of other models."""
         peers = "".join(
             f"; {peer} {percent(error)} ({subject})"
             for peer, error, subject, _ in validation_set.peers
@@ -151,7 +155,7 @@ class ValidationResult(QuestionResult):
         return sentence + peers
 
     def parts(self) -> Iterator[str]:
-        """Yield all sets beside one another, then each with its groups and parameters."""
+        """Yield a table of all sets, then the groups and parameters of each."""
         yield markdown_table(
             ["set", "rows", "groups", "error", "mean", "worst", "held", "high / low", "published"],
             [self._row_of_set(name, validation_set) for name, validation_set in self.sets.items()],
@@ -180,9 +184,7 @@ class ValidationResult(QuestionResult):
         ]
 
     def _notes_on_set(self, validation_set: ValidationSet) -> Iterator[str]:
-        """Yield what is known about a set as a list in Markdown: source, inputs, split, and
-        published errors.
-        """
+        """Yield a list in Markdown about a set: its source, inputs, split, and published errors."""
         notes = {
             "source": validation_set.source,
             "known": validation_set.known,
@@ -237,7 +239,7 @@ def _estimation_task(name: str, spec: ValidationSpec, study: StudyContext) -> Es
     """Return the estimation that a set requests, checked but not run."""
     place = ("validation", name)
     path = study.library.measurement_file(
-        table_called(spec.data) or spec.data, study.node_of((*place, "data")).mark
+        table_path_named(spec.data) or spec.data, study.node_of((*place, "data")).mark
     )
     settings = study.cases[spec.case] if spec.case is not None else study.base
     free, choices = (
@@ -248,7 +250,7 @@ def _estimation_task(name: str, spec: ValidationSpec, study: StudyContext) -> Es
         path,
         settings,
         free,
-        dict(_uses(spec, place, study)),
+        dict(_column_uses(spec, place, study)),
         choices,
         spec.groups,
         spec.rows,
@@ -265,8 +267,8 @@ def _estimation_task(name: str, spec: ValidationSpec, study: StudyContext) -> Es
 def _check_split(
     task: EstimationTask, spec: ValidationSpec, place: Place, study: StudyContext
 ) -> None:
-    """Refuse a set whose fitted rows leave none to fit or none to predict, and one without a group
-    that the other groups can predict.
+    """Raise if the choice of fitted rows leaves none to fit or none to predict, or if no group can
+    be predicted by the others.
     """
     count = len({*task.labels(task.groups)})
     if spec.fitted_to and len(task.fitted_rows) in (0, task.count):
@@ -283,11 +285,11 @@ def _check_split(
         )
 
 
-def _uses(
+def _column_uses(
     spec: ValidationSpec, place: Place, study: StudyContext
 ) -> Iterator[tuple[str, ColumnUse]]:
-    """Yield the use of each column that the set describes: a path, a measured value, or settings by
-    name.
+    """Yield the heading and the use of each column that a set describes: a path, a measured value,
+    or settings by name.
     """
     for heading, path in spec.paths.items():
         name, unit = heading_and_unit(path)

@@ -27,14 +27,14 @@ from slipstick_measure.readers.reading import (
     FileFormat,
     JsonNumber,
     Reading,
-    csv_rows,
     parse_json,
+    rows_of_csv,
 )
 
 
-def _is_object(reading: Reading, *marks: str) -> bool:
-    """Return whether a file is a JSON object that contains some marks."""
-    return reading.text.lstrip()[:1] == "{" and all(mark in reading.text for mark in marks)
+def _is_object(reading: Reading, *texts: str) -> bool:
+    """Return whether a file is a JSON object that contains all of some texts."""
+    return reading.text.lstrip()[:1] == "{" and all(text in reading.text for text in texts)
 
 
 def coordinates_of(
@@ -85,16 +85,16 @@ def coordinates_of(
     return Coordinates(p, n, " ".join([region, *other_arguments]).strip())
 
 
-def line_of(tree: Any) -> int:
+def line_of_first_number(tree: Any) -> int:
     """Return the line of the first number in a part of a document; 0 if it has none."""
     if isinstance(tree, JsonNumber):
         return tree.line
     subtrees = tree.values() if isinstance(tree, dict) else tree if isinstance(tree, list) else ()
-    return next((line for subtree in subtrees if (line := line_of(subtree))), 0)
+    return next((line for subtree in subtrees if (line := line_of_first_number(subtree))), 0)
 
 
 def _objects_under(reading: Reading, key: str) -> list[Mapping[str, Any]]:
-    """Return the objects in the list under a key of the document."""
+    """Return the objects in the list at a key of the JSON document."""
     document = parse_json(reading, reading.text)
     rows = document.get(key) if isinstance(document, dict) else None
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
@@ -103,6 +103,7 @@ def _objects_under(reading: Reading, key: str) -> list[Mapping[str, Any]]:
 
 
 def _read_hyperfine(reading: Reading) -> Measurements:
+    """Read the JSON of hyperfine."""
     return _read_commands(reading, _objects_under(reading, "results"))
 
 
@@ -110,7 +111,7 @@ def _read_commands(reading: Reading, rows: Sequence[Mapping[str, Any]]) -> Measu
     """Read the command runs in hyperfine's JSON."""
     commands = {_command_without_parameters(str(row.get("command", "")), row) for row in rows}
     for row in rows:
-        line = line_of(row) or 1
+        line = line_of_first_number(row) or 1
         region = (
             _command_without_parameters(str(row.get("command", ""))[:200], row)
             if len(commands) > 1
@@ -145,6 +146,7 @@ _SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "min": 60.0}
 
 
 def _is_hyperfine_text(reading: Reading) -> bool:
+    """Return whether a file is hyperfine's CSV, markdown or printed output."""
     if _CSV_HEAD.match(reading.text):
         return True
     lines = reading.lines[:MOST_LINES_ABOVE]
@@ -157,7 +159,7 @@ def _read_hyperfine_text(reading: Reading) -> Measurements:
     """Read hyperfine's CSV, markdown or printed output, using its mean times."""
     rows = list[dict[str, Any]]()
     if _CSV_HEAD.match(reading.text):
-        for line, cells in csv_rows(reading, reading.text.lstrip("\ufeff")):
+        for line, cells in rows_of_csv(reading, reading.text.lstrip("\ufeff")):
             parameters = {
                 name.removeprefix("parameter_"): value
                 for name, value in cells.items()
@@ -185,7 +187,9 @@ def _read_hyperfine_text(reading: Reading) -> Measurements:
 
 
 def _command_row(command: str, line: int, seconds: float) -> dict[str, Any]:
-    """Return a row in the form of hyperfine's JSON, with the line of its time."""
+    """Return a command with its mean time as a row of hyperfine's JSON, with the line of the
+    time.
+    """
     mean = JsonNumber(repr(seconds))
     mean.line = line
     return {"command": command, "mean": mean}
@@ -212,8 +216,8 @@ def _is_count_of_processors(name: str) -> bool:
 
 
 def _numeric_options(command: str) -> Iterator[tuple[str, str]]:
-    """Yield what a command sets to a whole number: by options such as ``-j 8``, ``-j8``,
-    ``--jobs=8``, and by ``OMP_NUM_THREADS=8`` or ``threads: 8``.
+    """Yield the name and the value of each whole number that a command sets: by options such as
+    ``-j 8``, ``-j8``, ``--jobs=8``, and by ``OMP_NUM_THREADS=8`` or ``threads: 8``.
     """
     words = command.split()
     for option, option_value in pairwise([*words, ""]):
@@ -238,9 +242,9 @@ _NAME_SEGMENT = re.compile(r"(?P<name>[A-Za-z_]\w*+)(?::(?P<value>[0-9.]+))?")
 """A name, and its value where it has one: names without are passed over once."""
 
 
-_SETTINGS = ("iterations", "repeats", "min_time", "min_warmup_time")
+_SETTING_NAMES = ("iterations", "repeats", "min_time", "min_warmup_time")
 """What a name of Google Benchmark says about how it was run."""
-_WALL_TIME = (1, 9)
+_FIRST_WALL_TIME_VERSION = (1, 9)
 """Version of Google Benchmark from which the time of a thread is not divided by the threads (its
 change 1836); its JSON names the version from 1.8.4 on.
 """
@@ -251,11 +255,14 @@ _VERSION = re.compile(r"v?(?!0\.0\b)([0-9]{1,4})\.([0-9]{1,4})\b")
 
 
 def _read_google(reading: Reading) -> Measurements:
+    """Read the JSON of Google Benchmark."""
     document = parse_json(reading, reading.text)
     context = document.get("context") if isinstance(document, dict) else None
     version_match = _VERSION.match(str((context or {}).get("library_version", "")))
     is_wall_time = (
-        (int(version_match[1]), int(version_match[2])) >= _WALL_TIME if version_match else None
+        (int(version_match[1]), int(version_match[2])) >= _FIRST_WALL_TIME_VERSION
+        if version_match
+        else None
     )
     return _read_functions(reading, _objects_under(reading, "benchmarks"), is_wall_time)
 
@@ -273,11 +280,16 @@ def _read_functions(
     failed_rows = [row for row in rows if row.get("error_occurred") in (True, "true")]
     for row in failed_rows:
         message = f"{str(row.get('name'))[:80]} failed, and is left out: {row.get('error_message')}"
-        reading.add_note(line_of(row) or 1, "", message[:200])
+        reading.add_note(line_of_first_number(row) or 1, "", message[:200])
     rows = list(_single_rows(reading, [row for row in rows if row not in failed_rows]))
     names = {_base_name(row) for row in rows}
     rate_name = next(
-        (name for name in ("items_per_second", "bytes_per_second") if _all_have(rows, name)), ""
+        (
+            name
+            for name in ("items_per_second", "bytes_per_second")
+            if _all_have_counter(rows, name)
+        ),
+        "",
     )
     if rate_name and any(_measures_processor_time(row) for row in rows):
         rate_name = ""
@@ -287,7 +299,7 @@ def _read_functions(
     has_multiplied = False
     has_threads = any(str(row.get("threads", "1")) != "1" for row in rows)
     for row in rows:
-        line = line_of(row) or 1
+        line = line_of_first_number(row) or 1
         arguments = _arguments_of_command(row, has_threads)
         run = coordinates_of(reading, line, arguments, _base_name(row) if len(names) > 1 else "")
         if run is None:
@@ -327,7 +339,7 @@ def _arguments_of_command(row: Mapping[str, Any], has_threads: bool) -> dict[str
     arguments = {
         match["name"]: match["value"]
         for match in _NAME_SEGMENT.finditer(str(row.get("name")))
-        if match["value"] and match["name"] not in _SETTINGS
+        if match["value"] and match["name"] not in _SETTING_NAMES
     }
     if "threads" in row:
         arguments["threads"] = row["threads"]
@@ -384,6 +396,7 @@ _AGGREGATED = re.compile(r"_(?:mean|median|stddev|cv)\Z")
 
 
 def _is_google_text(reading: Reading) -> bool:
+    """Return whether a file is Google Benchmark's CSV or printed output."""
     if _GOOGLE_CSV.search(reading.text):
         return True
     return any(_GOOGLE_HEAD.fullmatch(line.strip()) for line in reading.lines[:MOST_LINES_ABOVE])
@@ -393,7 +406,7 @@ def _read_google_text(reading: Reading) -> Measurements:
     """Read Google Benchmark's CSV or printed output; prefixes of bytes are powers of 1,024."""
     rows = list[dict[str, Any]]()
     if begin_match := _GOOGLE_CSV.search(reading.text):
-        for _, cells in csv_rows(reading, reading.text[begin_match.start() :]):
+        for _, cells in rows_of_csv(reading, reading.text[begin_match.start() :]):
             rows.append({key: value for key, value in cells.items() if key and value})
     _check_one_machine(reading)
     for line, text in enumerate([] if begin_match else reading.lines, 1):
@@ -428,8 +441,8 @@ _RUN_ON = re.compile(r"Run on \(.*")
 
 
 def _check_one_machine(reading: Reading) -> None:
-    """Refuse the outputs of several runs that have a function in common and were of different
-    machines: they are no repetitions.
+    """Raise if the outputs of several runs have a function in common and are of different machines:
+    they are no repetitions.
     """
     machine = ""
     lines_by_function: dict[str, dict[str, int]] = {}
@@ -448,13 +461,15 @@ def _check_one_machine(reading: Reading) -> None:
             reading.refuse(line_of_second, name[:80], message)
 
 
-def _all_have(rows: Sequence[Mapping[str, Any]], counter: str) -> bool:
-    """Return whether every row has a rate."""
+def _all_have_counter(rows: Sequence[Mapping[str, Any]], counter: str) -> bool:
+    """Return whether every row has a counter, such as a rate."""
     return bool(rows) and all(row.get(counter) for row in rows)
 
 
 def _unnamed_size(row: Mapping[str, Any]) -> str | None:
-    """Return the only unnamed argument, which is a size; None if there are several."""
+    """Return the only unnamed argument of a function, which is a size; None if there are
+    several.
+    """
     name = str(row.get("run_name") or row.get("name", ""))
     sizes = [segment for segment in name.split("/")[1:] if segment.isdecimal()]
     return sizes[0] if len(sizes) == 1 else None
@@ -483,7 +498,7 @@ def _read_pytest(reading: Reading) -> Measurements:
     rows = _objects_under(reading, "benchmarks")
     names = {_function_name(row) for row in rows}
     for row in rows:
-        line = line_of(row) or 1
+        line = line_of_first_number(row) or 1
         stats: Mapping[str, Any] = row["stats"] if isinstance(row.get("stats"), dict) else {}
         region = _function_name(row)[:200] if len(names) > 1 else ""
         coordinates = coordinates_of(reading, line, row.get("params") or {}, region)
@@ -499,9 +514,9 @@ def _read_pytest(reading: Reading) -> Measurements:
     return reading.finished()
 
 
-def _recognizer(*marks: str) -> Callable[[Reading], bool]:
-    """Return a function that recognizes a JSON object by its marks."""
-    return lambda reading: _is_object(reading, *marks)
+def _recognizer(*texts: str) -> Callable[[Reading], bool]:
+    """Return a function that recognizes a JSON object that contains some texts."""
+    return lambda reading: _is_object(reading, *texts)
 
 
 FORMATS = (

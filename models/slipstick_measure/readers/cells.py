@@ -13,70 +13,78 @@ from slipstick_measure.readers.names import MISSING, SERIAL, time_unit
 
 _NUMBER = r"[-+]?(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++)(?:[eE][-+]?[0-9]{1,4}+)?"
 NUMBER = re.compile(_NUMBER)
-_AROUND = re.compile(r"^[\s*_`~≈]+|[\s*_`†‡]+$")
+_SURROUNDING_MARKS = re.compile(r"^[\s*_`~≈]+|[\s*_`†‡]+$")
 _SPREAD = re.compile(
     rf"({_NUMBER})\s*+(?:±|\+/?-|\+\\-)\s*+{_NUMBER}\s*+(.*)|({_NUMBER})\s*+\([^)]*+\)\s*+(.*)"
 )
 _WITH_UNIT = re.compile(rf"({_NUMBER})\s*+([^\W\d_%]++(?:\s*+/\s*+[^\W\d_]++)*+|/\s*+[^\W\d_]++|%)")
-_CLOCK = re.compile(
+_CLOCK_TIME = re.compile(
     r"(?:(?P<days>\d+)(?:-| days?,? ))?(?P<fields>\d+(?::\d{1,2}){1,2})(?P<rest>\.\d*)?"
 )
-_PARTS = re.compile(
+_TIME_PARTS = re.compile(
     r"(?<![\d.])(\d++(?:\.\d*+)?)\s*+(days?|d|hours?|hrs?|h|minutes?|mins?|min|m|seconds?|secs?|s|''|\"|″|'|′)\s*"
 )
-_IN_PARTS = {"'": "min", "′": "min", "''": "s", '"': "s", "″": "s"}
+_UNIT_OF_MARK = {"'": "min", "′": "min", "''": "s", '"': "s", "″": "s"}
 _DECIMAL_COMMA = re.compile(
     r"[-+]?(?:[0-9]+|[1-9][0-9]{0,2}(?:\.[0-9]{3})+),[0-9]+(?:[eE][-+]?[0-9]+)?"
 )
 _THOUSANDS = re.compile(r"[-+]?[1-9][0-9]{0,2}(?:,[0-9]{3})+(?:\.[0-9]*)?")
 _DECIMAL_POINT = re.compile(r"[-+]?[0-9]*\.(?![0-9]{3}\Z)[0-9]+")
-_LEADING = re.compile(r"[-+]?[0-9.][-+0-9.,eE]*")
+_LEADING_NUMBER = re.compile(r"[-+]?[0-9.][-+0-9.,eE]*")
 _PRODUCT = re.compile(rf"{_NUMBER}(?:\s*+[x×*]\s*+{_NUMBER})++")
 _TUPLE = re.compile(rf"\(\s*+({_NUMBER}(?:\s*+,\s*+{_NUMBER})*+)\s*+,?\s*+\)")
-_TIMES = re.compile(rf"({_NUMBER})\s*+[x×]")
+_MULTIPLE = re.compile(rf"({_NUMBER})\s*+[x×]")
 _DEVICES = re.compile(r"([0-9]++)\s*+[x×]\s*+[^\W\d_].*")
-_NAMED = re.compile(r"[A-Za-z_]++ ?[=:] ?([0-9]++)")
+_NAMED_COUNT = re.compile(r"[A-Za-z_]++ ?[=:] ?([0-9]++)")
 """A count with its name, such as ``w=16``."""
 
-_FAILED = re.compile(
+_FAILURE = re.compile(
     r"(?:oom|out of memory|time ?out|timed out|failed|crash(?:ed)?|dnf)\b", re.IGNORECASE
 )
-_SCALED = re.compile(rf"({_NUMBER})\s*+([kKMGT])(?:\s++([^\W\d_]++(?:\s*+/\s*+[^\W\d_]++)*+))?")
+_SCALED_AMOUNT = re.compile(
+    rf"({_NUMBER})\s*+([kKMGT])(?:\s++([^\W\d_]++(?:\s*+/\s*+[^\W\d_]++)*+))?"
+)
 _EXPONENTS = {"²": 2, "³": 3}
-_RAISED = re.compile(r"([0-9]{1,12})([²³])")
-_WORDS = re.compile(rf"({_NUMBER})\s*+(thousand|million|billion|mio|mln|bn)s?", re.IGNORECASE)
+_SUPERSCRIPT_POWER = re.compile(r"([0-9]{1,12})([²³])")
+_NUMBER_AND_WORD = re.compile(
+    rf"({_NUMBER})\s*+(thousand|million|billion|mio|mln|bn)s?", re.IGNORECASE
+)
 _WORD_FACTORS = {"th": 1e3, "mi": 1e6, "ml": 1e6, "bi": 1e9, "bn": 1e9}
 _POWER = re.compile(r"([0-9]+)\s*(?:\^|\*\*)\s*([0-9]{1,2})")
-_PREFIXED = re.compile(rf"({_NUMBER})\s*+([kKMGT]i?)")
+_NUMBER_AND_PREFIX = re.compile(rf"({_NUMBER})\s*+([kKMGT]i?)")
 
 
 def is_missing(text: str) -> bool:
     """Return whether a cell marks a missing measurement."""
-    return text.strip().casefold() in MISSING or _FAILED.match(bare_cell(text)) is not None
+    return text.strip().casefold() in MISSING or _FAILURE.match(bare_cell(text)) is not None
 
 
 def bare_cell(text: str) -> str:
     """Return a cell without surrounding marks of emphasis, footnotes and approximation."""
-    bare = text.strip()
-    return bare if NUMBER.fullmatch(bare) else _AROUND.sub("", bare)
+    stripped_cell = text.strip()
+    return (
+        stripped_cell
+        if NUMBER.fullmatch(stripped_cell)
+        else _SURROUNDING_MARKS.sub("", stripped_cell)
+    )
 
 
-def seconds(text: str) -> Fraction | None:
-    """Parse a time in clock notation or in parts such as 1m 2s [s]; None for other texts.
+def parse_seconds(text: str) -> Fraction | None:
+    """Parse a time in clock notation or in parts such as 1m 2s [s]; return None for other texts.
 
     Two fields are minutes and seconds, as batch systems and ``time`` write them.
 
-    >>> seconds("02:10:05"), seconds("1-02:00:00"), seconds("2'42\\"")
+    >>> parse_seconds("02:10:05"), parse_seconds("1-02:00:00"), parse_seconds("2'42\\"")
     (Fraction(7805, 1), Fraction(93600, 1), Fraction(162, 1))
-    >>> seconds("11m39s"), seconds("3:20.5")
+    >>> parse_seconds("11m39s"), parse_seconds("3:20.5")
     (Fraction(699, 1), Fraction(401, 2))
-    >>> seconds("12.5"), seconds("3:75")
+    >>> parse_seconds("12.5"), parse_seconds("3:75")
     (None, None)
     """
     text_without_blanks = text.strip()
     if NUMBER.fullmatch(text_without_blanks):
         return None
-    if clock := _CLOCK.fullmatch(text_without_blanks):
+    if clock := _CLOCK_TIME.fullmatch(text_without_blanks):
         fields = [int(field) for field in clock["fields"].split(":")]
         if any(field > 59 for field in fields[1:]):
             return None
@@ -86,12 +94,12 @@ def seconds(text: str) -> Fraction | None:
         return Fraction(clock["rest"].rstrip(".") or 0 if clock["rest"] else 0) + (
             total_seconds + 86_400 * int(clock["days"] or 0)
         )
-    amounts = _PARTS.findall(text_without_blanks)
-    if len(amounts) < 2 or _PARTS.sub("", text_without_blanks):
+    amounts = _TIME_PARTS.findall(text_without_blanks)
+    if len(amounts) < 2 or _TIME_PARTS.sub("", text_without_blanks):
         return None
     seconds_by_unit = {"s": 1, "min": 60, "h": 3600, "day": 86_400}
     seconds_of_parts = [
-        seconds_by_unit[_IN_PARTS.get(unit) or time_unit(unit)] for _, unit in amounts
+        seconds_by_unit[_UNIT_OF_MARK.get(unit) or time_unit(unit)] for _, unit in amounts
     ]
     if seconds_of_parts != sorted(set(seconds_of_parts), reverse=True):
         return None
@@ -118,7 +126,7 @@ def split_value(text: str) -> tuple[str, str | None, bool]:
     cell_text = bare_cell(text)
     if NUMBER.fullmatch(cell_text):
         return cell_text, None, False
-    if speedup := _TIMES.fullmatch(cell_text):
+    if speedup := _MULTIPLE.fullmatch(cell_text):
         return speedup[1], None, False
     spread_match = _SPREAD.fullmatch(cell_text)
     if spread_match:
@@ -138,7 +146,7 @@ def split_amount(text: str) -> tuple[str, str | None]:
     >>> split_amount("2.5M tok/s"), split_amount("220k"), split_amount("82 k TPS")
     (('2500000.0', 'tok/s'), ('220000.0', None), ('82000.0', 'TPS'))
     """
-    if scaled_match := _SCALED.fullmatch(bare_cell(text)):
+    if scaled_match := _SCALED_AMOUNT.fullmatch(bare_cell(text)):
         factor = 1000.0 ** ("kMGT".index(scaled_match[2].replace("K", "k")) + 1)
         return repr(float(scaled_match[1]) * factor), scaled_match[3]
     number, unit, _ = split_value(text)
@@ -164,7 +172,7 @@ def whole_number(text: str) -> str:
     ... )
     ('8', '64', '4', 'x')
     """
-    if devices := _DEVICES.fullmatch(bare_cell(text)) or _NAMED.fullmatch(bare_cell(text)):
+    if devices := _DEVICES.fullmatch(bare_cell(text)) or _NAMED_COUNT.fullmatch(bare_cell(text)):
         return devices[1]
     number, noun, _ = split_value(text)
     return number if noun is None or (noun.isalpha() and noun not in "kKMG") else text
@@ -180,20 +188,27 @@ def product(text: str) -> str:
     lengths.
 
     >>> (
-    ...     product("512^3"),
-    ...     product("1024 x 1024"),
-    ...     product("64k"),
-    ...     product("1e6"),
-    ...     product("2 million"),
+    ...     number_of_product("512^3"),
+    ...     number_of_product("1024 x 1024"),
+    ...     number_of_product("64k"),
+    ...     number_of_product("1e6"),
+    ...     number_of_product("2 million"),
     ... )
     ('134217728', '1048576', '64000', '1e6', '2000000')
-    >>> product("(8192, 512)"), product("(4,)"), product("64³"), product("64² x 8")
+    >>> (
+    ...     number_of_product("(8192, 512)"),
+    ...     number_of_product("(4,)"),
+    ...     number_of_product("64³"),
+    ...     number_of_product("64² x 8"),
+    ... )
     ('4194304', '4', '262144', '32768')
     """
     cell_text = bare_cell(text)
     if lengths := _TUPLE.fullmatch(cell_text):
         cell_text = " x ".join(lengths[1].split(","))
-    cell_text = _RAISED.sub(lambda power: str(int(power[1]) ** _EXPONENTS[power[2]]), cell_text)
+    cell_text = _SUPERSCRIPT_POWER.sub(
+        lambda power: str(int(power[1]) ** _EXPONENTS[power[2]]), cell_text
+    )
     if NUMBER.fullmatch(cell_text):
         return cell_text
     if power := _POWER.fullmatch(cell_text):
@@ -201,11 +216,11 @@ def product(text: str) -> str:
     if _PRODUCT.fullmatch(cell_text):
         value = prod(float(factor) for factor in re.findall(_NUMBER, cell_text))
         return f"{value:.0f}" if isfinite(value) and value == int(value) else repr(value)
-    if number_and_word := _WORDS.fullmatch(cell_text):
+    if number_and_word := _NUMBER_AND_WORD.fullmatch(cell_text):
         return repr(
             float(number_and_word[1]) * _WORD_FACTORS[number_and_word[2][:2].lower()]
         ).removesuffix(".0")
-    if number_and_prefix := _PREFIXED.fullmatch(cell_text):
+    if number_and_prefix := _NUMBER_AND_PREFIX.fullmatch(cell_text):
         base = 2**10 if number_and_prefix[2].endswith("i") else 10**3
         exponent = "KMGT".index(number_and_prefix[2][0].upper()) + 1
         return repr(float(number_and_prefix[1]) * base**exponent).removesuffix(".0")
@@ -214,27 +229,36 @@ def product(text: str) -> str:
 
 def number_in(text: str) -> float | None:
     """Return the number in a cell, for classifying its column; None if it has none."""
-    clock = seconds(text)
-    if clock is not None:
-        return float(clock)
-    bare = product(split_value(text)[0])
-    return float(bare) if NUMBER.fullmatch(bare) and isfinite(float(bare)) else None
+    clock_seconds = parse_seconds(text)
+    if clock_seconds is not None:
+        return float(clock_seconds)
+    stripped_cell = number_of_product(split_value(text)[0])
+    return (
+        float(stripped_cell)
+        if NUMBER.fullmatch(stripped_cell) and isfinite(float(stripped_cell))
+        else None
+    )
 
 
-def comma_of(cells: Iterable[str]) -> str:
+def comma_meaning(cells: Iterable[str]) -> str:
     """Return the meaning of commas in the numbers of cells: ``.`` for decimal commas, an empty text
     for commas between thousands, ``,`` if that is undecided or there are no commas.
 
-    >>> comma_of(["1,5", "2,25"]), comma_of(["1,234.5"]), comma_of(["1,500", "2"]), comma_of(["3"])
+    >>> (
+    ...     comma_meaning(["1,5", "2,25"]),
+    ...     comma_meaning(["1,234.5"]),
+    ...     comma_meaning(["1,500", "2"]),
+    ...     comma_meaning(["3"]),
+    ... )
     ('.', '', ',', ',')
-    >>> comma_of(["1,500", "0.29"]), comma_of(["1,500", "2.500"])
+    >>> comma_meaning(["1,500", "0.29"]), comma_meaning(["1,500", "2.500"])
     ('', ',')
     """
     number_texts = [
         match[0]
         for cell in cells
         if "," in cell or "." in cell
-        if (match := _LEADING.match(bare_cell(cell)))
+        if (match := _LEADING_NUMBER.match(bare_cell(cell)))
     ]
     with_commas = [cell for cell in number_texts if "," in cell]
     if not with_commas:
@@ -255,7 +279,7 @@ def with_points(cell: str, comma: str) -> str:
     Parameters
     ----------
     cell : as it is written
-    comma : what its comma stands for, as `comma_of` returns it
+    comma : what its comma stands for, as `comma_meaning` returns it
 
     >>> with_points("1.600,50", "."), with_points("1,600.5", "")
     ('1600.50', '1600.5')

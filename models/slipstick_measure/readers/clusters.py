@@ -42,10 +42,11 @@ _HPL_ROW = re.compile(
     r"\s*(W[RC]\d\w*)\s+(\d+)\s+(\d+)\s+(\d+)\s+(\d+)\s+(\S+)\s+(\S+)"
     r"(?:\s+\([^)]*\))?\s*"
 )
-_AFTER_SIZE = {"time": 0, "algbw": 1, "busbw": 2}
+_COLUMN_AFTER_SIZE = {"time": 0, "algbw": 1, "busbw": 2}
 
 
 def _is_nccl(reading: Reading) -> bool:
+    """Return whether a file is an output of nccl-tests."""
     return any(_NCCL_HEAD.match(line) for line in reading.lines[:MOST_LINES_ABOVE])
 
 
@@ -123,7 +124,9 @@ class _NcclTest:
 
 
 def _rank_count(reading: Reading, ranks: set[int], least_ranks: int) -> int:
-    """Return the number of ranks. Their list may be cut at its beginning but not at its end."""
+    """Return the number of ranks in a test. The list of its ranks may be cut at its beginning but
+    not at its end.
+    """
     if ranks and reading.hints.processors is None and ranks != set(range(len(ranks))):
         reading.add_note(
             1, "", f"the list of ranks begins before rank {min(ranks)}; its last is {max(ranks)}"
@@ -138,7 +141,7 @@ def _read_nccl_row(
     test: _NcclTest,
     region: str,
 ) -> None:
-    """Read one row: the out-of-place values, then the in-place values."""
+    """Read one row of nccl-tests: its out-of-place values, then its in-place values."""
     if any("NCCL" in word for word in words):
         message = (
             "a message of NCCL stands within the row; run it again without NCCL_DEBUG, or with"
@@ -161,7 +164,7 @@ def _read_nccl_row(
     starts = [index for index, column in enumerate(columns) if column == "time"]
     for start, metric in zip(starts, ("time", "in place"), strict=False):
         coordinates = Coordinates(test.count or 1, size, region)
-        cells = [words[start + index] for index in _AFTER_SIZE.values()]
+        cells = [words[start + index] for index in _COLUMN_AFTER_SIZE.values()]
         reading.add(line, coordinates, metric, cells[0], "us")
         if metric == "time":
             reading.add(line, coordinates, "throughput", cells[2], "GB/s")
@@ -171,8 +174,8 @@ def _read_nccl_row(
 
 
 def _likely_operation(shares: Sequence[float], count: int) -> str:
-    """Return the collective operation that the ratio of bus to algorithm bandwidth suggests, which
-    is the share of the data that a link carries.
+    """Return the collective operation that the ratios of bus to algorithm bandwidth suggest, which
+    are the shares of the data that a link carries.
     """
     if not shares or count < 3:
         return "collective operation"
@@ -187,10 +190,11 @@ def _likely_operation(shares: Sequence[float], count: int) -> str:
 
 
 def _is_hpl(reading: Reading) -> bool:
+    """Return whether a file is an output of High-Performance Linpack."""
     return any(_HPL_HEAD.fullmatch(line) or _HPL_ROW.fullmatch(line) for line in reading.lines)
 
 
-class _HplRun(NamedTuple):
+class _LinpackRun(NamedTuple):
     """A run: its line, its processors and order N, how it was set (variant, order, block and grid),
     and its time [s] and rate [GFLOP/s] as they are written.
     """
@@ -210,7 +214,7 @@ def _read_hpl(reading: Reading) -> Measurements:
     A run with another variant, block or grid is no repetition: the settings are tried to find the
     fastest one.
     """
-    runs = list[_HplRun]()
+    runs = list[_LinpackRun]()
     for line, text in enumerate(reading.lines, 1):
         if row := _HPL_ROW.fullmatch(text):
             processors = reading.processors(line, "P x Q", str(int(row[4]) * int(row[5])))
@@ -218,11 +222,11 @@ def _read_hpl(reading: Reading) -> Measurements:
             rate = reading.number(line, "Gflops", row[7])
             if processors is not None and size is not None and rate is not None:
                 setting = f"{row[1]}, N {row[2]}, NB {row[3]}, P x Q {row[4]} x {row[5]}"
-                runs.append(_HplRun(line, processors, size, setting, row[6], row[7]))
+                runs.append(_LinpackRun(line, processors, size, setting, row[6], row[7]))
         elif "FAILED" in text and "PASSED" not in text and "tests" not in text:
             reading.add_note(line, "", "a residual check failed, so a run is not valid")
     has_one_count = len({run.processors for run in runs}) == 1
-    runs_by_point: dict[Coordinates, list[_HplRun]] = {}
+    runs_by_point: dict[Coordinates, list[_LinpackRun]] = {}
     for run in runs:
         point = Coordinates(run.processors, run.size if has_one_count else None)
         runs_by_point.setdefault(point, []).append(run)
@@ -233,8 +237,10 @@ def _read_hpl(reading: Reading) -> Measurements:
     return reading.finished()
 
 
-def _fastest_runs(reading: Reading, runs: Sequence[_HplRun]) -> list[_HplRun]:
-    """Return the runs of the setting with the fastest run, and tell it if there are several."""
+def _fastest_runs(reading: Reading, runs: Sequence[_LinpackRun]) -> list[_LinpackRun]:
+    """Return the runs of the setting that the fastest run has; note the choice if there are several
+    settings.
+    """
     fastest = max(runs, key=lambda run: float(run.rate))
     settings = dict.fromkeys(run.setting for run in runs)
     if len(settings) > 1:
@@ -266,6 +272,7 @@ _LIKWID_TOTALS = re.compile(
 
 
 def _is_likwid(reading: Reading) -> bool:
+    """Return whether a file is an output of likwid-perfctr."""
     formats = (_LIKWID_TABLE, _LIKWID_METRICS, _LIKWID_TOTALS)
     return any(
         pattern.fullmatch(line) is not None
@@ -281,11 +288,11 @@ def _read_likwid_totals(reading: Reading) -> Measurements:
     for line, text in enumerate(reading.lines, 1):
         match = _LIKWID_TOTALS.fullmatch(text)
         cells = match["cells"].rstrip("|").split("|") if match else []
-        total, _, largest, mean = [reading.number(line, "Runtime", cell) for cell in cells] or [
-            None
-        ] * 4
-        if total and largest and mean:
-            threads = reading.hints.processors or round(total / mean)
+        thread_seconds, _, largest, mean = [
+            reading.number(line, "Runtime", cell) for cell in cells
+        ] or [None] * 4
+        if thread_seconds and largest and mean:
+            threads = reading.hints.processors or round(thread_seconds / mean)
             coordinates = Coordinates(threads, reading.hints.size)
             reading.add(line, coordinates, "time", f"{largest!r}", "s")
     message = "threads are the sum over the mean; the tables of each thread are not in the file"
@@ -294,7 +301,7 @@ def _read_likwid_totals(reading: Reading) -> Measurements:
 
 
 def _as_likwid_csv(lines: Sequence[str]) -> list[str]:
-    """Return tables drawn with bars in the form of likwid's CSV, line by line."""
+    """Return tables that are drawn with bars as lines of likwid's CSV, one for each line."""
     csv_lines = list[str]()
     group_name = "Group 1"
     is_inside_table = False
@@ -320,7 +327,7 @@ def _as_likwid_csv(lines: Sequence[str]) -> list[str]:
 
 
 def _read_likwid(reading: Reading) -> Measurements:
-    """Read the runtime of each group and region, the runtime of the slowest thread."""
+    """Read the runtime of the slowest thread for each group of events and each region."""
     table = None
     threads = 0
     has_runtime = False

@@ -22,11 +22,11 @@ from slipstick_measure.readers import names
 from slipstick_measure.readers.cells import is_missing, is_serial, number_in, split_value
 from slipstick_measure.readers.reading import COLUMNS, metric_name, time_of_unit
 
-PERCENT_ABOVE = 2.0
-"""An efficiency above it is in percent."""
+LARGEST_EFFICIENCY_RATIO = 2.0
+"""Efficiency above which the efficiencies of a column are taken as percentages."""
 
-SAME = 1e-2
-"""Relative difference within which columns are taken for multiples of one another."""
+MULTIPLE_TOLERANCE = 1e-2
+"""Relative difference up to which columns are taken as multiples of one another."""
 
 
 @dataclass
@@ -46,7 +46,7 @@ class TableColumn:
     def of(cls, index: int, text: str, cells: Sequence[str]) -> TableColumn:
         """Build a column, and derive the kind of its values from its heading."""
         bare_text = text.strip().rstrip(":")
-        words, unit = names.rate_heading(bare_text) or names.heading(bare_text)
+        words, unit = names.rate_heading(bare_text) or names.split_heading(bare_text)
         column = cls(index, text.strip(), words, unit, cells)
         column.kind = column.kind_by_name()
         if not column.kind and (noun := _noun_of_counts(cells)):
@@ -55,7 +55,7 @@ class TableColumn:
         separated_words = names.words_by_capitals(bare_text)
         if column.kind or " " not in separated_words:
             return column
-        words, unit = names.heading(separated_words)
+        words, unit = names.split_heading(separated_words)
         by_words = cls(index, text.strip(), words, unit, cells)
         by_words.kind = by_words.kind_by_name()
         # TotalCPU of sacct is a time, and no count of processors.
@@ -79,14 +79,14 @@ class TableColumn:
 
     @property
     def is_numeric(self) -> bool:
-        """Return whether all nonempty cells are numbers."""
+        """Whether all nonempty cells are numbers."""
         return bool(self.known_numbers) and len(self.known_numbers) == sum(
             not is_missing(cell) for cell in self.cells
         )
 
     @property
     def is_constant(self) -> bool:
-        """Return whether all numbers are equal."""
+        """Whether all numbers are equal."""
         return len(set(self.known_numbers)) < 2
 
     @property
@@ -98,24 +98,26 @@ class TableColumn:
 
     @property
     def is_efficiency(self) -> bool:
-        """Return whether the heading is that of an efficiency, whose multiples by the processors
-        are speed-ups.
+        """Whether the heading names an efficiency, whose products with the processors are
+        speed-ups.
         """
         return self.kind == "efficiency" and any(word in self.words for word in names.EFFICIENCIES)
 
     @cached_property
     def is_in_percent(self) -> bool:
-        """Whether the efficiencies of cells without a sign are in percent."""
+        """Whether the efficiencies in cells without a percent sign are percentages."""
         numbers_alone = (number_in(cell) for cell in self.cells if "%" not in cell)
-        return self.unit == "%" or any((number or 0.0) > PERCENT_ABOVE for number in numbers_alone)
+        return self.unit == "%" or any(
+            (number or 0.0) > LARGEST_EFFICIENCY_RATIO for number in numbers_alone
+        )
 
-    def whole(self, cell: str) -> float:
+    def ideal_efficiency(self, cell: str) -> float:
         """Return an efficiency without losses as a cell writes it: 100 in percent, else 1."""
         return 100.0 if self.is_in_percent or "%" in cell else 1.0
 
     @property
     def has_time_unit(self) -> bool:
-        """Return whether the unit is one of time."""
+        """Whether the unit is a unit of time."""
         return self.unit is not None and time_of_unit(self.unit)[1]
 
     @property
@@ -127,14 +129,14 @@ class TableColumn:
 
     @property
     def is_per_processor(self) -> bool:
-        """Return whether each value belongs to a single processor."""
+        """Whether each value belongs to a single processor."""
         head, _, tail = self.words.rpartition(" per ")
         return (bool(head) and tail in names.PROCESSORS) or bool(
             self.rate and self.rate.per_processor
         )
 
-    def recurs(self, runs: Sequence[tuple[str, ...]]) -> bool:
-        """Return whether every row has a cell, and at least two different cells stand in several
+    def is_repeated(self, runs: Sequence[tuple[str, ...]]) -> bool:
+        """Return whether every row has a cell, and at least two different cells occur in several
         runs each.
         """
         runs_of: dict[str, set[tuple[str, ...]]] = defaultdict(set)
@@ -146,7 +148,7 @@ class TableColumn:
         )
 
     def kind_by_name(self) -> str:
-        """Return the kind of the values by the heading; empty if it does not show."""
+        """Return the kind of the values that the heading names; empty if it names none."""
         word = self.words
         if (name := word.partition("=")[0].strip()) in (*names.SPEEDUPS, *names.DERIVED):
             word = name  # before a formula
@@ -319,7 +321,7 @@ def _take_programs(roles: Roles, columns: Sequence[TableColumn], region_is_named
         roles.refusals.append((unclear_column.text, message))
         return
     word_columns = [
-        column for column in free_columns if not column.known_numbers and column.recurs(runs)
+        column for column in free_columns if not column.known_numbers and column.is_repeated(runs)
     ]
     # The first column that leaves no repetitions goes before others.
     word_columns.sort(key=lambda column: len({*_runs_with_column(runs, column)}) < len(runs))
@@ -359,12 +361,12 @@ _Run: TypeAlias = tuple[str, ...]
 
 
 def _run_of_each_row(columns: Sequence[TableColumn]) -> list[_Run]:
-    """Return the run of each row: its cells in some columns."""
+    """Return the run of each row: its cells in the given columns."""
     return list(zip(*([cell.strip() for cell in column.cells] for column in columns), strict=True))
 
 
 def _runs_with_column(runs: Sequence[_Run], column: TableColumn) -> list[_Run]:
-    """Return the run of each row with its cell in one more column."""
+    """Return the run of each row, extended by its cell in one more column."""
     return [(*run, cell.strip()) for run, cell in zip(runs, column.cells, strict=True)]
 
 
@@ -378,8 +380,10 @@ def _has_unclear_gaps(column: TableColumn, runs: Sequence[_Run]) -> bool:
     filled_cells = list[str]()
     for cell in cells:
         filled_cells.append(cell or (filled_cells[-1] if filled_cells else ""))
-    repeated = TableColumn(column.index, column.text, column.words, None, filled_cells)
-    tells_apart = repeated.recurs(runs) and len({*_runs_with_column(runs, repeated)}) > len({*runs})
+    previous_cell = TableColumn(column.index, column.text, column.words, None, filled_cells)
+    tells_apart = previous_cell.is_repeated(runs) and len(
+        {*_runs_with_column(runs, previous_cell)}
+    ) > len({*runs})
     return tells_apart or _is_setting(column, runs)
 
 
@@ -428,14 +432,14 @@ def _take_named_columns(
             free_columns = [
                 candidate
                 for candidate in free_columns
-                if candidate is column or candidate.kind not in _VALUES
+                if candidate is column or candidate.kind not in _VALUE_KINDS
             ]
         elif role in METRICS or role == "speedup":
             roles.values[column.index] = (role, "")
             free_columns = [
                 candidate
                 for candidate in free_columns
-                if candidate is not column and candidate.kind not in _VALUES | {""}
+                if candidate is not column and candidate.kind not in _VALUE_KINDS | {""}
             ]
         else:
             roles.index_by_role[role] = column.index
@@ -443,7 +447,7 @@ def _take_named_columns(
     return free_columns
 
 
-_VALUES = {"time", "rate", "speedup", "measured", "part", "ideal", "efficiency", "spread"}
+_VALUE_KINDS = {"time", "rate", "speedup", "measured", "part", "ideal", "efficiency", "spread"}
 
 
 def _take_coordinates(
@@ -516,8 +520,8 @@ def _take_processors(
 def _check_named_processors(
     roles: Roles, columns: Sequence[TableColumn], counting_columns: Sequence[TableColumn]
 ) -> None:
-    """Refuse the column that the user named for processors if another one counts more of them in
-    some row, because it does not count all.
+    """Raise if another column counts more processors in some row than the column that the user
+    named, which then does not count all of them.
     """
     chosen_column = next(column for column in columns if column.index == roles.index_by_role["p"])
     larger_column = next(
@@ -525,7 +529,9 @@ def _check_named_processors(
             column
             for column in counting_columns
             if any(
-                b > a for a, b in zip(chosen_column.numbers, column.numbers, strict=True) if a and b
+                larger_count > count
+                for count, larger_count in zip(chosen_column.numbers, column.numbers, strict=True)
+                if count and larger_count
             )
             and not _are_proportional([chosen_column, column])
         ),
@@ -543,8 +549,8 @@ def _check_named_processors(
 def _choose_processors(
     roles: Roles, counting_columns: Sequence[TableColumn], free_columns: Sequence[TableColumn]
 ) -> TableColumn | None:
-    """Choose the column of processors; of several proportional columns, the column with the largest
-    numbers.
+    """Choose the column of processors; if several are proportional to one another, the column with
+    the largest numbers; None if no column can be it.
     """
     if exact_column := next((column for column in counting_columns if column.words == "p"), None):
         return exact_column
@@ -594,8 +600,13 @@ def _choose_processors(
 
 
 def _may_be_processors(column: TableColumn) -> bool:
-    """Return whether a column's numbers can be processors: whole, at least 1, rising."""
-    rising = all(before <= after for before, after in pairwise(column.known_numbers))
+    """Return whether the numbers of a column can be numbers of processors: whole, at least 1, and
+    rising.
+    """
+    rising = all(
+        number_before <= number_after
+        for number_before, number_after in pairwise(column.known_numbers)
+    )
     return (
         column.is_numeric
         and not column.is_constant
@@ -605,13 +616,15 @@ def _may_be_processors(column: TableColumn) -> bool:
 
 
 def _are_proportional(columns: Sequence[TableColumn]) -> bool:
-    """Return whether columns are proportional to the first."""
+    """Return whether all columns are proportional to the first one."""
     first_column = columns[0]
     for column in columns[1:]:
         ratios = [
-            b / a for a, b in zip(first_column.numbers, column.numbers, strict=True) if a and b
+            other_number / number
+            for number, other_number in zip(first_column.numbers, column.numbers, strict=True)
+            if number and other_number
         ]
-        if not ratios or max(ratios) > (1 + SAME) * min(ratios):
+        if not ratios or max(ratios) > (1 + MULTIPLE_TOLERANCE) * min(ratios):
             return False
     return True
 
@@ -630,8 +643,16 @@ def _is_product(largest: TableColumn, columns: Sequence[TableColumn]) -> bool:
     return True
 
 
-_WHOLE_TIMES = ("total", "total time", "elapsed", "elapsed time", "wall", "wall time", "walltime")
-_MEANS = ("median", "mean", "avg", "average")
+_TOTAL_TIME_HEADINGS = (
+    "total",
+    "total time",
+    "elapsed",
+    "elapsed time",
+    "wall",
+    "wall time",
+    "walltime",
+)
+_MEAN_WORDS = ("median", "mean", "avg", "average")
 
 
 def _take_values(
@@ -736,8 +757,8 @@ def _refuse_ratio(
     free_columns: Sequence[TableColumn],
     columns: Sequence[TableColumn],
 ) -> None:
-    """Refuse speed-ups that are the ratios of two other columns: those of one version over another,
-    and not of processors over one.
+    """Raise if the speed-ups are ratios of two other columns: they compare two versions of a
+    program, and not several processors with one.
     """
     others = [column for column in free_columns if column.is_numeric and not column.kind]
     if "p" not in roles.index_by_role:
@@ -745,23 +766,23 @@ def _refuse_ratio(
     p = columns[roles.index_by_role["p"]].numbers
     has_sizes = "n" in roles.index_by_role
     sizes = columns[roles.index_by_role["n"]].numbers if has_sizes else [None] * len(p)
-    for before, after in permutations(others, 2):
+    for time_before, time_after in permutations(others, 2):
         rows = [
             (size, b, a, s)
             for size, b, a, s in zip(
-                sizes, before.numbers, after.numbers, speedup.numbers, strict=True
+                sizes, time_before.numbers, time_after.numbers, speedup.numbers, strict=True
             )
             if b and a and s
         ]
         # A time that is the same for all numbers of processors is that of one.
         times_before = {(size, b) for size, b, *_ in rows}
         is_of_one = len(times_before) == len({size for size, *_ in rows}) < len(rows)
-        is_ratio = all(abs(b / a / s - 1) < 5 * SAME for _, b, a, s in rows)
+        is_ratio = all(abs(b / a / s - 1) < 5 * MULTIPLE_TOLERANCE for _, b, a, s in rows)
         if len(rows) > 1 and is_ratio and not is_of_one:
-            are_rates = _trend_with_processors(p, before.numbers, sizes) > 0
-            role = f"throughput={before.text}" if are_rates else f"time={after.text}"
+            are_rates = _trend_with_processors(p, time_before.numbers, sizes) > 0
+            role = f"throughput={time_before.text}" if are_rates else f"time={time_after.text}"
             message = (
-                f"is {before.text} over {after.text}, and not over one processor; write"
+                f"is {time_before.text} over {time_after.text}, and not over one processor; write"
                 f" --column {role}"
             )
             roles.refusals.append((speedup.text, message))
@@ -769,12 +790,12 @@ def _refuse_ratio(
 
 
 def _is_duration(column: TableColumn) -> bool:
-    """Return whether all times of a column are equal within 0.5 %, as those of tests that run for a
-    set time and measure a rate. For work that grows with the processors, the rate contains the same
+    """Return whether all times of a column are equal within 0.5 %, like those of tests that run for
+    a set time and measure a rate. For work that grows with the processors, the rate has the same
     information as such a time.
     """
     times = column.known_numbers
-    return len(times) > 1 and max(times) <= (1 + SAME / 2) * min(times)
+    return len(times) > 1 and max(times) <= (1 + MULTIPLE_TOLERANCE / 2) * min(times)
 
 
 def _take_times(
@@ -791,8 +812,10 @@ def _take_times(
         part_columns = [*part_columns, *message_columns]
     candidates = list(time_columns) or list(part_columns)
     if len(candidates) > 1 and time_columns:
-        total_times = [column for column in candidates if column.words in _WHOLE_TIMES]
-        mean_columns = [column for column in candidates if set(column.words.split()) & set(_MEANS)]
+        total_times = [column for column in candidates if column.words in _TOTAL_TIME_HEADINGS]
+        mean_columns = [
+            column for column in candidates if set(column.words.split()) & set(_MEAN_WORDS)
+        ]
         # The words of "compute time" and "total time" are "time", too.
         plain_columns = sorted(
             (column for column in candidates if column.words == "time"),
@@ -814,7 +837,7 @@ def _take_times(
 
 
 def _take_rate(roles: Roles, rate_columns: Sequence[TableColumn]) -> None:
-    """Take the column of the throughput; refuse several that are not proportional."""
+    """Take the column of the throughput; raise if there are several that are not proportional."""
     varied_columns = [column for column in rate_columns if not column.is_constant] or list(
         rate_columns[:1]
     )
@@ -837,10 +860,14 @@ def _work_grows(roles: Roles, columns: Sequence[TableColumn], rate: TableColumn)
         return None
     time = next(by_index[index] for index, value in roles.values.items() if value == ("time", ""))
     rows = zip(by_index[roles.index_by_role["p"]].numbers, time.numbers, rate.numbers, strict=True)
-    work = [(p, t * x * (p if rate.is_per_processor else 1)) for p, t, x in rows if p and t and x]
-    if len({p for p, _ in work}) < 2:
+    work = [
+        (processors, time_value * rate_value * (processors if rate.is_per_processor else 1))
+        for processors, time_value, rate_value in rows
+        if processors and time_value and rate_value
+    ]
+    if len({processors for processors, _ in work}) < 2:
         return None
-    work_per_processor = [amount / p for p, amount in work]
+    work_per_processor = [amount / processors for processors, amount in work]
     amounts = [amount for _, amount in work]
     if max(work_per_processor) < 1.1 * min(work_per_processor):
         return True
@@ -865,24 +892,28 @@ def _work_grows_by_author(roles: Roles, columns: Sequence[TableColumn]) -> bool 
     processors, time = by_index[roles.index_by_role["p"]], by_index[time_indices[0]]
     for column in derived_columns:
         rows = [
-            (p, time_there, ratio)
-            for p, time_there, ratio in zip(
+            (processor_count, time_there, ratio)
+            for processor_count, time_there, ratio in zip(
                 processors.numbers, time.numbers, column.numbers, strict=True
             )
-            if p and time_there and ratio
+            if processor_count and time_there and ratio
         ]
-        if len({p for p, *_ in rows}) < max(len(rows), 3):
+        if len({processor_count for processor_count, *_ in rows}) < max(len(rows), 3):
             continue
         first_count, first_time, _ = min(rows)
         is_efficiency = column.kind == "efficiency"
-        scale = 100.0 if is_efficiency and max(ratio for *_, ratio in rows) > PERCENT_ABOVE else 1.0
+        scale = (
+            100.0
+            if is_efficiency and max(ratio for *_, ratio in rows) > LARGEST_EFFICIENCY_RATIO
+            else 1.0
+        )
         for weak in (False, True):
             expected_times = [
-                first_time / time_there * (p / first_count) ** (weak - is_efficiency)
-                for p, time_there, _ in rows
+                first_time / time_there * (processor_count / first_count) ** (weak - is_efficiency)
+                for processor_count, time_there, _ in rows
             ]
             if all(
-                abs(ratio / scale - value) <= 2 * SAME * value
+                abs(ratio / scale - value) <= 2 * MULTIPLE_TOLERANCE * value
                 for (*_, ratio), value in zip(rows, expected_times, strict=True)
             ):
                 roles.heading_of_growth = column.text if weak else ""
@@ -932,12 +963,15 @@ def _take_by_direction(
 def _trend_with_processors(
     p: Sequence[float | None], values: Sequence[float | None], sizes: Sequence[float | None]
 ) -> int:
-    """Return 1 if values rise with the processors, -1 if they fall, else 0. Those of one size are
-    compared, unless each number of processors has a size of its own.
+    """Return 1 if values rise with the processors, -1 if they fall, else 0. Only values of one size
+    are compared, unless each number of processors has a size of its own.
     """
     rows = [row for row in zip(sizes, p, values, strict=True) if None not in row[1:]]
     is_one_size = len({size for size, *_ in rows}) == len(rows)
-    points = sorted((0.0 if is_one_size else n or 0.0, a or 0.0, b or 0.0) for n, a, b in rows)
+    points = sorted(
+        (0.0 if is_one_size else n or 0.0, value_before or 0.0, value_after or 0.0)
+        for n, value_before, value_after in rows
+    )
     steps = [
         after[2] - before[2]
         for before, after in pairwise(points)

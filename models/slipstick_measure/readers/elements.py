@@ -18,7 +18,7 @@ MOST_DEPTH = 60
 
 @dataclass
 class XmlElement:
-    """An element with its line."""
+    """An element of an XML document, with its line in the file."""
 
     tag: str
     attributes: dict[str, str]
@@ -27,20 +27,22 @@ class XmlElement:
     children: list[XmlElement] = field(default_factory=list)
 
     def every(self, *tags: str) -> Iterator[XmlElement]:
-        """Yield all elements inside with one of the tags, at any depth, in order."""
+        """Yield all elements inside this one that have one of the given tags, at any depth, in
+        order.
+        """
         for child in self.children:
             if child.tag in tags:
                 yield child
             yield from child.every(*tags)
 
     def get(self, name: str) -> str:
-        """Return an attribute; empty if it is missing."""
+        """Return the value of an attribute; an empty text if it is missing."""
         return self.attributes.get(name, "").strip()
 
 
 def without_document_type(text: str) -> str:
-    """Replace a document type that only names an address with blanks, so that line numbers stay the
-    same.
+    """Return an XML text with blanks in place of a document type that only names an address, so
+    that line numbers stay the same.
     """
     return _DOCTYPE.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), text)
 
@@ -48,7 +50,7 @@ def without_document_type(text: str) -> str:
 _DOCTYPE = re.compile(r"<!DOCTYPE[^>\[]*>")
 
 
-def parsed(reading: Reading) -> XmlElement:
+def parse_xml(reading: Reading) -> XmlElement:
     """Parse XML. Return an element without a name that contains the outermost element.
 
     Raises

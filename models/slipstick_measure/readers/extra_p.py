@@ -29,7 +29,8 @@ _POINT = re.compile(r"\(([^()]*)\)")
 
 
 def _index_by_role(reading: Reading, line: int, names: Sequence[str]) -> dict[str, int]:
-    """Return the index of the processors, and that of the size, among the parameters of a point.
+    """Return the index of the processors, and the index of the size, among the names of the
+    parameters of a point.
 
     `Hints.columns` decides, else the usual names; a single parameter is the processors.
     """
@@ -83,8 +84,8 @@ def _parse_point(
     names: Sequence[str],
     coordinates: Sequence[str],
 ) -> Coordinates | None:
-    """Return the coordinates of a point; parameters that are neither processors nor size name its
-    region. Return None after recording a problem.
+    """Return the coordinates of a point; values of parameters that are neither processors nor size
+    become a part of the region's name. Return None after recording a problem.
     """
     p = (
         reading.processors(line, "p", coordinates[index_by_role["p"]])
@@ -146,10 +147,12 @@ class _TextState:
 
 
 def _is_extra_p(reading: Reading) -> bool:
+    """Return whether a file has the text format of Extra-P."""
     return bool(reading.content) and reading.content[0][1].split()[0] in SECTIONS
 
 
 def _read_extra_p(reading: Reading) -> Measurements:
+    """Read the text format of Extra-P."""
     state = _TextState()
     for line, text in reading.content:
         section, *texts_behind = text.split(maxsplit=1)
@@ -176,11 +179,11 @@ def _read_extra_p(reading: Reading) -> Measurements:
                     f"{short(section)} is not a section; sections are {', '.join(SECTIONS)}",
                 )
     _end_data(reading, state)
-    return _checked_measurements(reading)
+    return _measurements_with_known_metric(reading)
 
 
-def _checked_measurements(reading: Reading) -> Measurements:
-    """Return the measurements; refuse a file in which no metric is known, such as a time."""
+def _measurements_with_known_metric(reading: Reading) -> Measurements:
+    """Return the measurements that were read; raise if none has a known metric, such as a time."""
     split_regions = [run.region.rpartition(_BEFORE_SETTINGS) for run in reading.runs]
     have_several_settings = (
         len({settings for _, separator, settings in split_regions if separator}) > 1
@@ -251,13 +254,13 @@ def _read_data_line(reading: Reading, line: int, state: _TextState, words: Seque
 
 def _end_data(reading: Reading, state: _TextState) -> None:
     """Check the number of data lines of a region against the number of points."""
-    promised = f"line {state.points_line} promises {len(state.points)}"
+    expected_lines = f"line {state.points_line} promises {len(state.points)}"
     if state.data_lines is not None and state.data_lines != len(state.points):
         curve = f"{state.region or 'the whole'}, {state.metric}"
         reading.add_problem(
             state.begin_line,
             "DATA",
-            f"{state.data_lines} DATA lines for {curve}, where {promised} points",
+            f"{state.data_lines} DATA lines for {curve}, where {expected_lines} points",
         )
     elif state.data_lines is None and state.begin_line and state.points and state.region:
         # The next section may only name the metric, or the region, of the data to come.
@@ -265,10 +268,11 @@ def _end_data(reading: Reading, state: _TextState) -> None:
             (text.split()[0] for line, text in reading.content if line > state.begin_line), ""
         )
         if next_section not in ("METRIC", "REGION"):
-            reading.add_problem(state.begin_line, "DATA", f"no DATA line follows; {promised}")
+            reading.add_problem(state.begin_line, "DATA", f"no DATA line follows; {expected_lines}")
 
 
 def _is_extra_p_json(reading: Reading) -> bool:
+    """Return whether a file has the JSON format of Extra-P of one document."""
     return reading.text.lstrip()[:1] == "{" and '"measurements"' in reading.text
 
 
@@ -316,7 +320,7 @@ def _read_extra_p_json(reading: Reading) -> Measurements:
             reading.add_note(
                 line, path, f"{count} points of {metric}, where others have {most_points}"
             )
-    return _checked_measurements(reading)
+    return _measurements_with_known_metric(reading)
 
 
 def _read_json_point(
@@ -327,7 +331,7 @@ def _read_json_point(
     metric: str,
     point: Any,
 ) -> int:
-    """Read the values of one point; return its line."""
+    """Read the values of one point. Return its line."""
     line = next((number.line for number in _numbers_in(point)), 1)
     members = point if isinstance(point, dict) else {}
     coordinates: Any = members.get("point")
@@ -357,6 +361,7 @@ def _read_json_point(
 
 
 def _are_numbers(values: Any) -> bool:
+    """Return whether values are a list of numbers."""
     return isinstance(values, list) and all(isinstance(value, JsonNumber) for value in values)
 
 
@@ -371,6 +376,7 @@ def _numbers_in(tree: Any) -> Iterator[JsonNumber]:
 
 
 def _is_extra_p_lines(reading: Reading) -> bool:
+    """Return whether a file has the format of Extra-P with a JSON object on each line."""
     first = reading.content[0][1] if reading.content else ""
     return first.lstrip()[:1] == "{" and ('"params"' in first or '"parameters"' in first)
 
@@ -379,7 +385,7 @@ _OUTSIDE_TEXT = re.compile(r'"(?:[^"\\]|\\.)*"|;')
 
 
 def _with_commas(text: str) -> str:
-    """Return a line of TALPAS, whose separators are semicolons, as JSON."""
+    """Return a line of TALPAS, which separates values by semicolons, as JSON."""
     line = text.strip().removesuffix(";")
     return _OUTSIDE_TEXT.sub(lambda match: "," if match[0] == ";" else match[0], line)
 
@@ -423,7 +429,7 @@ def _read_extra_p_lines(reading: Reading) -> Measurements:
                 metric,
                 values,
             )
-    return _checked_measurements(reading)
+    return _measurements_with_known_metric(reading)
 
 
 FORMATS = (

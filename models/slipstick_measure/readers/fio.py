@@ -41,13 +41,15 @@ def read_fio(reading: Reading) -> Sequence[LoadRow]:
 
 
 def _read_fio_2(reading: Reading, jobs: Sequence[Mapping[str, Any]]) -> Sequence[LoadRow]:
-    """Read what fio 2 writes; jobs of one group ran at the same time. It writes no options, so that
-    the number of requests in flight is known only where it was always one.
+    """Read the JSON of fio 2, one row for each group of jobs that ran at the same time. It has no
+    options, so the number of requests in flight is known only where it was always one.
     """
     groups: dict[object, list[tuple[Mapping[str, Any], Mapping[str, Any]]]] = {}
     is_depth_given = _is_depth_given(reading, {job.get("groupid") for job in jobs})
     for job in jobs:
-        is_always_one = float((job.get("iodepth_level") or {}).get("1", 0.0)) >= _NEARLY_ALWAYS
+        is_always_one = (
+            float((job.get("iodepth_level") or {}).get("1", 0.0)) >= _LEAST_PERCENT_OF_ALWAYS
+        )
         if not is_always_one and not is_depth_given:
             message = (
                 f"{job.get('jobname', '')}: this version of fio does not write how many requests"
@@ -65,7 +67,7 @@ def _is_depth_given(reading: Reading, groups: Collection[object]) -> bool:
     return reading.hints.processors is not None and len(groups) == 1
 
 
-_NEARLY_ALWAYS = 99.9
+_LEAST_PERCENT_OF_ALWAYS = 99.9
 """Percentage of the time that is as good as all of it."""
 
 
@@ -144,8 +146,8 @@ def _fio_row(
 def _job_count(
     reading: Reading, job: Mapping[str, Any], options: Mapping[str, Any], entry_count: int
 ) -> float:
-    """Return how many jobs an entry covers. A group that is reported together has the options of
-    the first job alone, and the running times of all.
+    """Return the number of jobs that an entry of the file covers. A group that is reported together
+    has the options of the first job alone, and the running times of all jobs.
 
     Parameters
     ----------
@@ -170,11 +172,14 @@ def _job_count(
 def _requests_in_flight(
     reading: Reading, job: Mapping[str, Any], options: Mapping[str, Any]
 ) -> float:
-    """Return how many requests of a job were in flight: its option, but one if fio saw no more, as
-    with engines that wait for each request.
+    """Return the number of requests of a job that were in flight: its option; 1 if fio saw no more,
+    as with engines that wait for each request.
     """
     depth = float(options.get("iodepth", 1))
-    if depth > 1 and float((job.get("iodepth_level") or {}).get("1", 0.0)) >= _NEARLY_ALWAYS:
+    if (
+        depth > 1
+        and float((job.get("iodepth_level") or {}).get("1", 0.0)) >= _LEAST_PERCENT_OF_ALWAYS
+    ):
         message = f"{depth:g} requests in flight were asked for, and never more than one was"
         reading.add_note(1, "iodepth", message)
         return 1.0
@@ -222,7 +227,7 @@ _TEXT_JOB = re.compile(
     r"(?<!\S)(?P<name>\S+): \(groupid=(?P<group>[0-9]++), jobs=(?P<jobs>[0-9]++)\): err="
 )
 _JOB_SETTINGS = re.compile(r"(?<!\S)(?P<name>\S+): \(g=[0-9]++\): ")
-_REQUESTS = re.compile(r"\biodepth=(?P<depth>[0-9]++)")
+_DEPTH_OPTION = re.compile(r"\biodepth=(?P<depth>[0-9]++)")
 _WORKLOAD = re.compile(r"\brw=(?P<rw>\w++), bs=(?:\(R\) )?(?P<block>[0-9.]++\w*+)")
 _DIRECTION = re.compile(
     r"\b(?P<direction>read|write|trim)\s*: (?:io=.*\biops=|IOPS=)(?P<iops>[0-9.]+)(?P<k>[kKM]?)\b"
@@ -237,7 +242,7 @@ _LATENCY = re.compile(
 )
 _PERCENTILES = re.compile(r"\b(?P<kind>c?lat) percentiles \((?P<unit>nsec|usec|msec)\):")
 _PERCENTILE = re.compile(r"(?<![0-9.])([0-9.]++)th=\[ *+([0-9]++)\]")
-_LEVELS = re.compile(r"\bIO depths\s*: 1=(?P<share>[0-9.]+)%")
+_DEPTH_SHARE = re.compile(r"\bIO depths\s*: 1=(?P<share>[0-9.]+)%")
 _DEPTH = re.compile(r"\blatency\s*: target=.*\bdepth=(?P<depth>[0-9]+)")
 _NANOSECONDS = {"nsec": 1.0, "usec": 1e3, "msec": 1e6}
 _PREFIXES = {"": 1.0, "k": 1e3, "K": 1e3, "M": 1e6}
@@ -280,9 +285,9 @@ class _TextJobs:
         self._lines_of_run: set[str] = set()
 
     def read_line(self, text: str) -> None:
-        """Read one line; a line without statistics is passed over."""
+        """Read one line; a line without statistics is skipped."""
         if (job_settings := _JOB_SETTINGS.search(text)) and (
-            requests := _REQUESTS.search(text, job_settings.end())
+            requests := _DEPTH_OPTION.search(text, job_settings.end())
         ):
             settings = self._settings_by_job[job_settings["name"]] = {"iodepth": requests["depth"]}
             if workload := _WORKLOAD.search(text, job_settings.end()):
@@ -297,7 +302,7 @@ class _TextJobs:
             self._read_requests(text)
 
     def _begin_job(self, text: str, begin_match: re.Match[str]) -> None:
-        """Begin a job, of the run that is read or of a new one."""
+        """Begin a job, either of the current run or of a new one."""
         self._job, self._statistics_of_direction = {}, {}
         job_settings = self._settings_by_job.get(begin_match["name"], {})
         self._options = {"numjobs": begin_match["jobs"]} | job_settings
@@ -321,7 +326,7 @@ class _TextJobs:
 
     def _read_requests(self, text: str) -> None:
         """Read how many requests were in flight, or how many there were."""
-        if levels := _LEVELS.search(text):
+        if levels := _DEPTH_SHARE.search(text):
             self._job["iodepth_level"] = {"1": levels["share"]}
         elif issued := _ISSUED.search(text):
             _restore_digits(self._job, issued.groupdict())
@@ -371,8 +376,8 @@ def _restore_digits(job: Mapping[str, Any], request_counts: Mapping[str, str]) -
 def _check_text_groups(
     reading: Reading, groups: Mapping[str, Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]]]
 ) -> None:
-    """Refuse jobs whose number of requests in flight is unknown; note where only the
-    completion latency (clat) is printed.
+    """Raise if the number of requests in flight of a job is unknown; note where only the completion
+    latency (clat) is printed.
     """
     jobs = [job_and_options for group in groups.values() for job_and_options in group]
     if not _is_depth_given(reading, groups) and any(

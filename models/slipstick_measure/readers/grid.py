@@ -11,7 +11,13 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from slipstick_measure.readers.cells import NUMBER, bare_cell, comma_of, is_missing, with_points
+from slipstick_measure.readers.cells import (
+    NUMBER,
+    bare_cell,
+    comma_meaning,
+    is_missing,
+    with_points,
+)
 from slipstick_measure.readers.markup import bar_lines, without_types
 from slipstick_measure.readers.names import (
     LOADS,
@@ -31,10 +37,10 @@ LONGEST_CELL = 10_000
 MOST_COLUMNS = 2_000
 """Columns of a table; each is compared with the others to find out what it holds."""
 
-_RULE = re.compile(r"[\s|+:=_\-─━═┄┈┌┬┐├┼┤└┴┘╭╮╰╯╪╞╡╔╦╗╠╬╣╚╩╝┏┳┓┣╋┫┗┻┛┠┨╂┯┷╟╫╢]+")
-_DRAWN = re.compile(r"[-=]{2}|[─━═┄┈]")
-_WIDTHS = re.compile(r"\s*-{2,}(?: -{2,})+\s*")
-_WIDE = re.compile(r"\s{2,}|\t+")
+_RULE_LINE = re.compile(r"[\s|+:=_\-─━═┄┈┌┬┐├┼┤└┴┘╭╮╰╯╪╞╡╔╦╗╠╬╣╚╩╝┏┳┓┣╋┫┗┻┛┠┨╂┯┷╟╫╢]+")
+_DRAWN_RULE = re.compile(r"[-=]{2}|[─━═┄┈]")
+_COLUMN_RULE = re.compile(r"\s*-{2,}(?: -{2,})+\s*")
+_WIDE_GAP = re.compile(r"\s{2,}|\t+")
 
 
 LATEX_TABLE = "\\begin{tabular"
@@ -47,10 +53,12 @@ LONGEST_PAIRS = 1_000
 """Characters of a line of names and values."""
 
 _SEPARATOR = re.compile(r"\ufeff?sep=.\s*", re.IGNORECASE)
-_PAIR = re.compile(r"([A-Za-z#](?:[\w #/()\[\]-]*[\w#/()\[\]-])?)\s*(?:=|:\s)\s*([^=:\s][^=]*)")
-_JOINED_PAIR = re.compile(r"([A-Za-z#]\w*)=([^=]+)")
+_NAME_VALUE_PAIR = re.compile(
+    r"([A-Za-z#](?:[\w #/()\[\]-]*[\w#/()\[\]-])?)\s*(?:=|:\s)\s*([^=:\s][^=]*)"
+)
+_JOINED_NAME_VALUE_PAIR = re.compile(r"([A-Za-z#]\w*)=([^=]+)")
 _BRACED = r"\{(?:[^{}]++|\{[^{}]*+\})*+\}"
-_LATEX: Sequence[tuple[re.Pattern[str], str]] = tuple(
+_LATEX_COMMANDS: Sequence[tuple[re.Pattern[str], str]] = tuple(
     (re.compile(pattern), plain)
     for pattern, plain in (
         (rf"\\begin\{{tabular(?:\}}|[*xy]\}}{_BRACED})(?:\[[^\]]*+\])?+{_BRACED}", ""),
@@ -96,7 +104,7 @@ LINES_TO_RECOGNIZE = 200
 """Number of lines from which the kind of a table is recognized."""
 
 
-def grid_of(reading: Reading, most_lines: int | None = None) -> CellGrid:
+def table_of_file(reading: Reading, most_lines: int | None = None) -> CellGrid:
     """Find the table in a file. Its heading is the first line, or the comment before it if that
     line has only numbers.
 
@@ -178,12 +186,14 @@ def _lines_of_table(
 def _rows_below_rule(
     content: Sequence[tuple[int, str]], lines: Sequence[tuple[int, str]], first_number: int
 ) -> list[tuple[int, list[str]]]:
-    """Cut the lines of a table at the columns of the rule below its heading; empty without one."""
+    """Return the rows of a table, cut at the columns of the rule below its heading; empty if it has
+    no such rule.
+    """
     rule = next(
         (
             text
             for line_number, text in lines
-            if line_number > first_number and _WIDTHS.fullmatch(text)
+            if line_number > first_number and _COLUMN_RULE.fullmatch(text)
         ),
         None,
     )
@@ -196,7 +206,7 @@ def _rows_below_rule(
 
 
 def _check_width(reading: Reading, rows: Sequence[tuple[int, list[str]]]) -> None:
-    """Refuse a table with too many columns, or with a cell that is too long."""
+    """Raise if a table has too many columns, or a cell that is too long."""
     if (count := len(rows[0][1])) > MOST_COLUMNS:
         message = f"{count:,} columns; a table has at most {MOST_COLUMNS:,}: split it"
         reading.refuse(rows[0][0], "", message)
@@ -207,11 +217,12 @@ def _check_width(reading: Reading, rows: Sequence[tuple[int, list[str]]]) -> Non
 
 
 def _plain_lines(lines: Sequence[str]) -> list[tuple[int, str]]:
-    """Return lines by number. Cells of LaTeX are put between bars, pairs of names and values become
-    a table, and the line that names the separator for spreadsheets is left out.
+    """Return the lines of a table with their numbers. Cells of LaTeX get bars between them, pairs
+    of names and values become a table, and a line that names the separator for spreadsheets is left
+    out.
     """
-    if markup := bar_lines(lines):
-        return markup
+    if lines_of_markup := bar_lines(lines):
+        return lines_of_markup
     texts = without_types(lines)
     if texts and _SEPARATOR.fullmatch(texts[0]):
         texts[0] = ""
@@ -254,7 +265,7 @@ def _rows_of_latex(lines: Sequence[str]) -> Iterator[tuple[int, str]]:
     for line_number, text in enumerate(lines[begin:], begin + 1):
         for row in _ROW_END.split(_LATEX_COMMENT.sub("", text)):
             if "&" in row.replace("\\&", ""):
-                for pattern, printed in _LATEX:
+                for pattern, printed in _LATEX_COMMANDS:
                     row = pattern.sub(printed, row)
                 yield line_number, "| " + re.sub(r"(?<!\\)&", " | ", row).replace("\\", "")
         if "\\end{tabular" in text:
@@ -264,7 +275,9 @@ def _rows_of_latex(lines: Sequence[str]) -> Iterator[tuple[int, str]]:
 def _with_units(
     heading: Sequence[str], body: list[tuple[int, list[str]]]
 ) -> tuple[Sequence[str], list[tuple[int, list[str]]]]:
-    """Move a row of units below the heading into the heading."""
+    """Return the heading and the rows; if the first row holds units, these are moved into the
+    heading.
+    """
     _, cells = body[0]
     unit_texts = [cell.strip().strip("[]()") for cell in cells]
     if len(cells) != len(heading) or any(re.search("[0-9]", cell) for cell in cells):
@@ -287,7 +300,9 @@ def _content_from_heading(
     """Remove lines before the heading of a table whose columns are ruled, such as the command that
     printed it.
     """
-    rule_number = next((line_number for line_number, text in lines if _WIDTHS.fullmatch(text)), 0)
+    rule_number = next(
+        (line_number for line_number, text in lines if _COLUMN_RULE.fullmatch(text)), 0
+    )
     numbers_above = [line_number for line_number, _ in content if line_number < rule_number]
     return [
         (line_number, text)
@@ -317,7 +332,7 @@ def _transposed_table(grid: CellGrid) -> CellGrid:
 
 def _with_one_run_per_row(reading: Reading, grid: CellGrid) -> CellGrid:
     """Return a table of sizes by processors, such as ``size, p=1, p=4``, with one run in each row;
-    other tables unchanged.
+    return other tables unchanged.
 
     Raises
     ------
@@ -371,12 +386,13 @@ _COUNT = re.compile(
 
 def is_rule(text: str) -> bool:
     """Return whether a line is drawn below a heading or around a table."""
-    return _RULE.fullmatch(text) is not None and _DRAWN.search(text) is not None
+    return _RULE_LINE.fullmatch(text) is not None and _DRAWN_RULE.search(text) is not None
 
 
 def _drawn_table(lines: Sequence[tuple[int, str]]) -> set[int]:
-    """Return the line numbers of a table drawn with bars and a rule: of several, the first whose
-    heading names processors or users, else the first. Empty if there is none.
+    """Return the numbers of the lines of a table that is drawn with bars and a rule; of several
+    tables, the first whose heading names processors or users, else the first. Return an empty set
+    if there is none.
     """
     texts = dict(lines)
     tables = list[set[int]]()
@@ -415,7 +431,9 @@ def _separator_of_table(line: str, rows: Sequence[str]) -> str:
     as in ``Speed-up, S`` over rows divided by blanks.
     """
     delimiter = max(",;\t|", key=line.count)
-    is_in_name = rows and _WIDE.search(line.strip()) and not any(delimiter in row for row in rows)
+    is_in_name = (
+        rows and _WIDE_GAP.search(line.strip()) and not any(delimiter in row for row in rows)
+    )
     is_usual = delimiter in line or len(line.split()) < 2
     return delimiter if is_usual and not is_in_name else " "
 
@@ -459,7 +477,7 @@ def _split_at_blanks(content: Sequence[tuple[int, str]]) -> list[tuple[int, list
     heading = re.sub(r"(?<!\s)\s++(?=[\[(])", "", first_line).strip()
     rows_by_pattern = [
         [(number, pattern.split(text.strip())) for number, text in [(line, heading), *other_lines]]
-        for pattern in (_WIDE, re.compile(r"\s+"))
+        for pattern in (_WIDE_GAP, re.compile(r"\s+"))
     ]
     for rows in rows_by_pattern:
         if len(rows[0][1]) > 1 and len({len(cells) for _, cells in rows}) == 1:
@@ -481,8 +499,8 @@ def _split_at_blanks(content: Sequence[tuple[int, str]]) -> list[tuple[int, list
 def _has_row_numbers(
     rows: Sequence[tuple[int, Sequence[str]]], first_numbers: Sequence[int]
 ) -> bool:
-    """Return whether a column without a heading counts the rows from one of some numbers, as pandas
-    prints it from 0 and R from 1.
+    """Return whether the first column has no heading and counts the rows from one of
+    `first_numbers`, as pandas prints it from 0 and R from 1.
     """
     width = len(rows[0][1])
     body = [cells for _, cells in rows[1:]]
@@ -494,11 +512,11 @@ def _has_row_numbers(
     )
 
 
-def with_points_noted(reading: Reading, grid: CellGrid) -> CellGrid:
+def with_decimal_points(reading: Reading, grid: CellGrid) -> CellGrid:
     """Return a table whose numbers have a point before decimals and nothing between thousands, and
     note how its commas were read.
     """
-    comma = comma_of(cell for _, cells in grid.rows for cell in cells)
+    comma = comma_meaning(cell for _, cells in grid.rows for cell in cells)
     if comma == ",":
         return grid
     line, cell = next((line, cell) for line, cells in grid.rows for cell in cells if "," in cell)

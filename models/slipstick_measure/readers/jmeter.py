@@ -23,8 +23,8 @@ from typing import NamedTuple
 
 from slipstick.errors import short
 from slipstick_measure.loads import LoadRow
-from slipstick_measure.readers.elements import parsed
-from slipstick_measure.readers.grid import grid_of
+from slipstick_measure.readers.elements import parse_xml
+from slipstick_measure.readers.grid import table_of_file
 from slipstick_measure.readers.reading import NUMBER, Reading, parse_json
 
 JTL_HEAD = re.compile(
@@ -36,13 +36,13 @@ JTL_HEAD = re.compile(
 SUMMARY = re.compile(r"^.*\bsummary [+=]\s+[0-9]+ in\s+[0-9:.]+s? =\s+[0-9.]+/s", re.MULTILINE)
 """A line in which JMeter sums up: ``+`` since the line before, ``=`` since the start."""
 
-LEAST_PART = 0.05
+LEAST_SHARE_OF_LOAD = 0.05
 """Part of the samples below which a number of threads is one of a ramp, and no load."""
 
-FEW_FAILED = 0.01
+LARGEST_FAILED_SHARE = 0.01
 """Part of the requests that may fail and be left out of a think time."""
 
-_PAUSE = 10.0
+_PAUSE_RATIO = 10.0
 _LEAST_PAUSE = 60e3
 """A pause between runs is longer than so many times the longest response and the usual time between
 samples, and than so long [ms].
@@ -50,7 +50,7 @@ samples, and than so long [ms].
 
 _QUANTILES = (0.5, 0.9, 0.95, 0.99)
 _TRANSACTION = "Number of samples in transaction"
-_ATTRIBUTES = {
+_HEADING_OF_ATTRIBUTE = {
     "ts": "timeStamp",
     "t": "elapsed",
     "s": "success",
@@ -58,11 +58,18 @@ _ATTRIBUTES = {
     "tn": "threadName",
     "rm": "responseMessage",
 }
-_DATES = ("%Y/%m/%d %H:%M:%S.%f", "%Y/%m/%d %H:%M:%S", "%m/%d/%Y %H:%M:%S", "%m/%d/%y %H:%M:%S")
+_DATE_FORMATS = (
+    "%Y/%m/%d %H:%M:%S.%f",
+    "%Y/%m/%d %H:%M:%S",
+    "%m/%d/%Y %H:%M:%S",
+    "%m/%d/%y %H:%M:%S",
+)
 
 
 class _Sample(NamedTuple):
-    """The start of a request [ms], its time [ms], the active threads and the thread's own name."""
+    """A request: its start [ms], its elapsed time [ms], the number of active threads, and the name
+    of its thread.
+    """
 
     start: float
     elapsed: float
@@ -125,7 +132,7 @@ def read_jtl(reading: Reading) -> list[LoadRow]:
     rows_by_users = _rows_by_users(
         samples_in_order, _indices_before_pauses(reading, samples_in_order)
     )
-    if failed_samples <= FEW_FAILED * (failed_samples + len(samples)):
+    if failed_samples <= LARGEST_FAILED_SHARE * (failed_samples + len(samples)):
         return rows_by_users
     return [replace(row, unsteady=f"{failed_samples} requests failed") for row in rows_by_users]
 
@@ -134,7 +141,7 @@ _MOST_COPIES = 9
 
 
 def _check_copies(reading: Reading, rows: Sequence[tuple[int, object]]) -> None:
-    """Refuse a file that consists of copies of its first part, as if it was appended to itself: its
+    """Raise if a file consists of copies of its first part, as if it was appended to itself: its
     throughput would be a multiple of the true one.
 
     Parameters
@@ -153,8 +160,8 @@ def _check_copies(reading: Reading, rows: Sequence[tuple[int, object]]) -> None:
 def _check_runs(
     reading: Reading, rows: Sequence[tuple[int, Mapping[str, str]]], headings: Sequence[int]
 ) -> None:
-    """Refuse a request that stands in the file twice. Refuse runs under separate headings that
-    overlap in time: their requests would add up, but each run counts only its own threads.
+    """Raise if a request stands in the file twice, or if runs under separate headings overlap in
+    time: their requests would add up, but each run counts only its own threads.
     """
     line_by_request: dict[tuple[object, ...], int] = {}
     interval_by_run: dict[int, tuple[float, float]] = {}
@@ -170,10 +177,12 @@ def _check_runs(
         if first_line != line and cells.get("threadName") and end > start + _CLOCK_STEP:
             message = f"{short(cells['threadName'])} has the same request in line {first_line}"
             reading.refuse(line, "threadName", f"{message}; keep one of the two copies")
-    intervals_in_order = sorted((*span, run) for run, span in interval_by_run.items())
-    for (_, end, first_line), (start, _, second) in pairwise(intervals_in_order):
+    intervals_in_order = sorted(
+        (*interval_of_run, run) for run, interval_of_run in interval_by_run.items()
+    )
+    for (_, end, first_line), (start, _, later_run) in pairwise(intervals_in_order):
         if start < end:
-            line = headings[max(first_line, second) - 1]
+            line = headings[max(first_line, later_run) - 1]
             message = (
                 "the run under this heading overlaps in time with an earlier one, and each counts"
                 " only its own threads; give each run a file of its own"
@@ -181,7 +190,7 @@ def _check_runs(
             reading.refuse(line, "timeStamp", message)
 
 
-_PART = re.compile(r"(?P<whole>.+)-[0-9]{1,4}")
+_PART_LABEL = re.compile(r"(?P<whole>.+)-[0-9]{1,4}")
 
 
 def _lines_of_parts(rows: Sequence[tuple[int, Mapping[str, str]]]) -> set[int]:
@@ -200,7 +209,7 @@ def _lines_of_parts(rows: Sequence[tuple[int, Mapping[str, str]]]) -> set[int]:
         intervals_of_whole.sort()
     part_lines = set[int]()
     for line, thread, label, start, end in timed_samples:
-        part_match = _PART.fullmatch(label)
+        part_match = _PART_LABEL.fullmatch(label)
         intervals_of_whole = intervals.get((thread, part_match["whole"]), []) if part_match else []
         index = bisect_right(intervals_of_whole, (start, inf)) - 1
         if index >= 0 and end <= intervals_of_whole[index][1] + _CLOCK_STEP:
@@ -213,7 +222,7 @@ _CLOCK_STEP = 1.0
 
 
 def _start_and_end(cells: Mapping[str, str]) -> tuple[float, float] | None:
-    """Return the start and end of a sample [ms]; None where they cannot be read."""
+    """Return the start and the end of a sample [ms]; None if they cannot be read."""
     start, elapsed = (
         _parse_milliseconds(cells.get("timeStamp", "")),
         cells.get("elapsed", "").strip(),
@@ -225,7 +234,7 @@ def _start_and_end(cells: Mapping[str, str]) -> tuple[float, float] | None:
 
 def _rows_of_table(reading: Reading) -> Iterator[tuple[int, Mapping[str, str]]]:
     """Yield the rows of a table of samples, each with its line and its cells by heading."""
-    grid = grid_of(reading)
+    grid = table_of_file(reading)
     for line, cells in grid.rows:
         if len(cells) == len(grid.heading):
             yield line, dict(zip(grid.heading, cells, strict=True))
@@ -238,14 +247,14 @@ def _rows_of_xml(reading: Reading) -> Iterator[tuple[int, Mapping[str, str]]]:
     """Yield the outermost samples and the samples inside transactions; other nested samples are
     parts of the sample that contains them.
     """
-    root = parsed(replace(reading, text=reading.text.lstrip("\ufeff")))
+    root = parse_xml(replace(reading, text=reading.text.lstrip("\ufeff")))
     elements = [child for results in root.children for child in results.children][::-1]
     while elements:
         element = elements.pop()
         if element.tag not in ("sample", "httpSample"):
             continue
         attributes = element.attributes.items()
-        cells = {_ATTRIBUTES.get(name, name): text for name, text in attributes}
+        cells = {_HEADING_OF_ATTRIBUTE.get(name, name): text for name, text in attributes}
         yield element.line, cells
         if _TRANSACTION in cells.get("responseMessage", ""):
             elements += reversed(element.children)
@@ -272,7 +281,7 @@ def _parse_milliseconds(text: str) -> float | None:
     text = text.strip()
     if NUMBER.fullmatch(text):
         return float(text)
-    for date_format in _DATES:
+    for date_format in _DATE_FORMATS:
         try:
             return datetime.strptime(text, date_format).timestamp() * 1e3
         except ValueError:
@@ -313,7 +322,7 @@ def _indices_before_pauses(reading: Reading, samples: Sequence[_Sample]) -> set[
     gaps = [following.start - sample.start for sample, following in pairwise(samples)]
     longest_response = max(sample.elapsed for sample in samples)
     usual_gap = median(gaps) if gaps else 0.0
-    shortest_pause = max(_PAUSE * longest_response, _PAUSE * usual_gap, _LEAST_PAUSE)
+    shortest_pause = max(_PAUSE_RATIO * longest_response, _PAUSE_RATIO * usual_gap, _LEAST_PAUSE)
     pauses = {index: gap for index, gap in enumerate(gaps) if gap > shortest_pause}
     if pauses:
         seconds = max(pauses.values()) / 1e3
@@ -360,13 +369,13 @@ def _rows_by_users(
     return [
         _row_of_threads(users, response_times, duration_by_users[users], busy_time_by_users[users])
         for users, response_times in sorted(response_times_by_users.items())
-        if users >= 1 and len(response_times) >= LEAST_PART * len(samples)
+        if users >= 1 and len(response_times) >= LEAST_SHARE_OF_LOAD * len(samples)
     ]
 
 
 def _users_by_samples(samples: Sequence[_Sample]) -> Callable[[float], float]:
-    """Return a function that returns the active threads from a point in time on, by the samples,
-    which have the number of active threads at their end.
+    """Return a function from a point in time to the number of active threads after it; each sample
+    has that number at its end.
     """
     users_by_end: dict[float, float] = defaultdict(float)
     for sample in samples:
@@ -388,7 +397,7 @@ def _users_by_samples(samples: Sequence[_Sample]) -> Callable[[float], float]:
 def _row_of_threads(
     users: float, response_times: list[float], duration: float, busy_time: float
 ) -> LoadRow:
-    """Return the row of a number of threads.
+    """Return the row of a load test for a number of threads.
 
     Parameters
     ----------
@@ -420,8 +429,8 @@ K6_POINTS = re.compile(
 
 
 def read_k6_points(reading: Reading) -> list[LoadRow]:
-    """Read the requests of k6, one by one, into a row for each number of virtual users; requests
-    that failed are left out. A point stands at the end of its request.
+    """Read the single requests of k6 into a row for each number of virtual users; requests that
+    failed are left out. A point stands at the end of its request.
 
     Raises
     ------
@@ -435,16 +444,16 @@ def read_k6_points(reading: Reading) -> list[LoadRow]:
         point = parse_json(reading, text, line)
         if not isinstance(point, dict) or point.get("type") != "Point":
             continue
-        metric, data = point.get("metric"), point.get("data") or {}
+        metric, point_data = point.get("metric"), point.get("data") or {}
         if metric not in ("http_req_duration", "vus"):
             continue
-        instant = _parse_instant(reading, line, str(data.get("time", "")))
-        value = reading.number(line, str(metric), str(data.get("value", "")))
+        instant = _parse_instant(reading, line, str(point_data.get("time", "")))
+        value = reading.number(line, str(metric), str(point_data.get("value", "")))
         if instant is None or value is None:
             continue
         if metric == "vus":
             users.append((instant, value))
-        elif (data.get("tags") or {}).get("expected_response") == "false":
+        elif (point_data.get("tags") or {}).get("expected_response") == "false":
             failed_requests += 1
         else:
             end_times_and_durations.append((instant, value))
@@ -467,14 +476,14 @@ def read_k6_points(reading: Reading) -> list[LoadRow]:
     pauses = _indices_before_pauses(reading, samples_in_order)
     users_at = (lambda instant: _users_at(counts, instant) or 0.0) if counts else None
     rows = _rows_by_users(samples_in_order, pauses, users_at)
-    if failed_requests <= FEW_FAILED * (failed_requests + len(end_times_and_durations)):
+    if failed_requests <= LARGEST_FAILED_SHARE * (failed_requests + len(end_times_and_durations)):
         return rows
     return [replace(row, unsteady=f"{failed_requests} requests failed") for row in rows]
 
 
 def _users_at(counts: Sequence[tuple[float, float]], instant: float) -> float | None:
-    """Return the virtual users at a point in time: the last count before it, else the first one;
-    None without counts.
+    """Return the number of virtual users at a point in time: the last count before it, else the
+    first count; None without counts.
 
     Parameters
     ----------
@@ -485,7 +494,7 @@ def _users_at(counts: Sequence[tuple[float, float]], instant: float) -> float | 
     return counts[max(bisect_right(counts, (instant, inf)) - 1, 0)][1]
 
 
-_SUMMED = re.compile(
+_SUMMARY_LINE = re.compile(
     r"\bsummary (?P<of>[+=])\s+[0-9]+ in\s+[0-9:.]+s? =\s+(?P<rate>[0-9.]+)/s"
     r" Avg:\s+(?P<mean>[0-9]+) Min:\s+[0-9]+ Max:\s+[0-9]+ Err:\s+(?P<failed>[0-9]+)"
     r"[^\n]*?(?:Active: (?P<active>[0-9]+)|$)",
@@ -493,7 +502,7 @@ _SUMMED = re.compile(
 )
 
 
-_TOTAL = "Total"
+_TOTAL_NAME = "Total"
 _STATISTICS = {0.5: "medianResTime", 0.9: "pct1ResTime", 0.95: "pct2ResTime", 0.99: "pct3ResTime"}
 """Times of statistics.json by share: the percentiles are those that JMeter computes by default."""
 
@@ -507,14 +516,14 @@ def read_statistics(reading: Reading) -> LoadRow:
     SpecError : there is no such row among several
     """
     document = parse_json(reading, reading.text)
-    if _TOTAL not in document and len(document) > 1:
+    if _TOTAL_NAME not in document and len(document) > 1:
         names_in_words = ", ".join(map(short, list(document)[:4]))
         message = (
-            f"there is no {_TOTAL}, and rows of several requests ({names_in_words}) make no"
+            f"there is no {_TOTAL_NAME}, and rows of several requests ({names_in_words}) make no"
             " load; keep one"
         )
         reading.refuse(1, "", message)
-    row = document.get(_TOTAL) or next(iter(document.values()))
+    row = document.get(_TOTAL_NAME) or next(iter(document.values()))
     if float(row.get("errorCount", 0)):
         message = (
             f"{row['errorCount']} requests failed, and are counted in the throughput and the times"
@@ -531,10 +540,10 @@ def read_statistics(reading: Reading) -> LoadRow:
 
 
 def read_summary(reading: Reading) -> LoadRow:
-    """Read JMeter's summary lines: the last one since the start, and the largest number of active
+    """Read the last line in which JMeter sums up since the start, with the largest number of active
     threads.
     """
-    lines = list(_SUMMED.finditer(reading.text))
+    lines = list(_SUMMARY_LINE.finditer(reading.text))
     if not lines:
         reading.refuse(
             1, "", "the lines in which JMeter sums up are cut before their mean time (Avg)"

@@ -18,9 +18,15 @@ from itertools import takewhile
 from typing import Any, NamedTuple
 
 from slipstick_measure.measurements import Measurements
-from slipstick_measure.readers.benchmarks import coordinates_of, line_of
+from slipstick_measure.readers.benchmarks import coordinates_of, line_of_first_number
 from slipstick_measure.readers.names import LOADS, PROCESSORS, plain_words
-from slipstick_measure.readers.reading import FileFormat, JsonNumber, Reading, csv_rows, parse_json
+from slipstick_measure.readers.reading import (
+    FileFormat,
+    JsonNumber,
+    Reading,
+    parse_json,
+    rows_of_csv,
+)
 
 MODES = ("thrpt", "avgt", "sample", "ss")
 """The modes of JMH, in the order in which one is taken of a benchmark that has several."""
@@ -59,7 +65,7 @@ def is_jmh_text(reading: Reading) -> bool:
 
 
 def _read_json(reading: Reading) -> Measurements:
-    """Read the results in the JSON of JMH, with a score for each iteration."""
+    """Read the results in the JSON of JMH; each iteration has a score."""
     document = parse_json(reading, reading.text)
     if not isinstance(document, list) or not all(isinstance(row, dict) for row in document):
         reading.refuse(1, "", "JMH writes a list of objects")
@@ -79,7 +85,7 @@ def _read_json(reading: Reading) -> Measurements:
                 str(result.get("threads", "")),
                 scores or [metric.get("score", "")],
                 str(metric.get("scoreUnit", "")),
-                line_of(metric) or line_of(result) or 1,
+                line_of_first_number(metric) or line_of_first_number(result) or 1,
             )
         )
     return _as_measurements(reading, results, part_count)
@@ -94,7 +100,7 @@ def _read_text(reading: Reading) -> Measurements:
 
 def _csv_rows(reading: Reading) -> Iterator[_JmhResult]:
     """Yield the results in the CSV of JMH."""
-    for line, cell_by_name in csv_rows(reading, reading.text):
+    for line, cell_by_name in rows_of_csv(reading, reading.text):
         cell_by_lower_name = {name.casefold(): value for name, value in cell_by_name.items()}
         parameters = {
             match["of_csv"]: value
@@ -145,7 +151,7 @@ def _cells_of_row(text: str) -> list[str]:
 
 
 def _is_row(cells: Sequence[str], heading: Sequence[str]) -> bool:
-    """Return whether the cells of a line have a mode in the place that the heading has for it."""
+    """Return whether the cells of a line have a mode where the heading has it."""
     mode_index = 1 + sum(bool(_PARAMETER.fullmatch(heading_text)) for heading_text in heading)
     return mode_index < len(cells) and cells[mode_index] in MODES
 
@@ -207,7 +213,7 @@ def _table_row(
 
 
 def _as_measurements(reading: Reading, rows: Sequence[_JmhResult], part_count: int) -> Measurements:
-    """Return results as measurements.
+    """Return results of JMH as measurements.
 
     Parameters
     ----------
@@ -267,8 +273,8 @@ def _as_measurements(reading: Reading, rows: Sequence[_JmhResult], part_count: i
 def _parameters_with_threads(
     reading: Reading, row: _JmhResult, is_counted_by_jmh: bool
 ) -> dict[str, Any]:
-    """Return the parameters of a result, with the threads that JMH counts; refuse a result whose
-    number of threads is ambiguous or unknown.
+    """Return the parameters of a result, including the threads that JMH counts; raise if the number
+    of threads is ambiguous or unknown.
     """
     parameters = dict(row.parameters)
     if is_counted_by_jmh and _THREADS_PARAMETER in parameters:

@@ -20,16 +20,16 @@ class KnownFile(NamedTuple):
     advice: str
 
 
-_IMPORT = (
+_IMPORT_ADVICE = (
     "slipstick import makes a machine of it: slipstick import FILE -o machine.yaml --extends"
     " MACHINE"
 )
-_SAMPLES = (
+_SAMPLES_ADVICE = (
     "slipstick trace reads its samples as perf script -F comm,tid,cpu,time,event,addr,data_src"
     " prints them"
 )
 
-_GPU_LIST = (
+_GPU_LIST_ADVICE = (
     "slipstick trace reads what nsys export --type sqlite writes, and what nsys stats --report"
     " cuda_gpu_trace --format csv prints"
 )
@@ -98,7 +98,7 @@ _PATTERNS: tuple[tuple[str, str, str], ...] = (
     (
         r"(?m)^Measuring idle latencies|Memory Latency Checker - v[0-9]",
         "output of Intel MLC",
-        _IMPORT,
+        _IMPORT_ADVICE,
     ),
     (
         r"<(lqn-model|sim|listation)\b",
@@ -233,7 +233,7 @@ _PATTERNS: tuple[tuple[str, str, str], ...] = (
     (
         r"(?s)<topology\b.*<object type=\"Machine\"",
         "a topology of hwloc",
-        _IMPORT,
+        _IMPORT_ADVICE,
     ),
     (
         r'\A\s*(?:<\?xml[^>]*>\s*)?<system version="[0-9]+">\s*<cpu\b',
@@ -243,18 +243,18 @@ _PATTERNS: tuple[tuple[str, str, str], ...] = (
     (
         r"(?m)^Machine \([0-9]+[KMGT]?i?B(?: total)?\)",
         "a topology printed by lstopo",
-        _IMPORT,
+        _IMPORT_ADVICE,
     ),
-    (r"(?m)^Hardware Thread Topology", "output of likwid-topology", _IMPORT),
+    (r"(?m)^Hardware Thread Topology", "output of likwid-topology", _IMPORT_ADVICE),
     (
         r"(?m)Shared Data Cache Line Table|^ +Trace Event Information *$",
         "a report of perf c2c",
-        _SAMPLES,
+        _SAMPLES_ADVICE,
     ),
     (
         r"(?m)^# PID, TID, IP, ADDR|Local Weight.*Memory access|\bPERF_RECORD_SAMPLE\(",
         "a report of perf mem",
-        _SAMPLES,
+        _SAMPLES_ADVICE,
     ),
     (
         (
@@ -263,7 +263,7 @@ _PATTERNS: tuple[tuple[str, str, str], ...] = (
             r"|^numa_hit\s+[0-9]+\s*$"
         ),
         "output of numastat",
-        f"it counts pages, not accesses, which perf mem record samples; {_SAMPLES}",
+        f"it counts pages, not accesses, which perf mem record samples; {_SAMPLES_ADVICE}",
     ),
     (
         r"(?m)^\s*#bytes\s+#repetitions\s",
@@ -293,7 +293,7 @@ _PATTERNS: tuple[tuple[str, str, str], ...] = (
     (
         r"(?m)^ *Time ?\(%\),? +?Total Time|^\"?Time ?\(%\)\"?,\"?Total Time",
         "a summary by name of Nsight Systems, which has no course of time",
-        _GPU_LIST,
+        _GPU_LIST_ADVICE,
     ),
     (
         r'(?m)^"?Name"?,"?Calls"?,"?TotalDuration',
@@ -328,13 +328,13 @@ which they are tried.
 KNOWN_TEXTS = tuple(KnownFile(re.compile(pattern), what, way) for pattern, what, way in _PATTERNS)
 
 GZIP = b"\x1f\x8b"
-PACKED: Mapping[bytes, tuple[str, str]] = {
+PACKED_FORMATS: Mapping[bytes, tuple[str, str]] = {
     b"PK\x03\x04": (
         "a zip archive; Extra-P's experiments are such",
         "open it in Extra-P and save it as JSON lines, or unpack it",
     ),
     b"\x89HDF": ("HDF5", "write what you need of it as CSV"),
-    b"SQLite format 3": ("a database of SQLite", _GPU_LIST),
+    b"SQLite format 3": ("a database of SQLite", _GPU_LIST_ADVICE),
     b"PAR1": (
         "Parquet",
         (
@@ -346,24 +346,24 @@ PACKED: Mapping[bytes, tuple[str, str]] = {
 }
 """First bytes of files that are no text, with what they are and the way out."""
 
-CUBE = (
+CUBE_ADVICE = (
     "a Cube profile",
     (
         "print what you need of it: cube_dump -m time -c all -z incl -s csv FILE, or open it in"
         " Extra-P and save it as JSON lines"
     ),
 )
-_NSIGHT = ("a report of Nsight Systems", _GPU_LIST)
-SUFFIXES: Mapping[str, tuple[str, str]] = {
-    ".cubex": CUBE,
-    ".nsys-rep": _NSIGHT,
-    ".qdrep": _NSIGHT,
+_NSIGHT_ADVICE = ("a report of Nsight Systems", _GPU_LIST_ADVICE)
+KNOWN_SUFFIXES: Mapping[str, tuple[str, str]] = {
+    ".cubex": CUBE_ADVICE,
+    ".nsys-rep": _NSIGHT_ADVICE,
+    ".qdrep": _NSIGHT_ADVICE,
 }
 """Endings of names of files that are no text, with what they are and the way out."""
 
 
 def known_text(text: str) -> KnownFile | None:
-    """Return the known kind of a text; None if it is unknown."""
+    """Return the known kind of file that a text is; None if it is unknown."""
     return next(
         (known_file for known_file in KNOWN_TEXTS if known_file.pattern.search(text[:200_000])),
         None,
@@ -371,17 +371,19 @@ def known_text(text: str) -> KnownFile | None:
 
 
 def known_bytes(path: Path | str) -> str:
-    """Return which kind of binary file a file is, with advice; empty if its kind is unknown."""
+    """Return the kind of a binary file with advice on reading it; empty if its kind is unknown."""
     file = Path(path)
     if not file.is_file():
         return ""
     with file.open("rb") as stream:
-        head = stream.read(512)
-    packed = (
+        beginning = stream.read(512)
+    first_bytes = (
         description_and_advice
-        for mark, description_and_advice in PACKED.items()
-        if head.startswith(mark)
+        for known_beginning, description_and_advice in PACKED_FORMATS.items()
+        if beginning.startswith(known_beginning)
     )
-    is_cube = head[257:262] == b"ustar" and b"anchor.xml" in head[:100]
-    description, advice = CUBE if is_cube else SUFFIXES.get(file.suffix) or next(packed, ("", ""))
+    is_cube = beginning[257:262] == b"ustar" and b"anchor.xml" in beginning[:100]
+    description, advice = (
+        CUBE_ADVICE if is_cube else KNOWN_SUFFIXES.get(file.suffix) or next(first_bytes, ("", ""))
+    )
     return description and f"this is {description}: {advice}"

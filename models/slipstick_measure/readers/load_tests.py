@@ -36,14 +36,23 @@ from slipstick_measure.readers.cells import (
     split_value,
     whole_number,
 )
-from slipstick_measure.readers.columns import SAME, TableColumn, heading_of_model_parameter
+from slipstick_measure.readers.columns import (
+    MULTIPLE_TOLERANCE,
+    TableColumn,
+    heading_of_model_parameter,
+)
 from slipstick_measure.readers.fio import FIO_TEXT, read_fio, read_fio_text
-from slipstick_measure.readers.grid import LINES_TO_RECOGNIZE, CellGrid, grid_of, with_points_noted
+from slipstick_measure.readers.grid import (
+    LINES_TO_RECOGNIZE,
+    CellGrid,
+    table_of_file,
+    with_decimal_points,
+)
 from slipstick_measure.readers.jmeter import (
-    FEW_FAILED,
     JTL_HEAD,
     K6_POINTS,
-    LEAST_PART,
+    LARGEST_FAILED_SHARE,
+    LEAST_SHARE_OF_LOAD,
     SUMMARY,
     read_jtl,
     read_k6_points,
@@ -54,7 +63,7 @@ from slipstick_measure.readers.markup import bar_lines
 from slipstick_measure.readers.names import LOADS, RATES, rate_unit
 from slipstick_measure.readers.reading import NUMBER, Reading, time_of_unit
 
-_RESPONSES = (
+_RESPONSE_HEADINGS = (
     *("response time", "response", "latency", "mean latency", "avg latency", "average latency"),
     *("mean response time", "average response time", "avg response time", "average", "mean", "avg"),
     *(
@@ -71,11 +80,11 @@ _RESPONSES = (
         "r",
     ),
 )
-_OFFERED = (
+_OFFERED_RATE_HEADINGS = (
     *("rate", "arrival rate", "offered rate", "offered load", "offered", "arrivals", "lambda"),
     *("target rate", "target rps", "target", "requested rate", "load"),
 )
-_QUANTILE = re.compile(
+_QUANTILE_HEADING = re.compile(
     r"(?:(?:latency|lat|response time) )?(?:p ?(?P<p>\d{1,2}(?:[ .]\d+)?)"
     r"|(?P<th>\d{1,2})(?:th|%ile|%)"
     r"(?: ?(?:percentile|%ile|line|pct))?|(?P<median>median))(?: (?:latency|lat|response time))?"
@@ -84,18 +93,18 @@ _NOT_COMPLETED = re.compile(r"(?:^| )(?:err|error|fail|reject|drop|timeout|max|p
 """Words of rates that are not those of completed requests."""
 _PREFIXES_ALONE = ("k", "K", "M")
 """Units of a throughput that is written without requests, as in RPS (k)."""
-_BUSY = re.compile(
+_UTILIZATION_HEADING = re.compile(
     r"(?:(?P<before>.+?) )?(?:cpu|util|utilization|utilisation|busy)"
     r"(?: (?:util|utilization|usage|%|pct|percent))*(?: (?P<after>[a-z]\w*))?"
     r"(?: ?%| pct| percent)?"
 )
-_BUSY_TIER = re.compile(
+_UTILIZATION_OF_TIER = re.compile(
     r"(?:cpu|util|utili[sz]ation|busy)(?: usage| util| load)? ?[\[(] ?(?P<tier>[a-z][\w-]*+) ?[\])]"
     r"(?: ?[\[(]?%[\])]?)?",
     re.IGNORECASE,
 )
 """A utilization with its tier in brackets, such as CPU(web)."""
-_NO_TIERS = frozenset(
+_WORDS_OF_NO_TIER = frozenset(
     {"cores", "core", "count", "number", "n", "threads", "s", "sec", "seconds", "ms", "us", "ns"}
     | {"min", "h", "pct", "percent", "avg", "mean", "total", "max", "mhz", "ghz", "busy", "used"}
 )
@@ -104,8 +113,8 @@ _SECONDS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600
 
 
 class _LoadColumn(NamedTuple):
-    """A column of a load test: its kind (users, rate, throughput, response, quantile, or busy for a
-    utilization), its name, and the unit of its heading.
+    """The meaning of a column of a load test: its kind (users, rate, throughput, response,
+    quantile, or busy for a utilization), its name, and the unit of its heading.
     """
 
     kind: str
@@ -122,16 +131,18 @@ def _classify_column(column: TableColumn) -> _LoadColumn | None:
     name = re.sub(r"[\[(].*", "", column.words).strip()
     if name in LOADS and name not in ("load",):
         return _LoadColumn("users", name, None)
-    if match := _QUANTILE.fullmatch(name.replace("_", " ")):
+    if match := _QUANTILE_HEADING.fullmatch(name.replace("_", " ")):
         digits = (match["p"] or match["th"] or "50").replace(" ", ".")
         return _LoadColumn("quantile", f"{float(digits) / 100:.12g}", column.unit)
-    if match := _BUSY.fullmatch(name.removeprefix("% ")):
+    if match := _UTILIZATION_HEADING.fullmatch(name.removeprefix("% ")):
         unit = "%" if re.search(r"pct|percent", name) else column.unit
         return _LoadColumn("busy", match["before"] or match["after"] or "cpu", unit)
     is_rate = column.unit is not None and rate_unit(column.unit) is not None
-    if not is_rate and (name in _RESPONSES or (column.kind == "time" and "response" in name)):
+    if not is_rate and (
+        name in _RESPONSE_HEADINGS or (column.kind == "time" and "response" in name)
+    ):
         return _LoadColumn("response", name, column.unit)
-    if name in _OFFERED:
+    if name in _OFFERED_RATE_HEADINGS:
         return _LoadColumn("rate", name, column.unit)
     is_throughput = column.kind == "rate" or name in RATES
     if not is_throughput or column.is_per_processor or _NOT_COMPLETED.search(name):
@@ -142,14 +153,14 @@ def _classify_column(column: TableColumn) -> _LoadColumn | None:
 
 def _tier_in_brackets(column: TableColumn) -> str:
     """Return the tier that stands in brackets behind its utilization; empty for other columns."""
-    match = _BUSY_TIER.fullmatch(column.text.strip().replace("_", " "))
+    match = _UTILIZATION_OF_TIER.fullmatch(column.text.strip().replace("_", " "))
     tier = match["tier"] if match else ""
-    return "" if tier.casefold() in _NO_TIERS else tier
+    return "" if tier.casefold() in _WORDS_OF_NO_TIER else tier
 
 
 def _classified_columns(grid: CellGrid) -> dict[int, _LoadColumn]:
-    """Return what the columns of a load test hold, by index; empty for tables of runs on processors
-    and for data of a model.
+    """Return the meaning of the columns of a load test, by index; empty for tables of runs on
+    processors and for data of a model.
     """
     columns = [TableColumn.of(index, text, []) for index, text in enumerate(grid.heading)]
     load_columns = {
@@ -169,9 +180,9 @@ def _classified_columns(grid: CellGrid) -> dict[int, _LoadColumn]:
 def _without_others_of_a_kind(
     reading: Reading, grid: CellGrid, load_columns: Mapping[int, _LoadColumn]
 ) -> dict[int, _LoadColumn]:
-    """Return the columns of a load test without a further column of users, rates, response times or
-    throughputs. A response time with a unit goes before others, and requests before bytes; bytes
-    are left out beside users and response times, which are of requests.
+    """Return the columns of a load test with at most one column of users, rates, response times or
+    throughputs each. A response time with a unit has precedence, and requests have precedence over
+    bytes; bytes are left out beside users and response times, which are of requests.
 
     Raises
     ------
@@ -198,8 +209,8 @@ def _without_others_of_a_kind(
 
 
 def _total_throughput(reading: Reading, grid: CellGrid, indices: Sequence[int]) -> int:
-    """Return the column of several throughputs that is the sum of the others, or one of equal
-    columns; refuse others, such as those of reads beside those of writes.
+    """Return the index of the column of throughputs that is the sum of the others, or of one of
+    equal columns; raise for other sets of columns, such as the throughputs of reads and of writes.
     """
     totals = {
         index: sum(
@@ -212,11 +223,12 @@ def _total_throughput(reading: Reading, grid: CellGrid, indices: Sequence[int]) 
     largest = max(indices, key=lambda index: totals[index])
     others = [total for index, total in totals.items() if index != largest]
     if others and all(
-        abs(other - totals[largest]) > SAME * totals[largest] for other in (*others, sum(others))
+        abs(other - totals[largest]) > MULTIPLE_TOLERANCE * totals[largest]
+        for other in (*others, sum(others))
     ):
         headings = " or ".join(grid.heading[index] for index in indices)
-        why = f"which column is the throughput, {headings}? take the others out of the file"
-        reading.refuse(grid.line, grid.heading[indices[1]], why)
+        reason = f"which column is the throughput, {headings}? take the others out of the file"
+        reading.refuse(grid.line, grid.heading[indices[1]], reason)
     return largest
 
 
@@ -230,7 +242,7 @@ def is_load_table(reading: Reading) -> bool:
     throughput.
     """
     try:
-        grid = grid_of(Reading(reading.file, reading.text, reading.hints), LINES_TO_RECOGNIZE)
+        grid = table_of_file(Reading(reading.file, reading.text, reading.hints), LINES_TO_RECOGNIZE)
     except SpecError:
         return False  # of quotes that do not end, which the reader of tables says
     if "time_unit" in grid.heading:
@@ -248,7 +260,7 @@ def read_load_table(reading: Reading) -> LoadTest:
     ------
     SpecError : everything that is wrong, by line
     """
-    grid = with_points_noted(reading, grid_of(reading))
+    grid = with_decimal_points(reading, table_of_file(reading))
     load_columns = _without_others_of_a_kind(reading, grid, _classified_columns(grid))
     _check_one_test(reading, grid, load_columns)
     rows = []
@@ -275,7 +287,7 @@ def read_load_table(reading: Reading) -> LoadTest:
 def _check_one_test(
     reading: Reading, grid: CellGrid, load_columns: Mapping[int, _LoadColumn]
 ) -> None:
-    """Refuse rows that have no load and differ in a name, because they are of different tests."""
+    """Raise if rows have no load and differ in a name, because they are of different tests."""
     if {column.kind for column in load_columns.values()} & {"users", "rate"} or len(grid.rows) < 2:
         return
     for index, heading in enumerate(grid.heading):
@@ -285,12 +297,12 @@ def _check_one_test(
             and len(different_cells := list(dict.fromkeys(cells))) > 1
             and not any(NUMBER.fullmatch(bare_cell(cell)) for cell in cells)
         ):
-            why = (
+            reason = (
                 f"the rows have no users and no rate, and differ by {short(heading)}"
                 f" ({short(different_cells[0])}, {short(different_cells[1])}, ...): they are of"
                 " different tests; keep those of one, with a column of users"
             )
-            reading.refuse(grid.line, heading, why)
+            reading.refuse(grid.line, heading, reason)
 
 
 _MEANINGS = {"busy": "utilization", "response": "mean response time", "rate": "rate offered"}
@@ -356,13 +368,15 @@ def _is_in_percent(
 
 
 def _in_seconds(reading: Reading, line: int, name: str, value: float, unit: str | None) -> float:
-    """Return a time in seconds; 0 after recording that its unit is missing or is none of time."""
+    """Return a time in seconds; return 0 after recording that its unit is missing or is no unit of
+    time.
+    """
     unit_text = unit or reading.hints.unit
     base_unit = time_of_unit(unit_text)[0] if unit_text else ""
     if base_unit not in _SECONDS:
-        why = "there is no unit of time; write one, as in 'mean [ms]', or give --unit ms"
-        if all(problem.message != why for problem in reading.problems):  # once for the table
-            reading.add_problem(line, name, why)
+        reason = "there is no unit of time; write one, as in 'mean [ms]', or give --unit ms"
+        if all(problem.message != reason for problem in reading.problems):  # once for the table
+            reading.add_problem(line, name, reason)
         return 0.0
     return value * _SECONDS[base_unit]
 
@@ -428,7 +442,7 @@ def _parse_quantiles(text: str, pattern: str, unit: float | None = None) -> dict
     return quantiles
 
 
-_UNCORRECTED = re.compile(
+_UNCORRECTED_PERCENTILES = re.compile(
     r"^.*Uncorrected Latency.*\n(?:(?![ \t]*Requests/sec:).*\n)*", re.MULTILINE
 )
 """Percentiles that wrk2 prints a second time (--u_latency), without the time that a request waits
@@ -438,7 +452,7 @@ until it is sent.
 
 def _read_wrk(reading: Reading) -> LoadRow:
     """Read the output of wrk or wrk2; wrk2 sends at a rate, wrk has a user for each connection."""
-    text = _UNCORRECTED.sub("", reading.text)
+    text = _UNCORRECTED_PERCENTILES.sub("", reading.text)
     latency = _first_match(r"^[ \t]*Latency\s+([0-9.]+\w+)", text)
     throughput = _number_of_match(_first_match(r"^[ \t]*Requests/sec:\s+([0-9.]+)", text))
     rate = None
@@ -453,17 +467,17 @@ def _read_wrk(reading: Reading) -> LoadRow:
     requests = _number_of_match(_first_match(r"^[ \t]*([0-9]+) requests in", text))
     errors = _first_match(r"^[ \t]*Socket errors:(.*)$", text)
     failed_requests = sum(map(int, re.findall(r" ([0-9]+)", errors[1]))) if errors else 0
-    few_failed = requests is None or failed_requests <= FEW_FAILED * requests
+    few_failed = requests is None or failed_requests <= LARGEST_FAILED_SHARE * requests
     recorded_mean = _first_match(r"^[ \t]*#\[Mean\s+=\s+([0-9.]+),", text)
     mean = _parse_time(latency[1]) if latency else _number_of_match(recorded_mean, 1e-3)
     duration = _first_match(r" in ([0-9.]+[a-z]+),", text)
     seconds = _parse_time(duration[1]) if duration else None
-    if mean and seconds and rate is not None and mean > _LARGE_PART * seconds:
-        why = (
+    if mean and seconds and rate is not None and mean > _LARGE_SHARE_OF_RUN * seconds:
+        unsteady_reason = (
             f"the mean response time is a large part of the {seconds:g} s of the run: more was"
             " offered than completed, and the times grow with the length of the run"
         )
-        reading.add_note(1, "", why)
+        reading.add_note(1, "", unsteady_reason)
     return LoadRow(
         1,
         users=_number_of_match(_first_match(r"(?<![0-9])([0-9]++) connections", text))
@@ -477,7 +491,7 @@ def _read_wrk(reading: Reading) -> LoadRow:
     )
 
 
-_LARGE_PART = 0.1
+_LARGE_SHARE_OF_RUN = 0.1
 """Part of a run at a rate above which a mean response time tells of a queue that grows."""
 
 
@@ -508,9 +522,11 @@ def _read_hey(reading: Reading) -> LoadRow:
     command = _first_match(r"^.*\b(?:hey|oha|ghz) +(\S.*)$", text)
     workers = re.search(r"-c[ =]*([0-9]+)", command[1]) if command else None
     if command and not workers and reading.hints.processors is None:
-        why = f"its command has no -c: {_HEY_WORKERS:g} workers are taken, as hey does by itself"
-        why = why.replace("hey", _name_of_hey(text))
-        reading.add_note(1, "", why)
+        unsteady_reason = (
+            f"its command has no -c: {_HEY_WORKERS:g} workers are taken, as hey does by itself"
+        )
+        unsteady_reason = unsteady_reason.replace("hey", _program_like_hey(text))
+        reading.add_note(1, "", unsteady_reason)
     return LoadRow(
         1,
         users=_number_of_match(workers) if workers or not command else _HEY_WORKERS,
@@ -520,9 +536,9 @@ def _read_hey(reading: Reading) -> LoadRow:
     )
 
 
-def _name_of_hey(text: str) -> str:
-    """Return which program printed a summary in the form of hey's: oha counts successes, ghz
-    requests, and both take 50 workers by themselves as hey does.
+def _program_like_hey(text: str) -> str:
+    """Return the name of the program that printed a summary in the form of hey's: oha counts
+    successes, ghz requests, and both use 50 workers by default as hey does.
     """
     if "Success rate:" in text:
         return "oha"
@@ -618,10 +634,10 @@ def _read_sysbench(reading: Reading) -> LoadRow:
         users = users or float(intervals[-1][0])
         if not throughput:
             throughput = sum(float(tps) for _, tps in intervals) / len(intervals)
-            why = (
+            unsteady_reason = (
                 f"the end of the output is missing: {len(intervals)} intervals give the throughput"
             )
-            reading.add_note(1, "", why)
+            reading.add_note(1, "", unsteady_reason)
     quantile = _first_match(r"(?<![0-9])([0-9]++)(?:th)? percentile:\s++([0-9.]+)", text)
     target = _number_of_match(_first_match(r"Target transaction rate: ([0-9.]+)/sec", text))
     total_time = _number_of_match(_first_match(r"^[ \t]*sum:\s+([0-9.]+)", text), 1e-3)
@@ -664,8 +680,10 @@ def _read_pgbench(reading: Reading) -> LoadRow:
         throughput = sum(rates) / len(rates) if rates else None
         weighted_latency = sum(float(rate) * float(latency) for rate, latency in progress_lines)
         response = weighted_latency / sum(rates) * 1e-3 if sum(rates) else None
-        why = f"the end of the output is missing: {len(rates)} intervals give the throughput"
-        reading.add_note(1, "", why)
+        unsteady_reason = (
+            f"the end of the output is missing: {len(rates)} intervals give the throughput"
+        )
+        reading.add_note(1, "", unsteady_reason)
     if rate_limit:
         reading.add_note(
             1, "", "pgbench sent at a rate that it does not print: its throughput is taken"
@@ -690,19 +708,23 @@ _K6_PART = re.compile(
 
 
 def _without_parts(reading: Reading, text: str) -> str:
-    """Return the output of k6 without the metrics of scenarios and groups, and note which."""
+    """Return the output of k6 without the metrics of scenarios and groups, and note which were left
+    out.
+    """
     for part in _K6_PART.finditer(text):
         line = text.count("\n", 0, part.start()) + 1
         reading.add_note(line, part["name"].strip(), "is a part of the total, and is left out")
     return _K6_PART.sub(lambda part: "\n" * part[0].count("\n"), text)
 
 
-_MARK = "[ \\t\u2713\u2717]*+"
+_METRIC_MARK = "[ \\t\u2713\u2717]*+"
 """What stands before a metric of k6: blanks, and the mark of its threshold."""
 
 
 def _k6_share(name: str) -> float | None:
-    """Return the share of requests of a statistic of k6, such as p(95) or med; None for others."""
+    """Return the share of requests that a statistic of k6 is a percentile of, such as p(95) or med;
+    None for other statistics.
+    """
     match = re.fullmatch(r"p\(?([0-9.]+)\)?", name)
     share = 0.5 if name == "med" else float(match[1]) / 100 if match else 0.0
     return share if 0 < share < 1 else None
@@ -713,7 +735,7 @@ def _read_k6(reading: Reading) -> LoadRow:
     it began iterations.
     """
     text = reading.text
-    duration_line = _first_match(rf"^{_MARK}http_req_duration\.*:\s+(.*)$", text)
+    duration_line = _first_match(rf"^{_METRIC_MARK}http_req_duration\.*:\s+(.*)$", text)
     words = [word.partition("=") for word in duration_line[1].split()] if duration_line else []
     statistics = {name: value for name, _, value in words if name and value}
     quantiles = {
@@ -733,13 +755,16 @@ def _read_k6(reading: Reading) -> LoadRow:
             share: time for share, time in quantiles.items() if share not in impossible_shares
         }
     users_match = _first_match(
-        rf"^{_MARK}vus(?:_max)?\.*:.*\bmax=([0-9]+)|\b[0-9]+/([0-9]+) VUs|--vus[ =]([0-9]+)", text
+        rf"^{_METRIC_MARK}vus(?:_max)?\.*:.*\bmax=([0-9]+)|\b[0-9]+/([0-9]+) VUs|--vus[ =]([0-9]+)",
+        text,
     )
     users = float(next(filter(None, users_match.groups()))) if users_match else None
     throughput = _number_of_match(
-        _first_match(rf"^{_MARK}http_reqs\.*:\s+[0-9]+\s+([0-9.]+)/s", text)
+        _first_match(rf"^{_METRIC_MARK}http_reqs\.*:\s+[0-9]+\s+([0-9.]+)/s", text)
     )
-    least_and_most_users = _first_match(rf"^{_MARK}vus\.*:.*\bmin=([0-9]+) +max=([0-9]+)", text)
+    least_and_most_users = _first_match(
+        rf"^{_METRIC_MARK}vus\.*:.*\bmin=([0-9]+) +max=([0-9]+)", text
+    )
     constant_users = _first_match(r"^[ \t]*\* \S+: [0-9]+ looping VUs? for ", text)
     has_ramp = (
         least_and_most_users is not None
@@ -763,13 +788,13 @@ def _read_k6(reading: Reading) -> LoadRow:
 
 
 def _has_ramp(least_users: float, most_users: float) -> bool:
-    """Return whether virtual users rose or fell in a run: the least is clearly less than the most.
-    At the end of a run some users are gone.
+    """Return whether the number of virtual users rose or fell during a run: the least is clearly
+    less than the most, as at the end of a run some users are gone.
     """
-    return least_users < _RAMP * most_users
+    return least_users < _LEAST_CONSTANT_RATIO * most_users
 
 
-_RAMP = 0.5
+_LEAST_CONSTANT_RATIO = 0.5
 """Least virtual users over the most below which they changed in a run."""
 
 _USERS_CHANGED = "the users changed in the run, up to {:g}"
@@ -794,8 +819,12 @@ def _read_k6_json(reading: Reading) -> LoadRow:
     """Read the summary of k6 as JSON [ms]."""
     metrics = _k6_metrics(json.loads(reading.text))
     if "http_reqs" not in metrics:
-        why = "its metrics have no http_reqs: a script wrote its own summary (handleSummary);"
-        reading.refuse(1, "", f"{why} slipstick measured reads k6 run --summary-export=FILE")
+        unsteady_reason = (
+            "its metrics have no http_reqs: a script wrote its own summary (handleSummary);"
+        )
+        reading.refuse(
+            1, "", f"{unsteady_reason} slipstick measured reads k6 run --summary-export=FILE"
+        )
 
     def metric_values(name: str) -> Mapping[str, Any]:
         metric: Mapping[str, Any] = metrics.get(name) or {}
@@ -813,8 +842,10 @@ def _read_k6_json(reading: Reading) -> LoadRow:
     users = running_users.get("max") or users
     failed_requests = metric_values("http_req_failed")
     if share := float(failed_requests.get("rate", failed_requests.get("value")) or 0.0):
-        why = f"{100 * share:.3g} % of the requests failed, and are counted in the throughput"
-        reading.add_note(1, "http_req_failed", f"{why} and the times")
+        unsteady_reason = (
+            f"{100 * share:.3g} % of the requests failed, and are counted in the throughput"
+        )
+        reading.add_note(1, "http_req_failed", f"{unsteady_reason} and the times")
     has_ramp = users is not None and _has_ramp(float(running_users.get("min", users)), float(users))
     return LoadRow(
         1,
@@ -899,8 +930,8 @@ def _read_vegeta_json(reading: Reading) -> LoadRow:
         if (match := re.fullmatch(r"([0-9]+)th", name))
     }
     if report.get("success", 1) < 1:
-        why = f"requests failed: a part of {report['success']:g} succeeded"
-        reading.add_note(1, "", why)
+        unsteady_reason = f"requests failed: a part of {report['success']:g} succeeded"
+        reading.add_note(1, "", unsteady_reason)
     return LoadRow(
         1,
         rate=float(report["rate"]),
@@ -980,7 +1011,8 @@ _Reader = Callable[[Reading], LoadRow | Sequence[LoadRow]]
 
 
 class LoadFormat(NamedTuple):
-    """An output format of a load generator.
+    """The format of the output of a load generator, with the patterns by which the tests in a file
+    are found.
 
     Parameters
     ----------
@@ -1092,10 +1124,12 @@ GENERATORS: Mapping[str, LoadFormat] = {
         ),
     ),
     "k6": LoadFormat(
-        re.compile(rf"^{_MARK}http_req_duration\.+:", re.MULTILINE),
+        re.compile(rf"^{_METRIC_MARK}http_req_duration\.+:", re.MULTILINE),
         _read_k6,
         header=_line_pattern("execution: (?:local|cloud)"),
-        failures=re.compile(rf"^{_MARK}http_req_failed\.+:\s+(?!0\.00%)[0-9.]+%.*", re.MULTILINE),
+        failures=re.compile(
+            rf"^{_METRIC_MARK}http_req_failed\.+:\s+(?!0\.00%)[0-9.]+%.*", re.MULTILINE
+        ),
     ),
     "k6-points": LoadFormat(K6_POINTS, read_k6_points),
     "k6-json": LoadFormat(re.compile(r'\A\s*\{.*"http_req_duration"', re.DOTALL), _read_k6_json),
@@ -1124,7 +1158,7 @@ GENERATORS: Mapping[str, LoadFormat] = {
 
 
 def load_format(reading: Reading) -> str:
-    """Return the format's name of a load test; empty if the file is not one."""
+    """Return the name of the format of a load test; empty if the file is no load test."""
     for name, generator in GENERATORS.items():
         if generator.pattern.search(reading.text):
             return name
@@ -1152,10 +1186,12 @@ def _is_table_of_totals(reading: Reading) -> bool:
         re.match(
             r'"?Type"?,"?Name"?,"?(?:Request Count|# requests)"?,', _first_line_with_commas(reading)
         )
-    ) or bool(_AGGREGATE.match(reading.text))
+    ) or bool(_AGGREGATE_HEADING.match(reading.text))
 
 
-_AGGREGATE = re.compile("\ufeff?(?:Label,# Samples,Average,|sampler_label,aggregate_report_count,)")
+_AGGREGATE_HEADING = re.compile(
+    "\ufeff?(?:Label,# Samples,Average,|sampler_label,aggregate_report_count,)"
+)
 """What begins a table of JMeter's aggregate report, with its headings or with their names."""
 
 
@@ -1165,7 +1201,7 @@ _QUANTILE_COLUMN = re.compile(
 
 
 def _check_lengths(reading: Reading, grid: CellGrid) -> None:
-    """Refuse rows that have not as many values as the heading, such as cut rows, or more values by
+    """Raise if rows have fewer values than the heading, such as cut rows, or more values because of
     unquoted decimal commas.
     """
     for line, cells in grid.rows:
@@ -1179,7 +1215,9 @@ def _check_lengths(reading: Reading, grid: CellGrid) -> None:
 
 
 def _quantile_of_column(name: str) -> float | None:
-    """Return the share of requests of a column of percentiles or medians; None for others."""
+    """Return the share of requests that a column of percentiles or medians is for; None for other
+    columns.
+    """
     match = _QUANTILE_COLUMN.fullmatch(name)
     share = float(match[1] or 50) / 100 if match else 0.0
     return share if 0 < share < 1 else None
@@ -1193,7 +1231,7 @@ def _read_totals(reading: Reading) -> LoadRow:
     ------
     SpecError : several rows and none of all requests
     """
-    grid = grid_of(reading)
+    grid = table_of_file(reading)
     _check_lengths(reading, grid)
     total_rows = [
         (line, cells)
@@ -1249,7 +1287,7 @@ def _read_locust_history(reading: Reading) -> list[LoadRow]:
     that stayed long enough, and the percentiles of its last second, which cover ten seconds. Mean
     response times cover the whole run and are left out.
     """
-    grid = grid_of(reading)
+    grid = table_of_file(reading)
     _check_lengths(reading, grid)
     index_by_heading = {name: index for index, name in enumerate(grid.heading)}
     shares = {
@@ -1270,7 +1308,7 @@ def _read_locust_history(reading: Reading) -> list[LoadRow]:
         "Total Average Response Time",
         "is of all seconds since the start, so it is left out",
     )
-    _tell_failures(reading, grid, rows_by_users)
+    _note_failures(reading, grid, rows_by_users)
     total = sum(map(len, rows_by_users.values()))
     return [
         LoadRow(
@@ -1286,18 +1324,18 @@ def _read_locust_history(reading: Reading) -> list[LoadRow]:
         )
         for users, rows in sorted(rows_by_users.items())
         if users >= 1
-        and len(rows) >= LEAST_PART * total
+        and len(rows) >= LEAST_SHARE_OF_LOAD * total
         and any(float(cells[index_by_heading["Requests/s"]]) for cells in rows)
     ]
 
 
-def _tell_failures(
+def _note_failures(
     reading: Reading, grid: CellGrid, rows_by_users: Mapping[float, list[Sequence[str]]]
 ) -> None:
     """Note the part of the requests that failed, by the rates of Locust's history."""
     if "Failures/s" not in grid.heading:
         return
-    requested, failed = (
+    request_rate, failure_rate = (
         sum(
             float(cells[grid.heading.index(name)])
             for rows in rows_by_users.values()
@@ -1305,23 +1343,23 @@ def _tell_failures(
         )
         for name in ("Requests/s", "Failures/s")
     )
-    if failed and requested:
+    if failure_rate and request_rate:
         counted = "are counted in the throughput and the times"
         reading.add_note(
             grid.line,
             "Failures/s",
-            f"{failed / requested:.3g} of the requests failed, and {counted}",
+            f"{failure_rate / request_rate:.3g} of the requests failed, and {counted}",
         )
 
 
-_ADDRESS = re.compile(
+_TESTED_ADDRESS = re.compile(
     r"^[ \t]*(?:Running [0-9]+[smh] test @|Document Path:)[ \t]+(\S+)", re.MULTILINE
 )
 """What wrk or ab asked for: runs of several addresses are no curve over the load."""
 
 
 def _read_all_tests(reading: Reading, name: str) -> list[LoadRow]:
-    """Read all tests in an output, which may contain runs at several loads."""
+    """Read all tests in the output of a load generator, which may contain runs at several loads."""
     generator = GENERATORS[name]
     begin = generator.begin or generator.pattern
     if generator.header and generator.header.search(reading.text):
@@ -1333,7 +1371,7 @@ def _read_all_tests(reading: Reading, name: str) -> list[LoadRow]:
     if len(starts) < 2 or name == "fio" or reading.text.lstrip()[:1] == "{":
         starts = [0]
     rows = list[LoadRow]()
-    if len(addresses := list(dict.fromkeys(_ADDRESS.findall(reading.text)))) > 1:
+    if len(addresses := list(dict.fromkeys(_TESTED_ADDRESS.findall(reading.text)))) > 1:
         addresses_in_words = ", ".join(short(address) for address in addresses)
         reading.add_note(
             1,
@@ -1381,7 +1419,9 @@ _USERS_BEFORE = re.compile(
 
 
 def _with_users_before(text: str, rows: Sequence[LoadRow]) -> list[LoadRow]:
-    """Return rows with the users that a line before each run names, if one does so for each."""
+    """Return rows with the numbers of users that a line before each run names; return them
+    unchanged unless every run has such a line.
+    """
     matches = list(_USERS_BEFORE.finditer(text))
     # A line below the last run may belong to a run that is cut.
     lines = [
@@ -1389,7 +1429,9 @@ def _with_users_before(text: str, rows: Sequence[LoadRow]) -> list[LoadRow]:
         for match, row in zip(matches, rows, strict=False)
         for line in (text.count("\n", 0, match.end()) + 1, row.line)
     ]
-    are_in_turn = len(rows) == 1 or all(before < after for before, after in pairwise(lines))
+    are_in_turn = len(rows) == 1 or all(
+        line_before < line_after for line_before, line_after in pairwise(lines)
+    )
     is_known = any(row.users or row.rate for row in rows)
     if len(matches) != len(rows) or is_known or not are_in_turn:
         return list(rows)
@@ -1432,7 +1474,9 @@ def _with_decimal_points(reading: Reading, text: str) -> str:
 
 
 def _name_of_generator(reading: Reading, name: str) -> str:
-    """Return the name of the program whose output has a format that others write, too."""
+    """Return the name of the program that wrote an output in a format that several programs
+    write.
+    """
     if name == "hey":
         return _name_of_hey(reading.text)
     own_names = {"locust-text": "locust", "oha-json": "oha", "ghz-json": "ghz"}
@@ -1478,8 +1522,10 @@ def read_load(reading: Reading, name: str) -> LoadTest:
     if any(row.users is None and row.rate is None for row in rows):
         generator_name = _name_of_generator(reading, name)
         where = _WHERE_USERS_ARE.get(generator_name, "")
-        why = f"{generator_name} does not print how many users there were; write"
+        explanation = f"{generator_name} does not print how many users there were; write"
         if len(rows) > 1:
-            reading.refuse(1, "", f"{why} a line such as clients=8 before each of {len(rows)} runs")
-        reading.refuse(1, "", f"{why} --processors N{where and ', '}{where}")
+            reading.refuse(
+                1, "", f"{explanation} a line such as clients=8 before each of {len(rows)} runs"
+            )
+        reading.refuse(1, "", f"{explanation} --processors N{where and ', '}{where}")
     return LoadTest(reading.file, tuple(rows), notes=tuple(dict.fromkeys(reading.notes)))

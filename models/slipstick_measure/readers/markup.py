@@ -52,14 +52,14 @@ def without_types(texts: Sequence[str]) -> list[str]:
     return ["|---|" if _DTYPES.fullmatch(text) else text for text in texts]
 
 
-def _joined(number: int, cells: Sequence[str]) -> BarLine:
+def _bar_line(number: int, cells: Sequence[str]) -> BarLine:
     """Return a line of cells with bars around them."""
     return number, f"| {' | '.join(cells)} |"
 
 
 def _json_records(texts: Sequence[str]) -> list[BarLine]:
-    """Return flat objects of JSON with equal names, of a list or one on each line, or an object of
-    equally long lists.
+    """Return flat JSON objects with equal names as lines with bars: of a list, of one object on
+    each line, or of an object of equally long lists.
     """
     text = "\n".join(texts).strip().removeprefix("\ufeff")
     if text[:1] not in ("{", "[") or len(text) > LONGEST_JSON:
@@ -89,8 +89,8 @@ def _json_records(texts: Sequence[str]) -> list[BarLine]:
     begins = [text.count("\n", 0, match.start()) + 1 for match in re.finditer(r"\{", text)]
     numbers = begins if len(begins) == len(rows) else [1] * len(rows)
     return [
-        _joined(1, names),
-        *(_joined(number, row) for number, row in zip(numbers, cells, strict=True)),
+        _bar_line(1, names),
+        *(_bar_line(number, row) for number, row in zip(numbers, cells, strict=True)),
     ]
 
 
@@ -102,14 +102,18 @@ def _parse_json(text: str) -> Any:
 
 
 def _without_repeats(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
-    """Return an object of JSON. Raise ValueError if a name stands twice in it."""
-    if len(document := dict(pairs)) < len(pairs):
+    """Return the names and values of a JSON object as a dictionary. Raise ValueError if a name
+    occurs twice.
+    """
+    if len(value_by_name := dict(pairs)) < len(pairs):
         raise ValueError(pairs[0][0])
-    return document
+    return value_by_name
 
 
 def _plain_cell(value: Any) -> Any:
-    """Return null, true, false and texts of several lines as one line; other values unchanged."""
+    """Return null, true, false and texts of several lines as texts of one line; return other values
+    unchanged.
+    """
     if value is None or isinstance(value, bool):
         return "" if value is None else str(value).lower()
     return " ".join(value.split()) if isinstance(value, str) else value
@@ -147,8 +151,8 @@ def _blocks(texts: Sequence[str]) -> list[BarLine]:
         return []
     rows = [pairs[start : start + width] for start in range(0, len(pairs), width)]
     return [
-        _joined(pairs[0][0], names),
-        *(_joined(row[0][0], [value for *_, value in row]) for row in rows),
+        _bar_line(pairs[0][0], names),
+        *(_bar_line(row[0][0], [value for *_, value in row]) for row in rows),
     ]
 
 
@@ -171,14 +175,14 @@ def _fenced_table(texts: Sequence[str]) -> list[BarLine]:
             for first, last in zip(marks[::2], marks[1::2], strict=False)
         ]
         rows = next(
-            (rows for rows in tables if rows and _names_processors(_cells(rows[0]))), tables[0]
+            (rows for rows in tables if rows and _names_processors(_cell_texts(rows[0]))), tables[0]
         )
-        return [_joined(row[0][0], _cells(row)) for row in rows]
+        return [_bar_line(row[0][0], _cell_texts(row)) for row in rows]
     return []
 
 
-def _cells(row: Sequence[BarLine]) -> list[str]:
-    """Return the cells of a row without their lines."""
+def _cell_texts(row: Sequence[BarLine]) -> list[str]:
+    """Return the texts of the cells of a row, without their line numbers."""
     return [cell for _, cell in row]
 
 
@@ -188,8 +192,8 @@ def _names_processors(cells: Sequence[str]) -> bool:
 
 
 def _asciidoc_rows(lines: Sequence[BarLine]) -> list[list[BarLine]]:
-    """Return the cells of each row, with their lines. The heading is the first line or, with a line
-    for each cell, what stands before an empty line.
+    """Return the cells of each row of an AsciiDoc table, with their lines. The heading is the first
+    line; in a table with a line for each cell, it is everything before an empty line.
     """
     cells = [(number, cell.strip()) for number, text in lines for cell in text[1:].split("|")]
     if not cells:
@@ -200,8 +204,8 @@ def _asciidoc_rows(lines: Sequence[BarLine]) -> list[list[BarLine]]:
 
 
 def _wiki_rows(lines: Sequence[BarLine]) -> list[list[BarLine]]:
-    """Return the cells of each row, with their lines. A cell may follow its attributes and a bar;
-    a row may have a line for each cell.
+    """Return the cells of each row of a MediaWiki table, with their lines. A cell may follow its
+    attributes and a bar; a row may have a line for each cell.
     """
     rows: list[list[BarLine]] = [[]]
     for number, text in lines:
@@ -228,7 +232,7 @@ def _jira_table(texts: Sequence[str]) -> list[BarLine]:
     ]
 
 
-def _directive(texts: Sequence[str]) -> list[BarLine]:
+def _directive_table(texts: Sequence[str]) -> list[BarLine]:
     """Return the table of lists or of commas of reStructuredText; of several, the first whose
     heading names processors or users.
     """
@@ -249,13 +253,13 @@ def _directive_rows(texts: Sequence[str], begin: int) -> list[BarLine]:
     depth = len(texts[begin]) - len(texts[begin].lstrip())
     body = [
         (number, text.strip())
-        for number, text in _indented(texts, begin + 1, depth)
+        for number, text in _indented_lines(texts, begin + 1, depth)
         if not text.strip().startswith(":") or ":header:" in text
     ]
     if "csv-table" in texts[begin]:
         rows = [(number, text.removeprefix(":header:").strip()) for number, text in body]
         return [
-            _joined(number, next(csv.reader([row], skipinitialspace=True)))
+            _bar_line(number, next(csv.reader([row], skipinitialspace=True)))
             for number, row in rows
             if "|" not in row
         ]
@@ -264,7 +268,9 @@ def _directive_rows(texts: Sequence[str], begin: int) -> list[BarLine]:
     keys = [starts := starts + first for first in is_first]
     blocks = groupby(zip(keys, body, strict=True), key=lambda item: item[0])
     return [
-        _joined(items[0][1][0], [re.sub(r"^(?:\* )?-", "", line).strip() for _, (_, line) in items])
+        _bar_line(
+            items[0][1][0], [re.sub(r"^(?:\* )?-", "", line).strip() for _, (_, line) in items]
+        )
         for items in (list(block) for _, block in blocks)
     ]
 

@@ -31,7 +31,7 @@ from slipstick_measure.readers.reading import (
     Reading,
 )
 
-BETWEEN_TWO = re.compile(
+PAIR_BENCHMARK = re.compile(
     r"(MPI(-\w+)? )?(Bi-?Directional )?(Latency|Bandwidth)|PingPong|PingPing|netgauge"
     r"|(RDMA_)?(Send|Write|Read).*|(MPI(-\w+)? )?(One.Sided )?"
     r"MPI_(Put|Get|Accumulate|Get_accumulate|Fetch_and_op|Compare_and_swap)\b.*",
@@ -39,30 +39,30 @@ BETWEEN_TWO = re.compile(
 )
 """Benchmarks of messages between two processes; all others are operations of all of them."""
 
-REPEATED = 1.5
+LARGEST_REPETITION_RATIO = 1.5
 """Factor between the largest and the least value of a size, in the median over the sizes, that
 repetitions of a benchmark on one machine stay below. Two networks in one file differ by more in the
 files of the shelf; what differs by less is taken as repetitions, which is noted.
 """
 
 _PROCESSES = re.compile(r"\s*+#\s*#processes\s*=\s*([0-9]+)\s*")
-_GROUPS = re.compile(
+_GROUPS_OF_PROCESSES = re.compile(
     r"\s*+#\s*\(\s*([0-9]{1,9}) groups? of ([0-9]{1,9}) processes each running simultaneous.*"
 )
-_LAUNCHER = re.compile(r"\b(?:mpirun|mpiexec|orterun|srun)\b")
+_LAUNCH_COMMAND = re.compile(r"\b(?:mpirun|mpiexec|orterun|srun)\b")
 _PROCESSES_OF_COMMAND = re.compile(r"\s--?(?:np|n|ntasks)[ =]\s*+([0-9]{1,9})(?=\s)")
-_ROW = re.compile(r"[-+]?\.?[0-9]\S*")
+_ROW_BEGIN = re.compile(r"[-+]?\.?[0-9]\S*")
 _PAIRS = re.compile(r"#\s*\[\s*pairs:\s*([0-9]+)\s*\].*")
 _HEADING = re.compile(
     r"[\[(](usec|us|MB/s|MB/sec|MiB/sec|Gb/sec)[\])]|Mbytes/sec|PRTT\(1,0,s\)|\sMB/s\s"
 )
-_TIMES = ("t_typical", "t_avg", "t_ovrl", "avg latency", "t[", "latency", "prtt(1,0,s)")
-_RATES = ("bw average", "bandwidth", "bi-bandwidth", "mbytes/sec", "mb/s")
-_SIZES = ("size", "#bytes", "# size", "s")
+_TIME_HEADINGS = ("t_typical", "t_avg", "t_ovrl", "avg latency", "t[", "latency", "prtt(1,0,s)")
+_RATE_HEADINGS = ("bw average", "bandwidth", "bi-bandwidth", "mbytes/sec", "mb/s")
+_SIZE_HEADINGS = ("size", "#bytes", "# size", "s")
 
 
 class _Tool(NamedTuple):
-    """A tool's output: the pattern of a benchmark's title, and its name."""
+    """A tool whose output is read: its name, and the pattern of the title of a benchmark."""
 
     name: str
     title: re.Pattern[str]
@@ -85,7 +85,7 @@ _TOOLS = (
 
 
 def _is_output_of(tool: _Tool, reading: Reading) -> bool:
-    """Return whether a line begins a benchmark of this tool."""
+    """Return whether a line of a file begins a benchmark of a tool."""
     return any(tool.title.fullmatch(line) for line in reading.lines[:MOST_LINES_ABOVE])
 
 
@@ -96,7 +96,7 @@ def _read_output(tool: _Tool, reading: Reading) -> Measurements:
     columns = list[str]()
     titles = list[str]()
     of_command: int | None = None
-    unread = dict[str, int]()
+    unread_lines = dict[str, int]()
     for line, text in enumerate(reading.lines, 1):
         of_command = _processes_of_command(text) or of_command
         if title := tool.title.fullmatch(text):
@@ -110,9 +110,9 @@ def _read_output(tool: _Tool, reading: Reading) -> Measurements:
             of_command = None
         if count := _PROCESSES.fullmatch(text):
             processes = reading.processors(line, "#processes", count[1])
-        if groups := _GROUPS.fullmatch(text):
-            total = str(int(groups[1]) * int(groups[2]))
-            processes = reading.processors(line, "groups", total)
+        if groups := _GROUPS_OF_PROCESSES.fullmatch(text):
+            total_processes = str(int(groups[1]) * int(groups[2]))
+            processes = reading.processors(line, "groups", total_processes)
             reading.add_note(
                 line, name, f"{groups[1]} groups of {groups[2]} processes ran at a time"
             )
@@ -121,13 +121,13 @@ def _read_output(tool: _Tool, reading: Reading) -> Measurements:
         if _HEADING.search(text) and not text.strip()[:1].isdigit():
             columns = _split_heading(text)
             _check_heading(reading, line, name, columns)
-        elif name and (cells := text.split()) and _ROW.fullmatch(cells[0]):
+        elif name and (cells := text.split()) and _ROW_BEGIN.fullmatch(cells[0]):
             p = 2 if is_between_two(name) else processes
             if p is None:
-                unread.setdefault(name, line)
+                unread_lines.setdefault(name, line)
             else:
                 _read_row(reading, tool, line, name, columns, p)
-    _tell_unread(reading, unread)
+    _note_unread_operations(reading, unread_lines)
     _join_repetitions(reading)
     measurements = reading.finished()
     # Without loss an operation of more processes takes as long for messages of the same size.
@@ -147,48 +147,55 @@ def without_number(name: str) -> str:
 
 def is_between_two(name: str) -> bool:
     """Return whether a benchmark is of messages between two processes."""
-    return bool(BETWEEN_TWO.fullmatch(without_number(name)))
+    return bool(PAIR_BENCHMARK.fullmatch(without_number(name)))
 
 
 def _join_repetitions(reading: Reading) -> None:
-    """Take a benchmark that stands several times in a file as repetitions, unless its values differ
-    too much for one machine: then each keeps a name of its own.
+    """Take a benchmark that occurs several times in a file as repetitions, unless its values differ
+    too much for one machine; then give each occurrence a name of its own.
     """
     values: dict[tuple[str, str, int], dict[float, list[float]]] = {}
-    for run in reading.runs:
-        values_by_size = values.setdefault((without_number(run.region), run.metric, run.p), {})
-        values_by_size.setdefault(run.n or 0.0, []).append(run.value)
-    apart = {
+    for measurement in reading.runs:
+        values_by_size = values.setdefault(
+            (without_number(measurement.region), measurement.metric, measurement.p), {}
+        )
+        values_by_size.setdefault(measurement.n or 0.0, []).append(measurement.value)
+    is_different = {
         name
         for (name, _, _), by_size in values.items()
-        if median(max(same) / (min(same) or 1.0) for same in by_size.values()) > REPEATED
+        if median(max(same) / (min(same) or 1.0) for same in by_size.values())
+        > LARGEST_REPETITION_RATIO
     }
     reading.runs = [
-        replace(run, region=name) if (name := without_number(run.region)) not in apart else run
-        for run in reading.runs
+        replace(measurement, region=name)
+        if (name := without_number(measurement.region)) not in is_different
+        else measurement
+        for measurement in reading.runs
     ]
 
 
 def _processes_of_command(text: str) -> int | None:
     """Return how many processes a command starts; None for a text that is no such command."""
-    launcher = _LAUNCHER.search(text)
+    launcher = _LAUNCH_COMMAND.search(text)
     count = _PROCESSES_OF_COMMAND.search(text, launcher.end()) if launcher else None
     return int(count[1]) if count else None
 
 
 def _check_heading(reading: Reading, line: int, name: str, columns: Sequence[str]) -> None:
-    """Refuse a heading that names the time or the rate several times, as of several machines in one
-    table.
+    """Raise if a heading names the time or the rate several times, like a table of several
+    machines.
     """
     for column in columns:
-        if (times := columns.count(column)) > 1 and column.startswith((*_TIMES, *_RATES)):
+        if (times := columns.count(column)) > 1 and column.startswith(
+            (*_TIME_HEADINGS, *_RATE_HEADINGS)
+        ):
             message = f"the heading names '{column}' {times} times, as of several machines"
             reading.refuse(line, name, f"{message}; keep one of these columns")
 
 
-def _tell_unread(reading: Reading, unread: Mapping[str, int]) -> None:
-    """Note operations of all processes that were left out, as their number is unknown; refuse the
-    file if there is nothing else in it.
+def _note_unread_operations(reading: Reading, unread: Mapping[str, int]) -> None:
+    """Note the operations of all processes that were left out because the number of processes is
+    unknown; raise if the file has nothing else.
     """
     for name, line in unread.items():
         message = "this is an operation of all processes; say how many there were: --processors N"
@@ -233,7 +240,7 @@ def _read_row(
         reading.add_problem(line, name, message)
         return
     size = 0.0
-    if columns[0] in _SIZES:
+    if columns[0] in _SIZE_HEADINGS:
         message_size = reading.number(line, "size", cells[0])
         if message_size is None or message_size < 0:
             reading.add_problem(
@@ -242,12 +249,12 @@ def _read_row(
             return
         size = message_size
     coordinates = Coordinates(p, size, name)
-    if (index := _first_column(columns, _TIMES)) is not None:
+    if (index := _first_column(columns, _TIME_HEADINGS)) is not None:
         value = cells[index]
         if tool.name == "netgauge" and reading.number(line, "time", value) is not None:
             value = repr(float(value) / 2)
         reading.add(line, coordinates, "time", value, "us")
-    elif (index := _first_column(columns, _RATES)) is None:
+    elif (index := _first_column(columns, _RATE_HEADINGS)) is None:
         message = f"{short(', '.join(columns))} has no column of a time or a bandwidth"
         reading.add_problem(line, name, message)
     elif size == 0:

@@ -28,21 +28,24 @@ PROCESSORS: tuple[str, ...] = (
     *("线程数", "进程数", "核数", "核心数", "节点数", "スレッド数", "プロセス数", "ノード数"),
     *("потоков", "потоки", "процессов", "процессы", "ядер", "узлов"),
 )
-"""What is counted as processors, in lower case; also in German, French, Spanish, Portuguese,
-Italian, Chinese, Japanese and Russian."""
+"""Words for what is counted as processors, in lower case; also in German, French, Spanish,
+Portuguese, Italian, Chinese, Japanese and Russian.
+"""
 
 MEMBERS: tuple[str, ...] = (
     *("core", "thread", "process", "rank", "worker", "GPU", "TPU", "CPU", "socket", "node"),
     *("host", "machine", "server", "instance", "executor", "replica", "pod", "chip", "device"),
 )
-"""What reports call one of the processors, where the heading says so."""
+"""Nouns that reports use for one of the processors, if a heading has one of them."""
 
 LOADS: tuple[str, ...] = (
     *("users", "clients", "connections", "concurrency", "vus", "virtual users", "sessions"),
     *("load", "concurrent users", "concurrent clients", "in flight", "requesters", "terminals"),
     *("iodepth", "io depth", "queue depth", "qd", "outstanding", "outstanding requests"),
 )
-"""What offers work at once; where nothing else is counted, it takes the place of processors."""
+"""Words for what offers work at the same time; if nothing else is counted, it takes the place of
+processors.
+"""
 
 SIZES: tuple[str, ...] = (
     *("n", "size", "problem size", "grid", "grid size", "mesh", "mesh size", "cells", "zones"),
@@ -69,13 +72,13 @@ SIZES: tuple[str, ...] = (
         "global batch",
     ),
 )
-"""What says how large a problem is."""
+"""Words for the size of a problem."""
 
 SIDES: tuple[str, ...] = ("side", "edge", "dimension", "direction", "axis")
-"""What a size may be counted along: a side of a square or a cube."""
+"""Words for a length along which a size is counted: a side of a square or a cube."""
 
 SIZES_OF_ONE: tuple[str, ...] = ("local size", "local grid", "local batch size", "micro batch")
-"""Sizes of the part of one processor."""
+"""Words for the size of the part of one processor."""
 
 REPETITIONS: tuple[str, ...] = ("repetition", "rep", "run", "trial", "iteration", "sample", "seed")
 
@@ -103,7 +106,7 @@ TIMES: tuple[str, ...] = (
         "время работы",
     ),
 )
-"""What heads an elapsed time."""
+"""Headings of an elapsed time."""
 
 RATES: tuple[str, ...] = (
     *("throughput", "rate", "performance", "perf", "fom", "figure of merit", "bandwidth", "bw"),
@@ -113,7 +116,7 @@ RATES: tuple[str, ...] = (
     *("busbw", "processing rate", "simulation rate", "simulation speed", "work rate", "score"),
     *("transactions per second", "requests per second", "operations per second", "tpm", "tpmc"),
 )
-"""What heads a rate: work in a time."""
+"""Headings of a rate: work in a time."""
 
 SPEEDUPS: tuple[str, ...] = (
     *("speedup", "speed up", "relative speedup", "measured speedup", "actual speedup"),
@@ -121,7 +124,7 @@ SPEEDUPS: tuple[str, ...] = (
     *("beschleunigung", "accélération", "aceleración", "aceleracion", "aceleração"),
     *("加速比", "速度向上率", "ускорение"),
 )
-"""What heads a speed-up."""
+"""Headings of a speed-up."""
 
 DERIVED: tuple[str, ...] = (
     *("efficiency", "parallel efficiency", "scaling efficiency", "strong scaling efficiency"),
@@ -130,26 +133,26 @@ DERIVED: tuple[str, ...] = (
     *("effizienz", "efficacité", "eficiencia", "eficiência", "efficienza"),
     *("并行效率", "效率", "並列化効率", "эффективность"),
 )
-"""What is computed of times, so that it says nothing new."""
+"""Headings of values that are computed from times, and are not read."""
 
 EFFICIENCIES: tuple[str, ...] = ("eff", "efic", "效率", "効率", "эфф")
-"""What the word of an efficiency contains."""
+"""Parts of words for an efficiency."""
 
 IDEALS: tuple[str, ...] = (
     *("ideal", "ideal time", "ideal speedup", "linear", "linear speedup", "theoretical"),
     *("perfect", "expected", "optimal", "target", "predicted", "prediction", "model", "peak"),
 )
-"""What was not measured."""
+"""Headings of values that were not measured."""
 
 SPREADS: tuple[str, ...] = (
     *("min", "max", "minimum", "maximum", "std", "stddev", "std dev", "stdev", "sd", "sigma"),
     *("variance", "error", "err", "stderr", "cv", "iqr", "ci", "low", "high", "p95", "p99"),
     *("standard deviation", "min time", "max time", "time min", "time max", "time std"),
 )
-"""What is said about the scatter of repetitions."""
+"""Headings of the scatter of repetitions."""
 
 MEASURED: tuple[str, ...] = ("actual", "measured", "value", "result", "observed", "our", "y")
-"""What heads a value and does not say of which kind it is; its course says that."""
+"""Headings of values that do not say what the values are; the trend of the values decides."""
 
 COUNTING = frozenset(
     (
@@ -177,7 +180,7 @@ COUNTING = frozenset(
         "#",
     )
 )
-"""Words that say that something is counted, or of what kind it is, beside the noun."""
+"""Words beside a noun which say that something is counted, or of what kind it is."""
 
 OCCASIONS = frozenset(
     (
@@ -185,7 +188,7 @@ OCCASIONS = frozenset(
         *("partition", "account", "state", "exitcode", "start", "end", "submit", "qos", "cluster"),
     )
 )
-"""Headings of columns that tell where and when a run was made, and not what ran."""
+"""Headings of columns that say where and when a run was made, and not which program ran."""
 
 SERIAL: tuple[str, ...] = (
     "serial",
@@ -234,7 +237,7 @@ MISSING = frozenset(
         "missing",
     )
 )
-"""What stands where nothing was measured."""
+"""Texts of cells without a measurement."""
 
 SPELLINGS: Mapping[str, str] = {
     **dict.fromkeys(("sec", "secs", "second", "seconds", "s.", "sec.", "秒", "с", "сек"), "s"),
@@ -282,9 +285,9 @@ _FLOPS = re.compile(
     r"(?:\s*(?:/\s*|\bper\s+)(?P<one>[a-z]+))?",
     re.IGNORECASE,
 )
-_ONE = re.compile(r"(?<!\s)\s*+(?:/\s*+|\bper\s++|-)[a-z]+$", re.IGNORECASE)
+_PROCESSOR_AT_END = re.compile(r"(?<!\s)\s*+(?:/\s*+|\bper\s++|-)[a-z]+$", re.IGNORECASE)
 """The processor at the end of a unit of a rate."""
-_IN_ONE_WORD: Mapping[str, str] = {
+_RATE_OF_WORD: Mapping[str, str] = {
     "tps": "transactions/s",
     "tpm": "transactions/min",
     "tpmc": "transactions/min",
@@ -319,7 +322,7 @@ class RateUnit(NamedTuple):
 
 
 def time_unit(text: str) -> str:
-    """Return the standard spelling of a unit of time; other texts unchanged.
+    """Return the standard spelling of a unit of time; return other texts unchanged.
 
     >>> time_unit("sec"), time_unit("Minutes"), time_unit("ms"), time_unit("GB")
     ('s', 'min', 'ms', 'GB')
@@ -338,7 +341,7 @@ def is_time(text: str) -> bool:
 
 
 def rate_unit(text: str) -> RateUnit | None:
-    """Parse the unit of a rate; None for other texts.
+    """Parse the unit of a rate; return None for other texts.
 
     Bytes keep their unit; of everything else a number is counted. A prefix of a unit of simulated
     time, as in ns/day, belongs to what is counted.
@@ -349,15 +352,17 @@ def rate_unit(text: str) -> RateUnit | None:
     >>> rate_unit("ns/day").factor, rate_unit("GFLOP/s").factor, rate_unit("s"), rate_unit("s/step")
     (Fraction(1, 86400), Fraction(1000000000, 1), None, None)
     """
-    unit_text = _IN_ONE_WORD.get(text.strip().casefold(), text.strip())
+    unit_text = _RATE_OF_WORD.get(text.strip().casefold(), text.strip())
     if unit_text[1:].casefold() in _REQUESTS and unit_text[0] in _PREFIX:  # kIOPS
-        unit_text = f"{unit_text[0]} {_IN_ONE_WORD[unit_text[1:].casefold()]}"
+        unit_text = f"{unit_text[0]} {_RATE_OF_WORD[unit_text[1:].casefold()]}"
     flop_index = unit_text.casefold().find("flop/s")
     if flop_index >= 0:  # as flops, whose prefix may be a small letter
         unit_text = f"{unit_text[:flop_index]}flops{unit_text[flop_index + len('flop/s') :]}"
     if flops_match := _FLOPS.fullmatch(unit_text):
         return RateUnit(
-            text.strip() if not _is_processor(flops_match["one"]) else _ONE.sub("", text.strip()),
+            text.strip()
+            if not _is_processor(flops_match["one"])
+            else _PROCESSOR_AT_END.sub("", text.strip()),
             Fraction(_factor_of_prefix(flops_match["prefix"])),
             "1/s",
             _is_processor(flops_match["one"]),
@@ -373,7 +378,7 @@ def rate_unit(text: str) -> RateUnit | None:
     if match["one"] and not _is_processor(match["one"]):
         return None
     factor, unit = _factor_of_work(work)
-    written = _ONE.sub("", text.strip()) if match["one"] else text.strip()
+    written = _PROCESSOR_AT_END.sub("", text.strip()) if match["one"] else text.strip()
     return RateUnit(written, factor / seconds, unit, bool(match["one"]))
 
 
@@ -436,18 +441,18 @@ _COUNTED_WORK = frozenset(
 
 _UNIT = re.compile(r"(?P<name>.*?)[\[(](?P<unit>[^\[\]()]*+)[\])]\s*+")
 _MARKS = re.compile(r"[*_`~.:\-]+")
-_GLUED = re.compile(
+_COUNT_AND_NOUN = re.compile(
     r"(?:n|nr|no|num|#|number)_?(?P<noun>"
     + "|".join(sorted((word for word in (*PROCESSORS, *LOADS) if len(word) > 2), key=len)[::-1])
     + r")"
 )
 _CLOCK = re.compile(r"[dhms]+(?:[-:][hms]+)+")
-_CAPITAL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z]{2})")
-_FUNCTIONS = {"t": "time", "s": "speedup", "e": "efficiency"}
+_CAPITAL_BEGIN = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z]{2})")
+_WORD_OF_SYMBOL = {"t": "time", "s": "speedup", "e": "efficiency"}
 _RATE_IN_WORDS = re.compile(r"(?P<work>.*?) ?\bper (?P<time>[a-z]+)", re.IGNORECASE)
 _QUOTIENT = re.compile(r"(?P<name>.*[^ ]) ?/ ?(?P<unit>[a-zµ]+)")
 """A quantity by its unit, as standards of physics head a column: ``t_wall / ms``."""
-_TAIL = re.compile(
+_UNIT_AT_END = re.compile(
     r"(?P<name>.*?[^ ,])[ ,]++(?:in )?(?P<unit>[a-zа-яµ%]++(?: ?/ ?[a-z]++)*+)", re.IGNORECASE
 )
 
@@ -465,7 +470,7 @@ def plain_words(text: str) -> str:
     ('cores', 'procs', 'ranks', 'gpus', 'ranks')
     """
     lower_text = text.strip().casefold().replace("n°", "no ").replace("№", "no ")
-    if joined_noun := _GLUED.fullmatch(re.sub(r"[*`\s]", "", lower_text)):
+    if joined_noun := _COUNT_AND_NOUN.fullmatch(re.sub(r"[*`\s]", "", lower_text)):
         return joined_noun["noun"]
     words = _MARKS.sub(" ", lower_text.replace("#", " # ")).split()
     remaining = [word for word in words if word not in COUNTING]
@@ -473,14 +478,15 @@ def plain_words(text: str) -> str:
 
 
 def rate_heading(text: str) -> tuple[str, str] | None:
-    """Split a heading that ends with a rate in words into its words and unit; None for others.
+    """Split a heading that ends with a rate in words into its words and its unit; return None for
+    other headings.
 
     >>> rate_heading("GB_per_s"), rate_heading("Throughput_M_elems_per_sec")
     (('gb per s', 'GB per s'), ('throughput', 'M elems per sec'))
     >>> rate_heading("time_per_step")
     """
-    bare = re.sub(r"[*`_]", " ", text).strip()
-    match = _RATE_IN_WORDS.fullmatch(bare)
+    stripped_text = re.sub(r"[*`_]", " ", text).strip()
+    match = _RATE_IN_WORDS.fullmatch(stripped_text)
     if match is None or time_unit(match["time"]) not in _SECONDS:
         return None
     rate = max(
@@ -493,7 +499,7 @@ def rate_heading(text: str) -> tuple[str, str] | None:
         default="",
     )
     unit = f"{match['work'][len(rate) :].strip() or 1} per {match['time']}"
-    return plain_words(rate or bare), unit
+    return plain_words(rate or stripped_text), unit
 
 
 def words_by_capitals(text: str) -> str:
@@ -507,44 +513,49 @@ def words_by_capitals(text: str) -> str:
     ... )
     ('total time', 'mean time ms', 'CPU time', 'n GPUs')
     """
-    words = _CAPITAL.sub(" ", text)
+    words = _CAPITAL_BEGIN.sub(" ", text)
     return re.sub(r"\b[A-Z](?=[a-z]+\b)", lambda initial: initial[0].lower(), words)
 
 
 _QUANTILE = re.compile(r"\bp\(([0-9]+(?:\.[0-9]+)?)\)", re.IGNORECASE)
 """A percentile as k6 names it."""
-_AVERAGED = re.compile(
+_AVERAGE_CLAUSE = re.compile(
     r"\s?\((?:average|mean|median|best|minimum|min) (?:of|over) [^()]{1,40}\)", re.IGNORECASE
 )
 """How the values of a column were averaged."""
 
 
-def heading(cell: str) -> tuple[str, str | None]:
+def split_heading(cell: str) -> tuple[str, str | None]:
     """Split a heading into its words and its unit, which is in brackets or at the end.
 
     >>> (
-    ...     heading("Time [ms]"),
-    ...     heading("wall_time_ms"),
-    ...     heading("Throughput (req/s)"),
-    ...     heading("time, s"),
-    ...     heading("No. cores"),
+    ...     split_heading("Time [ms]"),
+    ...     split_heading("wall_time_ms"),
+    ...     split_heading("Throughput (req/s)"),
+    ...     split_heading("time, s"),
+    ...     split_heading("No. cores"),
     ... )
     (('time', 'ms'), ('wall time', 'ms'), ('throughput', 'req/s'), ('time', 's'), ('cores', None))
-    >>> heading("Mean time (average of 3 runs) in seconds:")
+    >>> split_heading("Mean time (average of 3 runs) in seconds:")
     ('mean time', 'seconds')
-    >>> heading("T(p)"), heading("seconds"), heading("ms/step"), heading("Elapsed (hh:mm:ss)")
+    >>> (
+    ...     split_heading("T(p)"),
+    ...     split_heading("seconds"),
+    ...     split_heading("ms/step"),
+    ...     split_heading("Elapsed (hh:mm:ss)"),
+    ... )
     (('time', None), ('time', 'seconds'), ('time', 'ms'), ('elapsed', None))
     """
     emphasis = "*_`" + whitespace
-    heading_text = _AVERAGED.sub("", cell).lstrip(emphasis).rstrip(emphasis + ":")
+    heading_text = _AVERAGE_CLAUSE.sub("", cell).lstrip(emphasis).rstrip(emphasis + ":")
     heading_text = _QUANTILE.sub(r"p\1", heading_text)
     if match := _UNIT.fullmatch(heading_text):
         unit = match["unit"].strip()
         words = plain_words(match["name"])
         if function_match := re.fullmatch(r"([tse])\((?:p|n|np)\)", words):
-            words = _FUNCTIONS[function_match[1]]
+            words = _WORD_OF_SYMBOL[function_match[1]]
         if unit.casefold() in ("p", "n", "np"):
-            return _FUNCTIONS.get(words, words), None
+            return _WORD_OF_SYMBOL.get(words, words), None
         return words, None if _CLOCK.fullmatch(unit.casefold()) else unit
     if heading_text.casefold() == "t/s":  # tokens, and not t in seconds, which has blanks
         return "throughput", heading_text
@@ -574,7 +585,7 @@ def heading(cell: str) -> tuple[str, str | None]:
         return "time", head
     if "/" in heading_text and plain_words(head) in TIMES:  # wall/step
         return plain_words(head), None
-    name_and_unit = _TAIL.fullmatch(re.sub(r"[*`_]", " ", heading_text).strip())
+    name_and_unit = _UNIT_AT_END.fullmatch(re.sub(r"[*`_]", " ", heading_text).strip())
     if name_and_unit is None or name_and_unit["unit"] in ("m", "d") or name in (*TIMES, *RATES):
         return name, None
     if (
@@ -585,14 +596,14 @@ def heading(cell: str) -> tuple[str, str | None]:
     return plain_words(name_and_unit["name"].removesuffix(" in")) or name, name_and_unit["unit"]
 
 
-def member_called(heading: str) -> str:
-    """Return the noun that a heading in plain words uses for one of the processors.
+def member_of_heading(heading: str) -> str:
+    """Return the noun for one of the processors that a heading in plain words contains.
 
     >>> (
-    ...     member_called("nodes"),
-    ...     member_called("gpus"),
-    ...     member_called("processes"),
-    ...     member_called("np"),
+    ...     member_of_heading("nodes"),
+    ...     member_of_heading("gpus"),
+    ...     member_of_heading("processes"),
+    ...     member_of_heading("np"),
     ... )
     ('node', 'GPU', 'process', 'processor')
     """

@@ -37,10 +37,12 @@ _WITH_SEPARATOR = 6
 
 
 def _is_perf_lock(reading: Reading) -> bool:
+    """Return whether a file is an output of perf lock contention."""
     return any(_HEADER.match(line) or _REPORT.match(line) for line in reading.lines)
 
 
 def _read_perf_lock(reading: Reading) -> Measurements:
+    """Read the waits at the locks in an output of perf lock contention."""
     hints = reading.hints
     if hints.processors is None or hints.time is None:
         reading.refuse(
@@ -110,23 +112,25 @@ def _read_waits(reading: Reading, line: int, run: Coordinates, text: str) -> Non
 UNITS = {"msec": "ms", "usec": "us", "nsec": "ns", "sec": "s"}
 """perf's spelling of units, and ours."""
 
-_FIRST = re.compile(
+_FIRST_SEPARATED_EVENT = re.compile(
     r"\s*(?:[-+0-9.]+|<not"
     r" (?:supported|counted)>)\s*([,;|\t:])(?!fio-)(?:[^0-9,;|\t:][^,;|\t:]*)?\1[A-Za-z_]"
 )
-_TABLE = "Performance counter stats for"
-_IN_TABLE = re.compile(
+_TABLE_HEADING = "Performance counter stats for"
+_TABLE_EVENT = re.compile(
     r"\s*([0-9][0-9,.]*|<not (?:supported|counted)>) +(?:(msec|ns) )?([A-Za-z][\w:./=-]*+)(?:"
     r" ++#.*+|\s++\(.*+)?\s*+$"
 )
 _ELAPSED = re.compile(r"\s*([0-9.]+)(?: \+- [0-9.]+)? seconds time elapsed")
 _EVENTS = {"duration_time": "time", "task-clock": "busy", "cpu-clock": "busy"}
-_SHORTEST = 5
-_LONGEST = 8
+_LEAST_FIELDS = 5
+_MOST_FIELDS = 8
 
 
 class EventCount(NamedTuple):
-    """A line of perf: an event, its count and, if printed, a derived metric."""
+    """A line of perf: an event and its count with the unit and, if printed, a metric that perf
+    derives from it.
+    """
 
     line: int
     event: str
@@ -140,8 +144,8 @@ def is_perf_stat(reading: Reading) -> bool:
     """Return whether the first line counts an event, or a heading of perf's table is there."""
     first_line = reading.content[0][1] if reading.content else ""
     return (
-        _TABLE in reading.text
-        or bool(_FIRST.match(first_line))
+        _TABLE_HEADING in reading.text
+        or bool(_FIRST_SEPARATED_EVENT.match(first_line))
         or (first_line.lstrip()[:1] == "{" and '"counter-value"' in first_line)
     )
 
@@ -153,7 +157,7 @@ def event_counts(reading: Reading) -> list[EventCount]:
     count_by_event: dict[str, EventCount] = {}
     missing_counts: list[EventCount] = []
     for line, text in reading.content:
-        if _TABLE in reading.text:
+        if _TABLE_HEADING in reading.text:
             event_count = _parse_table_event(line, text)
         else:
             event_count = (
@@ -178,6 +182,7 @@ def event_counts(reading: Reading) -> list[EventCount]:
 
 
 def _read_perf_stat(reading: Reading) -> Measurements:
+    """Read the times and the counts in an output of perf stat."""
     if reading.hints.processors is None:
         reading.refuse(
             1,
@@ -244,7 +249,7 @@ def _add_elapsed_time(reading: Reading, coordinates: Coordinates, counts: list[E
 
 def _parse_separated_event(reading: Reading, line: int, text: str) -> EventCount | None:
     """Parse a line with separators of perf stat -x; None after recording a problem."""
-    match = _FIRST.match(text)
+    match = _FIRST_SEPARATED_EVENT.match(text)
     if match is None:
         layout = "value, unit, event, run time, percent, metric, metric unit"
         reading.add_problem(
@@ -255,9 +260,11 @@ def _parse_separated_event(reading: Reading, line: int, text: str) -> EventCount
         )
         return None
     fields = [field.strip() for field in text.split(match[1])]
-    if not _SHORTEST <= len(fields) <= _LONGEST:
+    if not _LEAST_FIELDS <= len(fields) <= _MOST_FIELDS:
         reading.add_problem(
-            line, "", f"{len(fields)} fields, where perf stat -x writes {_SHORTEST} to {_LONGEST}"
+            line,
+            "",
+            f"{len(fields)} fields, where perf stat -x writes {_LEAST_FIELDS} to {_MOST_FIELDS}",
         )
         return None
     value, unit, event, *cells_behind = fields
@@ -272,7 +279,7 @@ def _parse_table_event(line: int, text: str) -> EventCount | None:
     """Parse a line of perf's printed table; None for lines without an event."""
     if elapsed := _ELAPSED.match(text):
         return EventCount(line, "duration_time", elapsed[1], "sec", "", "")
-    match = _IN_TABLE.match(text)
+    match = _TABLE_EVENT.match(text)
     return (
         EventCount(line, match[3], match[1].replace(",", ""), match[2] or "", "", "")
         if match

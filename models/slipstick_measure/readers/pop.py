@@ -17,7 +17,7 @@ from slipstick_measure.measurements import EFFICIENCIES, Measurements
 from slipstick_measure.readers.names import PROCESSORS, plain_words
 from slipstick_measure.readers.reading import Coordinates, FileFormat, Reading, time_of_unit
 
-NAMES = {
+METRIC_OF_NAME = {
     **{name.replace("_", " "): name for name in EFFICIENCIES},
     "serialisation efficiency": "serialization_efficiency",
     "computation scaling": "computation_scalability",
@@ -30,15 +30,17 @@ NAMES = {
 }
 """Standard name of a metric, by its name in the tools in lower case."""
 
-PERCENT_ABOVE = 2.0  # no efficiency is 200%, and a parallel efficiency of 2% is not worth a table
+LARGEST_EFFICIENCY_RATIO = (
+    2.0  # no efficiency is 200%, and a parallel efficiency of 2% is not worth a table
+)
 _PROCESSES = re.compile(r"\s*([0-9]+)\s*([\[(].*)?")
 _CUT_TIME = re.compile(r"#+\s*Runtime\s*\([^)]*", re.IGNORECASE)
-_CUT = "this row is cut; complete it, or take the line out"
+_CUT_MESSAGE = "this row is cut; complete it, or take the line out"
 _LABEL = re.compile(r"(?P<name>[^\[(]*+)(?:[\[(](?P<unit>[^\])]*+)[\])])?\s*+")
 
 
 class MetricCell(NamedTuple):
-    """A value of a metric in a run."""
+    """A value of a metric in a run, as a table writes it."""
 
     line: int
     run: int
@@ -48,7 +50,7 @@ class MetricCell(NamedTuple):
 
 
 def _is_pop(reading: Reading) -> bool:
-    """Return whether a label at the left or in the first line is a POP efficiency."""
+    """Return whether a label in the first column or the first line is a POP efficiency."""
     rows = [re.split("[;,\t]", text) for _, text in reading.content[:60]]
     labels = [row[0] for row in rows]
     # A sentence may have such a name between commas; a heading has a row below it.
@@ -84,12 +86,14 @@ def _read_pop(reading: Reading) -> Measurements:
         and (value := reading.number(cell.line, cell.metric, cell.text))
     ]
     is_percent = any(
-        value > PERCENT_ABOVE
+        value > LARGEST_EFFICIENCY_RATIO
         for cell, value in efficiencies
         if cell.metric == "parallel_efficiency"
-    ) or (sum(value > PERCENT_ABOVE for _, value in efficiencies) * 2 > len(efficiencies))
+    ) or (
+        sum(value > LARGEST_EFFICIENCY_RATIO for _, value in efficiencies) * 2 > len(efficiencies)
+    )
     for cell, value in efficiencies:
-        if (value > PERCENT_ABOVE) != is_percent:
+        if (value > LARGEST_EFFICIENCY_RATIO) != is_percent:
             scale_in_words = "percentages" if is_percent else "fractions"
             reading.add_problem(
                 cell.line,
@@ -133,7 +137,7 @@ def _split_rows(reading: Reading) -> list[tuple[int, list[str]]]:
                 line, "", f"this is not a line of a table of metrics: {error}; check the quotes"
             )
         if _CUT_TIME.fullmatch(text.strip()):
-            reading.add_problem(line, row[0], _CUT)
+            reading.add_problem(line, row[0], _CUT_MESSAGE)
         elif not text.lstrip().startswith("#"):
             table_rows.append((line, row))
         elif row and _parse_label(row[0])[0] == "time":
@@ -149,13 +153,13 @@ def _parse_label(text: str) -> tuple[str, str | None]:
     if match and match["unit"] and not time_of_unit(match["unit"])[1] and "%" not in match["unit"]:
         match = None
     name = (match["name"] if match else text).casefold().removeprefix("mpi ").strip()
-    return NAMES.get(name, ""), match["unit"] if match else None
+    return METRIC_OF_NAME.get(name, ""), match["unit"] if match else None
 
 
 def _transposed_table(
     reading: Reading, rows: Sequence[tuple[int, list[str]]]
 ) -> list[list[tuple[int, str]]]:
-    """Transpose a table with one run per row, so that rows are metrics; each cell keeps its
+    """Return a table with one run per row in the form with one metric per row; each cell keeps its
     line.
     """
     (_, heading), *other_rows = rows
@@ -187,7 +191,7 @@ def _metric_cells(reading: Reading, rows: Sequence[Sequence[tuple[int, str]]]) -
         if not metric:
             left_out.append((line, label.strip(" -")))
             if line == last_line and len(texts) < width:
-                reading.add_problem(line, label.strip(), _CUT)
+                reading.add_problem(line, label.strip(), _CUT_MESSAGE)
             continue
         if metric in line_by_metric:
             reading.add_problem(line, label.strip(), f"is in line {line_by_metric[metric]} already")
@@ -209,7 +213,7 @@ def _metric_cells(reading: Reading, rows: Sequence[Sequence[tuple[int, str]]]) -
 
 
 def _coordinates_by_run(reading: Reading, cells: Sequence[MetricCell]) -> dict[int, Coordinates]:
-    """Return the coordinates of each run."""
+    """Return the coordinates of each run, by its column in the table."""
     coordinates: dict[int, Coordinates] = {}
     for cell in cells:
         if cell.metric == "p":

@@ -17,10 +17,12 @@ _PROFILE = re.compile(r"""["']?profile["']?\s*:""")
 
 
 def _is_profile(reading: Reading) -> bool:
+    """Return whether a file is a profile in YAML."""
     return any(_PROFILE.match(text) for _, text in reading.content[:1])
 
 
 def _read_profile(reading: Reading) -> Measurements:
+    """Read the runs of a profile."""
     if Path(reading.file).suffix not in (".yaml", ".yml"):
         reading.refuse(1, "", "a profile is a spec; give its file a name that ends in .yaml")
     tree = Library().load("profile", reading.file)

@@ -39,6 +39,7 @@ class _NpbValue(NamedTuple):
 
 
 def _is_npb(reading: Reading) -> bool:
+    """Return whether a file is an output of NAS Parallel Benchmarks."""
     return any(_NPB_RUN.fullmatch(line) for line in reading.lines)
 
 
@@ -63,12 +64,12 @@ def _npb_runs(reading: Reading) -> Iterator[tuple[str, int, dict[str, _NpbValue]
 
 
 def _read_npb(reading: Reading) -> Measurements:
-    """Read the time of each run; where times are printed too coarsely, the rate, which has more
-    digits.
+    """Read the time of each run of NAS Parallel Benchmarks; if times are printed too coarsely, read
+    the rate, which has more digits.
     """
     titles = dict[str, None]()
     runs = list(_npb_runs(reading))
-    are_times_coarse = any(_is_coarse(values) for *_, values in runs)
+    are_times_coarse = any(_has_coarse_time(values) for *_, values in runs)
     for name, line, values in runs:
         title = f"{name}, class {values['class'].text}" if "class" in values else name
         titles[title] = None
@@ -93,7 +94,8 @@ def _read_npb(reading: Reading) -> Measurements:
             )
     if are_times_coarse and runs:
         message = (
-            f"a time is missing, or below {_LEAST_SECONDS:g} s and printed in hundredths: rates are"
+            f"a time is missing, or below {_LEAST_PRECISE_TIME:g} s and printed in hundredths:"
+            " rates are"
             " taken"
         )
         reading.add_note(runs[0][1], "", message)
@@ -104,16 +106,16 @@ def _read_npb(reading: Reading) -> Measurements:
 
 _NPB_TIME = ("time in seconds", "time", "s")
 _NPB_RATE = ("mop/s total", "throughput", "Mop/s")
-_LEAST_SECONDS = 1.0
+_LEAST_PRECISE_TIME = 1.0
 """Time below which two decimals are less than one percent."""
 
 
-def _is_coarse(values: Mapping[str, _NpbValue]) -> bool:
-    """Return whether a time is missing, or printed with too few digits."""
+def _has_coarse_time(values: Mapping[str, _NpbValue]) -> bool:
+    """Return whether the time of a run is missing, or printed with too few digits."""
     time_value = values.get("time in seconds")
     if time_value is None or re.fullmatch(r"[0-9]*\.[0-9]{1,2}", time_value.text) is None:
         return time_value is None
-    return float(time_value.text) < _LEAST_SECONDS
+    return float(time_value.text) < _LEAST_PRECISE_TIME
 
 
 _HPCG_RATING = re.compile(r"HPCG result is VALID with a GFLOP/s rating of\s*[:=]\s*(\S+)")
@@ -129,6 +131,7 @@ HPCG_FINAL = re.compile(r"final\s*=\s*([0-9.]+) GF\b(?:\s*\(([0-9.]+) GB/s Effec
 
 
 def _is_hpcg(reading: Reading) -> bool:
+    """Return whether a file is an output of HPCG."""
     return any(_HPCG_RATING.search(line) or HPCG_FINAL.match(line) for line in reading.lines)
 
 
@@ -163,7 +166,7 @@ def _read_hpcg(reading: Reading) -> Measurements:
             coordinates = Coordinates(p, reading.hints.size)
             reading.add(line, coordinates, "throughput", rating[1], "GFLOP/s")
             counts = {}
-    return _finished_with_note(reading, "HPCG")
+    return _measurements_with_note(reading, "HPCG")
 
 
 STREAM_THREADS = re.compile(r"\s*Number of Threads (?:counted|requested) = ([0-9]+)\s*")
@@ -185,6 +188,7 @@ STREAM_BINARY = re.compile(r"\bMiBytes/sec|\bmax_mibytes_per_sec")
 
 
 def _is_stream(reading: Reading) -> bool:
+    """Return whether a file is an output of STREAM or BabelStream."""
     lines = map(STREAM_LINE.fullmatch, reading.lines)
     return any(line is not None and line["kernel"] == "Triad" for line in lines)
 
@@ -216,7 +220,7 @@ def _read_stream(reading: Reading) -> Measurements:
             reading.add(line, coordinates, "throughput", rate["rate"], unit)
     if reading.runs:
         reading.add_note(reading.runs[0].line, "Triad", "is taken; the other kernels are left out")
-    return _finished_with_note(reading, "STREAM")
+    return _measurements_with_note(reading, "STREAM")
 
 
 _KERNEL = re.compile(r"Test: (?P<kernel>\S+)\s*")
@@ -226,11 +230,12 @@ _KERNEL_VALUE = re.compile(
 )
 
 _KERNEL_UNITS = {"MFlops/s": "MFLOP/s", "MByte/s": "MB/s"}
-_PEAK = "peakflops"
+_PEAK_TEST_PREFIX = "peakflops"
 """What names of tests begin with that measure operations."""
 
 
 def _is_likwid_bench(reading: Reading) -> bool:
+    """Return whether a file is an output of likwid-bench."""
     return "LIKWID MICRO BENCHMARK" in reading.text
 
 
@@ -240,15 +245,17 @@ def _read_likwid_bench(reading: Reading) -> Measurements:
     A run fits its vectors to the loops and threads of the test, so sizes are rounded to two digits.
     """
     kernels = [match["kernel"] for text in reading.lines if (match := _KERNEL.fullmatch(text))]
-    measures_operations = all(name.startswith(_PEAK) for name in kernels)
-    kernels = [name for name in kernels if measures_operations or not name.startswith(_PEAK)]
+    measures_operations = all(name.startswith(_PEAK_TEST_PREFIX) for name in kernels)
+    kernels = [
+        name for name in kernels if measures_operations or not name.startswith(_PEAK_TEST_PREFIX)
+    ]
     kernel = ""
     values: dict[str, tuple[int, str]] = {}
     threads: int | None = None
     begin_line = 1
     for line, text in enumerate([*reading.lines, "Test: end"], 1):
         if match := _KERNEL.fullmatch(text):
-            if kernel.startswith(_PEAK) and not measures_operations:
+            if kernel.startswith(_PEAK_TEST_PREFIX) and not measures_operations:
                 message = (
                     "its rate is of operations, and those of other tests of bytes: it is left out"
                 )
@@ -276,7 +283,7 @@ def _add_kernel(
     values: Mapping[str, tuple[int, str]],
 ) -> None:
     """Add the rate of the run that begins at a line; note a run that is cut."""
-    key = "MFlops/s" if kernel.startswith(_PEAK) else "MByte/s"
+    key = "MFlops/s" if kernel.startswith(_PEAK_TEST_PREFIX) else "MByte/s"
     if key not in values or threads is None:
         reading.add_note(line, kernel, f"the run is cut before its rate ({key}), and is left out")
         return
@@ -288,7 +295,7 @@ def _add_kernel(
     reading.add(rate_line, coordinates, "throughput", rate, _KERNEL_UNITS[key])
 
 
-def _finished_with_note(reading: Reading, tool: str) -> Measurements:
+def _measurements_with_note(reading: Reading, tool: str) -> Measurements:
     """Return the measurements of a file, with a note that a machine can be imported from the same
     file.
     """
@@ -308,6 +315,7 @@ _LAMMPS_RUN = re.compile(
 
 
 def _is_lammps(reading: Reading) -> bool:
+    """Return whether a file is a log of LAMMPS."""
     return any(map(_LAMMPS_RUN.fullmatch, reading.lines))
 
 

@@ -33,8 +33,8 @@ MOST_LINES_ABOVE = 100_000
 
 NUMBER = re.compile(r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]{1,4})?")
 _NOT_FINITE = re.compile(r"[-+]?(?:nan|inf|infinity)", re.IGNORECASE)
-_CONTROL = re.compile("[\x00-\x08\x0e-\x1f\x7f]")
-_COLOUR = re.compile("\x1b\\[[0-9;]*[mK]")
+_CONTROL_CHARACTER = re.compile("[\x00-\x08\x0e-\x1f\x7f]")
+_COLOUR_SEQUENCE = re.compile("\x1b\\[[0-9;]*[mK]")
 """What colours a terminal; programs write it into files, too."""
 _UNIT = re.compile(r"(?P<name>[^\[(]*+)[\[(](?P<unit>[^\])]*+)[\])]\s*+")
 _LINE_END = re.compile("\r\n|\n|\r")
@@ -99,7 +99,7 @@ class Reading:
             raise SpecError(self.problems)
 
     def refuse(self, line: int, subject: str, message: str) -> NoReturn:
-        """Refuse the file with this problem and the earlier ones."""
+        """Raise a SpecError with this problem and the problems recorded earlier."""
         self.problems.append(Problem(self.file, line, 1, subject, message))
         raise SpecError(self.problems)
 
@@ -108,7 +108,7 @@ class Reading:
         self.notes.append(Problem(self.file, line, 1, subject, message))
 
     def finished(self) -> Measurements:
-        """Return the measurements; raises if problems were recorded.
+        """Return the measurements; raise if problems were recorded.
 
         Raises
         ------
@@ -122,32 +122,32 @@ class Reading:
         return Measurements(tuple(self.runs), tuple(dict.fromkeys(self.notes)), rate=rate)
 
     def number(self, line: int, subject: str, text: str) -> float | None:
-        """Parse a decimal number; None after recording a problem."""
-        bare = text.strip()
-        if NUMBER.fullmatch(bare) and isfinite(value := float(bare)):
+        """Parse a decimal number; return None after recording a problem."""
+        digits = text.strip()
+        if NUMBER.fullmatch(digits) and isfinite(value := float(digits)):
             return value
-        if _NOT_FINITE.fullmatch(bare) or NUMBER.fullmatch(bare):
+        if _NOT_FINITE.fullmatch(digits) or NUMBER.fullmatch(digits):
             self.add_problem(
                 line,
                 subject,
-                f"{short(bare)} is not a finite number; leave the run out, or measure it again",
+                f"{short(digits)} is not a finite number; leave the run out, or measure it again",
             )
-        elif not bare:
+        elif not digits:
             self.add_problem(
                 line, subject, "there is no value; write one, or leave the whole line out"
             )
-        elif re.fullmatch(r"[-+]?[0-9]+(,[0-9]+)+(\.[0-9]*)?", bare):
+        elif re.fullmatch(r"[-+]?[0-9]+(,[0-9]+)+(\.[0-9]*)?", digits):
             self.add_problem(
                 line,
                 subject,
-                f"{short(bare)} has a ','; write 1.5 for one and a half, 1000 for a thousand",
+                f"{short(digits)} has a ','; write 1.5 for one and a half, 1000 for a thousand",
             )
         else:
-            self.add_problem(line, subject, f"{short(bare)} is not a number")
+            self.add_problem(line, subject, f"{short(digits)} is not a number")
         return None
 
     def whole(self, line: int, subject: str, text: str) -> int | None:
-        """Parse a whole number; None after recording a problem."""
+        """Parse a whole number; return None after recording a problem."""
         value = self.number(line, subject, text)
         if value is not None and value != int(value):
             self.add_problem(line, subject, f"is a whole number; got {text}")
@@ -155,7 +155,7 @@ class Reading:
         return None if value is None else int(value)
 
     def processors(self, line: int, subject: str, text: str) -> int | None:
-        """Parse a number of processors; None after recording a problem."""
+        """Parse a number of processors; return None after recording a problem."""
         value = self.number(line, subject, text)
         if value is not None and not (value == int(value) and 1 <= value <= MOST_PROCESSORS):
             self.add_problem(
@@ -167,7 +167,7 @@ class Reading:
         return None if value is None else int(value)
 
     def size(self, line: int, subject: str, text: str) -> float | None:
-        """Parse the size of a problem; None after recording a problem."""
+        """Parse the size of a problem; return None after recording a problem."""
         value = self.number(line, subject, text)
         if value is not None and not value > 0:
             self.add_problem(
@@ -197,13 +197,15 @@ class Reading:
                     "",
                     f"{short(name_in_file)} is a name of more than {LONGEST_NAME} characters",
                 )
-        declared = METRICS.get(name)
+        declared_unit = METRICS.get(name)
         value = self.number(line, name, text)
-        unit_scale = self._unit_factor(line, name, unit, declared.dimension if declared else None)
+        unit_scale = self._unit_factor(
+            line, name, unit, declared_unit.dimension if declared_unit else None
+        )
         if value is None or unit_scale is None:
             return
         factor, dimension = unit_scale
-        if value < 0 and (declared or dimension == TIME):
+        if value < 0 and (declared_unit or dimension == TIME):
             self.add_problem(
                 line, name, f"must be at least 0, got {text.strip()} {unit or ''}".rstrip()
             )
@@ -225,8 +227,8 @@ class Reading:
     def _unit_factor(
         self, line: int, metric: str, unit: str | None, expected: Dimension | None
     ) -> tuple[Fraction, Dimension] | None:
-        """Return the factor to base units and the dimension; None after recording a problem at the
-        first line concerned.
+        """Return the factor of a unit to base units and its dimension; return None after recording
+        a problem at the first line with this unit.
         """
         if unit is None and expected in (None, COUNT):
             return Fraction(1), COUNT
@@ -318,12 +320,12 @@ def open_file(path: Path | str, hints: Hints) -> Reading:
     if binary := known_bytes(path):
         raise SpecError([Problem(shown_name(path), 1, 1, "", binary)])
     text = file_text(path, "data_bytes", "keep what you need of it, or split it")
-    text = _COLOUR.sub("", text.replace("\r\n", "\n"))
-    text = _without_labels(_without_log_marks(text))
+    text = _COLOUR_SEQUENCE.sub("", text.replace("\r\n", "\n"))
+    text = _without_labels(_without_log_prefixes(text))
     reading = Reading(shown_name(path), text.removeprefix("\ufeff"), hints)
     if not text.strip("\ufeff \t\r\n"):
         reading.refuse(1, "", "the file is empty; a measurement may have failed to write it")
-    if control_character := _CONTROL.search(text):
+    if control_character := _CONTROL_CHARACTER.search(text):
         line = len(_LINE_END.split(text[: control_character.start()]))
         reading.refuse(
             line,
@@ -337,7 +339,7 @@ def open_file(path: Path | str, hints: Hints) -> Reading:
     return reading
 
 
-_LOG_MARKS: tuple[tuple[re.Pattern[str], float], ...] = (
+_LOG_PREFIXES: tuple[tuple[re.Pattern[str], float], ...] = (
     (
         re.compile(
             r"^(?:[^\t\n]*\t[^\t\n]*\t)?\ufeff?\[?[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8}"
@@ -353,10 +355,10 @@ _LOG_MARKS: tuple[tuple[re.Pattern[str], float], ...] = (
 perhaps behind a job and its step or before a stream; a container, which not all lines have."""
 
 
-def _without_log_marks(text: str) -> str:
-    """Return a text without what a log writes before each of its lines."""
+def _without_log_prefixes(text: str) -> str:
+    """Return a text without the times and names that a log writes before each of its lines."""
     lines = len(re.findall(r"^.*\S", text, re.MULTILINE))
-    for pattern, least_part in _LOG_MARKS:
+    for pattern, least_part in _LOG_PREFIXES:
         marks = pattern.findall(text)
         # A container writes several lines; names that are all different are those of a table.
         repeats = least_part == 1.0 or 2 * len({*marks}) <= len(marks)
@@ -365,16 +367,16 @@ def _without_log_marks(text: str) -> str:
     return text
 
 
-_TAGGED = re.compile(r"\[[0-9]{1,9},[0-9]{1,9}\]<std[a-z]{2,6}>: ?")
-_LABELLED = re.compile(r"^ *[0-9]+: ?", re.MULTILINE)
+_MPI_TAG = re.compile(r"\[[0-9]{1,9},[0-9]{1,9}\]<std[a-z]{2,6}>: ?")
+_RANK_LABEL = re.compile(r"^ *[0-9]+: ?", re.MULTILINE)
 
 
 def _without_labels(text: str) -> str:
     """Return a text without the ranks that launchers write before each line or piece of one (mpirun
-    --tag-output, srun --label); comments behind them tell them from other numbers.
+    --tag-output, srun --label). These are recognized by the comments behind them.
     """
-    text = _TAGGED.sub("", text)
-    return _LABELLED.sub("", text) if re.search(r"^ *[0-9]+: ?# ", text, re.MULTILINE) else text
+    text = _MPI_TAG.sub("", text)
+    return _RANK_LABEL.sub("", text) if re.search(r"^ *[0-9]+: ?# ", text, re.MULTILINE) else text
 
 
 def time_of_unit(text: str) -> tuple[str, bool]:
@@ -412,7 +414,7 @@ def split_unit(cell: str) -> tuple[str, str | None]:
     )
 
 
-def csv_rows(reading: Reading, text: str) -> Iterator[tuple[int, dict[str, str]]]:
+def rows_of_csv(reading: Reading, text: str) -> Iterator[tuple[int, dict[str, str]]]:
     """Yield the rows of a table with commas, each with its line within the text and its cells by
     the names in the first line. A row of another length is recorded as a problem, because it is cut
     or shifted.

@@ -18,9 +18,9 @@ from slipstick_measure.readers.names import (
     REPETITIONS,
     SPREADS,
     TIMES,
-    heading,
     is_time,
     plain_words,
+    split_heading,
 )
 from slipstick_measure.readers.reading import Reading
 
@@ -28,8 +28,10 @@ SheetLine = tuple[int, str]
 Row = tuple[int, list[str]]
 
 _SEPARATORS = "\t;|,"
-_LONGEST_NUMBER = 6  # digits of the number of a run in a heading
-_MEANS = frozenset(("average", "avg", "mean", "median", "mean time", "avg time", "average time"))
+_MOST_RUN_DIGITS = 6  # digits of the number of a run in a heading
+_MEAN_HEADINGS = frozenset(
+    ("average", "avg", "mean", "median", "mean time", "avg time", "average time")
+)
 
 
 class SheetTable(NamedTuple):
@@ -55,7 +57,7 @@ def table_of_sheet(reading: Reading, content: Sequence[SheetLine]) -> SheetTable
     first_row, end_row = _first_heading(rows), len(rows)
     if first_row is None:
         return SheetTable(content, [], 0)
-    if _is_band(rows, first_row):
+    if _names_groups_of_columns(rows, first_row):
         _refuse_side_by_side(reading, rows[first_row], rows[first_row + 1])
         first_row += 1
     other_table = 0
@@ -102,8 +104,8 @@ def _nonempty_cells(row: Sequence[str]) -> list[str]:
 
 
 def _stem_and_number(words: str) -> tuple[str | None, int]:
-    """Return the words before the number that ends a heading, and this number; no words if there
-    is none.
+    """Return the words before the number that ends a heading, and this number; return no words if
+    there is no number.
 
     >>> _stem_and_number("Run 2"), _stem_and_number("time (3)"), _stem_and_number("time")
     (('run', 2), ('time', 3), (None, 0))
@@ -111,12 +113,13 @@ def _stem_and_number(words: str) -> tuple[str | None, int]:
     unbracketed = words.removesuffix(")")
     stem = unbracketed.rstrip("0123456789")
     digits = unbracketed[len(stem) :]
-    if not 0 < len(digits) <= _LONGEST_NUMBER:
+    if not 0 < len(digits) <= _MOST_RUN_DIGITS:
         return None, 0
     return plain_words(stem.rstrip(" _.#(-")), int(digits)
 
 
 def _is_number(cell: str) -> bool:
+    """Return whether a cell is a number."""
     return NUMBER.fullmatch(bare_cell(cell).replace(",", "").rstrip("% ")) is not None
 
 
@@ -136,16 +139,16 @@ def _first_heading(rows: Sequence[Sequence[str]]) -> int | None:
     return next((index for index, row in enumerate(rows) if len(_nonempty_cells(row)) > 1), None)
 
 
-def _is_band(rows: Sequence[Sequence[str]], index: int) -> bool:
+def _names_groups_of_columns(rows: Sequence[Sequence[str]], index: int) -> bool:
     """Return whether a row names groups of columns, and the next row is the heading."""
     if index + 1 >= len(rows):
         return False
-    band, row_below = rows[index], rows[index + 1]
+    filled_cells, row_below = rows[index], rows[index + 1]
     return (
-        _has_names_only(band)
+        _has_names_only(filled_cells)
         and _has_names_only(row_below)
-        and len(_nonempty_cells(band)) < len(_nonempty_cells(row_below))
-        and not band[0]
+        and len(_nonempty_cells(filled_cells)) < len(_nonempty_cells(row_below))
+        and not filled_cells[0]
     )
 
 
@@ -158,9 +161,9 @@ def _begins_another_table(rows: Sequence[Sequence[str]], index: int) -> bool:
 
 
 def _refuse_side_by_side(reading: Reading, band: Sequence[str], row: Sequence[str]) -> None:
-    """Refuse tables that stand side by side: their headings repeat under the names of groups."""
-    repeated = [name for name, count in Counter(_nonempty_cells(row)).items() if count > 1]
-    if repeated:
+    """Raise if tables stand side by side: their headings repeat under the names of groups."""
+    repeated_headings = [name for name, count in Counter(_nonempty_cells(row)).items() if count > 1]
+    if repeated_headings:
         groups = " and ".join(repr(cell) for cell in _nonempty_cells(band))
         line = next(
             (
@@ -171,7 +174,8 @@ def _refuse_side_by_side(reading: Reading, band: Sequence[str], row: Sequence[st
             1,
         )
         message = (
-            f"tables stand side by side, {groups}: {repeated[0]!r} heads several columns; write"
+            f"tables stand side by side, {groups}: {repeated_headings[0]!r} heads several"
+            " columns; write"
             " each table to a file of its own, with the column of processors"
         )
         reading.refuse(line, "", message)
@@ -180,8 +184,8 @@ def _refuse_side_by_side(reading: Reading, band: Sequence[str], row: Sequence[st
 def with_repetitions_in_rows(
     headings: Sequence[str], rows: Sequence[Row]
 ) -> tuple[Sequence[str], Sequence[Row], Sequence[str]]:
-    """Return a table with one repetition in each row if columns such as ``Run 1`` and ``Run 2``
-    have one each; other tables unchanged.
+    """Return a table with one repetition in each row if each of several columns, such as ``Run 1``
+    and ``Run 2``, holds a repetition; return other tables unchanged.
 
     The third value lists the headings of columns that were left out, because they are the means or
     the scatter of the repetitions.
@@ -192,13 +196,13 @@ def with_repetitions_in_rows(
     left_out = [
         index
         for index, text in enumerate(headings)
-        if index not in columns and heading(text)[0] in {*_MEANS, *SPREADS}
+        if index not in columns and split_heading(text)[0] in {*_MEAN_HEADINGS, *SPREADS}
     ]
     other_columns = [
         index for index in range(len(headings)) if index not in columns and index not in left_out
     ]
     first_text = headings[columns[0]]
-    words, unit = heading(first_text)
+    words, unit = split_heading(first_text)
     stem, _ = _stem_and_number(words)
     names_time = stem in TIMES
     name = "time" if names_time or (unit is not None and is_time(unit)) else "measured"
@@ -210,9 +214,9 @@ def with_repetitions_in_rows(
         for run_number, column in enumerate(columns, 1)
         if cells[column].strip()
     ]
-    misfits = [(line, cells) for line, cells in rows if len(cells) != len(headings)]
+    left_out_rows = [(line, cells) for line, cells in rows if len(cells) != len(headings)]
     new_headings = [*(headings[index] for index in other_columns), value_heading, "repetition"]
-    return new_headings, [*run_rows, *misfits], [headings[index] for index in left_out]
+    return new_headings, [*run_rows, *left_out_rows], [headings[index] for index in left_out]
 
 
 def _columns_of_repetitions(headings: Sequence[str]) -> list[int]:
@@ -221,7 +225,7 @@ def _columns_of_repetitions(headings: Sequence[str]) -> list[int]:
     """
     columns = defaultdict[tuple[str, str | None], dict[int, int]](dict)
     for index, text in enumerate(headings):
-        words, unit = heading(text)
+        words, unit = split_heading(text)
         stem, run_number = _stem_and_number(words)
         if stem in {*REPETITIONS, *TIMES}:
             columns[stem, unit].setdefault(run_number, index)

@@ -20,13 +20,13 @@ from slipstick_measure.measurements import METRICS, Measurements
 from slipstick_measure.readers import names
 from slipstick_measure.readers.cells import (
     bare_cell,
-    comma_of,
+    comma_meaning,
     device_of,
     is_missing,
     is_serial,
     number_in,
-    product,
-    seconds,
+    number_of_product,
+    parse_seconds,
     split_amount,
     split_value,
     whole_number,
@@ -43,9 +43,9 @@ from slipstick_measure.readers.grid import (
     LATEX_TABLE,
     LINES_TO_RECOGNIZE,
     CellGrid,
-    grid_of,
     is_rule,
-    with_points_noted,
+    table_of_file,
+    with_decimal_points,
 )
 from slipstick_measure.readers.reading import (
     COLUMNS,
@@ -61,7 +61,7 @@ def _build_columns(grid: CellGrid) -> list[TableColumn]:
     """Build the columns of a table from the rows that have as many cells as its heading."""
     width = len(grid.heading)
     rows = [cells for _, cells in grid.rows if len(cells) == width]
-    comma = comma_of(cell for cells in rows for cell in cells)
+    comma = comma_meaning(cell for cells in rows for cell in cells)
     texts = [[with_points(cell, comma) for cell in cells] for cells in rows]
     return [
         TableColumn.of(index, text, [cells[index] for cells in texts])
@@ -72,7 +72,7 @@ def _build_columns(grid: CellGrid) -> list[TableColumn]:
 def is_table_of_model(reading: Reading) -> bool:
     """Return whether a table is data for a fit of a model and for a validation."""
     try:
-        grid = grid_of(replace(reading, problems=[], notes=[]), LINES_TO_RECOGNIZE)
+        grid = table_of_file(replace(reading, problems=[], notes=[]), LINES_TO_RECOGNIZE)
     except SpecError:
         return False  # of quotes that do not end, which reading says
     return bool(heading_of_model_parameter(_build_columns(grid)))
@@ -81,7 +81,7 @@ def is_table_of_model(reading: Reading) -> bool:
 def _is_tidy(reading: Reading) -> bool:
     """Return whether the heading names columns, one of them the processors or a value."""
     try:
-        grid = grid_of(replace(reading, problems=[], notes=[]), LINES_TO_RECOGNIZE)
+        grid = table_of_file(replace(reading, problems=[], notes=[]), LINES_TO_RECOGNIZE)
     except SpecError:
         return True  # of quotes that do not end, which reading says
     if not grid.heading:
@@ -105,7 +105,7 @@ def _read_tidy(reading: Reading) -> Measurements:
     `Hints.columns` tells other names. Where cells are not parted by commas, ``1,5`` is one and a
     half, unless all such numbers might be thousands.
     """
-    grid = grid_of(reading)
+    grid = table_of_file(reading)
     grid = _with_processors_of_jobs(grid._replace(rows=list(_whole_jobs(reading, grid))))
     grid = _with_product(grid, reading.hints.columns.get("p", ""))
     _refuse_split_names(reading, grid)
@@ -116,21 +116,21 @@ def _read_tidy(reading: Reading) -> Measurements:
     unit_is_rate = unit is not None and names.rate_unit(unit) is not None
     roles = roles_of(columns, reading.hints.columns, unit_is_rate)
     _refuse_roles(reading, grid, columns, roles)
-    grid = with_points_noted(reading, grid)
+    grid = with_decimal_points(reading, grid)
     _note_roles(reading, grid, columns, roles)
     table = _TableReading(reading, columns, roles)
     for line, cells in grid.rows:
         table.read_row(line, cells)
-    table.note_rest()
+    table.note_unread_parts()
     member = "processor"
     if "p" in roles.index_by_role:
-        member = names.member_called(columns[roles.index_by_role["p"]].words)
+        member = names.member_of_heading(columns[roles.index_by_role["p"]].words)
     return replace(reading.finished(), weak=roles.weak, member=member)
 
 
 def _with_product(grid: CellGrid, processors: str) -> CellGrid:
-    """Return a table with one more column, the product of two or more columns, if the user names
-    the processors as such a product: ``p=ranks*threads``.
+    """Return a table with one more column, the product of several columns, if the user names the
+    processors as such a product: ``p=ranks*threads``; else the table unchanged.
     """
     factors = [name.strip().casefold() for name in processors.split("*")]
     headings = [name.strip().casefold() for name in grid.heading]
@@ -147,8 +147,8 @@ def _with_product(grid: CellGrid, processors: str) -> CellGrid:
 
 
 def _refuse_split_names(reading: Reading, grid: CellGrid) -> None:
-    """Refuse a table whose rows all have fewer cells than its heading: a name in the heading was
-    split.
+    """Raise if all rows of a table have fewer cells than its heading, because a name in the heading
+    was split.
     """
     counts = {len(cells) for _, cells in grid.rows}
     if len(counts) == 1 and (count := counts.pop()) < len(grid.heading) and len(grid.rows) > 1:
@@ -160,8 +160,8 @@ def _refuse_split_names(reading: Reading, grid: CellGrid) -> None:
 
 
 def _whole_jobs(reading: Reading, grid: CellGrid) -> Iterator[tuple[int, Sequence[str]]]:
-    """Yield the rows of a table. Of a batch system's accounts, yield completed jobs only, without
-    their steps, and note the others.
+    """Yield the rows of a table. In the accounts of a batch system these are the completed jobs,
+    without their steps; the others are noted.
     """
     words = [names.plain_words(text) for text in grid.heading]
     job_index = words.index("jobid") if "jobid" in words else None
@@ -219,11 +219,11 @@ def _check_named_headings(reading: Reading, grid: CellGrid, columns: Sequence[Ta
             )
 
 
-_SACCT = "let sacct print it: --format=JobID,NCPUS,Elapsed,State"
+_SACCT_ADVICE = "let sacct print it: --format=JobID,NCPUS,Elapsed,State"
 
 
-def _near_heading(columns: Sequence[TableColumn], name: str) -> str:
-    """Return a clause that names a heading like a name of sacct; empty if there is none."""
+def _similar_heading_clause(columns: Sequence[TableColumn], name: str) -> str:
+    """Return a clause that names a heading similar to a name of sacct; empty if there is none."""
     headings = get_close_matches(name, [column.text[:80] for column in columns], n=1)
     return f" (is {short(headings[0])} a misspelt {name}?)" if headings else ""
 
@@ -231,7 +231,7 @@ def _near_heading(columns: Sequence[TableColumn], name: str) -> str:
 def _refuse_roles(
     reading: Reading, grid: CellGrid, columns: Sequence[TableColumn], roles: Roles
 ) -> None:
-    """Refuse a table if a necessary column is missing or ambiguous."""
+    """Raise if a necessary column of a table is missing or ambiguous."""
     if not roles.values and "jobid" in {names.plain_words(column.text) for column in columns}:
         hint = _near_heading(columns, "Elapsed")
         reading.refuse(grid.line, "", f"there is no elapsed time of a job{hint}; {_SACCT}")
@@ -244,8 +244,8 @@ def _refuse_roles(
     if "p" not in roles.index_by_role and reading.hints.processors is None:
         message = "there is no column p, the processors; name it with --column p=NAME"
         if "jobid" in {names.plain_words(column.text) for column in columns}:
-            hint = _near_heading(columns, "NCPUS")
-            message = f"there are no processors of a job{hint}; {_SACCT}"
+            hint = _similar_heading_clause(columns, "NCPUS")
+            message = f"there are no processors of a job{hint}; {_SACCT_ADVICE}"
         if parameter := heading_of_model_parameter(columns):
             message += f"; slipstick fit --model NAME takes columns such as {short(parameter)}"
         reading.add_problem(grid.line, "", message)
@@ -321,7 +321,7 @@ def _note_roles(
 
 
 def _note_outside(reading: Reading, grid: CellGrid, is_documented: bool) -> None:
-    """Note the lines outside of the table; if its headings are documented words, only those of
+    """Note the lines outside of the table; if its headings are documented words, note only those of
     another table.
     """
     lines_outside = [(index, reading.lines[index - 1]) for index in grid.outside]
@@ -393,8 +393,8 @@ def _is_documented_heading(role: str, column: TableColumn) -> bool:
 
 
 def _other_reading_in_words(reading: Reading, columns: Sequence[TableColumn], roles: Roles) -> str:
-    """Return the command that reads the columns differently, where one was guessed, else the option
-    that does.
+    """Return the command that reads the columns in another way if a column was guessed, else the
+    option that does.
     """
     options: list[str] = []
     if value := roles.guessed_columns.get("throughput"):
@@ -470,8 +470,8 @@ class _TableReading:
                 unit_of_value = "h"
             if index in self.roles.per_processor:
                 is_efficiency = self.columns[index].is_efficiency
-                whole = self.columns[index].whole(text) if is_efficiency else 1.0
-                text = _of_all_processors(text, coordinates_of_row.p / whole)
+                whole = self.columns[index].ideal_efficiency(text) if is_efficiency else 1.0
+                text = _value_of_all_processors(text, coordinates_of_row.p / whole)
                 unit_of_value = None if is_efficiency else unit_of_value
             self._add_value(line, coordinates, name, text, unit_of_value, self.columns[index])
 
@@ -534,33 +534,45 @@ class _TableReading:
         unit: str | None,
         column: TableColumn,
     ) -> None:
-        """Add a value. A unit in its cell replaces a missing unit of the column, and must equal an
-        existing one.
+        """Add a value. A unit in its cell replaces a missing unit of the column, and must equal a
+        unit that the column has.
         """
         reading = self.reading
-        clock = seconds(text)
-        if clock is not None and METRICS.get(metric_name(name), METRICS["time"]) in _TIMED:
+        clock_seconds = parse_seconds(text)
+        if (
+            clock_seconds is not None
+            and METRICS.get(metric_name(name), METRICS["time"]) in _TIME_METRICS
+        ):
             if text.count(":") == 1:
                 self.short_clock_times.append((line, text.strip()))
-            reading.add(line, coordinates, name, repr(float(clock)), "s")
+            reading.add(line, coordinates, name, repr(float(clock_seconds)), "s")
             return
-        number_text, own_unit, spread_text = split_value(text)
+        number_text, unit_of_cell, spread_text = split_value(text)
         self.spread_lines += [line] if spread_text else []
         if name == "throughput":
-            number_text, own_unit = split_amount(text)
-        if own_unit is not None and unit is not None and not _is_unit(unit):
+            number_text, unit_of_cell = split_amount(text)
+        if unit_of_cell is not None and unit is not None and not _is_unit(unit):
             unit = None  # a word in brackets
-        if own_unit is not None and unit is not None and _base_unit(own_unit) != _base_unit(unit):
+        if (
+            unit_of_cell is not None
+            and unit is not None
+            and _base_unit(unit_of_cell) != _base_unit(unit)
+        ):
             reading.add_problem(
                 line,
                 name,
                 f"{text.strip()} has a unit of its own, beside {unit}; keep one of the two",
             )
-        if name == "throughput" and unit is None and own_unit is None and column.rate is not None:
+        if (
+            name == "throughput"
+            and unit is None
+            and unit_of_cell is None
+            and column.rate is not None
+        ):
             unit = column.text.rstrip(":")
-        reading.add(line, coordinates, name, number_text, own_unit or unit)
+        reading.add(line, coordinates, name, number_text, unit_of_cell or unit)
 
-    def note_rest(self) -> None:
+    def note_unread_parts(self) -> None:
         """Note which cells and spreads were left out, and which times can be read in two ways."""
         reading = self.reading
         if self.missing_cells:
@@ -596,12 +608,12 @@ class _TableReading:
             reading.add_note(line, "time", f"{text} is read as minutes and seconds")
 
 
-_TIMED = [metric for metric in METRICS.values() if str(metric.dimension) == "s"]
+_TIME_METRICS = [metric for metric in METRICS.values() if str(metric.dimension) == "s"]
 
 
 def _base_unit(text: str) -> str:
-    """Return a unit of time in its standard spelling, without a divisor such as step; other units
-    unchanged.
+    """Return a unit of time in its standard spelling, without a divisor such as step; return other
+    units unchanged.
     """
     return time_of_unit(text)[0]
 
@@ -615,9 +627,9 @@ def _is_unit(text: str) -> bool:
     return True
 
 
-def _of_all_processors(text: str, factor: float) -> str:
-    """Return a value of one processor, with its unit but that of an efficiency, multiplied by the
-    number of processors.
+def _value_of_all_processors(text: str, factor: float) -> str:
+    """Return the value of one processor as the value of all processors, multiplied by their number,
+    with its unit unless it is an efficiency.
     """
     number_text, unit, _ = split_value(text)
     unit = None if unit == "%" else unit
@@ -628,8 +640,8 @@ def _of_all_processors(text: str, factor: float) -> str:
 
 
 def _without_empty_ends(cells: Sequence[str], width: int) -> Sequence[str]:
-    """Return cells without empty ones beyond the heading, which come from delimiters at the ends of
-    lines.
+    """Return the cells of a row without empty ones beyond the heading, which delimiters at the ends
+    of lines cause.
     """
     extra = cells[width:]
     return cells[:width] if extra and not any(cell.strip() for cell in extra) else cells

@@ -8,24 +8,25 @@ from statistics import median
 
 from slipstick.answer import Value
 from slipstick.report.formatting import TextBlock, TextTable, percent, terminal_blocks, with_noun
-from slipstick_measure.report.measured import INDENT, amount
+from slipstick_measure.report.measured import INDENT, amount_text
 from slipstick_measure.results import EstimatedParameter, Estimation, GroupError
 
-IDENTIFIED = 0.7
-"""Part of the prior's standard deviation above which the rows hardly say anything of a
-parameter."""
+LARGEST_POSTERIOR_RATIO = 0.7
+"""Standard deviation of a posterior over that of its prior up to which the rows determine a
+parameter well; above it they hardly say anything of it.
+"""
 
-FEW_GROUPS = 5
+FEWEST_GROUPS_WITH_STATISTICS = 5
 
-WIDEST = 4.0
+WIDEST_PREDICTION_RATIO = 4.0
 """High over low above which a prediction is of no use."""
 
-MOST_WIDENED = 3.0
+LARGEST_WIDENING = 3.0
 """Factor of the spread at which widening ends."""
 
 
 def estimation_text(estimation: Estimation) -> str:
-    """Write an estimation for the terminal."""
+    """Return an estimation as text for the terminal."""
     return terminal_blocks(estimation_blocks(estimation), INDENT)
 
 
@@ -54,7 +55,8 @@ def estimation_blocks(estimation: Estimation, split: str = "") -> Iterator[TextB
 
 
 def estimation_sentences(estimation: Estimation, split: str = "") -> list[str]:
-    """Return how well groups that were left out are predicted, and what intervals hold.
+    """Return sentences on how well groups that were left out are predicted, and how many rows lie
+    in their intervals.
 
     Parameters
     ----------
@@ -81,7 +83,7 @@ def estimation_sentences(estimation: Estimation, split: str = "") -> list[str]:
     errors = [group.median for group in estimation.groups]
     count = sum(group.rows for group in estimation.groups)
     coverage = sum(group.coverage * group.rows for group in estimation.groups) / count
-    width = median(group.width for group in estimation.groups)
+    interval_ratio = median(group.width for group in estimation.groups)
     groups = with_noun(len(errors), "group")
     prediction_clause = f"Each of {groups} predicted from the others"
     rows = "predicted rows"
@@ -97,12 +99,12 @@ def estimation_sentences(estimation: Estimation, split: str = "") -> list[str]:
         f"Intervals of 90 % contain {percent(coverage, 2)} of the {rows}; in the median, the upper"
         f" end is {_ratio_text(width)} times the lower end."
     )
-    if width > WIDEST:
+    if interval_ratio > WIDEST_PREDICTION_RATIO:
         lines.append(
             f"An interval whose ends differ by more than a factor of {WIDEST:g} is of no use;"
             " measure some rows of the new group, and fit them with the others."
         )
-    if estimation.widened >= MOST_WIDENED:
+    if estimation.widened >= LARGEST_WIDENING:
         lines.append(
             "No spread of parameters explains the groups left out: something is missing in the"
             " model, so do not use it for a new group."
@@ -110,7 +112,7 @@ def estimation_sentences(estimation: Estimation, split: str = "") -> list[str]:
     elif estimation.widened > 1:
         lines.append(_widening_sentence(estimation))
     weak_groups = [group for group in estimation.groups if group.coverage < 0.6]
-    if weak_groups and estimation.widened < MOST_WIDENED:
+    if weak_groups and estimation.widened < LARGEST_WIDENING:
         names = ", ".join(group.name for group in weak_groups)
         lines.append(
             f"Intervals contain fewer than 6 of 10 rows of: {names}. Do not trust the model there."
@@ -119,12 +121,16 @@ def estimation_sentences(estimation: Estimation, split: str = "") -> list[str]:
 
 
 def _ratio_text(ratio: float) -> str:
-    """Write high over low; of ratios that are of no use only the size counts."""
+    """Return a ratio of the ends of an interval as text; a ratio that is too large to be of use is
+    written by its magnitude.
+    """
     return f"{ratio:.2f}" if ratio < 1000 else f"over 10^{int(log10(ratio))}"
 
 
 def _widening_sentence(estimation: Estimation) -> str:
-    """Return by how much intervals were widened because of errors on groups left out."""
+    """Return a sentence on the factor by which intervals were widened because of the errors on
+    left-out groups.
+    """
     factors = [f"{group.widened:.2f}" for group in estimation.groups]
     smallest_factor, largest_factor = min(factors), max(factors)
     if largest_factor == "1.00":
@@ -144,9 +150,16 @@ def _widening_sentence(estimation: Estimation) -> str:
     )
 
 
-def group_table(groups: Sequence[GroupError], by: Sequence[str]) -> TextTable:
+def group_table(groups: Sequence[GroupError], group_columns: Sequence[str]) -> TextTable:
     """Build the table of errors on left-out groups."""
-    head = [" ".join(by) or "group", "rows", "median", "with sign", "90 % below", "worst"]
+    headings = [
+        " ".join(group_columns) or "group",
+        "rows",
+        "median",
+        "with sign",
+        "90 % below",
+        "worst",
+    ]
     rows = [
         [
             group.name,
@@ -160,7 +173,7 @@ def group_table(groups: Sequence[GroupError], by: Sequence[str]) -> TextTable:
         ]
         for group in groups
     ]
-    return TextTable([*head, "held", "high / low"], rows, range(1, 8))
+    return TextTable([*headings, "held", "high / low"], rows, range(1, 8))
 
 
 def parameter_table(parameters: Sequence[EstimatedParameter]) -> TextTable:
@@ -168,20 +181,20 @@ def parameter_table(parameters: Sequence[EstimatedParameter]) -> TextTable:
     rows = [
         [
             parameter.path,
-            amount(Value(parameter.value, parameter.unit)),
+            amount_text(Value(parameter.value, parameter.unit)),
             _range_text(parameter.low, parameter.high, parameter.unit),
             _range_text(parameter.least, parameter.most, parameter.unit),
-            "weak" if parameter.kept > IDENTIFIED else "good",
+            "weak" if parameter.kept > LARGEST_POSTERIOR_RATIO else "good",
         ]
         for parameter in parameters
     ]
-    head = ["parameter", "value", "between", "before", "identifiability"]
-    return TextTable(head, rows, [1, 2, 3])
+    headings = ["parameter", "value", "between", "before", "identifiability"]
+    return TextTable(headings, rows, [1, 2, 3])
 
 
 def _range_text(low: float, high: float, unit: str) -> str:
-    """Write the ends of a range."""
-    return f"{amount(Value(low, unit))} to {amount(Value(high, unit))}"
+    """Return the ends of a range with their unit as text."""
+    return f"{amount_text(Value(low, unit))} to {amount_text(Value(high, unit))}"
 
 
 def _owner_table(parameters: Sequence[EstimatedParameter]) -> TextTable | str:
@@ -201,19 +214,21 @@ def _owner_table(parameters: Sequence[EstimatedParameter]) -> TextTable | str:
         rows.append(
             [name, *(f"{factor[name]:.2f}" if name in factor else "" for factor in factors)]
         )
-    head = [
+    headings = [
         "times the value",
         *(parameter.path.rpartition(".")[2] for parameter in owned_parameters),
     ]
-    return TextTable(head, rows, range(1, len(head)))
+    return TextTable(headings, rows, range(1, len(headings)))
 
 
 def _notes_on_parameters(estimation: Estimation) -> Iterator[str]:
-    """Yield which parameters the rows do not determine, what is assumed, and which columns are
-    unused.
+    """Yield sentences on parameters that the rows do not determine, on assumed values, and on
+    unused columns.
     """
     undetermined = [
-        parameter.path for parameter in estimation.parameters if parameter.kept > IDENTIFIED
+        parameter.path
+        for parameter in estimation.parameters
+        if parameter.kept > LARGEST_POSTERIOR_RATIO
     ]
     if undetermined:
         yield f"the rows do not determine {', '.join(undetermined)}: what was known before stays"
@@ -228,7 +243,7 @@ def _notes_on_parameters(estimation: Estimation) -> Iterator[str]:
             " missing in the model, or is the range wrong?"
         )
     owners = {owner.owner for parameter in estimation.parameters for owner in parameter.owners}
-    if owners and len(estimation.groups) < FEW_GROUPS:
+    if owners and len(estimation.groups) < FEWEST_GROUPS_WITH_STATISTICS:
         yield (
             "with fewer than five groups the spread between groups is mostly assumed: 0.3 in"
             " logarithms, a factor of 1.35 either way"

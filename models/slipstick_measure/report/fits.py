@@ -20,7 +20,7 @@ from slipstick.report.formatting import (
 )
 from slipstick.results.question import TitleAnswer, verdict_word
 from slipstick.results.words import Words
-from slipstick_measure.report.measured import INDENT, LOST, amount, with_members
+from slipstick_measure.report.measured import INDENT, LOST, amount_text, with_noun_for_processors
 from slipstick_measure.results import Fitting
 from slipstick_pictures.look import STROKES, axis_title, logarithmic, sheet, titled
 
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-_SIZE_PREFIX = "size_needed["
-_TIME = "time["
-_EFFICIENCY = "efficiency["
+_SIZE_NAME_PREFIX = "size_needed["
+_TIME_NAME_PREFIX = "time["
+_EFFICIENCY_NAME_PREFIX = "efficiency["
 
-_MEASURES = (
+_NAMES_OF_DERIVED_VALUES = (
     "behind",
     "scatter",
     "missed",
@@ -47,7 +47,7 @@ _MEASURES = (
 
 
 def fits_text(fitting: Fitting) -> str:
-    """Write fits for the terminal."""
+    """Return fits as text for the terminal."""
     return terminal_blocks(fit_blocks(fitting), INDENT)
 
 
@@ -63,7 +63,7 @@ def fit_blocks(fitting: Fitting) -> Iterator[TextBlock]:
     fitted_answers = [answer for answer in fitting.answers if not answer.failed]
     yield f"Fitted to {fitting.source}." if fitting.source else ""
     yield main_findings(fitting)
-    yield [f"warning: {with_members(warning, words)}" for warning in fitting.warnings]
+    yield [f"warning: {with_noun_for_processors(warning, words)}" for warning in fitting.warnings]
     yield _families_table(fitting, fitted_answers)
     yield [
         f"{answer.model}: no fit: {answer.failed}" for answer in fitting.answers if answer.failed
@@ -71,19 +71,19 @@ def fit_blocks(fitting: Fitting) -> Iterator[TextBlock]:
     for answer in fitted_answers:
         if answer is fitted_answers[0] or has_interval(answer) or answer.model == fitting.laid:
             rows = [
-                [name, amount(value), between(value) if value.low is not None else ""]
+                [name, amount_text(value), ends_in_words(value) if value.low is not None else ""]
                 for name, value in fitted_values(answer).items()
             ]
             rows += [
                 [name.replace("time", "throughput") if fitting.rate else name, *prediction_text]
                 for name, value in answer.values.items()
-                if name.startswith(_TIME)
+                if name.startswith(_TIME_NAME_PREFIX)
                 for prediction_text in [_amount_and_ends(fitting, name, value, "to")]
             ]
             yield f"{answer.model}: {answer.notes[0]}"
             yield TextTable([answer.model, "value", "between"], rows, [1, 2]) if rows else ""
             limits = _limits_sentence(answer, fitting.efficiency)
-            yield "" if answer is fitting.answers[0] else with_members(limits, words)
+            yield "" if answer is fitting.answers[0] else with_noun_for_processors(limits, words)
             yield [f"note: {note}" for note in answer.notes[1:]]
 
 
@@ -102,10 +102,10 @@ def main_findings(fitting: Fitting) -> list[str]:
     words = Words(member=fitting.member)
     verdict = f"{fitting.verdict[:1].upper()}{fitting.verdict[1:]}."
     limits = _limits_sentence(best_answer, fitting.efficiency)
-    rows = [with_members(row, words) for row in fitting.findings]
-    bounds = [with_members(line, words) for line in _bound_sentences(fitting)]
+    rows = [with_noun_for_processors(row, words) for row in fitting.findings]
+    bounds = [with_noun_for_processors(line, words) for line in _bound_sentences(fitting)]
     if not fitting.has_law:
-        return [*rows, *bounds, with_members(verdict, words)]
+        return [*rows, *bounds, with_noun_for_processors(verdict, words)]
     lines = [*rows, *([f"By {_name_with_title(best_answer)}: {limits}"] if limits else [])]
     if lost_processors:
         cause, lost_to_cause = next(iter(lost_processors.items()))
@@ -116,22 +116,26 @@ def main_findings(fitting: Fitting) -> list[str]:
             f" {words.member_count(processors)}."
         )
     for name, value in best_answer.values.items():
-        if name.startswith(_TIME) and float(name[5:-1]) not in fitting.bounded:
-            amount_text, ends = _amount_and_ends(fitting, name, value, "and")
-            lines.append(f"On p = {name[5:-1]}: {amount_text}{ends and f', between {ends}'}.")
-        if name.startswith(_SIZE_PREFIX):
+        if name.startswith(_TIME_NAME_PREFIX) and float(name[5:-1]) not in fitting.bounded:
+            prediction, ends = _amount_and_ends(fitting, name, value, "and")
+            lines.append(f"On p = {name[5:-1]}: {prediction}{ends and f', between {ends}'}.")
+        if name.startswith(_SIZE_NAME_PREFIX):
             lines.append(_size_text(value, _goal_of_size(fitting, name)))
-    return [*(with_members(line, words) for line in lines), *bounds, with_members(verdict, words)]
+    return [
+        *(with_noun_for_processors(line, words) for line in lines),
+        *bounds,
+        with_noun_for_processors(verdict, words),
+    ]
 
 
 def _goal_of_size(fitting: Fitting, name: str) -> str:
-    """Return the efficiency that a size is needed for, and over how many processors it is unless
-    over one.
+    """Return the goal of a needed size in words: the efficiency, and over how many processors
+    unless over one.
     """
     base = fitting.answers[0].values.get("base_processors")
-    over = f" over {base.value:g}" if base and base.value else ""
-    processors_text = name.removeprefix(_SIZE_PREFIX)[:-1]
-    return f"efficiency of {percent(fitting.efficiency)}{over} at p = {processors_text}"
+    base_in_words = f" over {base.value:g}" if base and base.value else ""
+    processors_text = name.removeprefix(_SIZE_NAME_PREFIX)[:-1]
+    return f"efficiency of {percent(fitting.efficiency)}{base_in_words} at p = {processors_text}"
 
 
 def _bound_sentences(fitting: Fitting) -> list[str]:
@@ -143,7 +147,9 @@ def _bound_sentences(fitting: Fitting) -> list[str]:
         f"On p = {p:g}: between {ends}{_prediction_by_law(fitting, best_answer, p)}."
         for p, (low, high) in fitting.bounded.items()
         for _, ends in [
-            _amount_and_ends(fitting, f"{_TIME}{p:g}]", Value(low, "s", low, high), "and")
+            _amount_and_ends(
+                fitting, f"{_TIME_NAME_PREFIX}{p:g}]", Value(low, "s", low, high), "and"
+            )
         ]
     ]
     if not lines:
@@ -158,30 +164,36 @@ def _bound_sentences(fitting: Fitting) -> list[str]:
 
 
 def _prediction_by_law(fitting: Fitting, best: Answer, p: float) -> str:
-    """Return in words the prediction of the best law, to be written after an interval that needs no
+    """Return the prediction of the best law in words, to be written after an interval that needs no
     law; empty if no law describes the rows.
     """
-    name = f"{_TIME}{p:g}]"
+    name = f"{_TIME_NAME_PREFIX}{p:g}]"
     if not fitting.has_law or name not in best.values:
         return ""
     return f"; by {best.model} {_amount_and_ends(fitting, name, best.values[name], '')[0]}"
 
 
-def _amount_and_ends(fitting: Fitting, name: str, time: Value, word: str) -> tuple[str, str]:
+def _amount_and_ends(
+    fitting: Fitting, name: str, time: Value, word_between_ends: str
+) -> tuple[str, str]:
     """Return a predicted time and the ends of its interval in words, or the throughput p / T where
     throughputs were measured; the ends are empty without an interval.
     """
     if fitting.rate is None:
-        return amount(time), between(time, word) if time.low is not None else ""
+        return amount_text(time), ends_in_words(
+            time, word_between_ends
+        ) if time.low is not None else ""
     unit, size = fitting.rate
-    processors = float(name[len(_TIME) : -1])
+    processors = float(name[len(_TIME_NAME_PREFIX) : -1])
 
     def throughput(seconds: float | None) -> str:
         return f"{plain_decimal(processors / seconds / size)} {unit}" if seconds else ""
 
     if time.low is None:
         return throughput(time.value), ""
-    return throughput(time.value), f"{throughput(time.high)} {word} {throughput(time.low)}"
+    return throughput(
+        time.value
+    ), f"{throughput(time.high)} {word_between_ends} {throughput(time.low)}"
 
 
 def _name_with_title(answer: Answer) -> str:
@@ -190,9 +202,9 @@ def _name_with_title(answer: Answer) -> str:
     return answer.model if title.startswith("the model ") else f"{answer.model} ({title})"
 
 
-def fit_head(fitting: Fitting, words: Words) -> list[str]:
-    """Return the findings of the rows, and the preferred model's efficiency, speed-up and needed
-    size, in a reader's words.
+def fit_headline(fitting: Fitting, words: Words) -> list[str]:
+    """Return sentences on the measured rows and on the preferred model's efficiency, speed-up and
+    needed size, with the reader's nouns.
 
     Parameters
     ----------
@@ -207,10 +219,12 @@ def fit_head(fitting: Fitting, words: Words) -> list[str]:
     if fitting.has_law:
         lines[1:1] = [
             f"on p = {processors:g}: {_prediction_text(best_answer, processors)}"
-            for processors in asked_in(words.title, best_answer)
+            for processors in predicted_counts_in_title(words.title, best_answer)
         ][:1]
     sizes = [
-        name for name in best_answer.values if name.startswith(_SIZE_PREFIX) and fitting.has_law
+        name
+        for name in best_answer.values
+        if name.startswith(_SIZE_NAME_PREFIX) and fitting.has_law
     ]
     for name in sizes[-1:]:
         lines.append(
@@ -220,24 +234,28 @@ def fit_head(fitting: Fitting, words: Words) -> list[str]:
         )
     if not fitting.has_law:
         lines.append(fitting.verdict)
-    return [with_members(line.rstrip("."), words) for line in lines]
+    return [with_noun_for_processors(line.rstrip("."), words) for line in lines]
 
 
-def asked_in(title: str, answer: Answer) -> list[float]:
+def predicted_counts_in_title(title: str, answer: Answer) -> list[float]:
     """Return the predicted numbers of processors that a title names.
 
     >>> fit = Answer("fit", "fit", {"time[64]": Value(2.0, "s"), "time[128]": Value(1.5, "s")})
-    >>> asked_in("How long does it take on 64 processors?", fit)
+    >>> predicted_counts_in_title("How long does it take on 64 processors?", fit)
     [64.0]
     """
     numbers_in_title = {float(number) for number in re.findall(r"\d+", title)}
-    predicted_counts = [float(name[5:-1]) for name in answer.values if name.startswith(_TIME)]
+    predicted_counts = [
+        float(name[5:-1]) for name in answer.values if name.startswith(_TIME_NAME_PREFIX)
+    ]
     return [number for number in predicted_counts if number in numbers_in_title]
 
 
 def _prediction_text(answer: Answer, processors: float) -> str:
-    """Write the time and the efficiency that a fit predicts for a number of processors."""
-    names = [f"{kind}{processors:g}]" for kind in (_TIME, _EFFICIENCY)]
+    """Return the time and the efficiency that a fit predicts for a number of processors, in
+    words.
+    """
+    names = [f"{kind}{processors:g}]" for kind in (_TIME_NAME_PREFIX, _EFFICIENCY_NAME_PREFIX)]
     return " and ".join(
         f"{name.partition('[')[0]} {value_amount(name, value.value, value.unit, value.ends)}"
         for name in names
@@ -247,15 +265,15 @@ def _prediction_text(answer: Answer, processors: float) -> str:
 
 def fit_verdict(fitting: Fitting, words: Words) -> TitleAnswer | None:
     """Return whether the target efficiency is reached at the number of processors that a title
-    names; None where it asks for something else.
+    names; None if the title has another question.
     """
     best_answer = fitting.answers[0]
-    processors_in_title = asked_in(words.title, best_answer)
+    processors_in_title = predicted_counts_in_title(words.title, best_answer)
     target = percent(fitting.efficiency).replace(" ", " ?")
     asks_for_target = re.search(rf"{target}|efficien", words.title)
     if not (fitting.has_law and len(processors_in_title) == 1 and asks_for_target):
         return None
-    efficiency = best_answer.values.get(f"{_EFFICIENCY}{processors_in_title[0]:g}]")
+    efficiency = best_answer.values.get(f"{_EFFICIENCY_NAME_PREFIX}{processors_in_title[0]:g}]")
     if efficiency is None or efficiency.value is None:
         return None
     low, high = efficiency.ends
@@ -265,23 +283,23 @@ def fit_verdict(fitting: Fitting, words: Words) -> TitleAnswer | None:
     sentence = _prediction_text(best_answer, processors_in_title[0])
     if is_undecided:
         sentence += f"; {percent(fitting.efficiency)} lies within the interval"
-    word_and_place = with_members(
+    word_and_place = with_noun_for_processors(
         f"{verdict_word([truth])}, on p = {processors_in_title[0]:g}", words
     )
     return TitleAnswer(word_and_place, sentence, replaces_headline=False)
 
 
-def _size_text(main_findings: Value, goal: str) -> str:
-    """Describe the size that a goal needs, with its interval."""
-    if not main_findings.value:
+def _size_text(size: Value, goal: str) -> str:
+    """Return a needed size in words, with its interval and the goal that it is needed for."""
+    if not size.value:
         return f"No size has an {goal}."
-    words = f"An {goal} needs n = {_size_with_separators(main_findings.value)}"
-    if main_findings.low is None:
+    words = f"An {goal} needs n = {_size_with_separators(size.value)}"
+    if size.low is None:
         return f"{words}."
-    low_size = _size_with_separators(main_findings.low)
-    if main_findings.high is None:
+    low_size = _size_with_separators(size.low)
+    if size.high is None:
         return f"{words}, at least {low_size}; the data give no upper limit."
-    return f"{words}, between {low_size} and {_size_with_separators(main_findings.high)}."
+    return f"{words}, between {low_size} and {_size_with_separators(size.high)}."
 
 
 def _size_with_separators(number: float) -> str:
@@ -295,16 +313,16 @@ def _families_table(fitting: Fitting, answers: Sequence[Answer]) -> TextTable:
     the known truth.
     """
     truth = fitting.truth
-    times = [name for name in answers[0].values if name.startswith(_TIME)]
-    truths = {name: truth[float(name[5:-1])] for name in times if truth}
-    head = [
+    times = [name for name in answers[0].values if name.startswith(_TIME_NAME_PREFIX)]
+    true_times = {name: truth[float(name[5:-1])] for name in times if truth}
+    headings = [
         "model",
         "AICc difference",
         "scatter",
         "error at the largest",
         *(f"p = {name[5:-1]}" for name in times),
     ]
-    head += [f"misses p = {name[5:-1]}" for name in truths]
+    headings += [f"misses p = {name[5:-1]}" for name in true_times]
     rows = [
         [
             answer.model,
@@ -312,11 +330,11 @@ def _families_table(fitting: Fitting, answers: Sequence[Answer]) -> TextTable:
             percent(answer["scatter"], 2),
             percent(answer["missed"] if "missed" in answer.values else None, 2),
             *(_amount_and_ends(fitting, name, answer.values[name], "")[0] for name in times),
-            *(percent((answer[name] or 0.0) / truth - 1, 2) for name, truth in truths.items()),
+            *(percent((answer[name] or 0.0) / truth - 1, 2) for name, truth in true_times.items()),
         ]
         for answer in answers
     ]
-    return TextTable(head, rows, range(1, len(head)))
+    return TextTable(headings, rows, range(1, len(headings)))
 
 
 def fitted_values(answer: Answer) -> dict[str, Value]:
@@ -326,50 +344,57 @@ def fitted_values(answer: Answer) -> dict[str, Value]:
     ----------
     answer : a fit
     """
-    prefixes_of_derived = (LOST, _SIZE_PREFIX, _TIME, _EFFICIENCY)
+    prefixes_of_derived = (LOST, _SIZE_NAME_PREFIX, _TIME_NAME_PREFIX, _EFFICIENCY_NAME_PREFIX)
     return {
         name: value
         for name, value in answer.values.items()
-        if name not in _MEASURES and not name.startswith(prefixes_of_derived)
+        if name not in _NAMES_OF_DERIVED_VALUES and not name.startswith(prefixes_of_derived)
     }
 
 
-def between(value: Value, word: str = "to") -> str:
+def ends_in_words(value: Value, word_between: str = "to") -> str:
     """Return the ends of an interval in words."""
-    return f"{amount(Value(value.low, value.unit))} {word} {amount(Value(value.high, value.unit))}"
+    low, high = (amount_text(Value(end, value.unit)) for end in (value.low, value.high))
+    return f"{low} {word_between} {high}"
 
 
-NO_PLACE = Value(None, "1")
+UNKNOWN_COUNT = Value(None, "1")
 
 
-def _limits_sentence(answer: Answer, efficient: float) -> str:
-    """Describe up to where a fit is efficient, its largest speed-up, and its least time."""
+def _limits_sentence(answer: Answer, efficiency: float) -> str:
+    """Return a sentence on the number of processors up to which a fit is efficient, its largest
+    speed-up, and its least time.
+    """
 
     def number(name: str) -> float:
         return answer[name] or 0.0
 
     def place_text(processors: float) -> str:
-        largest = processors == number("most_processors")
-        return f"p = {processors:g}{', the largest number examined' if largest else ''}"
+        largest_speedup = processors == number("most_processors")
+        return f"p = {processors:g}{', the largest number examined' if largest_speedup else ''}"
 
     sentence = ""
-    base = answer.values.get("base_processors", NO_PLACE).value
+    base = answer.values.get("base_processors", UNKNOWN_COUNT).value
     over_base = "" if base is None else f" over p = {base:g}"
     if "efficient_processors" in answer.values:
-        up_to = place_text(number("efficient_processors"))
-        sentence = f"Efficiency{over_base} is at least {percent(efficient)} up to {up_to}."
+        efficient_processors = place_text(number("efficient_processors"))
+        sentence = (
+            f"Efficiency{over_base} is at least {percent(efficiency)} up to {efficient_processors}."
+        )
     if "largest_speedup" in answer.values:
         speedup_processors = number("largest_speedup_processors")
         rises = (
             "still rises, to" if speedup_processors == number("most_processors") else "is at most"
         )
-        largest = plain_decimal(number("largest_speedup"), 3)
-        sentence += f" Speed-up{over_base} {rises} {largest}, at {place_text(speedup_processors)}."
+        largest_speedup = plain_decimal(number("largest_speedup"), 3)
+        sentence += (
+            f" Speed-up{over_base} {rises} {largest_speedup}, at {place_text(speedup_processors)}."
+        )
     sentence = sentence.strip()
     if "fastest_processors" in answer.values:
-        time = amount(answer.values["fastest_time"])
+        time = amount_text(answer.values["fastest_time"])
         fastest = number("fastest_processors")
-        if fastest == answer.values.get("largest_speedup_processors", NO_PLACE).value:
+        if fastest == answer.values.get("largest_speedup_processors", UNKNOWN_COUNT).value:
             return f"{sentence.removesuffix('.')}, in {time}, the least time."
         sentence = f"{sentence} Fastest at p = {fastest:g}, in {time}.".strip()
     return sentence

@@ -47,12 +47,13 @@ def grain_blocks(points: Sequence[GrainPoint]) -> Iterator[TextBlock]:
         ]
         if rows:
             value = "million a second" if figure.throughput else "T0 / TN"
-            heads = [figure.x, LINE_TITLES[figure.line], "time of a grain", value, "from", "to"]
+            headings = [figure.x, LINE_TITLES[figure.line], "time of a grain", value, "from", "to"]
             yield f"{figure.title}:"
-            yield TextTable(heads, rows, (0, 2, 3, 4, 5))
+            yield TextTable(headings, rows, (0, 2, 3, 4, 5))
 
 
 def _value_text(figure: GrainFigure, value: float) -> str:
+    """Return a value of a figure as text: accesses a second, or a grain efficiency."""
     return f"{value / 1e6:.4g}" if figure.throughput else f"{value:.3f}"
 
 
@@ -103,9 +104,14 @@ def draw_grain(points: Sequence[GrainPoint], title: str) -> Figure:
             np.array(column, dtype=float)
             for column in zip(
                 *[
-                    (p.x, p.value / scale, p.low / scale, p.high / scale)
-                    for p in points
-                    if p.line == name
+                    (
+                        plotted_point.x,
+                        plotted_point.value / scale,
+                        plotted_point.low / scale,
+                        plotted_point.high / scale,
+                    )
+                    for plotted_point in points
+                    if plotted_point.line == name
                 ],
                 strict=True,
             )

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def load_text(test: LoadTest) -> str:
-    """Write a load test, and the demands that operational laws derive from it.
+    """Return a load test, and the demands that operational laws derive from it, as text.
 
     Parameters
     ----------
@@ -40,12 +40,12 @@ def load_text(test: LoadTest) -> str:
             "demands by the utilization law, D = U c / X",
             _demands_table(test, tier_demands),
         ]
-    blocks += [wrapped(sentence) for sentence in sentences(test, tier_demands)]
+    blocks += [wrapped(sentence) for sentence in load_sentences(test, tier_demands)]
     return ascii_only("\n\n".join(blocks) + "\n")
 
 
 def _table_text(test: LoadTest) -> str:
-    """Write the rows of a load test, without columns that have no values."""
+    """Return the rows of a load test as a table, without columns that have no values."""
     headings = ["work"] if len(test.workloads) > 1 else []
     headings += [
         "users" if test.rows[0].users is not None else "rate",
@@ -76,10 +76,10 @@ def _table_text(test: LoadTest) -> str:
 
 
 def _demands_table(test: LoadTest, tier_demands: Sequence[Demand]) -> str:
-    """Write the demand of each tier, its largest residual, and the throughput at which it
-    saturates.
+    """Return a table with the demand of each tier, its largest residual, and the throughput at
+    which it saturates.
     """
-    head = ["tier", "servers", "demand", "largest residual", "saturates at"]
+    headings = ["tier", "servers", "demand", "largest residual", "saturates at"]
     rows = [
         [
             demand.tier,
@@ -90,10 +90,10 @@ def _demands_table(test: LoadTest, tier_demands: Sequence[Demand]) -> str:
         ]
         for demand in tier_demands
     ]
-    return plain_table(head, rows, range(1, len(head)))
+    return plain_table(headings, rows, range(1, len(headings)))
 
 
-def sentences(test: LoadTest, tier_demands: Sequence[Demand]) -> list[str]:
+def load_sentences(test: LoadTest, tier_demands: Sequence[Demand]) -> list[str]:
     """Return sentences on what limits the throughput, on the think time, and on unexplained
     response time.
     """
@@ -116,31 +116,31 @@ def sentences(test: LoadTest, tier_demands: Sequence[Demand]) -> list[str]:
             f"At the lowest load, {quantity(time_beside, 's')} of the response time are outside the"
             " measured tiers."
         )
-    tiers_alone = [demand.tier for demand in tier_demands if demand.tier not in test.servers]
-    if tiers_alone:
+    time_at_tiers = [demand.tier for demand in tier_demands if demand.tier not in test.servers]
+    if time_at_tiers:
         lines.append(
-            f"Each of these tiers counts as one server: {', '.join(tiers_alone)}. If"
-            f" {tiers_alone[0]} has four, write --servers {tiers_alone[0]}=4."
+            f"Each of these tiers counts as one server: {', '.join(time_at_tiers)}. If"
+            f" {time_at_tiers[0]} has four, write --servers {time_at_tiers[0]}=4."
         )
     if tier_demands:
         lines.append(f"slipstick import {test.file} -o model.yaml makes a network of it.")
     return lines
 
 
-_NO_THINKING = 0.05
+_NEGLIGIBLE_THINK_SHARE = 0.05
 """Part of a response time below which a think time is as good as none."""
 
 
 def _think_sentence(test: LoadTest, mean_think_time: float) -> str:
-    """Describe the think time; one near zero or below it has a sentence of its own."""
+    """Return a sentence on the think time; a think time near zero or below it is explained."""
     times = [row.response for row in test.rows if row.think_time is not None and row.response]
     shortest_time = min(times, default=0.0)
-    if mean_think_time < -_NO_THINKING * shortest_time:
+    if mean_think_time < -_NEGLIGIBLE_THINK_SHARE * shortest_time:
         return (
             "Users / throughput is below the mean response time, so one of the three was not"
             " measured over the same time as the others (Little's law)."
         )
-    if mean_think_time < _NO_THINKING * shortest_time:
+    if mean_think_time < _NEGLIGIBLE_THINK_SHARE * shortest_time:
         return "Users do not think between requests, by Little's law."
     return f"Users think {quantity(mean_think_time, 's')} on average, by Little's law."
 
@@ -176,9 +176,11 @@ def load_test_as_data(test: LoadTest) -> dict[str, Any]:
 
 
 def load_fit_text(load_fitting: LoadFitting) -> str:
-    """Write the station that explains the response times of a load test, and the predictions."""
+    """Return the station that explains the response times of a load test, and the predictions, as
+    text.
+    """
     blocks = [wrapped(sentence) for sentence in load_fit_sentences(load_fitting)]
-    blocks += [_fitted_rows(load_fitting), _stations_table(load_fitting)]
+    blocks += [_fitted_rows_table(load_fitting), _stations_table(load_fitting)]
     return ascii_only("\n\n".join(blocks) + "\n")
 
 
@@ -225,9 +227,9 @@ def load_fit_sentences(load_fitting: LoadFitting) -> list[str]:
 
 
 def _busy_users_sentence(think: float, station: LoadedStation, quantile: float | None) -> list[str]:
-    """Return how many users keep the station busy if none waits, in words: where the asymptotic
-    bounds of the throughput, N / (Z + R) and the rate of saturation, meet. Empty if means are
-    unknown.
+    """Return a sentence on the number of users that keep the station busy if none waits: where the
+    asymptotic bounds of the throughput, N / (Z + R) and the saturation rate, meet. Return nothing
+    if means are unknown.
     """
     users = (max(think, 0.0) + station.least_response) * station.saturates
     if quantile is not None or not isfinite(users):
@@ -245,7 +247,9 @@ def _statistic_text(fitting: LoadFitting) -> str:
 
 
 def _overload_sentences(fitting: LoadFitting) -> list[str]:
-    """Describe the rows left out because less was completed than offered; empty if none are."""
+    """Return a sentence on the rows left out because fewer requests were completed than offered;
+    nothing if there are none.
+    """
     if not fitting.overloaded:
         return []
     rates = ", ".join(quantity(rate, "1/s") for rate in fitting.overloaded)
@@ -254,18 +258,18 @@ def _overload_sentences(fitting: LoadFitting) -> list[str]:
 
 
 def _load_text(fitting: LoadFitting, load: float) -> str:
-    """Write a load: a number of users, or a rate."""
+    """Return a load as text: a number of users, or a rate."""
     return quantity(load, "1/s") if fitting.think is None else f"{load:g} users"
 
 
 def _interval_text(fitting: LoadFitting, name: str) -> str:
-    """Write the interval of a fitted time in brackets; empty if it has none."""
+    """Return the interval of a fitted time in brackets; empty if it has none."""
     ends = fitting.between.get(name)
     return f" ({quantity(ends[0], 's')} to {quantity(ends[1], 's')})" if ends else ""
 
 
 def _prediction_text(fitting: LoadFitting, prediction: PredictedResponse) -> str:
-    """Describe a predicted response time with its interval, or why there is none."""
+    """Return a sentence on a predicted response time with its interval, or on why there is none."""
     load = _load_text(fitting, prediction.load)
     if prediction.value is None:
         return f"At {load} there is no prediction: {prediction.reason}."
@@ -276,13 +280,13 @@ def _prediction_text(fitting: LoadFitting, prediction: PredictedResponse) -> str
     )
 
 
-def _fitted_rows(fitting: LoadFitting) -> str:
-    """Write the measured times and percentiles with the times of the best station."""
+def _fitted_rows_table(fitting: LoadFitting) -> str:
+    """Return a table of the measured times and percentiles with those of the best station."""
     percentiles = list(fitting.points[0].percentiles)
     load = "users" if fitting.think is not None else "rate"
-    head = [load, f"measured {_statistic_text(fitting)}", "station", "error"]
+    headings = [load, f"measured {_statistic_text(fitting)}", "station", "error"]
     for quantile in percentiles:
-        head += [f"measured {100 * quantile:g} %", "station"]
+        headings += [f"measured {100 * quantile:g} %", "station"]
     rows = []
     for point in fitting.points:
         cells = [
@@ -297,12 +301,19 @@ def _fitted_rows(fitting: LoadFitting) -> str:
             for time in point.percentiles[shown_quantile]
         ]
         rows.append(cells)
-    return plain_table(head, rows, range(len(head)))
+    return plain_table(headings, rows, range(len(headings)))
 
 
 def _stations_table(fitting: LoadFitting) -> str:
-    """Write the stations that the rows do not determine apart, with their errors."""
-    head = ["station", "scatter", "error at the largest load", "service", "beside", "saturates at"]
+    """Return a table of the stations that the rows cannot distinguish, with their errors."""
+    headings = [
+        "station",
+        "scatter",
+        "error at the largest load",
+        "service",
+        "beside",
+        "saturates at",
+    ]
     rows = [
         [
             station.words,
@@ -314,10 +325,10 @@ def _stations_table(fitting: LoadFitting) -> str:
         ]
         for station in fitting.stations
     ]
-    return plain_table(head, rows, range(1, len(head)))
+    return plain_table(headings, rows, range(1, len(headings)))
 
 
-FARTHEST = 10.0
+LARGEST_DRAWN_RATIO = 10.0
 """Response time over the largest that is measured, or predicted, above which a curve is cut: the
 station saturates there."""
 
@@ -348,7 +359,7 @@ def draw_load_fit(
     for (words, (curve_loads, curve_times)), (colour, _, dashes) in zip(
         curves.items(), STROKES[1:], strict=False
     ):
-        times = np.where(curve_times <= FARTHEST * max(times_shown), curve_times, np.nan)
+        times = np.where(curve_times <= LARGEST_DRAWN_RATIO * max(times_shown), curve_times, np.nan)
         positive_times += [float(time) for time in times if time > 0]
         axes.plot(curve_loads, times, color=colour, linestyle=dashes, label=words)
     axes.plot(

@@ -33,12 +33,12 @@ from slipstick.results.words import NO_WORDS, Words
 
 LOST = "processors_lost["
 INDENT = "  "
-_LITTLE = 0.05
+_NEGLIGIBLE_LOSS = 0.05
 """Processors; a cause that loses no more than this anywhere is named, not shown."""
 
-_NOTHING = 1e-9
-_ALL_DIGITS = 15
-_DIGITS = 6
+_ZERO_LOSS = 1e-9
+_DIGITS_OF_RATES = 15
+_DIGITS_OF_VALUES = 6
 _MOST_CAUSES = 12
 _MOST_COLUMNS = 7
 _LONGEST_CAUSE = 32
@@ -59,7 +59,7 @@ _TITLES = {
 }
 """What tables show of measured runs, beside processors lost, and how it is called there."""
 
-_PARTS = ("efficiency", "load_balance", "communication_efficiency", "one_processor_drift")
+_SHARE_NAMES = ("efficiency", "load_balance", "communication_efficiency", "one_processor_drift")
 
 
 def measured_table(
@@ -68,7 +68,8 @@ def measured_table(
     hidden: Sequence[str] = (),
     rate: tuple[str, float] | None = None,
 ) -> ResultTable:
-    """Lay out measured runs: a row for each number of processors, a column for each value.
+    """Return the table of measured runs: a row for each number of processors, a column for each
+    value.
 
     Parameters
     ----------
@@ -94,7 +95,7 @@ def measured_table(
         cause = value[len(LOST) : -1] if value.startswith(LOST) else ""
         column_title = "processors lost" if cause == "lost" else f"lost to {escape(cause)}"
         title = _TITLES.get(value, column_title)
-        format_value = as_percent if value in _PARTS else _value_cell
+        format_value = as_percent if value in _SHARE_NAMES else _value_cell
         if value == "throughput" and rate:
             title = f"throughput [{rate[0]}]" if rate[0] else title
             format_value = partial(_throughput_text, rate[1])
@@ -113,21 +114,23 @@ def measured_table(
 
 
 def _size_text(value: float | None, unit: str, ends: Ends) -> str:
-    return NOTHING if value is None else plain_decimal(value, _ALL_DIGITS)
+    """Return the size of a run as text."""
+    return NOTHING if value is None else plain_decimal(value, _DIGITS_OF_RATES)
 
 
 def _throughput_text(size: float, value: float | None, unit: str, ends: Ends) -> str:
-    """Write a throughput in the unit of its file, with all significant digits."""
+    """Return a throughput in the unit of its file, with all significant digits."""
     value_and_ends = (
-        NOTHING if number is None else plain_decimal(number / size, _DIGITS)
+        NOTHING if number is None else plain_decimal(number / size, _DIGITS_OF_VALUES)
         for number in (value, *ends)
     )
     return bracketed(*value_and_ends)
 
 
 def _value_cell(value: float | None, unit: str, ends: Ends) -> str:
+    """Return the cell of a value with its unit."""
     return bracketed(
-        *(amount(Value(finite_or_none(number), unit)) or NOTHING for number in (value, *ends))
+        *(amount_text(Value(finite_or_none(number), unit)) or NOTHING for number in (value, *ends))
     )
 
 
@@ -139,8 +142,8 @@ def measured_text(
     rate: tuple[str, float] | None = None,
     member: str = "processor",
 ) -> str:
-    """Write the account of measured runs: times and speed-up, processors lost by cause, and checks
-    of the assumptions.
+    """Return the account of measured runs as text: times and speed-up, processors lost by cause,
+    and checks of the assumptions.
 
     Parameters
     ----------
@@ -163,7 +166,7 @@ def measured_text(
         "\n".join(head),
         _times_table(answers, statistic, rate, words),
         _losses_table(answers, words),
-        wrapped(most_lost(answers, words)),
+        wrapped(largest_loss_sentence(answers, words)),
         _comparison_with_one_processor(answers),
         "\n".join(failure_lines),
         "\n".join(wrapped(f"note: {note}", INDENT) for note in notes),
@@ -172,14 +175,14 @@ def measured_text(
 
 
 def notes_text(notes: Iterable[Problem]) -> str:
-    """Write the notes on unusual data, one per line."""
+    """Return the notes on unusual data, one on a line."""
     return "".join(f"note: {note}\n" for note in notes)
 
 
 def _times_table(
     answers: Sequence[Answer], statistic: str, rate: tuple[str, float] | None, words: Words
 ) -> str:
-    """Write times and derived values; the range of repetitions is in brackets."""
+    """Return the table of times and derived values; the range of repetitions is in brackets."""
     solved_answers = [answer for answer in answers if not answer.failed]
     if not solved_answers:
         return ""
@@ -187,47 +190,52 @@ def _times_table(
         "time" in answer.values and answer.values["time"].low is not None
         for answer in solved_answers
     )
-    lead = (
+    first_columns = (
         f"times are the {_STATISTICS.get(statistic, statistic)} of all repetitions, in brackets the"
         " least and the largest\n\n"
     )
     table = measured_table("", solved_answers, (LOST, "one_processor"), rate)
-    head, rows, _ = table_texts(replace(table, provenance=None), markdown=False)
-    columns = [column for column in range(len(head)) if any(row[column] != NOTHING for row in rows)]
+    headings, rows, _ = table_texts(replace(table, provenance=None), markdown=False)
+    columns = [
+        column for column in range(len(headings)) if any(row[column] != NOTHING for row in rows)
+    ]
     cells = [[row[column] for column in columns] for row in rows]
-    titles = [head[column] for column in columns]
+    titles = [headings[column] for column in columns]
     if titles[0] == "p" and words.member != "processor":
         titles[0] = words.members
-    return (lead if has_spread else "") + plain_table(titles, cells, range(len(columns)))
+    return (first_columns if has_spread else "") + plain_table(titles, cells, range(len(columns)))
 
 
 def _losses_table(answers: Sequence[Answer], words: Words) -> str:
-    """Write the processors lost, with a row for each cause, largest first; of many points as many
-    as fit.
+    """Return the table of processors lost, with a row for each cause, the largest first; if there
+    are many points, in several blocks that fit the width.
     """
-    accounted = [answer for answer in answers if _loss_by_cause(answer)]
+    accounted_answers = [answer for answer in answers if _loss_by_cause(answer)]
     largest_loss: dict[str, float] = {}
-    for answer in accounted:
+    for answer in accounted_answers:
         for cause, lost_processors in _loss_by_cause(answer).items():
             largest_loss[cause] = max(largest_loss.get(cause, 0.0), abs(lost_processors))
     causes_by_loss = sorted(
-        (cause for cause in largest_loss if largest_loss[cause] > _NOTHING),
+        (cause for cause in largest_loss if largest_loss[cause] > _ZERO_LOSS),
         key=lambda cause: -largest_loss[cause],
     )
     if not causes_by_loss:
         return ""
-    shown_causes = [cause for cause in causes_by_loss if largest_loss[cause] > _LITTLE][
+    shown_causes = [cause for cause in causes_by_loss if largest_loss[cause] > _NEGLIGIBLE_LOSS][
         :_MOST_CAUSES
     ] or causes_by_loss[:1]
     other_causes = [cause for cause in causes_by_loss if cause not in shown_causes]
     paragraphs = [f"where the {words.members} go"]
-    blocks = -(-len(accounted) // _MOST_COLUMNS)
-    width = -(-len(accounted) // blocks)
+    blocks = -(-len(accounted_answers) // _MOST_COLUMNS)
+    width = -(-len(accounted_answers) // blocks)
     paragraphs += [
         _processors_table(
-            accounted[first_column : first_column + width], shown_causes, other_causes, words
+            accounted_answers[first_column : first_column + width],
+            shown_causes,
+            other_causes,
+            words,
         )
-        for first_column in range(0, len(accounted), width)
+        for first_column in range(0, len(accounted_answers), width)
     ]
     if other_causes:
         names = ", ".join(map(_shortened_cause, other_causes[:_MOST_CAUSES]))
@@ -238,16 +246,18 @@ def _losses_table(answers: Sequence[Answer], words: Words) -> str:
 
 
 def _processors_table(
-    accounted: Sequence[Answer],
+    accounted_answers: Sequence[Answer],
     shown_causes: Sequence[str],
     other_causes: Sequence[str],
     words: Words,
 ) -> str:
-    """Write the useful and the lost processors of several points, with a column for each."""
-    losses_of_points = [_loss_by_cause(answer) for answer in accounted]
+    """Return the table of the useful and the lost processors of several points, with a column for
+    each point.
+    """
+    losses_of_points = [_loss_by_cause(answer) for answer in accounted_answers]
     useful = [
         float(answer.point["p"]) - sum(losses.values())
-        for answer, losses in zip(accounted, losses_of_points, strict=True)
+        for answer, losses in zip(accounted_answers, losses_of_points, strict=True)
     ]
     rows = [["useful", *(plain_decimal(value) for value in useful)]]
     rows += [
@@ -264,8 +274,8 @@ def _processors_table(
                 ),
             ]
         )
-    head = [words.members, *(f"p = {_place_text(answer)}" for answer in accounted)]
-    return plain_table(head, rows, range(1, len(head)))
+    headings = [words.members, *(f"p = {_place_text(answer)}" for answer in accounted_answers)]
+    return plain_table(headings, rows, range(1, len(headings)))
 
 
 def _shortened_cause(name: str) -> str:
@@ -273,25 +283,26 @@ def _shortened_cause(name: str) -> str:
     return name if len(name) <= _LONGEST_CAUSE else f"{name[: _LONGEST_CAUSE - 3]}..."
 
 
-def most_lost(answers: Sequence[Answer], words: Words = NO_WORDS) -> str:
-    """Describe the largest loss at the largest number of processors; empty if losses are small.
+def largest_loss_sentence(answers: Sequence[Answer], words: Words = NO_WORDS) -> str:
+    """Return a sentence on the largest loss at the largest number of processors; empty if losses
+    are small.
 
     Parameters
     ----------
     answers : one for each size and number of processors
     words : what one of the processors is called
     """
-    accounted = [answer for answer in answers if _loss_by_cause(answer)]
-    if not accounted:
+    accounted_answers = [answer for answer in answers if _loss_by_cause(answer)]
+    if not accounted_answers:
         return ""
     answer = max(
-        accounted,
+        accounted_answers,
         key=lambda candidate: (float(candidate.point["p"]), float(candidate.point.get("n", 0.0))),
     )
     cause, lost_processors = max(_loss_by_cause(answer).items(), key=lambda item: item[1])
-    if lost_processors <= _LITTLE:
+    if lost_processors <= _NEGLIGIBLE_LOSS:
         return ""
-    place_in_words = with_members(f"Of p = {_place_text(answer)}", words)
+    place_in_words = with_noun_for_processors(f"Of p = {_place_text(answer)}", words)
     if cause == "lost":
         lost_text = three_digits(lost_processors)
         return f"{place_in_words}, {lost_text} are lost; the data do not say to what."
@@ -301,51 +312,54 @@ def most_lost(answers: Sequence[Answer], words: Words = NO_WORDS) -> str:
     )
 
 
-def with_members(text: str, words: Words) -> str:
-    """Return a text with numbers of processors called by the reader's noun.
+def with_noun_for_processors(text: str, words: Words) -> str:
+    """Return a text in which numbers of processors have the reader's noun.
 
-    >>> with_members("falls between p = 16 and p = 32", Words(member="thread"))
+    >>> with_noun_for_processors("falls between p = 16 and p = 32", Words(member="thread"))
     'falls between 16 threads and 32 threads'
-    >>> with_members("64 processors are 2 times the largest measured", Words(member="thread"))
+    >>> with_noun_for_processors(
+    ...     "64 processors are 2 times the largest measured", Words(member="thread")
+    ... )
     '64 threads are 2 times the largest measured'
     """
-    counted_text = _PLACE.sub(lambda place: words.member_count(float(place[1])), text)
-    return _PROCESSORS.sub(words.members, counted_text)
+    counted_text = _PLACE_PATTERN.sub(lambda place: words.member_count(float(place[1])), text)
+    return _PROCESSORS_WORD.sub(words.members, counted_text)
 
 
-_PROCESSORS = re.compile(r"(?<![.\w])processors\b")
-_PLACE = re.compile(r"(?<= )p = (\d+(?:\.\d+)?(?:e\+\d+)?)")
+_PROCESSORS_WORD = re.compile(r"(?<![.\w])processors\b")
+_PLACE_PATTERN = re.compile(r"(?<= )p = (\d+(?:\.\d+)?(?:e\+\d+)?)")
 
 
-def loss_head(answers: Sequence[Answer], words: Words) -> str:
-    """State the largest loss at the largest number of processors, in a reader's words; empty if
-    losses are small.
+def loss_headline(answers: Sequence[Answer], words: Words) -> str:
+    """Return a sentence on the largest loss at the largest number of processors, with the reader's
+    nouns; empty if losses are small.
 
     Parameters
     ----------
     answers : one for each size and number of processors
     words : of the study
     """
-    accounted = [answer for answer in answers if _loss_by_cause(answer)]
-    if not accounted:
+    accounted_answers = [answer for answer in answers if _loss_by_cause(answer)]
+    if not accounted_answers:
         return ""
-    answer = max(accounted, key=lambda candidate: float(candidate.point["p"]))
+    answer = max(accounted_answers, key=lambda candidate: float(candidate.point["p"]))
     cause, lost_processors = max(_loss_by_cause(answer).items(), key=lambda item: item[1])
-    if lost_processors <= _LITTLE:
+    if lost_processors <= _NEGLIGIBLE_LOSS:
         return ""
     count = words.member_count(float(answer.point["p"]))
     if cause == "lost":
         return f"of {count}, {three_digits(lost_processors)} are lost; the data do not say to what"
     return (
-        f"of {count}, {three_digits(lost_processors)} are lost to {named_part(cause)}, more than to"
+        f"of {count}, {three_digits(lost_processors)} are lost to {quoted_name(cause)}, more than"
+        " to"
         " anything else"
     )
 
 
-def named_part(name: str) -> str:
-    """Write the name of a part of a program, in quotes unless it is plain words.
+def quoted_name(name: str) -> str:
+    """Return the name of a part of a program, in quotes unless it is plain words.
 
-    >>> named_part("locks"), named_part("SemLock.__exit__")
+    >>> quoted_name("locks"), quoted_name("SemLock.__exit__")
     ('locks', '"SemLock.__exit__"')
     """
     return (
@@ -356,8 +370,8 @@ def named_part(name: str) -> str:
 
 
 def _comparison_with_one_processor(answers: Sequence[Answer]) -> str:
-    """Write the comparison of N T_N - W_N with the time on one processor, which tests the
-    assumptions.
+    """Return the comparison of N T_N - W_N with the time on one processor, which tests the
+    assumptions, as text.
     """
     answers_with_drift = [answer for answer in answers if "one_processor_drift" in answer.values]
     if all(answer.point["p"] == 1 for answer in answers_with_drift):
@@ -366,7 +380,7 @@ def _comparison_with_one_processor(answers: Sequence[Answer]) -> str:
     rows = [
         [
             f"{answer.point['p']:g}",
-            amount(answer.values["one_processor_estimate"]),
+            amount_text(answer.values["one_processor_estimate"]),
             percent(drift, 2, signed=True),
         ]
         for answer, drift in zip(answers_with_drift, drifts, strict=True)
@@ -385,7 +399,7 @@ def _comparison_with_one_processor(answers: Sequence[Answer]) -> str:
         )
     else:
         words = "less work is done with N processors than with one, or waits are counted twice"
-    single_time = amount(answers_with_drift[0].values["one_processor_time"])
+    single_time = amount_text(answers_with_drift[0].values["one_processor_time"])
     beginning = "Within" if abs(largest_drift) <= 0.05 else "The account misses it by up to"
     sentence = f"{beginning} {percent(abs(largest_drift), 2)}: {words}."
     return f"the assumptions: T_1 = {single_time} measured\n\n{table}\n\n{wrapped(sentence)}"
@@ -398,14 +412,16 @@ def _loss_by_cause(answer: Answer) -> dict[str, float]:
 
 
 def _place_text(answer: Answer) -> str:
-    """Write the number of processors of an answer, and its size if it has one."""
-    words = plain_decimal(float(answer.point["p"]), _ALL_DIGITS)
-    size = plain_decimal(float(answer.point["n"]), _ALL_DIGITS) if "n" in answer.point else ""
+    """Return the number of processors of an answer, and its size if it has one, as text."""
+    words = plain_decimal(float(answer.point["p"]), _DIGITS_OF_RATES)
+    size = plain_decimal(float(answer.point["n"]), _DIGITS_OF_RATES) if "n" in answer.point else ""
     return f"{words}, n = {size}" if size else words
 
 
-def amount(value: Value | None) -> str:
-    """Write a quantity; times between a second and a day stay in seconds, for comparison."""
+def amount_text(value: Value | None) -> str:
+    """Return a quantity as text; times between a second and a day stay in seconds, so that they can
+    be compared.
+    """
     if value is None or value.value is None:
         return ""
     in_seconds = value.unit == "s" and 1 <= abs(value.value) < 86_400

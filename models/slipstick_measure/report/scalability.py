@@ -23,7 +23,9 @@ from slipstick_measure.scalability import (
 
 
 def scalability_text(scalability: MeasuredScalability) -> str:
-    """Write the sizes that keep each goal, the matrix L / L', and the sources of latency."""
+    """Return the sizes that keep each goal, the matrix L / L', and the sources of latency, as
+    text.
+    """
     parts = [_sizes_table(scalability, way) for way in WAYS]
     parts.append(_ratio_matrix_text(scalability))
     if scalability.sources:
@@ -58,7 +60,7 @@ def _kept_text(scalability: MeasuredScalability, way: str, value: float) -> str:
 
 
 def _sizes_table(scalability: MeasuredScalability, way: str) -> str:
-    """Write the run that keeps a goal for each number of processors."""
+    """Return a table of the run that keeps a goal for each number of processors."""
     rows = [
         [
             str(count),
@@ -87,39 +89,40 @@ def _run_texts(run: MeasuredRun | None) -> list[str]:
 
 
 def _ratio_matrix_text(scalability: MeasuredScalability) -> str:
-    """Write the triangle of the matrix; each cell has the three ways, like Figure 14 of
-    Scale-Graph.
+    """Return the triangle of the matrix L / L' as text; each cell has the three ways, like Figure
+    14 of Scale-Graph.
     """
     counts = scalability.processors
     rows = [
         [
-            str(fewer),
+            str(smaller_count),
             *(
                 "/".join(
-                    _ratio_text(scalability.latency_ratio(way, fewer, larger_count)) for way in WAYS
+                    _ratio_text(scalability.latency_ratio(way, smaller_count, larger_count))
+                    for way in WAYS
                 )
-                if larger_count > fewer
+                if larger_count > smaller_count
                 else ""
                 for larger_count in counts[1:]
             ),
         ]
-        for fewer in counts[:-1]
+        for smaller_count in counts[:-1]
     ]
-    head = ["from", *(f"to {count}" for count in counts[1:])]
+    headings = ["from", *(f"to {count}" for count in counts[1:])]
     explanation = (
         "scalability L / L' from fewer processors to more, at equal time / efficiency / memory; 1"
         " is scalable,\nand - is where no measured size reaches the goal"
     )
-    return f"{explanation}\n\n{plain_table(head, rows, range(len(head)))}"
+    return f"{explanation}\n\n{plain_table(headings, rows, range(len(headings)))}"
 
 
 def _ratio_text(value: float | None) -> str:
-    """Write a ratio; a missing one as a dash."""
+    """Return a ratio as text; a dash if it is missing."""
     return NOTHING if value is None else f"{value:.2f}"
 
 
 def _sources_text(scalability: MeasuredScalability) -> str:
-    """Write the average latency of a processor by source."""
+    """Return a table of the average latency of a processor by source."""
     names = list(dict.fromkeys(name for causes in scalability.sources.values() for name in causes))
     rows = [
         [
@@ -129,13 +132,13 @@ def _sources_text(scalability: MeasuredScalability) -> str:
         ]
         for (count, size), causes in sorted(scalability.sources.items())
     ]
-    head = ["processors", "size", *names]
+    headings = ["processors", "size", *names]
     title = "average latency of a processor by source"
-    return f"{title}\n\n{plain_table(head, rows, range(len(head)))}"
+    return f"{title}\n\n{plain_table(headings, rows, range(len(headings)))}"
 
 
 def scalability_document(scalability: MeasuredScalability) -> dict[str, Any]:
-    """Return goals, runs, cells and sources as plain data."""
+    """Return the goals, runs, ratios and sources of latency as plain data."""
     counts = scalability.processors
     return {
         "goals": dict(scalability.goals),
@@ -146,12 +149,12 @@ def scalability_document(scalability: MeasuredScalability) -> dict[str, Any]:
             if run is not None
         ],
         "scalability": [
-            {"way": way, "from": fewer, "to": larger_count, "value": cell}
+            {"way": way, "from": smaller_count, "to": larger_count, "value": cell}
             for way in WAYS
-            for fewer in counts
+            for smaller_count in counts
             for larger_count in counts
-            if larger_count > fewer
-            and (cell := scalability.latency_ratio(way, fewer, larger_count)) is not None
+            if larger_count > smaller_count
+            and (cell := scalability.latency_ratio(way, smaller_count, larger_count)) is not None
         ],
         "sources": [
             {"processors": count, "size": None if math.isnan(size) else size, "latency": causes}

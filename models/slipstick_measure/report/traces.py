@@ -24,7 +24,7 @@ from slipstick.report.formatting import (
 )
 from slipstick.results.words import NO_WORDS, Words
 from slipstick.units import choose_unit
-from slipstick_measure.report.measured import LOST, amount, measured_text, named_part
+from slipstick_measure.report.measured import LOST, amount_text, measured_text, quoted_name
 from slipstick_measure.results import TraceViews
 from slipstick_pictures.look import (
     STROKES,
@@ -40,21 +40,24 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_MOST, _MOST_COLUMNS = 12, 7
+_MOST_ROWS, _MOST_COLUMNS = 12, 7
 """Rows and columns of a table; the rest is added up. `document` and the further tables hold
 everything.
 """
 
-LITTLE = 0.005
-_MOST_LOST, _MOST_NAMED = 4, 2  # causes that the sentence on a trace names, and its head
+NEGLIGIBLE_LOSS = 0.005
+_MOST_CAUSES_IN_SENTENCE, _MOST_CAUSES_IN_HEADLINE = (
+    4,
+    2,
+)  # causes that the sentence on a trace names, and its head
 """Processors; what loses less is in results.csv only."""
 
 NO_ORDER: Mapping[str, int] = {}
-_MOST_DRAWN = 64
-_FEWEST_WIDE = 8
+_MOST_DRAWN_ROWS = 64
+_LEAST_WIDE_COLUMNS = 8
 """Columns of a matrix that takes the width of a picture."""
 _MOST_BANDS = 7
-_LONGEST = 20
+_LONGEST_NAME = 20
 """Characters of a name in a table or a picture."""
 
 _OTHERS = "others"
@@ -63,36 +66,38 @@ _HeadAndRows = tuple[list[str], list[list[str]]]
 
 
 def trace_text(views: TraceViews) -> str:
-    """Write a trace for the terminal: the account, then each view as a table."""
+    """Return a trace as text for the terminal: the account, then each view as a table."""
     return (
         f"{measured_text([views.answer], views.file)}\n{terminal_blocks(_tables_of_trace(views))}"
     )
 
 
 def trace_sentence(views: TraceViews) -> str:
-    """Return the length of a trace, its number of processors, and where their time goes.
+    """Return a sentence on the length of a trace, its number of processors, and how their time is
+    used.
 
     Parameters
     ----------
     views : of the trace
     """
     answer = views.answer
-    sentence = f"{answer.point['p']:g} processors for {amount(answer.values['time'])}"
+    sentence = f"{answer.point['p']:g} processors for {amount_text(answer.values['time'])}"
     if not answer.account:
         return sentence
     lost_by_cause = {
         name[len(LOST) : -1]: answer[name] or 0.0 for name in answer.values if name.startswith(LOST)
     }
     largest_losses = sorted(
-        ((loss, name) for name, loss in lost_by_cause.items() if loss > LITTLE), reverse=True
+        ((loss, name) for name, loss in lost_by_cause.items() if loss > NEGLIGIBLE_LOSS),
+        reverse=True,
     )
     losses = ", ".join(
         f"{plain_decimal(loss, 3)} to {_shortened_name(name)}"
-        for loss, name in largest_losses[:_MOST_LOST]
+        for loss, name in largest_losses[:_MOST_CAUSES_IN_SENTENCE]
     )
     losses += (
         f", {plain_decimal(other_loss, 3)} to others"
-        if (other_loss := sum(loss for loss, _ in largest_losses[_MOST_LOST:]))
+        if (other_loss := sum(loss for loss, _ in largest_losses[_MOST_CAUSES_IN_SENTENCE:]))
         else ""
     )
     return (
@@ -102,8 +107,8 @@ def trace_sentence(views: TraceViews) -> str:
     )
 
 
-def trace_head(views: TraceViews, words: Words) -> str:
-    """Return in words how many processors do useful work and what the other processors do.
+def trace_headline(views: TraceViews, words: Words) -> str:
+    """Return a sentence on how many processors do useful work and what the other processors do.
 
     Parameters
     ----------
@@ -112,20 +117,21 @@ def trace_head(views: TraceViews, words: Words) -> str:
     """
     answer = views.answer
     count = words.member_count(float(answer.point["p"]))
-    time = amount(answer.values["time"])
+    time = amount_text(answer.values["time"])
     if not answer.account:
         return f"{count} for {time}"
     lost_by_cause = {
         name[len(LOST) : -1]: answer[name] or 0.0 for name in answer.values if name.startswith(LOST)
     }
     largest_losses = sorted(
-        ((loss, name) for name, loss in lost_by_cause.items() if loss > LITTLE), reverse=True
+        ((loss, name) for name, loss in lost_by_cause.items() if loss > NEGLIGIBLE_LOSS),
+        reverse=True,
     )
     useful = plain_decimal(answer["concurrency"] or 0.0, 3)
     losses = join_phrases(
         [
             f"{plain_decimal(loss, 3)} to {_cause_of_lost_time(name, words)}"
-            for loss, name in largest_losses[:_MOST_NAMED]
+            for loss, name in largest_losses[:_MOST_CAUSES_IN_HEADLINE]
         ]
     )
     loss_text = f", and lose {losses}" if losses else ""
@@ -133,8 +139,10 @@ def trace_head(views: TraceViews, words: Words) -> str:
 
 
 def _cause_of_lost_time(name: str, words: Words) -> str:
-    """Return the cause of lost time: in words for a wait of a model, in quotes for a function."""
-    return words.component_phrase(name) if ":" in name and "." not in name else named_part(name)
+    """Return the cause of lost time in words: the words of the model for a wait, a quoted name for
+    a function.
+    """
+    return words.component_phrase(name) if ":" in name and "." not in name else quoted_name(name)
 
 
 def trace_parts(views: TraceViews) -> Iterator[str]:
@@ -157,7 +165,7 @@ def _tables_of_trace(views: TraceViews) -> Iterator[TextBlock]:
     )
     counts_activities = _counts_activities(views)
     title = (
-        f"{_BEGUN.capitalize()}, by processor"
+        f"{_TITLE_OF_ACTIVITIES.capitalize()}, by processor"
         if counts_activities
         else "Accesses, processors by objects"
     )
@@ -173,7 +181,7 @@ def _tables_of_trace(views: TraceViews) -> Iterator[TextBlock]:
         )
 
 
-_BEGUN = "times that an activity was begun"
+_TITLE_OF_ACTIVITIES = "times that an activity was begun"
 
 
 def _counts_activities(views: TraceViews) -> bool:
@@ -188,9 +196,9 @@ def _matrix_table(views: TraceViews) -> _HeadAndRows:
     used_columns = np.flatnonzero(views.matrix.any(axis=0))
     rows = _indices_of_largest(views.matrix.sum(axis=1))
     columns = _indices_of_largest(views.matrix[:, used_columns].sum(axis=0), _MOST_COLUMNS)
-    counts = _rows_and_rest(views.matrix[:, used_columns], rows)
+    counts = _rows_and_sum_of_others(views.matrix[:, used_columns], rows)
     column_names = [_shortened_name(views.objects[used_columns[column]]) for column in columns]
-    counts = _rows_and_rest(counts.T, columns).T
+    counts = _rows_and_sum_of_others(counts.T, columns).T
     row_names = [views.processors[row] for row in rows]
     row_names += [_OTHERS] * (len(counts) - len(row_names))
     column_names += [_OTHERS] * (counts.shape[1] - len(column_names))
@@ -202,15 +210,15 @@ def _matrix_table(views: TraceViews) -> _HeadAndRows:
     return ["processor", *column_names, "all"], table
 
 
-def _indices_of_largest(sums: Array, limit: int = _MOST) -> list[int]:
+def _indices_of_largest(sums: Array, limit: int = _MOST_ROWS) -> list[int]:
     """Return the indices of the largest sums, in the order of the trace."""
     if len(sums) <= limit:
         return list(range(len(sums)))
     return sorted(np.argsort(-sums, kind="stable")[: limit - 1].tolist())
 
 
-def _rows_and_rest(counts: Array, indices: Sequence[int]) -> Array:
-    """Return some rows, followed by the sum of the others."""
+def _rows_and_sum_of_others(counts: Array, indices: Sequence[int]) -> Array:
+    """Return the rows of a matrix with the given indices, followed by the sum of all other rows."""
     other_counts = np.delete(counts, indices, axis=0)
     return (
         np.vstack([counts[indices], other_counts.sum(axis=0)])
@@ -220,24 +228,24 @@ def _rows_and_rest(counts: Array, indices: Sequence[int]) -> Array:
 
 
 def _shortened_name(name: str) -> str:
-    """Shorten a name, first by removing folders of a file in it."""
+    """Return a shortened name; the folders of a file in it are removed first."""
     name = _without_folders(name)
-    return name if len(name) <= _LONGEST else f"{name[: _LONGEST - 3]}..."
+    return name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 3]}..."
 
 
 def _without_folders(name: str) -> str:
-    """Remove the folders of a file from the end of a name."""
+    """Return a name without the folders of the file at its end."""
     return re.sub(r"\((?:[^()]*/)?([^()/]*:[0-9]+)\)$", r"(\1)", name)
 
 
 def _name_in_lines(name: str) -> str:
-    """Break a name for a legend into lines, of which a third and further ones are left out."""
+    """Return a name broken into at most two lines for a legend."""
     name = _without_folders(name)
-    return "\n".join(textwrap.wrap(name, _LONGEST, max_lines=2, placeholder="..."))
+    return "\n".join(textwrap.wrap(name, _LONGEST_NAME, max_lines=2, placeholder="..."))
 
 
 def _count_text(value: float) -> str:
-    """Write a count; zero is empty."""
+    """Return a count as text; zero is empty."""
     return f"{value:.10g}" if value else ""
 
 
@@ -246,7 +254,7 @@ def _concurrency_table(views: TraceViews) -> _HeadAndRows:
     times = views.concurrency
     total = views.concurrency.sum()
     levels = [level for level in range(len(times)) if times[level] > 1e-9 * total]
-    step = max(1, -(-len(levels) // _MOST))
+    step = max(1, -(-len(levels) // _MOST_ROWS))
     rows = []
     for start in range(0, len(levels), step):
         group = levels[start : start + step]
@@ -261,7 +269,7 @@ def _windows_table(views: TraceViews) -> _HeadAndRows:
     windows are merged.
     """
     count = len(views.edges) - 1
-    starts = np.arange(0, count, -(-count // _MOST))
+    starts = np.arange(0, count, -(-count // _MOST_ROWS))
     length = np.add.reduceat(np.diff(views.edges), starts) * len(views.processors)
     shown_activities = sorted(views.work, key=lambda name: -views.work[name].sum())[:4]
     busy = np.add.reduceat(views.utilization.sum(axis=0) * np.diff(views.edges), starts)
@@ -270,7 +278,7 @@ def _windows_table(views: TraceViews) -> _HeadAndRows:
         for name in shown_activities
     }
     unit = "1" if views.conflicts else "s"
-    contended = {
+    contention_columns = {
         f"contention: {name}": np.add.reduceat(values, starts)
         for name, values in [*views.contention.items()][:4]
     }
@@ -280,12 +288,12 @@ def _windows_table(views: TraceViews) -> _HeadAndRows:
             quantity(float(views.edges[start]), "s"),
             *([] if useful is None else [percent(float(useful[index]))]),
             *(percent(float(column[index])) for column in columns.values()),
-            *(quantity(float(column[index]), unit) for column in contended.values()),
+            *(quantity(float(column[index]), unit) for column in contention_columns.values()),
         ]
         for index, start in enumerate(starts)
     ]
-    head = ["from"] if useful is None else ["from", "useful"]
-    return [*head, *map(_shortened_name, columns), *contended], rows
+    headings = ["from"] if useful is None else ["from", "useful"]
+    return [*headings, *map(_shortened_name, columns), *contention_columns], rows
 
 
 def draw_traces(
@@ -307,8 +315,8 @@ def draw_traces(
     """
     most_processors = max(len(trace.processors) for trace in traces.values())
     height = min(5.0, 1.6 + 0.14 * most_processors) if view in ("matrix", "utilization") else 2.1
-    lines = _lines_of(traces) if view == "matrix" else [[name] for name in traces]
-    width = _width_of(traces, lines) if view == "matrix" else _WIDTH
+    lines = _traces_by_line(traces) if view == "matrix" else [[name] for name in traces]
+    width = _width_of(traces, lines) if view == "matrix" else _PICTURE_WIDTH
     figure = sheet(width, 0.6 + height * len(lines))
     drawers = {
         "matrix": _draw_matrix,
@@ -335,29 +343,32 @@ def draw_traces(
         traces_in_line = max(len(line) for line in lines if name in line)
         wrapped = textwrap.wrap(
             ": ".join(head),
-            int(_LETTERS * width / traces_in_line) - (6 if traces_in_line == 1 else 15),
+            int(_LETTERS_PER_INCH * width / traces_in_line) - (6 if traces_in_line == 1 else 15),
         )
         axes.set_title("\n".join(wrapped), loc="left", fontsize=9)
     return titled(figure, title)
 
 
-_WIDTH = 9.0
+_PICTURE_WIDTH = 9.0
 """Width of a picture [in]."""
-_LETTERS = 14
+_LETTERS_PER_INCH = 14
 """Letters of the size 9 in an inch."""
-_MOST_BESIDE = 3
+_MOST_PICTURES_IN_LINE = 3
 
 
-def _lines_of(traces: Mapping[str, TraceViews]) -> list[list[str]]:
-    """Return which matrices stand side by side: up to three that have few columns."""
+def _traces_by_line(traces: Mapping[str, TraceViews]) -> list[list[str]]:
+    """Return the names of the traces whose matrices are drawn side by side, by line: up to three
+    that have few columns.
+    """
     lines: list[list[str]] = []
     for name, views in traces.items():
         last_line = lines[-1] if lines else []
         columns = [_used_columns(traces[trace_name]) for trace_name in last_line]
         fits_on_line = (
-            max(columns, default=_FEWEST_WIDE) < _FEWEST_WIDE and len(last_line) < _MOST_BESIDE
+            max(columns, default=_LEAST_WIDE_COLUMNS) < _LEAST_WIDE_COLUMNS
+            and len(last_line) < _MOST_PICTURES_IN_LINE
         )
-        if fits_on_line and _used_columns(views) < _FEWEST_WIDE:
+        if fits_on_line and _used_columns(views) < _LEAST_WIDE_COLUMNS:
             last_line.append(name)
         else:
             lines.append([name])
@@ -365,15 +376,15 @@ def _lines_of(traces: Mapping[str, TraceViews]) -> list[list[str]]:
 
 
 def _used_columns(views: TraceViews) -> int:
-    """Count the objects of a trace that are accessed."""
+    """Return the number of objects of a trace that are accessed."""
     return int(views.matrix.any(axis=0).sum())
 
 
 def _width_of(traces: Mapping[str, TraceViews], lines: Sequence[Sequence[str]]) -> float:
-    """Return the width of a picture of matrices: a few columns need no whole page [in]."""
+    """Return the width of a picture of matrices, which is smaller for few columns [in]."""
     columns = max(sum(_used_columns(traces[name]) for name in line) for line in lines)
     most_in_line = max(map(len, lines))
-    return min(_WIDTH, 0.7 * columns + 2.8 * most_in_line)
+    return min(_PICTURE_WIDTH, 0.7 * columns + 2.8 * most_in_line)
 
 
 def _axes_of_traces(figure: Figure, lines: Sequence[Sequence[str]]) -> Iterator[Axes]:
@@ -401,7 +412,7 @@ def _titles_of(traces: Mapping[str, TraceViews], words: Words) -> dict[str, str]
 
 
 def _label_time_axis(axes: Axes, views: TraceViews) -> float:
-    """Label the axis of time; return the size of its unit [s]."""
+    """Label the time axis of a trace. Return the size of its unit [s]."""
     unit, factor = choose_unit([float(views.edges[-1])], TIME)
     axes.set_xlabel(axis_title("time", unit))
     return factor
@@ -416,7 +427,7 @@ def _draw_shaded(
     **style: Any,
 ) -> None:
     """Draw values by processor as shaded rows, with a scale."""
-    shown_rows = values[:_MOST_DRAWN]
+    shown_rows = values[:_MOST_DRAWN_ROWS]
     axes.grid(visible=False)
     image = axes.pcolormesh(
         x,
@@ -447,30 +458,30 @@ def _draw_matrix(axes: Axes, views: TraceViews) -> None:
     """Draw the accesses of each processor to each object."""
     used_columns = np.flatnonzero(views.matrix.any(axis=0))
     columns = used_columns[
-        _indices_of_largest(views.matrix[:, used_columns].sum(axis=0), _MOST_DRAWN)
+        _indices_of_largest(views.matrix[:, used_columns].sum(axis=0), _MOST_DRAWN_ROWS)
     ]
     counts = views.matrix[:, columns]
     counts_activities = _counts_activities(views)
-    label = _BEGUN if counts_activities else "accesses"
+    label = _TITLE_OF_ACTIVITIES if counts_activities else "accesses"
     _draw_shaded(
         axes, np.arange(counts.shape[1] + 1) - 0.5, views.processors, counts, label, vmin=0
     )
-    _write_figures(axes, counts)
+    _write_counts(axes, counts)
     label_step = -(-counts.shape[1] // 24)
-    objects = [views.objects[column] for column in columns]
-    names = _numbers_or_names(objects, _MODULE)
+    title_of_objects = [views.objects[column] for column in columns]
+    names = _numbers_or_names(title_of_objects, _MODULE_PREFIX)
     write_names_along(axes, names[::label_step] if label_step > 1 else names)
     if label_step > 1:
         axes.set_xticks(range(0, len(names), label_step), names[::label_step])
     axes.set_xlim(-0.5, len(names) - 0.5)
-    of_modules = all(name.startswith(_MODULE) for name in objects)
+    of_modules = all(name.startswith(_MODULE_PREFIX) for name in title_of_objects)
     axes.set_xlabel(
         "activity" if counts_activities else "memory module" if of_modules else "object"
     )
 
 
-_MODULE = "memory-"
-_MOST_FIGURES = 16
+_MODULE_PREFIX = "memory-"
+_MOST_CELLS_WITH_NUMBERS = 16
 """Rows and columns of a matrix in whose cells the accesses are written."""
 
 
@@ -482,9 +493,9 @@ def _matrix_totals(views: TraceViews) -> str:
     return f"{_count_text(views.matrix.sum())} {counted_things}{remote_in_words}"
 
 
-def _write_figures(axes: Axes, counts: Array) -> None:
+def _write_counts(axes: Axes, counts: Array) -> None:
     """Write the accesses into the cells of a matrix that is not large."""
-    if max(counts.shape) > _MOST_FIGURES:
+    if max(counts.shape) > _MOST_CELLS_WITH_NUMBERS:
         return
     middle_count = counts.max(initial=0.0) / 2
     for row, column in zip(*np.nonzero(counts), strict=True):
@@ -560,10 +571,10 @@ def _draw_work(
 
 
 def _resource_label(name: str, equal_label: str) -> str:
-    """Return the legend label of the line of a resource, with the label of an earlier line that it
-    covers.
+    """Return the label of a resource's line in the legend, with the label of an earlier, equal line
+    that it covers.
     """
-    module = name.removeprefix(_MODULE)
+    module = name.removeprefix(_MODULE_PREFIX)
     label = f"memory module {module}" if module != name else _name_in_lines(name)
     return label + (f" (covers {equal_label})" if equal_label else "")
 

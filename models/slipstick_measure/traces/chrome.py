@@ -25,27 +25,27 @@ from slipstick.errors import short
 from slipstick.limits import limit, too_many
 from slipstick_measure.traces.kinds import ANNOTATIONS, STREAM, STREAM_CATEGORIES, THREAD
 from slipstick_measure.traces.trace import (
-    ADVICE,
-    BUSY,
+    ADVICE_ON_SIZE,
+    BUSY_LABEL,
     ReadTrace,
     TraceColumns,
     processor_names,
     trace_of_members,
 )
 
-MOST_VALUE = 64 * 1024 * 1024
+LONGEST_VALUE = 64 * 1024 * 1024
 """Characters of one event, or of one value beside the events."""
 
-SEVERAL = 1 << 16
+CHARACTERS_AT_ONCE = 1 << 16
 """Characters of events that are parsed at once."""
 
 MICROSECOND = 1e-6
-_SPACE = " \t\r\n\ufeff"
-_BETWEEN = re.compile(r"[\s,]*")
+_BLANKS = " \t\r\n\ufeff"
+_SEPARATORS = re.compile(r"[\s,]*")
 
 
 class _JsonReader:
-    """Incremental reader of JSON values."""
+    """A reader that parses the values of a JSON text piece by piece."""
 
     def __init__(self, pieces: Iterator[str]) -> None:
         self.pieces = pieces
@@ -57,7 +57,7 @@ class _JsonReader:
         self.scan = decoder.scan_once  # a third faster than raw_decode, which only words its errors
 
     def read_more(self) -> bool:
-        """Read more text, as much as is unread, so that a long value is tried again only a few
+        """Read as much more text as is unread, so that a long value is parsed again only a few
         times. Return whether there was more.
         """
         unread_text = self.text[self.position :]
@@ -73,7 +73,7 @@ class _JsonReader:
         """Return the next character that is not blank, without consuming it; empty at the end."""
         while True:
             while self.position < len(self.text):
-                if self.text[self.position] not in _SPACE:
+                if self.text[self.position] not in _BLANKS:
                     return self.text[self.position]
                 self.position += 1
             if not self.read_more():
@@ -89,7 +89,7 @@ class _JsonReader:
                     self.position = end
                     return value
             except (StopIteration, JSONDecodeError) as error:
-                if len(self.text) - self.position > MOST_VALUE:
+                if len(self.text) - self.position > LONGEST_VALUE:
                     raise ValueError("no value") from error
                 if not self.read_more():
                     error_position = (
@@ -122,7 +122,7 @@ class _JsonReader:
         """Yield the values of a list; `closed` is set at the closing bracket."""
         self.position += 1
         while True:
-            self.position = _BETWEEN.match(self.text, self.position).end()  # type: ignore[union-attr]
+            self.position = _SEPARATORS.match(self.text, self.position).end()  # type: ignore[union-attr]
             if self.position < len(self.text):
                 if self.text[self.position] == "]":
                     self.position += 1
@@ -133,10 +133,10 @@ class _JsonReader:
                 return
 
     def _read_several(self) -> list[Any]:
-        """Read several values at once, up to a place that looks like the end of one; return none if
-        that place is inside a value.
+        """Read several values of a list at once, up to a place that looks like the end of one;
+        return none if that place is inside a value.
         """
-        end_of_events = self.text.rfind("},", self.position, self.position + SEVERAL) + 1
+        end_of_events = self.text.rfind("},", self.position, self.position + CHARACTERS_AT_ONCE) + 1
         if end_of_events <= self.tried_until:
             return []
         self.tried_until = end_of_events  # so that no text is tried twice
@@ -153,7 +153,7 @@ class _JsonReader:
 
 
 class ChromeReader:
-    """Reader of the events of a file into columns."""
+    """A reader of the events of a trace file into columns."""
 
     def __init__(self, columns: TraceColumns) -> None:
         self.columns = columns
@@ -171,7 +171,7 @@ class ChromeReader:
         self.edge_time = array("d")
 
     def read(self, pieces: Iterator[str]) -> ReadTrace:
-        """Read the whole file."""
+        """Read all events of a file. Return the trace."""
         json_reader = _JsonReader(pieces)
         count = 0
         most_events = limit("events")
@@ -180,7 +180,7 @@ class ChromeReader:
             for event in self._events_of_file(json_reader):
                 count += 1
                 if count > most_events:
-                    self.columns.refuse(too_many("events", "events", ADVICE))
+                    self.columns.refuse(too_many("events", "events", ADVICE_ON_SIZE))
                 take(event, count)
             if json_reader.is_closed and json_reader.next_character():
                 self.columns.add_note(
@@ -210,7 +210,7 @@ class ChromeReader:
         return self._finished_trace()
 
     def _events_of_file(self, json_reader: _JsonReader) -> Iterator[Any]:
-        """Yield the events of a file; take from its other data whether slipstick wrote it."""
+        """Yield the events of a file; record whether its other data say that slipstick wrote it."""
         if json_reader.next_character() == "[":
             yield from json_reader.items()
             return
@@ -291,13 +291,13 @@ class ChromeReader:
 
     def _label_number(self, event: dict[str, Any]) -> int:
         """Return the number of the label of an event."""
-        name = event.get("cat" if self.is_own_format else "name", BUSY)
+        name = event.get("cat" if self.is_own_format else "name", BUSY_LABEL)
         name = name if type(name) is str else str(name)
         label = self.columns.labels.get(name)
         return self.columns.named(self.columns.labels, name) if label is None else label
 
     def _take_name(self, event: dict[str, Any]) -> None:
-        """Take the name of a process or a thread."""
+        """Record the name of a process or a thread that an event states."""
         match event:
             case {"name": "process_name", "pid": pid, "args": {"name": str(name)}}:
                 self.names[str(pid)] = name
@@ -326,19 +326,19 @@ class ChromeReader:
         self.columns.close_open(list(chain.from_iterable(stacks)), last_time, unmatched_ends)
 
     def _take_annotations(self) -> None:
-        """Leave out spans that only annotate a stretch of time; a trace without other spans keeps
+        """Remove spans that only annotate a stretch of time; if a trace has no other spans, keep
         them as activities.
         """
         if not self.annotations:
             return
         if len(self.columns.start):
-            marks = dict.fromkeys(
+            annotation_spans = dict.fromkeys(
                 str(annotation.get("name"))[:60] for annotation in self.annotations
             )
-            names_in_words = ", ".join(list(marks)[:4])
+            names_in_words = ", ".join(list(annotation_spans)[:4])
             self.columns.add_note(
                 f"{len(self.annotations):,} annotations mark times and are no activity; left out:"
-                f" {names_in_words}{', ...' if len(marks) > 4 else ''}"
+                f" {names_in_words}{', ...' if len(annotation_spans) > 4 else ''}"
             )
             return
         for row_id, event in enumerate(self.annotations, 1):
@@ -399,11 +399,11 @@ class ChromeReader:
         )
 
 
-def is_chrome(head: str) -> bool:
-    """Return whether a text begins like such a trace."""
-    beginning = head.lstrip("\ufeff \t\r\n")
+def is_chrome(text: str) -> bool:
+    """Return whether a text begins like a trace in the Chrome format."""
+    beginning = text.lstrip("\ufeff \t\r\n")
     return (
-        '"traceEvents"' in head if beginning[:1] == "{" else beginning[:1] == "[" and '"ph"' in head
+        '"traceEvents"' in text if beginning[:1] == "{" else beginning[:1] == "[" and '"ph"' in text
     )
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 THREAD, STREAM = "thread", "GPU stream"
 """Kinds of tracks that are processors of an account."""
 
-LOST = ("wait", "lock", "entry", "task", "barrier", "idle", "unknown")
+LOST_TIME_WORDS = ("wait", "lock", "entry", "task", "barrier", "idle", "unknown")
 """First words of the names under which an account books lost time."""
 
 WAITS: tuple[str, ...] = (
@@ -57,7 +57,7 @@ STREAM_CATEGORIES = frozenset(
 """Categories of spans that a stream of a GPU does, in lower case."""
 
 _PATTERN = re.compile("|".join(f"(?:{pattern})" for pattern in WAITS))
-_TAIL = re.compile(r"(?<!\s)\s*+[(<\[].*$", re.DOTALL)
+_ARGUMENTS_AT_END = re.compile(r"(?<!\s)\s*+[(<\[].*$", re.DOTALL)
 
 
 def is_wait(name: str) -> bool:
@@ -74,11 +74,17 @@ def is_wait(name: str) -> bool:
     >>> [is_wait(name) for name in ("MPI_Recv", "lock:table", "lock.acquire", "sgemm", "waiter")]
     [True, True, True, False, False]
     """
-    if name.partition(":")[0] in LOST:
+    if name.partition(":")[0] in LOST_TIME_WORDS:
         return True
-    return _PATTERN.fullmatch(_TAIL.sub("", name).strip()) is not None
+    return _PATTERN.fullmatch(_ARGUMENTS_AT_END.sub("", name).strip()) is not None
 
 
 def named_waits(labels: Iterable[str]) -> list[str]:
-    """List the labels that are waits by a library's name rather than by slipstick's words."""
-    return [label for label in labels if is_wait(label) and label.partition(":")[0] not in LOST]
+    """Return the labels that are waits because they are names of a library's functions, and not
+    because of slipstick's words for waits.
+    """
+    return [
+        label
+        for label in labels
+        if is_wait(label) and label.partition(":")[0] not in LOST_TIME_WORDS
+    ]

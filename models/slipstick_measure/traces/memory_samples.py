@@ -22,8 +22,8 @@ LINE_BITS = 6
 """Bits of an address within a line of 64 bytes, as the machines have them that perf samples on."""
 MOST_LINES = 100
 """Lines that are objects of their own."""
-OWN = "lines of one thread"
-OTHERS = "other lines of several threads"
+LINES_OF_ONE_THREAD = "lines of one thread"
+OTHER_LINES = "other lines of several threads"
 
 _SAMPLE = re.compile(  # of linear time: a name of a program has no digits between blanks
     r"\s*+(?P<name>\S++(?: (?![0-9]+(?:/| ))\S++)*+)\s++(?:[0-9]++/)?(?P<thread>[0-9]++)"
@@ -31,20 +31,22 @@ _SAMPLE = re.compile(  # of linear time: a name of a program has no digits betwe
     r"(?P<event>\S++)(?<=:)\s++(?P<address>[0-9a-f]{1,16}+)(?P<rest>\s.*+|)"
 )
 _EVENT = re.compile(r"mem-(?:loads|stores)|mem_|ibs_op|arm_spe|^memory\b|ldlat", re.IGNORECASE)
-_CODE = re.compile(r"\s++(?![0-9a-f]++(?:\s|$))\S.*+|\s++\S++\s++\([^()]*+\)\s*+")
+_CODE_AFTER_ADDRESS = re.compile(r"\s++(?![0-9a-f]++(?:\s|$))\S.*+|\s++\S++\s++\([^()]*+\)\s*+")
 """What follows an address of code: a source of data, or the name of a function and its file."""
-_PARTS = re.compile(r"\|SNP [^|]*+\|TLB |^[^\s:]*?\bmem-(?:loads|stores)\b(?:[^\s:]*+:)++\s")
+_INCOMPLETE_SAMPLE = re.compile(
+    r"\|SNP [^|]*+\|TLB |^[^\s:]*?\bmem-(?:loads|stores)\b(?:[^\s:]*+:)++\s"
+)
 """What tells a sample of memory accesses that lacks the fields of `_SAMPLE`."""
 _FIELDS = "perf script -F comm,tid,cpu,time,event,addr,data_src"
 
 
-def is_memory_samples(head: str) -> bool:
-    """Return whether a text begins with samples of memory accesses, also incomplete ones."""
-    lines = (line.lstrip()[:2000] for line in head.splitlines())
+def is_memory_samples(text: str) -> bool:
+    """Return whether a text begins with samples of memory accesses, complete or not."""
+    lines = (line.lstrip()[:2000] for line in text.splitlines())
     first_line = next((line for line in lines if line and line[0] != "#"), "")
     if sample := _SAMPLE.fullmatch(first_line):
         return bool("|SNP " in sample["rest"] or _EVENT.search(sample["event"]))
-    return bool(_PARTS.search(first_line))
+    return bool(_INCOMPLETE_SAMPLE.search(first_line))
 
 
 def read_memory_samples(path: Path | str, lines: Iterable[tuple[int, str]]) -> ReadTrace:
@@ -56,8 +58,8 @@ def read_memory_samples(path: Path | str, lines: Iterable[tuple[int, str]]) -> R
     lines : of it, with their numbers
     """
     columns = TraceColumns(path, resolution=1e-6)
-    skipped = list[int]()
-    modified = 0
+    skipped_count = list[int]()
+    modified_count = 0
     samples = list[tuple[int, int, float]]()
     users: dict[int, set[int]] = defaultdict(set)
     accesses: Counter[int] = Counter()
@@ -66,31 +68,33 @@ def read_memory_samples(path: Path | str, lines: Iterable[tuple[int, str]]) -> R
             continue
         sample = _SAMPLE.fullmatch(text)
         if sample is None:
-            skipped.append(line_number)
+            skipped_count.append(line_number)
             continue
-        if _CODE.fullmatch(sample["rest"]):
+        if _CODE_AFTER_ADDRESS.fullmatch(sample["rest"]):
             columns.refuse(f"the sample has no address; print it, too: {_FIELDS}", line_number)
         lane = columns.named(columns.lanes, f"{sample['name'][:60]} {sample['thread']}")
         line = int(sample["address"], 16) >> LINE_BITS
         users[line].add(lane)
         accesses[line] += 1
-        modified += "|SNP HitM" in sample["rest"]
+        modified_count += "|SNP HitM" in sample["rest"]
         samples.append((lane, line, columns.number(sample["time"], "time", line_number)))
     if not samples:
         message = f"the samples have no thread, time or address; print them, too: {_FIELDS}"
-        columns.refuse(message, skipped[0] if skipped else 1)
+        columns.refuse(message, skipped_count[0] if skipped_count else 1)
     shared = [line for line, _ in accesses.most_common() if len(users[line]) > 1]
     names = {line: f"0x{line << LINE_BITS:x}" for line in shared[:MOST_LINES]}
     for lane, line, time in samples:
-        name = names.get(line) or (OTHERS if len(users[line]) > 1 else OWN)
+        name = names.get(line) or (OTHER_LINES if len(users[line]) > 1 else LINES_OF_ONE_THREAD)
         columns.access(lane, name, time)
-    if skipped:
+    if skipped_count:
         columns.add_note(
-            f"{len(skipped):,} lines are no samples, and left out; the first is line {skipped[0]}"
+            f"{len(skipped_count):,} lines are no samples, and left out; the first is line"
+            f" {skipped_count[0]}"
         )
     columns.add_note(
         f"{len(samples):,} samples of accesses to {len(users):,} lines of {1 << LINE_BITS} B, of"
-        f" which several threads access {len(shared):,}; {modified:,} found the line modified in"
+        f" which several threads access {len(shared):,}; {modified_count:,} found the line"
+        " modified in"
         " another cache"
     )
     return columns.finished([str(lane) for lane in columns.lanes])

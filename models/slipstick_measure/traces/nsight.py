@@ -26,7 +26,7 @@ _ROCPROF = re.compile(
     r"(?=.*\b(?:Kernel_?Name|Direction)\b)(?P<unit>)\"?[A-Z].*$",
     re.MULTILINE,
 )
-_NAMES: Mapping[str, tuple[str, ...]] = {
+_HEADINGS_BY_KEY: Mapping[str, tuple[str, ...]] = {
     "start": ("Start", "BeginNs", "Start_Timestamp"),
     "duration": ("Duration",),
     "end": ("EndNs", "End_Timestamp"),
@@ -39,9 +39,9 @@ _NAMES: Mapping[str, tuple[str, ...]] = {
 _SECONDS = {"": 1e-9, "ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "sec": 1.0}
 
 
-def is_gpu_list(head: str) -> bool:
+def is_gpu_list(text: str) -> bool:
     """Return whether a text has the heading of a list of operations of GPUs."""
-    return _HEADING.search(head) is not None or _ROCPROF.search(head[:4000]) is not None
+    return _HEADING.search(text) is not None or _ROCPROF.search(text[:4000]) is not None
 
 
 def read_gpu_list(path: Path | str, lines: Iterator[tuple[int, str]]) -> ReadTrace:
@@ -75,7 +75,7 @@ def read_gpu_list(path: Path | str, lines: Iterator[tuple[int, str]]) -> ReadTra
     headings = {re.sub(r" ?\(.*", "", name): index for index, name in enumerate(names)}
     index_by_key = {
         key: next(headings[word] for word in words if word in headings)
-        for key, words in _NAMES.items()
+        for key, words in _HEADINGS_BY_KEY.items()
         if any(word in headings for word in words)
     }
     stream = index_by_key.get("stream")

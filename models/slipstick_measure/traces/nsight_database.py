@@ -26,7 +26,7 @@ from typing import NamedTuple
 from slipstick.errors import short
 from slipstick.limits import limit, too_many
 from slipstick_measure.traces.kinds import STREAM, THREAD
-from slipstick_measure.traces.trace import ADVICE, ReadTrace, TraceColumns, processor_names
+from slipstick_measure.traces.trace import ADVICE_ON_SIZE, ReadTrace, TraceColumns, processor_names
 
 SQLITE = b"SQLite format 3\x00"
 """First bytes of a database of SQLite."""
@@ -34,26 +34,31 @@ SQLITE = b"SQLite format 3\x00"
 PROGRAM, UNKNOWN = "program", "unknown"
 """What a thread does between its calls: its own work, or what was not traced."""
 
-_KERNELS = "CUPTI_ACTIVITY_KIND_KERNEL"
-_COPYING = "CUPTI_ACTIVITY_KIND_MEMCPY"
-_GRAPHS = "CUPTI_ACTIVITY_KIND_GRAPH_TRACE"
-_OPERATIONS = {
-    _KERNELS: "demangledName",
-    _COPYING: "copyKind",
+_KERNEL_TABLE = "CUPTI_ACTIVITY_KIND_KERNEL"
+_COPY_TABLE = "CUPTI_ACTIVITY_KIND_MEMCPY"
+_GRAPH_TABLE = "CUPTI_ACTIVITY_KIND_GRAPH_TRACE"
+_OPERATION_TABLES = {
+    _KERNEL_TABLE: "demangledName",
+    _COPY_TABLE: "copyKind",
     "CUPTI_ACTIVITY_KIND_MEMSET": "0",
-    _GRAPHS: "graphId",
+    _GRAPH_TABLE: "graphId",
 }
 """Tables of operations of streams, and the column that names each."""
 
-_CALLS = ("CUPTI_ACTIVITY_KIND_RUNTIME", "CUPTI_ACTIVITY_KIND_DRIVER")
-_SYSTEM = "OSRT_API"
-_MESSAGES = (
+_CALL_TABLES = ("CUPTI_ACTIVITY_KIND_RUNTIME", "CUPTI_ACTIVITY_KIND_DRIVER")
+_SYSTEM_CALL_TABLE = "OSRT_API"
+_MESSAGE_TABLES = (
     "MPI_P2P_EVENTS",
     "MPI_COLLECTIVES_EVENTS",
     "MPI_START_WAIT_EVENTS",
     "MPI_OTHER_EVENTS",
 )
-_COPIES = {1: "Host-to-Device", 2: "Device-to-Host", 8: "Device-to-Device", 10: "Peer-to-Peer"}
+_COPY_KIND_NAMES = {
+    1: "Host-to-Device",
+    2: "Device-to-Host",
+    8: "Device-to-Device",
+    10: "Peer-to-Peer",
+}
 _VERSION = re.compile(r"(_v[0-9]+)?(_pt(sz|ds))?$")
 """Ending of the names of calls: the version of CUDA's interface, and of its default streams."""
 
@@ -66,7 +71,7 @@ class _CallTable(NamedTuple):
 
 
 def is_database(path: Path | str) -> bool:
-    """Return whether a file begins like a database of SQLite."""
+    """Return whether a file begins like an SQLite database."""
     try:
         with Path(path).open("rb") as file:
             return file.read(len(SQLITE)) == SQLITE
@@ -75,7 +80,7 @@ def is_database(path: Path | str) -> bool:
 
 
 def read_database(path: Path | str) -> ReadTrace:
-    """Read the operations of streams and the calls of threads.
+    """Read the operations of streams and the calls of threads in a database into a trace.
 
     Raises
     ------
@@ -91,7 +96,7 @@ def read_database(path: Path | str) -> ReadTrace:
 
 
 class _Database:
-    """A database while it is read into columns."""
+    """A database of Nsight Systems while it is read into columns."""
 
     def __init__(self, columns: TraceColumns, database: sqlite3.Connection) -> None:
         self.columns = columns
@@ -103,21 +108,21 @@ class _Database:
         }
 
     def read(self) -> ReadTrace:
-        """Read all tables that hold a course of time."""
+        """Read all tables with operations or calls. Return the trace."""
         calls = self._call_tables()
-        if not {_KERNELS, _GRAPHS} & set(self.tables) and not calls:
+        if not {_KERNEL_TABLE, _GRAPH_TABLE} & set(self.tables) and not calls:
             self.columns.refuse(
                 "this database of SQLite has no operations of a GPU and no calls of threads; write"
                 " one with nsys export --type sqlite of a report with --trace=cuda,osrt"
             )
-        stream_tables = [table for table in _OPERATIONS if table in self.tables]
+        stream_tables = [table for table in _OPERATION_TABLES if table in self.tables]
         self._check_size([*stream_tables, *(call.table for call in calls)])
         names = dict(self.database.execute("SELECT id, value FROM StringIds"))
         streams = self._add_streams(stream_tables, names)
         threads = self._add_threads(names, calls)
         if marks := self._row_count("NVTX_EVENTS"):
             self.columns.add_note(f"marks of NVTX annotate times and are left out: {marks:,}")
-        if graphs := self._row_count(_GRAPHS):
+        if graphs := self._row_count(_GRAPH_TABLE):
             self.columns.add_note(
                 f"graphs of CUDA were traced as a whole ({graphs:,}), so waits inside them are"
                 " taken for work; nsys profile --cuda-graph-trace=node traces what is inside"
@@ -127,8 +132,8 @@ class _Database:
 
     def _call_tables(self) -> list[_CallTable]:
         """Return the tables of calls of threads that the database has."""
-        call_tables = [_CallTable(table, "nameId") for table in (*_CALLS, _SYSTEM)]
-        call_tables += [_CallTable(table, "textId") for table in _MESSAGES]
+        call_tables = [_CallTable(table, "nameId") for table in (*_CALL_TABLES, _SYSTEM_CALL_TABLE)]
+        call_tables += [_CallTable(table, "textId") for table in _MESSAGE_TABLES]
         needed = {"start", "end", "globalTid"}
         return [
             call
@@ -144,15 +149,15 @@ class _Database:
         return int(count)
 
     def _check_size(self, tables: list[str]) -> None:
-        """Refuse tables with too many rows."""
+        """Raise if the tables have too many rows."""
         if sum(map(self._row_count, tables)) > limit("events"):
-            self.columns.refuse(too_many("events", "operations and calls", ADVICE))
+            self.columns.refuse(too_many("events", "operations and calls", ADVICE_ON_SIZE))
 
     def _add_streams(self, tables: list[str], names: Mapping[int, str]) -> list[str]:
-        """Add the operations of streams, and return the names of streams."""
+        """Add the operations of streams to the columns. Return the names of the streams."""
         for table in tables:
             query = (
-                f"SELECT start, end, deviceId, streamId, {_OPERATIONS[table]} FROM {table}"
+                f"SELECT start, end, deviceId, streamId, {_OPERATION_TABLES[table]} FROM {table}"
                 f" WHERE end > 0 ORDER BY start"
             )
             for start, end, device, stream, value in self.database.execute(query):
@@ -163,10 +168,14 @@ class _Database:
         return [str(lane) for lane in self.columns.lanes]
 
     def _add_threads(self, names: Mapping[int, str], calls: list[_CallTable]) -> list[str]:
-        """Add the calls of threads, and the times between the calls; return the threads' names."""
+        """Add the calls of threads, and the times between the calls, to the columns. Return the
+        names of the threads.
+        """
         if not calls:
             return []
-        label_between_calls = PROGRAM if any(call.table == _SYSTEM for call in calls) else UNKNOWN
+        label_between_calls = (
+            PROGRAM if any(call.table == _SYSTEM_CALL_TABLE for call in calls) else UNKNOWN
+        )
         if label_between_calls == UNKNOWN:
             self.columns.add_note(
                 "calls of the operating system were not traced (--trace=osrt), so what threads do"
@@ -221,8 +230,8 @@ class _Database:
 
 def _operation_name(table: str, value: int, names: Mapping[int, str]) -> str:
     """Return the name of an operation of a stream."""
-    if table == _KERNELS:
+    if table == _KERNEL_TABLE:
         return names.get(value, f"kernel {value}")
-    if table == _COPYING:
-        return f"[CUDA memcpy {_COPIES.get(value, f'of kind {value}')}]"
-    return f"[CUDA graph {value}]" if table == _GRAPHS else "[CUDA memset]"
+    if table == _COPY_TABLE:
+        return f"[CUDA memcpy {_COPY_KIND_NAMES.get(value, f'of kind {value}')}]"
+    return f"[CUDA graph {value}]" if table == _GRAPH_TABLE else "[CUDA memset]"

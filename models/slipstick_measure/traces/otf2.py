@@ -23,8 +23,8 @@ from typing import Any
 
 from slipstick.errors import need, short
 from slipstick.limits import limit, too_many
-from slipstick_measure.traces.kinds import LOST
-from slipstick_measure.traces.trace import ADVICE, ReadTrace, TraceColumns, processor_names
+from slipstick_measure.traces.kinds import LOST_TIME_WORDS
+from slipstick_measure.traces.trace import ADVICE_ON_SIZE, ReadTrace, TraceColumns, processor_names
 
 _WAITS = {
     "BARRIER",
@@ -41,18 +41,18 @@ _WAITS = {
 region has a role of its own.
 """
 
-_ALL_CALLS = {"MPI", "SHMEM", "GASPI", "MEASUREMENT_SYSTEM"}
+_PARADIGMS_OF_WAITS = {"MPI", "SHMEM", "GASPI", "MEASUREMENT_SYSTEM"}
 """Paradigms of which no call is useful work."""
 
-_SENDS = ("MpiSend", "MpiIsend")
-_REMOTE = ("RmaPut", "RmaGet", "RmaAtomic")
-_FLUSH = "wait:buffer flush"
-_UNKNOWN = 2**64 - 1
+_SEND_EVENTS = ("MpiSend", "MpiIsend")
+_REMOTE_ACCESS_EVENTS = ("RmaPut", "RmaGet", "RmaAtomic")
+_FLUSH_LABEL = "wait:buffer flush"
+_UNKNOWN_COUNT = 2**64 - 1
 _STANDARD_ERROR = 2
 
 
 def read_otf2(path: Path | str) -> ReadTrace:
-    """Read an archive by its anchor file.
+    """Read the trace in an archive, by its anchor file.
 
     Raises
     ------
@@ -105,7 +105,9 @@ def _captured_output(messages: list[str]) -> Iterator[None]:
 
 
 class _Thread:
-    """A location: its processor once it has an event, its open spans, and its number of events."""
+    """A location of an archive: its number as a processor once it has an event, its open spans, and
+    its number of events.
+    """
 
     __slots__ = ("count", "executes", "lane", "name", "open_spans")
 
@@ -118,7 +120,7 @@ class _Thread:
 
 
 class _ArchiveReader:
-    """Reader of the events of an archive into columns."""
+    """A reader of the events of an archive into columns."""
 
     def __init__(self, columns: TraceColumns, definitions: Any) -> None:
         self.columns = columns
@@ -140,7 +142,7 @@ class _ArchiveReader:
             for location, name in zip(locations, names, strict=True)
         }
         self.labels: dict[Any, int] = {}
-        self.lost_labels = {_FLUSH}
+        self.lost_labels = {_FLUSH_LABEL}
         self.left_out = Counter[str]()
         self.unmatched_leaves = 0
 
@@ -152,7 +154,7 @@ class _ArchiveReader:
         time = 0
         for count, (location, event) in enumerate(events):
             if count >= most_events:
-                self.columns.refuse(too_many("events", "events", ADVICE))
+                self.columns.refuse(too_many("events", "events", ADVICE_ON_SIZE))
             # The first tick is subtracted as a whole number, because ticks may exceed the digits of
             # a double.
             first_time = event.time if first_time is None else first_time
@@ -174,7 +176,7 @@ class _ArchiveReader:
             )
             self.columns.add_note(f"left out, for regions hold the time: {kinds}")
         for location, thread in threads.items():
-            if thread.count < location.number_of_events < _UNKNOWN:
+            if thread.count < location.number_of_events < _UNKNOWN_COUNT:
                 self.columns.refuse(
                     f"{short(thread.name)} has {thread.count:,} events, of"
                     f" {location.number_of_events:,} that are promised; is a file cut or missing?"
@@ -202,16 +204,16 @@ class _ArchiveReader:
             if columns.label[thread.open_spans[-1]] != self.labels.get(region):
                 columns.check_inside(str(region.name), thread.open_spans[-1])
             columns.end[thread.open_spans.pop()] = time
-        elif kind in _SENDS:
+        elif kind in _SEND_EVENTS:
             columns.access(
                 thread.lane, self._receiver_name(event.communicator, event.receiver), time
             )
-        elif kind in _REMOTE:
+        elif kind in _REMOTE_ACCESS_EVENTS:
             columns.access(thread.lane, self._receiver_name(event.win, event.remote), time)
         elif kind == "BufferFlush":
             columns.span(
                 thread.lane,
-                columns.named(columns.labels, _FLUSH),
+                columns.named(columns.labels, _FLUSH_LABEL),
                 time,
                 time + event.stop_time - event.time,
             )
@@ -223,20 +225,20 @@ class _ArchiveReader:
         useful = [
             label
             for label in self.columns.labels
-            if label not in self.lost_labels and label.partition(":")[0] not in LOST
+            if label not in self.lost_labels and label.partition(":")[0] not in LOST_TIME_WORDS
         ]
         return self.columns.finished([str(lane) for lane in self.columns.lanes], useful=useful)
 
     def _label_number(self, region: Any) -> int:
-        """Return the number of the label of a region; a region that communicates or waits is no
-        useful work.
+        """Return the number of the label of a region; the label of a region that communicates or
+        waits is that of no useful work.
         """
         name = str(region.name)
         role = _enumeration_name(region.region_role)
         if (
             role in _WAITS
             or role.startswith("COLL_")
-            or _enumeration_name(region.paradigm) in _ALL_CALLS
+            or _enumeration_name(region.paradigm) in _PARADIGMS_OF_WAITS
         ):
             self.lost_labels.add(name)
         return self.labels.setdefault(region, self.columns.named(self.columns.labels, name))
@@ -254,8 +256,8 @@ class _ArchiveReader:
 
 
 def _enumeration_name(value: Any) -> str:
-    """Return the name of an enumeration's value; empty for values added by newer versions of the
-    library.
+    """Return the name of a value of an enumeration; empty for values that newer versions of the
+    library added.
     """
     try:
         return str(value).rpartition(".")[2]

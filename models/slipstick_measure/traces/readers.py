@@ -35,10 +35,16 @@ from slipstick_measure.traces.memory_samples import is_memory_samples, read_memo
 from slipstick_measure.traces.nsight import is_gpu_list, read_gpu_list
 from slipstick_measure.traces.nsight_database import is_database, read_database
 from slipstick_measure.traces.otf2 import read_otf2
-from slipstick_measure.traces.trace import ADVICE, BUSY, ProgramTrace, ReadTrace, TraceColumns
+from slipstick_measure.traces.trace import (
+    ADVICE_ON_SIZE,
+    BUSY_LABEL,
+    ProgramTrace,
+    ReadTrace,
+    TraceColumns,
+)
 
 BYTES = "trace_bytes"
-_HEAD = 1 << 16
+_HEAD_BYTES = 1 << 16
 LONGEST_LINE = 1 << 20
 """Characters of a line of a trace at most: a longer one is joined anew with each piece."""
 
@@ -91,14 +97,14 @@ def text_pieces(path: Path | str, bound: str, advice: str, size: int = 1 << 20) 
 def read_trace(
     path: Path | str, format: str | None = None, unit: str | None = None
 ) -> ProgramTrace:
-    """Read a trace and book its time; see `checked_trace`."""
+    """Read a trace from a file and book its time; `checked_trace` describes the parameters."""
     return checked_trace(path, format, unit).booked()
 
 
 def checked_trace(
     path: Path | str, format: str | None = None, unit: str | None = None
 ) -> ReadTrace:
-    """Read a trace, and check it.
+    """Read a trace from a file and check it, without booking its time.
 
     Parameters
     ----------
@@ -115,7 +121,7 @@ def checked_trace(
     name = format or trace_format(path)
     if name is None:
         # A file that cannot be read is refused here.
-        head = next(text_pieces(path, BYTES, ADVICE, _HEAD), "")
+        head = next(text_pieces(path, BYTES, ADVICE_ON_SIZE, _HEAD_BYTES), "")
         if not head.strip():
             _refuse(path, "the file is empty; the program may have failed to write it")
         if known_file := known_text(head):
@@ -124,7 +130,7 @@ def checked_trace(
         _refuse(
             path,
             f"this is no trace, or an unknown one; name its format with --format, one of {formats};"
-            f" {_RECORD_COLUMNS}",
+            f" {_RECORD_ADVICE}",
         )
     return look_up("format of traces", name, TRACE_FORMATS).read(path, unit)
 
@@ -135,14 +141,18 @@ def _problem_of_file(path: Path | str, message: str) -> SpecError:
 
 
 def _refuse(path: Path | str, message: str) -> NoReturn:
-    """Refuse a file; raises SpecError."""
+    """Raise a SpecError about a file."""
     raise _problem_of_file(path, message)
 
 
 def _check_bytes(path: Path | str, *companions: Path) -> None:
-    """Refuse files for a library reader whose total size exceeds the limit."""
+    """Raise if a file that a library reads and its companions are together larger than the
+    limit.
+    """
     size = sum(os.path.getsize(file) for file in (path, *companions) if os.path.isfile(file))
-    check_cost(BYTES, size, f"{size:,} bytes are too many", ADVICE, partial(_problem_of_file, path))
+    check_cost(
+        BYTES, size, f"{size:,} bytes are too many", ADVICE_ON_SIZE, partial(_problem_of_file, path)
+    )
 
 
 def trace_format(path: Path | str) -> str | None:
@@ -154,7 +164,9 @@ def trace_format(path: Path | str) -> str | None:
     if is_database(path):
         return "nsys-sqlite"
     try:
-        head = next(text_pieces(path, BYTES, ADVICE, _HEAD), "").removeprefix("\ufeff")
+        head = next(text_pieces(path, BYTES, ADVICE_ON_SIZE, _HEAD_BYTES), "").removeprefix(
+            "\ufeff"
+        )
     except SpecError:
         return None
     return next(
@@ -162,30 +174,30 @@ def trace_format(path: Path | str) -> str | None:
     )
 
 
-def _first_line(head: str) -> str:
+def _first_line(text: str) -> str:
     """Return the first line that is neither blank nor a comment."""
     return next(
-        (line for line in head.splitlines() if line.strip() and not line.startswith("# ")), ""
+        (line for line in text.splitlines() if line.strip() and not line.startswith("# ")), ""
     )
 
 
-def _is_records(head: str) -> bool:
+def _is_records(text: str) -> bool:
     """Return whether a text begins with the heading of a table of records."""
-    return set(_RECORD[:3]) <= {
-        split_unit(cell)[0] for cell in re.split("[,;\t]", _first_line(head))
+    return set(_RECORD_HEADINGS[:3]) <= {
+        split_unit(cell)[0] for cell in re.split("[,;\t]", _first_line(text))
     }
 
 
-def _is_timehist(head: str) -> bool:
+def _is_timehist(text: str) -> bool:
     """Return whether a text begins with a heading of perf sched timehist."""
-    return any("sch delay" in line and "run time" in line for line in head.splitlines()[:9])
+    return any("sch delay" in line and "run time" in line for line in text.splitlines()[:9])
 
 
 def _numbered_lines(path: Path | str) -> Iterator[tuple[int, str]]:
     """Yield the lines of a file with their numbers, without reading the file at once."""
     line_number = 0
     most_lines = limit("events")
-    pieces = text_pieces(path, BYTES, ADVICE)
+    pieces = text_pieces(path, BYTES, ADVICE_ON_SIZE)
     unread_text = next(pieces, "").removeprefix("\ufeff")
     for piece in chain(pieces, ["\n"]):
         *lines, unread_text = (unread_text + piece).split("\n")
@@ -197,7 +209,7 @@ def _numbered_lines(path: Path | str) -> Iterator[tuple[int, str]]:
         for line in lines:
             line_number += 1
             if line_number > most_lines:
-                _refuse(path, too_many("events", "lines", ADVICE))
+                _refuse(path, too_many("events", "lines", ADVICE_ON_SIZE))
             yield line_number, line.rstrip("\r")
 
 
@@ -216,7 +228,7 @@ _STATES = (
 )
 _RUNNING = 1
 _TEXT_BLOCK = re.compile(r"^STATES\s*\n(?P<rows>(?:\s*[0-9]+\s+\S.*\n?)*)", re.MULTILINE)
-_LEFT_OUT = {"2": "events", "4": "collective operations", "c": "communicators"}
+_UNREAD_KINDS = {"2": "events", "4": "collective operations", "c": "communicators"}
 
 
 def _read_paraver(path: Path | str, unit: str | None) -> ReadTrace:
@@ -254,7 +266,7 @@ def _read_paraver(path: Path | str, unit: str | None) -> ReadTrace:
                 columns.access(
                     lane, _thread_name(list(columns.lanes)[receiver]), endpoint_fields[5]
                 )
-            elif kind in _LEFT_OUT:
+            elif kind in _UNREAD_KINDS:
                 left_out[kind] += 1
             elif line.strip() and not line.startswith("#"):
                 columns.refuse(
@@ -265,7 +277,7 @@ def _read_paraver(path: Path | str, unit: str | None) -> ReadTrace:
         except (ValueError, OverflowError):
             columns.refuse(f"{short(line)} has a field that is no number in range", line_number)
     if left_out:
-        kinds_in_words = ", ".join(f"{n:,} {_LEFT_OUT[kind]}" for kind, n in left_out.items())
+        kinds_in_words = ", ".join(f"{n:,} {_UNREAD_KINDS[kind]}" for kind, n in left_out.items())
         columns.add_note(f"left out, for states hold the time: {kinds_in_words}")
     useful = [label for label in columns.labels if label == names[_RUNNING]]
     end_of_header = float(header["end"])
@@ -293,7 +305,7 @@ def _state_names(path: Path | str) -> dict[int, str]:
     unpacked_path = Path(path).with_suffix("") if Path(path).suffix == ".gz" else Path(path)
     states_path = unpacked_path.with_suffix(".pcf")
     for block in (
-        _TEXT_BLOCK.finditer(file_text(states_path, "data_bytes", ADVICE))
+        _TEXT_BLOCK.finditer(file_text(states_path, "data_bytes", ADVICE_ON_SIZE))
         if states_path.is_file()
         else ()
     ):
@@ -307,7 +319,7 @@ def _state_names(path: Path | str) -> dict[int, str]:
 # perf sched timehist: a task is a processor of the account; a row ends a time of waiting, of delay
 # and of running.
 
-_RULER = re.compile(r"\s*-{9,} -{6,} .*---")
+_HEADING_RULE = re.compile(r"\s*-{9,} -{6,} .*---")
 _NUMBER = r"[0-9]{1,15}\.[0-9]{3}"  # perf writes three digits, so that a number that is cut is none
 _TASK_ROW = re.compile(  # of linear time: nothing is tried again with less
     rf"\s*+({_NUMBER}[0-9]{{3}}) ++\[[0-9]++\] ++(\S++(?: {{1,3}}\S++)*?) ++({_NUMBER})"
@@ -323,7 +335,7 @@ def _read_timehist(path: Path | str, unit: str | None) -> ReadTrace:
     header = ""
     visual_columns = slice(0, 0)
     running_label, delayed_label, waiting_label = (
-        trace.named(trace.labels, label) for label in (BUSY, "wait:processor", "wait")
+        trace.named(trace.labels, label) for label in (BUSY_LABEL, "wait:processor", "wait")
     )
     for line_number, line in _numbered_lines(path):
         row = (
@@ -338,7 +350,7 @@ def _read_timehist(path: Path | str, unit: str | None) -> ReadTrace:
         if row is None:
             if "sch delay" in line:
                 header = line
-            elif header and _RULER.match(line):
+            elif header and _HEADING_RULE.match(line):
                 columns = [slice(*match.span()) for match in re.finditer("-+", line)]
                 visual_columns = columns[2] if "task" not in header[columns[2]] else visual_columns
             elif header and line.strip() and "[tid/pid]" not in line:
@@ -377,15 +389,16 @@ def _read_timehist(path: Path | str, unit: str | None) -> ReadTrace:
             " timehist?",
             skipped[0],
         )
-    return trace.finished([str(lane) for lane in trace.lanes], None, [BUSY], "unknown")
+    return trace.finished([str(lane) for lane in trace.lanes], None, [BUSY_LABEL], "unknown")
 
 
 # Records: a processor is busy from create to end; enter and leave name what it does in between;
 # accesses go to nodes.
 
-_RECORD = ("time", "processor", "event", "source", "destination", "count")
-_RECORD_COLUMNS = (
-    f"a table of records has the columns {', '.join(_RECORD)}; of these the first three are needed"
+_RECORD_HEADINGS = ("time", "processor", "event", "source", "destination", "count")
+_RECORD_ADVICE = (
+    f"a table of records has the columns {', '.join(_RECORD_HEADINGS)}; of these the first three"
+    " are needed"
 )
 _EVENTS = ("create", "end", "enter", "leave", "access", "send", "receive")
 
@@ -434,7 +447,7 @@ def _read_records(path: Path | str, unit: str | None, is_reordered: bool = False
             access = _RecordedAccess(lane, source, str(destination), time, count_text)
             _add_access(columns, access, line_number)
         if event in ("create", "enter"):
-            name = BUSY if event == "create" else str(destination or BUSY)
+            name = BUSY_LABEL if event == "create" else str(destination or BUSY_LABEL)
             stacks[lane].append(columns.begin(lane, columns.named(columns.labels, name), time))
         elif ends_span:
             if not stacks[lane]:
@@ -467,7 +480,9 @@ class _RecordedAccess(NamedTuple):
 
 
 def _add_access(columns: TraceColumns, access: _RecordedAccess, line_number: int) -> None:
-    """Add an access of the source, or else of the processor of the record; one if not counted."""
+    """Add an access to the columns: of its source or, without one, of the processor of the record.
+    An access without a count counts once.
+    """
     has_count = access.count_text not in ("", None)
     count = columns.number(access.count_text, "count", line_number) if has_count else 1.0
     has_source = access.source not in ("", None)
@@ -476,19 +491,19 @@ def _add_access(columns: TraceColumns, access: _RecordedAccess, line_number: int
 
 
 def _cell_indices(columns: TraceColumns, names: Sequence[str]) -> list[int]:
-    """Return the index of each column of `_RECORD` in a table with some columns; for a missing one
-    the index after the last.
+    """Return the index of each column of `_RECORD_HEADINGS` in a table with the given headings; for
+    a missing one, the index after the last.
     """
-    index_by_name = {name: index for index, name in enumerate(names) if name in _RECORD}
-    if len(index_by_name) < len(names) or not set(_RECORD[:3]) <= index_by_name.keys():
-        columns.refuse(_RECORD_COLUMNS)
-    return [index_by_name.get(name, len(names)) for name in _RECORD]
+    index_by_name = {name: index for index, name in enumerate(names) if name in _RECORD_HEADINGS}
+    if len(index_by_name) < len(names) or not set(_RECORD_HEADINGS[:3]) <= index_by_name.keys():
+        columns.refuse(_RECORD_ADVICE)
+    return [index_by_name.get(name, len(names)) for name in _RECORD_HEADINGS]
 
 
 def _in_order_of_time(
     columns: TraceColumns, rows: Iterator[tuple[int, Sequence[object]]], time_index: int
 ) -> Iterator[tuple[int, Sequence[object]]]:
-    """Return rows in the order of their times, with a note; rows that are cut come first."""
+    """Return rows in the order of their times, and note this; rows that are cut come first."""
     columns.add_note("the lines are not in the order of their times; they are read in that order")
 
     def time_of_row(row: tuple[int, Sequence[object]]) -> float:
@@ -501,7 +516,9 @@ def _in_order_of_time(
 
 
 def _seconds_of_unit(columns: TraceColumns, unit: str | None) -> float:
-    """Return the seconds of a unit of time; refuse a missing unit and units of other quantities."""
+    """Return the seconds of a unit of time; raise for a missing unit and for units of other
+    quantities.
+    """
     if unit is None:
         columns.refuse(
             "times have no unit; write one, as in 'time [us]', or give --unit us", subject="time"
@@ -541,7 +558,7 @@ def _parquet_rows(path: Path | str) -> Iterator[tuple[int, Sequence[object]]]:
     most_rows = int(limit("events"))
     try:
         # A file that is missing or too large is refused as in other readers.
-        with open_file(path, Mark(shown_name(path), 1, 1), BYTES, ADVICE):
+        with open_file(path, Mark(shown_name(path), 1, 1), BYTES, ADVICE_ON_SIZE):
             pass
         table = polars.scan_parquet(path)
         names = table.collect_schema().names()
@@ -550,16 +567,18 @@ def _parquet_rows(path: Path | str) -> Iterator[tuple[int, Sequence[object]]]:
     except (polars.exceptions.PolarsError, OSError) as error:
         _refuse(path, f"this is no Parquet table: {short(str(error))}")
     if len(rows) > most_rows:
-        _refuse(path, too_many("events", "rows", ADVICE))
+        _refuse(path, too_many("events", "rows", ADVICE_ON_SIZE))
     yield from enumerate(rows.iter_rows(), 2)
 
 
 def _read_database(path: Path | str, unit: str | None) -> ReadTrace:
+    """Read a database of Nsight Systems."""
     _check_bytes(path)
     return read_database(path)
 
 
 def _read_otf2(path: Path | str, unit: str | None) -> ReadTrace:
+    """Read an OTF2 archive."""
     anchor = Path(path)
     _check_bytes(anchor, anchor.with_suffix(".def"), *anchor.with_suffix("").rglob("*"))
     return read_otf2(path)
@@ -581,7 +600,7 @@ TRACE_FORMATS: Mapping[str, TraceFormat] = Registry(
     "slipstick.trace_formats",
     {
         "chrome": TraceFormat(
-            is_chrome, lambda path, _: read_chrome(path, text_pieces(path, BYTES, ADVICE))
+            is_chrome, lambda path, _: read_chrome(path, text_pieces(path, BYTES, ADVICE_ON_SIZE))
         ),
         "paraver": TraceFormat(
             lambda head: _first_line(head)[:8].casefold() == "#paraver", _read_paraver

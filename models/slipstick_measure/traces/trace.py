@@ -29,16 +29,16 @@ Indices: TypeAlias = "NDArray[np.integer[Any]]"
 
 MOST_NAMES = 100_000
 LONGEST_NAME = 1000
-MOST_SECONDS = 1e11
+LATEST_TIME = 1e11
 """The latest time that is read [s], some three thousand years; a later one is damage, or in
 another unit.
 """
 
-MOST_COUNTED = 1e15
+MOST_COUNTED_ACCESSES = 1e15
 """Accesses that are counted exactly in floating point."""
 
-ADVICE = "cut the trace, or count accesses per period"
-BUSY = "busy"
+ADVICE_ON_SIZE = "cut the trace, or count accesses per period"
+BUSY_LABEL = "busy"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class TraceSpans:
     end: Array
 
     def select(self, selection: Any) -> TraceSpans:
-        """Return some of the spans, by a mask or by indices."""
+        """Return the spans that a mask or indices select."""
         return TraceSpans(
             self.processor[selection],
             self.label[selection],
@@ -60,7 +60,7 @@ class TraceSpans:
         )
 
     def arrange(self, order: Indices) -> None:
-        """Reorder the spans in place, because they may be many."""
+        """Reorder the spans in place, as a copy of many of them would take too much memory."""
         for column in (self.processor, self.label, self.start, self.end):
             column[:] = column[order]
 
@@ -77,7 +77,7 @@ class Accesses:
     count: Array
 
     def select(self, selection: Any) -> Accesses:
-        """Return some accesses, by a mask or by indices."""
+        """Return the accesses that a mask or indices select."""
         return Accesses(
             self.processor[selection],
             self.target[selection],
@@ -118,8 +118,8 @@ class TraceOutline:
         first: float = 0.0,
         last: float | None = None,
     ) -> Self:
-        """Return a part of the time and of the processors, with a different choice of useful
-        activities.
+        """Return the part of the outline that the options choose: a part of the time and of the
+        processors, and which activities are useful.
 
         Parameters
         ----------
@@ -172,7 +172,7 @@ class ProgramTrace(TraceOutline):
 
     @property
     def busy(self) -> TraceSpans:
-        """The stretches of useful work; adjacent ones are merged."""
+        """The spans of useful work; adjacent ones of a processor are merged."""
         useful = np.array([label in self.useful for label in self.labels], dtype=bool)
         spans = self.spans.select(useful[self.spans.label])
         is_new_stretch = (spans.processor[1:] != spans.processor[:-1]) | (
@@ -202,8 +202,8 @@ class ProgramTrace(TraceOutline):
         )
 
     def traces_by_kind(self) -> dict[str, Self]:
-        """Return the part of the trace for each kind of track, by the name of the kind. If all
-        tracks are of one kind, return the trace without a name.
+        """Return the part of the trace for each kind of track, by the name of the kind; if all
+        tracks are of one kind, the trace under an empty name.
         """
         if len(set(self.kinds)) < 2:
             return {"": self}
@@ -238,7 +238,7 @@ class ProgramTrace(TraceOutline):
         return replace(stream_trace, notes=(*self.notes, note))
 
     def _part_from(self, first: float) -> Self:
-        """Return the part of the trace from a time on, which becomes 0."""
+        """Return the part of the trace after a time, which becomes time 0."""
         spans = self.spans
         accesses = self.accesses
         spans = replace(
@@ -258,7 +258,7 @@ class ProgramTrace(TraceOutline):
         )
 
     def _part_of_processors(self, selected: NDArray[np.bool_]) -> Self:
-        """Return the part of the trace of some processors."""
+        """Return the part of the trace that belongs to the processors of a mask."""
         new_index = np.cumsum(selected) - 1
         spans = self.spans
         accesses = self.accesses
@@ -271,8 +271,8 @@ class ProgramTrace(TraceOutline):
         )
 
     def measurements(self) -> Measurements:
-        """Return the account as measurements, like a profile: elapsed time, useful time of each
-        processor, waits by cause and their number.
+        """Return the account of the trace as the measurements of one run, like those of a profile:
+        elapsed time, useful time of each processor, waits by cause and their number.
         """
         spans = self.spans
         busy_spans = self.busy
@@ -320,8 +320,8 @@ class ProgramTrace(TraceOutline):
 
 
 class ReadTrace(NamedTuple):
-    """A checked trace: its outline, and a function that books its events. The function works in
-    place, so it can be called only once.
+    """A checked trace: its outline, and a function that books its events and returns the trace. The
+    function works in place, so it can be called only once.
     """
 
     outline: TraceOutline
@@ -359,7 +359,7 @@ class TraceColumns:
     cut: bool = False
 
     def refuse(self, message: str, line: int = 1, subject: str = "") -> NoReturn:
-        """Refuse the file."""
+        """Raise a SpecError about a line of the file."""
         raise SpecError([Problem(shown_name(self.path), line, 1, subject, message)])
 
     def add_note(self, message: str) -> None:
@@ -367,7 +367,7 @@ class TraceColumns:
         self.notes.append(Problem(shown_name(self.path), 1, 1, "", message))
 
     def number(self, value: object, subject: str, line: int = 1) -> float:
-        """Parse a number, with or without quotes; refuse everything else."""
+        """Parse a finite number, with or without quotes; raise for everything else."""
         try:
             finite = float(value)  # type: ignore[arg-type]
         except (TypeError, ValueError, OverflowError):
@@ -377,7 +377,7 @@ class TraceColumns:
         return finite
 
     def named(self, names: dict[Any, int], name: Hashable) -> int:
-        """Return the number of a name; a new name gets the next number."""
+        """Return the number of a name in a table of names; a new name gets the next number."""
         if isinstance(name, str) and len(name) > LONGEST_NAME:
             note = f"names are cut after {LONGEST_NAME:,} characters: {short(name)}"
             if not self.cut:
@@ -389,7 +389,7 @@ class TraceColumns:
         return names.setdefault(name, len(names))
 
     def span(self, lane: int, label: int, start: float, end: float) -> None:
-        """Add a span."""
+        """Add a span with a start and an end, in the file's unit of time."""
         self.lane.append(lane)
         self.label.append(label)
         self.start.append(start)
@@ -403,7 +403,9 @@ class TraceColumns:
         return len(self.start) - 1
 
     def check_inside(self, name: str, top: int, line: int = 1) -> None:
-        """Refuse the end of an activity that is not the activity begun last, `top`."""
+        """Raise if an activity that ends is not the one that began last, whose span has the number
+        `top`.
+        """
         if self.labels.get(name) != self.label[top]:
             open_label = short(list(self.labels)[self.label[top]])
             self.refuse(
@@ -413,8 +415,8 @@ class TraceColumns:
     def close_open(
         self, open_spans: Sequence[int], last_time: float, unmatched_ends: int = 0
     ) -> None:
-        """Extend spans without an end to the end of the trace, and note these and the ends without
-        a beginning.
+        """Extend spans without an end to the end of the trace, and note them, and note the ends
+        without a beginning.
         """
         if open_spans or unmatched_ends:
             self.add_note(
@@ -441,7 +443,7 @@ class TraceColumns:
         waiting: Mapping[str, tuple[Sequence[float], Sequence[float]]] | None = None,
         kinds: Sequence[str] = (),
     ) -> ReadTrace:
-        """Check the whole trace, and return it with a function that books each instant of a
+        """Check all columns. Return the trace with a function that books each instant of a
         processor once.
 
         It is booked to the span that began last, of branches side by side to the one that ends
@@ -496,7 +498,7 @@ class TraceColumns:
         )
 
     def smallest_number(self, subject: str, column: array[float]) -> float:
-        """Return the smallest number of a column; refuse negative and infinite numbers."""
+        """Return the smallest number of a column; raise for negative and infinite numbers."""
         smallest = min(column, default=inf)
         if not (smallest >= 0 and sum(column) < inf):  # a sum with NaN in it is NaN
             invalid_number = next((time for time in column if not 0 <= time < inf), None)
@@ -508,8 +510,8 @@ class TraceColumns:
         return smallest
 
     def _first_and_last_time(self, until: float | None) -> tuple[float, float]:
-        """Return the first and the last time of the trace; refuse times out of order or range. It
-        avoids NumPy, so that a check need not load it.
+        """Return the first and the last time of the trace; raise for times out of order or out of
+        range. This works without NumPy, so that a check need not load it.
         """
         if not (self.start or self.time):
             self.refuse(
@@ -532,13 +534,14 @@ class TraceColumns:
         self.smallest_number("count", self.count)
         last_time = max(max(times, default=0.0) for times in (self.end, self.time))
         end = last_time if until is None else until
-        if (latest := max(last_time, end) * self.scale) > MOST_SECONDS:
+        if (latest := max(last_time, end) * self.scale) > LATEST_TIME:
             self.refuse(
                 f"a time of {latest:g} s is out of range; is its unit right?", subject="time"
             )
-        if (count := sum(self.count)) > MOST_COUNTED:
+        if (count := sum(self.count)) > MOST_COUNTED_ACCESSES:
             self.refuse(
-                f"{count:g} accesses are out of range; at most {MOST_COUNTED:g} are counted",
+                f"{count:g} accesses are out of range; at most {MOST_COUNTED_ACCESSES:g} are"
+                " counted",
                 subject="count",
             )
         return first_time, end
@@ -551,7 +554,7 @@ class TraceColumns:
         first: float,
         is_cut: bool,
     ) -> ProgramTrace:
-        """Book each instant of a processor to one span and return the trace; works in place."""
+        """Book each instant of a processor to one span, in place. Return the trace."""
         lane, label, start, end = map(_as_array, (self.lane, self.label, self.start, self.end))
         user, target, time, count = map(_as_array, (self.user, self.target, self.time, self.count))
         resolution = max(self.resolution, 8.0 * ulp(first + outline.end / self.scale) * self.scale)
@@ -791,22 +794,25 @@ def _visible_pieces(
         for start, end, label, label_of_branch in branches:
             if label_of_branch == branch:
                 spans += [
-                    (max(start, a), min(end, b), label)
-                    for a, b in free_intervals
-                    if start < b and a < end
+                    (max(start, piece_start), min(end, piece_end), label)
+                    for piece_start, piece_end in free_intervals
+                    if start < piece_end and piece_start < end
                 ]
                 free_intervals = [
                     piece
-                    for a, b in free_intervals
-                    for piece in ((a, min(b, start)), (max(a, end), b))
+                    for piece_start, piece_end in free_intervals
+                    for piece in (
+                        (piece_start, min(piece_end, start)),
+                        (max(piece_start, end), piece_end),
+                    )
                     if piece[0] < piece[1]
                 ]
     return spans
 
 
-def trace_of(timeline: Timeline, name: str) -> ProgramTrace:
-    """Return the timeline of a simulated run as a trace, up to the time until which it is complete
-    for all processors.
+def trace_of_timeline(timeline: Timeline, name: str) -> ProgramTrace:
+    """Return the timeline of a simulated run as a trace, up to the time until which the timeline is
+    complete for all processors.
 
     Its accesses are the requests to stations, such as memory modules and the words of locks, and
     the times in monitors of pools, each at its start; where there are none, each span is an access

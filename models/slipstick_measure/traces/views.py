@@ -23,18 +23,18 @@ from slipstick_measure.account import measured
 from slipstick_measure.results import TraceViews
 from slipstick_measure.traces.trace import Array, Indices, ProgramTrace, TraceOutline, TraceSpans
 
-WINDOWS = 40
+DEFAULT_WINDOWS = 40
 """Windows that a trace is cut into by default."""
 
 MOST_WINDOWS = 10_000
 _SPANS_AT_ONCE = 1 << 20
-_INSTANT = 1e-9
+_SHORTEST_SPAN = 1e-9
 MOST_NAMED_CELLS = 4096
 """Cells of a matrix that are values by name, ``accesses[processor 3,memory-2]``; of more, only
 the sums are.
 """
 
-_BOOKED = ("busy", "idle", "imbalance", "communication")
+_BOOKED_CAUSES = ("busy", "idle", "imbalance", "communication")
 """What the account of a trace books beside activities."""
 
 MOST_CELLS = 4_000_000
@@ -57,18 +57,20 @@ class SwitchedNetwork:
     slot: float
 
     def outputs(self, source: Any, target: Any) -> Mapping[str, Any]:
-        """Return the output that each request needs at each stage, and the module; see
-        `slipstick.model.machine.omega_outputs`.
+        """Return the output that each request needs at each stage, and its module;
+        `slipstick.model.machine.omega_outputs` describes them.
         """
         return omega_outputs(self.radix, self.stages, source, target)
 
     @property
     def ports(self) -> int | None:
-        """Processors and modules that it joins; None where there are no stages."""
+        """Number of processors and of modules that the network joins; None if it has no stages."""
         return self.radix**self.stages if self.stages else None
 
 
-def network_called(reference: str, library: Library, mark: Mark | None = None) -> SwitchedNetwork:
+def network_of_machine(
+    reference: str, library: Library, mark: Mark | None = None
+) -> SwitchedNetwork:
     """Return the network of a machine. A bus, a ring or a crossbar becomes a network without
     stages, in which requests conflict only at modules.
 
@@ -88,9 +90,9 @@ def network_called(reference: str, library: Library, mark: Mark | None = None) -
     tree = library.load("machine", reference, mark, "machine")
     spec = validate(spec_model("machine", tree), tree)
     if not isinstance(spec, SharedMemorySpec):
-        place = mark or Mark(reference, 1, 1)
+        stage_count = mark or Mark(reference, 1, 1)
         message = f"{reference} has no shared memory, so no network between processors and modules"
-        raise place.error(message, "machine")
+        raise stage_count.error(message, "machine")
     interconnect = spec.interconnect
     access = spec.memory.access.value
     if interconnect.kind != "multistage":
@@ -104,11 +106,12 @@ def network_called(reference: str, library: Library, mark: Mark | None = None) -
     )
 
 
-def conflicts(
+def conflicts_by_stage(
     network: SwitchedNetwork, source: Indices, target: Indices, time: Array, count: Array
 ) -> dict[str, tuple[Array, Array]]:
-    """Count the conflicts at each stage: the processors beyond the first that request the same
-    output in the same time slot. A processor does not conflict with itself.
+    """Return the conflicts at each stage: the processors beyond the first that request the same
+    output in the same time slot, and the times of the slots. A processor does not conflict with
+    itself.
 
     Requests of a node for its own module pass no switch; they count at the module.
 
@@ -146,8 +149,8 @@ def conflicts(
 def times_by_window(
     spans: TraceSpans, key: Indices, key_count: int, edges: Array, weight: Array | None = None
 ) -> Array:
-    """Add up the time of spans by key and window: (keys, windows) [s]. Spans across windows are
-    split exactly.
+    """Return the time of spans by key and window, (keys, windows) [s]; a span across several
+    windows is split among them.
 
     Parameters
     ----------
@@ -191,7 +194,7 @@ def concurrency(trace: ProgramTrace) -> tuple[Array, Indices]:
 
 
 def access_matrix(trace: ProgramTrace) -> Array:
-    """Count the accesses of each processor to each object: (processors, objects)."""
+    """Return the number of accesses of each processor to each object, (processors, objects)."""
     rows = len(trace.processors)
     columns = len(trace.objects)
     key = trace.accesses.processor.astype(np.int64) * columns + trace.accesses.target
@@ -201,7 +204,7 @@ def access_matrix(trace: ProgramTrace) -> Array:
     return values
 
 
-def numbers_of(names: Sequence[str], ports: int | None) -> list[int]:
+def numbers_in_names(names: Sequence[str], ports: int | None) -> list[int]:
     """Return the number at the end of each processor's or module's name.
 
     Raises
@@ -223,13 +226,13 @@ def numbers_of(names: Sequence[str], ports: int | None) -> list[int]:
 def check_views(
     trace: TraceOutline, width: float | None = None, network: SwitchedNetwork | None = None
 ) -> int:
-    """Return the number of windows, after checking that `views_of` can compute the views.
+    """Return the number of windows of a trace; raise if `views_of` cannot compute its views.
 
     Raises
     ------
     ModelError : as for `views_of`
     """
-    windows = WINDOWS if width is None else ceil(trace.end / width - 1e-9)
+    windows = DEFAULT_WINDOWS if width is None else ceil(trace.end / width - 1e-9)
     if not 0 < windows <= MOST_WINDOWS:
         raise ModelError(f"{windows:,} windows are too many; at most {MOST_WINDOWS:,} are shown")
     rows = len(trace.processors)
@@ -240,7 +243,7 @@ def check_views(
             " with --only"
         )
     if network is not None:
-        numbers_of((*trace.processors, *trace.objects), network.ports)
+        numbers_in_names((*trace.processors, *trace.objects), network.ports)
     return windows
 
 
@@ -255,7 +258,7 @@ def value_names(
     ModelError : as for `views_of`
     """
     check_views(trace, width, network)
-    causes = (*trace.labels, trace.rest, *_BOOKED)
+    causes = (*trace.labels, trace.rest, *_BOOKED_CAUSES)
     places_of_contention = trace.waiting if network is None else network.outputs(0, 0)
     names_by_kind = {
         "account": causes,
@@ -273,7 +276,7 @@ def views_of(
     *,
     nodes: bool = False,
 ) -> TraceViews:
-    """Compute all views of a trace, its account, and the values of both.
+    """Return all views of a trace with its account, and the values of both.
 
     Parameters
     ----------
@@ -299,15 +302,15 @@ def views_of(
     work = times_by_window(spans, spans.label, len(trace.labels), edges)
     result = measured(trace.measurements())
     (answer,) = result.answers
-    times, active = concurrency(trace)
-    durations: Array = np.bincount(active, np.diff(np.append(times, trace.end))).astype(float)
+    times, window_work = concurrency(trace)
+    durations: Array = np.bincount(window_work, np.diff(np.append(times, trace.end))).astype(float)
     contention = _contention_by_window(trace, edges, network)
     counts = access_matrix(trace)
     values = {
         "concurrency": Value(float(durations @ np.arange(len(durations))) / trace.end, "1"),
         # Clocks are rounded, so that two that follow each other may seem to overlap for an instant.
         "largest_concurrency": Value(
-            float(np.flatnonzero(durations > _INSTANT * trace.end).max(initial=0)), "1"
+            float(np.flatnonzero(durations > _SHORTEST_SPAN * trace.end).max(initial=0)), "1"
         ),
         "accesses": Value(float(counts.sum()), "1"),
         **_values_by_name(trace, counts),
@@ -335,10 +338,10 @@ def views_of(
 
 
 def _remote_accesses(trace: ProgramTrace, network: SwitchedNetwork | None) -> dict[str, Value]:
-    """Count the accesses to modules of other nodes than the processor's own."""
+    """Return the number of accesses to the modules of other nodes, as a value by name."""
     ports = None if network is None else network.ports
     source, target = (
-        np.array(numbers_of(names, ports)) for names in (trace.processors, trace.objects)
+        np.array(numbers_in_names(names, ports)) for names in (trace.processors, trace.objects)
     )
     accesses = trace.accesses
     is_remote = source[accesses.processor] != target[accesses.target]
@@ -346,7 +349,7 @@ def _remote_accesses(trace: ProgramTrace, network: SwitchedNetwork | None) -> di
 
 
 def _access_names(trace: TraceOutline) -> list[str]:
-    """List the names of values from the access matrix: sums by object and by processor, and the
+    """Return the names of the values of an access matrix: sums by object and by processor, and the
     cells of a small matrix.
     """
     rows = trace.processors
@@ -377,11 +380,11 @@ def _contention_by_window(
     count = len(edges) - 1
     if network is not None:
         source, target = (
-            np.array(numbers_of(names, network.ports))
+            np.array(numbers_in_names(names, network.ports))
             for names in (trace.processors, trace.objects)
         )
         accesses = trace.accesses
-        conflict_times = conflicts(
+        conflict_times = conflicts_by_stage(
             network,
             source[accesses.processor],
             target[accesses.target],

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from slipstick.cli.main import main
-from slipstick_measure.fit.siblings import curves_of, predict, predict_held_out
+from slipstick_measure.fit.siblings import curves_of, predict_from_siblings, predict_held_out
 
 
 def machine(seed: int, count: int = 5) -> dict[str, dict[float, float]]:
@@ -53,9 +53,9 @@ def test_a_wrong_last_row_is_no_confident_prediction() -> None:
     """A row that is ten times too large would make the continuation as much too large."""
     curves = machine(33)
     alike = dict.fromkeys(curves, "one")
-    right = predict(curves, alike, "c0", 32.0, 16.0)
+    right = predict_from_siblings(curves, alike, "c0", 32.0, 16.0)
     curves["c0"][16.0] *= 10
-    wrong = predict(curves, alike, "c0", 32.0, 16.0)
+    wrong = predict_from_siblings(curves, alike, "c0", 32.0, 16.0)
     assert right
     assert wrong
     assert right.is_useful
@@ -66,14 +66,14 @@ def test_a_wrong_last_row_is_no_confident_prediction() -> None:
 def test_curves_of_other_machines_are_no_siblings() -> None:
     curves = machine(32)
     alike = {name: "one" if name in ("c0", "c1") else "other" for name in curves}
-    assert predict(curves, alike, "c0", 32.0, 16.0) is None
+    assert predict_from_siblings(curves, alike, "c0", 32.0, 16.0) is None
 
 
 def test_a_similar_sibling_weighs_more() -> None:
     near = {1.0: 1.0, 2.0: 2.0, 4.0: 4.0, 8.0: 8.0}
     far = {1.0: 1.0, 2.0: 1.2, 4.0: 1.4, 8.0: 1.5}
     curves = {"mine": {1.0: 1.0, 2.0: 2.0, 4.0: 4.0}, "near": near, "far": far}
-    found = predict(curves, dict.fromkeys(curves, ""), "mine", 8.0, 4.0)
+    found = predict_from_siblings(curves, dict.fromkeys(curves, ""), "mine", 8.0, 4.0)
     assert found is not None
     assert found.value > 7.5
 

@@ -9,7 +9,7 @@ import pytest
 
 from slipstick.errors import NoAnswerError, UnknownNameError
 from slipstick.late import Array
-from slipstick_measure.fit.comparison import APART, compare, fits
+from slipstick_measure.fit.comparison import LEAST_CRITERION_DIFFERENCE, compare, fits
 from slipstick_measure.fit.families import FAMILIES
 from slipstick_measure.fit.formula import Timings
 from slipstick_measure.fit.least_squares import fit
@@ -86,7 +86,7 @@ def test_what_cannot_be_told_apart_is_said_with_what_it_matters() -> None:
     assert found.verdict([64]).startswith(
         f"the data cannot distinguish these: {names}; at p = 64 they differ by {100 * differ:.1f} %"
     )
-    assert all(each.behind < APART for each in found.rivals)
+    assert all(each.behind < LEAST_CRITERION_DIFFERENCE for each in found.rivals)
 
 
 @pytest.mark.turns(3)
@@ -188,7 +188,11 @@ def test_a_plateau_that_rows_show_narrows_the_interval() -> None:
 def test_families_of_equal_evidence_share_the_interval() -> None:
     found = compare(noisy(TRUTHS["serial part"], 2, noise=0.05, p=np.repeat([1.0, 2, 4, 8], 3)))
     low, high = found.predict(16, 0.95)
-    weighty = [each.fitted.predict([16.0])[0] for each in found.candidates if each.behind < APART]
+    weighty = [
+        each.fitted.predict([16.0])[0]
+        for each in found.candidates
+        if each.behind < LEAST_CRITERION_DIFFERENCE
+    ]
     assert len(weighty) > 1
     assert low < min(weighty) < max(weighty) < high
     narrow, wide = (

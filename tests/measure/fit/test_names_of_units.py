@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from slipstick_measure.fit.columns import unit_of_name
+from slipstick_measure.fit.columns import unit_at_end_of_name
 
 
 @pytest.mark.turns(3)
@@ -24,4 +24,4 @@ from slipstick_measure.fit.columns import unit_of_name
 def test_a_name_ends_with_the_unit_of_what_is_measured(
     heading: str, expected_unit: str, unit: str
 ) -> None:
-    assert unit_of_name(heading, expected_unit) == unit
+    assert unit_at_end_of_name(heading, expected_unit) == unit

@@ -15,7 +15,7 @@ import pytest
 
 import slipstick
 from slipstick.errors import SpecError
-from slipstick_measure.imports.fields import UNKNOWN
+from slipstick_measure.imports.fields import UNKNOWN_FIELDS
 from slipstick_measure.imports.formats import import_spec
 from slipstick_measure.imports.layered.fields import TEXT_FIELDS, XML_ELEMENTS, XML_FIELDS
 from slipstick_measure.imports.losses import EQUAL, LOSSES, READ, loss_names
@@ -220,9 +220,9 @@ def test_an_element_of_results_changes_nothing(kind: str) -> None:
     [
         ('<decision name="d" type="retry" max-retries="3"/>', "decisions"),
         ('<slot id="s" bind-target="x"/>', "submodels"),
-        ("<call-list/>", UNKNOWN),
-        ("<entry-activity-graph/>", UNKNOWN),
-        ("<Task/>", UNKNOWN),
+        ("<call-list/>", UNKNOWN_FIELDS),
+        ("<entry-activity-graph/>", UNKNOWN_FIELDS),
+        ("<Task/>", UNKNOWN_FIELDS),
     ],
 )
 def test_an_element_that_is_not_read_is_refused_with_its_name(element: str, name: str) -> None:

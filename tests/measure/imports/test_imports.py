@@ -24,7 +24,7 @@ from slipstick_measure.imports import jmt_times
 from slipstick_measure.imports.formats import IMPORTS, import_spec
 from slipstick_measure.imports.network import message_ranges
 from slipstick_measure.measurements import Hints
-from slipstick_measure.readers.messages import BETWEEN_TWO
+from slipstick_measure.readers.messages import PAIR_BENCHMARK
 from tests.examples import examples
 from tests.measure.damage import damaged
 from tests.measure.data import sample
@@ -156,7 +156,7 @@ def test_what_a_tool_printed_is_what_is_read(name: str, head: str) -> None:
     runs = [
         run
         for run in read(FILES / name).records
-        if run.metric == metric and BETWEEN_TWO.fullmatch(run.region)
+        if run.metric == metric and PAIR_BENCHMARK.fullmatch(run.region)
     ]
     assert [run.n for run in runs] == [size for size, _ in wanted]
     assert [run.value for run in runs] == pytest.approx([value for _, value in wanted])

@@ -14,7 +14,7 @@ from xml.etree import ElementTree
 import pytest
 
 from slipstick.errors import SpecError
-from slipstick_measure.imports.fields import UNKNOWN
+from slipstick_measure.imports.fields import UNKNOWN_FIELDS
 from slipstick_measure.imports.formats import import_spec
 from slipstick_measure.imports.jmt_fields import (
     JMVA_ATTRIBUTES,
@@ -436,7 +436,7 @@ def test_fields_that_are_not_known_are_refused_with_their_names(tmp_path: Path) 
     ]:
         assert old in OPEN
         why = _outcome(tmp_path, OPEN.replace(old, new, 1), ".jsimg")
-        assert f"--leave-out {UNKNOWN}" in str(why)
+        assert f"--leave-out {UNKNOWN_FIELDS}" in str(why)
         assert named in str(why)
     why = _outcome(tmp_path, JMVA[0].replace("<visits>", '<visits unit="1">', 1), ".jmva")
     assert "unit of <visits>" in str(why)

@@ -12,8 +12,8 @@ from slipstick.errors import SpecError
 from slipstick_measure.account import measured
 from slipstick_measure.formats import read
 from slipstick_measure.measurements import Hints
-from slipstick_measure.readers.cells import seconds
-from slipstick_measure.readers.names import heading, rate_unit
+from slipstick_measure.readers.cells import parse_seconds
+from slipstick_measure.readers.names import rate_unit, split_heading
 from tests.measure.data import at, refused
 
 READ: dict[str, tuple[str, str, list[tuple[int, float]]]] = {
@@ -504,7 +504,7 @@ def test_waits_that_are_means_of_a_processor_are_taken_as_told(tmp_path: Path) -
     ],
 )
 def test_times_as_clocks_write_them(text: str, value: float | None) -> None:
-    found = seconds(text)
+    found = parse_seconds(text)
     assert (None if found is None else float(found)) == value
 
 
@@ -541,7 +541,7 @@ def test_headings_of_many_kinds_are_processors() -> None:
     from slipstick_measure.readers.columns import TableColumn
 
     assert {TableColumn.of(0, word, []).kind for word in words} == {"p"}
-    assert heading("**Wall time (sec)**") == ("wall time", "sec")
+    assert split_heading("**Wall time (sec)**") == ("wall time", "sec")
 
 
 def test_a_table_over_several_blocks_shows_every_point(tmp_path: Path) -> None:

@@ -342,7 +342,7 @@ def test_values_that_are_taken_together_are_those_of_the_whole_text(
     size: int, several: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What looks like the end of an event stands in its name and in lists inside it as well."""
-    monkeypatch.setattr(chrome_module, "SEVERAL", several)
+    monkeypatch.setattr(chrome_module, "CHARACTERS_AT_ONCE", several)
     inside = [
         {"name": "}, {", "args": [{"a": 1}, {"b": [2, {}]}, "]"]},
         {"ts": 1.5},

@@ -26,14 +26,14 @@ from slipstick.schema.library import Library
 from slipstick_measure.account import measured
 from slipstick_measure.report.traces import draw_traces
 from slipstick_measure.traces.readers import read_trace
-from slipstick_measure.traces.trace import ProgramTrace, TraceColumns, trace_of
+from slipstick_measure.traces.trace import ProgramTrace, TraceColumns, trace_of_timeline
 from slipstick_measure.traces.views import (
     SwitchedNetwork,
     access_matrix,
     check_views,
     concurrency,
-    conflicts,
-    network_called,
+    conflicts_by_stage,
+    network_of_machine,
     times_by_window,
     value_names,
     views_of,
@@ -199,7 +199,7 @@ def test_a_trace_written_and_read_gives_the_same_account(
 def test_a_simulated_run_written_and_read_gives_the_same_account(tmp_path: Path) -> None:
     found = timeline(program(), cycles=6)
     (tmp_path / "run.json").write_text(chrome_trace(found))
-    here, read = trace_of(found, "model"), read_trace(tmp_path / "run.json")
+    here, read = trace_of_timeline(found, "model"), read_trace(tmp_path / "run.json")
     (one,), (other,) = (measured(each.measurements()).answers for each in (here, read))
     assert other.account == pytest.approx(one.account, rel=1e-9, abs=1e-12)
     assert here.processors == tuple(f"processor {each}" for each in range(4))
@@ -238,14 +238,16 @@ def test_visits_to_a_monitor_are_counted_as_far_as_all_processors_are_known() ->
         TimelineInterval(member, 0, label, start, end) for member, label, start, end in done
     )
     told = {"take": "monitor", "step": "busy"}
-    trace = trace_of(Timeline(spans, {}, 3.5, components=told, places={"take": "pool"}), "model")
+    trace = trace_of_timeline(
+        Timeline(spans, {}, 3.5, components=told, places={"take": "pool"}), "model"
+    )
     assert (trace.end, trace.accesses.time.tolist(), trace.objects) == (1.5, [0.0, 1.0], ("pool",))
     (answer,) = measured(trace.measurements()).answers
     assert answer.account == pytest.approx({"busy": 0.75, "monitor": 0.75, "idle": 0.0})
 
 
 def test_a_fork_is_booked_to_the_branch_that_ends_last() -> None:
-    trace = trace_of(
+    trace = trace_of_timeline(
         timeline(
             closed_model(
                 fork(delay(2.0, name="a", component="a"), delay(1.0, name="b", component="b")),
@@ -301,7 +303,7 @@ def test_contention_is_that_of_a_walk_along_every_path() -> None:
         sources, targets, times, counts = (
             np.array(column) for column in zip(*requests, strict=True)
         )
-        found = conflicts(network, sources, targets, times, counts.astype(float))
+        found = conflicts_by_stage(network, sources, targets, times, counts.astype(float))
         for (slots, many), each in zip(found.values(), beyond, strict=True):
             assert [many[slots == slot].sum() for slot in (0.0, 1.0)] == [each[0], each[1]]
             assert many.sum() == each.total()
@@ -309,16 +311,18 @@ def test_contention_is_that_of_a_walk_along_every_path() -> None:
 
 def test_a_permutation_passes_and_a_hot_module_does_not() -> None:
     network, all_, now = SwitchedNetwork(4, 3, 1e-6), np.arange(64), np.zeros(64, dtype=np.float64)
-    shifted = conflicts(network, all_, (all_ + 5) % 64, now, np.ones(64))
+    shifted = conflicts_by_stage(network, all_, (all_ + 5) % 64, now, np.ones(64))
     assert sum(each.sum() for _, each in shifted.values()) == 0
-    hot = conflicts(network, all_, np.full(64, 9), now, np.ones(64))
+    hot = conflicts_by_stage(network, all_, np.full(64, 9), now, np.ones(64))
     assert hot["module"][1].sum() == 63
-    apart = conflicts(network, all_, np.full(64, 9), (all_ * 2e-6).astype(np.float64), np.ones(64))
+    apart = conflicts_by_stage(
+        network, all_, np.full(64, 9), (all_ * 2e-6).astype(np.float64), np.ones(64)
+    )
     assert sum(each.sum() for _, each in apart.values()) == 0
 
 
 def test_contention_on_a_machine() -> None:
-    network = network_called("bbn-gp1000", Library())
+    network = network_of_machine("bbn-gp1000", Library())
     assert (network.radix, network.stages, network.ports) == (4, 4, 256)
     assert network.slot == pytest.approx(
         4e-6
@@ -336,11 +340,11 @@ def test_contention_on_a_machine() -> None:
     assert views.contention["module"][1] == 3.0
     assert views.answer["remote_accesses"] == 11.0
     assert views.conflicts
-    assert network_called("sequent-symmetry-s81", Library()).ports is None
+    assert network_of_machine("sequent-symmetry-s81", Library()).ports is None
     with pytest.raises(
         SpecError, match="has no shared memory, so no network between processors and modules"
     ):
-        network_called("rs6000-43p-atm", Library())
+        network_of_machine("rs6000-43p-atm", Library())
     with pytest.raises(
         ModelError,
         match="'busy' is no number of a processor or module of the machine, which are 0 to 255",
@@ -349,7 +353,7 @@ def test_contention_on_a_machine() -> None:
 
 
 def test_a_lone_processor_has_no_conflicts_and_its_own_module_is_not_remote() -> None:
-    network = network_called("bbn-gp1000", Library())
+    network = network_of_machine("bbn-gp1000", Library())
     trace = made([(0, "busy", 0.0, 9.0)], [(0, 7, 1.0, 10), (0, 0, 1.0, 5)])
     answer = views_of(trace, width=1.0, network=network).answer
     assert answer["contention[module]"] == 0.0

@@ -14,7 +14,7 @@ from slipstick import Simulation, solve
 from slipstick.answer import Answer
 from slipstick.errors import ModelError
 from slipstick.method.simulation.flatten import timeline
-from slipstick_measure.traces.trace import ProgramTrace, trace_of
+from slipstick_measure.traces.trace import ProgramTrace, trace_of_timeline
 from slipstick_measure.traces.views import access_matrix
 from slipstick_workloads.scheduling.matching import (
     MATCHING,
@@ -36,7 +36,7 @@ def answer(**given: float | str) -> Answer:
 
 
 def run(**given: float | str) -> ProgramTrace:
-    return trace_of(timeline(BLOCKS.on(GP1000, **SMALL | given)), "blocks")
+    return trace_of_timeline(timeline(BLOCKS.on(GP1000, **SMALL | given)), "blocks")
 
 
 def test_the_blocks_converge_as_newton_does_and_change_moves_on_by_a_block() -> None:
@@ -135,7 +135,9 @@ def test_groups_have_a_best_size_and_their_accesses_are_counted() -> None:
 
     times = [at(group)["time"] or 0 for group in (1, 8, 60)]
     assert times[1] < min(times[0], times[2])
-    trace = trace_of(timeline(MATCHING.on(TC2000, letters=2000, group=4), events=10**6), "matching")
+    trace = trace_of_timeline(
+        timeline(MATCHING.on(TC2000, letters=2000, group=4), events=10**6), "matching"
+    )
     count = MATCHING.on(TC2000, letters=2000, group=4).counted["accesses"]
     assert (trace.objects, float(access_matrix(trace).sum())) == (("queue",), count)
 

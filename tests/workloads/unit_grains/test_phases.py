@@ -23,7 +23,7 @@ from slipstick.schema.inputs import build, resolve
 from slipstick.schema.library import Library
 from slipstick.sim.settings import Simulation
 from slipstick_laws.account import PHASE_TIME
-from slipstick_measure.traces.trace import trace_of
+from slipstick_measure.traces.trace import trace_of_timeline
 from slipstick_measure.traces.views import access_matrix
 from slipstick_workloads.shared_memory import barrier_cost
 from tests.closed_form import solve
@@ -58,7 +58,7 @@ def transition(processors: int, barrier: str = "tree") -> float:
 def test_accesses_of_a_run_hold_those_to_the_words_of_locks() -> None:
     given = {"repeat": (10.0,), "processors": (1.0,), "critical": (1.0,)}
     lists: dict[str, Any] = {name: tuple(map(Number, each)) for name, each in given.items()}
-    trace = trace_of(
+    trace = trace_of_timeline(
         timeline(
             PROGRAMS["grain/phases"].on(shared_machine("bbn-gp1000"), lock="test-and-set", **lists)
         ),
@@ -74,7 +74,7 @@ def test_flags_lie_on_the_nodes_of_processors_that_take_part() -> None:
     given = {"repeat": (10.0,), "processors": (4.0,), "critical": (1.0,)}
     lists: dict[str, Any] = {name: tuple(map(Number, each)) for name, each in given.items()}
     model = PROGRAMS["grain/phases"].on(shared_machine("bbn-gp1000"), lock="distributed", **lists)
-    trace = trace_of(timeline(model), "run")
+    trace = trace_of_timeline(timeline(model), "run")
     assert trace.objects == tuple(f"memory-{each}" for each in range(4))
     # Each acquisition accesses the counter, each release a flag.
     assert access_matrix(trace).sum() == 80
@@ -86,7 +86,7 @@ def test_a_list_of_processors_has_as_many_accesses_as_a_counter_and_no_hot_spot(
     lists: dict[str, Any] = {name: tuple(map(Number, each)) for name, each in given.items()}
     counter, linked = (
         access_matrix(
-            trace_of(
+            trace_of_timeline(
                 timeline(
                     PROGRAMS["grain/phases"].on(
                         shared_machine("bbn-gp1000"), lock="distributed", order=order, **lists

@@ -15,7 +15,7 @@ from typing import Any
 
 from slipstick.errors import SpecError
 from slipstick_measure.imports.imported import ImportedSpec, SpecAxes
-from slipstick_measure.imports.layered.lowering import activity_of
+from slipstick_measure.imports.layered.lowering import activity_spec
 from slipstick_measure.imports.layered.replicas import with_copies
 from slipstick_measure.imports.layered.text import read_text
 from slipstick_measure.imports.layered.variables import Variables
@@ -25,12 +25,12 @@ from slipstick_measure.imports.names import SpecNames, exact_number
 from slipstick_measure.readers.reading import Reading
 
 FORMAT = "lqn"
-MOST_POINTS = 200
+MOST_RANGE_COMBINATIONS = 200
 """Combinations of the values of ranges."""
 
 
 def layered_spec(reading: Reading) -> ImportedSpec:
-    """Read a layered queueing network, in XML or as text, as an activity.
+    """Build the spec of an activity from a layered queueing network, in XML or as text.
 
     Ranges of values become axes of a study: every value of the spec that they change, together.
 
@@ -69,18 +69,18 @@ def _read_network(reading: Reading) -> tuple[ImportedSpec, Variables]:
         if name in variables.used
     }
     title = f"Layered model {reading.name}"
-    spec = activity_of(with_copies(network), lambda: SpecNames(reading), ledger, title)
+    spec = activity_spec(with_copies(network), lambda: SpecNames(reading), ledger, title)
     return ledger.close(spec), variables
 
 
 def _axes(
     reading: Reading, document: dict[str, Any], ranges: Mapping[str, list[float]]
 ) -> list[SpecAxes]:
-    """Return the axes of a study over all combinations of the ranges; empty if a range changes
-    which steps exist, or there are too many combinations.
+    """Return the axes of a study over all combinations of the ranges of a file; no axes if a range
+    changes which steps exist, or if there are more than `MOST_RANGE_COMBINATIONS` combinations.
     """
-    points = list(product(*ranges.values()))[: MOST_POINTS + 1]
-    if len(points) > MOST_POINTS:
+    points = list(product(*ranges.values()))[: MOST_RANGE_COMBINATIONS + 1]
+    if len(points) > MOST_RANGE_COMBINATIONS:
         return []
     values_of_points = []
     for values in points:

@@ -24,19 +24,19 @@ MOST_NODES = 5000
 
 
 @dataclass(frozen=True)
-class Do:
+class ExecuteStep:
     """A step that executes a phase or an activity."""
 
     work: Work
 
 
 @dataclass(frozen=True)
-class Reply:
+class ReplyStep:
     """A step at which the caller continues."""
 
 
 @dataclass(frozen=True)
-class Both:
+class ParallelStep:
     """A step with parallel branches, of which `quorum` are waited for; 0 means all."""
 
     branches: tuple[Sequence, ...]
@@ -44,25 +44,25 @@ class Both:
 
 
 @dataclass(frozen=True)
-class Either:
+class ChoiceStep:
     """A step that executes one of several branches, with given probabilities."""
 
     options: tuple[tuple[ModelAmount, Sequence], ...]
 
 
 @dataclass(frozen=True)
-class Rounds:
+class RepeatStep:
     """A step that executes bodies geometric numbers of times, with given means."""
 
     bodies: tuple[tuple[ModelAmount, Sequence], ...]
 
 
-Step: TypeAlias = Do | Reply | Both | Either | Rounds
+Step: TypeAlias = ExecuteStep | ReplyStep | ParallelStep | ChoiceStep | RepeatStep
 Sequence: TypeAlias = tuple[Step, ...]
 
 
-def program(network: LayeredNetwork, entry: LayeredEntry) -> Sequence:
-    """Return the steps of a thread for a request to an entry, including the reply.
+def steps_of_request(network: LayeredNetwork, entry: LayeredEntry) -> Sequence:
+    """Return the steps that a thread executes for a request to an entry, including the reply.
 
     Raises
     ------
@@ -71,10 +71,10 @@ def program(network: LayeredNetwork, entry: LayeredEntry) -> Sequence:
     if entry.phases:
         steps: list[Step] = []
         for phase in sorted(entry.phases):
-            if phase > 1 and Reply() not in steps:
-                steps.append(Reply())
+            if phase > 1 and ReplyStep() not in steps:
+                steps.append(ReplyStep())
             work = entry.phases[phase]
-            steps += [] if work.is_idle else [Do(work)]
+            steps += [] if work.is_idle else [ExecuteStep(work)]
         return tuple(steps)
     if not entry.start:
         return ()
@@ -82,44 +82,46 @@ def program(network: LayeredNetwork, entry: LayeredEntry) -> Sequence:
 
 
 def with_inner_steps(step: Step) -> Iterator[Step]:
-    """Yield a step and all steps inside it."""
+    """Yield a step and all steps inside it, at any depth."""
     yield step
     for body in _bodies_of_step(step):
         for substep in body:
             yield from with_inner_steps(substep)
 
 
-def replies(steps: Sequence) -> float:
-    """Return the mean number of replies of steps."""
-    total = 0.0
+def mean_reply_count(steps: Sequence) -> float:
+    """Return the mean number of replies that a sequence of steps sends."""
+    reply_count = 0.0
     for step in steps:
-        if isinstance(step, Reply):
-            total += 1
-        elif isinstance(step, Both):
-            total += sum(map(replies, step.branches))
-        elif isinstance(step, Either):
-            total += sum(share.value * replies(body) for share, body in step.options)
-        elif isinstance(step, Rounds):
-            total += sum(count.value * replies(body) for count, body in step.bodies)
-    return total
+        if isinstance(step, ReplyStep):
+            reply_count += 1
+        elif isinstance(step, ParallelStep):
+            reply_count += sum(map(mean_reply_count, step.branches))
+        elif isinstance(step, ChoiceStep):
+            reply_count += sum(share.value * mean_reply_count(body) for share, body in step.options)
+        elif isinstance(step, RepeatStep):
+            reply_count += sum(count.value * mean_reply_count(body) for count, body in step.bodies)
+    return reply_count
 
 
 def _bodies_of_step(step: Step) -> tuple[Sequence, ...]:
     """Return the sequences of steps inside a step."""
-    if isinstance(step, Both):
+    if isinstance(step, ParallelStep):
         return step.branches
-    if isinstance(step, Either):
+    if isinstance(step, ChoiceStep):
         return tuple(body for _, body in step.options)
-    if isinstance(step, Rounds):
+    if isinstance(step, RepeatStep):
         return tuple(body for _, body in step.bodies)
     return ()
 
 
-def shape(steps: Sequence) -> str:
-    """Return the structure of steps as text without names, to compare steps."""
+def structure_text(steps: Sequence) -> str:
+    """Return a sequence of steps as text without names, so that equal texts mean the same
+    structure.
+    """
     texts: list[str] = []
     for step in steps:
-        if isinstance(step, Do):
+        if isinstance(step, ExecuteStep):
             work = step.work
             calls = [(call.target, call.count, call.waits) for call in work.calls]
             texts.append(repr((work.demand, work.scv, work.think, work.whole_calls, calls)))
@@ -127,9 +129,8 @@ def shape(steps: Sequence) -> str:
             numbers = [
                 amount for amount, _ in getattr(step, "options", getattr(step, "bodies", ()))
             ]
-            texts.append(
-                f"{type(step).__name__}{numbers}{[shape(body) for body in _bodies_of_step(step)]}"
-            )
+            bodies = [structure_text(body) for body in _bodies_of_step(step)]
+            texts.append(f"{type(step).__name__}{numbers}{bodies}")
     return ";".join(texts)
 
 
@@ -145,7 +146,7 @@ class _ActivityPath:
 
 
 class _Graph:
-    """The activity graph of one task for requests to one entry."""
+    """The activity graph of one task, from which the steps for requests to one entry are built."""
 
     def __init__(self, network: LayeredNetwork, task: Task, entry: str) -> None:
         self._network = network
@@ -160,18 +161,18 @@ class _Graph:
         self._nodes = 0
 
     def sequence(self, start: str) -> Sequence:
-        """Return the steps from the first activity on."""
+        """Return the steps from an activity of the task on, up to the end of the graph."""
         path = self._path_from(start, 0)
         self._follow_joins(path, 0)
         if path.join is not None:
             self._refuse(path.join.line)
         return tuple(path.steps)
 
-    def _refuse(self, line: int, why: str = "") -> NoReturn:
-        """Refuse the activities of the task; raises SpecError."""
+    def _refuse(self, line: int, reason: str = "") -> NoReturn:
+        """Raise a SpecError about the activities of the task."""
         name = short(self._task.name)
-        why = why or "are no nesting of sequences, choices, forks and loops"
-        self._network.refuse(line, "activities", f"the activities of {name} {why}")
+        reason = reason or "are no nesting of sequences, choices, forks and loops"
+        self._network.refuse(line, "activities", f"the activities of {name} {reason}")
 
     def _path_from(self, name: str, depth: int) -> _ActivityPath:
         """Return the path of steps that begins with an activity."""
@@ -183,11 +184,11 @@ class _Graph:
             if depth > MOST_DEPTH or self._nodes > MOST_NODES:
                 self._refuse(self._task.line, "are nested too deep, or go round in a circle")
             work = self._task.activities[name]
-            path.steps += [] if work.is_idle else [Do(work)]
+            path.steps += [] if work.is_idle else [ExecuteStep(work)]
             if self._entry in self._task.replies.get(name, ()):
-                if Reply() in path.steps:
+                if ReplyStep() in path.steps:
                     self._refuse(work.line, f"reply to {short(self._entry)} twice in a row")
-                path.steps.append(Reply())
+                path.steps.append(ReplyStep())
             next_precedence = self._after.get(name)
             if next_precedence is None:
                 return path
@@ -207,7 +208,7 @@ class _Graph:
                 (count, self._complete_steps(name, depth, precedence.line))
                 for name, count in precedence.after
             ]
-            path.steps.append(Rounds(tuple(body for body in bodies if body[1])))
+            path.steps.append(RepeatStep(tuple(body for body in bodies if body[1])))
             return precedence.end
         if not precedence.fork:
             return precedence.after[0][0]
@@ -233,7 +234,7 @@ class _Graph:
             path.reached = path_after_join.reached
 
     def _complete_steps(self, name: str, depth: int, line: int) -> Sequence:
-        """Return steps that must end without a join."""
+        """Return the steps from an activity on; raise if they stop at a join."""
         path = self._path_from(name, depth + 1)
         self._follow_joins(path, depth)
         if path.join is not None:
@@ -243,8 +244,8 @@ class _Graph:
     def _common_join(
         self, branches: list[_ActivityPath], precedence: Precedence
     ) -> Precedence | None:
-        """Return the join where branches meet; None if they do not, and refuse several joins or
-        another kind.
+        """Return the join where branches meet; None if they do not meet. Raise if there are several
+        joins or the join is of another kind than the fork.
         """
         joins = [path.join for path in branches if path.join is not None]
         if any(join is not joins[0] for join in joins):
@@ -253,10 +254,12 @@ class _Graph:
             self._refuse(joins[0].line)
         return joins[0] if joins else None
 
-    def _parallel_step(self, branches: list[_ActivityPath], join: Precedence | None) -> Both:
+    def _parallel_step(
+        self, branches: list[_ActivityPath], join: Precedence | None
+    ) -> ParallelStep:
         """Return the step with these parallel branches."""
         quorum = join.quorum if join else 0
-        return Both(tuple(tuple(path.steps) for path in branches), quorum)
+        return ParallelStep(tuple(tuple(path.steps) for path in branches), quorum)
 
     def _add_choice(
         self, precedence: Precedence, branches: list[_ActivityPath], path: _ActivityPath
@@ -275,7 +278,7 @@ class _Graph:
         options = tuple(
             (share, tuple(branch.steps)) for share, branch in zip(shares, branches, strict=True)
         )
-        path.steps.append(Either(options))
+        path.steps.append(ChoiceStep(options))
 
     def _activity_after_join(
         self, join: Precedence | None, branches: list[_ActivityPath], path: _ActivityPath

@@ -23,15 +23,15 @@ from slipstick.errors import short
 from slipstick.schema.text import MOST_NESTED
 from slipstick_measure.imports.imported import ImportedSpec
 from slipstick_measure.imports.layered.graph import (
-    Both,
-    Do,
-    Either,
-    Reply,
+    ChoiceStep,
+    ExecuteStep,
+    ParallelStep,
+    ReplyStep,
     Sequence,
     Step,
-    program,
-    replies,
-    shape,
+    mean_reply_count,
+    steps_of_request,
+    structure_text,
     with_inner_steps,
 )
 from slipstick_measure.imports.layered.model import (
@@ -55,17 +55,17 @@ TOO_DEEP = f"steps that are nested more than {MOST_NESTED} deep"
 MOST_DEPTH = 60
 REPLY_TOLERANCE = 1e-4
 """Difference of the mean number of replies from 1 that is due to rounding of probabilities."""
-MOST_AT_ONCE = 500
+MOST_CONCURRENT_REQUESTS = 500
 """Processors of a group that executes requests without reply, or what an unlimited server does
 after its replies: so many are executed at the same time at most.
 """
 
-MOST_ORDERED = 3
+MOST_ORDERED_BRANCHES = 3
 """Branches of a fork up to which every order is written out; of more, each is the first as
 often.
 """
 
-DIGITS, REPEATS, WHOLE = "digits", "repeats", "whole"
+DIGITS, REPEATS, WHOLE_NUMBERS = "digits", "repeats", "whole"
 """Geometric numbers of calls by their binary digits, which mean value solves inside forks as well;
 by one repeat, which has fewer steps; or by the whole numbers next to their means.
 """
@@ -75,7 +75,7 @@ LEAST_PROBABILITY = 1e-9
 
 THINK = "think"
 ARRIVALS = "arrivals"
-SECOND = "second"
+SECOND_PARAMETER = "second"
 """The parameter that is one unit of time of the file, where a formula needs it."""
 
 _DISCIPLINES = {"ps": "ps", "rand": "random", "cfs": "ps"}
@@ -92,7 +92,8 @@ class Lowering:
     ----------
     network, names, ledger : what is read, its names in the spec, and its losses
     resources, groups, parameters : of the spec
-    counts : how geometric numbers of calls are written, one of `DIGITS`, `REPEATS` and `WHOLE`
+    counts : how geometric numbers of calls are written, one of `DIGITS`, `REPEATS` and
+        `WHOLE_NUMBERS`
     """
 
     network: LayeredNetwork
@@ -249,7 +250,7 @@ class Lowering:
         self.groups[self._plain_name(task.name)] = {"processors": processors, "cycle": cycle}
 
     def _open_stream(self, entry: LayeredEntry) -> dict[str, Any]:
-        """Return the document of a single stream of arrivals to an entry."""
+        """Return the plain data of the arrivals to an entry, as the only stream of the spec."""
         rate = self._arrival_rate(entry)
         cycle = self._items_of_call(entry.name)
         return {"population": {"arrivals": rate}, "cycle": cycle} if cycle else {"cycle": []}
@@ -286,7 +287,7 @@ class Lowering:
         counter = self._path_of_counter(f"requests {entry.name}")
         name = self._plain_name(f"requests_{entry.name}")
         if name not in self._worker_groups:
-            self._worker_groups[name] = {"processors": MOST_AT_ONCE, "cycle": []}
+            self._worker_groups[name] = {"processors": MOST_CONCURRENT_REQUESTS, "cycle": []}
             self._worker_groups[name]["cycle"] = [
                 {"wait": counter},
                 *self._items_without_caller(entry),
@@ -296,23 +297,23 @@ class Lowering:
     # Calls --------------------------------------------------------------------------------------
 
     def _steps_of_request(self, entry: LayeredEntry) -> Sequence:
-        """Return the steps of a thread for a request to an entry."""
+        """Return the steps that a thread executes for a request to an entry, computed once."""
         if entry.name not in self._programs:
-            self._programs[entry.name] = program(self.network, entry)
+            self._programs[entry.name] = steps_of_request(self.network, entry)
         return self._programs[entry.name]
 
     def _continues_after_reply(self, entry: LayeredEntry) -> bool:
         """Return whether a thread continues after the reply of an entry."""
         steps = self._steps_of_request(entry)
         if any(
-            isinstance(substep, Both) and substep.quorum
+            isinstance(substep, ParallelStep) and substep.quorum
             for step in steps
             for substep in with_inner_steps(step)
         ):
             return True
-        if Reply() in steps:
-            return steps[-1] != Reply()
-        return any(Reply() in with_inner_steps(step) for step in steps)
+        if ReplyStep() in steps:
+            return steps[-1] != ReplyStep()
+        return any(ReplyStep() in with_inner_steps(step) for step in steps)
 
     def _has_counted_threads(self, task: Task) -> bool:
         """Return whether the model counts a task's threads by a counter, which is needed if another
@@ -321,7 +322,9 @@ class Lowering:
         return any(self._continues_after_reply(self.network.entries[name]) for name in task.entries)
 
     def _items_of_call(self, name: str) -> Items:
-        """Return the items of a call up to its reply; all calls of an entry share one list."""
+        """Return the items of a call to an entry up to its reply; all calls of the entry share one
+        list.
+        """
         if name in self._items_by_entry:
             return self._items_by_entry[name]
         entry = self.network.entries[name]
@@ -343,11 +346,11 @@ class Lowering:
         return items
 
     def _check_replies(self, entry: LayeredEntry) -> None:
-        """Refuse an entry whose activities do not reply just once, and note one without a reply;
-        phases reply after the first.
+        """Raise if the activities of an entry do not reply once on average; note an entry without a
+        reply.
         """
         mean_replies = (
-            replies(self._steps_of_request(entry))
+            mean_reply_count(self._steps_of_request(entry))
             if entry.start and self._callers_of_entry(entry)
             else 1.0
         )
@@ -373,7 +376,9 @@ class Lowering:
         return take_items + self._items_to_reply(entry, task, steps, release_items)
 
     def _items_under_threads(self, task: Task, items: Items) -> Items:
-        """Return items that hold a thread of a task; unchanged if its threads are unlimited."""
+        """Return items that are executed while a thread of a task is held; unchanged if its threads
+        are unlimited.
+        """
         if not items or is_unlimited(task.threads):
             return items
         name = self.names.name(f"{task.name} threads")
@@ -457,13 +462,13 @@ class Lowering:
         items: Items = []
         for index, step in enumerate(steps):
             remaining_steps = steps[index + 1 :]
-            if isinstance(step, Reply):
+            if isinstance(step, ReplyStep):
                 items_after = self._items_with_release(
                     entry, task, _without_replies(remaining_steps), release_items
                 )
                 return items + self._items_to_wake(entry, task, items_after, release_items)
-            may_reply = any(isinstance(substep, Reply) for substep in with_inner_steps(step))
-            if isinstance(step, Both) and step.quorum:
+            may_reply = any(isinstance(substep, ReplyStep) for substep in with_inner_steps(step))
+            if isinstance(step, ParallelStep) and step.quorum:
                 items_of_start, wait_items = self._items_of_quorum(step, task)
                 return (
                     items
@@ -472,7 +477,7 @@ class Lowering:
                         entry, task, remaining_steps, [*wait_items, *release_items]
                     )
                 )
-            if isinstance(step, Either) and may_reply:
+            if isinstance(step, ChoiceStep) and may_reply:
                 options = [
                     {
                         "p": self._share_value(p),
@@ -496,7 +501,7 @@ class Lowering:
         """Return the items of steps without a reply, and then those that release the thread."""
         items: Items = []
         for step in steps:
-            if isinstance(step, Both) and step.quorum:
+            if isinstance(step, ParallelStep) and step.quorum:
                 items_of_start, wait_items = self._items_of_quorum(step, task)
                 items = items + items_of_start
                 release_items = [*wait_items, *release_items]
@@ -535,9 +540,9 @@ class Lowering:
             self._worker_groups[name]["cycle"] = [{"wait": counter}, *reply_items, *release_items]
         return [{"signal": counter}, {"wait": reply_counter}]
 
-    def _items_of_quorum(self, parallel_step: Both, task: Task) -> tuple[Items, Items]:
-        """Return the items that start branches and wait for some of them, and the items that wait
-        for the rest.
+    def _items_of_quorum(self, parallel_step: ParallelStep, task: Task) -> tuple[Items, Items]:
+        """Return the items that start parallel branches and wait for as many as the quorum says,
+        and the items that wait for the branches that remain.
         """
         if task.threads.value > 1:
             self.ledger.declare("quorum-threads", task.line, task.name)
@@ -572,7 +577,7 @@ class Lowering:
     def _group_of_task(self, task: Task, cycle: Items) -> dict[str, Any]:
         """Return a group with as many processors as a task has threads."""
         threads = (
-            MOST_AT_ONCE
+            MOST_CONCURRENT_REQUESTS
             if is_unlimited(task.threads)
             else self._whole_number(task.threads, task.line)
         )
@@ -601,37 +606,37 @@ class Lowering:
 
     def _items_of_step(self, step: Step, task: Task, reply: Items) -> Items:
         """Return the items of a step."""
-        if isinstance(step, Do):
+        if isinstance(step, ExecuteStep):
             return self._items_of_work(step.work, task)
-        if isinstance(step, Reply):
+        if isinstance(step, ReplyStep):
             return list(reply)
-        if isinstance(step, Both):
+        if isinstance(step, ParallelStep):
             if step.quorum:
                 message = (
                     "waits for some of its branches inside a branch or a loop, which is not read"
                 )
                 self.network.refuse(task.line, "activities", f"{short(task.name)} {message}")
             return self._items_of_fork(step, task, reply)
-        if isinstance(step, Either):
+        if isinstance(step, ChoiceStep):
             options = [
-                {"p": self._share_value(p), "do": self._items_of_steps(body, task, reply)}
-                for p, body in step.options
+                {"p": self._share_value(probability), "do": self._items_of_steps(body, task, reply)}
+                for probability, body in step.options
             ]
             return (
                 [{"choose": _with_exact_remainder(options)}]
-                if any(o["do"] for o in options)
+                if any(option["do"] for option in options)
                 else []
             )
         bodies = [(count, self._items_of_steps(body, task, reply)) for count, body in step.bodies]
-        if reply and Reply() in with_inner_steps(step):
+        if reply and ReplyStep() in with_inner_steps(step):
             message = "replies from within a loop, which is not read"
             self.network.refuse(task.line, "activities", f"{short(task.name)} {message}")
         return self._geometric_repeats([(count, body) for count, body in bodies if body])
 
-    def _items_of_fork(self, parallel_step: Both, task: Task, reply: Items) -> Items:
+    def _items_of_fork(self, parallel_step: ParallelStep, task: Task, reply: Items) -> Items:
         """Return the fork for a step with parallel branches. If unlike branches queue for one
         processor, choose among the orders in which they start, each equally probable: among all
-        orders, or above `MOST_ORDERED` branches only among the rotations.
+        orders, or above `MOST_ORDERED_BRANCHES` branches only among the rotations.
         """
         branches = [
             (branch, items)
@@ -641,13 +646,13 @@ class Lowering:
         if not branches:
             return []
         processor = self.network.processors[task.processor]
-        are_alike = len({shape(branch) for branch, _ in branches}) == 1
+        are_alike = len({structure_text(branch) for branch, _ in branches}) == 1
         never_queue = processor.kind in ("ps", "cfs", "rand") or is_unlimited(processor.servers)
         bodies = [items for _, items in branches]
         if are_alike or never_queue:
             return [{"fork": bodies}]
         orders_of_bodies = (
-            permutations(bodies) if len(bodies) <= MOST_ORDERED else _rotations(bodies)
+            permutations(bodies) if len(bodies) <= MOST_ORDERED_BRANCHES else _rotations(bodies)
         )
         orders = [{"fork": list(order)} for order in orders_of_bodies]
         options = [{"p": 1 / len(orders), "do": [order]} for order in orders]
@@ -675,13 +680,16 @@ class Lowering:
         return items + self._geometric_repeats([body for body in bodies if body[1]]) + slice_items
 
     def _request_items(self, call: Call) -> Items:
+        """Return the items of a request: a call that waits, or a signal to the group that executes
+        requests without reply.
+        """
         if call.waits:
             return self._items_of_call(call.target)
         return [{"signal": self._request_counter(self.network.entries[call.target])}]
 
     def _whole_times(self, count: ModelAmount, body: Items) -> Items:
-        """Return a body repeated a whole number of times, plus once more with the probability of
-        the fraction.
+        """Return a body that is repeated the whole number of times below a mean, and once more with
+        the probability of its fraction.
         """
         if not body:
             return []
@@ -714,7 +722,7 @@ class Lowering:
                 for numerator, (count, body) in zip(numerators, bodies, strict=True)
             ]
             body = [{"choose": _with_exact_remainder(options)}]
-        if self.counts == WHOLE:
+        if self.counts == WHOLE_NUMBERS:
             return self._whole_times(ModelAmount(total, formula), body)
         if self.counts == REPEATS:
             return self._checked_size(
@@ -737,7 +745,9 @@ class Lowering:
         return self._checked_size(items_of_digits)
 
     def _parameter_of_one_more(self, mean: str) -> str:
-        """Return the parameter that is the probability of one more repetition."""
+        """Return the name of the parameter that is the probability of one more repetition, for a
+        mean number of them.
+        """
         formula = f"({mean}) / (1 + {mean})"
         for name, parameter in self.parameters.items():
             if parameter == formula:
@@ -749,7 +759,7 @@ class Lowering:
         return name
 
     def _checked_size(self, items: Items) -> Items:
-        """Return items; raises if they have too many steps."""
+        """Return items unchanged; raise if they have too many steps."""
         if self._step_count(items) > MOST_ITEMS:
             raise TooManyStepsError(TOO_MANY_STEPS)
         return items
@@ -788,8 +798,8 @@ class Lowering:
         return share.share if share is not None and share.is_capped else 1.0
 
     def _own_name(self, work: Work, task: Task) -> str:
-        """Return a name for work, with that of its task where another task has work of the same
-        name.
+        """Return a name for a phase or an activity, with the name of its task if another task has
+        one of the same name.
         """
         if not hasattr(self, "_owners"):
             owners: dict[str, set[str]] = {}
@@ -804,7 +814,7 @@ class Lowering:
         """Return the name of the parameter that holds a demand."""
         if id(work) not in self._parameter_by_work:
             name = self._plain_name(self._own_name(work, task))
-            name = name if name not in (*self.parameters, SECOND) else f"{name}_demand"
+            name = name if name not in (*self.parameters, SECOND_PARAMETER) else f"{name}_demand"
             self._parameter_by_work[id(work)] = name
             self.parameters[name] = self._time_quantity(work.name, work.line, work.demand)
         return self._parameter_by_work[id(work)]
@@ -825,19 +835,19 @@ class Lowering:
 
     def _parameter_of_one_second(self) -> str:
         """Return the parameter that is one unit of time of the file."""
-        if SECOND not in self.parameters:
+        if SECOND_PARAMETER not in self.parameters:
             unit = self.names.time(1, 1.0)
-            self.parameters = {SECOND: unit, **self.parameters}
-        return SECOND
+            self.parameters = {SECOND_PARAMETER: unit, **self.parameters}
+        return SECOND_PARAMETER
 
     def _share_value(self, share: ModelAmount) -> Any:
-        """Return a probability as a formula, or as a number if it has none."""
+        """Return a probability as a formula; as a number if it has no formula."""
         return share.formula or share.value
 
     # Names --------------------------------------------------------------------------------------
 
     def _station(self, processor: Processor, task: Task) -> str:
-        """Return the station of a processor; empty if the processor is a delay."""
+        """Return the path of the station of a processor; empty if the processor is a delay."""
         if is_unlimited(processor.servers):
             return ""
         share = self.network.shares.get(task.group)
@@ -875,10 +885,12 @@ ONE_CALL = ModelAmount(1.0)
 
 
 class TooManyStepsError(Exception):
-    """Raised if calls, written out one by one, need too many steps, with the limit in words."""
+    """Raised if calls, written out one by one, need more steps than a limit, which the message
+    names.
+    """
 
 
-def activity_of(
+def activity_spec(
     network: LayeredNetwork, names: Callable[[], SpecNames], ledger: Ledger, title: str
 ) -> ImportedSpec:
     """Write a network as an activity; geometric numbers of calls become geometric repeats if their
@@ -897,7 +909,7 @@ def activity_of(
             ledger.places = Ledger(ledger.format, ledger.reading).places
     ledger.declare("geometric-calls", 1, f"geometric numbers would need {reason}")
     try:
-        return Lowering(network, names(), ledger, WHOLE).spec(title)
+        return Lowering(network, names(), ledger, WHOLE_NUMBERS).spec(title)
     except TooManyStepsError as limit:
         message = (
             f"written out at each call, the model has {limit}; import a part of it, such as a"
@@ -949,14 +961,14 @@ def _without_replies(steps: Sequence) -> Sequence:
     """Return steps without their replies."""
     plain_steps: list[Step] = []
     for step in steps:
-        if isinstance(step, Both):
+        if isinstance(step, ParallelStep):
             branches = tuple(_without_replies(branch) for branch in step.branches)
-            plain_steps.append(Both(branches, step.quorum))
-        elif isinstance(step, Either):
+            plain_steps.append(ParallelStep(branches, step.quorum))
+        elif isinstance(step, ChoiceStep):
             plain_steps.append(
-                Either(tuple((p, _without_replies(body)) for p, body in step.options))
+                ChoiceStep(tuple((p, _without_replies(body)) for p, body in step.options))
             )
-        elif not isinstance(step, Reply):
+        elif not isinstance(step, ReplyStep):
             plain_steps.append(step)
     return tuple(plain_steps)
 
@@ -970,7 +982,7 @@ def _sum_of_amounts(amounts: list[ModelAmount]) -> tuple[float, str]:
 
 
 def _complement(chance: Any) -> Any:
-    """Return 1 minus a probability."""
+    """Return 1 minus a probability, which is a number or a formula."""
     return f"1 - {chance}" if isinstance(chance, str) else 1 - chance
 
 

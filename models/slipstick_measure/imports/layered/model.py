@@ -42,7 +42,9 @@ ONE = ModelAmount(1.0)
 
 @dataclass
 class Call:
-    """Requests to an entry: their number in a phase, and whether the caller waits."""
+    """Requests to an entry: their mean number in a phase or an activity, and whether the caller
+    waits for the reply.
+    """
 
     target: str
     count: ModelAmount
@@ -52,7 +54,7 @@ class Call:
 
 @dataclass
 class Work:
-    """A phase of an entry, or an activity of a task."""
+    """A phase of an entry, or an activity of a task, with its demand and its calls."""
 
     name: str
     line: int
@@ -64,7 +66,7 @@ class Work:
 
     @property
     def is_idle(self) -> bool:
-        """Whether it takes no time and makes no calls."""
+        """Whether the work takes no time and makes no calls."""
         amounts = (self.demand, self.think, *(call.count for call in self.calls))
         return not any(amount.value or amount.formula for amount in amounts)
 
@@ -107,7 +109,7 @@ class LayeredEntry:
 
 @dataclass
 class Processor:
-    """Servers that tasks run on."""
+    """A processor of the model: servers on which tasks run."""
 
     name: str
     line: int
@@ -119,7 +121,9 @@ class Processor:
 
 @dataclass
 class Task:
-    """Threads that serve entries; of a reference task, customers."""
+    """A task of the model: threads that serve its entries. The threads of a reference task are
+    customers.
+    """
 
     name: str
     line: int
@@ -141,12 +145,12 @@ class Task:
 
     @property
     def is_reference(self) -> bool:
-        """Whether its threads are customers that call others."""
+        """Whether the threads of the task are customers that call other tasks."""
         return self.kind in (REFERENCE, BURSTS, "uniform")
 
 
 @dataclass
-class Share:
+class ProcessorShare:
     """A group of tasks with a share of a processor, which it cannot exceed if it is capped."""
 
     name: str
@@ -158,7 +162,7 @@ class Share:
 
 @dataclass
 class LayeredNetwork:
-    """A layered queueing network.
+    """A layered queueing network, as its file states it.
 
     Attributes
     ----------
@@ -169,17 +173,17 @@ class LayeredNetwork:
     processors: dict[str, Processor] = field(default_factory=dict)
     tasks: dict[str, Task] = field(default_factory=dict)
     entries: dict[str, LayeredEntry] = field(default_factory=dict)
-    shares: dict[str, Share] = field(default_factory=dict)
+    shares: dict[str, ProcessorShare] = field(default_factory=dict)
     owner: dict[str, str] = field(default_factory=dict)
     parameters: dict[str, tuple[str, int]] = field(default_factory=dict)
     delays: list[tuple[str, int]] = field(default_factory=list)
 
-    def refuse(self, line: int, subject: str, why: str) -> NoReturn:
-        """Refuse the file at a line; raises SpecError."""
-        self.reading.refuse(line, subject, why)
+    def refuse(self, line: int, subject: str, reason: str) -> NoReturn:
+        """Raise a SpecError at a line of the file, about a subject, with a reason."""
+        self.reading.refuse(line, subject, reason)
 
     def add(
-        self, kind: str, element: Processor | Task | LayeredEntry | Share, task: str = ""
+        self, kind: str, element: Processor | Task | LayeredEntry | ProcessorShare, task: str = ""
     ) -> None:
         """Add an element; refuse a second one of its name."""
         tables: dict[str, dict[str, object]] = {
@@ -211,7 +215,7 @@ class LayeredNetwork:
         yield from task.activities.values()
 
     def check(self) -> None:
-        """Check names, sums of probabilities and calls; raise with everything that is wrong.
+        """Check names, sums of probabilities and calls; raise with all problems.
 
         Raises
         ------
@@ -241,9 +245,11 @@ class LayeredNetwork:
                 report(line_by_called_entry[entry.name], "call", message)
             for target, _, line in entry.forwards:
                 self._check_target(target, line)
-            total = sum(share.value for _, share, _ in entry.forwards)
-            if total > 1 + 1e-9:
-                message = f"probabilities of {short(entry.name)} add up to {total:g}, over 1"
+            probability_sum = sum(share.value for _, share, _ in entry.forwards)
+            if probability_sum > 1 + 1e-9:
+                message = (
+                    f"probabilities of {short(entry.name)} add up to {probability_sum:g}, over 1"
+                )
                 report(entry.line, "forwarding", message)
             task = self.task_of(entry.name)
             if task.is_reference and entry.arrivals.value:
@@ -271,7 +277,7 @@ class LayeredNetwork:
             self.reading.finished()
 
     def _check_task(self, task: Task) -> None:
-        """Report features of a task that the layered solver refuses, too."""
+        """Report features of a task that the solver of layered networks refuses as well."""
         report, name = self.reading.add_problem, short(task.name)
         if task.is_reference and len(task.entries) > 1:
             message = (
@@ -331,7 +337,9 @@ class LayeredNetwork:
                     )
 
     def _reached_activities(self, task: Task, starts: Iterable[str]) -> set[str]:
-        """Return the activities that follow the first ones of a task, these included."""
+        """Return the activities that the first activities of a task lead to, including the first
+        ones.
+        """
         reached_activities = set(starts)
         for _ in task.precedences:
             for precedence in task.precedences:

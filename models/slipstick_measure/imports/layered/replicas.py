@@ -30,9 +30,9 @@ def with_copies(network: LayeredNetwork) -> LayeredNetwork:
     SpecError : copies that do not fit
     """
     elements: list[Processor | Task] = [*network.processors.values(), *network.tasks.values()]
-    fans = [fan for task in network.tasks.values() for fan in (task.fan_in, task.fan_out)]
+    fan_numbers = [fan for task in network.tasks.values() for fan in (task.fan_in, task.fan_out)]
     if all(element.replicas == 1 for element in elements) and not any(
-        count != 1 for fan in fans for count in fan.values()
+        count != 1 for fan in fan_numbers for count in fan.values()
     ):
         return network
     for element in elements:
@@ -45,7 +45,7 @@ def with_copies(network: LayeredNetwork) -> LayeredNetwork:
 
 
 class _ReplicaWriter:
-    """Writer of the replicas of a network."""
+    """A writer of a network in which every replica is an element of its own."""
 
     def __init__(self, network: LayeredNetwork) -> None:
         self._network = network
@@ -136,7 +136,7 @@ class _ReplicaWriter:
 
 
 def copy_name(name: str, index: int, copies: int) -> str:
-    """Return the name of a replica; an element without further replicas keeps its name.
+    """Return the name of a replica; an element that has one replica only keeps its name.
 
     >>> copy_name("disk", 1, 2), copy_name("disk", 0, 1)
     ('disk_2', 'disk')

@@ -21,7 +21,7 @@ from slipstick_measure.imports.layered.model import (
     ModelAmount,
     Precedence,
     Processor,
-    Share,
+    ProcessorShare,
     Task,
     Work,
 )
@@ -29,8 +29,10 @@ from slipstick_measure.imports.layered.variables import Variables
 from slipstick_measure.imports.losses import Ledger
 from slipstick_measure.readers.reading import Reading
 
-HEAD = r'(?m)^\s*(?:G\s*"|P\s+\d+\s*(?:#.*)?$)'
-"""By which a text of LQNS is told: its general section, or the head of its processors."""
+FIRST_SECTION = r'(?m)^\s*(?:G\s*"|P\s+\d+\s*(?:#.*)?$)'
+"""A regular expression for the first section of a text of LQNS: its general section, or its
+processors.
+"""
 
 MOST_TOKENS = 500_000
 _TOKEN = re.compile(
@@ -53,7 +55,7 @@ _ENTRY_KINDS = {
 
 
 class TextToken(NamedTuple):
-    """A word of the file with its place."""
+    """A token of the file with its line and its position in the text."""
 
     kind: str
     text: str
@@ -64,7 +66,7 @@ class TextToken(NamedTuple):
 def is_text(reading: Reading) -> bool:
     """Return whether a file is a layered network in the text form."""
     return (
-        re.search(HEAD, reading.text) is not None
+        re.search(FIRST_SECTION, reading.text) is not None
         and re.search(r"(?m)^[ \t]*+T\s+\d+", reading.text) is not None
     )
 
@@ -77,13 +79,13 @@ def read_text(reading: Reading, ledger: Ledger) -> tuple[LayeredNetwork, Variabl
     SpecError : what is no such text, at its line
     """
     reader = _TextReader(reading, ledger)
-    reader.file()
+    reader.read_file()
     reader.network.check()
     return reader.network, reader.variables
 
 
 class _TextReader:
-    """Reads the tokens of one file, section by section."""
+    """A reader of the tokens of one file, section by section."""
 
     def __init__(self, reading: Reading, ledger: Ledger) -> None:
         self.reading = reading
@@ -95,6 +97,7 @@ class _TextReader:
         self._fans: list[tuple[str, list[TextToken], int]] = []
 
     def _tokens(self) -> list[TextToken]:
+        """Split the text into tokens with their lines."""
         tokens: list[TextToken] = []
         line = 1
         last_line = 0
@@ -110,30 +113,30 @@ class _TextReader:
 
     @property
     def next(self) -> TextToken:
-        """The next word."""
+        """The next token."""
         return self.tokens[self.at]
 
     def refuse(self, expected: str) -> NoReturn:
-        """Refuse the next word."""
+        """Raise a SpecError at the next token, with what was expected in its place."""
         cut = "; is the file cut off?" if self.next.kind == "eof" else ""
         self.reading.refuse(
             self.next.line, "", f"here stands {short(self.next.text)}, where {expected} is due{cut}"
         )
 
     def take(self, expected: str, *kinds: str) -> TextToken:
-        """Read a word of one of the expected kinds."""
+        """Read the next token, which must be of one of the given kinds; raise otherwise."""
         if self.next.kind not in kinds:
             self.refuse(expected)
         self.at += 1
         return self.tokens[self.at - 1]
 
-    def sign(self, *texts: str) -> bool:
+    def take_sign(self, *texts: str) -> bool:
         """Read one of some signs or letters if it comes next; return whether it did."""
         present = self.next.text in texts and self.next.kind in ("sign", "name", "arrow")
         self.at += present
         return present
 
-    def name(self, subject: str) -> TextToken:
+    def take_name(self, subject: str) -> TextToken:
         """Read a name; one may be a number."""
         return self.take(f"the name of {subject}", "name", "number")
 
@@ -153,7 +156,7 @@ class _TextReader:
             text = re.sub(r"[dD]", "e", text) if token.kind == "number" else text
         return self.variables.amount(text, token.line, subject, least)
 
-    def whole(self, subject: str) -> int:
+    def take_whole_number(self, subject: str) -> int:
         """Read a whole number."""
         token = self.next
         amount = self.amount(subject)
@@ -161,7 +164,7 @@ class _TextReader:
             self.reading.refuse(token.line, subject, f"{token.text} is no whole number")
         return int(amount.value)
 
-    def observed(self) -> None:
+    def skip_observed_values(self) -> None:
         """Skip the list of values to print."""
         while self.next.kind == "observed":
             self.at += 1
@@ -170,7 +173,7 @@ class _TextReader:
             while self.next.kind == "variable":
                 self.at += 1
 
-    def file(self) -> None:
+    def read_file(self) -> None:
         """Read variables, then each section."""
         self._read_assignments()
         sections: dict[str, Callable[[], None]] = {
@@ -201,7 +204,7 @@ class _TextReader:
         """
         while self.next.kind == "variable":
             variable = self.take("a variable", "variable")
-            if not self.sign("="):
+            if not self.take_sign("="):
                 self.refuse("=")
             first_token = self.at
             while self.next.kind != "eof" and not self._ends_assignment():
@@ -213,6 +216,7 @@ class _TextReader:
             self.variables.assign(variable.text, text.strip('"'), variable.line)
 
     def _ends_assignment(self) -> bool:
+        """Return whether the next token begins another assignment or a section."""
         following = self.tokens[self.at + 1] if self.at + 1 < len(self.tokens) else self.next
         if self.next.kind == "variable":
             return following.text == "="
@@ -225,7 +229,7 @@ class _TextReader:
         while self.next.kind not in ("end", "eof"):
             self.at += 1
         self.take("-1", "end")
-        self.observed()
+        self.skip_observed_values()
 
     def _read_section(
         self, section: str, read: Callable[[str], None], **others: Callable[[str], None]
@@ -242,11 +246,12 @@ class _TextReader:
                 self.at -= 1
                 self.refuse(f"{' or '.join(rows)}, or -1 at the end of the section")
             rows[letter.text](letter.text)
-            self.observed()
+            self.skip_observed_values()
         self.at += 1
 
     def _read_processor(self, letter: str) -> None:
-        token = self.name("a processor")
+        """Read a processor."""
+        token = self.take_name("a processor")
         kind = self.take("the scheduling of the processor", "name")
         if kind.text not in _PROCESSORS:
             self.at -= 1
@@ -263,34 +268,39 @@ class _TextReader:
             elif option == "m":
                 processor.servers = self.amount("the number of servers", 1.0)
             elif option == "r":
-                processor.replicas = self.whole("the number of copies")
+                processor.replicas = self.take_whole_number("the number of copies")
             else:
                 processor.speed = self.amount("the speed", 1e-12)
         self.network.add("processor", processor)
 
     def _read_delay(self, letter: str) -> None:
-        pair = [self.name("a processor") for _ in range(2)]
+        """Read a delay of communication, which is a loss."""
+        pair = [self.take_name("a processor") for _ in range(2)]
         if self.amount("a delay").value:
             self.network.delays.append((" to ".join(token.text for token in pair), pair[0].line))
 
     def _read_share(self, letter: str) -> None:
-        token = self.name("a group")
+        """Read a group of tasks with its share of a processor."""
+        token = self.take_name("a group")
         share = self.amount("a share")
-        capped = self.sign("c")
-        processor = self.name("a processor").text
-        self.network.add("group", Share(token.text, token.line, processor, share.value, capped))
+        capped = self.take_sign("c")
+        processor = self.take_name("a processor").text
+        self.network.add(
+            "group", ProcessorShare(token.text, token.line, processor, share.value, capped)
+        )
 
     def _read_task(self, letter: str) -> None:
-        token = self.name("a task")
+        """Read a task with its entries and options."""
+        token = self.take_name("a task")
         kind = self.take("the scheduling of the task", "name")
         if kind.text not in _TASKS:
             self.at -= 1
             self.refuse(f"a scheduling of {token.text}, one of {', '.join(_TASKS)},")
         entries: list[TextToken] = []
         while self.next.kind != "end":
-            entries.append(self.name("an entry, or -1 after the last one"))
+            entries.append(self.take_name("an entry, or -1 after the last one"))
         self.at += 1
-        processor = self.name("a processor").text
+        processor = self.take_name("a processor").text
         task = Task(token.text, token.line, processor, _TASKS[kind.text])
         task.threads = ModelAmount(inf) if task.kind == "inf" else task.threads
         self.network.add("task", task)
@@ -298,39 +308,44 @@ class _TextReader:
             self.network.add("entry", LayeredEntry(entry.text, entry.line), task.name)
         while True:
             if self.next.kind in ("number", "variable"):
-                task.priority = self.whole("a priority")
+                task.priority = self.take_whole_number("a priority")
             elif self.next.kind == "name" and self.next.text in ("T", "g", "i", "m", "q", "r", "z"):
                 self._task_option(task, self.take("an option", "name").text)
             else:
                 break
 
     def _task_option(self, task: Task, option: str) -> None:
+        """Read an option of a task."""
         if option == "T":
-            task.tokens = self.whole("the tokens at the start")
+            task.tokens = self.take_whole_number("the tokens at the start")
         elif option == "g":
-            task.group = self.name("a group").text
+            task.group = self.take_name("a group").text
         elif option == "i":
             task.threads = ModelAmount(inf)
         elif option == "m":
             task.threads = self.amount("the number of threads", 1.0)
         elif option == "q":
-            task.queue_length = self.whole("the length of the queue")
+            task.queue_length = self.take_whole_number("the length of the queue")
         elif option == "r":
-            task.replicas = self.whole("the number of copies")
+            task.replicas = self.take_whole_number("the number of copies")
         else:
             task.think = self.amount("a think time")
 
     def _read_fan(self, letter: str) -> None:
-        """Read a fan; in files of before 1996 it stands among entries, and names two of them."""
-        tasks = [self.name("a task") for _ in range(2)]
-        count = self.whole("a number of copies")
+        """Read a number of replicas that one task calls of another; in files of before 1996 it
+        stands among entries, and names two of them.
+        """
+        tasks = [self.take_name("a task") for _ in range(2)]
+        count = self.take_whole_number("a number of copies")
         if letter.islower():
             self.take("-1", "end")
         self._fans.append((letter, tasks, count))
 
     def _set_fans(self) -> None:
-        """Set the numbers of replicas that tasks call, after all tasks were read."""
-        owners = {name: task.name for task in self.network.tasks.values() for name in task.entries}
+        """Set the number of replicas that each task calls of another, after all tasks were read."""
+        owners = {
+            name: task.name for task in self.network.tasks.values() for name in task.entries
+        }
         for letter, tasks, count in self._fans:
             known_names = self.network.tasks if letter.isupper() else owners
             kind_in_words = "task" if letter.isupper() else "entry"
@@ -348,7 +363,8 @@ class _TextReader:
                 self.network.tasks[source].fan_out[target] = count
 
     def _read_entry(self, letter: str) -> None:
-        token = self.name("an entry")
+        """Read a row about an entry."""
+        token = self.take_name("an entry")
         entry = self.network.entries.get(token.text)
         if entry is None:
             self.reading.refuse(token.line, letter, f"there is no entry {short(token.text)}")
@@ -357,23 +373,25 @@ class _TextReader:
         elif letter == "a":
             entry.arrivals = self.amount("a rate of arrivals")
         elif letter == "A":
-            start = self.name("an activity").text
+            start = self.take_name("an activity").text
             if entry.start:
                 message = f"{short(entry.name)} begins with two activities; take one out"
                 self.reading.refuse(token.line, "A", message)
             entry.start = start
         elif letter == "p":
-            entry.priority = self.whole("a priority")
+            entry.priority = self.take_whole_number("a priority")
         elif letter == "H":
             self._skip_histogram()
         elif letter == "F":
-            aim = self.name("an entry")
+            aim = self.take_name("an entry")
             entry.forwards.append((aim.text, self.amount("a probability"), aim.line))
             self.take("-1", "end")
         else:
-            target = self.name("an entry").text if letter in "yz" else ""
+            target = self.take_name("an entry").text if letter in "yz" else ""
             for phase, amount in enumerate(self._read_phases(), 1):
-                work = entry.phases.setdefault(phase, Work(f"{entry.name}_{phase}", token.line))
+                work = entry.phases.setdefault(
+                    phase, Work(f"{entry.name}_{phase}", token.line)
+                )
                 self._set_values(work, letter, target, amount, token.line)
 
     def _read_phases(self) -> list[ModelAmount]:
@@ -390,7 +408,7 @@ class _TextReader:
         """Skip a range of times, first : last, with the number and the spacing of its bins."""
         while self.next.kind in ("number", "infinity"):
             self.at += 1
-        if not self.sign(":"):
+        if not self.take_sign(":"):
             self.refuse(":")
         while self.next.kind in ("number", "infinity"):
             self.at += 1
@@ -413,21 +431,21 @@ class _TextReader:
 
     def _read_activities(self) -> None:
         """Read the activities of a task and, after a colon, their precedence."""
-        token = self.name("a task")
+        token = self.take_name("a task")
         task = self.network.tasks.get(token.text)
         if task is None:
             self.reading.refuse(token.line, "A", f"there is no task {short(token.text)}")
         while self.next.kind == "name" and self.next.text in TEXT_FIELDS["A"]:
             letter = self.take("a row", "name")
-            activity = self.name("an activity")
+            activity = self.take_name("an activity")
             work = task.activities.setdefault(activity.text, Work(activity.text, activity.line))
             if letter.text == "H":
                 self._skip_histogram()
                 continue
-            target = self.name("an entry").text if letter.text in "yz" else ""
+            target = self.take_name("an entry").text if letter.text in "yz" else ""
             self._set_values(work, letter.text, target, self.amount("an amount"), letter.line)
-            self.observed()
-        if self.sign(":"):
+            self.skip_observed_values()
+        if self.take_sign(":"):
             self._read_connections(task)
         self.take("-1 at the end of the activities", "end")
         if self.next.kind == "name" and self.next.text in TEXT_FIELDS["A"]:
@@ -438,24 +456,26 @@ class _TextReader:
             self.reading.refuse(self.next.line, self.next.text, message)
 
     def _read_connections(self, task: Task) -> None:
+        """Read one precedence of the activities of a task."""
         while self.next.kind != "end":
             line = self.next.line
             preceding_activities, join, quorum = self._read_joined(task)
             following_activities = list[tuple[str, ModelAmount]]()
             fork = ""
             end = ""
-            if self.sign("->"):
+            if self.take_sign("->"):
                 following_activities, fork, end = self._read_forked(task)
             task.precedences.append(
                 Precedence(
                     line, preceding_activities, following_activities, join, fork, quorum, end
                 )
             )
-            if not self.sign(";") and self.next.kind != "end":
+            if not self.take_sign(";") and self.next.kind != "end":
                 self.refuse("; or -1")
 
     def _read_activity(self, task: Task) -> str:
-        token = self.name("an activity")
+        """Read the name of an activity of a task; raise if there is no such activity."""
+        token = self.take_name("an activity")
         if token.text not in task.activities:
             message = f"{short(task.name)} has no activity {short(token.text)}"
             self.reading.refuse(token.line, "A", message)
@@ -468,20 +488,20 @@ class _TextReader:
         quorum = 0
         while True:
             names.append(self._read_activity(task))
-            while self.sign("["):
+            while self.take_sign("["):
                 replies = task.replies.setdefault(names[-1], [])
-                replies.append(self.name("an entry").text)
-                while self.sign(","):
-                    replies.append(self.name("an entry").text)
-                if not self.sign("]"):
+                replies.append(self.take_name("an entry").text)
+                while self.take_sign(","):
+                    replies.append(self.take_name("an entry").text)
+                if not self.take_sign("]"):
                     self.refuse("]")
-            if self.sign("("):
-                quorum = self.whole("a quorum")
-                if not self.sign(")"):
+            if self.take_sign("("):
+                quorum = self.take_whole_number("a quorum")
+                if not self.take_sign(")"):
                     self.refuse(")")
-            if self.sign("&"):
+            if self.take_sign("&"):
                 join = "and"
-            elif self.sign("+"):
+            elif self.take_sign("+"):
                 join = "or"
             else:
                 return names, join, quorum
@@ -492,10 +512,10 @@ class _TextReader:
         fork = ""
         while True:
             fork_count = ModelAmount(1.0)
-            if self.sign("("):
+            if self.take_sign("("):
                 fork_count = self.amount("a probability")
                 fork = "or"
-                if not self.sign(")"):
+                if not self.take_sign(")"):
                     self.refuse(")")
             elif self.next.kind in ("number", "variable") and self.tokens[self.at + 1].text == "*":
                 fork_count = self.amount("a count")
@@ -504,9 +524,9 @@ class _TextReader:
             elif fork == "loop":
                 return following_activities, fork, self._read_activity(task)
             following_activities.append((self._read_activity(task), fork_count))
-            if self.sign("&"):
+            if self.take_sign("&"):
                 fork = "and"
-            elif not self.sign("+", ","):
+            elif not self.take_sign("+", ","):
                 return following_activities, fork, ""
 
     def _skip_results(self) -> None:
@@ -516,4 +536,5 @@ class _TextReader:
         self.take("-1", "end")
 
     def _skip_convergence(self) -> None:
+        """Skip the section on convergence."""
         self.reading.refuse(self.next.line, "C", CONVERGENCE)

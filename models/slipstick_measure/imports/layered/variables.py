@@ -19,7 +19,7 @@ from slipstick_measure.imports.layered.model import ModelAmount
 from slipstick_measure.readers.reading import NUMBER, Reading
 
 INFINITE = ("inf", "infinite", "infinity", "@infinity", "*")
-MOST_VALUES = 1000
+MOST_RANGE_VALUES = 1000
 """Values of a range."""
 _RANGE = re.compile(r"(?:\[|array_create\s*\()(.*)[\])]", re.DOTALL)
 
@@ -44,7 +44,7 @@ class Variables:
     used: set[str] = field(default_factory=set)
 
     def assign(self, variable: str, text: str, line: int) -> None:
-        """Set a variable to a number, a formula in earlier variables, or a list or range of
+        """Set a variable to a number, a formula of earlier variables, or a list or range of
         numbers.
         """
         name = parameter_name(variable)
@@ -60,7 +60,7 @@ class Variables:
         self.formulas[name] = amount.formula or repr(amount.value)
 
     def _parse_list(self, text: str, variable: str, line: int) -> list[float]:
-        """Read a list of numbers, or first : last, step."""
+        """Parse a list of numbers, or a range `first : last, step`."""
         first_text, colon, text_after_colon = text.partition(":")
         if colon:
             last_text, _, step = text_after_colon.partition(",")
@@ -71,18 +71,20 @@ class Variables:
             count = (
                 int((high - low) / increment + 1.5e-9) + 1 if increment > 0 and high >= low else 0
             )
-            values = [low + increment * index for index in range(min(count, MOST_VALUES + 1))]
+            values = [low + increment * index for index in range(min(count, MOST_RANGE_VALUES + 1))]
         else:
             values = [
                 self.amount(value_text, line, variable).value for value_text in text.split(",")
             ]
-        if not 0 < len(values) <= MOST_VALUES:
-            message = f"{short(variable)} needs 1 to {MOST_VALUES} values; got {short(text)}"
+        if not 0 < len(values) <= MOST_RANGE_VALUES:
+            message = f"{short(variable)} needs 1 to {MOST_RANGE_VALUES} values; got {short(text)}"
             self.reading.refuse(line, "parameter", message)
         return values
 
     def amount(self, text: str, line: int, subject: str, least: float | None = None) -> ModelAmount:
-        """Read a number, a variable, or a formula; refuse other texts, and values below `least`."""
+        """Parse a number, a variable, or a formula; raise for other texts, and for values below
+        `least`.
+        """
         stripped_text = text.strip().removeprefix("{").removesuffix("}").strip()
         if stripped_text.casefold() in INFINITE:
             return ModelAmount(inf)

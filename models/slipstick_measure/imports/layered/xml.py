@@ -25,53 +25,55 @@ from slipstick_measure.imports.layered.model import (
     ModelAmount,
     Precedence,
     Processor,
-    Share,
+    ProcessorShare,
     Task,
     Work,
 )
 from slipstick_measure.imports.layered.variables import (
     INFINITE,
-    MOST_VALUES,
+    MOST_RANGE_VALUES,
     Variables,
     parameter_name,
 )
 from slipstick_measure.imports.losses import Ledger
-from slipstick_measure.readers.elements import XmlElement, parsed
+from slipstick_measure.readers.elements import XmlElement, parse_xml
 from slipstick_measure.readers.reading import Reading
 
 _PROCESSOR_KINDS = (*("fcfs", "ps", "inf", "rand", "hol", "pp", "pri", "cfs", "ps-hol", "ps-pp"),)
 CALL_ORDERS = ("STOCHASTIC", "DETERMINISTIC")
-MOST_LOOPS = 20
-"""Loops around a solution that are read."""
+MOST_NESTED_LOOPS = 20
+"""Loops around a solution of the model that are read."""
 
 _COMMENT = re.compile(r"(?s:/\*.*?\*/)|(?m:(?:#|//).*$)")
-_COMPUTED = re.compile(r"(?:array_create|\[)?[\s\w.$+*/(),:-]+\]?")
+_VALUE_OF_ASSIGNMENT = re.compile(r"(?:array_create|\[)?[\s\w.$+*/(),:-]+\]?")
 """A number, a formula or a list of numbers."""
 
-_STATEMENT = re.compile(r"\b(?:foreach|for|while|if|solve)\b")
-"""What an assignment cannot be read beyond, unless it is a loop over numbers."""
+_CONTROL_STATEMENT = re.compile(r"\b(?:foreach|for|while|if|solve)\b")
+"""The first word of a statement at which the reading of assignments ends, unless it is a loop over
+numbers.
+"""
 
 _FIRST_SOLUTION = re.compile(r"\s*+\(\s*+!?\s*+solve\b")
-"""After the word if."""
+"""The condition after the word if of the first solution of the model."""
 
 _FOREACH = re.compile(r"foreach\s*\(\s*(?:\w+\s*,\s*)?(\$?\w+)\s+in\s+(\[[^\]]*\]|\$?\w+)\s*\)")
 _FOR = re.compile(
     r"for\s*+\(\s*+(\$?\w+)\s*+=\s*+([^;]+);\s*+(\$?\w+)\s*+(<=?)\s*+([^;]+);"
     r"\s*+\$?\w+\s*+=\s*+\(?\s*+(\$?\w+)\s*+\+\s*+([^)]+)\)?\s*+\)"
 )
-_ASSIGNED = re.compile(
+_ASSIGNMENT = re.compile(
     r"(\$?\b\w+)\s*=(?!=)\s*((?:\[[^\]]*\])|(?:\"[^\"]*\")|[^\n;$]*(?:\$\w+(?!\s*=)[^\n;$]*)*)"
 )
-"""Of a number, a formula or a list to a variable, in a part for LQX or SPEX."""
+"""The assignment of a number, a formula or a list to a variable, in a program for LQX or SPEX."""
 
 
-def _variables_in(formula: str) -> str:
-    """Return a formula with $ before all names but those of functions."""
+def _with_marked_variables(formula: str) -> str:
+    """Return a formula with $ before all names except those of functions."""
     return re.sub(r"(?<![\w$.\"])([A-Za-z_]\w*)(?!\w*\s*\()", r"$\1", formula)
 
 
 def _without_functions(text: str) -> str:
-    """Return a program with empty lines in the place of its functions."""
+    """Return a program whose functions are replaced by empty lines."""
     while match := re.search(r"\bfunction\s+\w+\s*\([^)]*\)\s*\{", text):
         end = match.end()
         depth = 1
@@ -108,7 +110,7 @@ def _loop_values(
     while step > 0 and (first_value < last_value or (includes_last and first_value == last_value)):
         values.append(first_value)
         first_value += step
-        if len(values) > MOST_VALUES:
+        if len(values) > MOST_RANGE_VALUES:
             return []
     return values
 
@@ -121,23 +123,23 @@ def read_xml(reading: Reading, ledger: Ledger) -> tuple[LayeredNetwork, Variable
     SpecError : no such XML, or what has no meaning, at its line
     """
     reader = _XmlReader(reading, ledger)
-    reader.file()
+    reader.read_file()
     reader.network.check()
     return reader.network, reader.variables
 
 
 class _XmlReader:
-    """Reads one file of XML."""
+    """A reader of one file of LQNX."""
 
     def __init__(self, reading: Reading, ledger: Ledger) -> None:
         self.reading = reading
         self.ledger = ledger
-        self.root = parsed(reading)
+        self.root = parse_xml(reading)
         self.network = LayeredNetwork(reading)
         self.variables = Variables(reading)
         self._loops: list[str] = []
 
-    def file(self) -> None:
+    def read_file(self) -> None:
         """Read variables, processors, groups, tasks and entries."""
         declare_fields(self.root, self.ledger, XML_TABLE)
         for element in self.root.every("convergence-collection", "spex-convergence"):
@@ -153,41 +155,50 @@ class _XmlReader:
     def amount(
         self, element: XmlElement, key: str, default: ModelAmount, least: float | None = 0.0
     ) -> ModelAmount:
-        """Read an amount of an element."""
+        """Return an attribute of an element as a number or a formula; `default` if it is
+        missing.
+        """
         text = element.get(key)
         if not text:
             return default
         return self.variables.amount(text, element.line, f"{element.tag} {key}", least)
 
-    def whole(self, element: XmlElement, key: str, default: int, most: int = 10**6) -> int:
-        """Read a whole number of an element."""
+    def whole_number(
+        self, element: XmlElement, key: str, default: int, largest: int = 10**6
+    ) -> int:
+        """Return an attribute of an element as a whole number; `default` if it is missing."""
         amount = self.amount(element, key, ModelAmount(float(default)))
-        if amount.value > most or amount.value != int(amount.value):
-            message = f"{short(element.get(key))} is no whole number up to {most}"
+        if amount.value > largest or amount.value != int(amount.value):
+            message = f"{short(element.get(key))} is no whole number up to {largest}"
             self.reading.refuse(element.line, f"{element.tag} {key}", message)
         return int(amount.value)
 
     def _read_assignments(self, element: XmlElement) -> None:
-        """Read the assignments of a program up to its first solution; loops around it are ranges of
-        their variables. The program is not executed.
+        """Read the assignments of a program up to its first solution of the model; a loop around it
+        becomes the range of its variable. The program is not executed.
         """
         text = _COMMENT.sub(lambda match: "\n" * match[0].count("\n"), element.text)
         text = _without_functions(text)
         self._loops.clear()
         # Words in texts that are printed begin no statement.
-        bare = re.sub(r'"[^"\n]*"', lambda match: "_" * len(match[0]), text)
+        program_without_comments = re.sub(r'"[^"\n]*"', lambda match: "_" * len(match[0]), text)
         position = 0
-        while statement_match := _STATEMENT.search(bare, position):
-            self._read_straight_part(element, text, position, statement_match.start())
-            if not (head := self._read_loop(element, bare, statement_match)):
+        while statement_match := _CONTROL_STATEMENT.search(program_without_comments, position):
+            self._read_part_without_loops(element, text, position, statement_match.start())
+            if not (
+                loop_end := self._read_loop(element, program_without_comments, statement_match)
+            ):
                 position = statement_match.end()
                 break
-            position = head
+            position = loop_end
         else:
-            self._read_straight_part(element, text, position, len(text))
+            self._read_part_without_loops(element, text, position, len(text))
             return
-        first_solution = _FIRST_SOLUTION.match(bare, position)
-        if re.search(r"\bsolve\b", bare[first_solution.end() if first_solution else position :]):
+        first_solution = _FIRST_SOLUTION.match(program_without_comments, position)
+        if re.search(
+            r"\bsolve\b",
+            program_without_comments[first_solution.end() if first_solution else position :],
+        ):
             line = element.line + text.count("\n", 0, statement_match.start())
             message = (
                 "from here on the program is not run: the values before are taken, and --set"
@@ -195,12 +206,14 @@ class _XmlReader:
             )
             self.reading.add_note(line, element.tag, message)
 
-    def _read_straight_part(self, element: XmlElement, text: str, begin: int, end: int) -> None:
-        """Read the assignments in a part of a program; of a name without $ only numbers, formulas
-        in known variables, and lists.
+    def _read_part_without_loops(
+        self, element: XmlElement, text: str, begin: int, end: int
+    ) -> None:
+        """Read the assignments in a part of a program without loops. Of a variable without $ only
+        numbers, formulas of known variables, and lists are read.
         """
-        for match in _ASSIGNED.finditer(text, begin, end):
-            formula = _variables_in(match[2].strip())
+        for match in _ASSIGNMENT.finditer(text, begin, end):
+            formula = _with_marked_variables(match[2].strip())
             # An index is that of a loop: such a variable stays without a value.
             indexed = re.search(r"\w\s*\[", formula)
             if indexed or not (match[1].startswith("$") or self._is_computed(formula)):
@@ -212,8 +225,8 @@ class _XmlReader:
             self.variables.assign(match[1], formula.strip('"'), line)
 
     def _end_ranges(self, element: XmlElement, line: int, variable: str) -> None:
-        """Drop the ranges of the enclosing loops, with a remark: a variable is computed from its
-        own earlier value, so its value in a pass depends on all passes before.
+        """Drop the ranges of the enclosing loops with a note, because a variable is computed from
+        its own earlier value: its value depends on all passes before.
         """
         if [name for name in self._loops if self.variables.ranges.pop(name, None)]:
             message = (
@@ -223,14 +236,17 @@ class _XmlReader:
             self.reading.add_note(line, element.tag, message)
 
     def _is_computed(self, formula: str) -> bool:
+        """Return whether the value of an assignment is a number, a list, or a formula of known
+        variables.
+        """
         names = re.findall(r"\$\w+", formula)
         are_known = all(parameter_name(name) in self.variables.values for name in names)
         has_numbers = re.search(r"[\d$]", formula) is not None
-        return are_known and has_numbers and _COMPUTED.fullmatch(formula) is not None
+        return are_known and has_numbers and _VALUE_OF_ASSIGNMENT.fullmatch(formula) is not None
 
     def _read_loop(self, element: XmlElement, text: str, keyword: re.Match[str]) -> int:
-        """Read the head of a loop over numbers as the range of its variable; return where it ends,
-        0 if it is none.
+        """Read the header of a loop over numbers as the range of its variable. Return the position
+        after the header; 0 if it is no such loop.
         """
         values = ""
         if match := _FOREACH.match(text, keyword.start()):
@@ -243,7 +259,7 @@ class _XmlReader:
         elif (match := _FOR.match(text, keyword.start())) and len(
             {match[1], match[3], match[6]}
         ) == 1:
-            bounds = [_variables_in(match[group].strip()) for group in (2, 5, 7)]
+            bounds = [_with_marked_variables(match[group].strip()) for group in (2, 5, 7)]
             if all(map(self._is_computed, bounds)):
                 line = element.line + text.count("\n", 0, match.start())
                 first_text, last_text, step = (
@@ -253,7 +269,7 @@ class _XmlReader:
                 values = f"[{', '.join(map(repr, steps))}]" if steps else ""
         if match is None or not values or not _is_solved_inside(text, match.end()):
             return 0
-        if len(self._loops) == MOST_LOOPS:
+        if len(self._loops) == MOST_NESTED_LOOPS:
             return 0
         line = element.line + text.count("\n", 0, match.start())
         self.variables.assign(match[1], values, line)
@@ -261,6 +277,7 @@ class _XmlReader:
         return match.end()
 
     def _read_processor(self, element: XmlElement) -> None:
+        """Read a processor with its groups and tasks."""
         name = element.get("name")
         kind = element.get("scheduling") or "fcfs"
         if kind not in _PROCESSOR_KINDS:
@@ -276,19 +293,20 @@ class _XmlReader:
             kind,
             self._multiplicity(element, kind),
             self.amount(element, "speed-factor", ONE, 1e-12),
-            self.whole(element, "replication", 1),
+            self.whole_number(element, "replication", 1),
         )
         self.network.add("processor", processor)
         for task in element.every("task"):
             self._read_task(task, name)
 
     def _multiplicity(self, element: XmlElement, kind: str) -> ModelAmount:
-        """Return the number of servers or threads."""
+        """Return the number of servers of a processor or of threads of a task."""
         if kind == "inf":
             return ModelAmount(inf)
         return self.amount(element, "multiplicity", ONE, 1.0)
 
     def _read_share(self, element: XmlElement) -> None:
+        """Read a group of tasks with its share of a processor."""
         processor = next(
             processor_element.get("name")
             for processor_element in self.root.every("processor")
@@ -296,12 +314,13 @@ class _XmlReader:
         )
         capped = element.get("cap").casefold() in ("1", "true", "yes")
         share = self.amount(element, "share", ONE).value
-        group = Share(element.get("name"), element.line, processor, share, capped)
+        group = ProcessorShare(element.get("name"), element.line, processor, share, capped)
         self.network.add("group", group)
         for task in element.every("task"):
             self.network.tasks[task.get("name")].group = group.name
 
     def _read_task(self, element: XmlElement, processor: str) -> None:
+        """Read a task with its entries and activities."""
         kind = element.get("scheduling") or "fcfs"
         if kind not in TASK_KINDS:
             message = f"there is no scheduling {short(kind)}; there are {', '.join(TASK_KINDS)}"
@@ -313,16 +332,16 @@ class _XmlReader:
             kind,
             self._multiplicity(element, kind),
             self.amount(element, "think-time", ZERO),
-            self.whole(element, "priority", 0),
-            self.whole(element, "replication", 1),
-            self.whole(element, "queue-length", 0),
-            self.whole(element, "initially", 0) if element.get("initially") else None,
+            self.whole_number(element, "priority", 0),
+            self.whole_number(element, "replication", 1),
+            self.whole_number(element, "queue-length", 0),
+            self.whole_number(element, "initially", 0) if element.get("initially") else None,
         )
         self.network.add("task", task)
         for fan in element.every("fan-in"):
-            task.fan_in[fan.get("source")] = self.whole(fan, "value", 1)
+            task.fan_in[fan.get("source")] = self.whole_number(fan, "value", 1)
         for fan in element.every("fan-out"):
-            task.fan_out[fan.get("dest")] = self.whole(fan, "value", 1)
+            task.fan_out[fan.get("dest")] = self.whole_number(fan, "value", 1)
         for child in element.children:
             if child.tag == "entry":
                 self._read_entry(child, task)
@@ -330,6 +349,7 @@ class _XmlReader:
                 self._read_activity_graph(child, task)
 
     def _read_entry(self, element: XmlElement, task: Task) -> None:
+        """Read an entry of a task."""
         kind = element.get("semaphore")
         lock = element.get("rwlock")
         for text, kinds in ((kind, SEMAPHORE_KINDS), (lock, LOCK_KINDS)):
@@ -342,7 +362,7 @@ class _XmlReader:
             element.get("name"),
             element.line,
             arrivals=self.amount(element, "open-arrival-rate", ZERO),
-            priority=self.whole(element, "priority", 0),
+            priority=self.whole_number(element, "priority", 0),
             kind=kind or lock,
         )
         self.network.add("entry", entry, task.name)
@@ -352,13 +372,14 @@ class _XmlReader:
         for activities in element.every("entry-phase-activities"):
             for child in activities.children:
                 if child.tag == "activity":
-                    phase = self.whole(child, "phase", 1, MOST_PHASES)
+                    phase = self.whole_number(child, "phase", 1, MOST_PHASES)
                     if phase < 1 or phase in entry.phases:
                         message = f"{short(entry.name)} has phases 1 to {MOST_PHASES}, each once"
                         self.reading.refuse(child.line, "activity", message)
                     entry.phases[phase] = self._read_work(child)
 
     def _read_work(self, element: XmlElement) -> Work:
+        """Return the phase or the activity that an element describes."""
         order = element.get("call-order").upper() or CALL_ORDERS[0]
         if order not in CALL_ORDERS:
             message = f"there is no call order {short(order)}; there are {', '.join(CALL_ORDERS)}"
@@ -396,6 +417,7 @@ class _XmlReader:
                     task.replies.setdefault(reply.get("name"), []).append(child.get("name"))
 
     def _bind(self, entry: str, activity: str, element: XmlElement, task: Task) -> None:
+        """Record that requests to an entry begin with an activity."""
         if entry not in task.entries:
             message = f"{short(entry)} is not an entry of {short(task.name)}"
             self.reading.refuse(element.line, "activity", message)
@@ -405,19 +427,24 @@ class _XmlReader:
         self.network.entries[entry].start = activity
 
     def _read_precedence(self, element: XmlElement, task: Task) -> None:
-        befores = [child for child in element.children if child.tag.startswith("pre")]
-        afters = [child for child in element.children if child.tag.startswith("post")]
+        """Read which activities of a task must end before which others start."""
+        preceding_elements = [child for child in element.children if child.tag.startswith("pre")]
+        following_elements = [child for child in element.children if child.tag.startswith("post")]
         preceding_activities = [
-            activity.get("name") for group in befores for activity in group.every("activity")
+            activity.get("name")
+            for group in preceding_elements
+            for activity in group.every("activity")
         ]
         following_activities: list[tuple[str, ModelAmount]] = []
-        for activity in (activity for group in afters for activity in group.every("activity")):
-            key = "count" if afters[0].tag == "post-LOOP" else "prob"
+        for activity in (
+            activity for group in following_elements for activity in group.every("activity")
+        ):
+            key = "count" if following_elements[0].tag == "post-LOOP" else "prob"
             following_activities.append((activity.get("name"), self.amount(activity, key, ONE)))
-        join = befores[0].tag.partition("-")[2].lower() if befores else ""
-        fork = afters[0].tag.partition("-")[2].lower() if afters else ""
-        quorum = self.whole(befores[0], "quorum", 0) if befores else 0
-        end = afters[0].get("end") if afters else ""
+        join = preceding_elements[0].tag.partition("-")[2].lower() if preceding_elements else ""
+        fork = following_elements[0].tag.partition("-")[2].lower() if following_elements else ""
+        quorum = self.whole_number(preceding_elements[0], "quorum", 0) if preceding_elements else 0
+        end = following_elements[0].get("end") if following_elements else ""
         precedence = Precedence(
             element.line, preceding_activities, following_activities, join, fork, quorum, end
         )
