@@ -25,7 +25,7 @@ from slipstick_questions.specs import AgreeSpec
 
 @dataclass(frozen=True, slots=True)
 class AgreeResult(QuestionResult):
-    """Several methods side by side, case by case."""
+    """The answers of several methods to each case, and whether they agree."""
 
     title: ClassVar[str] = "Methods side by side"
     states_the_title: ClassVar[bool] = True
@@ -36,7 +36,7 @@ class AgreeResult(QuestionResult):
     agreements: tuple[Agreement, ...]
 
     def sentences(self) -> list[str]:
-        """Count the findings by kind and list them."""
+        """Return sentences that count the findings by kind and list them."""
         findings = [
             f"{agreement.case}: {words}"
             for agreement in self.agreements
@@ -54,7 +54,9 @@ class AgreeResult(QuestionResult):
         ]
 
     def headline(self, words: Words) -> list[str]:
-        """Count the cases in which methods contradict each other, and name the first of them."""
+        """Return a sentence on the number of cases in which methods contradict each other, with the
+        first of these cases.
+        """
         contradicting_cases = [
             words.case(agreement.case) for agreement in self.agreements if agreement.findings
         ]
@@ -72,19 +74,21 @@ class AgreeResult(QuestionResult):
         ]
 
     def verdict(self, words: Words, answers: Mapping[str, Answer]) -> TitleAnswer:
-        """Return whether all methods agree."""
+        """Return whether all methods agree, as an answer to the title."""
         has_findings = any(agreement.findings for agreement in self.agreements)
         return TitleAnswer(NO if has_findings else YES, self.headline(words)[0])
 
     def parts(self) -> Iterator[str]:
-        """Yield the comparison of methods for each case."""
+        """Yield a table that compares the methods for each case."""
         for case_agreement in self.agreements:
             yield f"### {escape(case_agreement.case)}"
             yield from markdown_blocks(agreement_blocks(case_agreement))
 
 
 def _case_agreement(case: Evaluator, methods: Sequence[str], own_answer: Answer) -> Agreement:
-    """Solve a case by several methods and compare the answers; the case's own answer is reused."""
+    """Solve a case by several methods and compare the answers; `own_answer`, by the method of the
+    case itself, is not computed again.
+    """
     answers: list[Answer] = []
     for method in methods:
         if own_answer.method == method:
@@ -95,7 +99,7 @@ def _case_agreement(case: Evaluator, methods: Sequence[str], own_answer: Answer)
 
 
 def read(agree_spec: AgreeSpec, study: StudyContext) -> Question:
-    """Check the methods, and build the cases.
+    """Check the methods that a study compares, and build the cases. Nothing is solved.
 
     Raises
     ------

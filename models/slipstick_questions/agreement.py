@@ -16,18 +16,19 @@ from slipstick.method.identities import ROUNDING as EXACT_ROUNDING
 from slipstick.results.study import Agreement, MethodValues
 from slipstick.vocabulary import BOUNDS, EXACT
 
-_DISPLAY_ORDER = (
+_NAMES_IN_DISPLAY_ORDER = (
     *("time", "response_time", "throughput", "speedup", "efficiency"),
     *("time_alone", "grain_efficiency", "grain_interference", "warps"),
     *("processors_lost", "utilization", "queue_length", "wait", "fairness"),
 )
 
-_COMPARED_BY = ("time", "response_time", "throughput")
-"""Kinds of values that answers are held against each other by, the best first."""
+_COMPARED_KINDS = ("time", "response_time", "throughput")
+"""Kinds of values by which answers are compared, the preferred ones first."""
 
 
 def agreement(case: str, answers: Sequence[Answer]) -> Agreement:
-    """Compare answers to one question, and say in a sentence whether they agree.
+    """Compare the answers to one question. Return them with a sentence on each that says whether it
+    agrees.
 
     A simulation is the reference of the others, for it leaves nothing out; without one, the first
     exact answer is, or the first. An exact method has to be within the simulation's interval, an
@@ -85,8 +86,8 @@ def agreement(case: str, answers: Sequence[Answer]) -> Agreement:
 
 
 def without_contradictions(answers: Sequence[Answer]) -> tuple[Answer, ...]:
-    """Return answers to one question; answers that are called exact and differ lose their numbers,
-    because at least one of them is wrong.
+    """Return answers to one question; if answers that are called exact differ, they lose their
+    numbers, because at least one of them is wrong.
 
     >>> both = [
     ...     Answer("m", name, {"time": Value(t, "s")}, exact=True)
@@ -137,8 +138,8 @@ def _contradictions_of_exact(first_answer: Answer, second_answer: Answer) -> Ite
 
 
 def _join_bounds(answers: Sequence[Answer]) -> list[Answer]:
-    """Return the answers with bounds of several kinds joined into the tightest, in the place of the
-    first of them.
+    """Return the answers, in which the bounds of several methods are joined into the tightest
+    bounds, at the place of the first of them.
     """
     bound_answers = [
         answer for answer in answers if answer.has_only_bounds and answer.method != BOUNDS
@@ -167,6 +168,7 @@ def _join_bounds(answers: Sequence[Answer]) -> list[Answer]:
 
 
 def _tightest_bounds(values: Sequence[Value]) -> Value:
+    """Return the largest lower end and the smallest upper end of several bounds of a value."""
     lows = [value.low for value in values if value.low is not None]
     highs = [value.high for value in values if value.high is not None]
     return Value(values[0].value, values[0].unit, max(lows, default=None), min(highs, default=None))
@@ -179,14 +181,15 @@ def _shared_values(answers: Sequence[Answer]) -> list[str]:
     shared_names = [
         name for name, count in counts.items() if count > 1 and not name.startswith("probability[")
     ]
-    rank = {kind: position for position, kind in enumerate(_DISPLAY_ORDER)}
+    rank = {kind: position for position, kind in enumerate(_NAMES_IN_DISPLAY_ORDER)}
     return sorted(
-        shared_names, key=lambda name: rank.get(name.partition("[")[0], len(_DISPLAY_ORDER))
+        shared_names,
+        key=lambda name: rank.get(name.partition("[")[0], len(_NAMES_IN_DISPLAY_ORDER)),
     )
 
 
 def _choose_reference(answers: Sequence[Answer]) -> Answer | None:
-    """Choose the reference of the comparison."""
+    """Return the answer with which the others are compared; None if no answer has values."""
     candidates = [
         answer
         for answer in answers
@@ -207,7 +210,8 @@ def _values_compared(answer: Answer, reference_answer: Answer | None = None) -> 
         if reference_answer is None or name in reference_answer.values
     ]
     kinds = (
-        [name for name in shared_names if name.partition("[")[0] == kind] for kind in _COMPARED_BY
+        [name for name in shared_names if name.partition("[")[0] == kind]
+        for kind in _COMPARED_KINDS
     )
     return next((names for names in kinds if names), shared_names[:1])
 
@@ -227,13 +231,16 @@ def _comparison_sentence(answer: Answer, reference: Answer) -> tuple[str, bool]:
         _comparison_of_value(answer, reference, answer.values[name], reference.values[name])
         for name in names
     ]
-    farthest = max(
+    index_of_largest = max(
         range(len(names)),
         key=lambda index: (not comparisons[index].agrees, comparisons[index].difference),
     )
-    sentence, agrees, difference = comparisons[farthest]
-    names_the_value = len(names) > 1 and (difference or not agrees)
-    return f"{names[farthest]} differs most: {sentence}" if names_the_value else sentence, agrees
+    sentence, keeps_promise, difference = comparisons[index_of_largest]
+    names_the_value = len(names) > 1 and (difference or not keeps_promise)
+    return (
+        f"{names[index_of_largest]} differs most: {sentence}" if names_the_value else sentence,
+        keeps_promise,
+    )
 
 
 class _ValueComparison(NamedTuple):
@@ -268,6 +275,9 @@ def _comparison_of_value(
 def _sentence_on_difference(
     answer: Answer, reference: Answer, difference: float, half_widths_off: float
 ) -> tuple[str, bool]:
+    """Return a sentence on the difference of an answer from the reference, and whether the answer
+    keeps its promise.
+    """
     difference_text = _percent_text(difference)
     if reference.converged is False:
         return (
@@ -301,6 +311,9 @@ def _sentence_on_difference(
 def _sentence_on_exact(
     method: str, reference: str, difference: float, half_widths_off: float
 ) -> tuple[str, bool]:
+    """Return a sentence on the difference of an exact answer from the reference, and whether that
+    difference is within the interval.
+    """
     relation, claims = (
         ("is", "is") if method == EXACT else ("is exact and", "claims to be exact, but is")
     )
@@ -339,7 +352,9 @@ def _sentence_on_bounds(
 
 
 def _relative_difference(value: float, reference_value: float) -> float:
-    """Return the relative difference; 0 where rounding explains it."""
+    """Return the difference of a value from a reference value, relative to the latter; 0 if
+    rounding explains it.
+    """
     if math.isclose(value, reference_value, rel_tol=ROUNDING, abs_tol=1e-300):
         return 0.0
     return value / reference_value - 1 if reference_value else math.inf
@@ -359,5 +374,6 @@ def _distance_in_half_widths(value: float, reference_value: Value) -> float:
 
 
 def _percent_text(difference: float) -> str:
+    """Return a relative difference in percent as text."""
     rounded_percentage = float(f"{abs(100 * difference):.2g}")
     return f"{rounded_percentage:g} % {'above' if difference > 0 else 'below'}"

@@ -38,8 +38,8 @@ from slipstick.study.sweep import PointGroup, check_sweep, plan_sweep, solve_pla
 from slipstick.vocabulary import CLOSED_FORM
 from slipstick_questions.specs import BottleneckSpec
 
-_SPAN = "span"
-_PLACE: Place = ("bottleneck", "along")
+_SPAN_NAME = "span"
+_PLACE_OF_AXIS: Place = ("bottleneck", "along")
 _MOST_RESOURCES = 8
 _ROUNDING = 1e-9  # relative difference of values that rounding leaves
 
@@ -102,7 +102,9 @@ class CaseBottlenecks:
 
     @property
     def ties(self) -> list[tuple[str, ...]]:
-        """The resources with the largest demand at each point: several if they have the same."""
+        """The resources with the largest demand at each point; several if their demands are
+        equal.
+        """
         names = np.array(list(self.demands))
         demands = np.array(list(self.demands.values()))
         is_largest = demands >= self.largest_demand * (1 - _ROUNDING)
@@ -115,16 +117,18 @@ class CaseBottlenecks:
 
     @property
     def throughput_bound(self) -> Array:
-        """Asymptotic upper bound on the throughput [1/s]."""
+        """The asymptotic upper bound on the throughput [1/s]."""
         return np.minimum(self.population / self.cycle, 1.0 / self.largest_demand)
 
     @property
     def saturation(self) -> Array:
-        """Saturation population N* [1]."""
+        """The saturation population N* at each point [1]."""
         return self.cycle / self.largest_demand
 
     def utilization(self, resource: str) -> Array:
-        """Utilization of a resource by the utilization law, U = X D [1]; X is at most the bound."""
+        """Return the utilization of a resource at each point by the utilization law, U = X D [1]; X
+        is at most the bound.
+        """
         return np.minimum(self.throughput, self.throughput_bound) * self.demands[resource]
 
     @property
@@ -138,7 +142,7 @@ class CaseBottlenecks:
 
 @dataclass(frozen=True, slots=True)
 class BottleneckResult(QuestionResult):
-    """The bottlenecks of all cases."""
+    """The bottlenecks along an axis, case by case."""
 
     title: ClassVar[str] = "Bottlenecks"
     reading: ClassVar[str] = (
@@ -172,7 +176,9 @@ class BottleneckResult(QuestionResult):
         ][:2]
 
     def parts(self) -> Iterator[ResultTable]:
-        """Yield the points along the axis, and the resources at both of its ends, case by case."""
+        """Yield for each case a table of the points along the axis, and a table of the resources at
+        both of its ends.
+        """
         for case_bottlenecks in self.bottleneck:
             yield _points_table(case_bottlenecks)
             yield _resources_table(case_bottlenecks)
@@ -188,15 +194,15 @@ def read(question: BottleneckSpec, study: StudyContext) -> Question:
     """
     sweep_by_case: dict[str, SweepDefinition] = {}
     for index, case in enumerate(question.cases):
-        if reason := _reason_against_analysis(
+        if reason := _reason_without_analysis(
             evaluator(case, study.cases[case], study.library).built.model
         ):
             raise study.refusal(("bottleneck", "cases", index), f"{case} {reason}")
-        sweep_by_case[case] = study.axes_in(_PLACE, question.along, case)
+        sweep_by_case[case] = study.axes_in(_PLACE_OF_AXIS, question.along, case)
         (axis, *_), _ = check_sweep(sweep_by_case[case], case, study)
         if axis.has_names:
             raise study.refusal(
-                _PLACE, "an axis of numbers is wanted, such as the number of processors"
+                _PLACE_OF_AXIS, "an axis of numbers is wanted, such as the number of processors"
             )
 
     def solve(answers: BaseAnswers) -> BottleneckResult:
@@ -207,8 +213,8 @@ def read(question: BottleneckSpec, study: StudyContext) -> Question:
     return Question(solve, points=len(sweep_by_case) * len(axis.values))
 
 
-def _reason_against_analysis(model: object) -> str:
-    """Return why bottleneck analysis does not apply to a model; empty if it applies."""
+def _reason_without_analysis(model: object) -> str:
+    """Return the reason why bottleneck analysis does not apply to a model; empty if it applies."""
     if isinstance(model, QueueingNetwork):
         has_single_closed_class = not model.chains and list(map(type, model.classes.values())) == [
             ClosedClass
@@ -222,7 +228,7 @@ def _reason_against_analysis(model: object) -> str:
         )
     if not (isinstance(model, Model) and len(model.population.groups) == 1):
         return "is no closed population of processors; a bottleneck is that of one cycle"
-    has_limiting_resource = CompiledBounds(model).causes != (_SPAN,)
+    has_limiting_resource = CompiledBounds(model).causes != (_SPAN_NAME,)
     return (
         ""
         if has_limiting_resource
@@ -231,6 +237,7 @@ def _reason_against_analysis(model: object) -> str:
 
 
 def _case_bottlenecks(case: str, sweep: SweepDefinition, study: StudyContext) -> CaseBottlenecks:
+    """Solve a case along the axis. Return its bottlenecks."""
     plan = plan_sweep(sweep, study.cases, study.library)
     model = plan.groups[0].solvable.model
     name = (
@@ -277,11 +284,11 @@ def _demands_of_model(group: PointGroup) -> tuple[Array, Array, dict[str, Array]
     )
     return (
         population,
-        least_times[_SPAN],
+        least_times[_SPAN_NAME],
         {
             name: least_time / population
             for name, least_time in least_times.items()
-            if name != _SPAN
+            if name != _SPAN_NAME
         },
     )
 
@@ -314,14 +321,14 @@ def _range_sentences(bottlenecks: CaseBottlenecks) -> list[str]:
         f"{join_phrases(tie)} {'is the bottleneck' if len(tie) == 1 else 'are the bottlenecks'}"
         for tie in ties
     ]
-    first_value, last_value = (_value(bottlenecks, index) for index in (0, -1))
+    first_value, last_value = (_value_text(bottlenecks, index) for index in (0, -1))
     sentences = [f"{names[0]} for {bottlenecks.path} from {first_value} to {last_value}"]
     changes = [index for index in range(1, len(names)) if names[index] != names[index - 1]]
     if changes:
         sentences = [f"{names[0]} for {bottlenecks.path} from {first_value} on"]
         sentences += [
-            f"{names[index]} from {_value(bottlenecks, index)} on,"
-            f" {join_phrases(ties[index - 1])} up to {_value(bottlenecks, index - 1)}"
+            f"{names[index]} from {_value_text(bottlenecks, index)} on,"
+            f" {join_phrases(ties[index - 1])} up to {_value_text(bottlenecks, index - 1)}"
             for index in changes
         ]
     saturated = bottlenecks.is_saturated
@@ -332,7 +339,7 @@ def _range_sentences(bottlenecks: CaseBottlenecks) -> list[str]:
             f" {bottlenecks.saturation[index]:.4g}"
         )
         sentences.append(
-            f"saturated from {bottlenecks.path} = {_value(bottlenecks, index)} on, where"
+            f"saturated from {bottlenecks.path} = {_value_text(bottlenecks, index)} on, where"
             f" {population_text}"
         )
     else:
@@ -341,12 +348,13 @@ def _range_sentences(bottlenecks: CaseBottlenecks) -> list[str]:
             f"N = {bottlenecks.population[index]:g}, and N* = {bottlenecks.saturation[index]:.4g}"
         )
         sentences.append(
-            f"not saturated anywhere; nearest at {bottlenecks.path} = {_value(bottlenecks, index)}"
+            f"not saturated anywhere; nearest at {bottlenecks.path} ="
+            f" {_value_text(bottlenecks, index)}"
             f" with {population_text}"
         )
     if bottlenecks.is_above_bound.any():
         index = int(np.argmax(bottlenecks.is_above_bound))
-        excess = (
+        excess_text = (
             float(
                 np.max(
                     bottlenecks.throughput[bottlenecks.is_above_bound]
@@ -361,10 +369,10 @@ def _range_sentences(bottlenecks: CaseBottlenecks) -> list[str]:
             if method == CLOSED_FORM
             else ""
         )
-        first_point_above = f"{bottlenecks.path} = {_value(bottlenecks, index)}"
+        first_point_above = f"{bottlenecks.path} = {_value_text(bottlenecks, index)}"
         sentences.append(
             f"the throughput by {method} is above the bound from {first_point_above} on, by up to"
-            f" {percent(excess)}{advice}"
+            f" {percent(excess_text)}{advice}"
         )
     return sentences
 
@@ -378,7 +386,7 @@ def _case_headline(bottlenecks: CaseBottlenecks, case: str, words: Words) -> str
     first_index = last_index
     while first_index and names[first_index - 1] == names[last_index]:
         first_index -= 1
-    lead = f"{case}: " if case else ""
+    beginning = f"{case}: " if case else ""
     throughput_limit = value_amount(
         "throughput", 1.0 / float(bottlenecks.largest_demand[last_index]), "1/s"
     )
@@ -388,21 +396,23 @@ def _case_headline(bottlenecks: CaseBottlenecks, case: str, words: Words) -> str
     resources = join_phrases([words.resource(name) for name in names[last_index]])
     are_several = len(names[last_index]) > 1
     limit_text = (
-        f"{lead}{resources} {'limit' if are_several else 'limits'} the throughput to"
+        f"{beginning}{resources} {'limit' if are_several else 'limits'} the throughput to"
         f" {throughput_limit}"
     )
     is_saturated = bottlenecks.is_saturated
     if not is_saturated[last_index]:
         return (
-            f"{lead}nothing is saturated up to {end_of_axis}; the most used"
+            f"{beginning}nothing is saturated up to {end_of_axis}; the most used"
             f" {'are' if are_several else 'is'} {resources}, with room for {throughput_limit}"
         )
     if first_index == 0 and not is_saturated.all():
         saturation = float(bottlenecks.saturation[last_index])
         is_constant = bool(np.allclose(bottlenecks.saturation, saturation, rtol=1e-9))
-        fewest = max(1, int(saturation * (1 + _ROUNDING)))
+        least_saturation = max(1, int(saturation * (1 + _ROUNDING)))
         saturation_text = (
-            f"; more than {words.member_count(fewest)} hardly raise it" if is_constant else ""
+            f"; more than {words.member_count(least_saturation)} hardly raise it"
+            if is_constant
+            else ""
         )
         return f"{limit_text}{saturation_text}"
     change_in_words = ""
@@ -414,11 +424,13 @@ def _case_headline(bottlenecks: CaseBottlenecks, case: str, words: Words) -> str
     return f"{limit_text}{change_in_words}"
 
 
-def _value(bottlenecks: CaseBottlenecks, index: int) -> str:
+def _value_text(bottlenecks: CaseBottlenecks, index: int) -> str:
+    """Return the value of the axis at a point as text."""
     return quantity(float(bottlenecks.values[index]), bottlenecks.unit)
 
 
 def _points_table(bottlenecks: CaseBottlenecks) -> ResultTable:
+    """Return a table with the bottleneck, the throughput and its bound at each point."""
     names = bottlenecks.bottlenecks
     utilizations = [bottlenecks.utilization(name)[index] for index, name in enumerate(names)]
     columns = [
@@ -457,7 +469,7 @@ def _resources_table(bottlenecks: CaseBottlenecks) -> ResultTable:
     )[:_MOST_RESOURCES]
     columns = [ResultColumn("resource", names_by_demand, place=True)]
     for index in (0, -1):
-        place_text = f"at {_value(bottlenecks, index)}"
+        place_text = f"at {_value_text(bottlenecks, index)}"
         demands = [float(bottlenecks.demands[name][index]) for name in names_by_demand]
         utilizations = [float(bottlenecks.utilization(name)[index]) for name in names_by_demand]
         columns.append(ResultColumn("D", demands, "s", title=f"D {place_text}"))

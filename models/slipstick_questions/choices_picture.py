@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
-_ABOVE_THE_LIMIT = 3.0
+_LARGEST_RATIO_TO_LIMIT = 3.0
 """How many times the limit a picture reaches at most: near saturation a time has no end."""
 
-_MOST_COLUMNS = 3
+_MOST_PANELS_IN_ROW = 3
 """How many cases a picture has side by side."""
 
-_LONGEST_TITLE = 44  # letters in a line of the title of an axis
+_MOST_TITLE_LETTERS = 44  # letters in a line of the title of an axis
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,25 +81,25 @@ def choices_figure(choices: Mapping[str, SolvedChoices], title: str, words: Word
     lowest, highest = _vertical_range(choices.values())
     unit, factor = choose_unit([highest], Dimension.of(first_choices.dimension))
     objectives = np.concatenate([choice.objectives for choice in choices.values()])
-    across_unit, across_factor = choose_unit(
+    horizontal_unit, horizontal_factor = choose_unit(
         objectives.tolist(), Dimension.of(first_choices.objective_unit)
     )
-    columns = min(len(choices), _MOST_COLUMNS)
+    columns = min(len(choices), _MOST_PANELS_IN_ROW)
     rows = -(-len(choices) // columns)
     figure = sheet(7.6 if columns == 1 else 3.0 * columns + 1.6, 1.0 + 3.2 * rows)
     panels = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False).ravel()
     margin = 0.1 * (highest - lowest) or factor
     panels[0].set_ylim(lowest / factor, (highest + margin) / factor)
     for axes, (case, choice) in zip(panels, choices.items(), strict=False):
-        _draw_points(axes, choice, across_factor, factor)
+        _draw_points(axes, choice, horizontal_factor, factor)
         if len(choices) > 1:
             axes.set_title(words.case(case), loc="left")
     for axes in panels[len(choices) :]:
         axes.set_axis_off()
     minimized = objective_title(first_choices.objective, words, "value that is minimized")
-    figure.supxlabel(axis_title(minimized, across_unit), fontsize=10)
+    figure.supxlabel(axis_title(minimized, horizontal_unit), fontsize=10)
     subject = axis_title(words.formula(first_choices.limited_value), unit)
-    figure.supylabel(textwrap.fill(subject, _LONGEST_TITLE), fontsize=10)
+    figure.supylabel(textwrap.fill(subject, _MOST_TITLE_LETTERS), fontsize=10)
     handles = {
         str(line.get_label()): line
         for axes in panels
@@ -109,52 +109,68 @@ def choices_figure(choices: Mapping[str, SolvedChoices], title: str, words: Word
     return titled(figure, title, "point", [*handles.values()], [*handles])
 
 
-def _draw_points(axes: Axes, choice: SolvedChoices, across_factor: float, factor: float) -> None:
+def _draw_points(
+    axes: Axes, choice: SolvedChoices, horizontal_factor: float, vertical_factor: float
+) -> None:
     """Draw the points of a case, a ring around the chosen one, and the limit if all have the same.
 
     Parameters
     ----------
     axes : of the panel
     choice : of the case
-    across_factor, factor : of the units of the objective and of the limited value
+    horizontal_factor, vertical_factor : of the units of the objective and of the limited value
     """
     from slipstick_pictures.look import draw_intervals
     from slipstick_pictures.pictures import LIMIT_COLOUR, write_limit
 
-    across, (value, low, high) = choice.objectives / across_factor, choice.values / factor
-    for meets, fill, label in ((False, "white", "fails"), (True, "black", "meets all conditions")):
-        drawn = choice.meets_all == meets
-        style: dict[str, Any] = {"color": "black", "markerfacecolor": fill, "label": label}
-        if drawn.any():
-            axes.plot(across[drawn], value[drawn], "o", markersize=5, **style)
-    draw_intervals(axes, across, value, low, high)
+    horizontal_values, (value, low, high) = (
+        choice.objectives / horizontal_factor,
+        choice.values / vertical_factor,
+    )
+    for meets_limits, fill_colour, label in (
+        (False, "white", "fails"),
+        (True, "black", "meets all conditions"),
+    ):
+        is_drawn = choice.meets_all == meets_limits
+        style: dict[str, Any] = {"color": "black", "markerfacecolor": fill_colour, "label": label}
+        if is_drawn.any():
+            axes.plot(horizontal_values[is_drawn], value[is_drawn], "o", markersize=5, **style)
+    draw_intervals(axes, horizontal_values, value, low, high)
     if choice.meets_all.any():
         best = int(np.argmin(np.where(choice.meets_all, choice.objectives, np.inf)))
-        ring: dict[str, Any] = {"color": LIMIT_COLOUR, "markerfacecolor": "none", "label": "chosen"}
-        axes.plot(across[best], value[best], "o", markersize=12, **ring)
+        ring_style: dict[str, Any] = {
+            "color": LIMIT_COLOUR,
+            "markerfacecolor": "none",
+            "label": "chosen",
+        }
+        axes.plot(horizontal_values[best], value[best], "o", markersize=12, **ring_style)
     limit = float(choice.limits[0])
     if choice.has_one_limit:
         points = [*axes.lines]
-        axes.axhline(limit / factor, color=LIMIT_COLOUR, linewidth=1.0, linestyle=(0, (6, 3)))
-        write_limit(axes, limit / factor, f"limit {quantity(limit, choice.dimension)}", points)
+        axes.axhline(
+            limit / vertical_factor, color=LIMIT_COLOUR, linewidth=1.0, linestyle=(0, (6, 3))
+        )
+        write_limit(
+            axes, limit / vertical_factor, f"limit {quantity(limit, choice.dimension)}", points
+        )
 
 
 def _vertical_range(choices: Collection[SolvedChoices]) -> tuple[float, float]:
-    """Return the ends of the vertical axis: from 0, or the least value, to not far above the
+    """Return the ends of the vertical axis: from 0 or the smallest value to somewhat above the
     highest limit.
     """
     values = np.concatenate([choice.values[0] for choice in choices])
     highest = float(values.max())
     limit = max(float(choice.limits[0]) for choice in choices)
     if limit > 0 and all(choice.has_one_limit for choice in choices):
-        highest = max(limit, min(highest, _ABOVE_THE_LIMIT * limit))
+        highest = max(limit, min(highest, _LARGEST_RATIO_TO_LIMIT * limit))
     return min(0.0, float(values.min())), highest
 
 
 def objective_title(objective: str, words: Words, short_title: str) -> str:
-    """Return the title of what is minimized: a value, a short formula in words, or the short title
-    given in place of a longer one.
+    """Return the title of the axis of an objective: a value or a short formula in words; for a
+    longer formula, `short_title`.
     """
     title = words.formula(objective)
-    is_short = re.fullmatch(ONE_VALUE, objective) or len(title) <= _LONGEST_TITLE
+    is_short = re.fullmatch(ONE_VALUE, objective) or len(title) <= _MOST_TITLE_LETTERS
     return title if is_short else short_title

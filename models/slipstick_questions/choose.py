@@ -73,13 +73,13 @@ if TYPE_CHECKING:
 POINTS_PER_BATCH = 32
 """The number of points solved at a time where they are not simulated."""
 
-LONGEST = 64.0
+LONGEST_RUN_FACTOR = 64.0
 """The longest run that is to decide a condition, as a multiple of the first."""
 
-_MOST_FURTHER = 4
+_MOST_FURTHER_CASES = 4
 """Further cases in the sentence at the head of a report, which the table below it has in full."""
 
-_MOST_VALUES = 2
+_MOST_LIMITED_VALUES = 2
 """Limited values that a headline states; with more it says that all limits are kept."""
 
 OBJECTIVE = "objective"
@@ -141,9 +141,9 @@ class ChosenPoints:
     solved_choices: SolvedChoices | None = field(default=None, repr=False, compare=False)
 
     @property
-    def are_limits_kept(self) -> bool | None:
-        """Return whether a point meets the conditions; None where that is undecided. A saturated
-        point meets none.
+    def meets_conditions(self) -> bool | None:
+        """Whether a point meets the conditions; None if that is undecided. A saturated point meets
+        none.
         """
         if self.found:
             return True
@@ -152,7 +152,7 @@ class ChosenPoints:
 
 @dataclass(frozen=True, slots=True)
 class ChooseResult(QuestionResult):
-    """What was chosen, case by case."""
+    """The chosen points, case by case."""
 
     title: ClassVar[str] = "Choices"
     reading: ClassVar[str] = (
@@ -165,8 +165,8 @@ class ChooseResult(QuestionResult):
     """The cases are chosen among too, and the best comes first."""
 
     def sentences(self) -> list[str]:
-        """Return the chosen point of each case, the slack of each condition there, and how the
-        choice is justified.
+        """Return sentences on the chosen point of each case, the slack of each condition there, and
+        why no other point is better.
         """
         return [
             f"{choice.case}: {line}"
@@ -177,33 +177,33 @@ class ChooseResult(QuestionResult):
     @property
     def has_further_answers(self) -> bool:
         """Return whether the headline leaves out an answer."""
-        return len(self.choices) > 1 + _MOST_FURTHER
+        return len(self.choices) > 1 + _MOST_FURTHER_CASES
 
     def headline(self, words: Words) -> list[str]:
-        """Return the chosen points of the first cases."""
+        """Return sentences on the chosen points of the first cases."""
         count = len(self.choices)
         first_choice, *further_choices = self.choices
         first_case = words.case(first_choice.case) if count > 1 else ""
         adjective = "cheapest" if _is_cost(first_choice.objective) else "best"
-        lead = f"the {adjective} {'are' if len(first_choice.units) > 1 else 'is'}"
+        beginning = f"the {adjective} {'are' if len(first_choice.units) > 1 else 'is'}"
         if first_case:
-            lead = f"{first_case}: {lead}"
+            beginning = f"{first_case}: {beginning}"
         if self.choices_are_alternatives and first_case:
-            lead = f"{first_case}{self._equals_clause(words, adjective)} of {count}, with"
-        first_head = _first_headline(first_choice, words, lead, first_case)
-        shown_choices = further_choices[:_MOST_FURTHER]
-        heads = [
+            beginning = f"{first_case}{self._equals_clause(words, adjective)} of {count}, with"
+        first_headline = _first_headline(first_choice, words, beginning, first_case)
+        shown_choices = further_choices[:_MOST_FURTHER_CASES]
+        headlines = [
             _further_headline(choice, words, words.case(choice.case)) for choice in shown_choices
         ]
         if self.choices_are_alternatives and all(choice.found for choice in shown_choices):
-            return [first_head, f"next {_alternatives_text(shown_choices, words)}"][
+            return [first_headline, f"next {_alternatives_text(shown_choices, words)}"][
                 : len(self.choices)
             ]
-        return [". ".join(map(capital, [first_head, *heads]))]
+        return [". ".join(map(capital, [first_headline, *headlines]))]
 
     def _equals_clause(self, words: Words, adjective: str) -> str:
-        """Return that the first case is the best one, and which other cases reach the same least
-        value, or perhaps a lesser one.
+        """Return a clause on the first case, which is the best one, and on the other cases that
+        have the same least objective, or perhaps a smaller one.
         """
         first_choice, *further_choices = self.choices
         if not first_choice.found:
@@ -224,8 +224,8 @@ class ChooseResult(QuestionResult):
         return f"{doubt}{equals_in_words} is the {adjective}"
 
     def verdict(self, words: Words, answers: Mapping[str, Answer]) -> TitleAnswer:
-        """Return whether a point meets the conditions."""
-        truths = [choice.are_limits_kept for choice in self.choices]
+        """Return whether a point meets the conditions, as an answer to the title."""
+        truths = [choice.meets_conditions for choice in self.choices]
         is_any_enough = self.choices_are_alternatives and True in truths
         word = YES if is_any_enough else verdict_word(truths)
         headline = self.headline(words)[0]
@@ -241,7 +241,7 @@ class ChooseResult(QuestionResult):
         return [*self.choices[0].units]
 
     def decision(self, words: Words) -> Decision | None:
-        """Return the best point of each case beside the limits that it meets."""
+        """Return a table of the best point of each case and of the limits that it meets."""
         first_choice = self.choices[0]
         comparable_choices = [
             choice
@@ -252,16 +252,22 @@ class ChooseResult(QuestionResult):
             return None
         objective = objective_title(first_choice.objective, words, "least value")
         unit = f" ({first_choice.currency})" if first_choice.currency else ""
-        head = ["", *map(as_words, first_choice.totals), *map(words.quantity, first_choice.units)]
-        head += [] if first_choice.is_objective_told else [f"{objective}{unit}"]
-        head += [
-            words.condition(first_choice.conditions[condition_index])
-            for condition_index in _places_of_values(first_choice)
+        headings = [
+            "",
+            *map(as_words, first_choice.totals),
+            *map(words.quantity, first_choice.units),
         ]
-        return head, [_decision_row(choice, words) for choice in comparable_choices]
+        headings += [] if first_choice.is_objective_told else [f"{objective}{unit}"]
+        headings += [
+            words.condition(first_choice.conditions[condition_index])
+            for condition_index in _conditions_on_values(first_choice)
+        ]
+        return headings, [_decision_row(choice, words) for choice in comparable_choices]
 
     def sentences_beside_tables(self) -> list[str]:
-        """Return the chosen points and their justification, which the tables do not have."""
+        """Return sentences on the chosen points and why they are the best, which the tables do not
+        have.
+        """
         return [f"{choice.case}: {next(_choice_sentences(choice))}" for choice in self.choices]
 
     def draw(
@@ -276,8 +282,8 @@ class ChooseResult(QuestionResult):
         return choices_figure(choices_by_case, spec.title, words)
 
     def parts(self) -> Iterator[ResultTable]:
-        """Yield the best point and the runners-up of each case, or the point closest to meeting the
-        conditions.
+        """Yield a table of the best point and the runners-up of each case; if no point meets the
+        conditions, of the point that is nearest to meeting them.
         """
         choices_by_columns: dict[tuple[object, ...], list[ChosenPoints]] = {}
         for choice in self.choices:
@@ -289,8 +295,8 @@ class ChooseResult(QuestionResult):
 
 @dataclass(frozen=True)
 class _Choosing:
-    """The choice to make for one case: the candidate values by path, rising, with their nodes, the
-    objective and the condition.
+    """The choice to make for one case: for each path the candidate values in rising order with
+    their nodes, the objective and the condition.
     """
 
     case: Evaluator
@@ -306,7 +312,9 @@ class _Choosing:
     totals: Mapping[str, Condition]
 
     def varied_values(self, rows: Rows) -> dict[str, Array]:
-        """Return the varied values at points, and the sum of their costs [points]."""
+        """Return the varied values, and the sum of their costs, at the points with the given rows
+        [points].
+        """
         value_columns = {
             path: np.array(values)[rows[:, column]]
             for column, (path, values) in enumerate(self.values.items())
@@ -320,8 +328,8 @@ class _Choosing:
         }
 
     def needs_no_solving(self, condition: Condition) -> list[bool]:
-        """Return for each part of a condition whether it depends on varied values alone, so that
-        it is known without solving.
+        """Return for each part of a condition whether it depends on varied values only, so that no
+        model need be solved for it.
         """
         parameters_by_part = (
             parameters(part_condition.left, part_condition.right)
@@ -333,13 +341,13 @@ class _Choosing:
         ]
 
     def known_objective(self, rows: Rows) -> Array:
-        """Return an objective that depends on varied values alone, at points [points]."""
+        """Return the objective at points [points]; it depends on varied values only."""
         return np.broadcast_to(
             self.objective.sides(self.varied_values(rows))[0].left[0], (len(rows),)
         )
 
     def totals_at(self, answer: Answer) -> dict[str, str]:
-        """Return the totals at a point with their units, by name."""
+        """Return the totals at a point as texts with their units, by name."""
         row = [values.index(float(answer.point[path])) for path, values in self.values.items()]
         values_of_point = self.varied_values(np.array([row]))
         return {
@@ -352,7 +360,7 @@ class _Choosing:
 
     @cached_property
     def shaping_columns(self) -> list[int]:
-        """Return the indices of the quantities whose values need a model of their own."""
+        """The indices of the quantities whose values need a model of their own."""
         return [
             column
             for column, path in enumerate(self.values)
@@ -360,8 +368,8 @@ class _Choosing:
         ]
 
     def case_with_values(self, value_indices: Sequence[int]) -> Evaluator:
-        """Return the case with the values of these indices for the quantities that shape the
-        model.
+        """Return the case with values of the quantities that shape the model, given by their
+        indices.
         """
         paths = [list(self.values)[column] for column in self.shaping_columns]
         nodes = {
@@ -388,8 +396,8 @@ class _Choosing:
             yield np.array(indices), self.case_with_values(value_indices), values_by_path
 
     def solved(self, rows: Rows, run_factor: float) -> PointTable:
-        """Solve points; those that share a model are solved together. The table has the reason for
-        each point without an answer.
+        """Solve points, those with the same model together. Return their answers in a table, with
+        the reason for each point without an answer.
         """
         needed_columns = self.condition.needed_columns | self.objective.needed_columns
         tables_of_groups = []
@@ -408,8 +416,8 @@ class _Choosing:
         return replace(joined_table, columns={**joined_table.columns, **self.varied_values(rows)})
 
     def drawn_objectives(self, answer: Answer) -> Array:
-        """Return the objective of a point at draws of the uncertain settings that are the same for
-        all points [draws].
+        """Return the objective of a point for each draw of the uncertain settings; the draws are
+        the same at all points [draws].
         """
         row = np.array(
             [values.index(float(answer.point[path])) for path, values in self.values.items()]
@@ -469,7 +477,7 @@ def _objective_of_best(choice: ChosenPoints) -> float:
 
 
 class _Choices(NamedTuple):
-    """The numbers that are chosen among in a case, by path: their values in increasing order, as
+    """The quantities to choose in a case, by path: their candidate values in increasing order, as
     they are written, and their units.
     """
 
@@ -479,7 +487,9 @@ class _Choices(NamedTuple):
 
 
 def _read_choices(name: str, spec: ChooseQuestionSpec, study: StudyContext) -> _Choices:
-    """Read the numbers to choose among in a case; refuse names, and too many points."""
+    """Read the quantities to choose and their candidate values in a case; raise for unknown paths,
+    and for too many points.
+    """
     settings = study.cases[name]
     inputs = resolve(settings, study.library)
     paths_in_file = (path for path, _ in leaves(inputs.tree))
@@ -542,8 +552,8 @@ def _read_case(name: str, spec: ChooseQuestionSpec, study: StudyContext) -> _Cho
 
 
 def _has_servers(path: str, tree: Table) -> bool:
-    """Return False for the number of servers of a station that takes none: one with rates, or one
-    at which each customer has its own server.
+    """Return whether the number of servers at a path of a station means something; it does not for
+    a station with rates or with a server for each customer.
     """
     *keys_of_station, key = path.split(".")
     if key != "servers":
@@ -556,8 +566,8 @@ def _has_servers(path: str, tree: Table) -> bool:
 def _matching_quantities(
     path_as_written: str, known_paths: Sequence[str], place: Place, case: str, study: StudyContext
 ) -> list[str]:
-    """Return the quantities that a pattern matches, in which * stands for one key; a path without *
-    may also be one that the file does not have.
+    """Return the paths of the quantities that match a pattern, in which * stands for one key;
+    without *, the path itself, which the file need not have.
     """
     if "*" not in path_as_written and place[1] == "vary":
         return [path_as_written]
@@ -573,7 +583,7 @@ def _matching_quantities(
 
 @dataclass
 class _Enumeration:
-    """Points that were solved, as answers, and how near each is to meeting all conditions."""
+    """The points that were solved, as answers, and how near each is to meeting all conditions."""
 
     choosing: _Choosing
     found: list[tuple[float, Answer]] = field(default_factory=list)
@@ -588,7 +598,7 @@ class _Enumeration:
 
     def solve(self, rows: Rows) -> None:
         """Solve points, with longer runs until each is decided, and add each to the points that
-        meet the conditions, fail or stay undecided.
+        meet the conditions, that fail, or that stay undecided.
         """
         choosing = self.choosing
         run_factor = 1.0
@@ -618,7 +628,7 @@ class _Enumeration:
                 (state_by_row == 0)
                 & has_values
                 & choosing.case.form.estimated
-                & (run_factor < LONGEST)
+                & (run_factor < LONGEST_RUN_FACTOR)
             )
             for index in np.flatnonzero(~is_extended).tolist():
                 value = float(objective.left[0, index])
@@ -648,7 +658,7 @@ class _Enumeration:
 
     def _missing_values_text(self, table: PointTable) -> str:
         """Return a sentence on the values of the conditions and the objective that the method has
-        at no point, and on the method that has them.
+        at no point, and on a method that has them.
         """
         case = self.choosing.case
         needed_columns = (
@@ -667,7 +677,7 @@ class _Enumeration:
         return f"{method} has no {', '.join(names) or 'finite values there'}{way_out}"
 
     def probe(self, allowed_rows: Rows, largest_values: Rows) -> None:
-        """Solve points that test the assumption that larger values break no condition.
+        """Solve further points to test the assumption that larger values break no condition.
 
         With one more of each quantity the best must still hold; where nothing holds, one less than
         the most of each quantity must not come nearer to holding.
@@ -691,8 +701,8 @@ class _Enumeration:
                 self.solve(neighbour[None])
 
     def contradiction(self) -> tuple[Answer, Answer] | None:
-        """Return a point that meets the conditions, or comes closer, and a larger one that does
-        not; None if there is no such pair.
+        """Return a point that meets the conditions and a larger one that does not, which contradict
+        the assumption that larger values break none; None if there is no such pair.
         """
         failing_rows = np.array([meeting_row for meeting_row, _ in self.failing_points])
         for meeting_row, answer in self.meeting_points if self.failing_points else ():
@@ -702,8 +712,8 @@ class _Enumeration:
         return None
 
     def bound(self, largest_values: Rows) -> list[Rows]:
-        """Find by bisection the least value of each quantity that meets the conditions if all
-        others have their largest values. Return the solved points.
+        """Find by bisection the least value of each quantity at which the conditions hold while all
+        other quantities have their largest values. Return the solved points.
         """
         points_solved = [largest_values]
         self.solve(largest_values[None])
@@ -712,13 +722,15 @@ class _Enumeration:
             high = int(largest_values[column])
             while high - low > 1:
                 middle = (low + high) // 2
-                broken_before = len(self.failed_rows)
+                failed_count_before = len(self.failed_rows)
                 points_solved.append(
                     np.where(np.arange(len(largest_values)) == column, middle, largest_values)
                 )
                 self.solve(points_solved[-1][None])
                 low, high = (
-                    (low, middle) if len(self.failed_rows) == broken_before else (middle, high)
+                    (low, middle)
+                    if len(self.failed_rows) == failed_count_before
+                    else (middle, high)
                 )
         return points_solved
 
@@ -730,6 +742,9 @@ class _Enumeration:
         index: int,
         provenance: Provenance,
     ) -> Answer:
+        """Return the answer at a solved point: its varied values, its objective, and the value and
+        the slack of each condition.
+        """
         choosing = self.choosing
         values = {
             OBJECTIVE: _interval_value(
@@ -756,8 +771,9 @@ class _Enumeration:
         return Answer("choose", values=values, point=point, **provenance.answer_fields(index))
 
 
-def _interval_value(value_low_high: Array, unit: str) -> Value:
-    value, low, high = map(float, value_low_high)
+def _interval_value(value_and_ends: Array, unit: str) -> Value:
+    """Return a value with the ends of its interval."""
+    value, low, high = map(float, value_and_ends)
     return Value(
         value if math.isfinite(value) else None,
         unit,
@@ -766,13 +782,13 @@ def _interval_value(value_low_high: Array, unit: str) -> Value:
 
 
 def _chosen_points(choosing: _Choosing) -> ChosenPoints:
-    """Solve points by increasing objective until the best is known, with the requested number of
-    runners-up.
+    """Solve points by increasing objective until the best one is known, and as many runners-up as
+    requested.
     """
     sizes = [len(value) for value in choosing.values.values()]
     rows = np.indices(tuple(sizes)).reshape(len(sizes), -1).T
     values = choosing.varied_values(rows)
-    total = len(rows)
+    point_count = len(rows)
     # What is about the varied values alone needs no solving.
     for condition_part, is_known in zip(
         choosing.condition.parts, choosing.needs_no_solving(choosing.condition), strict=True
@@ -792,10 +808,10 @@ def _chosen_points(choosing: _Choosing) -> ChosenPoints:
     if is_ordered and allowed_count:
         rows = rows[np.argsort(choosing.known_objective(rows), kind="stable")]
     enumeration = _Enumeration(choosing)
-    top = np.array(sizes) - 1
+    largest_values = np.array(sizes) - 1
     allowed_rows = rows
-    if choosing.spec.monotone and (rows == top).all(axis=1).any():
-        solved_rows = {tuple(row.tolist()) for row in enumeration.bound(top)}
+    if choosing.spec.monotone and (rows == largest_values).all(axis=1).any():
+        solved_rows = {tuple(row.tolist()) for row in enumeration.bound(largest_values)}
         rows = rows[[tuple(row) not in solved_rows for row in rows.tolist()]]
     batch_size = POINTS_PER_BATCH
     points_wanted = 1 + choosing.spec.runners_up
@@ -815,15 +831,16 @@ def _chosen_points(choosing: _Choosing) -> ChosenPoints:
             and objectives[points_wanted - 1] <= choosing.known_objective(rows[:1])[0]
         ):
             if choosing.spec.monotone and allowed_count:
-                enumeration.probe(allowed_rows, top)
-            return _chosen_result(choosing, enumeration, (total, allowed_count), is_ordered)
+                enumeration.probe(allowed_rows, largest_values)
+            return _chosen_result(choosing, enumeration, (point_count, allowed_count), is_ordered)
         enumeration.solve(rows[:batch_size])
         rows = rows[batch_size:]
 
 
 def _chosen_result(
-    choosing: _Choosing, enumeration: _Enumeration, points: tuple[int, int], ordered: bool
+    choosing: _Choosing, enumeration: _Enumeration, points: tuple[int, int], is_ordered: bool
 ) -> ChosenPoints:
+    """Return the chosen points of a case from the solved points."""
     best_found = sorted(
         enumeration.found, key=lambda objective_and_answer: objective_and_answer[0]
     )[: 1 + choosing.spec.runners_up]
@@ -847,7 +864,7 @@ def _chosen_result(
         ),
         points=points,
         solved=enumeration.solved,
-        ordered=ordered,
+        ordered=is_ordered,
         monotone=choosing.spec.monotone,
         found=tuple(answer for _, answer in best_found),
         undecided=tuple(
@@ -894,7 +911,7 @@ def _solved_choices(choosing: _Choosing, enumeration: _Enumeration) -> SolvedCho
 
 
 def _value_and_ends(answer: Answer, name: str) -> tuple[float, float, float]:
-    """Return a value with the ends of its interval; without an interval the ends are no numbers."""
+    """Return a value with the ends of its interval; NaN for the ends if it has no interval."""
     value = answer.values[name]
     middle, low, high = (
         math.nan if number is None else number for number in (value.value, value.low, value.high)
@@ -926,41 +943,42 @@ def _rival_points(
     )
 
 
-def _first_headline(choice: ChosenPoints, words: Words, lead: str, case: str) -> str:
+def _first_headline(choice: ChosenPoints, words: Words, beginning: str, case: str) -> str:
     """Return a sentence on the chosen point of the first case, in a reader's words.
 
     Parameters
     ----------
     choice : the choice
     words : of the study
-    lead : the beginning of the sentence, which names the case where there are several
+    beginning : the beginning of the sentence, which names the case where there are several
     case : its title; empty where there is one case only
     """
     if not choice.found:
         return _headline_without_choice(choice, words, case)
     best_answer = choice.found[0]
-    totals = f"{lead} {_totals_text(choice)}," if choice.totals else lead
+    totals = f"{beginning} {_totals_text(choice)}," if choice.totals else beginning
     point = _point_sentence(choice, best_answer, words, totals)
     values = _limited_value_texts(choice, best_answer, words)
     values_in_words = f"; then {join_phrases(values)}" if values else ""
-    if len(values) > _MOST_VALUES:  # the table has them
+    if len(values) > _MOST_LIMITED_VALUES:  # the table has them
         values_in_words = f"; it keeps all {len(choice.conditions)} limits"
     return f"{point}{_objective_text(choice, words)}{values_in_words}{_rival_clause(choice, words)}"
 
 
-def _point_sentence(choice: ChosenPoints, answer: Answer, words: Words, lead: str) -> str:
-    """Return the beginning of a sentence and the chosen point. The amount of a single quantity
-    follows the verb, since its meaning may itself end with a noun that seems to have the amount.
+def _point_sentence(choice: ChosenPoints, answer: Answer, words: Words, beginning: str) -> str:
+    """Return a sentence from its beginning and the chosen point. If one quantity is chosen, its
+    amount follows the verb, since its meaning may end with a noun that would seem to have the
+    amount.
     """
     verb = " is"
-    if not lead.endswith(verb) or not _has_amount_last(choice, answer, words):
-        return f"{lead} {_point_text(choice, answer, words, True)}"
+    if not beginning.endswith(verb) or not _writes_amount_last(choice, answer, words):
+        return f"{beginning} {_point_text(choice, answer, words, True)}"
     (path,) = choice.units
     amount = _point_text(choice, answer, words, False)
-    return f"{lead.removesuffix(verb)} {words.quantity(path)}{verb} {amount}"
+    return f"{beginning.removesuffix(verb)} {words.quantity(path)}{verb} {amount}"
 
 
-def _has_amount_last(choice: ChosenPoints, answer: Answer, words: Words) -> bool:
+def _writes_amount_last(choice: ChosenPoints, answer: Answer, words: Words) -> bool:
     """Return whether a single quantity is chosen, in whose phrase the amount follows the meaning:
     "a wait before each flush of 1 ms", but "3 servers".
     """
@@ -978,9 +996,7 @@ def _further_headline(choice: ChosenPoints, words: Words, case: str) -> str:
 
 
 def _alternatives_text(choices: Sequence[ChosenPoints], words: Words) -> str:
-    """Return a verb and the cases that come after the best one, each with its point and its
-    objective.
-    """
+    """Return a verb and the cases after the best one, each with its point and its objective."""
     phrases = []
     for choice in choices:
         amount = f", {_objective_amount(choice)}"
@@ -999,13 +1015,14 @@ def _totals_text(choice: ChosenPoints) -> str:
 
 
 def _headline_without_choice(choice: ChosenPoints, words: Words, case: str) -> str:
+    """Return a sentence on why no point of a case was chosen."""
     reason = _reason_without_choice(choice, words)
     return f"{case}: {reason}" if case else reason
 
 
 def _objective_text(choice: ChosenPoints, words: Words) -> str:
-    """Return the objective with its least value, after a comma; empty if the sentence has it
-    already.
+    """Return the objective with its least value, after a comma; empty if the sentence on the point
+    states it.
     """
     if choice.is_objective_told:
         return ""
@@ -1024,7 +1041,7 @@ def _objective_amount(choice: ChosenPoints) -> str:
 
 
 def _is_cost(objective: str) -> bool:
-    """Return whether an objective is called a cost, so that its least value is the cheapest.
+    """Return whether the objective is a cost, so that its least value is called the cheapest.
 
     >>> _is_cost("cost"), _is_cost("amount[cost_of_a_job]"), _is_cost("time")
     (True, True, False)
@@ -1033,15 +1050,19 @@ def _is_cost(objective: str) -> bool:
 
 
 def _point_text(choice: ChosenPoints, answer: Answer, words: Words, with_titles: bool) -> str:
-    write = setting_phrase if with_titles else setting_amount
+    """Return the chosen values of a point in words."""
+    amount_and_noun = setting_phrase if with_titles else setting_amount
     return join_phrases(
-        [write(path, float(answer.point[path]), unit, words) for path, unit in choice.units.items()]
+        [
+            amount_and_noun(path, float(answer.point[path]), unit, words)
+            for path, unit in choice.units.items()
+        ]
     )
 
 
 def _limited_value_texts(choice: ChosenPoints, answer: Answer, words: Words) -> list[str]:
-    """Return the values of an answer that conditions limit, each with its limit, for conditions on
-    a single value.
+    """Return the values that conditions limit at a point, each with its limit, for conditions on a
+    single value of the answer.
     """
     values = []
     for position, text in enumerate(choice.conditions, start=1):
@@ -1078,29 +1099,31 @@ def _reason_without_choice(choice: ChosenPoints, words: Words) -> str:
         if match
         else "it misses a limit"
     )
-    surely = "surely " if choice.undecided else ""
+    certainty = "surely " if choice.undecided else ""
     return (
-        f"no combination {surely}keeps all limits;"
+        f"no combination {certainty}keeps all limits;"
         f" {_point_text(choice, choice.nearest, words, True)} would come nearest:"
         f" {reached_in_words}"
     )
 
 
 def _rival_clause(choice: ChosenPoints, words: Words) -> str:
-    """Return which points may be better within the uncertainty of estimates."""
+    """Return a clause on the points that may be better within the uncertainty of estimates; empty
+    if there are none.
+    """
     undecided_points = [*choice.undecided, *choice.rivals][:1]
     if not undecided_points:
         return ""
     # The sentence has the meaning of a single quantity already.
-    has_meaning = not _has_amount_last(choice, undecided_points[0], words)
+    has_meaning = not _writes_amount_last(choice, undecided_points[0], words)
     point = _point_text(choice, undecided_points[0], words, has_meaning)
     range_in_words = " within the ranges" if choice.ranges else ""
     return f"; it is undecided{range_in_words} whether {point} would be better"
 
 
-def _places_of_values(choice: ChosenPoints) -> list[int]:
-    """List the indices of the conditions that bound a value of the answer, not a chosen quantity,
-    which has a column of its own.
+def _conditions_on_values(choice: ChosenPoints) -> list[int]:
+    """Return the indices of the conditions that limit a value of the answer; chosen quantities have
+    columns of their own.
     """
     return [
         condition_index
@@ -1110,6 +1133,9 @@ def _places_of_values(choice: ChosenPoints) -> list[int]:
 
 
 def _decision_row(choice: ChosenPoints, words: Words) -> list[str]:
+    """Return the row of a case in the table of decisions: the chosen values, the objective and the
+    limited values.
+    """
     best_answer = choice.found[0]
     point = [
         setting_amount(path, float(best_answer.point[path]), unit, words)
@@ -1122,7 +1148,7 @@ def _decision_row(choice: ChosenPoints, words: Words) -> list[str]:
             value.unit,
             value.ends,
         )
-        for condition_index in _places_of_values(choice)
+        for condition_index in _conditions_on_values(choice)
         for value in [best_answer.values[f"value[{condition_index + 1}]"]]
     ]
     # An objective that is chosen itself, or is a total, stands in its own column.
@@ -1131,6 +1157,7 @@ def _decision_row(choice: ChosenPoints, words: Words) -> list[str]:
 
 
 def _choice_sentences(choice: ChosenPoints) -> Iterator[str]:
+    """Yield the sentences on the choice for a case."""
     if not choice.found:
         yield f"{_no_point_sentence(choice)}; {_why_none_is_better(choice)}"
     else:
@@ -1167,7 +1194,9 @@ def _choice_sentences(choice: ChosenPoints) -> Iterator[str]:
 
 
 def _rivals_sentence(choice: ChosenPoints) -> str:
-    """Return which points may have a smaller objective within the uncertainty of estimates."""
+    """Return a sentence on the points whose objective may be smaller within the uncertainty of
+    estimates.
+    """
     if not choice.rivals:
         return ""
     first_rival = choice.rivals[0]
@@ -1185,12 +1214,12 @@ def _rivals_sentence(choice: ChosenPoints) -> str:
 
 
 def _no_point_sentence(choice: ChosenPoints) -> str:
-    """Return the sentence that no point meets the conditions, with the point that comes closest or
-    the reason why none is known.
+    """Return a sentence that no point meets the conditions, with the point that is nearest to
+    meeting them or the reason why none is known.
     """
-    total, allowed_count = choice.points
+    point_count, allowed_count = choice.points
     if not allowed_count:
-        return f"none of {with_noun(total, 'point')} meets the conditions on what is varied"
+        return f"none of {with_noun(point_count, 'point')} meets the conditions on what is varied"
     if choice.nearest is None:
         no_values = f"no point has the values of all conditions: {choice.reason}"
         return "no point surely meets all conditions" if choice.undecided else no_values
@@ -1206,15 +1235,15 @@ def _no_point_sentence(choice: ChosenPoints) -> str:
 
 
 def _why_none_is_better(choice: ChosenPoints) -> str:
-    """Return how it was established that no other point is better."""
-    total, allowed_count = choice.points
+    """Return a clause on how it was established that no other point is better."""
+    point_count, allowed_count = choice.points
     points_in_words = (
-        f"{choice.solved} of {with_noun(total, 'point')}"
+        f"{choice.solved} of {with_noun(point_count, 'point')}"
         f" {'was' if choice.solved == 1 else 'were'} solved"
     )
     points_in_words += (
-        f", {total - allowed_count} break a condition on what is varied alone"
-        if allowed_count < total
+        f", {point_count - allowed_count} break a condition on what is varied alone"
+        if allowed_count < point_count
         else ""
     )
     points_in_words += (
@@ -1230,6 +1259,9 @@ def _why_none_is_better(choice: ChosenPoints) -> str:
 
 
 def _undecided_sentence(choice: ChosenPoints) -> str:
+    """Return a sentence on the points of which estimates do not tell whether they meet the
+    conditions.
+    """
     first_undecided = choice.undecided[0]
     further_count = len(choice.undecided) - 1
     further_words = f", and {with_noun(further_count, 'further point')}" if further_count else ""
@@ -1242,6 +1274,7 @@ def _undecided_sentence(choice: ChosenPoints) -> str:
 
 
 def _point_settings(choice: ChosenPoints, answer: Answer) -> str:
+    """Return the chosen values of a point as settings."""
     return ", ".join(
         f"{path} = {quantity(float(answer.point[path]), unit)}"
         for path, unit in choice.units.items()
@@ -1249,6 +1282,7 @@ def _point_settings(choice: ChosenPoints, answer: Answer) -> str:
 
 
 def _quantity_text(answer: Answer, name: str) -> str:
+    """Return a value of an answer with its unit as text."""
     value = answer.values[name]
     return quantity(value.value, value.unit, ends=value.ends)
 

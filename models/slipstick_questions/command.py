@@ -69,7 +69,7 @@ def points(study: str, name: str | None, case: str | None, out: Path) -> int:
 
 
 def _most_frequent_reason(streamed_sweep: StreamedSweep) -> str:
-    """Return the most frequent reason of missing answers, in words."""
+    """Return the most frequent reason for missing answers as a clause."""
     if not streamed_sweep.reasons:
         return ""
     reason, count = max(

@@ -18,19 +18,19 @@ from slipstick.schema.kinds.quantity import read_condition, read_expression
 from slipstick.study.cases import BASE, Place, StudyContext
 from slipstick.study.evaluator import Evaluator, evaluator
 from slipstick_questions.sign_changes import (
-    ROUNDING,
+    MARGIN_OF_EQUAL_SIDES,
     Change,
     find_changes,
     find_estimated_changes,
     margin,
 )
 
-_CERTAIN = ("once", "low", "high")
+_KINDS_WITHOUT_ESTIMATE = ("once", "low", "high")
 """Kinds of columns of a simulation that are no estimates: times as given, and the ends of
 intervals.
 """
 
-_RELATIONS = ("<", "<=", ">", ">=")
+_COMPARISON_SIGNS = ("<", "<=", ">", ">=")
 
 LIMIT = re.compile(rf"({ONE_VALUE})\s*(?:<=|>=|<|>)\s*[\d.]")
 """A condition that limits one value of an answer by a number."""
@@ -76,7 +76,7 @@ class Condition:
 
     @property
     def needed_columns(self) -> set[str]:
-        """Return the columns that the condition needs, and the model's first quantity."""
+        """The columns of the case that the condition needs, and the first quantity of the model."""
         names = set(self.columns.values())
         return {
             self.case.form.quantity,
@@ -86,12 +86,12 @@ class Condition:
 
     @property
     def read(self) -> set[str]:
-        """Return the columns that the condition reads, of this case and of others."""
+        """The columns that the condition reads, of its case and of other cases."""
         return {*self.columns.values(), *(column for _, column in self.other_columns.values())}
 
     @property
     def left_sides(self) -> list[str]:
-        """Return the left side of each part, as written."""
+        """The left side of each part of the condition, as written."""
         clauses = [
             re.split(r"[<>]", clause)[0].strip()
             for clause in re.split(r"(?<!\s)\s++and\s++", self.text.strip())
@@ -112,6 +112,9 @@ class Condition:
     def _sides(
         self, comparison: Comparison, columns: Mapping[str, Array], count: int
     ) -> ConditionSides:
+        """Return the sides of one comparison at some points, for the values and for the ends of
+        their intervals.
+        """
         from slipstick.expression.tape import Tape
 
         tape = Tape([comparison.left, comparison.right])
@@ -148,7 +151,7 @@ class Condition:
             low_sides += np.minimum(shifted_sides.min(axis=0), 0.0)
             high_sides += np.maximum(shifted_sides.max(axis=0), 0.0)
         left_side, right, margins = np.stack([middle_sides, low_sides, high_sides], axis=1)
-        are_equal = np.abs(margins[0]) <= ROUNDING
+        are_equal = np.abs(margins[0]) <= MARGIN_OF_EQUAL_SIDES
         return ConditionSides(
             left_side,
             right,
@@ -159,12 +162,15 @@ class Condition:
     def _interval_ends(
         self, names: Iterable[str], columns: Mapping[str, Array], count: int
     ) -> Iterator[tuple[str, tuple[Array, Array]]]:
-        """Yield each name that stands for an estimate or an approximation, with both ends of its
-        interval; NaN where there is none.
+        """Yield each name that stands for an estimate or an approximation, with the low and the
+        high end of its interval; NaN if it has none.
         """
         no_ends = np.full(count, np.nan)
         for name, case, column, values in self._columns_of_names(names, columns):
-            if column not in self.given_columns and split_name(column)[0] not in _CERTAIN:
+            if (
+                column not in self.given_columns
+                and split_name(column)[0] not in _KINDS_WITHOUT_ESTIMATE
+            ):
                 end_columns = (
                     values.get(f"{end_column}[{column}]", no_ends) for end_column in ("low", "high")
                 )
@@ -184,8 +190,8 @@ class Condition:
     def _columns_of_names(
         self, names: Iterable[str], columns: Mapping[str, Array]
     ) -> Iterator[tuple[str, Evaluator, str, Mapping[str, Array]]]:
-        """Yield for each name of an expression the case, the column, and the columns that contain
-        it.
+        """Yield for each name of an expression the name, its case, its column, and the columns of
+        that case.
         """
         for name in names:
             if name in self.columns:
@@ -200,8 +206,8 @@ class Condition:
         places: Array,
         solve_columns: Callable[[Array], Mapping[str, Array]] | None,
     ) -> tuple[list[Change], list[tuple[float, float]]]:
-        """Return where the condition starts or stops holding, and the stretches in which estimates
-        do not decide it.
+        """Return the changes at which the condition starts or stops holding, and the ranges in
+        which estimates do not decide it.
 
         Parameters
         ----------
@@ -209,7 +215,7 @@ class Condition:
         places : rising
         solve_columns : returns the answers at any other places; None if there are none
         """
-        margins, holds = self.look(columns_at_places)
+        margins, holds = self.margin_and_mask(columns_at_places)
         if self.case.form.estimated or np.any(margins[2] > margins[1]):
             return find_estimated_changes(
                 margins, holds, places, has_only_places=solve_columns is None
@@ -221,14 +227,14 @@ class Condition:
                 margins[0],
                 holds,
                 places,
-                lambda x: float(self.look(solve_columns(np.array([x])))[0][0, 0]),
+                lambda x: float(self.margin_and_mask(solve_columns(np.array([x])))[0][0, 0]),
             ),
             [],
         )
 
-    def look(self, columns: Mapping[str, Array]) -> tuple[Array, NDArray[np.bool_]]:
-        """Return the margin of the part of the condition that is nearest to failing, or fails
-        worst, with its interval, and whether all parts hold.
+    def margin_and_mask(self, columns: Mapping[str, Array]) -> tuple[Array, NDArray[np.bool_]]:
+        """Return the margin of the part of the condition that is nearest to failing, or fails most,
+        with its interval, and at which points all parts hold.
 
         Returns
         -------
@@ -299,8 +305,8 @@ def condition_of(
     *,
     is_formula: bool = False,
 ) -> Condition:
-    """Read a condition on the answers of a case; a name without a case is that of a column.
-    Nothing is solved.
+    """Read a condition on the answers of a case; a name without a case stands for a column of
+    `case`. Nothing is solved.
 
     Parameters
     ----------
@@ -339,10 +345,10 @@ def condition_of(
     except FormulaError as error:
         raise study.refusal(place, str(error)) from None
     for comparison in comparisons:
-        if comparison.relation not in _RELATIONS:
+        if comparison.relation not in _COMPARISON_SIGNS:
             message = (
                 f"at {comparison.relation} nothing starts or stops holding; write one of"
-                f" {' '.join(_RELATIONS)}"
+                f" {' '.join(_COMPARISON_SIGNS)}"
             )
             raise study.refusal(place, message)
     used_names = condition_names.used_names.values()
@@ -360,6 +366,8 @@ def _unique_symbol(name: str, symbols_used: Collection[str]) -> str:
         symbol
         if symbol not in symbols_used
         else next(
-            candidate for n in range(2, 10**6) if (candidate := f"{symbol}-{n}") not in symbols_used
+            candidate
+            for number in range(2, 10**6)
+            if (candidate := f"{symbol}-{number}") not in symbols_used
         )
     )

@@ -28,7 +28,7 @@ MOST_POINTS = 1e12
 
 @dataclass(frozen=True)
 class SweepPoints:
-    """The points of a sweep, for a file.
+    """The points of a sweep of a study, which are written to a file.
 
     Parameters
     ----------
@@ -43,12 +43,12 @@ class SweepPoints:
 
     @property
     def count(self) -> int:
-        """The number of all points, before the condition of the sweep."""
+        """The number of all points, including those that the condition of the sweep excludes."""
         return sum(case_points.count for case_points in self.cases)
 
 
 def read_sweep_points(study: str, name: str | None = None, case: str | None = None) -> SweepPoints:
-    """Read a study, and return the points of a sweep of it.
+    """Read a study. Return the points of one of its sweeps.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ def _case_notes(case: Evaluator) -> Iterator[str]:
 
 
 def _sweep_of_study(sweeps: Mapping[str, SweepDefinition], name: str | None) -> SweepDefinition:
-    """Return a sweep by its name, or the only one that there is."""
+    """Return the sweep with a name, or the only sweep of a study."""
     if not sweeps:
         raise ModelError("the study has no sweep, so no points for a file: write `vary`")
     if name is None and len(sweeps) > 1:
@@ -121,7 +121,9 @@ def _sweep_of_study(sweeps: Mapping[str, SweepDefinition], name: str | None) -> 
 def _condition_function(
     sweep: SweepDefinition, solvable: SolvableModel
 ) -> Callable[[Mapping[str, Array]], Array] | None:
-    """Return the condition of a sweep as a function of the values of its axes; None without one."""
+    """Return the condition of a sweep as a function of the values of its axes; None if it has no
+    condition.
+    """
     if not sweep.spec.where:
         return None
     conditions = list(read_condition(sweep.spec.where, solvable.parameters))

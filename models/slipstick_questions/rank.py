@@ -60,7 +60,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """What would help most in one case.
+    """The quantities of one case, ranked by the time that a change of each saves.
 
     Parameters
     ----------
@@ -89,13 +89,13 @@ class Ranking:
 
     @property
     def time_in_words(self) -> str:
-        """Return the time that is ranked, in words."""
+        """The time that is reduced, in words."""
         return f"the time of {as_words(self.group)}" if self.group else "the time"
 
 
 @dataclass(frozen=True, slots=True)
 class ChangeRanking:
-    """What changes do to one case, under one technology.
+    """The named changes of one case under one technology, ranked by the overhead that they remove.
 
     Parameters
     ----------
@@ -126,13 +126,13 @@ _MOST_PAIRS = 10
 _MOST_CHOICES = 6
 
 
-_SHARES = (
+_READING_OF_SHARES = (
     "Change: less or more of the quantity, whichever saves more; both are solved anew where the"
     " model has an answer. Share: one percent less of a time, or one percent more of a rate, saves"
     " this much of one percent of the time; the shares of all quantities add up to 100 %."
     " Elasticity: relative change of the time for a relative change of the quantity."
 )
-_REDUCTIONS = (
+_READING_OF_REDUCTIONS = (
     "Overhead: the time of a processor that is not useful. Overhead reduction: 1 - after / before."
     " A pair gains more than the sum of its changes where one makes room for the other, and less"
     " where both take away the same."
@@ -141,7 +141,7 @@ _REDUCTIONS = (
 
 @dataclass(frozen=True, slots=True)
 class RankResult(QuestionResult):
-    """What would help most.
+    """The rankings of quantities and of named changes, by case and technology.
 
     Parameters
     ----------
@@ -154,7 +154,7 @@ class RankResult(QuestionResult):
     changes: tuple[ChangeRanking, ...] = ()
 
     def sentences(self) -> list[str]:
-        """Return what saves most: changes first, then quantities."""
+        """Return sentences on the best changes: named changes first, then quantities."""
         words = [
             f"{_case_in_words(change)}: {_best_change_sentence(change)}" for change in self.changes
         ]
@@ -172,8 +172,8 @@ class RankResult(QuestionResult):
         return len({ranking.case for ranking in self.rankings}) > 2
 
     def headline(self, words: Words) -> list[str]:
-        """Return sentences on the change that helps most in the first two cases; for many cases, on
-        how many of them each change helps most in.
+        """Return sentences on the change that helps most in the first two cases; if there are many
+        cases, on the number of cases in which each change helps most.
         """
         if not self.changes:
             are_several = len({ranking.case for ranking in self.rankings}) > 1
@@ -189,12 +189,12 @@ class RankResult(QuestionResult):
             best_changes_by_technology.setdefault(ranking_of_changes.under, []).append(
                 _best_change(ranking_of_changes)
             )
-        counted_heads = [
+        count_headlines = [
             _headline_of_counts(technology, best_changes)
             for technology, best_changes in best_changes_by_technology.items()
             if len(best_changes) > MOST_FURTHER_CASES
         ]
-        return counted_heads[:2] or [_change_headline(self.changes[0], words)]
+        return count_headlines[:2] or [_change_headline(self.changes[0], words)]
 
     def decision(self, words: Words) -> Decision | None:
         """Return the time that each change of a quantity saves, for the first cases, or the
@@ -218,7 +218,7 @@ class RankResult(QuestionResult):
 
     def parts(self) -> Iterator[str | ResultTable]:
         """Yield the tables of quantities, changes and pairs of changes, case by case."""
-        yield _SHARES if self.rankings else ""
+        yield _READING_OF_SHARES if self.rankings else ""
         for ranking in self.rankings:
             yield _quantities_table(ranking)
             yield _undecided_order(ranking)
@@ -228,7 +228,7 @@ class RankResult(QuestionResult):
                 if ranking.idle
                 else ""
             )
-        yield _REDUCTIONS if self.changes else ""
+        yield _READING_OF_REDUCTIONS if self.changes else ""
         for change in self.changes:
             yield _changes_table(change)
             yield _pairs_table(change)
@@ -320,7 +320,9 @@ def read(rank_spec: RankSpec, study: StudyContext) -> Question:
 
 
 def settings_under(settings: Settings, spec: RankSpec, tree: Node) -> dict[str, Settings]:
-    """Return the settings of a case as it is, and under each technology that a ranking names."""
+    """Return the settings of a case as written, and under each technology that a ranking names, by
+    the name of the technology.
+    """
     settings_by_name: dict[str, Settings] = {"": settings}
     for index, name in enumerate(spec.under):
         mark = value_mark(tree, ["rank", "under", index])
@@ -331,6 +333,7 @@ def settings_under(settings: Settings, spec: RankSpec, tree: Node) -> dict[str, 
 def _case_ranking(
     case: Evaluator, technology: str, spec: RankSpec, study: StudyContext
 ) -> _CaseRanking:
+    """Check the paths to rank in a case under a technology. Return the ranking to be computed."""
     problems: list[Problem] = []
     entries = case.built.entries
     for index, path in enumerate(spec.of):
@@ -349,7 +352,7 @@ def _case_ranking(
 
 
 class _SolvedBy(NamedTuple):
-    """The method that solved a time, and whether the time is exact."""
+    """The method that solved a model, and whether its time is exact."""
 
     method: str
     exact: bool
@@ -357,7 +360,7 @@ class _SolvedBy(NamedTuple):
 
 @dataclass(frozen=True)
 class _CaseRanking:
-    """One case under one technology, whose quantities are ranked; an empty technology means the
+    """One case under one technology, whose quantities are ranked; the technology is empty for the
     case as written.
     """
 
@@ -370,7 +373,7 @@ class _CaseRanking:
 
     @property
     def uses_own_answer(self) -> bool:
-        """Whether the case's own answer can be the reference: the same method and the case's own
+        """Whether the case's own answer serves as the reference: the ranking has its method and its
         technology.
         """
         from slipstick.method.methods import default_method
@@ -381,7 +384,7 @@ class _CaseRanking:
         )
 
     def rank(self, answers: BaseAnswers) -> Ranking:
-        """Rank the quantities of the case by how much the stated change of each reduces the time.
+        """Rank the quantities of the case by the time that the stated change of each saves.
 
         The effect of less and of more is computed anew, with the changed value checked like a
         written one; share and elasticity come from the derivatives, and rank nothing.
@@ -422,9 +425,9 @@ class _CaseRanking:
         """Solve with a smaller and a larger value of a quantity; return the effect of the change
         that saves more.
         """
-        entry = self.case.built.entries[path]
+        described_value = self.case.built.entries[path]
         time_name = self.case.form.quantity
-        value = entry.given.value
+        value = described_value.given.value
         # Of several groups the first is ranked, whose time has no name of its own here.
         base = answer.find(time_name) or 0.0
         effects = {
@@ -442,7 +445,7 @@ class _CaseRanking:
             if effect["time_saved"] is not None
         ]
         share = answer.share.get(time_name, {}).get(path)
-        unit = str(entry.given.dimension)
+        unit = str(described_value.given.dimension)
         elasticity_slopes = answer.gradient.get(time_name) if base else {}
         # Some methods have no derivatives.
         elasticity = (
@@ -467,7 +470,7 @@ class _CaseRanking:
             left_out=answer.left_out,
             point={
                 "parameter": path,
-                "meaning": entry.meaning,
+                "meaning": described_value.meaning,
                 "change": best_change if changes_with_answer else "",
                 "without an answer": " and ".join(
                     change_text for change_text in effects if change_text not in changes_with_answer
@@ -476,7 +479,7 @@ class _CaseRanking:
         )
 
     def _saving_by_paired_draws(
-        self, changed_model: BuiltModel, path: str, change: float, share_left: float
+        self, changed_model: BuiltModel, path: str, change: float, remaining_share: float
     ) -> Value:
         """Return the share of the time that a change saves, with its interval from the same draws
         of uncertain settings before and after the change [1].
@@ -489,16 +492,16 @@ class _CaseRanking:
             1.0 + change,
         )
         if interval_ends.low is None or interval_ends.high is None:
-            return Value(1 - share_left, "1")
+            return Value(1 - remaining_share, "1")
         return Value(
-            1 - share_left,
+            1 - remaining_share,
             "1",
-            min(interval_ends.low, 1 - share_left),
-            max(interval_ends.high, 1 - share_left),
+            min(interval_ends.low, 1 - remaining_share),
+            max(interval_ends.high, 1 - remaining_share),
         )
 
     def _effect(self, path: str, change: float, answer: Answer) -> Answer:
-        """Return the effect of one changed value on the time; the time saved is None if the spec
+        """Return the effect of one changed value on the time. The time saved is None if the spec
         does not allow the value, such as half a processor.
         """
         given_value = self.case.built.entries[path].given
@@ -540,9 +543,9 @@ class _CaseRanking:
     def _times_by_one_method(
         self, changed_model: BuiltModel, answer: Answer, value_after: Value, solved_by: _SolvedBy
     ) -> tuple[Value, Value, _SolvedBy]:
-        """Return the time before and after a change, both by one method, and this method: that of
-        the changed case if it also solves the unchanged one, else the reverse. By two methods, the
-        difference could be one of their errors and have the wrong sign.
+        """Return the times before and after a change, both by the same method, and that method: the
+        method of the changed case if it also solves the unchanged one, else the other way round.
+        With two methods, the difference could be an error of one of them, with the wrong sign.
         """
         if solved_by.method not in self.time_by_method:
             self.time_by_method[solved_by.method], _ = self._solve_model(
@@ -576,6 +579,7 @@ class _CaseRanking:
 
 
 def _has_effect(row: Answer) -> bool:
+    """Return whether a change of a quantity has any effect on the time."""
     return bool(row["elasticity"]) or bool(row["time_saved"]) or bool(row["opposite"])
 
 
@@ -586,8 +590,8 @@ def _time_saved(effect: Answer) -> float:
 
 
 def _sort_key(row: Answer) -> tuple[float, float]:
-    """Return the sort key of a quantity: the time saved, then, for unchanged quantities, the
-    elasticity.
+    """Return the key by which quantities are sorted: the time saved and then, if no time is saved,
+    the elasticity.
     """
     return _time_saved(row), abs(row["elasticity"] or 0.0)
 
@@ -598,8 +602,8 @@ _ChangedPoint = tuple[Evaluator, Mapping[str, float]]
 
 @dataclass(frozen=True)
 class _CaseChanges:
-    """Changes of one case under one technology: the case before any change, with each change, and,
-    if there is a budget, with each pair of changes.
+    """The changes of one case under one technology: the case before any change, with each single
+    change, and, if there is a budget, with each pair of changes.
     """
 
     case: str
@@ -610,7 +614,8 @@ class _CaseChanges:
     spec: RankSpec
 
     def solve(self) -> ChangeRanking:
-        """Solve each change and each pair of changes; pairs are sorted by their effect.
+        """Solve the case with each change and each pair of changes. Return the ranking; pairs are
+        sorted by their effect.
 
         The gain of a change and of a pair is 1 - after / before of the overhead; ``apart`` of a
         pair is the sum of the gains of its two changes.
@@ -653,7 +658,7 @@ class _CaseChanges:
     def _effect(
         self, names: tuple[str, ...], answer_after: Answer, answer_before: Answer
     ) -> Answer:
-        """Return the time saved, the overhead removed and the cost of changes."""
+        """Return the time saved, the overhead removed and the cost of one or two changes."""
         costs = [
             price.value for name in names if (price := self.spec.changes[name].cost) is not None
         ]
@@ -669,9 +674,9 @@ class _CaseChanges:
                         1 - answer_after.draws[value_name] / answer_before.draws[value_name]
                     )
                     low, high = np.quantile(draws[saving_name], [LOW_PROBABILITY, HIGH_PROBABILITY])
-                    middle = values[saving_name].value or 0.0
+                    mean_value = values[saving_name].value or 0.0
                     values[saving_name] = Value(
-                        middle, "1", float(min(low, middle)), float(max(high, middle))
+                        mean_value, "1", float(min(low, mean_value)), float(max(high, mean_value))
                     )
         technology_point = {"technology": self.technology} if self.technology else {}
         cost = {"cost": sum(costs)} if len(costs) == len(names) else {}
@@ -684,7 +689,7 @@ class _CaseChanges:
 
 
 class ChangeReader:
-    """Reads the changes of one case under one technology."""
+    """A reader of the named changes of one case."""
 
     def __init__(self, case: str, settings: Settings, rank: RankSpec, study: StudyContext) -> None:
         self.case = case
@@ -709,6 +714,9 @@ class ChangeReader:
         self.before = evaluator(case, self.settings, study.library).with_mean_value_default
 
     def read(self, technology: str) -> _CaseChanges:
+        """Return the changes of the case under a technology, checked; no technology is an empty
+        name.
+        """
         changed_values = {
             name: self._changed_values(name, self.before.built.entries)
             for name in self.rank.changes
@@ -734,7 +742,7 @@ class ChangeReader:
                     {
                         **changed_values[first_name],
                         **self._changed_values(
-                            second_name, _entries_with_changes(*point_by_change[first_name])
+                            second_name, _descriptions_with_changes(*point_by_change[first_name])
                         ),
                     }
                 )
@@ -787,7 +795,7 @@ class ChangeReader:
         ).with_mean_value_default, {}
 
 
-def _entries_with_changes(
+def _descriptions_with_changes(
     case: Evaluator, values: Mapping[str, float]
 ) -> Mapping[str, DescribedValue]:
     """Return the descriptions of the quantities with the values of a changed point."""
@@ -805,8 +813,8 @@ def _entries_with_changes(
 
 
 def _current_value(quantity: Given | None, path: str) -> tuple[float, str] | None:
-    """Return the present value and unit of a quantity. A class of cost without a value has the
-    factor 1; other missing quantities give None.
+    """Return the present value and the unit of a quantity. A class of cost without a value has the
+    factor 1; return None for other missing quantities.
     """
     if quantity:
         return quantity.value, str(quantity.dimension)
@@ -816,8 +824,8 @@ def _current_value(quantity: Given | None, path: str) -> tuple[float, str] | Non
 def _solve_changes(
     points: Mapping[tuple[str, ...], _ChangedPoint],
 ) -> dict[tuple[str, ...], Answer]:
-    """Return the time and the overhead at each changed point, solving points of the same model
-    together.
+    """Return the time and the overhead at each changed point, by the names of its changes; points
+    of the same model are solved together.
     """
     answers_by_names: dict[tuple[str, ...], Answer] = {}
     for case in {id(case): case for case, _ in points.values()}.values():
@@ -863,7 +871,7 @@ def _draws_at_point(
     case: Evaluator, point: Mapping[str, float], names: Mapping[str, str]
 ) -> dict[str, Array]:
     """Return draws of the uncertain settings and the values at each draw, by name; empty if no
-    setting is uncertain. A changed setting is multiplied in every draw.
+    setting is uncertain. A change of a setting multiplies each of its draws.
     """
     if not case.built.uncertain.paths:
         return {}
@@ -879,8 +887,8 @@ def _draws_at_point(
 
 
 def _value_at_point(columns: Mapping[str, Array], name: str, index: int) -> Value:
-    """Return the value at one point with its interval; columns of a single point apply to all
-    points.
+    """Return the value of a column at one point with its interval; a column with one element has
+    the same value at all points.
     """
     value, low, high = (
         (
@@ -908,7 +916,9 @@ def _reason_undecided(ranking: Ranking) -> str:
 
 
 def _undecided_order(ranking: Ranking) -> str:
-    """Return which adjacent rows of a ranking of estimates may be in the wrong order."""
+    """Return a clause on the adjacent rows of a ranking of estimates that may be in the wrong
+    order; empty if there are none.
+    """
     pairs_in_words = [
         f"{code(str(upper_row.point['parameter']))} and {code(str(lower_row.point['parameter']))}"
         for upper_row, lower_row in pairwise(ranking.rows)
@@ -922,11 +932,11 @@ def _undecided_order(ranking: Ranking) -> str:
 
 
 def _best_quantity_sentence(ranking: Ranking) -> str:
-    """Return the change of one quantity that saves most, as solved with that change."""
+    """Return a sentence on the quantity whose change saves most time, solved with that change."""
     change_text = percent(ranking.change)
     best_row, *further_rows = ranking.rows or (None,)
     if best_row is None:
-        return _NOTHING_RANKED if ranking.failed else "no quantity changes the time"
+        return _NO_RANKING_TEXT if ranking.failed else "no quantity changes the time"
     time_saved = best_row.values["time_saved"]
     if time_saved.value is None:
         return (
@@ -957,14 +967,16 @@ def _best_quantity_sentence(ranking: Ranking) -> str:
     )
 
 
-_MOST_COLUMNS = 3
+_MOST_CASES_IN_TABLE = 3
 
 
 def _time_saved_table(rankings: Sequence[Ranking], words: Words) -> Decision | None:
-    """Return the time that changes of single quantities save, with a column for each case."""
+    """Return a table of the time that changes of single quantities save, with a column for each
+    case; None if nothing is ranked.
+    """
     first_ranking = rankings[0]
     shown_rankings = [ranking for ranking in rankings if ranking.under == first_ranking.under][
-        :_MOST_COLUMNS
+        :_MOST_CASES_IN_TABLE
     ]
     columns = [
         {
@@ -994,8 +1006,8 @@ def _time_saved_table(rankings: Sequence[Ranking], words: Words) -> Decision | N
 
 
 def _is_load(path: str) -> bool:
-    """Return whether a quantity counts the served load, such as customers, processors or arrivals.
-    Fewer of them are no improvement.
+    """Return whether a quantity is an offered load, such as customers, processors or arrivals;
+    fewer of them are no improvement.
     """
     first_key, _, path_inside = path.partition(".")
     return first_key == "population" or path_inside.endswith(
@@ -1003,29 +1015,29 @@ def _is_load(path: str) -> bool:
     )
 
 
-_NOTHING_RANKED = "no answer, so that no change can be ranked"
+_NO_RANKING_TEXT = "no answer, so that no change can be ranked"
 
 
 def _quantity_headline(ranking: Ranking, words: Words, are_several: bool) -> str:
-    """Return the change of one quantity that saves most, in a reader's words."""
+    """Return a sentence on the quantity whose change saves most time, with the reader's nouns."""
     size = percent(ranking.change)
-    lead = f"{words.case(ranking.case)}: " if are_several else ""
+    beginning = f"{words.case(ranking.case)}: " if are_several else ""
     solved_rows = [
         row
         for row in ranking.rows
         if row["time_saved"] is not None and not _is_load(str(row.point["parameter"]))
     ]
     if ranking.failed:
-        return f"{lead}{_NOTHING_RANKED}"
+        return f"{beginning}{_NO_RANKING_TEXT}"
     if not solved_rows:
         is_unanswered = any(row["time_saved"] is None for row in ranking.rows)
         outcome = "has an answer" if is_unanswered else "shortens the time"
-        return f"{lead}no quantity {outcome} when it is changed by {size}"
+        return f"{beginning}no quantity {outcome} when it is changed by {size}"
     best_row, *further_rows = solved_rows
     time_saved = best_row.values["time_saved"]
     if (time_saved.value or 0.0) <= 0.0 or (time_saved.low is not None and time_saved.low <= 0.0):
         certainty = "surely " if (time_saved.value or 0.0) > 0.0 else ""
-        return f"{lead}no change of a single quantity by {size} {certainty}shortens the time"
+        return f"{beginning}no change of a single quantity by {size} {certainty}shortens the time"
     change = words.change(str(best_row.point["change"]), str(best_row.point["parameter"]))
     rivals = [
         row for row in further_rows if do_overlap(time_saved.ends, row.values["time_saved"].ends)
@@ -1041,7 +1053,7 @@ def _quantity_headline(ranking: Ranking, words: Words, are_several: bool) -> str
         if not rivals and math.isclose(row["time_saved"] or 0.0, time_saved.value or 0.0):
             next_text = f"; {second_words} saves as much"
     return (
-        f"{lead}{change} saves most: {percent(time_saved.value, ends=time_saved.ends)} of"
+        f"{beginning}{change} saves most: {percent(time_saved.value, ends=time_saved.ends)} of"
         f" {ranking.time_in_words}{next_text}"
     )
 
@@ -1057,7 +1069,9 @@ def _may_be_more(effect: Answer, best_effect: Answer) -> bool:
 
 
 def _change_headline(change_ranking: ChangeRanking, words: Words) -> str:
-    """Return the change that reduces the overhead most, in a reader's words."""
+    """Return a sentence on the change that removes most of the overhead, with the reader's
+    nouns.
+    """
     best_effect = _best_change(change_ranking)
     overhead_before = change_ranking.before.values["overhead"]
     overhead = quantity(overhead_before.value, "s", ends=overhead_before.ends)
@@ -1077,13 +1091,13 @@ def _change_headline(change_ranking: ChangeRanking, words: Words) -> str:
         else ""
     )
     words_of_best = as_words(str(best_effect.point["change"]))
-    head = (
+    beginning = (
         f"of single changes, {words_of_best} removes most overhead{undecided_text}: {gain_words}"
         f" of {overhead}"
     )
     best_pair = next(filter(change_ranking.is_affordable, change_ranking.pairs), None)
     if best_pair is None:
-        return head
+        return beginning
     pair_text = join_phrases(
         [as_words(name) for name in str(best_pair.point["change"]).split(" + ")]
     )
@@ -1091,11 +1105,15 @@ def _change_headline(change_ranking: ChangeRanking, words: Words) -> str:
     budget = (
         "" if change_ranking.budget is None else f" within a budget of {change_ranking.budget:g}"
     )
-    return f"{head}; the best pair{budget} is {pair_text}: {percent(gain.value, ends=gain.ends)}"
+    return (
+        f"{beginning}; the best pair{budget} is {pair_text}: {percent(gain.value, ends=gain.ends)}"
+    )
 
 
 def _headline_of_counts(technology: str, best_changes: Sequence[Answer]) -> str:
-    """Return in how many cases each change reduces the overhead most, and by how much there."""
+    """Return a sentence on the number of cases in which each change removes most of the overhead,
+    and on how much it removes there.
+    """
     reductions_by_change: dict[str, list[float]] = {}
     for effect in best_changes:
         reductions_by_change.setdefault(str(effect.point["change"]), []).append(
@@ -1116,13 +1134,17 @@ def _headline_of_counts(technology: str, best_changes: Sequence[Answer]) -> str:
 
 
 def _range_of_percent(shares: Sequence[float]) -> str:
-    """Return the smallest and the largest of some shares in percent; a single one as it is."""
+    """Return the smallest and the largest of some shares in percent as text; one number if there is
+    one share.
+    """
     low, high = percent(min(shares)), percent(max(shares))
     return low if low == high else f"{low.removesuffix(' %')} to {high}"
 
 
 def _unanswered_changes(ranking: Ranking) -> str:
-    """Return which changes have no answer, for instance because one saturates a server."""
+    """Return a sentence on the changes that have no answer, for instance because they saturate a
+    server; empty if there are none.
+    """
     changes = [
         f"{row.point['without an answer']} of {code(str(row.point['parameter']))}"
         for row in ranking.rows
@@ -1132,14 +1154,16 @@ def _unanswered_changes(ranking: Ranking) -> str:
 
 
 def _case_in_words(ranking: Ranking | ChangeRanking) -> str:
+    """Return the case of a ranking with its technology, in words."""
     return f"{ranking.case} under {ranking.under}" if ranking.under else ranking.case
 
 
 def _quantities_table(ranking: Ranking) -> ResultTable:
+    """Return the table of the ranked quantities of a case."""
     rows = ranking.rows
 
-    def column_of(name: str, title: str, **look: Any) -> ResultColumn:
-        return ResultColumn.from_values(title, [row.values[name] for row in rows], "1", **look)
+    def column_of(name: str, title: str, **options: Any) -> ResultColumn:
+        return ResultColumn.from_values(title, [row.values[name] for row in rows], "1", **options)
 
     changes = [_change_text(str(row.point["change"])) for row in rows]
     columns = [
@@ -1158,7 +1182,7 @@ def _quantities_table(ranking: Ranking) -> ResultTable:
 
 
 def _change_text(change: str) -> str:
-    """Write a relative change in short form.
+    """Return a relative change in short form as text.
 
     >>> _change_text("50 % less"), _change_text("50 % more"), _change_text("")
     ('-50 %', '+50 %', '-')
@@ -1168,6 +1192,7 @@ def _change_text(change: str) -> str:
 
 
 def _changes_table(change_ranking: ChangeRanking) -> ResultTable:
+    """Return the table of the effects of the named changes of a case."""
     effects = (*change_ranking.effects, *change_ranking.pairs)
     columns = [
         ResultColumn(
@@ -1204,6 +1229,9 @@ def _changes_table(change_ranking: ChangeRanking) -> ResultTable:
 
 
 def _pairs_table(change_ranking: ChangeRanking) -> str | ResultTable:
+    """Return the table of the effects of pairs of changes; a sentence if no pair is within the
+    budget.
+    """
     pairs_shown = change_ranking.pairs[:_MOST_PAIRS]
     if not pairs_shown:
         return ""
@@ -1242,6 +1270,7 @@ def _overhead_reduction(answer: Answer) -> Value:
 
 
 def _best_change_sentence(change_ranking: ChangeRanking) -> str:
+    """Return a sentence on the change that removes most of the overhead."""
     values_before = change_ranking.before.values
     overhead, time = (
         quantity(values_before[name].value, "s", ends=values_before[name].ends)
@@ -1286,11 +1315,15 @@ def _best_change_sentence(change_ranking: ChangeRanking) -> str:
 
 
 def _best_change(change_ranking: ChangeRanking) -> Answer:
+    """Return the effect of the change that removes most of the overhead."""
     return max(change_ranking.effects, key=lambda effect: _overhead_reduction(effect).value or 0.0)
 
 
 def _joint_effect_text(gain: float, separate_gain: float) -> str:
     # Percentages are written with three digits: from 10 % on, a smaller difference is not visible.
+    """Return in words whether two changes together save more or less than the sum of what each
+    saves alone.
+    """
     if abs(gain - separate_gain) < 5e-4:
         return "as much as the two remove separately"
     return (
@@ -1299,8 +1332,8 @@ def _joint_effect_text(gain: float, separate_gain: float) -> str:
     )
 
 
-_GROUP_WIDTH = 0.8  # width of a group of bars, as a part of its place
-_MOST_BARS = 20  # in a row, to be read at the width of a page
+_WIDTH_OF_BAR_GROUP = 0.8  # width of a group of bars, as a part of its place
+_MOST_BARS_IN_ROW = 20  # in a row, to be read at the width of a page
 
 
 def _draw_bars(rankings: Sequence[ChangeRanking], title: str, words: Words) -> Figure:
@@ -1315,7 +1348,7 @@ def _draw_bars(rankings: Sequence[ChangeRanking], title: str, words: Words) -> F
     )
 
     names = [str(effect.point["change"]) for effect in rankings[0].effects]
-    bars_in_row = -(-len(rankings) // -(-len(rankings) * len(names) // _MOST_BARS))
+    bars_in_row = -(-len(rankings) // -(-len(rankings) * len(names) // _MOST_BARS_IN_ROW))
     rows = -(-len(rankings) // bars_in_row)
     figure = sheet(
         max(6.0, 3.0 + 0.35 * len(names) * bars_in_row), 4.2 if rows == 1 else 3.0 * rows
@@ -1337,7 +1370,7 @@ def _draw_groups(axes: Axes, rankings: Sequence[ChangeRanking], names: Sequence[
     """Draw the bars of some cases."""
     from slipstick_pictures.look import draw_intervals, fill_style, fills_of
 
-    width = _GROUP_WIDTH / len(names)
+    width = _WIDTH_OF_BAR_GROUP / len(names)
     fills = fills_of(names)
     for index, name in enumerate(names):
         effects = [_overhead_reduction(ranking.effects[index]) for ranking in rankings]
@@ -1347,7 +1380,7 @@ def _draw_groups(axes: Axes, rankings: Sequence[ChangeRanking], names: Sequence[
         )
         heights = np.nan_to_num(heights)
         bar_centres: Array = (
-            np.arange(float(len(rankings))) - _GROUP_WIDTH / 2 + (index + 0.5) * width
+            np.arange(float(len(rankings))) - _WIDTH_OF_BAR_GROUP / 2 + (index + 0.5) * width
         )
         axes.bar(bar_centres, heights, width, label=as_words(name), **fill_style(fills[name]))
         draw_intervals(axes, bar_centres, heights, low, high)

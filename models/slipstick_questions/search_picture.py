@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_ABOVE_THE_LIMIT = 3.0
+_LARGEST_RATIO_TO_LIMIT = 3.0
 """How many times the limit a picture reaches at most: near saturation a time has no end."""
 
-_LONGEST_TITLE = 44  # letters in a line of the title of an axis
+_MOST_TITLE_LETTERS = 44  # letters in a line of the title of an axis
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,29 +64,29 @@ def search_figure(curves: Mapping[str, SearchCurves], title: str, words: Words) 
     curves_listed = list(curves.values())
     first_curves = curves_listed[0]
     is_single = len(curves_listed) == 1
-    limits = _limits(curves)
+    limits = _constant_limits(curves)
     low, high = _vertical_range(curves_listed, limits)
     unit, factor = choose_unit([low, high], Dimension.of(first_curves.dimension))
-    across_unit, across_factor = choose_unit(
+    horizontal_unit, horizontal_factor = choose_unit(
         first_curves.places.tolist(), Dimension.of(first_curves.unit)
     )
     figure = sheet(6.6 if is_single else 8.6, 4.2)
     axes = figure.subplots()
     for index, (case, curve) in enumerate(curves.items()):
         line_style = {**stroke(index), "marker": ""}
-        x, (y, low_end, high_end) = curve.places / across_factor, curve.left / factor
+        x, (y, low_end, high_end) = curve.places / horizontal_factor, curve.left / factor
         axes.plot(x, y, label=words.case(case), **line_style)
         draw_intervals(axes, x, y, low_end, high_end, line_style["color"])
         if not limits:
             axes.plot(x, curve.right[0] / factor, **{**line_style, "linewidth": 0.8})
-    _scale_across(axes, first_curves, across_factor)
+    _scale_horizontal_axis(axes, first_curves, horizontal_factor)
     axes.set_ylabel(
         textwrap.fill(
-            axis_title(_title_of_vertical_axis(first_curves, words), unit), _LONGEST_TITLE
+            axis_title(_title_of_vertical_axis(first_curves, words), unit), _MOST_TITLE_LETTERS
         )
     )
     subject = "year" if first_curves.path == YEAR else words.quantity(first_curves.path)
-    axes.set_xlabel(textwrap.fill(axis_title(subject, across_unit), 2 * _LONGEST_TITLE))
+    axes.set_xlabel(textwrap.fill(axis_title(subject, horizontal_unit), 2 * _MOST_TITLE_LETTERS))
     axes.set_ylim(low / factor, high / factor)
     lines_drawn = [*axes.lines]
     for limit, case in limits.items():
@@ -98,9 +98,9 @@ def search_figure(curves: Mapping[str, SearchCurves], title: str, words: Words) 
     return titled(figure, title, *(() if is_single else ("case", handles, labels)))
 
 
-def _limits(curves: Mapping[str, SearchCurves]) -> dict[float, str]:
-    """Return the right sides of the condition, each with its case, if none of them changes with the
-    quantity that is varied.
+def _constant_limits(curves: Mapping[str, SearchCurves]) -> dict[float, str]:
+    """Return the right sides of the condition, each with the name of its case; nothing if one of
+    them changes along the axis.
     """
     limits: dict[float, str] = {}
     for case, curve in curves.items():
@@ -114,15 +114,15 @@ def _limits(curves: Mapping[str, SearchCurves]) -> dict[float, str]:
 def _vertical_range(
     curves: Sequence[SearchCurves], limits: Collection[float]
 ) -> tuple[float, float]:
-    """Return the ends of the vertical axis: from 0, or below the values, to not far above the
-    highest limit.
+    """Return the ends of the vertical axis: from 0, or below the smallest value, to somewhat above
+    the highest limit.
     """
     side_values = [column[0] for curve in curves for column in (curve.left, curve.right)]
     values = np.concatenate(side_values)
     values = values[np.isfinite(values)]
     low = float(values.min(initial=0.0))
     high = float(values.max(initial=0.0))
-    if (ceiling := _ABOVE_THE_LIMIT * max(limits, default=0.0)) > 0:
+    if (ceiling := _LARGEST_RATIO_TO_LIMIT * max(limits, default=0.0)) > 0:
         high = min(high, ceiling)
     return 1.05 * low, 1.05 * high if high > low else low + 1.0
 
@@ -132,7 +132,7 @@ def _title_of_vertical_axis(curve: SearchCurves, words: Words) -> str:
     return words.formula(curve.left_side)
 
 
-def _scale_across(axes: Axes, curve: SearchCurves, factor: float) -> None:
+def _scale_horizontal_axis(axes: Axes, curve: SearchCurves, factor: float) -> None:
     """Set the scale and the ticks of the horizontal axis."""
     from slipstick_pictures.look import logarithmic, plain_ticks
 

@@ -57,15 +57,15 @@ from slipstick.study.sweep import axis_of
 from slipstick.study.uncertain import BAND_DRAWS, HIGH_PROBABILITY, LOW_PROBABILITY, drawn_columns
 from slipstick_questions.conditions import LIMIT, Condition, ConditionSides, condition_of
 from slipstick_questions.search_picture import SearchCurves, search_figure
-from slipstick_questions.sign_changes import ROUNDING, Change, decide
+from slipstick_questions.sign_changes import MARGIN_OF_EQUAL_SIDES, Change, decide
 from slipstick_questions.specs import SearchPictureSpec, SeekSpec
 from slipstick_questions.trends import (
-    doubts,
+    base_year_of_case,
+    doubts_on_rates,
     rates_outside_periods,
     read_trend,
     trended_case,
-    year,
-    year_of,
+    year_text,
 )
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Unanswered:
-    """A stretch of consecutive places without an answer, such as loads that saturate a server.
+    """A range of consecutive places without an answer, such as loads that saturate a server.
 
     Parameters
     ----------
@@ -93,7 +93,8 @@ class Unanswered:
 
 @dataclass(frozen=True, slots=True)
 class ConditionSearch:
-    """Where a condition starts or stops holding, for one case.
+    """The search of one case for the values, or the years, at which a condition starts or stops
+    holding.
 
     Parameters
     ----------
@@ -148,8 +149,8 @@ class ConditionSearch:
 
     @property
     def ends_of_answers(self) -> Iterator[tuple[float, bool]]:
-        """Yield each last answered place at which the condition holds, and whether the answers
-        begin there.
+        """The last places with an answer at which the condition holds, each with whether the
+        answers begin there.
         """
         for stretch in self.unanswered:
             if stretch.before is not None and stretch.holds_before:
@@ -158,14 +159,14 @@ class ConditionSearch:
                 yield stretch.after, True
 
     def holds_at(self, place: float) -> bool | None:
-        """Return whether the condition holds at a place; None where that is undecided, has no
-        answer, or was not searched.
+        """Return whether the condition holds at a place; None if that is undecided, has no answer,
+        or was not searched.
         """
         has_no_answer = any(stretch.first <= place <= stretch.last for stretch in self.unanswered)
-        is_open = any(
+        is_undecided = any(
             first_place <= place <= last_place for first_place, last_place in self.undecided
         )
-        if has_no_answer or is_open or not self.first <= place <= self.last:
+        if has_no_answer or is_undecided or not self.first <= place <= self.last:
             return None
         holds = self.holds_first
         for crossing in self.crossings:
@@ -180,20 +181,22 @@ class ConditionSearch:
 
     @property
     def is_decided(self) -> bool:
-        """Return whether the condition is decided everywhere and does not hold next to an
-        unanswered place.
+        """Whether the condition is decided everywhere, and does not hold at a place next to one
+        without an answer.
         """
-        unsure = any(stretch.holds_before or stretch.holds_after for stretch in self.unanswered)
-        return not self.undecided and not unsure
+        holds_next_to_gap = any(
+            stretch.holds_before or stretch.holds_after for stretch in self.unanswered
+        )
+        return not self.undecided and not holds_next_to_gap
 
     @property
     def changes(self) -> bool:
-        """Return whether the condition changes anywhere, or the answers end where it holds."""
+        """Whether the condition changes anywhere, or the answers end where it holds."""
         return bool(self.crossings) or any(True for _ in self.ends_of_answers)
 
     def answer(self, place: float) -> Answer:
-        """Return an answer without values, with the provenance of the last searched place up to a
-        given one.
+        """Return an answer without values, which has the provenance of the last searched place up
+        to `place`.
         """
         places, provenance = self.first_places
         return (
@@ -203,19 +206,19 @@ class ConditionSearch:
         )
 
 
-_FEW_SEARCHES = 8
+_MOST_SEARCHES_WITH_DETAILS = 8
 
 
 @dataclass(frozen=True, slots=True)
 class SeekResult(QuestionResult):
-    """Where conditions start or stop holding, question by question, case by case."""
+    """The searches for conditions, question by question and case by case."""
 
     title: ClassVar[str] = "Where conditions hold"
     searches: tuple[ConditionSearch, ...]
 
     def sentences(self) -> list[str]:
-        """Return where each condition starts or stops holding; facts that several cases share are
-        stated once.
+        """Return sentences on where each condition starts or stops holding; facts that several
+        cases share are stated once.
         """
         sentences = []
         for name in dict.fromkeys(search.name for search in self.searches):
@@ -248,7 +251,9 @@ class SeekResult(QuestionResult):
         return len(cases_by_name) > 2 or max(cases_by_name.values()) > 1 + MOST_FURTHER_CASES
 
     def headline(self, words: Words) -> list[str]:
-        """Return for which values the first condition holds, case by case, best first."""
+        """Return sentences on the values for which the first condition holds, case by case, the
+        best first.
+        """
         return [
             _headline_by_case([search for search in self.searches if search.name == name], words)
             for name in list(dict.fromkeys(search.name for search in self.searches))[:2]
@@ -261,20 +266,22 @@ class SeekResult(QuestionResult):
         return DoubtfulRates("; ".join(dict.fromkeys(doubts)), titles=titles)
 
     def best(self, words: Words) -> tuple[str, str] | None:
-        """Return the case for which the first condition holds for the widest range of values."""
+        """Return the case in which the first condition holds for the widest range of values, with
+        its range in words; None if none is the best.
+        """
         cases_by_width = _cases_by_width(
             [search for search in self.searches if search.name == self.searches[0].name]
         )
         if len(cases_by_width) < 2 or not _first_is_widest(cases_by_width):
             return None
         widest_case = cases_by_width[0]
-        return (
-            widest_case.case,
-            f"{_condition_clause(widest_case, words)} {_where_text(widest_case, words, True)}",
-        )
+        clause = _condition_clause(widest_case, words)
+        return widest_case.case, f"{clause} {_range_of_condition_text(widest_case, words, True)}"
 
     def verdict(self, words: Words, answers: Mapping[str, Answer]) -> TitleAnswer | None:
-        """Return whether the first condition holds at the value that each case has as given."""
+        """Return whether the first condition holds at the present value of each case, as an answer
+        to the title; None if the title asks something else.
+        """
         truths = dict[str, bool | None]()
         given_texts = list[str]()
         for search in self.searches:
@@ -311,11 +318,11 @@ class SeekResult(QuestionResult):
         return TitleAnswer(f"{word},{cases_text} {value_in_words}", uncapitalized(headline))
 
     def examined(self) -> list[str]:
-        """List the cases that were searched."""
+        """Return the cases that were searched."""
         return list(dict.fromkeys(search.case for search in self.searches))
 
     def searched(self) -> list[str]:
-        """List the quantities along which conditions were searched; years are of no case."""
+        """Return the quantities along which conditions were searched; a year belongs to no case."""
         return [search.of for search in self.searches if search.of != YEAR]
 
     def decision(self, words: Words) -> Decision | None:
@@ -324,7 +331,7 @@ class SeekResult(QuestionResult):
             [
                 words.case(search.case),
                 capital(_condition_clause(search, words)),
-                _where_text(search, words, True),
+                _range_of_condition_text(search, words, True),
             ]
             for search in self.searches
         ]
@@ -339,8 +346,8 @@ class SeekResult(QuestionResult):
         return search_figure(curves, spec.title, words)
 
     def parts(self) -> Iterator[ResultTable]:
-        """Yield a table of the changes and undecided stretches; one row for a condition without
-        changes.
+        """Yield a table of the changes and the undecided ranges; a condition without changes has
+        one row.
         """
         rows: list[
             tuple[ConditionSearch, float, float | None, float | None, float | None, str]
@@ -386,7 +393,9 @@ class SeekResult(QuestionResult):
             ResultColumn("holds", words),
         ]
         provenances = [search.answer(place) for search, place in zip(searches, places, strict=True)]
-        has_few_searches = len(self.searches) <= _FEW_SEARCHES  # of which the sentences say all
+        has_few_searches = (
+            len(self.searches) <= _MOST_SEARCHES_WITH_DETAILS
+        )  # of which the sentences say all
         yield ResultTable(
             "seek", columns, Provenance.of(provenances), rows=() if has_few_searches else None
         )
@@ -416,11 +425,13 @@ class _CaseSearch:
 
     @property
     def has_only_places(self) -> bool:
-        """Return whether only the listed places are possible."""
+        """Whether only the listed places are possible."""
         return self.spec.step is not None or self.is_whole
 
-    def places_of_first_look(self) -> Array:
-        """Return the first places to search, including both ends; fewer if each is simulated."""
+    def first_places(self) -> Array:
+        """Return the places to solve first, including both ends; fewer if each takes a
+        simulation.
+        """
         places = np.array(self.places)
         spec = self.spec
         is_estimated = self.case.form.estimated
@@ -437,24 +448,26 @@ class _CaseSearch:
             return places[:: (MANY_PLACES - 1) // (FEW_PLACES - 1)]
         return places
 
-    def solved(self, places: Array, longer: float = 1.0) -> PointTable:
-        """Solve at places; simulations run longer than the case's own by a factor."""
+    def solved(self, places: Array, run_factor: float = 1.0) -> PointTable:
+        """Solve the case at places. Return the answers in a table; simulations are longer than the
+        case's own by the factor `run_factor`.
+        """
         if self.model_at is None:
-            return self.case.with_longer_simulations(longer).point_table(
+            return self.case.with_longer_simulations(run_factor).point_table(
                 self.values(places), self.condition.needed_columns
             )
         tables = (
             self.model_at(float(place))
-            .with_longer_simulations(longer)
+            .with_longer_simulations(run_factor)
             .point_table({}, self.condition.needed_columns)
             for place in places
         )
         rows_and_tables = ((np.array([row]), table) for row, table in enumerate(tables))
         return PointTable.join(len(places), rows_and_tables)
 
-    def columns(self, places: Array, longer: float = 1.0) -> dict[str, Array]:
-        """Return the columns of `solved` alone."""
-        return self.solved(places, longer).columns
+    def columns(self, places: Array, run_factor: float = 1.0) -> dict[str, Array]:
+        """Return the columns of the answers of `solved`, without their provenance."""
+        return self.solved(places, run_factor).columns
 
 
 def read(spec_by_name: Mapping[str, SeekSpec], study: StudyContext) -> Question:
@@ -486,15 +499,16 @@ def read(spec_by_name: Mapping[str, SeekSpec], study: StudyContext) -> Question:
 
 
 def _picture_of_condition(name: str, spec: SeekSpec) -> SearchPictureSpec:
-    """Return the picture of a condition in a study that names no pictures."""
+    """Return the picture of a condition, for a study that names no pictures."""
     title = capital(spec.title or NO_WORDS.condition(spec.where))
     return SearchPictureSpec(kind="search", name=f"seek-{name}", title=title, condition=name)
 
 
 def _search_of_trend(name: str, spec: SeekSpec, case: str, study: StudyContext) -> _CaseSearch:
+    """Return the search of a case along the years of a trend."""
     place: Place = ("seek", name)
     trend_spec = read_trend(spec.trend, (*place, "trend"), study)
-    base_year = year_of(case, spec.base_year, (*place, "base_year"), study)
+    base_year = base_year_of_case(case, spec.base_year, (*place, "base_year"), study)
     track = trended_case(case, trend_spec, base_year, (*place, "base_year"), study)
     axis_numbers = numbers_of(axis_nodes(_axis_spec(spec), study.node_of(place), place))
     if axis_numbers is None or not 1900 <= min(axis_numbers) <= max(axis_numbers) <= 2200:
@@ -502,13 +516,14 @@ def _search_of_trend(name: str, spec: SeekSpec, case: str, study: StudyContext) 
     places = _checked_rising(axis_numbers, study, place)
     condition = condition_of(spec.where, (*place, "where"), track.case, study)
     rates_outside = rates_outside_periods(track.trend, base_year, places)
-    doubtful = doubts(track, places, condition.read)
+    doubtful = doubts_on_rates(track, places, condition.read)
     return _CaseSearch(
         name, spec, track.case, condition, places, track.values, YEAR, "1", rates_outside, doubtful
     )
 
 
 def _search_of_parameter(name: str, spec: SeekSpec, case: str, study: StudyContext) -> _CaseSearch:
+    """Return the search of a case along the values of a parameter."""
     place: Place = ("seek", name)
     node = study.node_of(place)
     settings = study.cases[case]
@@ -566,8 +581,8 @@ def _search_of_parameter(name: str, spec: SeekSpec, case: str, study: StudyConte
 def _takes_only_whole_numbers(
     spec: SeekSpec, place: Place, inputs: Inputs, study: StudyContext
 ) -> bool:
-    """Return whether the path accepts only whole numbers; the test is the first value plus one
-    half.
+    """Return whether the searched path accepts whole numbers only, by trying the first value plus
+    one half.
     """
     start_node = study.node_of((*place, "from"))
     if not isinstance(start_node, Scalar) or not isinstance(start_node.value, int):
@@ -582,7 +597,9 @@ def _takes_only_whole_numbers(
 
 
 def _check_ends(path: str, place: Place, inputs: Inputs, study: StudyContext) -> None:
-    """Check both ends of the range at their places, so that problems are reported there."""
+    """Check both ends of the searched range, so that problems are reported at their places in the
+    study.
+    """
     problems: list[Problem] = []
     dimension = _dimension_at_path(inputs, path)
     for key in ("from", "to"):
@@ -603,12 +620,13 @@ def _check_ends(path: str, place: Place, inputs: Inputs, study: StudyContext) ->
 
 
 def _dimension_at_path(inputs: Inputs, path: str) -> str:
-    """Return the dimension of the quantity at a path; empty if it is not a quantity."""
+    """Return the dimension of the quantity at a path; empty if there is no quantity."""
     value_given = inputs.given_quantity(path)
     return str(value_given.dimension) if value_given else ""
 
 
 def _axis_spec(spec: SeekSpec) -> AxisSpec:
+    """Return the axis of the values to try first."""
     count = spec.points or MANY_PLACES
     spacing_fields = (
         {"step": spec.step} if spec.step is not None else {"count": count, "spacing": spec.spacing}
@@ -617,6 +635,7 @@ def _axis_spec(spec: SeekSpec) -> AxisSpec:
 
 
 def _checked_rising(places: Sequence[float], study: StudyContext, place: Place) -> Sequence[float]:
+    """Return places unchanged; raise if they do not rise."""
     if not (
         len(places) > 1
         and all(place_before < place_after for place_before, place_after in pairwise(places))
@@ -630,21 +649,21 @@ MANY_PLACES, FEW_PLACES = 129, 17
 simulation.
 """
 
-LONGEST = 64.0
+LONGEST_RUN_FACTOR = 64.0
 """The longest run that is to decide at a place, as a multiple of a first run."""
 
-EFFORT = 16.0
+LARGEST_EFFORT_FACTOR = 16.0
 """The effort that all longer runs may take together, as a multiple of that of the first search."""
 
 
 def _search_case(case_search: _CaseSearch) -> ConditionSearch:
-    """Search a range of places for changes of a condition, refining between neighbours that
-    differ.
+    """Solve a case at places of a range, and between neighbouring places that differ. Return where
+    the condition changes.
     """
     condition = case_search.condition
     searched_places = _searched_places(case_search)
     places, columns = searched_places.places, searched_places.columns
-    margins, holds = condition.look(columns)
+    margins, holds = condition.margin_and_mask(columns)
     changes, undecided_stretches = _changes_and_undecided(case_search, searched_places)
     has_answers = np.isfinite(margins[0])
     nearest = None
@@ -680,7 +699,7 @@ def _search_case(case_search: _CaseSearch) -> ConditionSearch:
 
 
 class _SearchedPlaces(NamedTuple):
-    """All places of a search, and the answers there.
+    """All places of a search, and the answers at these places.
 
     Attributes
     ----------
@@ -697,12 +716,14 @@ class _SearchedPlaces(NamedTuple):
 
 
 def _searched_places(case_search: _CaseSearch) -> _SearchedPlaces:
-    """Solve the places of the first look, and refine between neighbours that differ."""
-    places = case_search.places_of_first_look()
+    """Solve the first places, and further ones between neighbours that differ. Return all of
+    them.
+    """
+    places = case_search.first_places()
     table = case_search.solved(places)
     columns = table.columns
     first_places = (places.tolist(), table.provenance)
-    margins, _ = case_search.condition.look(columns)
+    margins, _ = case_search.condition.margin_and_mask(columns)
     has_answer = np.isfinite(margins[0])
     if not (
         case_search.case.form.estimated
@@ -723,8 +744,8 @@ def _searched_places(case_search: _CaseSearch) -> _SearchedPlaces:
 def _changes_and_undecided(
     case_search: _CaseSearch, searched_places: _SearchedPlaces
 ) -> tuple[list[Change], list[tuple[float, float]]]:
-    """Return the changes of a condition, and the stretches in which it is undecided. Where settings
-    are uncertain, each change has a band.
+    """Return the changes of a condition, and the ranges in which it is undecided. If settings are
+    uncertain, each change has a band.
     """
     changes, undecided_stretches = case_search.condition.changes(
         searched_places.columns,
@@ -735,7 +756,10 @@ def _changes_and_undecided(
         return changes, undecided_stretches
     drawn_margins = _drawn_margins(case_search, searched_places.places)
     if not changes:
-        return [], [*undecided_stretches, *_open_stretches(drawn_margins, searched_places.places)]
+        return [], [
+            *undecided_stretches,
+            *_undecided_stretches(drawn_margins, searched_places.places),
+        ]
     banded_changes = [
         _with_band(drawn_margins, searched_places.places, change) for change in changes
     ]
@@ -745,7 +769,9 @@ def _changes_and_undecided(
 def _curves_of_sides(
     case_search: _CaseSearch, searched_places: _SearchedPlaces, nearest_index: int
 ) -> SearchCurves:
-    """Return both sides of the part of a condition that is nearest to its limit."""
+    """Return both sides of the part of a condition that is nearest to its limit, at all searched
+    places.
+    """
     condition = case_search.condition
     sides_of_parts = condition.sides(searched_places.columns)
     part_index = _part_of_smallest_margin(sides_of_parts, nearest_index)
@@ -769,15 +795,15 @@ def _drawn_margins(case_search: _CaseSearch, places: Array) -> Array:
     columns = drawn_columns(
         case_search.case, case_search.values(places), case_search.condition.needed_columns, count
     )
-    margins, _ = case_search.condition.look(
+    margins, _ = case_search.condition.margin_and_mask(
         {name: column.ravel() for name, column in columns.items()}
     )
     return np.asarray(margins[0].reshape(BAND_DRAWS, count))
 
 
-def _open_stretches(drawn_margins: Array, places: Array) -> Iterator[tuple[float, float]]:
-    """Yield the stretches of places where the condition holds in part of the draws of the uncertain
-    settings, and in less than their middle nine tenths.
+def _undecided_stretches(drawn_margins: Array, places: Array) -> Iterator[tuple[float, float]]:
+    """Yield the ranges of places in which the condition holds in more than a twentieth and less
+    than nineteen twentieths of the draws of the uncertain settings.
     """
     share_of_draws = (drawn_margins >= 0).mean(axis=0)
     is_open = (share_of_draws > LOW_PROBABILITY) & (share_of_draws < HIGH_PROBABILITY)
@@ -836,7 +862,7 @@ def _unanswered_stretches(
         )
 
 
-CLOSEST = 1e-9
+CLOSEST_RELATIVE_DISTANCE = 1e-9
 """Relative distance to which the gap between a place with an answer and one without is halved:
 the response of an open station there is 1e9 services.
 """
@@ -858,16 +884,16 @@ class _SearchRefinement:
         self.places = places
         self.columns = dict(columns)
         self.longer = np.ones(len(places))
-        self.remaining_effort = EFFORT * len(places)
+        self.remaining_effort = LARGEST_EFFORT_FACTOR * len(places)
 
     def decide(self) -> None:
-        """Extend the undecided runs, the one first that needs the least additional length, as long
+        """Extend undecided runs, each time the one that needs the least additional length, as long
         as one can be decided within the limits of length and effort.
         """
         while True:
             needed_lengths = self._needed_run_lengths()
             index = int(np.argmin(needed_lengths))
-            if needed_lengths[index] > min(LONGEST, self.remaining_effort):
+            if needed_lengths[index] > min(LONGEST_RUN_FACTOR, self.remaining_effort):
                 return
             self._simulate_at(
                 index, float(self.places[index]), float(needed_lengths[index]), is_new=False
@@ -878,7 +904,7 @@ class _SearchRefinement:
         own [places]; infinite for decided places. The width of an interval falls with the square
         root of the run length.
         """
-        margins, holds = self.case_search.condition.look(self.columns)
+        margins, holds = self.case_search.condition.margin_and_mask(self.columns)
         middle, low, high = margins
         is_undecided = (
             (decide(margins, holds) == 0)
@@ -917,17 +943,17 @@ class _SearchRefinement:
             )
 
     def _gaps_to_bisect(self) -> Array:
-        """Return the distances of neighbours that are still to be bisected, 0 where they are close
-        enough [places - 1].
+        """Return the distances of neighbouring places between which to bisect [places - 1]; 0 where
+        no bisection is needed.
 
         Distances are relative, and small enough at the precision of the runs; whole numbers are
         bisected down to a distance of 1.
         """
         case = self.case_search.case
-        margins, _ = self.case_search.condition.look(self.columns)
+        margins, _ = self.case_search.condition.margin_and_mask(self.columns)
         has_answer = np.isfinite(margins[0])
         is_end_of_answers = has_answer[1:] != has_answer[:-1]
-        signs = np.sign(np.where(np.abs(margins[1:]) <= ROUNDING, 0.0, margins[1:]))
+        signs = np.sign(np.where(np.abs(margins[1:]) <= MARGIN_OF_EQUAL_SIDES, 0.0, margins[1:]))
         is_crossed = np.any(np.diff(signs, axis=1) != 0, axis=0) & has_answer[1:] & has_answer[:-1]
         is_crossed &= self.case_search.is_whole or case.form.estimated or self._has_intervals
         distances = np.diff(self.places)
@@ -936,7 +962,9 @@ class _SearchRefinement:
         magnitudes = np.maximum(np.abs(self.places[1:]), np.abs(self.places[:-1]))
         relative_distances = distances / np.maximum(magnitudes, 1e-300)
         precision = case.built.options.simulation.precision
-        closest_distance = np.where(is_crossed | case.form.estimated, precision, CLOSEST)
+        closest_distance = np.where(
+            is_crossed | case.form.estimated, precision, CLOSEST_RELATIVE_DISTANCE
+        )
         return np.where(
             (is_end_of_answers | is_crossed) & (relative_distances > closest_distance),
             relative_distances,
@@ -945,14 +973,14 @@ class _SearchRefinement:
 
     @property
     def _has_intervals(self) -> bool:
-        """Return whether answers have intervals though they are not simulated, such as approximate
+        """Whether answers have intervals although they are not simulated, such as approximate
         quantiles.
         """
-        margins, _ = self.case_search.condition.look(self.columns)
+        margins, _ = self.case_search.condition.margin_and_mask(self.columns)
         return bool(np.any(np.diff(margins[1:], axis=0) > 0))
 
     def _simulate_at(self, index: int, place: float, run_factor: float, *, is_new: bool) -> None:
-        """Simulate at one place, and replace its row of the columns."""
+        """Simulate the case at one place, and insert or replace its row in the columns."""
 
         def with_value(column: Array, value: float) -> Array:
             return np.insert(column if is_new else np.delete(column, index), index, value)
@@ -993,26 +1021,27 @@ def _part_of_smallest_margin(sides_of_parts: Sequence[ConditionSides], index: in
 
 
 def _condition_clause(search: ConditionSearch, words: Words) -> str:
-    """Return the condition as a clause."""
+    """Return the condition of a search as a clause."""
     return search.means or words.condition(search.condition)
 
 
 def _headline_by_case(cases: Sequence[ConditionSearch], words: Words) -> str:
-    """Return one sentence that states, case by case, for which values a condition holds."""
+    """Return a sentence on the values for which a condition holds, case by case."""
     first_search, *further_searches = _cases_by_width(cases)
     trend_in_words = (
         f" along the trend {as_words(first_search.trend)}" if first_search.trend else ""
     )
-    lead = f"{capital(_condition_clause(first_search, words))}{trend_in_words}"
-    place_of_first = _where_text(first_search, words, True)
+    beginning = f"{capital(_condition_clause(first_search, words))}{trend_in_words}"
+    place_of_first = _range_of_condition_text(first_search, words, True)
     if not further_searches:
-        return f"{lead}{'' if place_of_first.startswith(_PHRASES) else ':'} {place_of_first}"
+        separator = "" if place_of_first.startswith(_PHRASE_BEGINNINGS) else ":"
+        return f"{beginning}{separator} {place_of_first}"
     further_shown = further_searches[:MOST_FURTHER_CASES]
     unshown_count = len(further_searches) - len(further_shown)
     unshown = f"; not shown: {with_noun(unshown_count, 'further case')}" if unshown_count else ""
-    further_places = [_where_text(search, words, False) for search in further_shown]
+    further_places = [_range_of_condition_text(search, words, False) for search in further_shown]
     if all(
-        place.startswith(_PHRASES) and ";" not in place
+        place.startswith(_PHRASE_BEGINNINGS) and ";" not in place
         for place in (place_of_first, *further_places)
     ):
         relation = next((words for words in _RELATIONS if f" {words} " in place_of_first), "")
@@ -1021,10 +1050,10 @@ def _headline_by_case(cases: Sequence[ConditionSearch], words: Words) -> str:
             f"{place.removeprefix(relation).strip()} for {words.case(search.case)}"
             for search, place in zip(further_shown, further_places, strict=True)
         ]
-        return f"{lead} {join_phrases(phrases)}{unshown}"
+        return f"{beginning} {join_phrases(phrases)}{unshown}"
     clauses = _clauses_by_outcome([first_search, *further_shown], words)
-    colon = "" if clauses[0].startswith(_PHRASES) else ":"
-    return f"{lead}{colon} {'; '.join(clauses)}{unshown}"
+    separator = "" if clauses[0].startswith(_PHRASE_BEGINNINGS) else ":"
+    return f"{beginning}{separator} {'; '.join(clauses)}{unshown}"
 
 
 def _clauses_by_outcome(searches: Sequence[ConditionSearch], words: Words) -> list[str]:
@@ -1038,13 +1067,13 @@ def _clauses_by_outcome(searches: Sequence[ConditionSearch], words: Words) -> li
     cases_by_outcome: dict[str, list[str]] = {}
     for search in searches:
         case = words.case(search.case)
-        place = _where_text(search, words, not bound_clauses)
-        if place.startswith(_PHRASES) and ";" not in place:
+        place = _range_of_condition_text(search, words, not bound_clauses)
+        if place.startswith(_PHRASE_BEGINNINGS) and ";" not in place:
             bound_clauses.append(f"{place} for {case}")
         elif search.crossings or search.undecided or search.nearest is None:
-            other_clauses.append(f"{case} {_where_text(search, words, False)}")
+            other_clauses.append(f"{case} {_range_of_condition_text(search, words, False)}")
         else:
-            outcome, _, remark = _where_text(search, words, False).partition(" ")
+            outcome, _, remark = _range_of_condition_text(search, words, False).partition(" ")
             cases_by_outcome.setdefault(outcome, []).append(f"{case} {remark}".rstrip())
     constant_clauses = [
         f"{outcome} for {join_phrases(cases)}" for outcome, cases in cases_by_outcome.items()
@@ -1055,13 +1084,13 @@ def _clauses_by_outcome(searches: Sequence[ConditionSearch], words: Words) -> li
 
 
 _RELATIONS = ("at least", "at most")
-_PHRASES = ("with ", "if ", "from ", "until ", *_RELATIONS)
+_PHRASE_BEGINNINGS = ("with ", "if ", "from ", "until ", *_RELATIONS)
 """First words of a place that continues a sentence."""
 
 
 def _cases_by_width(cases: Sequence[ConditionSearch]) -> list[ConditionSearch]:
-    """Sort cases by the width of the range in which the condition holds, if each has exactly one
-    change in the same direction; else keep their order.
+    """Return the cases sorted by the width of the range in which the condition holds, if each has
+    one change and all change in the same direction; else in their order.
     """
     if not all(len(case.crossings) == 1 and case.is_decided for case in cases):
         return list(cases)
@@ -1073,7 +1102,7 @@ def _cases_by_width(cases: Sequence[ConditionSearch]) -> list[ConditionSearch]:
 
 
 def _first_is_widest(ranked: Sequence[ConditionSearch]) -> bool:
-    """Return whether the first of the ranked cases certainly has the widest range."""
+    """Return whether the first of cases sorted by width certainly has the widest range."""
     if not all(len(search.crossings) == 1 and search.is_decided for search in ranked):
         return False
     first_change, second_change = (search.crossings[0] for search in ranked[:2])
@@ -1083,8 +1112,8 @@ def _first_is_widest(ranked: Sequence[ConditionSearch]) -> bool:
     return not do_overlap(*intervals)
 
 
-def _where_text(search: ConditionSearch, words: Words, with_title: bool) -> str:
-    """Return for which values a condition holds, in a reader's words.
+def _range_of_condition_text(search: ConditionSearch, words: Words, with_title: bool) -> str:
+    """Return the values for which a condition holds as text, with the reader's nouns.
 
     Parameters
     ----------
@@ -1095,10 +1124,10 @@ def _where_text(search: ConditionSearch, words: Words, with_title: bool) -> str:
 
     def bound_text(value: float | None, starts: bool, ends: Ends = NO_ENDS) -> str:
         if search.of == YEAR:
-            amount = bracketed(year(value), *(year(end) for end in ends))
+            amount = bracketed(year_text(value), *(year_text(end) for end in ends))
             return f"from {amount} on" if starts else f"until {amount}"
-        write = limit_phrase if with_title else limit_amount
-        return write(search.of, value or 0.0, search.unit, words, ends, is_lower=starts)
+        amount_and_noun = limit_phrase if with_title else limit_amount
+        return amount_and_noun(search.of, value or 0.0, search.unit, words, ends, is_lower=starts)
 
     if search.nearest is None:
         return f"no answer ({_range_searched(search, words)})" if with_title else "no answer"
@@ -1136,8 +1165,8 @@ def _where_text(search: ConditionSearch, words: Words, with_title: bool) -> str:
 
 
 def _nearest_sentence(search: ConditionSearch) -> str:
-    """Return how near a value comes to the limit that it never keeps; nothing for conditions on
-    several values.
+    """Return a sentence on how near a value comes to a limit that it never keeps; empty for
+    conditions on several values.
     """
     limit_match = LIMIT.match(search.condition)
     if limit_match is None or " and " in search.condition or not search.sides:
@@ -1159,8 +1188,8 @@ def _change_bound_text(
     search: ConditionSearch, change: Change, bound_text: Callable[..., str]
 ) -> str:
     """Return the bound of a change in words, such as "at least" a value. If the change has an
-    interval, the bound is the end from which on the condition is decided, followed by the end of
-    the undecided range.
+    interval, the bound is the end beyond which the condition is decided, followed by the end of the
+    undecided range.
     """
     if change.before is None:
         return bound_text(change.value, change.starts, (change.low, change.high))
@@ -1172,7 +1201,9 @@ def _change_bound_text(
 
 
 def search_text(search: ConditionSearch) -> str:
-    """Describe in one line where a condition starts or stops holding, or why it changes nowhere."""
+    """Return one line on where a condition starts or stops holding, or on why it changes
+    nowhere.
+    """
     subject = f"{search.name}, {search.case}{_trend_clause(search)}: {search.condition}"
     range_text = _range_text(search)
     gaps = _stretches_sentence(search)
@@ -1185,6 +1216,9 @@ def search_text(search: ConditionSearch) -> str:
 
 
 def _longer_runs_clause(search: ConditionSearch) -> str:
+    """Return a clause on the longest simulation that was needed; empty if none was longer than the
+    first.
+    """
     return (
         f"; runs up to {search.longer:g} times as long were made to decide"
         if search.longer > 1
@@ -1193,17 +1227,22 @@ def _longer_runs_clause(search: ConditionSearch) -> str:
 
 
 def _trend_clause(search: ConditionSearch) -> str:
+    """Return a clause on the trend of a search; empty if it is no search along a trend."""
     return f" along {search.trend}" if search.trend else ""
 
 
 def _range_text(search: ConditionSearch) -> str:
+    """Return the searched range as text."""
     first_text, last_text = (_value_text(search, value) for value in (search.first, search.last))
     return f"{search.of} from {first_text} to {last_text}"
 
 
 def _doubts_clause(search: ConditionSearch) -> str:
-    outside_lead = "; rates used beyond the years of their data: "
-    outside_clauses = [f"{outside_lead}{', '.join(search.beyond)}"] if search.beyond else []
+    """Return a clause on rates that are used outside their periods, are guesses, or are of weak
+    series; empty if there are none.
+    """
+    clause_beginning = "; rates used beyond the years of their data: "
+    outside_clauses = [f"{clause_beginning}{', '.join(search.beyond)}"] if search.beyond else []
     return "".join([*outside_clauses, *(f"; {doubt}" for doubt in search.doubts)])
 
 
@@ -1211,6 +1250,7 @@ _MOST_CHANGES = 8
 
 
 def _values_in_words(search: ConditionSearch) -> str:
+    """Return the values at which the condition starts or stops holding, in words."""
     changes = [
         (crossing.value, _crossing_sentence(search, crossing)) for crossing in search.crossings
     ]
@@ -1225,14 +1265,20 @@ def _values_in_words(search: ConditionSearch) -> str:
 
 
 def _end_of_answers(search: ConditionSearch, place: float, begins: bool) -> str:
-    lead = "" if search.of == YEAR else f"{search.of} = "
+    """Return a clause on a place at which the condition holds and beyond which there are no
+    answers.
+    """
+    beginning = "" if search.of == YEAR else f"{search.of} = "
     return (
         f"holds as far as there are answers, {'from' if begins else 'up to'}"
-        f" {lead}{_value_text(search, place)}"
+        f" {beginning}{_value_text(search, place)}"
     )
 
 
 def _undecided_sentence(search: ConditionSearch) -> Iterator[str]:
+    """Yield a sentence on the ranges in which estimates do not decide the condition; nothing if
+    there are none.
+    """
     for first, last in search.undecided:
         low = _value_text(search, first)
         high = _value_text(search, last)
@@ -1240,12 +1286,13 @@ def _undecided_sentence(search: ConditionSearch) -> Iterator[str]:
 
 
 def _crossing_sentence(search: ConditionSearch, change: Change) -> str:
+    """Return a sentence on a change of the condition, with its interval."""
     if change.before is not None:
         return _single_value_change(search, change)
     interval_ends = (change.low, change.high)
-    lead = "" if search.of == YEAR else f"{search.of} = "
+    beginning = "" if search.of == YEAR else f"{search.of} = "
     place = (
-        bracketed(year(change.value), *map(year, interval_ends))
+        bracketed(year_text(change.value), *map(year_text, interval_ends))
         if search.of == YEAR
         else quantity(change.value, search.unit, 6, interval_ends)
     )
@@ -1254,15 +1301,15 @@ def _crossing_sentence(search: ConditionSearch, change: Change) -> str:
         draws = f"{percent(change.part)} of their draws change there"
         jump += f", undecided within the ranges ({draws})"
     return (
-        f"holds from {lead}{place} on{jump}"
+        f"holds from {beginning}{place} on{jump}"
         if change.starts
-        else f"holds up to {lead}{place}{jump}"
+        else f"holds up to {beginning}{place}{jump}"
     )
 
 
 def _single_value_change(search: ConditionSearch, change: Change) -> str:
-    """Write where a condition changes if only the listed values are possible: the value, or the
-    two values between which it changes.
+    """Return a clause on a change if only the listed values are possible: the value, or the two
+    values between which the condition changes.
     """
     value = _value_text(search, change.value)
     value_before = _value_text(search, change.before)
@@ -1287,8 +1334,8 @@ def _single_value_change(search: ConditionSearch, change: Change) -> str:
 
 
 def _no_change_sentence(search: ConditionSearch, range_text: str) -> str:
-    """Describe that a condition changes nowhere: its sides at both ends, and where it comes closest
-    to a change.
+    """Return a sentence that a condition changes nowhere, with its sides at both ends and where it
+    comes nearest to a change.
     """
     if search.nearest is None or search.margin is None:
         return f"has no answer anywhere for {range_text}"
@@ -1313,11 +1360,12 @@ def _no_change_sentence(search: ConditionSearch, range_text: str) -> str:
 
 
 def _value_text(search: ConditionSearch, value: float | None) -> str:
-    return year(value) if search.of == YEAR else quantity(value, search.unit, 6)
+    """Return a searched value, or a year, as text."""
+    return year_text(value) if search.of == YEAR else quantity(value, search.unit, 6)
 
 
 def _stretches_sentence(search: ConditionSearch) -> str:
-    """Return the stretches without an answer; empty if no place has one."""
+    """Return a sentence on the ranges without an answer; empty if there are none."""
     if search.nearest is None:
         return ""
     stretches = []

@@ -1,5 +1,5 @@
-"""Where a condition starts or stops holding along one parameter: found on a grid, then by root
-finding.
+"""Changes of a condition along one parameter: where it starts or stops holding, found on a grid and
+then by root finding.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ _LARGEST_MARGIN_AT_ROOT = 1e-6
 """A margin that is larger than this at the root says that the condition jumps there."""
 
 
-ROUNDING = 1e-12
+MARGIN_OF_EQUAL_SIDES = 1e-12
 """Margin up to which the sides of a condition are taken as equal [1]: a method's last digits are
 no change of an answer.
 """
@@ -22,7 +22,7 @@ no change of an answer.
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One place where a condition starts or stops holding.
+    """A place on the axis of a search where a condition starts or stops holding.
 
     Parameters
     ----------
@@ -54,9 +54,9 @@ def margin(comparison: Comparison, left_side: Array, right_side: Array) -> Array
     comparison : by <, <=, > or >=
     left_side, right_side : values of its sides, in base units
     """
-    size = np.abs(left_side) + np.abs(right_side)
+    scale = np.abs(left_side) + np.abs(right_side)
     with np.errstate(all="ignore"):
-        difference = np.where(size == 0, 0.0, (left_side - right_side) / size)
+        difference = np.where(scale == 0, 0.0, (left_side - right_side) / scale)
     return np.asarray(-difference if comparison.relation.startswith("<") else difference)
 
 
@@ -66,7 +66,7 @@ def find_changes(
     places: Array,
     margin_at: Callable[[float], float] | None,
 ) -> list[Change]:
-    """List where a condition starts or stops holding between neighbours on a grid.
+    """Return the changes of a condition between neighbouring places of a grid, in order.
 
     No change is found next to a place without a margin. Two changes between neighbours are not
     seen.
@@ -130,7 +130,7 @@ def decide(margins: Array, holds: NDArray[np.bool_]) -> NDArray[np.int8]:
 def find_estimated_changes(
     margins: Array, holds: NDArray[np.bool_], places: Array, *, has_only_places: bool
 ) -> tuple[list[Change], list[tuple[float, float]]]:
-    """List where a condition on estimates starts or stops holding, and where that is within noise.
+    """Return the changes of a condition on estimates, and the ranges in which it is within noise.
 
     A change lies between two places at which the condition is decided differently. Its interval
     begins where one end of the interval of the margin crosses 0 and ends where the other end does;
@@ -194,7 +194,7 @@ def _estimated_change(
     *,
     has_only_places: bool,
 ) -> Change:
-    """Locate a change between two decided places."""
+    """Return the change of a condition between two places at which it is decided."""
     middle, low, high = (
         margins[:, decided_before : decided_after + 1]
         if starts
@@ -202,11 +202,11 @@ def _estimated_change(
     )
     first_curve, last_curve = (high, low) if starts else (low, high)
     # The curve that comes to 0 first does so for the first time, the others for the last time.
-    below_zero = [
+    indices_below_zero = [
         np.flatnonzero(np.append(True, is_below))
         for is_below in (middle[1:-1] < 0, last_curve[1:-1] <= 0)
     ]
-    cells = (int(np.argmax(first_curve[1:] >= 0)), *(int(end[-1]) for end in below_zero))
+    cells = (int(np.argmax(first_curve[1:] >= 0)), *(int(end[-1]) for end in indices_below_zero))
     if has_only_places:
         low_place, value, high_place = (float(places[decided_before + cell + 1]) for cell in cells)
         return Change(
@@ -232,6 +232,7 @@ def _root_between_places(
     margin_at_low: float,
     margin_at_high: float,
 ) -> float:
+    """Return the place between two others at which a margin is 0."""
     from scipy.optimize import brentq
 
     if margin_at_low * margin_at_high >= 0.0:

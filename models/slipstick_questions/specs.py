@@ -24,7 +24,9 @@ from slipstick.schema.kinds.study import (
 
 
 class ChangeSpec(Spec):
-    """A possible change: new values for some quantities, or factors on their present values."""
+    """A possible change of a case: new values of some quantities, or factors on their present
+    values.
+    """
 
     values: Settings = Field({}, alias="set", description="new values by path")
     times: dict[Path, Factor] = Field(
@@ -36,12 +38,13 @@ class ChangeSpec(Spec):
     cost: Cost | None = Field(None, description="cost of the change, in the unit of the budget")
 
     def check_rules(self) -> None:
+        """Raise if the change sets no value."""
         if not (self.values or self.times):
             raise broken_rule("a change needs something to change: set or times")
 
 
 class RankSpec(QuestionSpec):
-    """Which change of a quantity helps most."""
+    """What a study asks about the changes that help most: single quantities, or named changes."""
 
     cases: DistinctNames = Field(["base"], description="names of the cases", min_length=1)
     change: Fraction = Field(
@@ -63,6 +66,7 @@ class RankSpec(QuestionSpec):
     )
 
     def check_rules(self) -> None:
+        """Raise if keys of the ranking contradict one another."""
         if self.budget is None:
             return
         if len(self.changes) < 2:
@@ -119,6 +123,7 @@ class SeekSpec(QuestionSpec):
     cases: DistinctNames = Field(["base"], description="names of the cases", min_length=1)
 
     def check_rules(self) -> None:
+        """Raise if keys of the search contradict one another."""
         is_along_years = self.of == YEAR
         if is_along_years and not self.trend:
             raise broken_rule("give a trend with the year", "of")
@@ -196,14 +201,16 @@ class ChooseQuestionSpec(QuestionSpec):
 
 
 class AgreeSpec(QuestionSpec):
-    """The methods whose answers are compared."""
+    """The methods whose answers a study compares."""
 
     methods: DistinctNames = Field(description="names of the methods, in order", min_length=2)
     cases: DistinctNames = Field([], description="names of the cases; by default all")
 
 
 class BottleneckSpec(QuestionSpec):
-    """Which resource limits the throughput, and where along an axis this changes."""
+    """What a study asks about the resource that limits the throughput, and where along an axis it
+    changes.
+    """
 
     cases: DistinctNames = Field(["base"], description="names of the cases", min_length=1)
     along: dict[Path, AxisValues] = Field(

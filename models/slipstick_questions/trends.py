@@ -1,4 +1,4 @@
-"""Cases along trends: what projections and searches share."""
+"""Cases whose values follow a trend over the years, which projections and searches share."""
 
 from __future__ import annotations
 
@@ -33,22 +33,22 @@ from slipstick_rates.trend import (
     reason_not_to_start,
 )
 
-_SHARED = ("benefit", "fully", "partly")
+_GAIN_KEYS = ("benefit", "fully", "partly")
 """What a trend may say of how the processors' gain is passed on."""
 
-_PROCESSORS = ("machine", "processors")
+_PROCESSOR_PATHS = ("machine", "processors")
 
-_ONE = Scalar(1, "1", Mark("trend", 1, 1), quoted=False)
+_SCALAR_ONE = Scalar(1, "1", Mark("trend", 1, 1), quoted=False)
 
-_FEW_ENDED = 2  # rates whose data end early that are told one by one
+_MOST_LISTED_ENDS = 2  # rates whose data end early that are told one by one
 
-PARAMETERS = "parameters."
+PARAMETER_PREFIX = "parameters."
 """What the paths of a model's parameters begin with."""
 
 
 @dataclass(frozen=True, slots=True)
-class Trended:
-    """A trend and the nodes that it sets in a case.
+class TrendSettings:
+    """A trend of a study, and the nodes that it sets in a case.
 
     Parameters
     ----------
@@ -67,14 +67,16 @@ class Trended:
         """The title of the trend."""
         return self.spec.title or self.name
 
-    def trend(self, kind: str = CORE, followed: Collection[str] = ()) -> Trend:
-        """Build the trend for a kind of processors, with the series that parameters follow."""
-        return trend_of(self.spec, self.name, kind, self.as_of, followed)
+    def trend(self, kind: str = CORE, series_names: Collection[str] = ()) -> Trend:
+        """Return the trend for a kind of processors, including the series that parameters
+        follow.
+        """
+        return trend_of(self.spec, self.name, kind, self.as_of, series_names)
 
 
 @dataclass(frozen=True, slots=True)
 class TrendedCase:
-    """A case whose values follow a trend.
+    """A case some of whose values follow a trend over the years.
 
     Parameters
     ----------
@@ -95,7 +97,9 @@ class TrendedCase:
 
     @property
     def with_mean_value_default(self) -> TrendedCase:
-        """A copy without default simulation, for the thousands of points of a sample."""
+        """The case solved by mean value instead of simulation by default, for the thousands of
+        points of a sample.
+        """
         return replace(self, case=self.case.with_mean_value_default)
 
     def values(self, years: Array, draws: Mapping[str, Draws] | None = None) -> dict[str, Array]:
@@ -115,13 +119,15 @@ class TrendedCase:
         return {
             value.path: str(self.case.built.parameters[value.path].dimension)
             for value in self.followers
-            if value.path.startswith(PARAMETERS)
+            if value.path.startswith(PARAMETER_PREFIX)
         }
 
     def columns(
         self, values: Mapping[str, Array], wanted: Collection[str] | None = None
     ) -> dict[str, Array]:
-        """Return the answers at some values, and the parameters that follow a rate."""
+        """Return the answers at given values by name, and the values of parameters that follow a
+        rate.
+        """
         return self.case.columns(values, wanted) | {path: values[path] for path in self.units}
 
     @property
@@ -137,8 +143,8 @@ class TrendedCase:
 
     @property
     def timed(self) -> Collection[str]:
-        """The paths of the parameters on which times depend, without those on which only amounts
-        depend.
+        """The paths of the parameters that times depend on, without those that only amounts, such
+        as a cost, depend on.
         """
         model = self.case.built.model
         if isinstance(model, Model | QueueingNetwork):
@@ -147,7 +153,7 @@ class TrendedCase:
 
     @property
     def rates_of_amounts_alone(self) -> tuple[str, ...]:
-        """The rates that change amounts, such as a cost, and no time."""
+        """The rates that change amounts only, such as a cost, and no time."""
         timed = self.timed
         read = {value.rate for value in self.followers if value.path in timed}
         return tuple(
@@ -156,17 +162,19 @@ class TrendedCase:
 
     @property
     def rates_without_effect(self) -> tuple[str, ...]:
-        """The rates that no value of the case depends on."""
+        """The rates that no answer of the case depends on."""
         model = self.case.built.model
         # Compiling the model would load the libraries of arrays as its file is checked.
         has_parameters = isinstance(model, Model | QueueingNetwork)
         parameters_used = model.parameters if has_parameters else self.case.form.parameters
-        read = {value.rate for value in self.followers if value.path in parameters_used}
-        return tuple(name for name in self.trend.rates if name not in read)
+        read_parameters = {value.rate for value in self.followers if value.path in parameters_used}
+        return tuple(name for name in self.trend.rates if name not in read_parameters)
 
 
-def read_trend(name: str, place: Place, study: StudyContext, as_of: float | None = None) -> Trended:
-    """Read the trend that a study names, as known in a given year.
+def read_trend(
+    name: str, place: Place, study: StudyContext, as_of: float | None = None
+) -> TrendSettings:
+    """Read the trend that a study names, as known in the year `as_of`.
 
     Raises
     ------
@@ -177,7 +185,9 @@ def read_trend(name: str, place: Place, study: StudyContext, as_of: float | None
     )
     spec = validate(TrendSpec, file)
     shared_settings = {
-        f"{TECHNOLOGY}.{key}": node for key in _SHARED if (node := node_at(file, [key])) is not None
+        f"{TECHNOLOGY}.{key}": node
+        for key in _GAIN_KEYS
+        if (node := node_at(file, [key])) is not None
     }
     short_name = name.rpartition("/")[2].removesuffix(".yaml").removesuffix(".yml")
     if as_of is not None and spec.rates is not None:
@@ -186,26 +196,26 @@ def read_trend(name: str, place: Place, study: StudyContext, as_of: float | None
             f" {as_of:g}; name one of series"
         )
         raise study.refusal(("project", "as_of"), message)
-    return Trended(short_name, spec, shared_settings, as_of)
+    return TrendSettings(short_name, spec, shared_settings, as_of)
 
 
 def kind_of_processors(inputs: Inputs) -> str:
-    """Return the kind of the processors of a case, which decides the series that they follow; empty
-    where its machine states none.
+    """Return the kind of the processors of a case, which determines the series that they follow;
+    empty if its machine states no kind.
     """
-    kind = node_at(inputs.tree, [*_PROCESSORS, "kind"])
+    kind = node_at(inputs.tree, [*_PROCESSOR_PATHS, "kind"])
     return str(kind.value) if isinstance(kind, Scalar) else ""
 
 
 def trended_case(
     case: str,
-    trend_spec: Trended,
+    trend_spec: TrendSettings,
     base_year: float,
     place: Place,
     study: StudyContext,
     further_series: Collection[str] = (),
 ) -> TrendedCase:
-    """Build a case that follows a trend, starting from the case's own technology.
+    """Build a case that follows a trend, with the case's own technology in the base year.
 
     Parameters
     ----------
@@ -232,9 +242,9 @@ def trended_case(
         )
         raise study.refusal(place, message)
     series = list(dict.fromkeys([*trend_spec.spec.series, *further_series]))
-    for path, stated_quantity in stated_followers.items():
-        _check_stated_technology(path, stated_quantity, series, inputs.tree)
-    names = {stated_quantity.technology for stated_quantity in stated_followers.values()} - {
+    for path, following_quantity in stated_followers.items():
+        _check_stated_technology(path, following_quantity, series, inputs.tree)
+    names = {following_quantity.technology for following_quantity in stated_followers.values()} - {
         *TECHNOLOGIES,
         PROCESSORS,
     }
@@ -244,13 +254,16 @@ def trended_case(
     trend = trend_spec.trend(kind or CORE, series_named)
     classes = [name for name in trend.rates if name not in names] if has_classes else []
     trend = trend.of(
-        {*classes, *(stated_quantity.technology for stated_quantity in stated_followers.values())}
+        {
+            *classes,
+            *(following_quantity.technology for following_quantity in stated_followers.values()),
+        }
     )
     added_nodes = {
         path: node for path, node in trend_spec.nodes.items() if node_at(inputs.tree, path) is None
     }
     added_nodes |= {
-        path: _ONE
+        path: _SCALAR_ONE
         for name in classes
         if node_at(inputs.tree, path := f"{TECHNOLOGY}.{name}") is None
     }
@@ -260,9 +273,9 @@ def trended_case(
         raise study.refusal(place, _reason_without_followers(case, trend, trend_spec.as_of))
     _check_followers(followers, trend, case_evaluator)
     followers_without_rate = tuple(
-        (path, stated_quantity.technology)
-        for path, stated_quantity in stated_followers.items()
-        if stated_quantity.technology not in trend.rates
+        (path, following_quantity.technology)
+        for path, following_quantity in stated_followers.items()
+        if following_quantity.technology not in trend.rates
     )
     track = TrendedCase(
         case_evaluator,
@@ -277,9 +290,9 @@ def trended_case(
 
 
 def _stated_followers(inputs: Inputs) -> dict[str, Given]:
-    """Return the parameters that state a technology that they follow, by path."""
+    """Return the parameters that name a technology that they follow, by path."""
     return {
-        f"{PARAMETERS}{name}": stated_quantity
+        f"{PARAMETER_PREFIX}{name}": stated_quantity
         for name, stated_quantity in getattr(inputs.checked_spec, "parameters", {}).items()
         if isinstance(stated_quantity, Given) and stated_quantity.technology
     }
@@ -324,8 +337,8 @@ def _reason_without_followers(case: str, trend: Trend, as_of: float | None) -> s
 def _check_stated_technology(
     path: str, stated_quantity: Given, series: Collection[str], tree: Node
 ) -> None:
-    """Raise if the technology that a parameter names is no series and no class of cost, or if its
-    class leaves open whether the parameter rises.
+    """Raise if the technology that a parameter names is neither a series nor a class of cost, or if
+    its class leaves open whether the parameter rises.
     """
     name = stated_quantity.technology
     mark = value_mark(tree, f"{path}.technology")
@@ -342,8 +355,8 @@ def _check_stated_technology(
 
 
 def _is_multiplied(stated_quantity: Given, trend: Trend) -> bool:
-    """Return whether a parameter is multiplied by the gain of its rate: as the values of its
-    series, or as a rate that gets faster.
+    """Return whether a parameter is multiplied by the gain of its rate, and not divided: its series
+    has values that rise, or it is a rate that gets faster.
     """
     rate = trend.rates[stated_quantity.technology]
     if stated_quantity.technology in (PROCESSORS, *TECHNOLOGIES) or not isinstance(
@@ -361,7 +374,7 @@ def _check_followers(
     """
     model = case_evaluator.built.model
     for follower in followers:
-        if not follower.path.startswith(PARAMETERS):
+        if not follower.path.startswith(PARAMETER_PREFIX):
             continue
         mark = value_mark(case_evaluator.inputs.tree, follower.path)
         if (
@@ -386,7 +399,7 @@ def _check_followers(
 
 
 def _check_base_year(track: TrendedCase, place: Place, study: StudyContext) -> None:
-    """Raise if a rate that the case depends on tells nothing of its base year."""
+    """Raise if a rate that the case depends on has no value in its base year."""
     for name in track.trend.rates:
         message = reason_not_to_start(track.trend, name, track.base_year)
         if message and name not in track.rates_without_effect:
@@ -418,25 +431,25 @@ def last_years_of_data(
     }
 
 
-def ended_data_text(base: float, last_years: Mapping[str, float]) -> str:
-    """Return a sentence on the data that end before a base year: each of them if they are few, else
+def ended_data_text(base_year: float, last_years: Mapping[str, float]) -> str:
+    """Return a sentence on the data that end before a base year: all of them if they are few, else
     the first.
 
     >>> ended_data_text(2026, {"one thread": 2021, "the wire": 2024})
     'data end before the base year 2026: one thread (2021) and the wire (2024)'
     """
-    before_base_year = f"before the base year {year(base)}"
+    before_base_year = f"before the base year {year_text(base_year)}"
     sorted_years = sorted(last_years.items(), key=lambda item: item[1])
     data_title, last_year = sorted_years[0]
-    if len(sorted_years) > _FEW_ENDED:
+    if len(sorted_years) > _MOST_LISTED_ENDS:
         return (
             f"the data of {len(sorted_years)} rates end {before_base_year}, the first in"
-            f" {year(last_year)}"
+            f" {year_text(last_year)}"
             f" ({uncapitalized(data_title)})"
         )
     data_with_years = join_phrases(
         [
-            f"{uncapitalized(data_title)} ({year(last_year)})"
+            f"{uncapitalized(data_title)} ({year_text(last_year)})"
             for data_title, last_year in sorted_years
         ]
     )
@@ -464,7 +477,7 @@ def doubts(
     """List the guesses and weak series among the rates that change one of the given values of a
     case in the years, and the data that end before its base year.
     """
-    has_amounts = any(name.startswith((PARAMETERS, "amount[")) for name in values)
+    has_amounts = any(name.startswith((PARAMETER_PREFIX, "amount[")) for name in value_names)
     rates_without_effect = {
         *track.rates_without_effect,
         *(() if has_amounts else track.rates_of_amounts_alone),
@@ -503,14 +516,16 @@ def doubts(
 
 
 def machine_year(case: str, study: StudyContext) -> float | None:
-    """Return the year of a case's machine; None if the machine has none."""
+    """Return the year of the machine of a case; None if the machine has no year."""
     node = node_at(resolve(study.cases[case], study.library).tree, ["machine", "year"])
     is_number = isinstance(node, Scalar) and isinstance(node.value, int | float)
     return float(node.value or 0) if isinstance(node, Scalar) and is_number else None
 
 
-def year_of(case: str, given_year: float | None, place: Place, study: StudyContext) -> float:
-    """Return the base year of a case: the given one, or that of its machine.
+def base_year_of_case(
+    case: str, given_year: float | None, place: Place, study: StudyContext
+) -> float:
+    """Return the base year of a case: the given year, else the year of its machine.
 
     Raises
     ------
@@ -528,10 +543,10 @@ def year_of(case: str, given_year: float | None, place: Place, study: StudyConte
     raise study.refusal(place, message)
 
 
-def year(value: float | None) -> str:
-    """Write a year, with one decimal where it is not whole; a dash for None.
+def year_text(value: float | None) -> str:
+    """Return a year as text, with one decimal if it is not whole; a dash for None.
 
-    >>> year(2024.0), year(2024.46), year(None)
+    >>> year_text(2024.0), year_text(2024.46), year_text(None)
     ('2024', '2024.5', '-')
     """
     return NOTHING if value is None else f"{value:.1f}".removesuffix(".0")

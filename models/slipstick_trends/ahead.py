@@ -15,7 +15,7 @@ from slipstick.results.words import NO_WORDS, Words, as_words
 from slipstick.schema.library import TECHNOLOGY
 from slipstick.schema.text import Node, plain_data
 from slipstick.study.evaluator import Evaluator
-from slipstick_questions.trends import TrendedCase, year
+from slipstick_questions.trends import TrendedCase, year_text
 from slipstick_rates.trend import PROCESSORS, Draws
 
 CLASS = "technology["
@@ -328,7 +328,9 @@ def crossing_year(
     >>> crossing_year(2033.7, 2028.1, None, 0.7), crossing_year(2006.1, None, None, None)
     ('2034', '2006.1')
     """
-    return year(round(stated_year) if _is_uncertain(low, high, share_of_draws) else stated_year)
+    return year_text(
+        round(stated_year) if _is_uncertain(low, high, share_of_draws) else stated_year
+    )
 
 
 def _is_uncertain(low: float | None, high: float | None, share_of_draws: float | None) -> bool:
@@ -355,7 +357,7 @@ def crossing_words(
     if not _is_uncertain(low, high, share_of_draws):
         return ""
     first_year, last_crossing_year = (
-        None if band_year is None else year(round(band_year)) for band_year in (low, high)
+        None if band_year is None else year_text(round(band_year)) for band_year in (low, high)
     )
     band = (
         ""
@@ -370,7 +372,8 @@ def crossing_words(
     share = ""
     if share_of_draws is not None and share_of_draws < _ALL_DRAWS:
         share = (
-            f"by {year(last_year)} in {percent(share_of_draws) if share_of_draws else 'none'} of"
+            f"by {year_text(last_year)} in"
+            f" {percent(share_of_draws) if share_of_draws else 'none'} of"
             " the drawn trends"
         )
     words = "; ".join(clause for clause in (band, share) if clause)
@@ -553,7 +556,7 @@ def share_words(
         return
     largest = shares[0]
     share = largest.last_amount()
-    words = f"{lead}in {year(last_year)} {class_with_verb(largest.name)} {share} of the time"
+    words = f"{lead}in {year_text(last_year)} {class_with_verb(largest.name)} {share} of the time"
     if share_saved is not None:
         words += f"; faster processors alone save at most {percent(max(0.0, share_saved))}"
     yield words
@@ -568,7 +571,7 @@ def overtaking_words(overtaking: Overtaking, last_year: float, words: Words = NO
         f"{faster_case} takes less time than {slower_case} from"
         f" {crossing_year(overtaking.year, *band)}"
     )
-    text += " on" if overtaking.until is None else f" to {year(overtaking.until)}"
+    text += " on" if overtaking.until is None else f" to {year_text(overtaking.until)}"
     return text + crossing_words(*band, last_year)
 
 
@@ -605,4 +608,6 @@ def arrival_words(
 
 def _title_with_year(title: str, year_of_machine: float) -> str:
     """Return the title of a case with its year, unless the title has it."""
-    return title if year(year_of_machine) in title else f"{title} of {year(year_of_machine)}"
+    return (
+        title if year_text(year_of_machine) in title else f"{title} of {year_text(year_of_machine)}"
+    )

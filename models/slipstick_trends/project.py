@@ -43,15 +43,15 @@ from slipstick.vocabulary import TECHNOLOGIES
 from slipstick_questions.conditions import Condition, condition_of
 from slipstick_questions.sign_changes import Change
 from slipstick_questions.trends import (
-    PARAMETERS,
+    PARAMETER_PREFIX,
     TrendedCase,
+    base_year_of_case,
     kind_of_processors,
     last_years_of_data,
     machine_year,
     read_trend,
     trended_case,
-    year,
-    year_of,
+    year_text,
 )
 from slipstick_rates.files import CORE
 from slipstick_rates.series import STARTS
@@ -196,7 +196,7 @@ class ProjectResult(QuestionResult):
         amount = value_amount("time", *value_at(fastest_track.sweep, "time", -1))
         return (
             fastest_track.case,
-            f"stays the fastest until {year(projection.years[-1])} ({amount})",
+            f"stays the fastest until {year_text(projection.years[-1])} ({amount})",
         )
 
     def decision(self, words: Words) -> Decision | None:
@@ -208,7 +208,7 @@ class ProjectResult(QuestionResult):
         starts = {float(track.sweep.points[YEAR][0]) for track in tracks_shown}
         for track in tracks_shown:
             start_text = (
-                "" if len(starts) == 1 else f" in {year(float(track.sweep.points[YEAR][0]))}"
+                "" if len(starts) == 1 else f" in {year_text(float(track.sweep.points[YEAR][0]))}"
             )
             cells = [
                 value_amount(name, *value_at(track.sweep, name, place))
@@ -218,12 +218,12 @@ class ProjectResult(QuestionResult):
                 for place in (0, -1)
             ]
             rows.append([track_name(track, projection, words), *cells])
-        first_year_text = f"in {year(min(starts))}" if len(starts) == 1 else "at first"
-        last_year_text = f"in {year(projection.years[-1])}"
+        first_year_text = f"in {year_text(min(starts))}" if len(starts) == 1 else "at first"
+        last_year_text = f"in {year_text(projection.years[-1])}"
         head = [
-            f"{words.value(name)} {year_text}"
+            f"{words.value(name)} {shown_year}"
             for name in names
-            for year_text in (first_year_text, last_year_text)
+            for shown_year in (first_year_text, last_year_text)
         ]
         return (["", *head], rows) if len(rows) > 1 else None
 
@@ -257,9 +257,9 @@ class ProjectResult(QuestionResult):
             " numbers stay as they are."
         )
         starts = sorted({track.base_year for track in projection.tracks})
-        begins = " and ".join(map(year, starts))
+        begins = " and ".join(map(year_text, starts))
         known_in_words = (
-            f", with points known in {year(projection.as_of)}"
+            f", with points known in {year_text(projection.as_of)}"
             if projection.as_of is not None
             else ""
         )
@@ -361,7 +361,7 @@ def read(spec: ProjectSpec, study: StudyContext) -> Question:
     years: Sequence[float] | Array | None = _read_years(spec, study)
     names = spec.cases or list(study.cases)
     place = ("project", "base_year") if spec.base_year is not None else ("project",)
-    starts = {case: year_of(case, spec.base_year, place, study) for case in names}
+    starts = {case: base_year_of_case(case, spec.base_year, place, study) for case in names}
     factors = None
     if years is None:
         factors = _read_factors(spec, study)
@@ -413,14 +413,15 @@ def _default_picture(
     the years.
     """
     value_name = next(iter(value_names), "time")
-    title = f"{capital(NO_WORDS.value(value_name))} from {year(years[0])} to {year(years[-1])}"
+    subject = capital(NO_WORDS.value(value_name))
+    title = f"{subject} from {year_text(years[0])} to {year_text(years[-1])}"
     return ProjectionPictureSpec(kind="projection", name="years", title=title, y=[value_name])
 
 
 def _meanings_of_parameters(tracks: Iterable[TrendedCase]) -> dict[str, str]:
     """Return the meanings of the parameters of cases, by path."""
     return {
-        f"{PARAMETERS}{name}": stated_quantity.meaning
+        f"{PARAMETER_PREFIX}{name}": stated_quantity.meaning
         for track in tracks
         for name, stated_quantity in getattr(
             track.case.inputs.checked_spec, "parameters", {}
@@ -463,7 +464,7 @@ def _read_condition(
         parameter = track.case.built.parameters.get(match[0])
         if parameter is None or parameter.value is None:
             known_parameters = [
-                name for name in track.case.built.parameters if name.startswith(PARAMETERS)
+                name for name in track.case.built.parameters if name.startswith(PARAMETER_PREFIX)
             ]
             raise study.refusal(
                 place, str(UnknownNameError("parameter", match[0], known_parameters))
@@ -515,7 +516,7 @@ def _year_of_factor(trend: Trend, base: float, factors: Array, study: StudyConte
         low, high = np.exp(log_gains[[0, -1]])
         message = (
             f"along {trend.name} processors come to factors from {low:.3g} to {high:.3g} between"
-            f" {year(first_year)} and {year(last_year)}"
+            f" {year_text(first_year)} and {year_text(last_year)}"
         )
         raise study.refusal(place, f"{message}, got {factors[0]:g} to {factors[-1]:g}")
     return np.interp(np.log(factors), log_gains, years)
@@ -585,7 +586,7 @@ def _depends_on_times_alone(cases: _ProjectedCases, answer: Sequence[str]) -> bo
         for name in condition.columns.values()
     }
     return not any(
-        name.startswith((PARAMETERS, "amount[")) for name in {*answer, *condition_columns}
+        name.startswith((PARAMETER_PREFIX, "amount[")) for name in {*answer, *condition_columns}
     )
 
 
@@ -646,9 +647,9 @@ def _solve_track(
         if name in drawn_columns
     }
     margins = [
-        condition.look({name: column.reshape(-1) for name, column in drawn_columns.items()})[0][
-            0
-        ].reshape(-1, len(years))
+        condition.margin_and_mask(
+            {name: column.reshape(-1) for name, column in drawn_columns.items()}
+        )[0][0].reshape(-1, len(years))
         for condition in conditions
         if drawn_columns
     ]
@@ -876,7 +877,7 @@ def _condition_history(
         columns, condition, close_answers[1], close_answers[0]
     )
     years_examined, answers = _with_years_at_peaks(columns, condition, answers, years_examined)
-    margins_with_ends, holds = condition.look(answers)
+    margins_with_ends, holds = condition.margin_and_mask(answers)
     crossings, undecided_stretches = condition.changes(answers, years_examined, columns)
     has_answer = np.isfinite(margins_with_ends[0])
     holds_first = bool(holds[has_answer][0]) if has_answer.any() else None
@@ -956,7 +957,7 @@ def _with_years_at_peaks(
     answers = dict(answers)
     if condition.case.form.estimated:
         return years, answers
-    margins_with_ends, holds = condition.look(answers)
+    margins_with_ends, holds = condition.margin_and_mask(answers)
     margins = np.abs(margins_with_ends[0])
     near_changes = [
         index
@@ -967,7 +968,7 @@ def _with_years_at_peaks(
     for index in near_changes:
         sign = 1.0 if holds[index] else -1.0
         peak = minimize_scalar(
-            lambda x, sign=sign: sign * condition.look(columns(np.array([x])))[0][0, 0],
+            lambda x, sign=sign: sign * condition.margin_and_mask(columns(np.array([x])))[0][0, 0],
             bounds=(years[index - 1], years[index + 1]),
             method="bounded",
             options={"xatol": _NEAREST_ESTIMATES / 5},
@@ -998,7 +999,7 @@ def _with_bisected_years(
     without answers.
     """
     nearest = _NEAREST_ESTIMATES if condition.case.form.estimated else _NEAREST
-    has_answers = np.isfinite(condition.look(stated_columns)[0][0])
+    has_answers = np.isfinite(condition.margin_and_mask(stated_columns)[0][0])
     years_examined = years
     answers = dict(stated_columns)
     for index in np.flatnonzero(has_answers[1:] != has_answers[:-1]).tolist():
@@ -1012,7 +1013,7 @@ def _with_bisected_years(
             answers = {
                 name: np.insert(answers[name], position, middle_columns[name]) for name in answers
             }
-            has_answer = bool(np.isfinite(condition.look(middle_columns)[0][0, 0]))
+            has_answer = bool(np.isfinite(condition.margin_and_mask(middle_columns)[0][0, 0]))
             bracket[1 - end_without_answer if has_answer else end_without_answer] = float(middle[0])
     return years_examined, answers
 
@@ -1107,8 +1108,8 @@ def _series_rate(trend: Trend, name: str, rate: SeriesRate, span: tuple[float, f
         median,
         low,
         high,
-        f"{series.title}, {series.name}{points_text}{plans_text}, {year(first_point.year)} to"
-        f" {year(last_point.year)}{limit_text}{assumed_text}",
+        f"{series.title}, {series.name}{points_text}{plans_text}, {year_text(first_point.year)} to"
+        f" {year_text(last_point.year)}{limit_text}{assumed_text}",
         assumed=rate.assumed,
         measured=True,
         weak=series.weak,

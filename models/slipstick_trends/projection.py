@@ -10,7 +10,7 @@ from slipstick.results.sweep import Sweep, split_name
 from slipstick.results.words import NO_WORDS, Words
 from slipstick.schema.kinds.study import YEAR
 from slipstick_questions.sign_changes import Change
-from slipstick_questions.trends import year
+from slipstick_questions.trends import year_text
 from slipstick_rates.trend import Trend
 from slipstick_trends.ahead import Arrival, ClassShare, Overtaking
 
@@ -135,7 +135,7 @@ class ProjectedCase:
     def span(self) -> str:
         """Return the years of the case in words, from the first to the last."""
         years = self.sweep.points[YEAR]
-        return f"from {year(float(years[0]))} to {year(float(years[-1]))}"
+        return f"from {year_text(float(years[0]))} to {year_text(float(years[-1]))}"
 
     @property
     def values(self) -> list[str]:

@@ -8,7 +8,7 @@ from slipstick.report.formatting import NOTHING, escape, markdown_table, percent
 from slipstick.results.question import ResultColumn, ResultTable
 from slipstick.results.sweep import Provenance
 from slipstick.schema.kinds.study import YEAR
-from slipstick_questions.trends import year
+from slipstick_questions.trends import year_text
 from slipstick_rates.series import PointSeries
 from slipstick_rates.trend import SeriesRate
 from slipstick_trends.projection import ProjectedCase, Projection, UsedRate
@@ -30,7 +30,9 @@ def years_table(projection: Projection, track: ProjectedCase) -> ResultTable:
     ]
     for path, values in track.sweep.points.items():
         axis_in_words = (
-            (lambda value, *_: year(value)) if path == YEAR else (lambda value, *_: f"{value:.4g}")
+            (lambda value, *_: year_text(value))
+            if path == YEAR
+            else (lambda value, *_: f"{value:.4g}")
         )
         columns.append(ResultColumn(path, values, written=axis_in_words, place=True))
     for name in track.values:
@@ -67,7 +69,8 @@ def rates_table(projection: Projection) -> str:
             span_words(rate),
             f"{rate.factor:.3g}",
             f"{rate.low:.3g} to {rate.high:.3g}" if rate.high > rate.low else NOTHING,
-            "; ".join(f"{year(start)} to {year(end)}" for start, end in rate.beyond) or NOTHING,
+            "; ".join(f"{year_text(start)} to {year_text(end)}" for start, end in rate.beyond)
+            or NOTHING,
             f"guess: {escape(rate.source)}" if rate.assumed else escape(rate.source),
         ]
         for rate, trends in trends_by_rate.items()
@@ -104,7 +107,7 @@ def arrivals_table(projection: Projection) -> ResultTable:
         ResultColumn("case", [arrival.case for arrival in rows], place=True),
         ResultColumn("trend", [arrival.trend for arrival in rows], place=True, on_page=False),
         ResultColumn(
-            "year", [arrival.year for arrival in rows], written=lambda value, *_: year(value)
+            "year", [arrival.year for arrival in rows], written=lambda value, *_: year_text(value)
         ),
         ResultColumn("of", [arrival.name for arrival in rows]),
         ResultColumn("was", [arrival.was for arrival in rows], "s"),

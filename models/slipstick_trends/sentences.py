@@ -23,7 +23,7 @@ from slipstick.results.words import SHARES, Words, as_words
 from slipstick.schema.kinds.study import YEAR
 from slipstick.units import to_base
 from slipstick_questions.sign_changes import Change
-from slipstick_questions.trends import PARAMETERS, ended_data_text, year
+from slipstick_questions.trends import PARAMETER_PREFIX, ended_data_text, year_text
 from slipstick_trends.ahead import (
     arrival_words,
     class_with_verb,
@@ -153,7 +153,7 @@ def _share_heads(projection: Projection, words: Words) -> list[str]:
         for name, track in zip(names, tracks, strict=True)
         if track.saved is not None
     ]
-    last_year = year(float(projection.years[-1]))
+    last_year = year_text(float(projection.years[-1]))
     heads = [f"the largest part of the time in {last_year} is {largest_parts}"]
     if savings:
         heads.append(f"of the time, faster processors alone save at most {join_phrases(savings)}")
@@ -213,7 +213,7 @@ def _ends_head(projection: Projection, words: Words) -> Iterator[str]:
         _last_and_first_value(track, name, projection, words)
         for track in (tracks_by_last[0], tracks_by_last[-1])
     )
-    last_year = year(float(projection.years[-1]))
+    last_year = year_text(float(projection.years[-1]))
     if smallest.partition(" for ")[0] == largest.partition(" for ")[0]:
         return  # the sentence on the first case tells it
     yield (
@@ -239,7 +239,7 @@ def _last_and_first_value(
     first_amount, last_amount = (
         value_amount(name, *value_at(track.sweep, name, row)) for row in (0, -1)
     )
-    first_year = year(float(track.sweep.points[YEAR][0]))
+    first_year = year_text(float(track.sweep.points[YEAR][0]))
     return (
         f"{last_amount} for {track_name(track, projection, words)} ({first_amount} in {first_year})"
     )
@@ -331,14 +331,14 @@ def _track_head(track: ProjectedCase, projection: Projection, words: Words) -> s
     if not changes:
         return f"{lead}{track.span} there is no answer"
     span = (
-        f"from {year(float(years[first_and_last_row[0]]))} to"
-        f" {year(float(years[first_and_last_row[1]]))}"
+        f"from {year_text(float(years[first_and_last_row[0]]))} to"
+        f" {year_text(float(years[first_and_last_row[1]]))}"
     )
-    failed = [year(float(years[index])) for index in track.sweep.failed]
+    failed = [year_text(float(years[index])) for index in track.sweep.failed]
     unanswered_in_words = f"; no answer in {join_phrases(failed)}" if failed else ""
     starts_later = 0 < track.base_year < float(years[first_and_last_row[0]])
     base_year_note = (
-        f"; values as given are those of {year(track.base_year)}" if starts_later else ""
+        f"; values as given are those of {year_text(track.base_year)}" if starts_later else ""
     )
     return f"{lead}{span} {join_phrases(changes)}{unanswered_in_words}{base_year_note}"
 
@@ -394,8 +394,8 @@ def _history_words(
 def _years_clause(history: ConditionHistory, track: ProjectedCase) -> str:
     """Return a clause on the years in which a condition holds, with the band of each change."""
     undecided_years = [
-        f"undecided {'in' if first_year == final_year else 'from'} {year(first_year)}"
-        f"{'' if first_year == final_year else f' to {year(final_year)}'}"
+        f"undecided {'in' if first_year == final_year else 'from'} {year_text(first_year)}"
+        f"{'' if first_year == final_year else f' to {year_text(final_year)}'}"
         for first_year, final_year in history.undecided
     ]
     unanswered_in_words = _unanswered_words(history, track)
@@ -434,14 +434,14 @@ def _unanswered_words(history: ConditionHistory, track: ProjectedCase) -> str:
     for first_year, final_year in history.unanswered:
         if first_year == years[0]:
             stretches.append(
-                f"in {year(final_year)}"
+                f"in {year_text(final_year)}"
                 if first_year == final_year
-                else f"until {year(final_year)}"
+                else f"until {year_text(final_year)}"
             )
         elif final_year == years[-1]:
-            stretches.append(f"from {year(first_year)} on")
+            stretches.append(f"from {year_text(first_year)} on")
         else:
-            stretches.append(f"from {year(first_year)} to {year(final_year)}")
+            stretches.append(f"from {year_text(first_year)} to {year_text(final_year)}")
     return f", without an answer {join_phrases(stretches)}" if stretches else ""
 
 
@@ -494,7 +494,8 @@ def sentences_without_rate(projection: Projection) -> Iterator[str]:
     for trend, path in parameters_without_rate:
         yield (
             f"{_trend_name(trend, projection)} has no rate of what"
-            f" {as_words(path.removeprefix(PARAMETERS))} follows, so it stays as it is in every"
+            f" {as_words(path.removeprefix(PARAMETER_PREFIX))} follows, so it stays as it is in"
+            " every"
             " year"
         )
 
@@ -612,7 +613,7 @@ def warning_sentences(projection: Projection) -> Iterator[str]:
             for span in (span for span in rate.beyond if span[0] <= rate.end):
                 spans.setdefault(span, []).append(as_words(rate.name))
         periods_in_words = "; ".join(
-            f"{', '.join(names)} for {year(start)} to {year(end)}"
+            f"{', '.join(names)} for {year_text(start)} to {year_text(end)}"
             for (start, end), names in spans.items()
         )
         use_in_words = (
@@ -668,4 +669,4 @@ def _series_words(trend: str, lead: str, projection: Projection) -> Iterator[str
 
 def span_words(rate: UsedRate) -> str:
     """Return the period of a rate."""
-    return f"{year(rate.start)} to {year(rate.end)}"
+    return f"{year_text(rate.start)} to {year_text(rate.end)}"

@@ -82,37 +82,37 @@ class ProcessorTally:
     received: dict[str, Messages] = field(default_factory=dict)
 
     def total(self, name: str) -> int:
-        """Return a count by name, added up over parts, hops or kinds of message.
+        """Return the sum of a count over parts, hops or kinds of message, by the name of the count.
 
         >>> ProcessorTally(faults=Counter({(2, 40): 3, (1, 20): 1})).total("faults")
         4
         """
-        if name not in _NAMES:
-            raise ModelError(f"there is no count {name!r}{did_you_mean(name, _NAMES)}")
+        if name not in _COUNT_NAMES:
+            raise ModelError(f"there is no count {name!r}{did_you_mean(name, _COUNT_NAMES)}")
         value = getattr(self, name)
-        if name in _MESSAGES:
+        if name in _MESSAGE_NAMES:
             return sum(count for count, _ in value.values())
         return value.total() if isinstance(value, Counter) else int(value)
 
     def bytes_sent(self) -> int:
-        """Add up the bytes of all messages sent [B]."""
+        """Return the bytes of all messages sent [B]."""
         return sum(size for _, size in self.sent.values())
 
     def to_dict(self) -> dict[str, Any]:
         """Return the counts that are not zero as plain data."""
-        values = {name: _plain_count(name, getattr(self, name)) for name in _NAMES}
+        values = {name: _plain_count(name, getattr(self, name)) for name in _COUNT_NAMES}
         return {name: value for name, value in values.items() if value}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> ProcessorTally:
-        """Read the result of `to_dict`; missing counts are zero."""
-        _refuse_unknown_keys("a tally", data, _NAMES)
+        """Return a tally from the plain data that `to_dict` returns; missing counts are zero."""
+        _refuse_unknown_keys("a tally", data, _COUNT_NAMES)
         return cls(**{name: _read_count(name, value) for name, value in data.items()})
 
 
-_NAMES = tuple(tally_field.name for tally_field in fields(ProcessorTally))
-_EXCHANGES = ("faults", "collected")
-_MESSAGES = ("sent", "received")
+_COUNT_NAMES = tuple(tally_field.name for tally_field in fields(ProcessorTally))
+_EXCHANGE_NAMES = ("faults", "collected")
+_MESSAGE_NAMES = ("sent", "received")
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,15 +152,15 @@ class Counts(ProgramData):
     phases: tuple[CountedPhase, ...]
 
     def total(self, name: str) -> int:
-        """Add up a count over phases and processors."""
+        """Return the sum of a count over all phases and processors."""
         return sum(tally.total(name) for phase in self.phases for tally in phase.tallies)
 
     def bytes_sent(self) -> int:
-        """Add up the bytes of all messages [B]."""
+        """Return the bytes of all messages [B]."""
         return sum(tally.bytes_sent() for phase in self.phases for tally in phase.tallies)
 
     def faults_by_parts(self, name: str = "faults") -> dict[int, tuple[int, int]]:
-        """Return for each number of parts the number of faults, and the size of their replies
+        """Return for each number of parts the number of faults, and the bytes of their replies
         [B].
         """
         exchanges_by_parts: dict[int, tuple[int, int]] = {}
@@ -188,24 +188,27 @@ class Counts(ProgramData):
                 )
 
     def without(self, *names: str) -> Counts:
-        """Leave out phases by name, such as a start-up that was not measured."""
+        """Return the counts without the phases of the given names, such as a start-up that was not
+        measured.
+        """
         phases_kept = tuple(phase for phase in self.phases if phase.name not in names)
         return Counts(self.program, self.processors, self.page, self.unit, phases_kept)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data: dictionaries, lists, text and whole numbers."""
         phases = [_phase_data(phase) for phase in self.phases]
-        head = {
+        first_fields = {
             "program": self.program,
             "processors": self.processors,
             "page": self.page,
             "unit": self.unit,
         }
-        return {**head, "phases": phases}
+        return {**first_fields, "phases": phases}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Counts:
-        """Read the result of `to_dict`, or measured counts of that form.
+        """Return counts from the plain data that `to_dict` returns, or from measured counts of that
+        form.
 
         Raises
         ------
@@ -224,15 +227,15 @@ class Counts(ProgramData):
         return counts
 
     def _check_requests(self) -> None:
-        """Raise if requests and services differ: each request for diffs, a page or a lock must be
-        served by a processor.
+        """Raise if requests and services differ: a processor must have served each request for
+        diffs, a page or a lock.
         """
         for phase in self.phases:
             for index, tally in enumerate(phase.tallies):
                 self._check_tally(tally, f"processor {index} in phase {phase.name!r}")
         requested_parts = sum(
             part_count * fault_count
-            for name in _EXCHANGES
+            for name in _EXCHANGE_NAMES
             for part_count, (fault_count, _) in self.faults_by_parts(name).items()
         )
         hops = sum(
@@ -254,8 +257,9 @@ class Counts(ProgramData):
                 )
 
     def _check_tally(self, tally: ProcessorTally, place_text: str) -> None:
+        """Raise if the counts of a processor contradict one another."""
         other_processors = self.processors - 1
-        for name in _EXCHANGES:
+        for name in _EXCHANGE_NAMES:
             for part_count, _ in getattr(tally, name):
                 if not 1 <= part_count <= other_processors:
                     raise ModelError(
@@ -280,11 +284,13 @@ class Counts(ProgramData):
 
 
 def _phase_data(phase: CountedPhase) -> dict[str, Any]:
+    """Return a phase as plain data."""
     repeat = {"repeat": phase.repeat} if phase.repeat != 1 else {}
     return {"name": phase.name, **repeat, "tallies": [tally.to_dict() for tally in phase.tallies]}
 
 
 def _parse_phase(data: Mapping[str, Any], processors: int) -> CountedPhase:
+    """Return a phase from plain data; raise if it is not of that form."""
     _refuse_unknown_keys("a phase", data, ("name", "repeat", "tallies"))
     tallies = tuple(ProcessorTally.from_dict(tally_data) for tally_data in data["tallies"])
     if len(tallies) != processors:
@@ -296,7 +302,8 @@ def _parse_phase(data: Mapping[str, Any], processors: int) -> CountedPhase:
 
 
 def _plain_count(name: str, value: Any) -> Any:
-    if name in _EXCHANGES:
+    """Return a count of a tally as plain data."""
+    if name in _EXCHANGE_NAMES:
         return [
             [part_count, size, fault_count]
             for (part_count, size), fault_count in sorted(value.items())
@@ -304,12 +311,15 @@ def _plain_count(name: str, value: Any) -> Any:
     if name == "acquisitions":
         return [list(pair) for pair in sorted(value.items())]
     return (
-        {kind: list(pair) for kind, pair in sorted(value.items())} if name in _MESSAGES else value
+        {kind: list(pair) for kind, pair in sorted(value.items())}
+        if name in _MESSAGE_NAMES
+        else value
     )
 
 
 def _read_count(name: str, value: Any) -> Any:
-    if name in _EXCHANGES:
+    """Return a count of a tally from plain data; raise if it is not of that form."""
+    if name in _EXCHANGE_NAMES:
         exchanges: Counter[Exchange] = Counter()
         for part_count, size, count in value:
             exchanges[_whole_count(name, part_count), _whole_count(name, size)] += _whole_count(
@@ -320,7 +330,7 @@ def _read_count(name: str, value: Any) -> Any:
         return Counter(
             {_whole_count(name, hops): _whole_count(name, count) for hops, count in value}
         )
-    if name in _MESSAGES:
+    if name in _MESSAGE_NAMES:
         return {
             kind: (_whole_count(name, count), _whole_count(name, size))
             for kind, (count, size) in value.items()
@@ -329,12 +339,14 @@ def _read_count(name: str, value: Any) -> Any:
 
 
 def _whole_count(name: str, value: object) -> int:
+    """Return a whole number of at least 0; raise for other values."""
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
         raise ModelError(f"{name} is counted in whole numbers from 0, got {value!r}")
     return value
 
 
 def _refuse_unknown_keys(subject: str, data: Mapping[str, Any], names: Iterable[str]) -> None:
+    """Raise if plain data have keys that are not among the given names."""
     allowed = list(names)
     for name in data:
         if name not in allowed:
@@ -456,8 +468,8 @@ class CountsSpec(Described):
 
     @staticmethod
     def recorded(path: Path, **parameters: float) -> dict[str, Any]:
-        """Count the operations of a record of page faults, and return the counts as the keys of a
-        file; see `slipstick_workloads.record.recorded_counts`.
+        """Count the operations in a record of page faults. Return the counts as the keys of a file;
+        `slipstick_workloads.record.recorded_counts` describes the parameters.
         """
         from slipstick_workloads.record import recorded_counts
 
@@ -468,7 +480,7 @@ class CountsSpec(Described):
 
     @cached_property
     def data(self) -> Counts:
-        """The counts themselves."""
+        """The counts of the file."""
         names = {"program", "processors", "page", "unit", "phases"}
         return Counts.from_dict(
             self.model_dump(include=names, by_alias=True, exclude_none=True, exclude_unset=True)
@@ -482,7 +494,7 @@ class CountsSpec(Described):
             f"page: {counts.page} B",
             f"phases: {len(counts.phases)}",
         ]
-        totals = {name: counts.total(name) for name in _NAMES}
+        totals = {name: counts.total(name) for name in _COUNT_NAMES}
         lines += [
             f"{name}: {total}" + (f" {counts.unit}" if name == "work" else "")
             for name, total in totals.items()

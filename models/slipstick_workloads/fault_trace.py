@@ -22,16 +22,16 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-FAULTS = ("page_fault_user", "page_fault_kernel")
-SYNCHRONIZATION = {
+FAULT_EVENTS = ("page_fault_user", "page_fault_kernel")
+ACCESS_OF_FUNCTION = {
     "pthread_barrier_wait": "barrier",
     "pthread_mutex_lock": "acquire",
     "pthread_mutex_unlock": "release",
 }
-_WRITE = 0b10
-_INSTRUCTION = 0b10000
-_SAMPLES = ("page-faults", "minor-faults", "major-faults", "faults")
-_LOST = re.compile(r"\[(?:LOST [0-9]+ EVENTS|[0-9]+ EVENTS DROPPED)\]")
+_WRITE_BIT = 0b10
+_INSTRUCTION_BIT = 0b10000
+_SAMPLED_EVENTS = ("page-faults", "minor-faults", "major-faults", "faults")
+_LOST_EVENTS = re.compile(r"\[(?:LOST [0-9]+ EVENTS|[0-9]+ EVENTS DROPPED)\]")
 _HEXADECIMAL = re.compile(r"(?:0x)?[0-9a-fA-F]{1,16}")
 
 
@@ -50,7 +50,7 @@ class TraceLineError(ValueError):
 
 
 class TracedEvent(NamedTuple):
-    """An event of a thread; the time is in microseconds."""
+    """An event of a thread in a trace; its time is in microseconds."""
 
     thread: str
     event: str
@@ -60,6 +60,10 @@ class TracedEvent(NamedTuple):
 
 
 class _TraceLine(NamedTuple):
+    """A line of a trace: its thread, its time [us], the name of its event and the values of the
+    event.
+    """
+
     thread: str
     begin_time: float
     name: str
@@ -67,7 +71,7 @@ class _TraceLine(NamedTuple):
 
 
 def traced_events(lines: Iterable[str]) -> Iterator[TracedEvent]:
-    """Yield the faults and synchronizations of a trace.
+    """Yield the faults and the synchronizations in the lines of a trace.
 
     Raises
     ------
@@ -79,7 +83,7 @@ def traced_events(lines: Iterable[str]) -> Iterator[TracedEvent]:
     TracedEvent(thread='prog-930', event='write', where='0x5000', begin_time=6288896762.0, line=1)
     """
     for line_number, text in enumerate(lines, 1):
-        if _LOST.search(text):
+        if _LOST_EVENTS.search(text):
             raise TraceLineError(
                 line_number,
                 "events were lost here, so that counts would be too small; record with a"
@@ -88,28 +92,28 @@ def traced_events(lines: Iterable[str]) -> Iterator[TracedEvent]:
         line = _parse_line(text)
         if line is None:
             continue
-        if line.name in _SAMPLES:
+        if line.name in _SAMPLED_EVENTS:
             raise TraceLineError(
                 line_number,
                 f"a sample of {line.name} does not tell reads from writes; record the event"
                 " exceptions:page_fault_user",
             )
-        if line.name in FAULTS:
+        if line.name in FAULT_EVENTS:
             code = _error_code(line, line_number)
             address = line.values.get("address", "")
-            if code & _INSTRUCTION or not address.startswith("0x"):
+            if code & _INSTRUCTION_BIT or not address.startswith("0x"):
                 continue
-            event = "write" if code & _WRITE else "read"
+            event = "write" if code & _WRITE_BIT else "read"
             yield TracedEvent(line.thread, event, address, line.begin_time, line_number)
-        elif line.name in SYNCHRONIZATION:
+        elif line.name in ACCESS_OF_FUNCTION:
             where = next(iter(line.values.values()), line.name)
             yield TracedEvent(
-                line.thread, SYNCHRONIZATION[line.name], where, line.begin_time, line_number
+                line.thread, ACCESS_OF_FUNCTION[line.name], where, line.begin_time, line_number
             )
 
 
 def _error_code(line: _TraceLine, line_number: int) -> int:
-    """Return the error code of a fault."""
+    """Return the error code of a fault; raise if the line has none."""
     text = line.values.get("error_code", "")
     if not _HEXADECIMAL.fullmatch(text):
         raise TraceLineError(

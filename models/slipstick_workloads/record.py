@@ -32,7 +32,7 @@ from slipstick.schema.columns import numbered_rows
 from slipstick_workloads.counts import Counts
 from slipstick_workloads.fault_trace import TraceLineError, traced_events
 from slipstick_workloads.release_consistency.accesses import (
-    WORD,
+    WORD_BYTES,
     Access,
     Acquire,
     Arrive,
@@ -52,7 +52,7 @@ _MOST_LINES = 5_000_000
 
 
 class RecordedEvent(NamedTuple):
-    """A line of a record; times in microseconds."""
+    """A line of a record of accesses; its times are in microseconds."""
 
     processor: str
     event: str
@@ -64,15 +64,16 @@ class RecordedEvent(NamedTuple):
 
 
 def recorded_counts(
-    path: Path, page: int = 4096, changed: int | None = None, message: float = 0.0
+    path: Path, page: int = 4096, bytes_changed: int | None = None, message: float = 0.0
 ) -> Counts:
-    """Replay a record through lazy release consistency with several writers for a page.
+    """Replay a record through lazy release consistency with several writers for a page. Return the
+    counts.
 
     Parameters
     ----------
     path : of the record
     page : its size [B]
-    changed : bytes that a write changes where the record does not say [B]
+    bytes_changed : bytes that a write changes where the record does not say [B]
     message : time of a message, for the clock that orders requests for locks [us]
 
     Raises
@@ -80,7 +81,7 @@ def recorded_counts(
     SpecError : a line is wrong, by file and line
     ModelError : the processors come to different barriers, or a lock is not released
     """
-    events = _read_events(path, changed)
+    events = _read_events(path, bytes_changed)
     processors = list(dict.fromkeys(event.processor for event in events))
     events_by_processor = {
         name: [recorded_event for recorded_event in events if recorded_event.processor == name]
@@ -104,14 +105,14 @@ def recorded_counts(
         max(1, len(set(index_by_address.values()))),
         body,
         "us",
-        page // WORD,
+        page // WORD_BYTES,
         message,
     )
     return compact(run(program, Protocol()))
 
 
 def _read_events(path: Path, bytes_changed: int | None) -> list[RecordedEvent]:
-    """Return the events of a record in the order of their time."""
+    """Return the events of a record, sorted by time."""
     if path.suffix != ".csv":
         return _read_traced_events(path, bytes_changed)
     problems: list[Problem] = []
@@ -145,13 +146,14 @@ def _limited_lines(path: Path, lines: Iterable[str]) -> Iterator[str]:
 
 
 def _check_line_number(path: Path, line_number: int) -> None:
+    """Raise if a record has more than `_MOST_LINES` lines."""
     if line_number > _MOST_LINES:
         reason = f"a record has at most {_MOST_LINES:,} lines; cut it"
         raise SpecError([Problem(str(path), line_number, 1, "", reason)])
 
 
 def _read_traced_events(path: Path, bytes_changed: int | None) -> list[RecordedEvent]:
-    """Return the events of a trace of page faults that Linux wrote, in the order of their time."""
+    """Return the events of a trace of page faults that Linux wrote, sorted by time."""
     with path.open(encoding="utf-8", errors="replace") as file:
         try:
             trace_events = list(traced_events(_limited_lines(path, file)))
@@ -186,9 +188,7 @@ def _read_traced_events(path: Path, bytes_changed: int | None) -> list[RecordedE
 
 
 def _parse_heading(path: Path, heading_cells: Sequence[str]) -> tuple[list[str], dict[str, float]]:
-    """Return the names of the columns, and how many microseconds the unit of each column of times
-    has.
-    """
+    """Return the names of the columns, and the microseconds in the unit of each column of times."""
     names: list[str] = []
     microseconds_by_column: dict[str, float] = {}
     for cell in heading_cells:
@@ -226,6 +226,7 @@ def _parse_event(
     default_bytes_changed: int | None,
     line: int,
 ) -> RecordedEvent:
+    """Return the event in a row of a record; raise if a cell is wrong."""
     event = row.get("event", "").lower()
     if event not in EVENTS:
         raise ValueError(f"an event is one of {', '.join(EVENTS)}; got {row.get('event', '')!r}")
@@ -257,7 +258,7 @@ def _parse_event(
 
 
 def _page_and_offset(address: str, page_size: int) -> tuple[int, int]:
-    """Return the page of a number or of an address, and the offset in it [B]."""
+    """Return the page of a page number or an address, and the offset in the page [B]."""
     if address.lower().startswith("0x"):
         return divmod(int(address, 16), page_size)
     return int(address), 0
@@ -274,6 +275,7 @@ def _page_indices(events: Sequence[RecordedEvent], page_size: int) -> dict[str, 
 
 
 def _lock_numbers(events: Sequence[RecordedEvent]) -> dict[str, int]:
+    """Return a number from 0 on for each lock of a record, by its name."""
     names = dict.fromkeys(event.where for event in events if event.event in ("acquire", "release"))
     return {name: number for number, name in enumerate(names)}
 
@@ -285,7 +287,7 @@ def _accesses_of_events(
     page_size: int,
     start_time: float,
 ) -> Iterator[Access]:
-    """Yield the work between events, and each event as an access."""
+    """Yield for each event of a processor the work before it, and the event as an access."""
     time_before = start_time
     for event in events:
         if (work := round(event.begin_time - time_before)) > 0:
@@ -308,11 +310,12 @@ def _accesses_of_events(
 
 
 def _changed_words_mask(event: RecordedEvent, page_size: int) -> int:
-    """Return the words that a write changes as a bit mask, from the address of the write on, within
-    the page.
+    """Return the words that a write changes as a bit mask, beginning at the address of the write,
+    within the page.
     """
-    word_count = min(page_size // WORD, -(-(event.bytes_changed or 1) // WORD))
+    word_count = min(page_size // WORD_BYTES, -(-(event.bytes_changed or 1) // WORD_BYTES))
     first_word = min(
-        _page_and_offset(event.where, page_size)[1] // WORD, page_size // WORD - word_count
+        _page_and_offset(event.where, page_size)[1] // WORD_BYTES,
+        page_size // WORD_BYTES - word_count,
     )
     return ((1 << word_count) - 1) << first_word

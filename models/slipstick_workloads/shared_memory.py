@@ -51,8 +51,8 @@ from slipstick_laws.synchronization import (
 
 BUS = "bus"
 RING = "ring"
-UPPER = "upper-ring"
-NONE = "none"
+UPPER_RING = "upper-ring"
+NO_LOCK_OR_BARRIER = "none"
 """What an input says in place of the name of a lock or barrier if there is none."""
 
 MOST_PATHS = 4096
@@ -61,7 +61,7 @@ MOST_PATHS = 4096
 
 @dataclass(frozen=True, slots=True)
 class MemoryPort:
-    """The access of a processor to shared memory.
+    """The connection of a processor to shared memory, which builds the activities of its accesses.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ class MemoryPort:
 
     @property
     def lock_word(self) -> str:
-        """Name the station that holds a lock word."""
+        """The name of the station that holds a lock word."""
         match self.machine.interconnect:
             case Bus():
                 return BUS
@@ -112,7 +112,7 @@ class MemoryPort:
                 return module_name(0)
 
     def resources(self) -> dict[str, Resource]:
-        """Describe the stations of the interconnect; unused ones do no harm."""
+        """Return the stations of the interconnect by name; unused ones have no effect."""
         interconnect = self.machine.interconnect
         if self.retries_refused and isinstance(interconnect, Multistage):
             circuit = Lock("tas", back_off="constant", base=interconnect.retry, together=True)
@@ -125,11 +125,11 @@ class MemoryPort:
             return {self.lock_word: Station()}
         stations: dict[str, Resource] = {RING: Station(_server_count(interconnect.slots))}
         if interconnect.upper_slots is not None:
-            stations[UPPER] = Station(_server_count(interconnect.upper_slots))
+            stations[UPPER_RING] = Station(_server_count(interconnect.upper_slots))
         return stations
 
     def access(self, name: str, ratios: Sequence[float], component: str = "memory") -> Activity:
-        """Access shared memory over the interconnect.
+        """Build an access to shared memory over the interconnect.
 
         Parameters
         ----------
@@ -180,8 +180,8 @@ class MemoryPort:
     def _access_through_switches(
         self, steps: _AccessSteps, ratios: Sequence[float], switches: Multistage
     ) -> Activity:
-        """Return an access that takes the outputs of switches on the way from any processor, then
-        the module.
+        """Build an access that takes the outputs of switches on the way from any processor, and
+        then the module.
 
         Source: the paths are those of `slipstick.model.machine.omega_outputs`, after Lawrie, 1975.
         """
@@ -221,6 +221,7 @@ class MemoryPort:
     def _access_along_path(
         self, steps: _AccessSteps, path: Sequence[str], access: Activity, switches: Multistage
     ) -> Activity:
+        """Build an access that takes the outputs of one path in turn."""
         if not switches.circuit:
             return then(*(steps.service_at(link, switches.transfer, link) for link in path), access)
         for link in reversed(path):
@@ -228,7 +229,7 @@ class MemoryPort:
         return access
 
     def own_access(self, name: str) -> Activity:
-        """Return one access to the module of the processor's own node, without the network. Each
+        """Build one access to the module of the processor's own node, without the network. Each
         module has the same probability, because processors are alike.
 
         Raises
@@ -247,7 +248,9 @@ class MemoryPort:
         )
 
     def invalidate(self, name: str) -> Activity:
-        """Invalidate other copies: a transaction on a bus, part of the access elsewhere."""
+        """Build the invalidation of other copies: a transaction on a bus; on other interconnects it
+        is part of the access.
+        """
         interconnect = self.machine.interconnect
         if isinstance(interconnect, Bus):
             return _AccessSteps(name, "coherence").service_at(
@@ -256,8 +259,8 @@ class MemoryPort:
         return then()
 
     def lock_access(self, name: str, seconds: Expr, ratios: Sequence[float]) -> Activity:
-        """Return an access to a word of a lock, of the given time, at one of the modules: each is
-        chosen with its share of the accesses.
+        """Build an access of the given time to a lock word at one of the modules, chosen by its
+        share of the accesses.
         """
         return _access_one_module(_AccessSteps(name, "lock"), ratios, seconds)
 
@@ -266,13 +269,13 @@ class MemoryPort:
         return int(structural_number(self.machine.memory.modules, "the number of memory modules"))
 
     def far_share(self, ring: Ring) -> Expr:
-        """Return the share of the accesses that go to another ring: each other processor is
-        equally likely to reply.
+        """Return the share of the accesses that go to another ring: every other processor replies
+        with the same probability.
         """
         return maximum(1 - (ring.members - 1) / maximum(self.other_processors, 1), 0)
 
     def _way_around_ring(self, steps: _AccessSteps, ring: Ring) -> Activity:
-        """Return an access that goes around the own ring, or around the ring of rings if a
+        """Build an access that goes around the own ring, and around the ring of rings if a
         processor of another ring replies.
         """
         own_ring_step = steps.service_at(RING, ring.rotation, "ring")
@@ -281,7 +284,7 @@ class MemoryPort:
         far_share = self.far_share(ring)
         return choose(
             (1 - far_share, own_ring_step),
-            (far_share, steps.service_at(UPPER, ring.upper, "upper")),
+            (far_share, steps.service_at(UPPER_RING, ring.upper, "upper")),
         )
 
 
@@ -292,12 +295,13 @@ def module_name(index: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _AccessSteps:
-    """Names and component of the steps of one kind of access."""
+    """The name and the component of one kind of access, which builds the steps of such accesses."""
 
     name: str
     component: str
 
     def service_at(self, resource: str, seconds: Expr, suffix: str) -> Activity:
+        """Build the service at a station of the interconnect."""
         technology = "memory" if resource.startswith("memory") else "wire"
         return service(
             resource,
@@ -308,13 +312,14 @@ class _AccessSteps:
         )
 
     def switch_delay(self, seconds: Expr, suffix: str) -> Activity:
+        """Build a delay in switches."""
         return delay(
             seconds, name=f"{self.name}.{suffix}", component=self.component, technology="switch"
         )
 
 
 def _radix_and_stages(network: Multistage) -> tuple[int, int]:
-    """Return the inputs of a switch and the number of stages."""
+    """Return the number of inputs of a switch and the number of stages of a network."""
     radix, ports = (
         int(structural_number(size, "a size of the switches"))
         for size in (network.radix, network.ports)
@@ -324,12 +329,14 @@ def _radix_and_stages(network: Multistage) -> tuple[int, int]:
 
 
 def _output_name(stage: str, index: int) -> str:
-    """Name an output of a switch."""
+    """Return the name of an output of a switch."""
     return f"{stage.replace(' ', '-')}.{index}"
 
 
 def _output_names(network: Multistage) -> list[str]:
-    """Name the outputs of all stages but the last, whose outputs are the links of the modules."""
+    """Return the names of the outputs of all stages but the last, whose outputs are the links of
+    the modules.
+    """
     radix, stages = _radix_and_stages(network)
     return [
         _output_name(f"stage {stage + 1}", index)
@@ -339,37 +346,38 @@ def _output_names(network: Multistage) -> list[str]:
 
 
 def _circuit_name(index: int) -> str:
-    """Name the right to a circuit to a memory module."""
+    """Return the name of the right to a circuit to a memory module."""
     return f"circuit-{index}"
 
 
 def _access_one_module(
     steps: _AccessSteps, ratios: Sequence[float], seconds: Expr, *, uses_circuits: bool = False
 ) -> Activity:
-    """Return an access to one of the modules, each chosen with its share of the accesses; with
+    """Build an access to one of the modules, each chosen by its share of the accesses; with
     `uses_circuits` it holds the module's circuit, which may be refused.
     """
     if seconds == zero(TIME):
         return then()
     step_by_module = {
-        k: steps.service_at(module_name(k), seconds, f"m{k}")
-        for k, ratio in enumerate(ratios)
+        module_number: steps.service_at(module_name(module_number), seconds, f"m{module_number}")
+        for module_number, ratio in enumerate(ratios)
         if ratio
     }
     choices = [
-        (ratios[k], hold(_circuit_name(k), step) if uses_circuits else step)
-        for k, step in step_by_module.items()
+        (ratios[module_number], hold(_circuit_name(module_number), step) if uses_circuits else step)
+        for module_number, step in step_by_module.items()
     ]
     return choices[0][1] if len(choices) == 1 else choose(*choices)
 
 
 def _server_count(slots: Expr) -> int:
+    """Return the number of slots of a ring as a whole number of servers."""
     return int(structural_number(slots, "the number of slots of a ring"))
 
 
 def lock_kind(machine: SharedMemory, name: str, other_processors: Expr) -> MachineLock:
-    """Return one of a machine's locks, with the mean times of its accesses where other processors
-    use it too.
+    """Return one of a machine's locks, with the mean times of its accesses when other processors
+    use it as well.
 
     On a ring of rings, the machine's latency holds for accesses on the own ring: it grows with the
     share of accesses to another ring, where each other processor is equally likely to have had the
@@ -388,9 +396,11 @@ def lock_kind(machine: SharedMemory, name: str, other_processors: Expr) -> Machi
         )
     kind = machine.locks[name]
     ring = machine.interconnect
-    if isinstance(ring, Ring) and (upper := ring.upper) is not None:
+    if isinstance(ring, Ring) and (upper_ring := ring.upper) is not None:
         far_share = MemoryPort(machine, other_processors).far_share(ring)
-        kind = kind._replace(latency=kind.latency * (1 + far_share * (upper / ring.rotation - 1)))
+        kind = kind._replace(
+            latency=kind.latency * (1 + far_share * (upper_ring / ring.rotation - 1))
+        )
     if kind.own is None:
         return kind
     is_unordered = kind.kind in ("tas", "ttas")
@@ -405,7 +415,9 @@ def lock_kind(machine: SharedMemory, name: str, other_processors: Expr) -> Machi
 
 
 def barrier_cost(kind: BarrierKind, processors: Expr) -> Expr:
-    """Return the time from the last arrival until all continue, if all arrive together [s]."""
+    """Return the time from the last arrival at a barrier until all processors continue, if all
+    arrive at the same time [s].
+    """
     access = kind.access
     cost: Expr
     match kind.kind:
@@ -436,7 +448,7 @@ def arrival_and_barrier(
     ------
     ModelError : it has none of that name
     """
-    if name == NONE:
+    if name == NO_LOCK_OR_BARRIER:
         return then(), {}
     if name not in machine.barriers:
         raise ModelError(

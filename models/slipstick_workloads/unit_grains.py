@@ -53,22 +53,27 @@ from slipstick.program.program import (
     word,
 )
 from slipstick.vocabulary import LOCKS
-from slipstick_workloads.shared_memory import NONE, MemoryPort, arrival_and_barrier, lock_kind
+from slipstick_workloads.shared_memory import (
+    NO_LOCK_OR_BARRIER,
+    MemoryPort,
+    arrival_and_barrier,
+    lock_kind,
+)
 
 RIVAL_PREFIX = "other_"
 MOST_ELEMENTS = 2.0**24
 """Largest number of elements, stride and offset; the addresses of more would take long to count."""
 
-LONGEST_BLOCK = 2.0**40
+LARGEST_BLOCK = 2.0**40
 """Blocks beyond this many elements hold all of them."""
 
 PATTERNS = ("uniform", "random")
-USEFUL = ("busy", "memory", "critical", "lock")
+USEFUL_COMPONENTS = ("busy", "memory", "critical", "lock")
 
 
 @dataclass(frozen=True, slots=True)
 class Grain:
-    """One unit grain.
+    """One unit grain: what a processor does in a cycle.
 
     Parameters
     ----------
@@ -100,8 +105,8 @@ class Grain:
 
     @staticmethod
     def from_inputs(inputs: InputValues, prefix: str = "") -> Grain:
-        """Return the grain that inputs describe; an attribute that the competitors do not have is
-        that of the test grain.
+        """Return the grain that inputs with a prefix describe; a missing input has the value of the
+        test grain.
         """
 
         def input_value(name: str) -> Expr:
@@ -137,10 +142,10 @@ class Grain:
 
 
 def unit_grain_model(machine: SharedMemory, inputs: InputValues) -> Model:
-    """Build the model of a test grain among competitors, and the model of the grain alone; it
+    """Build the model of a test grain among competitors, with the model of the grain alone; it
     counts the accessed words as if all processors accessed them at random.
     """
-    has_one_grain = not any(f"{RIVAL_PREFIX}{name}" in inputs for name in _ATTRIBUTES)
+    has_one_grain = not any(f"{RIVAL_PREFIX}{name}" in inputs for name in _GRAIN_INPUT_NAMES)
     counts_words = (
         has_one_grain
         and word(inputs, "pattern") == "random"
@@ -160,7 +165,7 @@ def unit_grain_model(machine: SharedMemory, inputs: InputValues) -> Model:
 
 
 def _missing_processors_notes(machine: SharedMemory, processors: float) -> tuple[str, ...]:
-    """Return a note if a machine has fewer processors than take part."""
+    """Return a note if a machine has fewer processors than take part; else nothing."""
     count = structural_number(machine.processors, "the number of processors")
     if processors <= count:
         return ()
@@ -175,7 +180,8 @@ def _missing_processors_notes(machine: SharedMemory, processors: float) -> tuple
 def _model_with_competitors(
     machine: SharedMemory, inputs: InputValues, others_with_data: Expr
 ) -> Model:
-    """Build a test grain among competitors; one population if all repeat the same grain.
+    """Build the model of a test grain among competitors, with one population if all repeat the same
+    grain.
 
     The data are spread over `others_with_data` competitors, also for the test grain alone, so that
     T_0 and T_N are times of the same accesses.
@@ -186,12 +192,12 @@ def _model_with_competitors(
         machine, competitors, others_with_data, *_retries_and_stage_contention(inputs)
     )
     arrival, barriers = arrival_and_barrier(machine, word(inputs, "barrier"), competitors + 1)
-    if not any(f"{RIVAL_PREFIX}{name}" in inputs for name in _ATTRIBUTES):
+    if not any(f"{RIVAL_PREFIX}{name}" in inputs for name in _GRAIN_INPUT_NAMES):
         cycle = grain_steps.cycle(test, test, processor_0_only=False) >> arrival
         _check_not_empty(cycle)
         resources = {**grain_steps.resources(test.lock), **barriers}
         return closed_model(
-            cycle, competitors + 1, name="grain/unit", resources=resources, useful=USEFUL
+            cycle, competitors + 1, name="grain/unit", resources=resources, useful=USEFUL_COMPONENTS
         )
     rival = Grain.from_inputs(inputs, RIVAL_PREFIX)
     own_cycle = grain_steps.cycle(test, rival, processor_0_only=True) >> arrival
@@ -204,7 +210,7 @@ def _model_with_competitors(
         ),
     }
     resources = {**grain_steps.resources(test.lock, rival.lock), **barriers}
-    return grouped_model(groups, name="grain/unit", resources=resources, useful=USEFUL)
+    return grouped_model(groups, name="grain/unit", resources=resources, useful=USEFUL_COMPONENTS)
 
 
 def _retries_and_stage_contention(inputs: InputValues) -> tuple[bool, bool]:
@@ -214,7 +220,7 @@ def _retries_and_stage_contention(inputs: InputValues) -> tuple[bool, bool]:
 
 @dataclass(frozen=True, slots=True)
 class GrainSteps:
-    """The steps of grains on a machine.
+    """The builder of the steps of grains on a machine.
 
     Parameters
     ----------
@@ -240,17 +246,17 @@ class GrainSteps:
 
     @property
     def port(self) -> MemoryPort:
-        """The access of a processor to shared memory."""
+        """The connection of a processor to shared memory."""
         other_processors = (
             self.other_processors if self.others_with_data is None else self.others_with_data
         )
         return MemoryPort(self.machine, other_processors, self.retries_refused, self.has_contention)
 
     def resources(self, *locks: str) -> dict[str, Resource]:
-        """Describe the stations, and the locks that are used."""
+        """Return the stations of the machine and the given locks, by name."""
         stations = self.port.resources()
         for name in locks:
-            if name != NONE:
+            if name != NO_LOCK_OR_BARRIER:
                 kind = lock_kind(self.machine, name, self.other_processors)
                 if self.has_flags(kind):
                     stations[name] = Lock("fifo" if kind.home is None else "array", home=kind.home)
@@ -278,7 +284,7 @@ class GrainSteps:
         return kind.kind == "array" and not isinstance(self.machine.interconnect, Bus | Ring)
 
     def cycle(self, grain: Grain, rival: Grain, *, processor_0_only: bool) -> Activity:
-        """Return the steps of a grain whose competitors repeat the grain `rival`; with
+        """Build the steps of a grain whose competitors repeat the grain `rival`; with
         `processor_0_only` it accesses the elements of processor 0, else those of a mean processor.
         """
         steps: list[Activity] = []
@@ -289,11 +295,12 @@ class GrainSteps:
             steps.append(repeat(grain.accesses, access))
         if not _is_zero(grain.compute):
             steps.append(self._compute_step(grain, grain.compute, "compute", "busy"))
-        if grain.lock != NONE:
+        if grain.lock != NO_LOCK_OR_BARRIER:
             steps.append(self._critical_section(grain, processor_0_only))
         return then(*steps)
 
     def _compute_step(self, grain: Grain, units: Expr, name: str, component: str) -> Activity:
+        """Build a step of computing."""
         return delay(
             units * self.machine.step,
             name=f"{grain.prefix}{name}",
@@ -302,6 +309,7 @@ class GrainSteps:
         )
 
     def _module_ratios(self, grain: Grain, processor_0_only: bool) -> tuple[float, ...]:
+        """Return the share of the accesses of a grain that each memory module gets."""
         memory = self.machine.memory
         modules = int(structural_number(memory.modules, "the number of memory modules"))
         return grain.addresses.module_ratios(
@@ -311,7 +319,7 @@ class GrainSteps:
         )
 
     def _shared_access(self, grain: Grain, rival: Grain, processor_0_only: bool) -> Activity:
-        """Return an access to one shared element: over the interconnect if there is no cache, else
+        """Build an access to one shared element: over the interconnect if there is no cache, else
         by a hit or a miss.
         """
         name = f"{grain.prefix}{'write' if grain.write else 'read'}"
@@ -341,8 +349,8 @@ class GrainSteps:
     def _access_found_line(
         self, name: str, grain: Grain, rival: Grain, ratios: tuple[float, ...]
     ) -> Activity:
-        """Return an access to a line in the cache: memory is accessed again if another processor
-        wrote it last, and a write invalidates other copies.
+        """Build an access to a line that is in the cache: memory is accessed again if another
+        processor wrote it last, and a write invalidates other copies.
 
         Assumes that competitors access the same elements, whatever their addresses.
         """
@@ -371,7 +379,7 @@ class GrainSteps:
         return hit_step
 
     def _critical_section(self, grain: Grain, processor_0_only: bool) -> Activity:
-        """Return the critical section, with the acquisition of its lock before and the release
+        """Build the critical section, with the acquisition of its lock before it and the release
         after it.
 
         The latency of a free lock consists of accesses and instructions. The share `held` of the
@@ -411,8 +419,8 @@ class GrainSteps:
         )
 
     def _flag_steps(self, kind: MachineLock, prefix: str) -> tuple[Activity, Activity]:
-        """Return the accesses before a critical section, to the counter and the processor's own
-        flag, and those after it, which reset this flag and set the next holder's.
+        """Build the accesses before a critical section, to the counter and the processor's own
+        flag, and the accesses after it, which reset this flag and set the next holder's.
 
         No other processor delays accesses to the own flag. The next holder's flag is with equal
         probability in the module of any processor that may wait, and so is, if the lock is a linked
@@ -441,8 +449,8 @@ class GrainSteps:
 
 
 def _hit_time(cache: Cache, grain: Grain, elements_per_line: int) -> Expr:
-    """Return the mean time of an access that finds its line in the cache; a hit takes the time of
-    the nearest level that has the line [s].
+    """Return the mean time of an access that finds its line in the cache [s]: the time of the
+    nearest level that has the line.
     """
 
     def miss_ratio(size: Expr) -> float:
@@ -467,31 +475,34 @@ def _hit_time(cache: Cache, grain: Grain, elements_per_line: int) -> Expr:
 
 
 def _hit_or_miss(miss_ratio: float, miss: Activity, hit: Activity) -> Activity:
+    """Build a choice between a miss and a hit."""
     if miss_ratio in (0.0, 1.0):
         return miss if miss_ratio else hit
     return choose((miss_ratio, miss), (1 - miss_ratio, hit))
 
 
 def _elements_per_line(size: Expr, machine: SharedMemory) -> int:
-    """Count the elements in a block or line; at least one."""
+    """Return the number of elements in a block or line; at least one."""
     elements = structural_number(size, "the size of a block") / structural_number(
         machine.memory.element, "the size of an element"
     )
-    return int(max(1.0, min(elements, LONGEST_BLOCK)))
+    return int(max(1.0, min(elements, LARGEST_BLOCK)))
 
 
 def _is_zero(value: Expr) -> bool:
+    """Return whether an expression is the number 0."""
     return isinstance(value, Number | Parameter) and value.value == 0
 
 
 def _check_not_empty(cycle: Activity) -> None:
+    """Raise if the cycle of a grain has no steps."""
     if cycle == then():
         raise ModelError(
             "the test grain does nothing; give it accesses, compute, a lock or a barrier"
         )
 
 
-ELEMENTS = Input(
+ELEMENTS_INPUT = Input(
     "elements",
     COUNT,
     "M: elements shared by all; 1 is a hot spot",
@@ -501,7 +512,7 @@ ELEMENTS = Input(
     whole=True,
 )
 
-_WALK = (
+_ADDRESS_INPUTS = (
     Input(
         "access", COUNT, "t: whether the accesses read or write", "read", options=("read", "write")
     ),
@@ -543,7 +554,7 @@ _WALK = (
     ),
 )
 
-REFUSED = Input(
+REFUSED_INPUT = Input(
     "refused",
     COUNT,
     "whether a circuit that finds its module, or an output of stages that contend, taken waits for"
@@ -552,7 +563,7 @@ REFUSED = Input(
     options=("queue", "retry"),
 )
 
-STAGES = Input(
+STAGES_INPUT = Input(
     "stages",
     COUNT,
     "whether switches before the modules pass all requests, or requests that want one output"
@@ -561,34 +572,34 @@ STAGES = Input(
     options=("free", "contend"),
 )
 
-ACCESSES = (ELEMENTS, *_WALK)
+ACCESS_INPUTS = (ELEMENTS_INPUT, *_ADDRESS_INPUTS)
 """Inputs of the kind and the addresses of accesses."""
 
-CRITICAL_WRITES = Input(
+CRITICAL_WRITES_INPUT = Input(
     "critical_writes", COUNT, "f_s: fraction of these that write", 0.0, most=1.0
 )
-SCV = Input(
+SCV_INPUT = Input(
     "scv", COUNT, "squared coefficient of variation of computing; 0 is a deterministic grain", 0.0
 )
 
-_GRAIN = (
-    *_WALK,
+_GRAIN_INPUTS = (
+    *_ADDRESS_INPUTS,
     Input("accesses", COUNT, "m: accesses of a grain to shared elements", 1.0),
     Input("compute", COUNT, "c: units of computing of a grain", 0.0),
     Input(
         "lock",
         COUNT,
         "the machine's lock of the critical section; none if there is none",
-        NONE,
+        NO_LOCK_OR_BARRIER,
         named="locks",
     ),
     Input("critical", COUNT, "c_s: units of computing in the critical section", 0.0),
     Input("critical_accesses", COUNT, "m_s: accesses in the critical section", 0.0),
-    CRITICAL_WRITES,
-    SCV,
+    CRITICAL_WRITES_INPUT,
+    SCV_INPUT,
 )
 
-_ATTRIBUTES = tuple(attribute.name for attribute in _GRAIN)
+_GRAIN_INPUT_NAMES = tuple(attribute.name for attribute in _GRAIN_INPUTS)
 
 UNIT = Program(
     "grain/unit",
@@ -596,10 +607,10 @@ UNIT = Program(
     NANDA_NI,
     (
         Input("competitors", COUNT, "N: processors beside the tested one", 0.0, whole=True),
-        ELEMENTS,
-        REFUSED,
-        STAGES,
-        *_GRAIN,
+        ELEMENTS_INPUT,
+        REFUSED_INPUT,
+        STAGES_INPUT,
+        *_GRAIN_INPUTS,
         *(
             replace(
                 attribute,
@@ -607,13 +618,13 @@ UNIT = Program(
                 default=None,
                 meaning=f"{attribute.meaning}, of the competitors",
             )
-            for attribute in _GRAIN
+            for attribute in _GRAIN_INPUTS
         ),
         Input(
             "barrier",
             COUNT,
             "the machine's barrier that ends each grain; none if there is none",
-            NONE,
+            NO_LOCK_OR_BARRIER,
             named="barriers",
         ),
     ),
@@ -621,7 +632,7 @@ UNIT = Program(
     SharedMemory,
 )
 
-_BY_PHASE = ("accesses", "compute", "critical", "critical_accesses")
+_INPUTS_BY_PHASE = ("accesses", "compute", "critical", "critical_accesses")
 PhaseTuple = tuple[Like, Like, Activity]
 
 
@@ -634,7 +645,11 @@ def phased_grains_model(machine: SharedMemory, inputs: InputValues) -> Model:
     program = [part for phase in _build_phases(machine, inputs, resources) for part in phase]
     if _is_zero(value_of(inputs, "apart")):
         return phased_model(
-            (1, 1, sequential), *program, name="grain/phases", resources=resources, useful=USEFUL
+            (1, 1, sequential),
+            *program,
+            name="grain/phases",
+            resources=resources,
+            useful=USEFUL_COMPONENTS,
         )
     processor_count, *further_counts = {
         int(structural_number(processor_count, "processors"))
@@ -652,13 +667,13 @@ def phased_grains_model(machine: SharedMemory, inputs: InputValues) -> Model:
         *((1, phase_bodies, then()) for phase_bodies in bodies),
         name="grain/phases",
         resources=resources,
-        useful=USEFUL,
+        useful=USEFUL_COMPONENTS,
     )
 
 
 def _with_delayed_start(start_delay: Expr, *bodies: Activity) -> list[Activity]:
-    """Return the activities of processors that start one after another, `start_delay` apart; each
-    is idle before its start.
+    """Return the activities of processors that start one after another, at intervals of
+    `start_delay`; each is idle before its start.
     """
     return [
         delay(position * start_delay, name=f"start-{position}", component="idle") >> body
@@ -669,7 +684,7 @@ def _with_delayed_start(start_delay: Expr, *bodies: Activity) -> list[Activity]:
 def _build_phases(
     machine: SharedMemory, inputs: InputValues, resources: dict[str, Resource]
 ) -> Iterator[list[PhaseTuple]]:
-    """Yield each phase with its barrier, and add their resources to `resources`."""
+    """Yield the parts of each phase with its barrier, and add their resources to `resources`."""
     repeat = _values_by_phase(inputs, "repeat")
     processors = _values_by_phase(inputs, "processors")
     if not repeat:
@@ -678,7 +693,8 @@ def _build_phases(
             " phase"
         )
     lists = {
-        name: _values_by_phase(inputs, name) or (Number(0.0),) * len(repeat) for name in _BY_PHASE
+        name: _values_by_phase(inputs, name) or (Number(0.0),) * len(repeat)
+        for name in _INPUTS_BY_PHASE
     }
     for name, values in {"processors": processors, **lists}.items():
         if len(values) != len(repeat):
@@ -714,6 +730,9 @@ def _barrier_phase(
     processors: Expr,
     resources: dict[str, Resource],
 ) -> list[PhaseTuple]:
+    """Return the barrier after a phase as a part of the program, and add its resources to
+    `resources`.
+    """
     name = word(inputs, "barrier")
     _, barriers = arrival_and_barrier(machine, name, processors)
     if not barriers:
@@ -730,12 +749,17 @@ def _grain_of_phase(inputs: InputValues, phase_index: int, own_values: dict[str,
         for name in ("critical", "critical_accesses")
     )
     grain = Grain.from_inputs(
-        {**inputs, **own_values, "lock": word(inputs, "lock") if has_section else NONE}
+        {
+            **inputs,
+            **own_values,
+            "lock": word(inputs, "lock") if has_section else NO_LOCK_OR_BARRIER,
+        }
     )
     return replace(grain, prefix=f"phase-{phase_index + 1}.")
 
 
 def _values_by_phase(inputs: InputValues, name: str) -> tuple[Expr, ...]:
+    """Return the value of an input for each phase."""
     value = inputs.get(name, ())
     assert isinstance(value, Expr | tuple)
     return (value,) if isinstance(value, Expr) else value
@@ -778,14 +802,14 @@ PHASES = Program(
             "critical", COUNT, "c_s: units of computing in the critical section", None, many=True
         ),
         Input("critical_accesses", COUNT, "m_s: accesses in the critical section", None, many=True),
-        *ACCESSES,
-        REFUSED,
-        STAGES,
+        *ACCESS_INPUTS,
+        REFUSED_INPUT,
+        STAGES_INPUT,
         Input(
             "lock",
             COUNT,
             "the machine's lock of critical sections; none if there are none",
-            NONE,
+            NO_LOCK_OR_BARRIER,
             named="locks",
         ),
         Input(
@@ -796,13 +820,13 @@ PHASES = Program(
             "counter",
             options=("counter", "list"),
         ),
-        CRITICAL_WRITES,
-        SCV,
+        CRITICAL_WRITES_INPUT,
+        SCV_INPUT,
         Input(
             "barrier",
             COUNT,
             "the machine's barrier that ends each phase; none for a barrier without cost",
-            NONE,
+            NO_LOCK_OR_BARRIER,
             named="barriers",
         ),
     ),
@@ -834,7 +858,7 @@ class Addresses:
 
     @property
     def spacing(self) -> int:
-        """Distance between the elements visited."""
+        """The distance between neighbouring elements that are visited."""
         return 1 if self.random else math.gcd(self.stride, self.elements)
 
     def module_ratios(
@@ -873,8 +897,8 @@ class Addresses:
         )
 
     def miss_ratio(self, elements_per_line: float, lines: float) -> float:
-        """Return the share of the accesses that miss in the processor's own cache, the other
-        processors idle.
+        """Return the share of the accesses that miss in the processor's own cache, if the other
+        processors are idle.
 
         The least recently used line is replaced; conflicts within sets are neglected. Periodic
         accesses to more lines than the cache holds miss at each new line, to fewer lines never;
@@ -899,8 +923,8 @@ class Addresses:
 
 
 def _visits_until_repeat(spacing: int, turn_length: int) -> int:
-    """Return after how many visits the order of the modules repeats; `turn_length` elements fill
-    one block in each module.
+    """Return the number of visits after which the order of the modules repeats; `turn_length`
+    elements fill one block in each module.
     """
     return turn_length // math.gcd(spacing, turn_length)
 
@@ -908,11 +932,11 @@ def _visits_until_repeat(spacing: int, turn_length: int) -> int:
 def _visits_by_module(
     visits: int, spacing: int, elements_per_block: int, modules: int
 ) -> list[int]:
-    """Return how many of the first `visits` elements visited lie in each module."""
+    """Return the number of the first `visits` visited elements that lie in each module."""
     counts = [0] * modules
     if spacing >= elements_per_block:
-        for k in range(visits):
-            counts[k * spacing // elements_per_block % modules] += 1
+        for visit_number in range(visits):
+            counts[visit_number * spacing // elements_per_block % modules] += 1
         return counts
     # Several elements lie in each block: count block by block. The first element at or after x is
     # number ceil(x / spacing).

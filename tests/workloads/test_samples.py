@@ -40,7 +40,7 @@ def test_a_sample_is_computed_from_the_same_as_the_whole(
     name: str, given: dict[str, InputValue | float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(model, "SIZES", (100, 200))
-    monkeypatch.setattr(model, "SIZES_COLLISIONS", 100)
+    monkeypatch.setattr(model, "COLLISIONS_OF_SIZES", 100)
     machine = load("machine/bbn-gp1000")
     assert isinstance(machine, SharedMemory)
     if given.get("lock") == "spin":

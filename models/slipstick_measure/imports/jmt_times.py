@@ -126,7 +126,7 @@ def moments_of_file(model_file: str, name: str) -> tuple[float, float] | None:
 
     Parameters
     ----------
-    model : path of the model
+    model_file : path of the model
     name : of the file, as the model has it, with the folder of its author
     """
     file_path = Path(model_file).parent / PureWindowsPath(name).name

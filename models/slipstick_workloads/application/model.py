@@ -80,7 +80,7 @@ def application_model(
     return _cached_model(
         machine,
         _CountsByIdentity(counts),
-        *(inputs.get(parameter_input.name) for parameter_input in COMMON),
+        *(inputs.get(parameter_input.name) for parameter_input in COMMON_INPUTS),
         name,
     )
 
@@ -139,8 +139,8 @@ def _first_of_each_kind(program_counts: _CountsByIdentity) -> Counts:
 
 
 def _counts_with_work(counts: Counts) -> Counts:
-    """Return the counts after the start-up, from which the time is computed; raise if they contain
-    no work.
+    """Return the counts without the start-up, whose time is not computed; raise if they contain no
+    work.
     """
     counts_after_start = counts.without(START)
     if not counts_after_start.phases or not counts_after_start.total("work"):
@@ -164,7 +164,7 @@ class _CountsByIdentity:
 
 
 def check_sequential(sequential: InputValue | None, name: str) -> InputValue:
-    """Return the time on one processor; refuse an application without it."""
+    """Return the time on one processor unchanged; raise if an application has none."""
     if sequential is None:
         raise ModelError(f"{name} needs sequential: the time of the program on one processor")
     return sequential
@@ -180,10 +180,15 @@ def _cached_model(
     locks: InputValue,
     name: str,
 ) -> Model:
+    """Build the model of a program from counts and costs; the model is cached by its arguments."""
     sequential = check_sequential(sequential, name)
     counts = _counts_with_work(program_counts.counts)
     inputs = dict(
-        zip((parameter.name for parameter in COMMON), (sequential, faults, locks), strict=True)
+        zip(
+            (parameter.name for parameter in COMMON_INPUTS),
+            (sequential, faults, locks),
+            strict=True,
+        )
     )
     model = superstep_model(*_Supersteps(machine, counts, inputs).supersteps(), name=name)
     classes = OperationClasses(counts)
@@ -201,7 +206,7 @@ def _cached_model(
 
 
 class _Supersteps:
-    """The operations of all processors in each phase."""
+    """The phases of a program as supersteps: the operations of all processors in each phase."""
 
     def __init__(self, machine: Machine, counts: Counts, inputs: InputValues) -> None:
         self.machine = machine
@@ -248,18 +253,20 @@ class _Supersteps:
     def _activity_of_processor(
         self, tally: ProcessorTally, rounds: int, name: str, is_manager: bool
     ) -> Activity:
-        """Return the work and the operations of a processor in a phase; of one round on average,
-        if the tally adds up several rounds.
+        """Return the work and the operations of a processor in a phase; if the tally adds up
+        several rounds of the phase, those of a mean round.
         """
         counted_operations = [*self._own_operations(tally), *self._operations_for_others(tally)]
         if is_manager:
             counted_operations.append(
                 (rounds * max(0, self.counts.processors - 2), self.operations.arrival)
             )
-        mix = [(count / rounds, operation) for count, operation in counted_operations if count]
-        total = sum(count for count, _ in mix)
+        counted_activities = [
+            (count / rounds, operation) for count, operation in counted_operations if count
+        ]
+        operation_total = sum(count for count, _ in counted_activities)
         busy_time = self.unit * (tally.work / rounds)
-        slices = max(1, ceil(total))
+        slices = max(1, ceil(operation_total))
         work = software(
             self.machine, busy_time / slices, name=name, component="busy", technology="application"
         )
@@ -270,17 +277,24 @@ class _Supersteps:
             for count, operation in self._notice_operations(tally)
             if count
         ]
-        if not mix:
+        if not counted_activities:
             return Then((work, *upkeep_steps))
-        if total <= MOST_OPERATIONS_LAID_OUT and all(count == int(count) for count, _ in mix):
-            return Then((*_operations_between_work(work, mix, name), *upkeep_steps))
-        random_operation = choose(*((count / total, operation) for count, operation in mix))
+        if operation_total <= MOST_OPERATIONS_LAID_OUT and all(
+            count == int(count) for count, _ in counted_activities
+        ):
+            return Then((*_operations_between_work(work, counted_activities, name), *upkeep_steps))
+        random_operation = choose(
+            *((count / operation_total, operation) for count, operation in counted_activities)
+        )
         return Then(
-            (repeat(slices, work >> repeat(total / slices, random_operation)), *upkeep_steps)
+            (
+                repeat(slices, work >> repeat(operation_total / slices, random_operation)),
+                *upkeep_steps,
+            )
         )
 
     def _own_operations(self, tally: ProcessorTally) -> Iterator[tuple[float, Activity]]:
-        """Yield the operations that the processor needs itself, each with its count."""
+        """Yield the count and the activity of each operation that the processor needs itself."""
         operations = self.operations
         yield from ((count, self.fault(key)) for key, count in count_by_key(tally.faults).items())
         yield from (
@@ -294,8 +308,8 @@ class _Supersteps:
         yield tally.twins, operations.twin
 
     def _notice_operations(self, tally: ProcessorTally) -> Iterator[tuple[float, Activity]]:
-        """Yield the diffs, notices and invalidations that write notices cause, each with its
-        count; those of barriers are left out.
+        """Yield the count and the activity of the diffs, notices and invalidations that write
+        notices cause, without those of barriers.
         """
         operations = self.operations
         yield (
@@ -309,7 +323,7 @@ class _Supersteps:
             yield fraction * count, operation
 
     def _operations_for_others(self, tally: ProcessorTally) -> Iterator[tuple[float, Activity]]:
-        """Yield the services of requests of other processors, each with its count."""
+        """Yield the count and the activity of each service of a request of other processors."""
         operations = self.operations
         reply_count, size = tally.sent.get("diffs", (0, 0))
         if reply_count:
@@ -319,8 +333,8 @@ class _Supersteps:
         yield tally.granted, operations.grant
 
     def _barriers_of_phase(self, phase: CountedPhase) -> Activity:
-        """Return the barriers that end a phase, one and one more for each garbage collection, with
-        the mean time of their notices and invalidations.
+        """Return the barriers that end a phase, one and another one for each garbage collection,
+        with the mean time of their notices and invalidations.
         """
         if self.counts.processors == 1:
             return self.barrier
@@ -347,12 +361,12 @@ class _Supersteps:
 
 
 def _operations_between_work(
-    work: Activity, mix: list[tuple[float, Activity]], name: str
+    work: Activity, counted_activities: list[tuple[float, Activity]], name: str
 ) -> Iterator[Activity]:
-    """Yield a few operations with the work before each, in a random order; the name of the work is
-    the seed.
+    """Yield some operations with a piece of the work before each, in a random order, whose seed is
+    the name of the work.
     """
-    operations = [operation for count, operation in mix for _ in range(int(count))]
+    operations = [operation for count, operation in counted_activities for _ in range(int(count))]
     Random(name).shuffle(operations)
     return (activity for operation in operations for activity in (work, operation))
 
@@ -365,7 +379,7 @@ def _notice_fraction_at_locks(tally: ProcessorTally) -> float:
     return locks / (locks + barriers) if locks else 0.0
 
 
-COMMON = (
+COMMON_INPUTS = (
     Input(
         "sequential",
         TIME,
@@ -396,6 +410,10 @@ COMMON = (
 def _build_with_counts(
     model_function: Callable[[Machine, Counts, InputValues], Model],
 ) -> Callable[[Machine, InputValues], Model]:
+    """Return a function that builds a model from a machine and inputs, with the counts that the
+    inputs name.
+    """
+
     def build(machine: Machine, inputs: InputValues) -> Model:
         counts = inputs["counts"]
         assert isinstance(counts, Counts)
@@ -416,7 +434,7 @@ APPLICATION = Program(
             None,
             data="counts",
         ),
-        *COMMON,
+        *COMMON_INPUTS,
     ),
     _build_with_counts(application_model),
     sample=_build_with_counts(sample_model),

@@ -31,7 +31,9 @@ from slipstick_workloads.dvsm.operations import (
 
 
 class OperationKey(NamedTuple):
-    """The number of parts of an exchange, and the binary digits of the bytes of one part."""
+    """The key of a class of exchanges: the number of parts of an exchange, and the binary digits of
+    the bytes of one part.
+    """
 
     parts: int
     size_digits: int
@@ -39,7 +41,7 @@ class OperationKey(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class OperationClass:
-    """Exchanges that are counted as one operation.
+    """Exchanges that are counted as one operation, because their replies have nearly equal sizes.
 
     Parameters
     ----------
@@ -108,25 +110,26 @@ class OperationClasses:
 
     @cached_property
     def diffs_per_reply(self) -> float:
-        """Diffs made per reply; the others were made before."""
+        """Diffs made per reply; a reply has others that were made earlier."""
         diffs_made = self.counts.total("diffs_made")
         replies = self.counts.total("served_diffs")
         return min(1.0, diffs_made / replies) if replies else 0.0
 
     def _tallies(self) -> Iterator[ProcessorTally]:
+        """Yield the tallies of all processors in all phases."""
         for phase in self.counts.phases:
             yield from phase.tallies
 
 
 def operation_key(part_count: int, size: int) -> OperationKey:
-    """Return the class of an exchange: its parts, and the power of two above the size of a part's
-    reply.
+    """Return the key of the class of an exchange: its number of parts, and the power of two above
+    the size of the reply of a part.
     """
     return OperationKey(part_count, (size // part_count).bit_length())
 
 
 def count_by_key(exchanges: Mapping[tuple[int, int], int]) -> Counter[OperationKey]:
-    """Count exchanges by class."""
+    """Count exchanges by the key of their class."""
     counts_by_key: Counter[OperationKey] = Counter()
     for (part_count, size), count in exchanges.items():
         counts_by_key[operation_key(part_count, size)] += count
@@ -195,8 +198,8 @@ class Operations:
 
     @cached_property
     def fault_ahead(self) -> Activity:
-        """Wait for a fault of a processor ahead in a lock's queue. The fault has one part, since
-        data that migrates has one holder.
+        """Wait for a fault of a processor that is ahead in a lock's queue. The fault has one part,
+        since migrating data has one holder.
         """
         fault_count, reply_bytes = self.classes.counts.faults_by_parts().get(1, (0, 0))
         fault = (
@@ -287,6 +290,7 @@ class Operations:
     def _fault_activity(
         self, operation_class: OperationClass, component: str, key: OperationKey
     ) -> Activity:
+        """Return the fault of a class: a request for diffs to each processor that has a part."""
         return with_labels(
             self._diff_request(operation_class),
             f"{component}-{_class_name(key)}.",
@@ -294,6 +298,7 @@ class Operations:
         )
 
     def _diff_request(self, operation_class: OperationClass) -> Activity:
+        """Return the request for the diffs of a class."""
         return diff_request(self.machine, self._diff_request_inputs(operation_class))
 
     def _diff_request_inputs(self, operation_class: OperationClass) -> InputValues:
@@ -315,8 +320,8 @@ class Operations:
 
     @property
     def _handler_time(self) -> Expr:
-        """Return the computing time of the handler that serves a request for diffs; it includes the
-        time to make the diffs.
+        """The computing time of the handler that serves a request for diffs, which includes making
+        the diffs.
         """
         return self.dvsm.serve + self.classes.diffs_per_reply * self.diff_time
 
@@ -343,6 +348,7 @@ class Operations:
         return with_labels(activity, f"prefetched-fault-{_class_name(key)}.")
 
     def _acquire_lock(self, hops: int) -> Activity:
+        """Return the acquisition of a lock over a number of hops."""
         parties = Number(float(hops + 1))
         activity = lock(
             self.machine,
@@ -359,6 +365,7 @@ class Operations:
         return with_labels(activity, f"lock-{hops}.")
 
     def _serve_diffs(self, operation_class: OperationClass, key: OperationKey) -> Activity:
+        """Return the service of a request for diffs of a class."""
         name = f"serve-{_class_name(key)}."
         return self._service_of_request(
             name,
@@ -384,6 +391,7 @@ class Operations:
         return with_labels(activity, prefix, keeps_resources=False)
 
     def _own_computing(self, name: str, seconds: Expr, component: str) -> Activity:
+        """Return computing by the processor itself."""
         return Endpoint(self.machine, component).spend(name, seconds, "software")
 
     @property
@@ -402,8 +410,8 @@ class Operations:
 
 
 def _class_name(key: OperationKey) -> str:
-    """Name a class of operations by its number of parts and by the size of their replies, rounded
-    up to a power of two.
+    """Return a name for a class of operations: its number of parts, and the size of their replies
+    rounded up to a power of two.
     """
     return f"{key.parts}x{1 << key.size_digits}"
 
@@ -411,8 +419,8 @@ def _class_name(key: OperationKey) -> str:
 def with_labels(
     activity: Activity, prefix: str, component: str | None = None, keeps_resources: bool = True
 ) -> Activity:
-    """Prefix the names of the steps and pipelines of a tree, so that one model may hold several
-    such trees.
+    """Return a tree of activities with a prefix before the names of its steps and pipelines, so
+    that one model may hold several such trees.
 
     Parameters
     ----------
@@ -438,6 +446,7 @@ def with_labels(
 
 
 def _input_expression(inputs: InputValues, name: str) -> Expr:
+    """Return the value of an input as an expression."""
     value = inputs[name]
     assert isinstance(value, Expr)
     return value

@@ -14,22 +14,22 @@ from slipstick.limits import check_cost
 from slipstick.model.machine import Machine
 from slipstick.model.system import Model
 from slipstick.program.program import CountedProgram, Input, InputValues, checked_input, number
-from slipstick_workloads.application.model import COMMON, application_model, check_sequential
+from slipstick_workloads.application.model import COMMON_INPUTS, application_model, check_sequential
 from slipstick_workloads.counts import Counts
 
-LARGEST = 20000.0
+LARGEST_PROGRAM_SIZE = 20000.0
 """Largest size of a program; counting more would take hours and more memory than there is."""
-_COLLECT_ABOVE = 4 * 2.0**20
-COLLECT = Input(
+_COLLECTION_LIMIT = 4 * 2.0**20
+COLLECT_INPUT = Input(
     "collect",
     BYTES,
     "memory of a processor's diffs, twins and notices that starts a garbage collection; taken"
     " within 1 to 16 MiB",
-    _COLLECT_ABOVE,
+    _COLLECTION_LIMIT,
     least=2.0**10,
     whole=True,
 )
-SECTIONS = Input(
+SECTIONS_INPUT = Input(
     "sections",
     COUNT,
     "1 if each section under a lock has its own write notices, which the next to get that lock is"
@@ -38,7 +38,7 @@ SECTIONS = Input(
     most=1.0,
     whole=True,
 )
-PROCESSORS = Input(
+PROCESSORS_INPUT = Input(
     "processors",
     COUNT,
     "processors that run the program",
@@ -47,7 +47,7 @@ PROCESSORS = Input(
     most=4096,
     whole=True,
 )
-PAGE = Input(
+PAGE_INPUT = Input(
     "page", BYTES, "size of a page", "machine.memory.page", least=8, most=2.0**22, whole=True
 )
 
@@ -59,7 +59,7 @@ def _counted_program(
     seconds: Callable[[Mapping[str, float]], float],
     *parameters: Input,
 ) -> CountedProgram:
-    """Describe a program whose accesses are generated.
+    """Return a program whose accesses are generated and counted when its model is built.
 
     Parameters
     ----------
@@ -71,9 +71,9 @@ def _counted_program(
         64 to 512 of them
     parameters : of that function
     """
-    parameters = (*parameters, COLLECT, SECTIONS)
+    parameters = (*parameters, COLLECT_INPUT, SECTIONS_INPUT)
     parameters_by_name = {
-        parameter.name: parameter for parameter in (*parameters, PROCESSORS, PAGE)
+        parameter.name: parameter for parameter in (*parameters, PROCESSORS_INPUT, PAGE_INPUT)
     }
 
     def count(**input_values: float) -> Counts:
@@ -88,7 +88,7 @@ def _counted_program(
             for parameter in parameters
             if isinstance(parameter.default, int | float)
         }
-        total_seconds = seconds({PROCESSORS.name: 8.0, **sizes, **input_values})
+        total_seconds = seconds({PROCESSORS_INPUT.name: 8.0, **sizes, **input_values})
         check_cost(
             "counting",
             total_seconds,
@@ -106,14 +106,14 @@ def _counted_program(
         }
         return application_model(machine, count(**sizes, **shape), inputs, f"dvsm/{name}")
 
-    inputs = (*parameters, PROCESSORS, *COMMON)
+    inputs = (*parameters, PROCESSORS_INPUT, *COMMON_INPUTS)
     return CountedProgram(f"dvsm/{name}", title, f"{PARSONS}, Table 1", inputs, build, count=count)
 
 
 @lru_cache(maxsize=32)
 def _count_operations(generator: str, input_values: tuple[tuple[str, float], ...]) -> Counts:
-    """Run a program through the protocol, with lazy release and several writers for a page; keep
-    its counts compact.
+    """Run a program through the protocol, with lazy release and several writers for a page. Return
+    its compact counts.
     """
     # These need NumPy, which the description of a program does not.
     from slipstick_workloads.release_consistency.compact import compact
@@ -124,19 +124,21 @@ def _count_operations(generator: str, input_values: tuple[tuple[str, float], ...
     generate = getattr(import_module(f"slipstick_workloads.sharing.{module}"), function)
     sizes = {key: int(value) if value == int(value) else value for key, value in input_values}
     protocol = Protocol(
-        grant="before" if sizes.pop(SECTIONS.name, 0) else "known",
-        collect_above=int(sizes.pop(COLLECT.name, _COLLECT_ABOVE)),
+        grant="before" if sizes.pop(SECTIONS_INPUT.name, 0) else "known",
+        collect_above=int(sizes.pop(COLLECT_INPUT.name, _COLLECTION_LIMIT)),
     )
     return compact(run(generate(**sizes), protocol))
 
 
 def _whole_number_input(
-    name: str, meaning: str, default: float, least: float = 1.0, most: float = LARGEST
+    name: str, meaning: str, default: float, least: float = 1.0, most: float = LARGEST_PROGRAM_SIZE
 ) -> Input:
+    """Return an input that is a whole number."""
     return Input(name, COUNT, meaning, default, least=least, most=most, whole=True)
 
 
 def _message_input(default: float, work: str) -> Input:
+    """Return the input for the work that takes as long as a message."""
     return Input(
         "message",
         COUNT,

@@ -26,7 +26,8 @@ from slipstick_workloads.billiards.simulation import BilliardSimulation, uniform
 
 
 def first_dependent(causes: Sequence[int]) -> list[int]:
-    """Return for each collision the first later one that a step beginning with it cannot execute.
+    """Return for each collision the index of the first later one that depends on a collision of the
+    step which begins with it.
 
     One run of the sequential program gives it for every number of processors.
 
@@ -48,7 +49,7 @@ def first_dependent(causes: Sequence[int]) -> list[int]:
 
 
 def collisions_per_step(first_dependents: Sequence[int], processors: int) -> list[int]:
-    """Return how many collisions each parallel step executes.
+    """Return the number of collisions that each parallel step executes.
 
     Parameters
     ----------
@@ -103,7 +104,7 @@ class CollisionCounts:
 def observe(
     balls: int, collisions: int, seed: int, width: float = 0.1, *, is_direct: bool = False
 ) -> CollisionCounts:
-    """Return the mean counts of some runs of the sequential program; cached by arguments.
+    """Return the mean counts of several runs of the sequential program; cached by the arguments.
 
     Parameters
     ----------
@@ -119,19 +120,19 @@ def observe(
     collisions_of_run = min(COLLISIONS_PER_BALL * balls, collisions)
     runs = [
         _counts_of_run(
-            BilliardSimulation(uniform_start(balls, seed, n), width, is_direct=is_direct),
+            BilliardSimulation(uniform_start(balls, seed, run_number), width, is_direct=is_direct),
             collisions_of_run,
         )
-        for n in range(-(-collisions // collisions_of_run))
+        for run_number in range(-(-collisions // collisions_of_run))
     ]
-    share_of_run = 1 / len(runs)
-    share_of_collision = 1 / (len(runs) * collisions_of_run)
+    per_run = 1 / len(runs)
+    per_collision = 1 / (len(runs) * collisions_of_run)
     return CollisionCounts(
-        queued_at_start=sum(run.queued_at_start for run in runs) * share_of_run,
-        entries_passed_at_start=sum(run.entries_passed_at_start for run in runs) * share_of_run,
-        additions=sum(run.additions for run in runs) * share_of_collision,
-        entries_passed=sum(run.entries_passed for run in runs) * share_of_collision,
-        removals=sum(run.removals for run in runs) * share_of_collision,
+        queued_at_start=sum(run.queued_at_start for run in runs) * per_run,
+        entries_passed_at_start=sum(run.entries_passed_at_start for run in runs) * per_run,
+        additions=sum(run.additions for run in runs) * per_collision,
+        entries_passed=sum(run.entries_passed for run in runs) * per_collision,
+        removals=sum(run.removals for run in runs) * per_collision,
         first_dependents_of_runs=tuple(
             first_dependents for run in runs for first_dependents in run.first_dependents_of_runs
         ),
@@ -139,7 +140,7 @@ def observe(
 
 
 def _counts_of_run(simulation: BilliardSimulation, collisions: int) -> CollisionCounts:
-    """Return the counts of one run, as sums."""
+    """Return the counts of one run, added up over its collisions."""
     queue = simulation.queue
     queued_at_start = queue.additions
     entries_passed_at_start = queue.entries_passed

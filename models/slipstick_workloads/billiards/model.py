@@ -68,7 +68,12 @@ from slipstick.model.system import Model, closed_model, phased_model
 from slipstick.program.program import Input, InputValues, Program, number, value_of, word
 from slipstick.structure.times import time_of_pass
 from slipstick_workloads.billiards.counts import CollisionCounts, observe
-from slipstick_workloads.shared_memory import NONE, MemoryPort, arrival_and_barrier, lock_kind
+from slipstick_workloads.shared_memory import (
+    NO_LOCK_OR_BARRIER,
+    MemoryPort,
+    arrival_and_barrier,
+    lock_kind,
+)
 
 SHARING_PAIRS = 2.1
 """n / j^2 pairs of the first j crossings of n lines that share a line: 2 E[m(v)^2] / E[m(v)]^2,
@@ -79,25 +84,25 @@ USEFUL = ("busy", "access", "local")
 NAME = "billiards/parallel"
 SOURCE = f"{SCALE_GRAPH}, section 5"
 
-BALL = Number(960.0, BYTES)
+BALL_MEMORY = Number(960.0, BYTES)
 """C: memory of a ball, as printed."""
 
 SIZES = tuple(100 * 2**doubled for doubled in range(9))
-"""Numbers of balls among which searches are counted where the number of balls is a variable."""
+"""Numbers of balls for which searches are counted if the number of balls is a variable."""
 
 WIDTHS = tuple(0.4 / 2**halved for halved in range(6))
 """Widths of bins among which the best is taken [balls' mean distance / greatest speed]."""
 
 _CollisionCounter = Callable[[int, int, int, float], CollisionCounts]
 
-SIZES_COLLISIONS = 4000
-"""Collisions of each of these; the searches differ by about 2 % from those of five times as
-many.
+COLLISIONS_OF_SIZES = 4000
+"""Collisions that are simulated for each of the `SIZES`; the searches differ by about 2 % from
+those of five times as many.
 """
 
 
 def parallel(machine: SharedMemory, inputs: InputValues) -> Model:
-    """Build the program: a setup, then as many steps as the collisions need.
+    """Build the model of the program: a setup, and then as many steps as the collisions need.
 
     With ``parallelism: expected`` nothing is simulated, and balls and steps can be varied in the
     built model: of the first j crossings of n lines with uniform slopes, 2.1 j^2 / n pairs are
@@ -116,8 +121,8 @@ def parallel(machine: SharedMemory, inputs: InputValues) -> Model:
 
 
 def sample(machine: SharedMemory, inputs: InputValues) -> Model:
-    """Build the program with one of everything that the simulation counts; nothing is simulated.
-    See `parallel`.
+    """Build the model of the program as `parallel` does, with counts of one in place of a
+    simulation.
     """
     counts_of_one = CollisionCounts(1.0, 1.0, 1.0, 1.0, 1.0, first_dependents_of_runs=((1,),))
     return _model_of_counts(machine, inputs, lambda *values: counts_of_one)
@@ -126,7 +131,9 @@ def sample(machine: SharedMemory, inputs: InputValues) -> Model:
 def _counts_with_best_width(
     balls: int, collisions: int, seed: int, width: float
 ) -> CollisionCounts:
-    """Return the counts with bins of the width that makes the search of a collision shortest."""
+    """Return the counts with bins of the width that makes the search for the place of a collision
+    shortest.
+    """
     runs = (observe(balls, collisions, seed, bin_width) for bin_width in WIDTHS)
     return min(runs, key=lambda run: run.entries_passed)
 
@@ -134,16 +141,19 @@ def _counts_with_best_width(
 def _counts_with_direct_bins(
     balls: int, collisions: int, seed: int, width: float
 ) -> CollisionCounts:
-    """Return the counts with bins found from their time; `width` holds for `SIZES[0]` balls."""
+    """Return the counts with bins that are found from a time; their width at `SIZES[0]` balls is
+    `width`.
+    """
     return observe(balls, collisions, seed, width * SIZES[0] / balls, is_direct=True)
 
 
 def _model_of_counts(
     machine: SharedMemory, inputs: InputValues, count_collisions: _CollisionCounter
 ) -> Model:
+    """Build the model of the program from the counts that a function returns."""
     steps = _Steps(machine, inputs, count_collisions)
     processors = steps.processors
-    barrier, resources = arrival_and_barrier(machine, NONE, Number(1.0))
+    barrier, resources = arrival_and_barrier(machine, NO_LOCK_OR_BARRIER, Number(1.0))
     if processors > 1:
         barrier, resources = arrival_and_barrier(
             machine, word(inputs, "barrier"), Number(float(processors))
@@ -157,7 +167,7 @@ def _model_of_counts(
 
 
 class _Steps:
-    """The work of one processor in the setup and in a step."""
+    """The work of one processor in the setup and in a step of the program."""
 
     def __init__(
         self, machine: SharedMemory, inputs: InputValues, count_collisions: _CollisionCounter
@@ -193,13 +203,15 @@ class _Steps:
         )
         if self.cache is None:
             return execution
-        lines = self.run.balls / self.processors * (BALL / self.cache.line)
+        lines = self.run.balls / self.processors * (BALL_MEMORY / self.cache.line)
         return execution >> self._fetch_pages(
             "setup.cold", self._input_value("touches") * lines, "local"
         )
 
     def step(self) -> Activity:
-        """Return a step: take a collision, compare it with the others', execute it or be idle."""
+        """Return a step: take a collision, compare it with those of the other processors, and
+        execute it or be idle.
+        """
         units_by_part = {
             "add": (
                 self.run.additions * self._input_value("adding")
@@ -237,8 +249,8 @@ class _Steps:
         executions: Like,
         items_passed: Expr,
     ) -> Activity:
-        """Return the computing of each part; with several processors also the fetches of data that
-        others wrote, and the locks.
+        """Return an activity of the computing of each part; with several processors also the
+        fetches of data that others wrote, and the locks.
 
         Parameters
         ----------
@@ -288,8 +300,8 @@ class _Steps:
         )
 
     def _access_times(self, accesses: Expr) -> dict[str, Expr]:
-        """Return the time of accesses to the own cache by component: as if all hit the innermost
-        level, and the additional time of accesses beyond it [s].
+        """Return the time of accesses to the own cache [s] by component: the time if all hit the
+        innermost level, and the additional time of accesses beyond it.
         """
         assert self.cache is not None
         if not self.cache.inner:
@@ -301,17 +313,19 @@ class _Steps:
         return {"access": accesses * hits[0], "local": accesses * extra_time}
 
     def _share_outside_cache(self, size: Expr) -> Expr:
-        """Return the share of a processor's own balls that a cache of this size does not hold."""
-        own_bytes = self.run.balls / self.processors * BALL
+        """Return the share of a processor's balls that a cache of the given size does not hold."""
+        own_bytes = self.run.balls / self.processors * BALL_MEMORY
         return maximum(1 - size / own_bytes, 0)
 
     def _fetch_pages(self, name: str, accesses: Expr, component: str) -> Activity:
+        """Return accesses that fetch data from memory, booked to a component."""
         modules = int(number({"modules": self.machine.memory.modules}, "modules"))
         return repeat(accesses, self.port.access(name, (1 / modules,) * modules, component))
 
     def _lock_step(self, name: str, lock_calls: Like) -> Activity:
+        """Return the acquisitions and releases of locks of bins."""
         lock_name = word(self.inputs, "lock")
-        if lock_name == NONE:
+        if lock_name == NO_LOCK_OR_BARRIER:
             return then()
         latency = lock_kind(self.machine, lock_name, Number(float(self.processors) - 1)).latency
         if locks := number(self.inputs, "locks"):
@@ -355,7 +369,7 @@ class _RunSizes:
 def _simulated_sizes(
     inputs: InputValues, processors: int, count_collisions: _CollisionCounter
 ) -> _RunSizes:
-    """Return the sizes that the simulation counts, with a whole number of steps."""
+    """Return the sizes of a run that the simulation counts, with a whole number of steps."""
     balls, steps, collisions, seed = (
         int(number(inputs, name)) for name in ("balls", "steps", "collisions", "seed")
     )
@@ -376,15 +390,18 @@ def _simulated_sizes(
 def _expected_sizes(
     inputs: InputValues, processors: int, count_collisions: _CollisionCounter
 ) -> _RunSizes:
-    """Return the sizes expected for very many balls; see `parallel`."""
+    """Return the sizes of a run that are expected for very many balls; `parallel` describes
+    them.
+    """
     balls = value_of(inputs, "balls")
     steps = value_of(inputs, "steps")
     parallelism = total(
-        (exp(-SHARING_PAIRS * (j + 0.5) ** 2 / balls) for j in range(processors)), COUNT
+        (exp(-SHARING_PAIRS * (position + 0.5) ** 2 / balls) for position in range(processors)),
+        COUNT,
     )
     seed = int(number(inputs, "seed"))
     width = number(inputs, "width")
-    runs = [count_collisions(size, SIZES_COLLISIONS, seed, width) for size in SIZES]
+    runs = [count_collisions(size, COLLISIONS_OF_SIZES, seed, width) for size in SIZES]
     entries_passed_at_start, entries_passed = (
         _interpolated_power(balls, [getattr(run, name) for run in runs])
         for name in ("entries_passed_at_start", "entries_passed")
@@ -402,8 +419,9 @@ def _expected_sizes(
 
 
 def _interpolated_power(balls: Expr, values: Sequence[float]) -> Expr:
-    """Interpolate values at `SIZES` at a number of balls: between two sizes by the power of the
-    number that fits both, and beyond all sizes by the power of the nearest two.
+    """Return an interpolation of values at `SIZES` at a number of balls: between two sizes by the
+    power of the number of balls through both, and beyond all sizes by the power through the nearest
+    two.
     """
     value: Expr = Number(values[0])
     for (low, high), (value_before, value_after) in zip(
@@ -485,7 +503,7 @@ PARALLEL = Program(
             "lock",
             COUNT,
             "the machine's lock of a bin, taken to add or remove",
-            NONE,
+            NO_LOCK_OR_BARRIER,
             named="locks",
         ),
         Input(
@@ -501,7 +519,13 @@ PARALLEL = Program(
             "accesses to the own cache for each item passed, as misses for others; 0: not booked",
             0.0,
         ),
-        Input("barrier", COUNT, "the machine's barrier that ends a step", NONE, named="barriers"),
+        Input(
+            "barrier",
+            COUNT,
+            "the machine's barrier that ends a step",
+            NO_LOCK_OR_BARRIER,
+            named="barriers",
+        ),
         Input(
             "parallelism",
             COUNT,

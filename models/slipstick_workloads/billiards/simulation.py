@@ -18,8 +18,8 @@ from slipstick.late import np
 
 @dataclass(frozen=True, slots=True)
 class InitialState:
-    """Places and velocities of the balls at the start, from left to right, in any unit of length
-    and of time.
+    """Places and velocities of the balls at the start, from left to right, in any units of length
+    and time.
 
     Parameters
     ----------
@@ -68,31 +68,35 @@ class BilliardTable:
 
     @property
     def pairs(self) -> range:
-        """Return the numbers of the pairs of neighbours, walls included."""
+        """The numbers of the pairs of neighbours, including those with a wall."""
         return range(len(self._positions) - 1)
 
     @property
     def velocities(self) -> list[float]:
-        """Return the velocities of the balls, from left to right."""
+        """The velocities of the balls, from left to right."""
         return self._velocities[1:-1]
 
     def positions(self, time: float) -> list[float]:
         """Return the places of the balls at a time before their next collisions."""
         return [self._position(ball, time) for ball in range(1, len(self._positions) - 1)]
 
-    def meeting_time(self, pair: int, now: float) -> float:
-        """Return the time at which a pair collides if no other collision comes first; infinite if
-        it never does.
+    def meeting_time(self, pair: int, present_time: float) -> float:
+        """Return the time at which a pair collides if no other collision happens before; infinite
+        if it never does.
         """
         closing_speed = self._velocities[pair] - self._velocities[pair + 1]
         if closing_speed <= 0:
             return math.inf
-        gap = self._position(pair + 1, now) - self._position(pair, now) - self._diameter
-        return now + max(gap, 0.0) / closing_speed
+        gap = (
+            self._position(pair + 1, present_time)
+            - self._position(pair, present_time)
+            - self._diameter
+        )
+        return present_time + max(gap, 0.0) / closing_speed
 
     def collide(self, pair: int, time: float) -> None:
-        """Move a pair to the time of its collision and exchange velocities; a wall reflects a
-        ball.
+        """Move the balls of a pair to the time of their collision and exchange their velocities; a
+        wall reflects a ball.
         """
         left_ball = pair
         right_ball = pair + 1
@@ -173,7 +177,7 @@ class CollisionQueue:
         return len(self._collision_by_pair)
 
     def add(self, collision: Collision) -> None:
-        """Queue a collision, unless it never comes."""
+        """Queue a collision, unless its time is infinite."""
         if collision.time == math.inf:
             return
         bin_number = int(collision.time / self.width)
@@ -204,7 +208,7 @@ class CollisionQueue:
         self.removals += 1
 
     def first(self) -> Collision | None:
-        """Return the earliest collision without removing it."""
+        """Return the earliest collision without removing it; None if the queue is empty."""
         return self._bins[self._bin_numbers[0]][0] if self._bin_numbers else None
 
 

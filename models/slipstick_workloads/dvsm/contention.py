@@ -39,17 +39,19 @@ COMPONENT = "fault"
 
 
 def diff_phase(machine: Machine, inputs: InputValues) -> Model:
-    """Build a phase of faults: some processors repeatedly request diffs from all the others.
+    """Build the model of a phase of faults: some processors repeatedly request diffs from all the
+    others.
 
     Answers are about one of the requesting processors. An operation is one step, for nothing comes
     between its parts; so a what-if by technology class counts a whole send or receive as protocol,
     and a whole service as software.
     """
     processors = number(inputs, "processors")
-    askers = number(inputs, "askers")
-    if askers > processors:
+    faulting_processors = number(inputs, "askers")
+    if faulting_processors > processors:
         raise ModelError(
-            f"dvsm/diff-phase has {askers:g} askers among {processors:g} processors; let there be"
+            f"dvsm/diff-phase has {faulting_processors:g} askers among {processors:g} processors;"
+            " let there be"
             " fewer"
         )
     # Named by number, so that the account separates this wait from those within the fault.
@@ -61,26 +63,26 @@ def diff_phase(machine: Machine, inputs: InputValues) -> Model:
         component="idle",
         technology="application",
     )
-    asker_count = value_of(inputs, "askers")
+    faulting_count = value_of(inputs, "askers")
     groups = (
         Group("asker", Number(1.0), tested_cycle),
-        Group("peers", asker_count - 1, peer_cycle),
-        Group("idle", value_of(inputs, "processors") - asker_count, barrier_wait),
+        Group("peers", faulting_count - 1, peer_cycle),
+        Group("idle", value_of(inputs, "processors") - faulting_count, barrier_wait),
     )
     resources = {_wire_resource(machine): Station()}
     return Model("dvsm/diff-phase", ClosedPopulation(groups), resources, useful=())
 
 
 def _wait_until_free(name: str, processor: str) -> Activity:
-    """Wait until a processor is free."""
+    """Build an activity that waits until a processor is free."""
     return service(
         processor, Number(0.0, TIME), name=name, component="served", technology="software"
     )
 
 
 def _fault(machine: Machine, inputs: InputValues, suffix: str) -> Activity:
-    """Build one fault. `suffix` ends the names of the steps that differ between the processor under
-    study and the others; it is empty for the former.
+    """Build the activity of one fault. `suffix` ends the names of its steps: empty for the
+    processor under study, and another text for the other processors.
     """
     scv = number(inputs, "variation") ** 2
     costs = OperationCosts(machine, inputs)
@@ -141,6 +143,7 @@ class OperationCosts:
 
 
 def _network_step(machine: Machine, size: Expr, name: str, queues: bool) -> Activity:
+    """Build a step that takes the time of a message in the network."""
     seconds = wire_time(machine.network, size)
     if queues:
         return service(
@@ -150,8 +153,8 @@ def _network_step(machine: Machine, size: Expr, name: str, queues: bool) -> Acti
 
 
 def _wire_resource(machine: Machine) -> str:
-    """Name the resource for which frames queue: the medium of all, or the link into one
-    processor.
+    """Return the name of the resource for which frames queue: the medium of all processors, or the
+    link into one processor.
     """
     return "wire" if machine.network.medium == "shared" else "link"
 

@@ -29,16 +29,14 @@ from slipstick.program.program import Input, InputValues, Program, value_of
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """A processor that sends and receives messages, and the component to which its steps are
-    booked.
-    """
+    """A processor at one end of a message, and the component to which its steps are booked."""
 
     machine: Machine
     component: str
     resource: str = "own"
 
     def spend(self, name: str, seconds: Expr, technology: str) -> Activity:
-        """Spend software time at this processor."""
+        """Build a step of software time at this processor."""
         return software(
             self.machine,
             seconds,
@@ -49,7 +47,9 @@ class Endpoint:
         )
 
     def handle_message(self, name: str, size: Expr, call_time: Expr | None = None) -> Activity:
-        """Send or receive a message: protocol time and, where given, extra system-call time."""
+        """Build the sending or receiving of a message: protocol time and, if given, additional
+        system-call time.
+        """
         protocol = self.spend(
             f"{name}.protocol", protocol_time(self.machine.network, size), "protocol"
         )
@@ -60,13 +60,15 @@ class Endpoint:
         )
 
     def handle_signal(self) -> Activity:
-        """Handle a signal."""
+        """Build the handling of a signal."""
         return self.spend("signal", self.machine.signal, "signal")
 
     def serve_request(
         self, inputs: InputValues, name: str, call_time: Expr | None = None
     ) -> Activity:
-        """Receive a request by a signal, after the remote delay, and compute its reply."""
+        """Build the receiving of a request by a signal, after the remote delay, and the computing
+        of its reply.
+        """
         return then(
             self.handle_signal(),
             self.spend("remote.delay", value_of(inputs, "remote_delay"), "software"),
@@ -75,9 +77,9 @@ class Endpoint:
         )
 
 
-_REQUEST = Input("request", BYTES, "size of a request", 12.0)
+_REQUEST_INPUT = Input("request", BYTES, "size of a request", 12.0)
 
-_REMOTE = (
+_REMOTE_INPUTS = (
     Input("remote_compute", TIME, "computation of the remote handler, for each request"),
     Input(
         "remote_delay", TIME, "from a request's arrival to its processing, at the remote processor"
@@ -86,7 +88,9 @@ _REMOTE = (
 
 
 def message(machine: Machine, inputs: InputValues) -> Activity:
-    """Build one message from one processor to another: send, wire, hardware, receive."""
+    """Build one message from one processor to another: send, wire, adapters and switches,
+    receive.
+    """
     component = "message"
     size = value_of(inputs, "size")
     sender = Endpoint(machine, component)
@@ -100,7 +104,8 @@ def message(machine: Machine, inputs: InputValues) -> Activity:
 
 
 def page_fault(machine: Machine, inputs: InputValues) -> Activity:
-    """Build an empty page fault: a request, the handler on the other side, a page in reply.
+    """Build an empty page fault: a request, the handler at the other processor, and a page in
+    reply.
 
     The protocol time is counted at both ends of both messages.
     """
@@ -122,7 +127,8 @@ def page_fault(machine: Machine, inputs: InputValues) -> Activity:
 
 
 def diff_request(machine: Machine, inputs: InputValues) -> Activity:
-    """Build a diff request: requests for diffs to d processors at once, a pipeline.
+    """Build a diff request: requests for diffs to several processors at once, whose replies form a
+    pipeline.
 
     Serial at the source are its sends, the wire of its own link (request and reply together) and
     its receives; hardware latency and all work of the remote processors take place at d processors
@@ -207,8 +213,8 @@ def lock(machine: Machine, inputs: InputValues) -> Activity:
 
 
 def barrier_slave(machine: Machine, inputs: InputValues) -> Activity:
-    """Build a barrier from the view of the last slave: the master's four parts and the slave's
-    own release.
+    """Build a barrier as the last arriving slave sees it: the four parts of the master and the
+    slave's own release.
     """
     component = "barrier"
     release = value_of(inputs, "release")
@@ -224,7 +230,7 @@ def barrier_slave(machine: Machine, inputs: InputValues) -> Activity:
 
 
 def barrier_master(machine: Machine, inputs: InputValues) -> Activity:
-    """Build a barrier from the view of its master, in four parts.
+    """Build a barrier as its master sees it, in four parts.
 
     The last arrival's message to the master, merging its write notices, the master's sends to all
     slaves, the computation after the barrier. The best case: the master arrives first.
@@ -236,8 +242,8 @@ def barrier_master(machine: Machine, inputs: InputValues) -> Activity:
 
 
 def _arrival_to_release(machine: Machine, inputs: InputValues) -> Activity:
-    """Build the parts that slave and master share: arrival, merging, sends of the releases one
-    by one.
+    """Build the parts of a barrier that slave and master share: arrival, merging, and the sends of
+    the releases one by one.
     """
     component = "barrier"
     arrival_bytes = value_of(inputs, "arrive")
@@ -261,7 +267,7 @@ def _arrival_to_release(machine: Machine, inputs: InputValues) -> Activity:
 def _single_operation_program(
     operation: Callable[[Machine, InputValues], Activity], name: str
 ) -> Callable[[Machine, InputValues], Model]:
-    """Return the function that builds the model of an operation: one processor that repeats it and
+    """Return the function that builds the model of one operation: a processor that repeats it and
     does nothing else.
     """
     return lambda machine, inputs: closed_model(operation(machine, inputs), name=name, useful=())
@@ -301,10 +307,10 @@ PAGE_FAULT = Program(
     "Empty page fault: a whole page is fetched from its owner",
     f"{PARSONS}, Table 3",
     (
-        _REQUEST,
+        _REQUEST_INPUT,
         Input("reply", BYTES, "size of the reply", "machine.memory.page"),
         Input("call", TIME, "extra system-call time of all sends and receives"),
-        *_REMOTE,
+        *_REMOTE_INPUTS,
     ),
     _single_operation_program(page_fault, "dvsm/page-fault"),
 )
@@ -315,7 +321,7 @@ DIFF_REQUEST = Program(
     f"{PARSONS}, Tables 4 and 5",
     (
         Input("parts", COUNT, "processors that get a request for a diff", 1.0, least=1, whole=True),
-        _REQUEST,
+        _REQUEST_INPUT,
         Input("reply", BYTES, "size of each reply", 20.0),
         Input(
             "replies",
@@ -328,7 +334,7 @@ DIFF_REQUEST = Program(
         Input("receive_call", TIME, "extra system-call time of each receive at the source"),
         Input("remote_call", TIME, "extra system-call time at each destination"),
         Input("compute", TIME, "computation of the fault handler, for the whole fault"),
-        *_REMOTE,
+        *_REMOTE_INPUTS,
     ),
     _single_operation_program(diff_request, "dvsm/diff-request"),
 )
@@ -351,7 +357,7 @@ LOCK = Program(
         Input("reply", BYTES, "size of the reply", 4.0),
         Input("call", TIME, "extra system-call time of all sends and receives"),
         Input("compute", TIME, "lock acquisition computation at the source"),
-        *_REMOTE,
+        *_REMOTE_INPUTS,
     ),
     _single_operation_program(lock, "dvsm/lock"),
 )
@@ -386,14 +392,18 @@ def software(
     technology: str,
     resource: str = "own",
 ) -> Activity:
-    """Spend software time at a processor; a faster processor divides it."""
+    """Build a step of software time at a processor; the time is divided by the processor's
+    speed.
+    """
     return service(
         resource, seconds / machine.speed, name=name, component=component, technology=technology
     )
 
 
 def wire(machine: Machine, size: Expr, *, name: str, component: str) -> Activity:
-    """Send a message over the wire; if the network has a shared medium, messages contend for it."""
+    """Build the transfer of a message over the wire; if the network has a shared medium, messages
+    contend for it.
+    """
     seconds = wire_time(machine.network, size)
     if machine.network.medium == "none":
         return delay(seconds, name=name, component=component, technology="wire")
@@ -401,7 +411,9 @@ def wire(machine: Machine, size: Expr, *, name: str, component: str) -> Activity
 
 
 def cross_hardware(machine: Machine, messages: Like, *, name: str, component: str) -> Activity:
-    """Cross two adapters and the switches between them, once for each message in turn."""
+    """Build the passage of messages, one after the other, through two adapters and the switches
+    between them.
+    """
     adapter_time, switch_time = hardware_latency(machine.network, messages)
     return then(
         delay(adapter_time, name=f"{name}.adapter", component=component, technology="adapter"),

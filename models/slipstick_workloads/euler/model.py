@@ -46,7 +46,9 @@ ONE_TASK_SIZE = 10**6
 
 
 def adaptive(machine: SharedMemory, inputs: InputValues) -> Model:
-    """Build the program: the passes over the trees of some steps, spread evenly up to the last."""
+    """Build the model of the program: the passes over the trees of some time steps, spread evenly
+    up to the last.
+    """
     steps = cells_by_step(number(inputs, "tolerance"), int(number(inputs, "deepest")))
     step_count = min(int(number(inputs, "steps")), len(steps))
     chosen_indices = [len(steps) * (k + 1) // step_count - 1 for k in range(step_count)]
@@ -58,7 +60,9 @@ def adaptive(machine: SharedMemory, inputs: InputValues) -> Model:
 
 
 def sample(machine: SharedMemory, inputs: InputValues) -> Model:
-    """Build the passes over one tree of three nodes; the solver does not run."""
+    """Build the model of the passes over one tree of three nodes, for which the solver need not
+    run.
+    """
     return _model_of_passes(inputs, ((2, 0, 0),), ((1, 1, 1),))
 
 
@@ -84,6 +88,9 @@ def bus_slowdown(bus: float, processors: float) -> float:
 def _model_of_passes(
     inputs: InputValues, shapes: tuple[tuple[int, ...], ...], updates: tuple[tuple[int, ...], ...]
 ) -> Model:
+    """Build the model of the passes over trees, given by the subtrees of their nodes and the work
+    of their updates.
+    """
     processors = number(inputs, "processors")
     steps = len(shapes)
     min_size = int(number(inputs, "min_size"))
@@ -108,8 +115,10 @@ def _model_of_passes(
     passes = {"all": [*pools], "1": ["pass-1"], "2": ["pass-2a", "pass-2b"]}[word(inputs, "passes")]
     cycle = then(*map(ask, passes))
     resources = {name: pools[name] for name in passes}
-    useful = ("busy", "monitor")
-    return phased_model((steps, processors, cycle), name=NAME, resources=resources, useful=useful)
+    useful_components = ("busy", "monitor")
+    return phased_model(
+        (steps, processors, cycle), name=NAME, resources=resources, useful=useful_components
+    )
 
 
 ADAPTIVE = Program(

@@ -23,20 +23,20 @@ from slipstick.late import Array, NDArray, np
 Ints: TypeAlias = "NDArray[np.int64]"
 
 GAMMA = 1.4
-LEFT, RIGHT = (1.0, 0.0, 1.0), (0.125, 0.0, 0.1)
+LEFT_STATE, RIGHT_STATE = (1.0, 0.0, 1.0), (0.125, 0.0, 0.1)
 """Density, speed and pressure on the two sides of the membrane at 1/2."""
 
 END_TIME = 0.2
-"""When the run ends [1]."""
+"""Time at which a run ends [1]."""
 
-COURANT = 0.8
-JOIN = 0.25
-"""Two leaves are joined below this part of the second difference from which on leaves are
+COURANT_NUMBER = 0.8
+JOIN_RATIO = 0.25
+"""Second difference below which two leaves are joined, relative to that from which leaves are
 halved.
 """
 
-COARSEST = 3
-"""Halvings everywhere."""
+LEAST_HALVINGS = 3
+"""Halvings of the interval that all cells have at least."""
 
 
 @dataclass(frozen=True)
@@ -61,10 +61,12 @@ class Cells:
 
 
 def initial_cells(deepest: int) -> Cells:
-    """Return the cells at the start: halved `deepest` times beside the membrane, and only there."""
-    level = np.full(2**COARSEST, COARSEST)
-    place = np.arange(2**COARSEST)
-    for _ in range(deepest - COARSEST):
+    """Return the cells at the start: halved `deepest` times beside the membrane, and
+    `LEAST_HALVINGS` times elsewhere.
+    """
+    level = np.full(2**LEAST_HALVINGS, LEAST_HALVINGS)
+    place = np.arange(2**LEAST_HALVINGS)
+    for _ in range(deepest - LEAST_HALVINGS):
         is_near_membrane = (level == level.max()) & (
             np.abs((place + 0.5) * 0.5**level - 0.5) < 0.5**level
         )
@@ -72,7 +74,7 @@ def initial_cells(deepest: int) -> Cells:
     is_left = (place + 0.5) * 0.5**level < 0.5
     rho, speed, pressure = (
         np.where(is_left, left_value, right_value)
-        for left_value, right_value in zip(LEFT, RIGHT, strict=True)
+        for left_value, right_value in zip(LEFT_STATE, RIGHT_STATE, strict=True)
     )
     return Cells(
         level, place, np.array([rho, rho * speed, pressure / (GAMMA - 1) + rho * speed**2 / 2])
@@ -80,7 +82,7 @@ def initial_cells(deepest: int) -> Cells:
 
 
 def primitive(state: Array) -> tuple[Array, Array, Array]:
-    """Return density, speed and pressure."""
+    """Return density, speed and pressure of cells, from their density, momentum and energy."""
     rho, momentum, energy = state
     return rho, momentum / rho, (GAMMA - 1) * (energy - momentum**2 / rho / 2)
 
@@ -91,7 +93,8 @@ def advance(cells: Cells, longest_step: float) -> tuple[Cells, float]:
     rho, speed, pressure = primitive(padded)
     acoustic_speed = np.sqrt(GAMMA * pressure / rho)
     step = min(
-        COURANT * float(np.min(cells.width / (np.abs(speed) + acoustic_speed)[1:-1])), longest_step
+        COURANT_NUMBER * float(np.min(cells.width / (np.abs(speed) + acoustic_speed)[1:-1])),
+        longest_step,
     )
     flux = np.array([padded[1], padded[1] * speed + pressure, (padded[2] + pressure) * speed])
     slow = np.minimum(
@@ -122,11 +125,11 @@ def adapt(cells: Cells, tolerance: float, deepest: int) -> Cells:
         (level[:-1] == level[1:])
         & (place[:-1] % 2 == 0)
         & (place[1:] == place[:-1] + 1)
-        & (level[:-1] > COARSEST)
+        & (level[:-1] > LEAST_HALVINGS)
     )
     is_joined = (
         is_pair
-        & (np.maximum(second_difference[:-1], second_difference[1:]) < JOIN * tolerance)
+        & (np.maximum(second_difference[:-1], second_difference[1:]) < JOIN_RATIO * tolerance)
         & ~(is_rough[:-1] | is_rough[1:])
     )
     is_first_joined = np.append(is_joined, False)
@@ -162,7 +165,8 @@ def _halve_cells(
 
 
 def subtree_counts(cells: Cells) -> tuple[int, ...]:
-    """Return the number of subtrees of each node of the tree, a node before its subtrees.
+    """Return the number of subtrees of each node of the tree, in an order in which a node precedes
+    its subtrees.
 
     >>> subtree_counts(Cells(np.array([1, 2, 2]), np.array([0, 2, 3]), np.zeros((3, 3))))
     (2, 0, 2, 0, 0)
@@ -172,7 +176,8 @@ def subtree_counts(cells: Cells) -> tuple[int, ...]:
 
 
 def nodes(cells: Cells) -> list[tuple[int, int]]:
-    """List level and place of each node of the tree, a node before its subtrees.
+    """Return the level and the place of each node of the tree, in an order in which a node precedes
+    its subtrees.
 
     >>> nodes(Cells(np.array([1, 1]), np.array([0, 1]), np.zeros((3, 2))))
     [(0, 0), (1, 0), (1, 1)]
@@ -196,15 +201,14 @@ def nodes(cells: Cells) -> list[tuple[int, int]]:
     return listed_nodes
 
 
-KEPT, MADE, REMOVED = 1, 3, 2
+LOCK_CALLS_OF_KEPT_NODE, LOCK_CALLS_OF_NEW_NODE, LOCK_CALLS_OF_REMOVED_NODE = 1, 3, 2
 """Calls of locks for a node that stays: its own lock; for a node that is made also the lock of the
 free list and that of new nodes; for a node that is removed its own and that of the free list.
 """
 
 
 def update_work(cells_before: Cells, cells_after: Cells) -> tuple[int, ...]:
-    """Return for each node of the tree after an update the work of the update there [calls of
-    locks].
+    """Return the work of an update at each node of the new tree [calls of locks].
 
     A node that stays calls one lock, nodes that are made or removed call more; the time of the
     paper's program is proportional to its calls of locks. The work to remove a node is counted at
@@ -218,13 +222,16 @@ def update_work(cells_before: Cells, cells_after: Cells) -> tuple[int, ...]:
     nodes_before = nodes(cells_before)
     nodes_after = nodes(cells_after)
     node_set_before = set(nodes_before)
-    work = {node: KEPT if node in node_set_before else MADE for node in nodes_after}
+    work = {
+        node: LOCK_CALLS_OF_KEPT_NODE if node in node_set_before else LOCK_CALLS_OF_NEW_NODE
+        for node in nodes_after
+    }
     for level, place in nodes_before:
         depth = level
         while (depth, place >> (level - depth)) not in work:
             depth -= 1
         if depth < level:
-            work[depth, place >> (level - depth)] += REMOVED
+            work[depth, place >> (level - depth)] += LOCK_CALLS_OF_REMOVED_NODE
     return tuple(work[node] for node in nodes_after)
 
 

@@ -26,7 +26,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-WORD = 4
+WORD_BYTES = 4
 """Bytes of the word that diffs compare."""
 
 Pages = NDArray[np.int64]
@@ -34,7 +34,7 @@ Pages = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """Read something in each of these pages, in ascending order."""
+    """An access that reads something in each of some pages, in ascending order."""
 
     pages: Pages
 
@@ -53,28 +53,28 @@ class Write:
 
 @dataclass(frozen=True, slots=True)
 class Acquire:
-    """Acquire a lock; the generator continues once the lock is granted."""
+    """An access that acquires a lock; the generator continues when the lock is granted."""
 
     lock: int
 
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """Release a lock."""
+    """An access that releases a lock."""
 
     lock: int
 
 
 @dataclass(frozen=True, slots=True)
 class Arrive:
-    """Arrive at the barrier that ends the phase of this name."""
+    """An access that arrives at the barrier which ends the phase of this name."""
 
     phase: str
 
 
 @dataclass(frozen=True, slots=True)
 class Compute:
-    """Compute: an amount in the program's own unit."""
+    """Work of the program between accesses, in the program's own unit."""
 
     amount: int
 
@@ -84,7 +84,7 @@ Access = Read | Write | Acquire | Release | Arrive | Compute
 
 @dataclass(frozen=True, slots=True)
 class SharedProgram:
-    """A program as its processors' accesses to shared memory.
+    """A program, given by the accesses of its processors to shared memory.
 
     Parameters
     ----------

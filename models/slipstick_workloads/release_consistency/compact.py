@@ -8,12 +8,15 @@ from dataclasses import fields
 
 from slipstick_workloads.counts import CountedPhase, Counts, Exchange, Messages, ProcessorTally
 
-_SUMS = [tally_field.name for tally_field in fields(ProcessorTally) if tally_field.default == 0]
+_PLAIN_COUNTS = [
+    tally_field.name for tally_field in fields(ProcessorTally) if tally_field.default == 0
+]
 """Counts that are plain numbers."""
 
 
 def compact(counts: Counts, most_phases: int = 6) -> Counts:
-    """Reduce counts to what costs depend on: totals stay, sizes are rounded to whole bytes.
+    """Return counts reduced to what costs depend on: totals stay the same, sizes are rounded to
+    whole bytes.
 
     Exchanges with equally many parts whose replies are within a power of two get one size, their
     mean. If there are more phases than `most_phases`, those of one name become one, except the
@@ -40,6 +43,7 @@ def compact(counts: Counts, most_phases: int = 6) -> Counts:
 
 
 def _merged_phases(phases: Sequence[CountedPhase]) -> Iterable[CountedPhase]:
+    """Return phases in which those with the same name and the same kind are added up."""
     phases_by_kind: dict[tuple[str, bool], list[CountedPhase]] = {}
     for phase in phases:
         collects = any(tally.collections for tally in phase.tallies)
@@ -56,8 +60,9 @@ def _merged_phases(phases: Sequence[CountedPhase]) -> Iterable[CountedPhase]:
 
 
 def _sum_of_tallies(tallies: Sequence[ProcessorTally]) -> ProcessorTally:
+    """Return the sum of tallies."""
     sums = ProcessorTally(
-        **{name: sum(getattr(tally, name) for tally in tallies) for name in _SUMS}
+        **{name: sum(getattr(tally, name) for tally in tallies) for name in _PLAIN_COUNTS}
     )
     for tally in tallies:
         sums.faults.update(tally.faults)
@@ -69,6 +74,7 @@ def _sum_of_tallies(tallies: Sequence[ProcessorTally]) -> ProcessorTally:
 
 
 def _sum_of_messages(tables: Iterable[Mapping[str, Messages]]) -> dict[str, Messages]:
+    """Return the sum of tables of messages, by kind."""
     message_tables = list(tables)
     kinds = dict.fromkeys(kind for table in message_tables for kind in table)
     return {
@@ -77,11 +83,13 @@ def _sum_of_messages(tables: Iterable[Mapping[str, Messages]]) -> dict[str, Mess
 
 
 def _sum_of_pairs(counts_and_sizes: Iterable[Messages]) -> Messages:
+    """Return the sum of numbers of messages and the sum of their bytes."""
     counts, sizes = zip(*counts_and_sizes, strict=True)
     return sum(counts), sum(sizes)
 
 
 def _rounded_tally(tally: ProcessorTally) -> ProcessorTally:
+    """Return a tally with similar exchanges merged."""
     total = _sum_of_tallies([tally])
     total.faults = _merge_similar_exchanges(tally.faults)
     total.collected = _merge_similar_exchanges(tally.collected)
@@ -89,8 +97,8 @@ def _rounded_tally(tally: ProcessorTally) -> ProcessorTally:
 
 
 def _merge_similar_exchanges(exchanges: Mapping[Exchange, int]) -> Counter[Exchange]:
-    """Merge exchanges with the same number of parts and with mean part sizes within a power of two;
-    a merged exchange has the mean size.
+    """Return exchanges in which those with the same number of parts, and with mean part sizes
+    within a power of two, are merged; a merged exchange has the mean size.
     """
     totals_by_class: dict[tuple[int, int], tuple[int, int]] = {}
     for (part_count, size), exchange_count in exchanges.items():

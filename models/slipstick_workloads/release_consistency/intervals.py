@@ -18,12 +18,16 @@ IntervalId = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class _IntervalRecord:
+    """An interval: its vector timestamp, and the pages that were written in it."""
+
     vector: Vector
     pages_written: tuple[int, ...]
 
 
 class IntervalRecords:
-    """All intervals that are remembered, and each processor's knowledge of them."""
+    """All recorded intervals, and the number of intervals of each writer that each processor
+    knows.
+    """
 
     def __init__(self, processors: int) -> None:
         self.closed_counts = [0] * processors
@@ -31,7 +35,9 @@ class IntervalRecords:
         self._records: dict[IntervalId, _IntervalRecord] = {}
 
     def close(self, processor: int, pages: tuple[int, ...]) -> int:
-        """End the interval in which a processor began to write these pages. Return its number."""
+        """End the interval of a processor in which these pages were first written. Return its
+        number.
+        """
         self.closed_counts[processor] += 1
         interval_number = self.closed_counts[processor]
         self.known_intervals[processor][processor] = interval_number
@@ -41,7 +47,7 @@ class IntervalRecords:
         return interval_number
 
     def unknown_intervals(self, processor: int, vector: Sequence[int]) -> list[IntervalId]:
-        """List the intervals up to a vector timestamp that a processor does not know."""
+        """Return the intervals up to a vector timestamp that a processor does not know."""
         known_counts = self.known_intervals[processor]
         return [
             (writer, interval_number)
@@ -51,7 +57,7 @@ class IntervalRecords:
         ]
 
     def learn(self, processor: int, vector: Sequence[int]) -> None:
-        """Add knowledge from elsewhere to a processor's."""
+        """Add the knowledge in a vector timestamp to the knowledge of a processor."""
         self.known_intervals[processor] = [
             max(known_and_new)
             for known_and_new in zip(self.known_intervals[processor], vector, strict=True)
@@ -62,7 +68,7 @@ class IntervalRecords:
         return self._records[interval].pages_written
 
     def notice_count(self, intervals: Iterable[IntervalId]) -> int:
-        """Count the write notices of intervals."""
+        """Return the number of write notices of intervals."""
         return sum(len(self._records[interval].pages_written) for interval in intervals)
 
     def is_known_in(self, later_interval: IntervalId, earlier_interval: IntervalId) -> bool:
@@ -71,7 +77,7 @@ class IntervalRecords:
         return self._records[later_interval].vector[writer] >= interval_number
 
     def sort_by_precedence(self, intervals: Iterable[IntervalId]) -> list[IntervalId]:
-        """Sort intervals by precedence.
+        """Return intervals sorted by precedence.
 
         If a comes before b, no component of a's timestamp exceeds b's and one is less: so is its
         sum.
@@ -81,5 +87,5 @@ class IntervalRecords:
         )
 
     def forget(self) -> None:
-        """Drop all records, once every processor knows and has applied them."""
+        """Delete all records, once every processor knows and has applied them."""
         self._records.clear()

@@ -24,13 +24,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from slipstick_workloads.counts import CountedPhase, ProcessorTally
-from slipstick_workloads.release_consistency.accesses import WORD, Pages
+from slipstick_workloads.release_consistency.accesses import WORD_BYTES, Pages
 from slipstick_workloads.release_consistency.intervals import IntervalId, IntervalRecords
 from slipstick_workloads.release_consistency.protocol import Protocol
 
 
 class Recorder:
-    """The tallies of the current phase, and those of the phases that ended."""
+    """The tallies of the current phase, and of the phases that have ended."""
 
     def __init__(self, processors: int) -> None:
         self.tallies = [ProcessorTally() for _ in range(processors)]
@@ -44,7 +44,7 @@ class Recorder:
         self.tallies = [ProcessorTally() for _ in self.tallies]
 
     def send(self, kind: str, source: int, target: int, size: int) -> None:
-        """Count a message on both sides."""
+        """Count a message at its source and at its target."""
         sent = self.tallies[source].sent
         messages_received = self.tallies[target].received
         count, total_bytes = sent.get(kind, (0, 0))
@@ -62,7 +62,9 @@ NO_OWNER = -1
 
 
 class Payload:
-    """Content of the protocol's messages: here none; tests carry values to check the protocol."""
+    """The content of the protocol's messages: none here; tests use a subclass that carries values,
+    to check the protocol.
+    """
 
     def copy(self, source: int, target: int, page: int) -> None:
         """Copy a whole page from one processor to another."""
@@ -93,7 +95,7 @@ class SharedPages(ABC):
         self.recorder = recorder
         self.payload = payload
         self.processors = processors
-        self.page_bytes = word_count * WORD
+        self.page_bytes = word_count * WORD_BYTES
         starts_valid = protocol.start == "valid"
         self.state = np.full((processors, pages), READABLE if starts_valid else ABSENT, np.uint8)
         self.owner = np.full(pages, 0 if starts_valid else NO_OWNER, np.int64)
@@ -102,19 +104,19 @@ class SharedPages(ABC):
         self.stored_bytes = [0] * processors
 
     def read(self, reader: int, pages: Pages) -> None:
-        """Make pages readable."""
+        """Make pages readable for a processor."""
         for page in pages[self.state[reader, pages] < READABLE].tolist():
             self._make_valid(reader, page)
 
     def write(self, writer: int, pages: Pages, words: Sequence[int]) -> None:
-        """Make pages writable, and record which of their words change."""
+        """Make pages writable for a processor, and record which of their words change."""
         for page in pages[self.state[writer, pages] < WRITABLE].tolist():
             self._make_writable(writer, page)
         self._record_words(writer, pages, words)
 
     def notice(self, reader: int, interval: IntervalId) -> None:
-        """Deliver the write notices of an interval to a processor; copies without its writes
-        become invalid.
+        """Deliver the write notices of an interval to a processor; its copies that lack these
+        writes become invalid.
         """
         pages = self.intervals.pages_written(interval)
         state = self.state[reader]
@@ -132,7 +134,9 @@ class SharedPages(ABC):
         self.stored_bytes[reader] += len(pages) * self.protocol.sizes.notice
 
     def close(self, writer: int) -> IntervalId | None:
-        """End a processor's interval, if it has begun to write to some page in it."""
+        """End the interval of a processor, if it wrote to a page in it. Return the interval; None
+        if there was none.
+        """
         if not self.written_pages[writer]:
             return None
         pages = tuple(self.written_pages[writer])
@@ -144,7 +148,7 @@ class SharedPages(ABC):
         return interval
 
     def holders(self, pages: Sequence[int], excluded_processor: int) -> list[int]:
-        """List the processors that hold a copy of any of these pages."""
+        """Return the processors, except one, that hold a copy of any of these pages."""
         has_copy = (self.state[:, list(pages)] != ABSENT).any(axis=1)
         return [
             holder for holder in np.flatnonzero(has_copy).tolist() if holder != excluded_processor
@@ -169,6 +173,7 @@ class SharedPages(ABC):
         return self.stored_bytes[processor]
 
     def _make_valid(self, reader: int, page: int) -> None:
+        """Make a processor's copy of a page valid: fetch it, or update it."""
         if self.state[reader, page] == ABSENT:
             if self.owner[page] == NO_OWNER:
                 self.owner[page] = reader
@@ -181,7 +186,7 @@ class SharedPages(ABC):
         self.state[reader, page] = READABLE
 
     def _fetch_page(self, reader: int, page: int) -> None:
-        """Get a whole page from its owner, for the first time."""
+        """Fetch a whole page from its owner, for the first time."""
         owner = int(self.owner[page])
         self.recorder.fault_counts[reader] += 1
         if self.state[owner, page] == EXCLUSIVE:
@@ -203,11 +208,11 @@ class SharedPages(ABC):
 
     @abstractmethod
     def _record_words(self, writer: int, pages: Pages, words: Sequence[int]) -> None:
-        """Record which words change."""
+        """Record which words of pages a processor changes."""
 
     @abstractmethod
     def _has_applied(self, reader: int, page: int, interval: IntervalId) -> bool:
-        """Return whether a processor's copy holds an interval's writes already."""
+        """Return whether a processor's copy of a page has the writes of an interval already."""
 
     @abstractmethod
     def _before_invalid(self, reader: int, page: int) -> None:
@@ -215,26 +220,26 @@ class SharedPages(ABC):
 
     @abstractmethod
     def _record_notices(self, interval: IntervalId, pages: Sequence[int]) -> None:
-        """Record that an interval has ended whose write notices name these pages."""
+        """Record an interval that has ended, and the pages that its write notices name."""
 
     @abstractmethod
     def _record_fetch(self, reader: int, owner: int, page: int) -> None:
-        """Record which intervals the copy that came from the owner holds."""
+        """Record which intervals the copy has that a processor fetched from the owner."""
 
     @abstractmethod
     def _update(self, reader: int, page: int, *, collecting: bool = False) -> None:
-        """Bring a copy up to date with all pending notices."""
+        """Apply all pending write notices of a page to a processor's copy."""
 
     @abstractmethod
     def _drop_diffs(self) -> None:
-        """Forget diffs and twins, since all copies are up to date."""
+        """Delete diffs and twins, since all copies are up to date."""
 
 
 _Requests = dict[int, list[IntervalId]]
 
 
 class ManyWriters(SharedPages):
-    """Pages of which several processors may write different words at once."""
+    """Pages of which several processors may write different words at the same time."""
 
     def __init__(
         self,
@@ -284,7 +289,7 @@ class ManyWriters(SharedPages):
         return self._applied_intervals(reader, page)[writer] >= interval_number
 
     def _applied_intervals(self, reader: int, page: int) -> list[int]:
-        """Return for each writer the last interval whose diff a copy holds."""
+        """Return for each writer the number of its last interval whose diff a copy has."""
         return self.applied_intervals_by_page[reader].get(page, self.applied_at_collection)
 
     def _before_invalid(self, reader: int, page: int) -> None:
@@ -298,8 +303,8 @@ class ManyWriters(SharedPages):
             self.state[writer, list(pages)] = READABLE
 
     def _record_fetch(self, reader: int, owner: int, page: int) -> None:
-        """Record which intervals the copy from the owner holds: those that the owner's copy holds,
-        but not an interval to whose diff the owner may still add writes.
+        """Record which intervals the copy fetched from the owner has: those of the owner's copy,
+        except an interval whose diff may still grow by writes of the owner.
         """
         last_applied = list(self._applied_intervals(owner, page))
         may_grow = self.state[owner, page] == WRITABLE
@@ -332,8 +337,8 @@ class ManyWriters(SharedPages):
         (tally.collected if collecting else tally.faults)[len(requests), reply_bytes] += 1
 
     def _diffs_to_request(self, page: int, intervals: Sequence[IntervalId]) -> _Requests:
-        """Return which intervals' diffs to request from each processor: from their writer, or from
-        a later writer that passes them on.
+        """Return the intervals whose diffs are requested from each processor: from their writer, or
+        from a later writer that has them as well.
         """
         requests: _Requests = {}
         latest_intervals = (
@@ -366,6 +371,9 @@ class ManyWriters(SharedPages):
         ]
 
     def _can_pass_on(self, later_interval: IntervalId, interval: IntervalId, page: int) -> bool:
+        """Return whether the writer of a later interval has the diff of an earlier interval of a
+        page.
+        """
         later_writer, _ = later_interval
         return (
             self.intervals.is_known_in(later_interval, interval)
@@ -375,7 +383,7 @@ class ManyWriters(SharedPages):
     def _send_diffs(
         self, server: int, reader: int, page: int, intervals: Sequence[IntervalId]
     ) -> int:
-        """Send the diffs of these intervals, made now if necessary, and return the size of the
+        """Send the diffs of intervals of a page, made now if necessary. Return the size of the
         reply [B].
         """
         open_interval = self.interval_of_twin[server].get(page)
@@ -406,6 +414,7 @@ class ManyWriters(SharedPages):
         self.payload.cut(writer, interval, page, words)
 
     def _store_diff(self, processor: int, interval: IntervalId, page: int, size: int) -> None:
+        """Store the size of a diff that a processor has made or received."""
         self.diffs[processor][interval, page] = size
         self.stored_bytes[processor] += size
 
@@ -439,7 +448,9 @@ class SingleWriter(SharedPages):
             self.written_pages[writer][page] = None
 
     def _become_owner(self, writer: int, owner: int, page: int) -> None:
-        """Become the owner of a page, which is sent as a whole: others may have written to it."""
+        """Make a processor the owner of a page; the whole page is sent, since others may have
+        written to it.
+        """
         if self.state[writer, page] == ABSENT:
             self._fetch_page(writer, page)
         else:
@@ -449,7 +460,7 @@ class SingleWriter(SharedPages):
         self.state[owner, page] = READABLE
 
     def _record_words(self, writer: int, pages: Pages, words: Sequence[int]) -> None:
-        """Record nothing: whole pages move."""
+        """Record nothing, since whole pages are sent."""
 
     def _has_applied(self, reader: int, page: int, interval: IntervalId) -> bool:
         return bool(self.owner[page] == reader)
@@ -458,8 +469,8 @@ class SingleWriter(SharedPages):
         """Save nothing: the writes have moved on with the ownership."""
 
     def _record_notices(self, interval: IntervalId, pages: Sequence[int]) -> None:
-        """Protect the pages that the writer still owns, so that the next interval sees a first
-        write.
+        """Protect the pages that the writer still owns, so that the first write in the next
+        interval is noticed.
         """
         writer = interval[0]
         for page in pages:

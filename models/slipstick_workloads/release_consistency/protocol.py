@@ -45,7 +45,8 @@ class Sizes:
     acknowledgement: int = 4
 
     def diff_size(self, words: int) -> int:
-        """Return the size of the diff of a set of words: each run of neighbours has a head [B].
+        """Return the size of the diff of a set of words [B]; each run of neighbouring words has a
+        head.
 
         >>> Sizes().diff_size(0b1), Sizes().diff_size(0b1011)
         (20, 32)

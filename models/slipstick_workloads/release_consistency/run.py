@@ -18,7 +18,7 @@ from collections.abc import Iterator, Sequence
 from slipstick.errors import ModelError
 from slipstick_workloads.counts import Counts
 from slipstick_workloads.release_consistency.accesses import (
-    WORD,
+    WORD_BYTES,
     Access,
     Acquire,
     Arrive,
@@ -47,7 +47,7 @@ from slipstick_workloads.release_consistency.synchronization import (
 def run(
     program: SharedProgram, protocol: Protocol | None = None, payload: Payload | None = None
 ) -> Counts:
-    """Count the operations of the protocol for a program.
+    """Run a program through the protocol. Return the counts of its operations.
 
     Parameters
     ----------
@@ -64,14 +64,14 @@ def run(
     """
     turns = _Turns(program, protocol or Protocol(), payload or Payload())
     turns.run_all()
-    page = program.word_count * WORD
+    page = program.word_count * WORD_BYTES
     return Counts(
         program.name, program.processors, page, program.unit, tuple(turns.recorder.phases)
     )
 
 
 class _Turns:
-    """The processors of a run, and their turns."""
+    """The processors of a run of a program, with their clocks and the order of their turns."""
 
     def __init__(self, program: SharedProgram, protocol: Protocol, payload: Payload) -> None:
         processors = program.processors
@@ -169,7 +169,9 @@ class _Turns:
         self.ended_count += 1
 
     def _check_pages(self, processor: int, pages: Pages) -> None:
-        """Refuse pages that do not exist; a page named twice would fault twice."""
+        """Raise if an access names pages that do not exist, or names one twice, which would fault
+        twice.
+        """
         if len(pages) and not (
             pages[0] >= 0 and pages[-1] < self.program.pages and (pages[1:] > pages[:-1]).all()
         ):
@@ -181,6 +183,7 @@ class _Turns:
             )
 
     def _check_words(self, processor: int, pages: Pages, words: Sequence[int]) -> None:
+        """Raise if a write names words that a page does not have."""
         word_count = self.program.word_count
         if len(words) != len(pages) or (words and (min(words) < 0 or max(words) >> word_count)):
             raise ModelError(
@@ -189,11 +192,15 @@ class _Turns:
             )
 
     def _schedule(self, processor: int, end_time: float) -> None:
+        """Add a processor to those that wait for their turn, at the end time of its present
+        access.
+        """
         self.end_times[processor] = end_time
         self.turns_scheduled += 1
         heapq.heappush(self.turns_queue, (end_time, self.turns_scheduled, processor))
 
     def _complete_barrier(self) -> None:
+        """Complete the barrier at which all processors have arrived, and begin the next phase."""
         barrier_names = sorted(set(self.barrier_by_processor.values()))
         if len(barrier_names) > 1:
             raise ModelError(f"processors arrive at different barriers: {', '.join(barrier_names)}")
@@ -205,6 +212,7 @@ class _Turns:
             self._schedule(processor, latest_end_time)
 
     def _waiting_text(self) -> str:
+        """Return in words which processors wait at which barrier or lock."""
         at_barrier = sorted(self.barrier_by_processor)
         holders_by_lock = self.locks.holders_by_lock()
         held_locks = (

@@ -26,7 +26,7 @@ from slipstick_workloads.release_consistency.protocol import Protocol
 
 
 class Notices:
-    """Carry intervals with their write notices between processors."""
+    """The sending of intervals with their write notices between processors."""
 
     def __init__(
         self,
@@ -56,8 +56,9 @@ class Notices:
     def learn_from_giver(
         self, processor: int, giver: int, knowledge_at_release: Sequence[int]
     ) -> int:
-        """Pass the giver's knowledge to a processor: its present knowledge, or that at the time
-        when the giver released the lock. Return the size that it adds to the giver's message [B].
+        """Add to a processor's knowledge the present knowledge of the processor that gives it a
+        lock, or its knowledge when it released the lock. Return the size that this adds to the
+        message [B].
         """
         if self._protocol.release == "eager":
             return 0
@@ -67,8 +68,8 @@ class Notices:
         )
 
     def learn(self, processor: int, vector: Sequence[int]) -> int:
-        """Pass intervals that are known elsewhere to a processor. Return their size in a message
-        [B].
+        """Add intervals that another processor knows to the knowledge of a processor. Return their
+        size in a message [B].
         """
         unknown_intervals = self._intervals.unknown_intervals(processor, vector)
         if not unknown_intervals:
@@ -86,12 +87,14 @@ class Notices:
         return self._protocol.sizes.intervals_size(len(listed_intervals), notices, self._processors)
 
     def _close(self, processor: int) -> None:
+        """End the interval of a processor, and record it."""
         interval = self._pages.close(processor)
         if interval is not None and self._protocol.release == "eager":
             self._unsent_intervals[processor].append(interval)
 
     def _send_notices(self, processor: int) -> None:
-        """Send the notices to all holders of one of the pages, and wait for their acknowledgements.
+        """Send the notices of a processor to all holders of one of the pages, and wait for their
+        acknowledgements.
 
         Other processors get them with the page when they fetch it, without a message of their own.
         """
@@ -177,7 +180,7 @@ class LockManagers:
         return hops, True
 
     def release(self, processor: int, lock_number: int) -> int | None:
-        """Release a lock. Return the processor that gets it now, None if no processor waits."""
+        """Release a lock. Return the processor that gets it next; None if no processor waits."""
         lock = self._locks.get(lock_number)
         if lock is None or lock.holder != processor:
             raise ModelError(
@@ -197,7 +200,7 @@ class LockManagers:
         return next_holder
 
     def holders_by_lock(self) -> dict[int, int]:
-        """Return the locks that are held, and their holders."""
+        """Return the holder of each lock that is held, by the number of the lock."""
         return {
             lock_number: lock.holder
             for lock_number, lock in self._locks.items()
@@ -206,9 +209,9 @@ class LockManagers:
 
     def _send_request(self, processor: int, lock: _LockState) -> int:
         """Send the request by way of the manager to the processor that requested last."""
-        last = lock.queue[-1] if lock.queue else lock.last_holder
-        route = [hop for hop in (lock.manager, last) if hop != processor]
-        hops = 0 if last == processor else len(set(route))
+        last_requester = lock.queue[-1] if lock.queue else lock.last_holder
+        route = [hop for hop in (lock.manager, last_requester) if hop != processor]
+        hops = 0 if last_requester == processor else len(set(route))
         self._recorder.tallies[processor].acquisitions[hops] += 1
         if hops == 0:
             return 0
@@ -221,6 +224,7 @@ class LockManagers:
         return hops
 
     def _grant(self, processor: int, lock: _LockState) -> None:
+        """Give a lock to a processor, and count the message that carries it."""
         giver = lock.last_holder
         lock.last_holder = processor
         lock.holder = processor
@@ -238,7 +242,7 @@ MANAGER = 0
 
 
 class BarrierManager:
-    """The barrier of all processors."""
+    """The barrier of all processors of a program, and its manager."""
 
     def __init__(
         self,
@@ -271,8 +275,8 @@ class BarrierManager:
             self._pages.collect()
 
     def _send_arrival(self, slave: int) -> None:
-        """Send the manager the slave's intervals since the last barrier, also those that it knows
-        from locks.
+        """Count the message with which a slave sends the manager its new intervals since the last
+        barrier, including those that it knows from locks.
         """
         size = self._protocol.sizes.barrier
         if self._protocol.release == "lazy":
@@ -291,6 +295,7 @@ class BarrierManager:
         self._recorder.send("arrive", slave, MANAGER, size)
 
     def _leave(self, slave: int) -> None:
+        """Count the message with which the manager sends a slave the intervals that it lacks."""
         size = self._protocol.sizes.barrier
         if self._protocol.release == "lazy":
             size += self._notices.learn(slave, self._intervals.known_intervals[MANAGER])

@@ -37,10 +37,10 @@ from slipstick.model.tasks import Loop
 from slipstick.program.program import Input, InputValues, Program, number, value_of, word
 
 NAME = "sequences/matching"
-WORD, REPEAT, CHANGE_PROBABILITY = 8, 400, 0.05
+WORD_LETTERS, MEAN_REPEAT_LETTERS, CHANGE_PROBABILITY = 8, 400, 0.05
 """Letters of a word, mean letters of a planted repeat, and how likely a letter of it is changed."""
 
-NEXT = 4
+LETTERS_AFTER_DIFFERENCE = 4
 """Letters that must be the same behind one that differs."""
 
 QUEUE = "queue"
@@ -61,8 +61,8 @@ def random_sequence(letter_count: int, repeated_share: float, seed: int) -> str:
     """
     random = Random(seed)
     sequence_letters = random.choices("ACGT", k=letter_count)
-    for _ in range(int(repeated_share * letter_count / REPEAT)):
-        length = min(letter_count // 4, 1 + int(random.expovariate(1 / REPEAT)))
+    for _ in range(int(repeated_share * letter_count / MEAN_REPEAT_LETTERS)):
+        length = min(letter_count // 4, 1 + int(random.expovariate(1 / MEAN_REPEAT_LETTERS)))
         source_start, target_start = (random.randrange(letter_count - length) for _ in range(2))
         sequence_letters[target_start : target_start + length] = [
             random.choice("ACGT") if random.random() < CHANGE_PROBABILITY else letter
@@ -72,21 +72,24 @@ def random_sequence(letter_count: int, repeated_share: float, seed: int) -> str:
 
 
 def word_links(text: str) -> Iterator[tuple[int, int]]:
-    """Yield the positions of each occurrence of a word and of its next occurrence.
+    """Yield the position of each occurrence of a word and the position of the next occurrence.
 
     >>> list(word_links("ACGTACGTTACGTACGTT"))
     [(0, 9), (1, 10)]
     """
     last_position: dict[str, int] = {}
-    for position in range(len(text) - WORD + 1):
-        if (previous_position := last_position.get(text[position : position + WORD])) is not None:
+    for position in range(len(text) - WORD_LETTERS + 1):
+        if (
+            previous_position := last_position.get(text[position : position + WORD_LETTERS])
+        ) is not None:
             yield previous_position, position
-        last_position[text[position : position + WORD]] = position
+        last_position[text[position : position + WORD_LETTERS]] = position
 
 
 @lru_cache(maxsize=8)
 def comparisons_by_task(letter_count: int, repeated_share: float, seed: int) -> tuple[int, ...]:
-    """Return for each core block of a sequence how many letters are compared to extend it.
+    """Return for each core block of a sequence the number of letters that are compared to extend
+    it.
 
     Parameters
     ----------
@@ -103,15 +106,15 @@ def comparisons_by_task(letter_count: int, repeated_share: float, seed: int) -> 
         if earlier_position == 0 or text[earlier_position - 1] != text[later_position - 1]
     )
     return tuple(
-        _letters_compared(text, earlier_position + WORD, later_position + WORD, 1)
+        _letters_compared(text, earlier_position + WORD_LETTERS, later_position + WORD_LETTERS, 1)
         + _letters_compared(text, earlier_position - 1, later_position - 1, -1)
         for earlier_position, later_position in block_starts
     )
 
 
 def _letters_compared(text: str, first_position: int, second_position: int, direction: int) -> int:
-    """Return how many letters are compared in one direction, up to a letter that differs and is
-    not followed by `NEXT` equal letters.
+    """Return the number of letters that are compared in one direction, up to a differing letter
+    that `LETTERS_AFTER_DIFFERENCE` equal letters do not follow.
     """
     comparisons = 0
     while (
@@ -122,10 +125,16 @@ def _letters_compared(text: str, first_position: int, second_position: int, dire
         comparisons += 1
         if text[first_position] != text[second_position]:
             letters_behind = [
-                text[position + direction : position + direction * (NEXT + 1) : direction]
+                text[
+                    position + direction : position
+                    + direction * (LETTERS_AFTER_DIFFERENCE + 1) : direction
+                ]
                 for position in (first_position, second_position)
             ]
-            if letters_behind[0] != letters_behind[1] or len(letters_behind[0]) < NEXT:
+            if (
+                letters_behind[0] != letters_behind[1]
+                or len(letters_behind[0]) < LETTERS_AFTER_DIFFERENCE
+            ):
                 return comparisons
         first_position = first_position + direction
         second_position = second_position + direction
@@ -133,7 +142,8 @@ def _letters_compared(text: str, first_position: int, second_position: int, dire
 
 
 def matching(machine: SharedMemory, inputs: InputValues) -> Model:
-    """Build the program: a pool of tasks that processors take, or their shares of the tasks.
+    """Build the model of the program: a pool of tasks that processors take, or a share of the tasks
+    for each processor.
 
     Raises
     ------
@@ -147,11 +157,19 @@ def matching(machine: SharedMemory, inputs: InputValues) -> Model:
         raise ModelError(f"no word repeats in a sequence of {letters} letters; give more letters")
     unit = value_of(inputs, "compare") * machine.step
     if word(inputs, "scheduling") == "static":
-        share = ceil(len(work) / processors)
-        letters_by_processor = [sum(work[k * share : (k + 1) * share]) for k in range(processors)]
+        tasks_per_processor = ceil(len(work) / processors)
+        letters_by_processor = [
+            sum(
+                work[
+                    processor_number * tasks_per_processor : (processor_number + 1)
+                    * tasks_per_processor
+                ]
+            )
+            for processor_number in range(processors)
+        ]
         steps_by_processor = [
-            delay(letters_of_processor * unit, name=f"matching.{k}")
-            for k, letters_of_processor in enumerate(letters_by_processor)
+            delay(letters_of_processor * unit, name=f"matching.{processor_number}")
+            for processor_number, letters_of_processor in enumerate(letters_by_processor)
         ]
         return replace(
             superstep_model((1, steps_by_processor, then()), name=NAME), counted={"accesses": 0.0}

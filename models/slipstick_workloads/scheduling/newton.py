@@ -47,7 +47,12 @@ from slipstick.program.program import (
     value_of,
     word,
 )
-from slipstick_workloads.shared_memory import NONE, MemoryPort, arrival_and_barrier, barrier_cost
+from slipstick_workloads.shared_memory import (
+    NO_LOCK_OR_BARRIER,
+    MemoryPort,
+    arrival_and_barrier,
+    barrier_cost,
+)
 
 NAME = "newton/blocks"
 SOURCE = "Zhang, Nalluri, Qin, MIN-Graph, JPDC 1993, section 6.2"
@@ -58,8 +63,8 @@ HALF_WIDTH = 2
 
 @lru_cache(maxsize=32)
 def count_iterations(blocks: int, variables: int, coupling: float, seed: int) -> int:
-    """Solve a system of our own, and count the iterations until no variable changes by more than
-    1e-10.
+    """Solve a generated system of equations. Return the number of iterations until no variable
+    changes by more than 1e-10.
 
     Equation r of block i is a_r . x_i + x_r^3 - c_r . x_(i-1) - b_r = 0, where a_r has five numbers
     beside the diagonal, which dominates, and c_r one. All blocks take the values of the iteration
@@ -84,18 +89,18 @@ def count_iterations(blocks: int, variables: int, coupling: float, seed: int) ->
         2 * HALF_WIDTH + 1
     ) * np.eye(variables)
     coupling_coefficients, right_side = random.uniform(-coupling, coupling, (2, blocks, variables))
-    x = np.ones((blocks, variables))
+    variables_now = np.ones((blocks, variables))
     for iteration in range(1, MOST_ITERATIONS + 1):
-        earlier_values = np.vstack([np.zeros((1, variables)), x[:-1]])
+        earlier_values = np.vstack([np.zeros((1, variables)), variables_now[:-1]])
         residual = (
-            np.einsum("bij,bj->bi", matrices, x)
-            + x**3
+            np.einsum("bij,bj->bi", matrices, variables_now)
+            + variables_now**3
             - coupling_coefficients * earlier_values
             - right_side
         )
-        jacobian = matrices + np.einsum("bi,ij->bij", 3 * x**2, np.eye(variables))
+        jacobian = matrices + np.einsum("bi,ij->bij", 3 * variables_now**2, np.eye(variables))
         correction = np.linalg.solve(jacobian, residual[..., None])[..., 0]
-        x = x - correction
+        variables_now = variables_now - correction
         # Newton's corrections square from step to step, so that a smaller limit would seldom add an
         # iteration.
         if np.abs(correction).max() <= 1e-10:
@@ -122,7 +127,9 @@ class WordAccesses:
 
     @property
     def kind(self) -> str:
-        """The node of the module: ``local``, the ``neighbour`` before the own, or ``other``."""
+        """The kind of the module's node: ``local``, ``neighbour`` for the node before the
+        processor's own, or ``other``.
+        """
         if self.processor == self.module:
             return "local"
         return "neighbour" if self.module == self.processor - 1 else "other"
@@ -166,8 +173,8 @@ def accesses_by_processor(
 
 
 class _Schedule:
-    """The block that each processor has in each iteration, and the accesses and steps that follow;
-    a sample has one iteration.
+    """The block of each processor in each iteration, and the accesses and steps that result; a
+    sample has one iteration.
     """
 
     def __init__(self, machine: SharedMemory, inputs: InputValues, *, sample: bool = False) -> None:
@@ -212,7 +219,9 @@ class _Schedule:
         ]
 
     def supersteps(self) -> Iterator[tuple[int, list[Activity], Activity]]:
-        """Yield for each iteration its repetitions, the activity of each processor, the barrier."""
+        """Yield for each different iteration its repetitions, the activity of each processor, and
+        the barrier.
+        """
         barrier_kind_name = word(self.inputs, "barrier")
         _, barriers = arrival_and_barrier(
             self.machine, barrier_kind_name, Number(float(self.block_count))
@@ -253,6 +262,7 @@ class _Schedule:
         )
 
     def _take_block(self, processor: int) -> list[Activity]:
+        """Return the steps by which a processor takes a block: none with static scheduling."""
         if not self.is_dynamic:
             return []
         scheduling_time = delay(
@@ -265,6 +275,7 @@ class _Schedule:
         return [hold("scheduler", scheduling_time >> take)]
 
     def _access(self, word_accesses: WordAccesses, name: str = "access") -> Activity:
+        """Return the access to words of one module, with the time of its recording."""
         words = Number(float(word_accesses.words))
         recording_time = words * value_of(self.inputs, "recording")
         recording_step = delay(
@@ -287,7 +298,7 @@ class _Schedule:
         return access >> recording_step if self.is_recorded else access
 
     def access_counts(self) -> dict[str, float]:
-        """Return the number of accesses of each kind in the whole run, with those to the
+        """Return the number of accesses of each kind in the whole run, including those to the
         scheduler's word on node 0.
         """
         words_by_kind = Counter({"local": 0, "neighbour": 0, "other": 0})
@@ -306,7 +317,7 @@ class _Schedule:
 
 
 def blocks(machine: SharedMemory, inputs: InputValues) -> Model:
-    """Build all iterations, each with the accesses of every processor and the barrier.
+    """Build the model of all iterations, each with the accesses of every processor and the barrier.
 
     Raises
     ------
@@ -317,13 +328,14 @@ def blocks(machine: SharedMemory, inputs: InputValues) -> Model:
 
 
 def sample(machine: SharedMemory, inputs: InputValues) -> Model:
-    """Build one iteration, with block i on processor i; the equations are not solved. See
-    `blocks`.
+    """Build the model of one iteration, with block i on processor i; the equations are not solved.
+    `blocks` describes the rest.
     """
     return _model_of_iterations(_Schedule(machine, inputs, sample=True))
 
 
 def _model_of_iterations(schedule: _Schedule) -> Model:
+    """Build the model of the supersteps of a schedule."""
     resources: dict[str, Resource] = {
         **schedule.port.resources(),
         **({"scheduler": Lock("fifo")} if schedule.is_dynamic else {}),
@@ -396,7 +408,7 @@ BLOCKS = Program(
             "barrier",
             COUNT,
             "the machine's barrier that ends an iteration, or none",
-            NONE,
+            NO_LOCK_OR_BARRIER,
             named="barriers",
         ),
     ),

@@ -31,13 +31,13 @@ from slipstick_workloads.release_consistency.accesses import Access, Arrive, Com
 from slipstick_workloads.sharing.layout import Items, MemoryLayout, SharedArray
 from slipstick_workloads.sharing.octree import Octree, Vectors
 
-MOST_MASS = 0.999
+DRAWN_MASS_SHARE = 0.999
 """Part of the mass inside which bodies are drawn; the tail beyond is cut off, as is usual."""
 
 
 def plummer(bodies: int, seed: int) -> tuple[Vectors, Vectors]:
-    r"""Draw places and velocities of bodies in Plummer's sphere, in units where G = M = 1 and E =
-    -1/4.
+    r"""Draw the places and the velocities of bodies in Plummer's sphere, in units in which G = M =
+    1 and E = -1/4.
 
     The mass within radius r is m = r^3 (1 + r^2)^(-3/2), so r = (m^(-2/3) - 1)^(-1/2); the speed is
     q times that of escape, with the density of q proportional to q^2 (1 - q^2)^(7/2). Lengths are
@@ -56,7 +56,7 @@ def plummer(bodies: int, seed: int) -> tuple[Vectors, Vectors]:
     0.2
     """
     generator = np.random.default_rng([seed])
-    radius = (generator.uniform(0, MOST_MASS, bodies) ** (-2 / 3) - 1) ** -0.5
+    radius = (generator.uniform(0, DRAWN_MASS_SHARE, bodies) ** (-2 / 3) - 1) ** -0.5
     speed = _escape_speed_shares(generator, bodies) * np.sqrt(2.0) * (1 + radius**2) ** -0.25
     scale = 3 * np.pi / 16
     places = _directions(generator, bodies) * (radius * scale)[:, None]
@@ -75,6 +75,7 @@ def _escape_speed_shares(generator: np.random.Generator, bodies: int) -> Vectors
 
 
 def _directions(generator: np.random.Generator, bodies: int) -> Vectors:
+    """Draw random unit vectors for bodies."""
     axial_components = generator.uniform(-1, 1, bodies)
     angle = generator.uniform(0, 2 * np.pi, bodies)
     radial_components = np.sqrt(1 - axial_components**2)
@@ -84,13 +85,13 @@ def _directions(generator: np.random.Generator, bodies: int) -> Vectors:
     )
 
 
-BODY = 104
-CELL = 80
-PLACE = (16, 24)
-VELOCITY = (40, 24)
-RESULT = (64, 40)
+BODY_BYTES = 104
+CELL_BYTES = 80
+PLACE_FIELD = (16, 24)
+VELOCITY_FIELD = (40, 24)
+RESULT_FIELD = (64, 40)
 TIME_STEP = 0.025
-CELLS_A_BODY = 2
+CELLS_PER_BODY = 2
 
 
 def barnes(
@@ -103,7 +104,7 @@ def barnes(
     page: int = 4096,
     seed: int = 1,
 ) -> SharedProgram:
-    """Simulate bodies under gravity by the method of Barnes and Hut.
+    """Return a program that simulates bodies under gravity by the method of Barnes and Hut.
 
     Parameters
     ----------
@@ -126,8 +127,8 @@ def barnes(
     ['tree', 'forces']
     """
     layout = MemoryLayout(page)
-    records = layout.array(bodies, BODY)
-    cells = layout.array(CELLS_A_BODY * bodies, CELL)
+    records = layout.array(bodies, BODY_BYTES)
+    cells = layout.array(CELLS_PER_BODY * bodies, CELL_BYTES)
     initial_bodies = _initial_bodies(bodies, scattered, seed)
     movement = _Movement(initial_bodies, tolerance, processors, sorted_again)
 
@@ -153,6 +154,9 @@ def barnes(
 
 
 def _initial_bodies(bodies: int, scattered: bool, seed: int) -> tuple[Vectors, Vectors]:
+    """Return the places and the velocities of the bodies at the start; unless `scattered`, in the
+    order of the first tree.
+    """
     places, velocities = plummer(bodies, seed)
     if scattered:
         return places, velocities
@@ -161,10 +165,11 @@ def _initial_bodies(bodies: int, scattered: bool, seed: int) -> tuple[Vectors, V
 
 
 def _force_phase(records: SharedArray, cells: SharedArray, zone: _Zone) -> Iterator[Access]:
+    """Yield the accesses of a processor in the force phase."""
     yield cells.read(zone.cells)
     yield records.read(np.union1d(zone.bodies_read, zone.bodies))
     yield Compute(zone.interactions)
-    yield records.write(zone.bodies, PLACE, VELOCITY, RESULT)
+    yield records.write(zone.bodies, PLACE_FIELD, VELOCITY_FIELD, RESULT_FIELD)
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +192,7 @@ class _Zone:
 
 @dataclass(frozen=True, slots=True)
 class _TimeStep:
-    """One time step: the bodies that get another place in shared memory, the number of cells, of
+    """One time step: the bodies that get another place in shared memory, the number of cells, the
     levels descended while they were built, and the work of each processor.
     """
 
@@ -215,12 +220,13 @@ class _Movement:
         self.cost = np.ones(len(self.places), np.int64)
 
     def step(self, index: int) -> _TimeStep:
-        """Return a time step."""
+        """Return the time step with an index, after computing all steps up to it."""
         while len(self.steps) <= index:
             self.steps.append(self._next_step())
         return self.steps[index]
 
     def _next_step(self) -> _TimeStep:
+        """Compute the next time step, and move the bodies."""
         tree = Octree.from_places(self.places)
         moved = np.empty(0, np.int64)
         if self.sorted_again:
@@ -239,12 +245,17 @@ class _Movement:
         return _TimeStep(moved, tree.cells, int(tree.depth.sum()), zones)
 
     def _zone_bodies(self, tree: Octree) -> list[Items]:
-        """Return the bodies of each processor: runs of the tree's order with equal cost."""
+        """Return the bodies of each processor: consecutive bodies in the tree's order with an equal
+        cost.
+        """
         cost_before = np.cumsum(self.cost[tree.order]) - self.cost[tree.order]
         zone = cost_before * self.processors // self.cost.sum()
         return [tree.order[zone == zone_number] for zone_number in range(self.processors)]
 
     def _zone_work(self, tree: Octree, own_bodies: Items, acceleration: Vectors) -> _Zone:
+        """Return the work of a processor in the force phase, and store the acceleration of its
+        bodies.
+        """
         is_visited = np.zeros(len(tree.mass), np.bool_)
         interactions = 0
         for force in tree.forces(own_bodies, self.tolerance):

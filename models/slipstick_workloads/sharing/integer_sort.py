@@ -30,9 +30,9 @@ from slipstick_workloads.release_consistency.accesses import (
     Release,
     SharedProgram,
 )
-from slipstick_workloads.sharing.layout import Items, MemoryLayout, share
+from slipstick_workloads.sharing.layout import Items, MemoryLayout, items_of_processor
 
-INTEGER = 4
+INTEGER_BYTES = 4
 
 
 def integer_sort(
@@ -45,7 +45,7 @@ def integer_sort(
     message: float = 2500,
     unequal: float = 0.0,
 ) -> SharedProgram:
-    """Rank keys by a bucket sort.
+    """Return a program that ranks keys by a bucket sort.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ def integer_sort(
     (12, ['count', 'rank'])
     """
     layout = MemoryLayout(page)
-    bucket_array = layout.array(buckets, INTEGER)
+    bucket_array = layout.array(buckets, INTEGER_BYTES)
     buckets_by_processor = [
         _buckets_with_keys(_key_count(keys, processors, processor), buckets, seed, processor)
         for processor in range(processors)
@@ -105,15 +105,17 @@ def integer_sort(
 
 
 def _key_count(keys: int, processors: int, processor: int) -> int:
-    first_key, end_key = share(keys, processors, processor)
+    """Return the number of keys of a processor."""
+    first_key, end_key = items_of_processor(keys, processors, processor)
     return end_key - first_key
 
 
 def _relative_time(processors: int, unequal: float, processor: int) -> float:
-    """Return the time of a processor for a key, of which the mean over processors is 1."""
+    """Return the time of a processor for a key, relative to the mean over all processors."""
     return 1.0 + unequal * (processor / max(processors - 1, 1) - 0.5)
 
 
 def _buckets_with_keys(keys: int, buckets: int, seed: int, processor: int) -> Items:
+    """Return the buckets in which a processor has keys."""
     means = np.random.default_rng([seed, processor]).random((keys, 4)).mean(axis=1)
     return np.unique((means * buckets).astype(np.int64))

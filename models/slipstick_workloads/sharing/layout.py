@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slipstick.errors import ModelError
-from slipstick_workloads.release_consistency.accesses import WORD, Read, Write
+from slipstick_workloads.release_consistency.accesses import WORD_BYTES, Read, Write
 
 Items = NDArray[np.int64]
 Field = tuple[int, int]
@@ -32,19 +32,19 @@ class MemoryLayout:
     """
 
     def __init__(self, page: int = 4096) -> None:
-        if page < WORD or page % WORD:
-            raise ModelError(f"a page holds whole words of {WORD} B, got {page} B")
-        self.word_count = page // WORD
+        if page < WORD_BYTES or page % WORD_BYTES:
+            raise ModelError(f"a page holds whole words of {WORD_BYTES} B, got {page} B")
+        self.word_count = page // WORD_BYTES
         self.pages = 0
 
     def array(self, count: int, size: int) -> SharedArray:
-        """Lay out an array of items of a size [B]."""
-        if count < 1 or size < WORD or size % WORD:
+        """Return an array of items of a size [B], laid out after the arrays before."""
+        if count < 1 or size < WORD_BYTES or size % WORD_BYTES:
             raise ModelError(
-                f"an array has items of whole words of {WORD} B, got {count} of {size} B"
+                f"an array has items of whole words of {WORD_BYTES} B, got {count} of {size} B"
             )
         shared_array = SharedArray(
-            self.pages * self.word_count, count, size // WORD, self.word_count
+            self.pages * self.word_count, count, size // WORD_BYTES, self.word_count
         )
         self.pages += -(-count * shared_array.item_words // self.word_count)
         return shared_array
@@ -68,17 +68,19 @@ class SharedArray:
     word_count: int
 
     def read(self, items: Items) -> Read:
-        """Read items, anywhere in them."""
+        """Return the access that reads items, each as a whole."""
         first_words = self.first_word + items * self.item_words
         last_words = first_words + self.item_words - 1
         return Read(np.unique(np.concatenate((first_words, last_words)) // self.word_count))
 
     def read_span(self, first_item: int, end_item: int) -> Read:
-        """Read the items from `first_item` up to, but without, `end_item`."""
+        """Return the access that reads the items from `first_item` up to, but without,
+        `end_item`.
+        """
         return Read(self._span_pages(*self._word_span(first_item, end_item)))
 
     def write(self, items: Items, *fields: Field) -> Write:
-        """Write fields of items, or whole items."""
+        """Return the access that writes fields of items, or whole items."""
         words = (
             self.first_word + np.sort(items)[:, None] * self.item_words + self._word_offsets(fields)
         ).ravel()
@@ -89,7 +91,9 @@ class SharedArray:
         return Write(pages, [int.from_bytes(row.tobytes(), "little") for row in packed_bits])
 
     def write_span(self, first_item: int, end_item: int) -> Write:
-        """Write the items from `first_item` up to, but without, `end_item`."""
+        """Return the access that writes the items from `first_item` up to, but without,
+        `end_item`.
+        """
         first_word, end_word = self._word_span(first_item, end_item)
         pages = self._span_pages(first_word, end_word)
         word_masks = [(1 << self.word_count) - 1] * len(pages)
@@ -99,31 +103,34 @@ class SharedArray:
         return Write(pages, word_masks)
 
     def _word_offsets(self, fields: Sequence[Field]) -> Items:
-        all_words = [(0, self.item_words * WORD)]
+        """Return the words of an item that fields cover; all words without fields."""
+        all_words = [(0, self.item_words * WORD_BYTES)]
         return np.concatenate(
             [
-                np.arange(offset // WORD, (offset + size) // WORD)
+                np.arange(offset // WORD_BYTES, (offset + size) // WORD_BYTES)
                 for offset, size in fields or all_words
             ]
         )
 
     def _word_span(self, first_item: int, end_item: int) -> tuple[int, int]:
+        """Return the first word of an item and the word after the last item."""
         return (
             self.first_word + first_item * self.item_words,
             self.first_word + end_item * self.item_words,
         )
 
     def _span_pages(self, first_word: int, end_word: int) -> Items:
+        """Return the pages of the words from `first_word` up to, but without, `end_word`."""
         if first_word >= end_word:
             return np.arange(0)
         return np.arange(first_word // self.word_count, (end_word - 1) // self.word_count + 1)
 
 
-def share(count: int, processors: int, processor: int) -> tuple[int, int]:
+def items_of_processor(count: int, processors: int, processor: int) -> tuple[int, int]:
     """Return the first item of a processor and the item after its last one; the numbers of items of
     two processors differ by one at most.
 
-    >>> [share(10, 4, processor) for processor in range(4)]
+    >>> [items_of_processor(10, 4, processor) for processor in range(4)]
     [(0, 2), (2, 5), (5, 7), (7, 10)]
     """
     if count < processors:

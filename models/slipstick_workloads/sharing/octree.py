@@ -17,10 +17,10 @@ from slipstick.errors import ModelError
 
 Numbers = NDArray[np.int64]
 Vectors = NDArray[np.float64]
-LEVELS = 21
-CHUNK = 512
+MOST_LEVELS = 21
+BODIES_AT_ONCE = 512
 """Bodies whose walks through the tree are computed together."""
-SOFTENING = 0.05
+SOFTENING_LENGTH = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class Octree:
 
     @classmethod
     def from_places(cls, places: Vectors) -> Octree:
-        """Build the tree over bodies at these places.
+        """Return the tree over bodies at some places.
 
         Raises
         ------
@@ -67,13 +67,14 @@ class Octree:
         return _assemble(places, cube_side, order, levels)
 
     def forces(self, bodies: Numbers, tolerance: float) -> Iterator[Forces]:
-        """Yield the forces on bodies, `CHUNK` bodies at a time. A cell is opened unless side /
-        distance is below the tolerance.
+        """Yield the forces on bodies, `BODIES_AT_ONCE` at a time. A cell is opened unless its side
+        over its distance is below the tolerance.
         """
-        for chunk_start in range(0, len(bodies), CHUNK):
-            yield self._walk(bodies[chunk_start : chunk_start + CHUNK], tolerance)
+        for chunk_start in range(0, len(bodies), BODIES_AT_ONCE):
+            yield self._walk(bodies[chunk_start : chunk_start + BODIES_AT_ONCE], tolerance)
 
     def _walk(self, bodies: Numbers, tolerance: float) -> Forces:
+        """Return the forces on some bodies, by a walk through the tree for each."""
         body_count = len(bodies)
         places = self.centre[self.cells + bodies]
         acceleration = np.zeros((body_count, 3))
@@ -91,7 +92,9 @@ class Octree:
             is_opened = cell_side**2 >= tolerance**2 * squared_distance
             is_opened &= node < self.cells
             is_used = ~is_opened & (node != self.cells + bodies[walker])
-            pull = self.mass[node[is_used]] * (squared_distance[is_used] + SOFTENING**2) ** -1.5
+            pull = (
+                self.mass[node[is_used]] * (squared_distance[is_used] + SOFTENING_LENGTH**2) ** -1.5
+            )
             for axis in range(3):
                 acceleration[:, axis] += np.bincount(
                     walker[is_used], pull * distance_vectors[is_used, axis], body_count
@@ -133,8 +136,8 @@ class Forces:
 
 @dataclass(frozen=True, slots=True)
 class _Level:
-    """The cells of one level: runs of bodies in the tree's order, and the second body inserted in
-    each.
+    """The cells of one level: consecutive bodies in the tree's order, and the second body inserted
+    in each cell.
     """
 
     starts: Numbers
@@ -144,9 +147,9 @@ class _Level:
 
 def _morton_keys(coordinates: Vectors) -> Numbers:
     """Return Morton keys: the interleaved bits of three coordinates in [0, 1)."""
-    grid = (coordinates * (1 << LEVELS)).astype(np.int64)
+    grid = (coordinates * (1 << MOST_LEVELS)).astype(np.int64)
     key = np.zeros(len(coordinates), np.int64)
-    for bit_index in range(LEVELS):
+    for bit_index in range(MOST_LEVELS):
         for axis in range(3):
             key |= (grid[:, axis] >> bit_index & 1) << (3 * bit_index + axis)
     return key
@@ -154,8 +157,8 @@ def _morton_keys(coordinates: Vectors) -> Numbers:
 
 def _cells_by_level(keys: Numbers, order: Numbers) -> Iterator[_Level]:
     """Yield the cells of each level, from the root down, until every body is alone."""
-    for level in range(LEVELS):
-        box = keys >> 3 * (LEVELS - level)
+    for level in range(MOST_LEVELS):
+        box = keys >> 3 * (MOST_LEVELS - level)
         starts = np.flatnonzero(np.diff(box, prepend=-1))
         ends = np.append(starts[1:], len(keys))
         has_several = ends - starts > 1
@@ -167,7 +170,7 @@ def _cells_by_level(keys: Numbers, order: Numbers) -> Iterator[_Level]:
 
 
 def _second_bodies(order: Numbers, starts: Numbers, ends: Numbers) -> Numbers:
-    """Return for each run the number of the second body that was inserted."""
+    """Return for each cell the number of the body that was inserted second."""
     smallest = np.minimum.reduceat(order, starts)
     without_smallest = np.where(order == np.repeat(smallest, ends - starts), len(order), order)
     second: Numbers = np.minimum.reduceat(without_smallest, starts)
@@ -175,6 +178,7 @@ def _second_bodies(order: Numbers, starts: Numbers, ends: Numbers) -> Numbers:
 
 
 def _assemble(places: Vectors, cube_side: float, order: Numbers, levels: list[_Level]) -> Octree:
+    """Return the tree from its levels."""
     bodies = len(order)
     depths = np.repeat(np.arange(len(levels)), [len(level.starts) for level in levels])
     starts, ends, second_bodies = (
@@ -207,7 +211,7 @@ def _assemble(places: Vectors, cube_side: float, order: Numbers, levels: list[_L
 def _parent_of_nodes(
     bodies: int, order: Numbers, levels: list[_Level], cell_numbers: Numbers
 ) -> tuple[Numbers, Numbers]:
-    """Return the parent of each node, -1 of the root, and the deepest cell around each body."""
+    """Return the parent of each node, -1 for the root, and the deepest cell around each body."""
     innermost_cell = np.full(bodies, -1)
     parents = np.full(len(cell_numbers) + bodies, -1)
     offset = 0
@@ -223,7 +227,9 @@ def _parent_of_nodes(
 
 
 def _indices_of_runs(starts: Numbers, ends: Numbers) -> Numbers:
-    """List the indices of all runs one after the other; a run is from its start up to its end."""
+    """Return the indices of all runs one after the other; a run has the indices from its start up
+    to, but without, its end.
+    """
     lengths = ends - starts
     indices: Numbers = np.arange(int(lengths.sum())) + np.repeat(
         starts + lengths - np.cumsum(lengths), lengths

@@ -42,18 +42,18 @@ from slipstick_workloads.release_consistency.accesses import (
     Release,
     SharedProgram,
 )
-from slipstick_workloads.sharing.layout import Items, MemoryLayout, SharedArray, share
+from slipstick_workloads.sharing.layout import Items, MemoryLayout, SharedArray, items_of_processor
 
 Vectors = NDArray[np.float64]
 Numbers = NDArray[np.int64]
-CHILDREN = 9
+CHILDREN_PER_BALL = 9
 BOUNDING_RADIUS = 2.0
 """Radius of the sphere around a ball and all balls on it, in radii of the ball: a = 4/3 + a/3."""
 
-FLOOR = -0.5
-LAMPS = np.array([[4.0, 3.0, 2.0], [1.0, -4.0, 4.0], [-3.0, 1.0, 5.0]])
-EYE = np.array([2.1, 1.3, 1.7])
-VIEW = 45.0
+FLOOR_HEIGHT = -0.5
+LAMP_PLACES = np.array([[4.0, 3.0, 2.0], [1.0, -4.0, 4.0], [-3.0, 1.0, 5.0]])
+EYE_PLACE = np.array([2.1, 1.3, 1.7])
+VIEW_ANGLE = 45.0
 SMALLEST_DISTANCE = 1e-6
 
 
@@ -73,7 +73,9 @@ class RayTests:
 
 
 class Balls:
-    """All balls, generation after generation: the children of ball k are 9 k + 1 to 9 k + 9."""
+    """All balls of the scene, generation after generation: the children of ball k are the balls 9 k
+    + 1 to 9 k + 9.
+    """
 
     def __init__(self, generations: int = 4) -> None:
         centres = np.zeros((1, 3))
@@ -88,11 +90,11 @@ class Balls:
         self.parents = len(self.radii) - len(radii)
 
     def trace(self, directions: Vectors) -> RayTests:
-        """Trace rays from the eye, and return which balls they are tested against."""
+        """Trace rays from the eye. Return the balls that each is tested against."""
         rays = len(directions)
         active = np.arange(rays)
         tested_pairs: list[tuple[Numbers, Numbers]] = []
-        origins = np.broadcast_to(EYE, directions.shape)
+        origins = np.broadcast_to(EYE_PLACE, directions.shape)
         for _ in range(2):
             distance, ball = self._nearest_hit(active, origins, directions, tested_pairs)
             points, normals, is_hit = self._surface_points(origins, directions, distance, ball)
@@ -101,7 +103,7 @@ class Balls:
             normals = normals[is_hit]
             if not len(active):
                 break
-            for lamp in LAMPS:
+            for lamp in LAMP_PLACES:
                 self._nearest_hit(active, points, _unit(lamp - points), tested_pairs)
             hit_directions = directions[is_hit]
             origins = points
@@ -128,9 +130,9 @@ class Balls:
         ball = np.zeros(len(rays), np.int64)
         while len(ray):
             tested_pairs.append((rays[ray], ball))
-            towards = self.centres[ball] - origins[ray]
-            distance_along = np.einsum("ij,ij->i", towards, directions[ray])
-            squared_distance = np.einsum("ij,ij->i", towards, towards) - distance_along**2
+            towards_ball = self.centres[ball] - origins[ray]
+            distance_along = np.einsum("ij,ij->i", towards_ball, directions[ray])
+            squared_distance = np.einsum("ij,ij->i", towards_ball, towards_ball) - distance_along**2
             radius = self.radii[ball]
             half_chord = np.sqrt(np.maximum(radius**2 - squared_distance, 0))
             distance = np.where(
@@ -146,8 +148,10 @@ class Balls:
                 & (distance_along > -BOUNDING_RADIUS * radius)
                 & (ball < self.parents)
             )
-            ray = np.repeat(ray[is_inside], CHILDREN)
-            ball = (ball[is_inside][:, None] * CHILDREN + np.arange(1, CHILDREN + 1)).ravel()
+            ray = np.repeat(ray[is_inside], CHILDREN_PER_BALL)
+            ball = (
+                ball[is_inside][:, None] * CHILDREN_PER_BALL + np.arange(1, CHILDREN_PER_BALL + 1)
+            ).ravel()
         return nearest_distance, hit_ball
 
     def _surface_points(
@@ -159,7 +163,7 @@ class Balls:
         is_falling = directions[:, 2] < -SMALLEST_DISTANCE
         floor_distance = np.where(
             is_falling,
-            (FLOOR - origins[:, 2]) / np.where(is_falling, directions[:, 2], -1.0),
+            (FLOOR_HEIGHT - origins[:, 2]) / np.where(is_falling, directions[:, 2], -1.0),
             np.inf,
         )
         floor_distance = np.where(floor_distance > SMALLEST_DISTANCE, floor_distance, np.inf)
@@ -176,11 +180,11 @@ class Balls:
 
 
 def pixels(width: int, height: int) -> Vectors:
-    """Return the directions from the eye through the pixels of an image, row after row."""
-    view_direction = _unit(-EYE)
+    """Return the directions from the eye through the pixels of an image, row by row."""
+    view_direction = _unit(-EYE_PLACE)
     right = _unit(np.cross(view_direction, np.array([0.0, 0.0, 1.0])))
     up = np.cross(right, view_direction)
-    half_view = np.tan(np.radians(VIEW / 2))
+    half_view = np.tan(np.radians(VIEW_ANGLE / 2))
     x = (np.arange(width) + 0.5) / width * 2 - 1
     y = 1 - (np.arange(height) + 0.5) / height * 2
     rays = view_direction + half_view * (y[:, None, None] * up + x[None, :, None] * right)
@@ -205,21 +209,26 @@ def _next_generation(
     )
     outward = np.sin(tilt)[:, None] * horizontal + np.cos(tilt)[:, None] * axes[:, None]
     child_centres = centres[:, None] + outward * (radii * 4 / 3)[:, None, None]
-    return child_centres.reshape(-1, 3), np.repeat(radii / 3, CHILDREN), outward.reshape(-1, 3)
+    return (
+        child_centres.reshape(-1, 3),
+        np.repeat(radii / 3, CHILDREN_PER_BALL),
+        outward.reshape(-1, 3),
+    )
 
 
 def _unit(vectors: Vectors) -> Vectors:
+    """Return vectors scaled to the length 1."""
     units: Vectors = vectors / np.linalg.norm(vectors, axis=-1, keepdims=True)
     return units
 
 
-BALL = 192
-QUEUE = 256
-PIXEL = 4
-HEAD = (0, 4)
+BALL_BYTES = 192
+QUEUE_BYTES = 256
+PIXEL_BYTES = 4
+HEAD_FIELD = (0, 4)
 """Field that changes in a record: the number of the next item."""
 
-COUNTER = 0
+COUNTER_ITEM = 0
 """The item that holds the number of the next ray; queue k is item k + 1. Their locks have the
 same numbers.
 """
@@ -235,7 +244,7 @@ def raytrace(
     page: int = 4096,
     message: float = 50,
 ) -> SharedProgram:
-    """Render the scene of balls.
+    """Return a program that renders the scene of balls.
 
     Parameters
     ----------
@@ -257,9 +266,9 @@ def raytrace(
     """
     layout = MemoryLayout(page)
     scene = Balls(generations)
-    balls = layout.array(len(scene.radii), BALL)
-    frame = layout.array(image * image, PIXEL)
-    records = layout.array(processors + 1, QUEUE)
+    balls = layout.array(len(scene.radii), BALL_BYTES)
+    frame = layout.array(image * image, PIXEL_BYTES)
+    records = layout.array(processors + 1, QUEUE_BYTES)
     jobs = [
         _trace_jobs(scene, area, image, balls, numbered_at_once)
         for area in _cut_image(image, processors, job_across, job_down)
@@ -295,14 +304,16 @@ class _Job:
 def _empty_queues(
     queues: list[deque[_Job]], queue_number: int, records: SharedArray, frame: SharedArray
 ) -> Iterator[Access]:
-    """Yield the accesses of taking jobs from a queue and executing them until it is empty."""
+    """Yield the accesses of taking jobs from a queue and executing them, until the queue is
+    empty.
+    """
     record = np.array([queue_number + 1])
     while True:
         yield Acquire(queue_number + 1)
         yield records.read(record)
         job = queues[queue_number].popleft() if queues[queue_number] else None
         if job is not None:
-            yield records.write(record, HEAD)
+            yield records.write(record, HEAD_FIELD)
         yield Release(queue_number + 1)
         if job is None:
             return
@@ -310,19 +321,22 @@ def _empty_queues(
 
 
 def _execute_job(job: _Job, records: SharedArray, frame: SharedArray) -> Iterator[Access]:
-    counter = np.array([COUNTER])
+    """Yield the accesses of executing a job."""
+    counter = np.array([COUNTER_ITEM])
     yield job.balls
     for tests in job.tests:
-        yield Acquire(COUNTER)
+        yield Acquire(COUNTER_ITEM)
         yield records.read(counter)
-        yield records.write(counter, HEAD)
-        yield Release(COUNTER)
+        yield records.write(counter, HEAD_FIELD)
+        yield Release(COUNTER_ITEM)
         yield Compute(tests)
     yield frame.write(job.pixels)
 
 
 def _cut_image(image: int, processors: int, job_across: int, job_down: int) -> list[list[Items]]:
-    """Return the jobs in the rectangle of each processor, a job as the numbers of its pixels."""
+    """Return for each processor the jobs of its rectangle of the image, each as the numbers of its
+    pixels.
+    """
     processors_down = max(
         divisor for divisor in range(1, math.isqrt(processors) + 1) if processors % divisor == 0
     )
@@ -349,14 +363,15 @@ def _cut_image(image: int, processors: int, job_across: int, job_down: int) -> l
 
 
 def _part_bounds(count: int, part_count: int) -> list[tuple[int, int]]:
-    return [share(count, part_count, index) for index in range(part_count)]
+    """Return the bounds of parts of nearly equal size."""
+    return [items_of_processor(count, part_count, index) for index in range(part_count)]
 
 
 def _trace_jobs(
-    scene: Balls, jobs: list[Items], image: int, balls: SharedArray, at_once: int
+    scene: Balls, jobs: list[Items], image: int, balls: SharedArray, rays_at_once: int
 ) -> list[_Job]:
-    """Return a processor's jobs with their costs and the balls that they test; all their rays are
-    traced at once.
+    """Return the jobs of a processor with their costs and the balls that they test; all their rays
+    are traced together.
     """
     end_rays = np.cumsum([len(job) for job in jobs])
     job_of_ray = np.repeat(np.arange(len(jobs)), np.diff(end_rays, prepend=0))
@@ -368,11 +383,11 @@ def _trace_jobs(
     )
     tests = np.split(ray_tests.tests, end_rays[:-1])
     return [
-        _Job(job, balls.read(balls_by_job[index]), _tests_per_batch(tests[index], at_once))
+        _Job(job, balls.read(balls_by_job[index]), _tests_per_batch(tests[index], rays_at_once))
         for index, job in enumerate(jobs)
     ]
 
 
-def _tests_per_batch(tests: Items, at_once: int) -> tuple[int, ...]:
-    """Return the sums of the tests of rays that get their numbers together."""
-    return tuple(np.add.reduceat(tests, np.arange(0, len(tests), at_once)).tolist())
+def _tests_per_batch(tests: Items, rays_at_once: int) -> tuple[int, ...]:
+    """Return the number of tests of each batch of rays that get their numbers together."""
+    return tuple(np.add.reduceat(tests, np.arange(0, len(tests), rays_at_once)).tolist())

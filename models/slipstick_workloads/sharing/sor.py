@@ -15,9 +15,9 @@ from collections.abc import Iterator
 
 from slipstick_workloads import START
 from slipstick_workloads.release_consistency.accesses import Access, Arrive, Compute, SharedProgram
-from slipstick_workloads.sharing.layout import MemoryLayout, share
+from slipstick_workloads.sharing.layout import MemoryLayout, items_of_processor
 
-DOUBLE = 8
+DOUBLE_BYTES = 8
 
 
 def sor(
@@ -27,7 +27,7 @@ def sor(
     iterations: int = 10,
     page: int = 4096,
 ) -> SharedProgram:
-    """Over-relax a grid; its outermost rows are fixed.
+    """Return a program that over-relaxes a grid whose outermost rows are fixed.
 
     Parameters
     ----------
@@ -45,10 +45,10 @@ def sor(
     ('black', 0)
     """
     layout = MemoryLayout(page)
-    colours = {name: layout.array(rows, columns // 2 * DOUBLE) for name in ("red", "black")}
+    colours = {name: layout.array(rows, columns // 2 * DOUBLE_BYTES) for name in ("red", "black")}
 
     def body(processor: int) -> Iterator[Access]:
-        begin, end = share(rows, processors, processor)
+        begin, end = items_of_processor(rows, processors, processor)
         for array in colours.values():
             yield array.write_span(begin, end)
         yield Arrive(START)

@@ -31,13 +31,13 @@ from slipstick_workloads.release_consistency.accesses import (
     Release,
     SharedProgram,
 )
-from slipstick_workloads.sharing.layout import MemoryLayout, SharedArray, share
+from slipstick_workloads.sharing.layout import MemoryLayout, SharedArray, items_of_processor
 
-DOUBLE = 8
-UNKNOWNS = 3
-NEIGHBOURS = 9
-POINT = UNKNOWNS * DOUBLE
-COEFFICIENTS = NEIGHBOURS * UNKNOWNS**2 * DOUBLE
+DOUBLE_BYTES = 8
+UNKNOWNS_PER_POINT = 3
+NEIGHBOURS_PER_POINT = 9
+POINT_BYTES = UNKNOWNS_PER_POINT * DOUBLE_BYTES
+COEFFICIENT_BYTES = NEIGHBOURS_PER_POINT * UNKNOWNS_PER_POINT**2 * DOUBLE_BYTES
 
 
 def sphere(
@@ -50,7 +50,7 @@ def sphere(
     page: int = 4096,
     message: float = 27,
 ) -> SharedProgram:
-    """Solve the shallow water equations on a sphere.
+    """Return a program that solves the shallow water equations on a sphere.
 
     Parameters
     ----------
@@ -73,11 +73,11 @@ def sphere(
     layout = MemoryLayout(page)
     cells = 2 * pitch
     points = 4 * pitch
-    solution = layout.array((cells + 1) * points, POINT)
-    coefficients = layout.array((cells + 1) * points, COEFFICIENTS)
+    solution = layout.array((cells + 1) * points, POINT_BYTES)
+    coefficients = layout.array((cells + 1) * points, COEFFICIENT_BYTES)
 
     def body(processor: int) -> Iterator[Access]:
-        first_row, end_row = share(cells, processors, processor)
+        first_row, end_row = items_of_processor(cells, processors, processor)
         if processor == 0:
             yield solution.write_span(0, (cells + 1) * points)
             yield coefficients.write_span(0, (cells + 1) * points)
@@ -95,7 +95,7 @@ def sphere(
             for row in range(first_row, end_row + (processor == processors - 1)):
                 if abs(90 - 90 * row / pitch) > filtered:
                     yield from _update_row(solution, row, points, row % locks)
-                    yield Compute(points * ceil(log2(points)) // NEIGHBOURS)
+                    yield Compute(points * ceil(log2(points)) // NEIGHBOURS_PER_POINT)
             yield Arrive("filter")
 
     return SharedProgram(
@@ -104,7 +104,7 @@ def sphere(
 
 
 def _update_row(solution: SharedArray, row: int, points: int, lock: int) -> Iterator[Access]:
-    """Change a row of the solution under its lock."""
+    """Yield the accesses that change a row of the solution under its lock."""
     yield Acquire(lock)
     yield solution.read_span(row * points, (row + 1) * points)
     yield solution.write_span(row * points, (row + 1) * points)

@@ -32,20 +32,20 @@ from slipstick_workloads.release_consistency.accesses import (
     Release,
     SharedProgram,
 )
-from slipstick_workloads.sharing.layout import Items, MemoryLayout, SharedArray, share
+from slipstick_workloads.sharing.layout import Items, MemoryLayout, SharedArray, items_of_processor
 
-DOUBLE = 8
-ORDERS = 8
+DOUBLE_BYTES = 8
+DERIVATIVES = 8
 ATOMS = 3
 DIRECTIONS = 3
-ORDER = ATOMS * DIRECTIONS * DOUBLE
-RECORD = ORDERS * ORDER + DIRECTIONS * DOUBLE
-MOTION = (0, 7 * ORDER)
-FORCES = (7 * ORDER, ORDER)
-CENTRE = (8 * ORDER, DIRECTIONS * DOUBLE)
-SUMS = {"virial": 0, "kinetic": 1, "potential": 2}
-JITTER = 0.2
-DIFFUSION = 0.02
+DERIVATIVE_BYTES = ATOMS * DIRECTIONS * DOUBLE_BYTES
+RECORD_BYTES = DERIVATIVES * DERIVATIVE_BYTES + DIRECTIONS * DOUBLE_BYTES
+MOTION_FIELD = (0, 7 * DERIVATIVE_BYTES)
+FORCE_FIELD = (7 * DERIVATIVE_BYTES, DERIVATIVE_BYTES)
+CENTRE_FIELD = (8 * DERIVATIVE_BYTES, DIRECTIONS * DOUBLE_BYTES)
+LOCK_OF_SUM = {"virial": 0, "kinetic": 1, "potential": 2}
+LATTICE_JITTER = 0.2
+STEP_DEVIATION = 0.02
 
 
 def water(
@@ -57,7 +57,7 @@ def water(
     seed: int = 1,
     message: float = 36,
 ) -> SharedProgram:
-    """Simulate water molecules.
+    """Return a program that simulates water molecules.
 
     Parameters
     ----------
@@ -78,17 +78,17 @@ def water(
     ['start-up', 'predict', 'forces', 'correct', 'potential']
     """
     layout = MemoryLayout(page)
-    records = layout.array(molecules, RECORD)
-    sums = layout.array(len(SUMS), DOUBLE)
+    records = layout.array(molecules, RECORD_BYTES)
+    sums = layout.array(len(LOCK_OF_SUM), DOUBLE_BYTES)
     places = _places_by_step(molecules, steps, seed)
     pairs_by_step = [_Pairs(places_of_step, cut_off) for places_of_step in places]
 
     def body(processor: int) -> Iterator[Access]:
-        first_molecule, end_molecule = share(molecules, processors, processor)
+        first_molecule, end_molecule = items_of_processor(molecules, processors, processor)
         own_items = np.arange(first_molecule, end_molecule)
         if processor == 0:
             yield records.write_span(0, molecules)
-            yield sums.write_span(0, len(SUMS))
+            yield sums.write_span(0, len(LOCK_OF_SUM))
         yield Arrive(START)
         for step in range(steps):
             yield from _move_own_molecules(records, own_items)
@@ -110,13 +110,16 @@ def water(
 
 
 def _move_own_molecules(records: SharedArray, own_items: Items) -> Iterator[Access]:
-    """Move own molecules by their derivatives, and clear or use their forces."""
+    """Yield the accesses that move a processor's molecules by their derivatives, and clear or use
+    their forces.
+    """
     yield records.read(own_items)
-    yield records.write(own_items, MOTION, FORCES, CENTRE)
+    yield records.write(own_items, MOTION_FIELD, FORCE_FIELD, CENTRE_FIELD)
     yield Compute(len(own_items))
 
 
 def _force_phase(records: SharedArray, own_items: Items, pairs: _Pairs) -> Iterator[Access]:
+    """Yield the accesses of a processor in the force phase."""
     molecules_in_pairs = pairs.molecules_in_pairs(own_items)
     yield records.read(molecules_in_pairs)
     yield Compute(pairs.pair_count(own_items))
@@ -127,24 +130,24 @@ def _force_phase(records: SharedArray, own_items: Items, pairs: _Pairs) -> Itera
         index = np.array([molecule])
         yield Acquire(molecule)
         yield records.read(index)
-        yield records.write(index, FORCES)
+        yield records.write(index, FORCE_FIELD)
         yield Release(molecule)
         yield Compute(0)
 
 
 def _add_to_sum(name: str, sums: SharedArray, molecules: int) -> Iterator[Access]:
-    """Add to a sum over all molecules, under its lock."""
-    index = np.array([SUMS[name]])
-    yield Acquire(molecules + SUMS[name])
+    """Yield the accesses that add to a sum over all molecules, under its lock."""
+    index = np.array([LOCK_OF_SUM[name]])
+    yield Acquire(molecules + LOCK_OF_SUM[name])
     yield sums.read(index)
     yield sums.write(index)
-    yield Release(molecules + SUMS[name])
+    yield Release(molecules + LOCK_OF_SUM[name])
 
 
 @dataclass(frozen=True, slots=True)
 class _Pairs:
-    """Pairs of molecules that interact: each molecule with the half that follows it, if near
-    enough.
+    """The interacting pairs of molecules: each molecule with those of the following half of all
+    others that are near enough.
     """
 
     places: NDArray[np.float64]
@@ -152,22 +155,25 @@ class _Pairs:
 
     @property
     def molecules(self) -> int:
+        """The number of molecules."""
         return len(self.places)
 
     def pair_count(self, own_items: Items) -> int:
-        """Return the number of pairs that these molecules compute."""
+        """Return the number of pairs that the given molecules compute."""
         return int(self._is_near(own_items).sum())
 
     def molecules_in_pairs(self, own_items: Items) -> Items:
-        """Return all molecules in the pairs that these molecules compute."""
+        """Return all molecules in the pairs that the given molecules compute."""
         is_near = self._is_near(own_items)
         partners = self._partners(own_items)[is_near]
         return np.unique(np.concatenate((own_items[is_near.any(axis=1)], partners)))
 
     def _partners(self, own_items: Items) -> Items:
+        """Return for each given molecule the half of all others that follows it."""
         return (own_items[:, None] + np.arange(1, self.molecules // 2 + 1)) % self.molecules
 
     def _is_near(self, own_items: Items) -> NDArray[np.bool_]:
+        """Return which partners of the given molecules are within the cut-off."""
         partners = self._partners(own_items)
         distances = np.abs(self.places[own_items][:, None, :] - self.places[partners])
         distances = np.minimum(distances, 1 - distances)
@@ -178,7 +184,7 @@ class _Pairs:
 
 
 def _places_by_step(molecules: int, steps: int, seed: int) -> list[NDArray[np.float64]]:
-    """Return the molecules' places in each step, in a cube of side 1."""
+    """Return the places of the molecules in each step, in a cube of side 1."""
     generator = np.random.default_rng([seed])
     lattice_side = round(molecules ** (1 / 3) + 0.4999)
     lattice = (
@@ -188,6 +194,6 @@ def _places_by_step(molecules: int, steps: int, seed: int) -> list[NDArray[np.fl
         )
         + 0.5
     )
-    initial_places = lattice + generator.uniform(-JITTER, JITTER, (molecules, 3))
-    drifts = np.cumsum(generator.normal(0, DIFFUSION, (steps, molecules, 3)), axis=0)
+    initial_places = lattice + generator.uniform(-LATTICE_JITTER, LATTICE_JITTER, (molecules, 3))
+    drifts = np.cumsum(generator.normal(0, STEP_DEVIATION, (steps, molecules, 3)), axis=0)
     return [((initial_places + offset) / lattice_side) % 1.0 for offset in drifts]

@@ -18,7 +18,7 @@ from slipstick_measure.traces.trace import ProgramTrace, trace_of_timeline
 from slipstick_measure.traces.views import access_matrix
 from slipstick_workloads.scheduling.matching import (
     MATCHING,
-    WORD,
+    WORD_LETTERS,
     comparisons_by_task,
     random_sequence,
     word_links,
@@ -114,7 +114,7 @@ def test_blocks_need_modules_of_their_own() -> None:
 
 def test_core_blocks_are_those_of_a_search_of_all_pairs() -> None:
     text = random_sequence(600, 0.6, 2)
-    words = [text[at : at + WORD] for at in range(len(text) - WORD + 1)]
+    words = [text[at : at + WORD_LETTERS] for at in range(len(text) - WORD_LETTERS + 1)]
     expected = [
         (a, b) for b in range(len(words)) for a in range(b - 1, -1, -1) if words[a] == words[b]
     ]

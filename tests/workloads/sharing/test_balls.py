@@ -5,11 +5,17 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from slipstick_workloads.sharing.raytrace import BOUNDING_RADIUS, CHILDREN, EYE, Balls, pixels
+from slipstick_workloads.sharing.raytrace import (
+    BOUNDING_RADIUS,
+    CHILDREN_PER_BALL,
+    EYE_PLACE,
+    Balls,
+    pixels,
+)
 
 
 def nearest(scene: Balls, direction: NDArray[np.float64]) -> tuple[float, int]:
-    towards = scene.centres - EYE
+    towards = scene.centres - EYE_PLACE
     along = towards @ direction
     beside = (towards**2).sum(axis=1) - along**2
     half = np.sqrt(np.where(beside < scene.radii**2, scene.radii**2 - beside, np.nan))
@@ -19,7 +25,9 @@ def nearest(scene: Balls, direction: NDArray[np.float64]) -> tuple[float, int]:
 
 def test_the_walk_finds_what_a_test_of_every_ball_finds() -> None:
     scene, rays = Balls(3), pixels(20, 20)
-    found, ball = scene._nearest_hit(np.arange(400), np.broadcast_to(EYE, rays.shape), rays, [])
+    found, ball = scene._nearest_hit(
+        np.arange(400), np.broadcast_to(EYE_PLACE, rays.shape), rays, []
+    )
     everywhere = [nearest(scene, each) for each in rays]
     assert np.allclose(found, [each for each, _ in everywhere])
     hit = np.isfinite(found)
@@ -33,7 +41,7 @@ def test_children_lie_on_their_parent_and_within_the_sphere_around_it() -> None:
     scene = Balls(3)
     assert len(scene.radii) == 1 + 9 + 81 + 729
     child = np.arange(1, len(scene.radii))
-    parent = (child - 1) // CHILDREN
+    parent = (child - 1) // CHILDREN_PER_BALL
     apart = np.linalg.norm(scene.centres[child] - scene.centres[parent], axis=1)
     assert np.allclose(apart, scene.radii[child] + scene.radii[parent])
     assert np.all(

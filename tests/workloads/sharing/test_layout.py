@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slipstick.errors import ModelError
-from slipstick_workloads.sharing.layout import MemoryLayout, SharedArray, share
+from slipstick_workloads.sharing.layout import MemoryLayout, SharedArray, items_of_processor
 
 
 @st.composite
@@ -66,7 +66,7 @@ def test_a_span_is_its_items(array: SharedArray, data: st.DataObject) -> None:
             lambda: MemoryLayout().array(3, 6),
             "an array has items of whole words of 4 B, got 3 of 6 B",
         ),
-        (lambda: share(3, 4, 0), "3 items cannot be divided among 4 processors"),
+        (lambda: items_of_processor(3, 4, 0), "3 items cannot be divided among 4 processors"),
     ],
 )
 def test_the_whole_text(does: Callable[[], object], text: str) -> None:
@@ -77,7 +77,7 @@ def test_the_whole_text(does: Callable[[], object], text: str) -> None:
 
 @given(st.integers(1, 20), st.integers(0, 100))
 def test_shares_are_all_items_once(processors: int, more: int) -> None:
-    shares = [share(processors + more, processors, me) for me in range(processors)]
+    shares = [items_of_processor(processors + more, processors, me) for me in range(processors)]
     assert [item for begin, end in shares for item in range(begin, end)] == list(
         range(processors + more)
     )

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from slipstick.errors import ModelError
 from slipstick_workloads.sharing.barnes import plummer
-from slipstick_workloads.sharing.octree import SOFTENING, Octree
+from slipstick_workloads.sharing.octree import SOFTENING_LENGTH, Octree
 
 
 class Inserted:
@@ -76,7 +76,7 @@ def test_cells_are_numbered_as_bodies_are_inserted(bodies: int, seed: int) -> No
 
 def direct(places: NDArray[np.float64]) -> NDArray[np.float64]:
     apart = places[None] - places[:, None]
-    square = (apart**2).sum(axis=2) + SOFTENING**2
+    square = (apart**2).sum(axis=2) + SOFTENING_LENGTH**2
     pulls: NDArray[np.float64] = (apart * square[:, :, None] ** -1.5).sum(axis=1) / len(places)
     return pulls
 

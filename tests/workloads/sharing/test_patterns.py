@@ -14,7 +14,7 @@ from slipstick_workloads.release_consistency.protocol import Protocol
 from slipstick_workloads.release_consistency.run import run
 from slipstick_workloads.sharing.barnes import barnes
 from slipstick_workloads.sharing.integer_sort import integer_sort
-from slipstick_workloads.sharing.layout import share
+from slipstick_workloads.sharing.layout import items_of_processor
 from slipstick_workloads.sharing.raytrace import raytrace
 from slipstick_workloads.sharing.sor import sor
 from slipstick_workloads.sharing.sphere import sphere
@@ -161,7 +161,7 @@ def test_water_computes_each_near_pair_once_and_locks_each_molecule_of_it() -> N
     assert forces.name == "forces"
     assert sum(tally.work for tally in forces.tallies) == len(pairs)
     for me, tally in enumerate(forces.tallies):
-        begin, end = share(molecules, processors, me)
+        begin, end = items_of_processor(molecules, processors, me)
         mine = [
             (i, j)
             for i, j in pairs

@@ -343,9 +343,7 @@ class _TextReader:
 
     def _set_fans(self) -> None:
         """Set the number of replicas that each task calls of another, after all tasks were read."""
-        owners = {
-            name: task.name for task in self.network.tasks.values() for name in task.entries
-        }
+        owners = {name: task.name for task in self.network.tasks.values() for name in task.entries}
         for letter, tasks, count in self._fans:
             known_names = self.network.tasks if letter.isupper() else owners
             kind_in_words = "task" if letter.isupper() else "entry"
@@ -389,9 +387,7 @@ class _TextReader:
         else:
             target = self.take_name("an entry").text if letter in "yz" else ""
             for phase, amount in enumerate(self._read_phases(), 1):
-                work = entry.phases.setdefault(
-                    phase, Work(f"{entry.name}_{phase}", token.line)
-                )
+                work = entry.phases.setdefault(phase, Work(f"{entry.name}_{phase}", token.line))
                 self._set_values(work, letter, target, amount, token.line)
 
     def _read_phases(self) -> list[ModelAmount]:
