@@ -32,7 +32,7 @@ from hypothesis import settings
 
 from slipstick.report.formatting import WIDTH
 from slipstick_compiled.kernel import CompiledKernel
-from slipstick_pictures.look import store
+from slipstick_pictures.look import save_figure
 from tests.examples import examples, tried_cases
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def _store(figure: Figure, path: Path) -> None:
     """Write a picture, in folders without pixels the first one that was stored with its ending."""
     drawn = not os.environ.get("PYTEST_CURRENT_TEST", "").startswith(WITHOUT_PIXELS)
     if drawn or path.suffix not in _bytes_by_ending:
-        store(figure, path)
+        save_figure(figure, path)
         if not drawn:
             _bytes_by_ending[path.suffix] = path.read_bytes()
     else:
@@ -153,7 +153,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     # The note on compilation appears only on a machine that has not run the tests before.
     _replace("slipstick.sim.run.announce_compilation", lambda: None)
     if any(item.nodeid.startswith(WITHOUT_PIXELS) for item in session.items):
-        _replace("slipstick_pictures.pictures.store", _store)
+        _replace("slipstick_pictures.pictures.save_figure", _store)
     gc.freeze()
 
 

@@ -26,7 +26,7 @@ from slipstick.schema.text import Node
 from slipstick.study.cases import StudyContext, sweeps_of
 from slipstick.study.evaluator import evaluator, with_overheads
 from slipstick.study.run import prepare, run
-from slipstick_pictures.look import store
+from slipstick_pictures.look import save_figure
 from tests.examples import PART
 
 __all__ = ["SAMPLED", "STUDIES", "changed_cells", "changed_inputs", "differences"]
@@ -87,7 +87,7 @@ def differences(study: str, work: Path, pictures: int = 1) -> Iterator[str]:
     """
     prepared = prepare(study)
     made, kept = work / study, ROOT / "reports" / study
-    with patch("slipstick_pictures.look.store", _store_of_the_first(pictures)):
+    with patch("slipstick_pictures.look.save_figure", _store_of_the_first(pictures)):
         names = {
             path.name
             for path in write(run(prepared), prepared.spec, made, f"slipstick run {study}")
@@ -121,7 +121,7 @@ def _store_of_the_first(count: int) -> Callable[[Figure, Path], None]:
 
     def store_some(figure: Figure, path: Path) -> None:
         if path.suffix == ".svg" and next(drawn) < count:
-            store(figure, path)
+            save_figure(figure, path)
         else:
             path.touch()
 

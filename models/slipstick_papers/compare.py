@@ -34,7 +34,13 @@ from slipstick.study.cases import StudyContext
 from slipstick.study.questions import BaseAnswers, Question, ValueNames
 from slipstick.units import parse_unit
 from slipstick_papers.specs import ComparisonPictureSpec, RowSpec, TableSpec
-from slipstick_pictures.look import axis_title, logarithmic, sheet, stroke, titled
+from slipstick_pictures.look import (
+    axis_title,
+    make_logarithmic,
+    new_figure,
+    stroke,
+    with_title_and_legend,
+)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -64,15 +70,15 @@ class TableCell:
 
     @property
     def difference(self) -> float | None:
-        """The computed value minus the printed one; None where either is missing."""
+        """The computed value minus the printed one; None if one of them is missing."""
         return (
             None if self.computed is None or self.printed is None else self.computed - self.printed
         )
 
     @property
     def inside(self) -> bool | None:
-        """Return whether the interval of the computed value overlaps the published value or its
-        interval; None where neither has an interval.
+        """Whether the interval of the computed value overlaps the published value or its interval;
+        None if neither has an interval.
         """
         values_with_ends = ((self.computed, self.ends), (self.printed, self.printed_ends))
         if self.difference is None or all(
@@ -87,8 +93,8 @@ class TableCell:
 
     @property
     def agrees(self) -> bool:
-        """Return whether the difference is within the allowance for rounding; True where no value
-        is printed.
+        """Whether the difference is within the allowance for rounding; True if no value is
+        printed.
         """
         # Slightly more than the allowance, for decimal fractions have no exact double.
         return self.difference is None or abs(self.difference) <= self.within * (1 + 1e-9)
@@ -112,8 +118,8 @@ class TableRow:
 
     @property
     def reference(self) -> str:
-        """The kind of value that the computed ones are compared with; a measured or an exact value
-        gives an error, a printed prediction a difference.
+        """The kind of value that the computed values are compared with: a measured or an exact
+        value gives an error, a printed prediction a difference.
         """
         return "measured" if self.measured else "exact" if self.exact else "printed"
 
@@ -135,36 +141,36 @@ class PublishedTable:
 
 @dataclass(frozen=True, slots=True)
 class CompareResult(QuestionResult):
-    """Published tables with computed and published values."""
+    """Published tables with the values that the program computes."""
 
     title: ClassVar[str] = "Comparisons"
     compared: tuple[PublishedTable, ...]
 
     def sentences(self) -> list[str]:
-        """Return a sentence with the numbers of printed cells that agree, are slips of the source,
-        or are missed.
+        """Return a sentence with the numbers of printed cells that agree with the computed ones,
+        that are misprints of the source (slips), and that are missed.
         """
-        return [sentence for sentence in (summary(self.compared),) if sentence]
+        return [sentence for sentence in (summary_of_tables(self.compared),) if sentence]
 
     def headline(self, words: Words) -> list[str]:
-        """Return how far computed values are from the published ones."""
+        """Return sentences on the differences of computed values from published ones."""
         if small_table_sentences := list(_small_table_sentences(self.compared, words)):
             return small_table_sentences
         counts, errors = _verdict_counts_and_errors(self.compared)
         lines = []
-        if total := sum(counts[kind] for kind in ("agrees", "slip", "miss")):
+        if cell_count := sum(counts[kind] for kind in ("agrees", "slip", "miss")):
             agreement_text = (
-                f"{counts['agrees']} of {total} printed values are reproduced to rounding"
+                f"{counts['agrees']} of {cell_count} printed values are reproduced to rounding"
             )
-            if counts["agrees"] == total:
+            if counts["agrees"] == cell_count:
                 agreement_text = (
-                    f"all {total} printed values are reproduced to rounding"
-                    if total > 1
+                    f"all {cell_count} printed values are reproduced to rounding"
+                    if cell_count > 1
                     else ("the printed value is reproduced to rounding")
                 )
             other_errors = [
-                f"{counts[kind]} {are}"
-                for kind, are in (("slip", "are slips of the source"), ("miss", "are missed"))
+                f"{counts[kind]} {clause}"
+                for kind, clause in (("slip", "are slips of the source"), ("miss", "are missed"))
                 if counts[kind]
             ]
             lines.append(join_phrases([agreement_text, *other_errors], "and"))
@@ -178,7 +184,7 @@ class CompareResult(QuestionResult):
 
     def parts(self) -> Iterator[str]:
         """Yield each comparison as text: its table, slips, misses and errors."""
-        return map(comparison, self.compared)
+        return map(comparison_text, self.compared)
 
     def draw(
         self, spec: ComparisonPictureSpec, order: Mapping[str, int], words: Words = NO_WORDS
@@ -186,7 +192,7 @@ class CompareResult(QuestionResult):
         """Draw each computed value against the published one, a panel for each unit."""
         points = published_and_computed(self.compared)
         units = list(dict.fromkeys(unit for unit, _ in points)) or [""]
-        figure = sheet(2.0 + (5.2 if len(units) == 1 else 2.8 * len(units)), 3.6)
+        figure = new_figure(2.0 + (5.2 if len(units) == 1 else 2.8 * len(units)), 3.6)
         drawn_lines = {}
         for axes, unit in zip(figure.subplots(1, len(units), squeeze=False)[0], units, strict=True):
             drawn_points = {
@@ -206,13 +212,15 @@ class CompareResult(QuestionResult):
             axis_ends = [all_numbers.min(initial=math.inf), all_numbers.max(initial=-math.inf)]
             if axis_ends[0] > 0 and len(all_numbers):
                 for axis in (axes.xaxis, axes.yaxis):
-                    logarithmic(axis, all_numbers)
+                    make_logarithmic(axis, all_numbers)
             drawn_lines["equal"] = axes.plot(
                 *[axis_ends if len(all_numbers) else []] * 2, color="#999999", linewidth=0.8
             )[0]
             axes.set_xlabel(axis_title("published", unit))
             axes.set_ylabel(axis_title("computed", unit))
-        return titled(figure, spec.title, None, [*drawn_lines.values()], [*drawn_lines])
+        return with_title_and_legend(
+            figure, spec.title, None, [*drawn_lines.values()], [*drawn_lines]
+        )
 
 
 MOST_DISTINCT_TABLES = 6
@@ -220,7 +228,7 @@ MOST_DISTINCT_TABLES = 6
 
 
 def published_and_computed(tables: Sequence[PublishedTable]) -> dict[tuple[str, str], Array]:
-    """Return the pairs of published and computed values, by unit and entry of the legend, as an
+    """Return the pairs of published and computed values by unit and entry of the legend, as an
     array of two rows.
 
     Each table has its own entry if few have its unit; else all measured and all printed values have
@@ -241,7 +249,9 @@ def published_and_computed(tables: Sequence[PublishedTable]) -> dict[tuple[str, 
             label = ("measured" if row.measured else "printed") if has_many_tables else table.title
             printed_and_computed = [(cell.printed, cell.computed) for cell in row.cells]
             complete_pairs = [
-                (a, b) for a, b in printed_and_computed if a is not None and b is not None
+                (published, computed)
+                for published, computed in printed_and_computed
+                if published is not None and computed is not None
             ]
             pairs_by_label.setdefault((table.unit, label), []).extend(complete_pairs)
     return {
@@ -252,8 +262,8 @@ def published_and_computed(tables: Sequence[PublishedTable]) -> dict[tuple[str, 
 
 
 def read(tables: Sequence[TableSpec], study: StudyContext) -> Question:
-    """Check the units of published tables, and return the question that compares them; their names
-    of values can be checked only when the answers are known.
+    """Check the units of published tables. Return the question that compares them; their names of
+    values can be checked only when the answers are known.
 
     Raises
     ------
@@ -293,6 +303,7 @@ def _unit_problems(
 
 
 def _compared_table(spec: TableSpec, answers: Mapping[str, Answer]) -> PublishedTable:
+    """Return a published table with the computed values."""
     factor = float(parse_unit(spec.unit)[0])
     rows = tuple(_compared_row(row, spec, answers, factor) for row in spec.rows)
     provenance = Provenance.of([answers[case] for case in spec.columns])
@@ -302,7 +313,9 @@ def _compared_table(spec: TableSpec, answers: Mapping[str, Answer]) -> Published
 
 
 def _unit_mismatch(name: str, wanted_unit: str, names_by_case: Sequence[ValueNames]) -> str:
-    """Return why a value cannot be written in a table's unit; an empty text if it can."""
+    """Return the reason why a value cannot be written in a table's unit; an empty text if it
+    can.
+    """
     units = dict.fromkeys(names[name] or "1" for names in names_by_case if name in names)
     wrong_units = [unit for unit in units if Dimension.of(unit) != parse_unit(wanted_unit)[1]]
     return f"{name} is a [{wrong_units[0]}]; a [{wanted_unit}] is needed" if wrong_units else ""
@@ -311,6 +324,7 @@ def _unit_mismatch(name: str, wanted_unit: str, names_by_case: Sequence[ValueNam
 def _compared_row(
     spec: RowSpec, table: TableSpec, answers: Mapping[str, Answer], factor: float
 ) -> TableRow:
+    """Return a row of a published table with the computed values."""
     reference_values = [
         _sum_of_values(spec, answers[case], factor, None) for case in spec.against
     ] or [(None if cell is None else float(cell), NO_ENDS) for cell in spec.printed]
@@ -362,8 +376,8 @@ def _value_over_cases(
 def _sum_of_values(
     spec: RowSpec, answer: Answer, factor: float, measured_value: float | None
 ) -> tuple[float | None, Ends]:
-    """Return the sum of the values of a row, and the sum of their intervals, which is the most that
-    the sum can be off.
+    """Return the sum of the values of a row, and the sum of their intervals, which is the largest
+    interval that the sum can have.
     """
     terms: list[tuple[float, Ends]] = (
         [] if measured_value is None else [(float(measured_value), NO_ENDS)]
@@ -397,8 +411,8 @@ def _sum_of_values(
 
 
 def verdict(cell: TableCell) -> str:
-    """Return whether a computed cell agrees with its printed one, misses it, or the printed one is
-    a slip of the source.
+    """Return whether a computed cell agrees with its printed one or misses it, or whether the
+    printed one is a misprint of the source.
 
     >>> (
     ...     verdict(TableCell("base", 730.5, 469.0, 0.5, slip="one side only")),
@@ -413,8 +427,8 @@ def verdict(cell: TableCell) -> str:
     return "slip" if cell.slip else "miss"
 
 
-def comparison(table: PublishedTable) -> str:
-    """Return one comparison as Markdown: the table, then its slips, misses and errors.
+def comparison_text(table: PublishedTable) -> str:
+    """Return one comparison as Markdown: the table, and then its misprints, misses and errors.
 
     Parameters
     ----------
@@ -455,8 +469,8 @@ def _small_table_sentences(tables: Sequence[PublishedTable], words: Words) -> It
             row.cells
         )
         comparisons = [
-            f"{words.case(cell.case)} {_in_unit(cell.computed, table.unit)}"
-            f" ({reference} {_in_unit(cell.printed, table.unit)})"
+            f"{words.case(cell.case)} {_number_with_unit(cell.computed, table.unit)}"
+            f" ({reference} {_number_with_unit(cell.printed, table.unit)})"
             for reference, cell in zip(reference_names, row.cells, strict=True)
             if cell.computed is not None and cell.printed is not None
         ]
@@ -464,7 +478,7 @@ def _small_table_sentences(tables: Sequence[PublishedTable], words: Words) -> It
             yield f"{row.label}: {join_phrases(comparisons)}"
 
 
-def _in_unit(value: float | None, unit: str) -> str:
+def _number_with_unit(value: float | None, unit: str) -> str:
     """Return a number of a table as text with its unit."""
     number_text = f"{value or 0.0:.4g}"
     return number_text if unit == "1" else f"{number_text} {unit}"
@@ -473,8 +487,9 @@ def _in_unit(value: float | None, unit: str) -> str:
 def _verdict_counts_and_errors(
     comparisons: Sequence[PublishedTable],
 ) -> tuple[Counter[str], dict[str, list[float]]]:
-    """Return how many computed cells of tables agree with printed ones, miss them or meet a slip,
-    and the relative errors against measured and exact values; rows of inputs do not count.
+    """Return the numbers of computed cells that agree with printed ones, that miss them, and that
+    meet a misprint, and the relative errors against measured and exact values; rows of inputs do
+    not count.
     """
     rows = [row for comparison in comparisons for row in comparison.rows]
     printed_rows = [
@@ -490,7 +505,9 @@ def _verdict_counts_and_errors(
 
 
 def _extreme_tables(comparisons: Sequence[PublishedTable], kind: str) -> str:
-    """Return the tables with the least and the largest mean error, where there are several."""
+    """Return the tables with the least and the largest mean error in words, if there are
+    several.
+    """
     error_and_title = sorted(
         (fmean(map(abs, errors[kind])), comparison.title)
         for comparison in comparisons
@@ -499,16 +516,17 @@ def _extreme_tables(comparisons: Sequence[PublishedTable], kind: str) -> str:
     )
     if len(error_and_title) < 3:
         return ""
-    (least, least_title), *_, (largest, largest_title) = error_and_title
+    (least_error, least_title), *_, (largest_error, largest_title) = error_and_title
     return (
-        f", from {percent(least)} ({least_title}) to {percent(largest)} ({largest_title})"
+        f", from {percent(least_error)} ({least_title}) to {percent(largest_error)}"
+        f" ({largest_title})"
         " from table to table"
     )
 
 
-def summary(comparisons: Sequence[PublishedTable]) -> str:
-    """Return a sentence on how many computed cells agree with the printed ones, and the mean errors
-    against measured and exact values.
+def summary_of_tables(comparisons: Sequence[PublishedTable]) -> str:
+    """Return a sentence on the number of computed cells that agree with the printed ones, and the
+    mean errors against measured and exact values.
     """
     counts, errors = _verdict_counts_and_errors(comparisons)
     compared_count = sum(counts[kind] for kind in ("agrees", "slip", "miss"))
@@ -536,7 +554,7 @@ def _table_text(table: PublishedTable, difference_texts: list[list[str]]) -> str
     differences below each other, for each row of a published table. Its first rows say how each
     column was computed.
     """
-    head = ["row", f"[{table.unit}]", *map(escape, table.columns)]
+    headings = ["row", f"[{table.unit}]", *map(escape, table.columns)]
     provenance = table.provenance
     rows = [
         [name, "", *(cell or NOTHING for cell in cells)]
@@ -573,23 +591,25 @@ def _table_text(table: PublishedTable, difference_texts: list[list[str]]) -> str
     common_sentences = (
         [f"Computed {provenance.common}."] if provenance and provenance.common else []
     )
-    return "\n\n".join([*common_sentences, markdown_table(head, rows, range(2, len(head)))])
+    return "\n\n".join([*common_sentences, markdown_table(headings, rows, range(2, len(headings)))])
 
 
 def _computed_and_printed(cell: TableCell, is_measured: bool = False) -> tuple[str, str]:
+    """Return the computed and the printed value of a cell as texts."""
     computed_text = _value_text(cell.computed, cell.ends, _decimal_count(cell, is_measured))
     return computed_text, NOTHING if cell.printed is None else f"{cell.printed:.10g}"
 
 
 def _value_text(value: float | None, ends: Ends, decimals: int) -> str:
+    """Return a value with its interval as text."""
     return bracketed(
         *(NOTHING if number is None else f"{number:.{decimals}f}" for number in (value, *ends))
     )
 
 
 def _decimal_count(cell: TableCell, is_measured: bool = False) -> int:
-    """Return the number of decimals of a computed value: one more than the printed value has,
-    judged by the rounding that is allowed; one for a measured row.
+    """Return the number of decimals of a computed value as it is written: one more than the printed
+    value has, judged by the allowed rounding; one for a measured row.
     """
     if is_measured:
         return 1
@@ -597,8 +617,8 @@ def _decimal_count(cell: TableCell, is_measured: bool = False) -> int:
 
 
 def _difference_with_mark(row: TableRow, cell: TableCell, slips: Notes, misses: Notes) -> str:
-    """Return the difference of a cell, or its error against a measured value, with its mark:
-    whether it is inside the interval, a miss or a slip.
+    """Return the difference of a cell, or its error against a measured value, with a mark if it is
+    inside the interval, a miss, or a misprint.
     """
     has_error = row.reference != "printed" or row.against
     text = _error_text(cell) if has_error else _difference_text(cell)
@@ -616,6 +636,7 @@ def _difference_with_mark(row: TableRow, cell: TableCell, slips: Notes, misses: 
 
 
 def _difference_text(cell: TableCell) -> str:
+    """Return the difference of a cell as text."""
     if cell.difference is None:
         return NOTHING
     text = f"{cell.difference:+.{_decimal_count(cell)}f}"
@@ -623,11 +644,13 @@ def _difference_text(cell: TableCell) -> str:
 
 
 def _list_under_title(title: str, notes: Notes, kind: str) -> str:
+    """Return a numbered list of notes under a title."""
     lines = [f"- {kind} {number}: {escape(text)}" for number, text in notes.text_by_number.items()]
     return "\n".join([title, "", *lines]) if lines else ""
 
 
 def _row_error(row: TableRow) -> str:
+    """Return the mean of the relative errors of a row as text."""
     errors = [] if row.reference == "printed" else _relative_errors(row.cells)
     if not errors:
         return ""
@@ -639,6 +662,7 @@ def _row_error(row: TableRow) -> str:
 
 
 def _relative_errors(cells: Sequence[TableCell]) -> list[float]:
+    """Return the relative errors of cells against their measured or exact values."""
     return [
         cell.difference / cell.printed
         for cell in cells
@@ -647,6 +671,7 @@ def _relative_errors(cells: Sequence[TableCell]) -> list[float]:
 
 
 def _error_text(cell: TableCell) -> str:
+    """Return the relative error of a cell as text."""
     return (
         percent(cell.difference / cell.printed, signed=True)
         if cell.difference is not None and cell.printed

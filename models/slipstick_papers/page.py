@@ -138,7 +138,11 @@ def statements_page(
             f"none of {', '.join(map(str, folders))} has a file {STATEMENTS}; run a study with"
             " statements"
         )
-    paragraphs = ["# Statements of the papers, checked", prose(_READING), _counts_table(reports)]
+    paragraphs = [
+        "# Statements of the papers, checked",
+        prose(_READING_OF_PAGE),
+        _counts_table(reports),
+    ]
     paragraphs += [
         _distinct_statements_sentence(reports),
         _few_draws_sentence(reports),
@@ -153,7 +157,7 @@ def statements_page(
     return "\n\n".join(filter(None, paragraphs)) + "\n"
 
 
-_READING = (
+_READING_OF_PAGE = (
     "Each sentence of a paper that a number can check stands in a study with what must hold for it."
     " A paper does not print every input; where a study gives ranges for those that it lacks, the"
     " program draws within them, or takes every combination of a few values once (kept: of all),"
@@ -167,12 +171,13 @@ _READING = (
 )
 
 VERDICTS = ("always", "depends", "never", "undecided", "input")
-"""The verdicts over what is not printed."""
+"""The verdicts on a statement over all values of the inputs that are not printed."""
 
-_WITHOUT_RANGES = {"hit": "always", "miss": "never"}
+_VERDICT_WITHOUT_RANGES = {"hit": "always", "miss": "never"}
 
 
 def _read_rows(folder: Path) -> list[StatementRow]:
+    """Read the statements of the report in a folder; none if it has no such file."""
     rows = []
     for path in sorted(folder.glob("statements*.csv")):
         rows += [StatementRow(**row) for row in _read_table(path)]
@@ -192,7 +197,7 @@ def _read_report(folder: Path, rows: Sequence[StatementRow]) -> _Report:
         first_row = next(row for row in rows if name in (row.name, row.part_of))
         range_without_inputs = RangedRow(
             name,
-            _WITHOUT_RANGES.get(verdict, verdict),
+            _VERDICT_WITHOUT_RANGES.get(verdict, verdict),
             first_row.says,
             first_row.source,
             "",
@@ -225,9 +230,9 @@ def _counts_table(reports: Sequence[_Report]) -> str:
             ]
         )
     totals = [str(sum(int(row[column]) for row in rows)) for column in range(1, 8)]
-    head = ["study", "always", "depends", "never", "undecided", "inputs"]
-    head += ["counted elsewhere", "apart", "draws kept"]
-    return markdown_table(head, [*rows, ["all", *totals, ""]], range(1, len(head)))
+    headings = ["study", "always", "depends", "never", "undecided", "inputs"]
+    headings += ["counted elsewhere", "apart", "draws kept"]
+    return markdown_table(headings, [*rows, ["all", *totals, ""]], range(1, len(headings)))
 
 
 def _distinct_statements_sentence(reports: Sequence[_Report]) -> str:
@@ -252,7 +257,8 @@ _LEAST_PROBABILITY = 0.05
 
 
 def _few_draws_sentence(reports: Sequence[_Report]) -> str:
-    """Return a sentence on what the fewest and the most kept draws exclude; empty without draws.
+    """Return a sentence on the shares of failures that the fewest and the most kept draws exclude;
+    empty without draws.
 
     If a share x of the draws that agree contradicts a statement, none of n does with probability
     (1 - x)^n, so with 95 % confidence x is at most 1 - 0.05^(1 / n) (Clopper and Pearson, 1934). A
@@ -299,11 +305,11 @@ def _deciding_inputs_table(reports: Sequence[_Report]) -> str:
 
 
 def _failing_statements_table(reports: Sequence[_Report], exclusions_file: Path | None) -> str:
-    """Return a table of the statements that never hold, with the reason: the model lacks a
-    mechanism, the source contradicts itself, or it is not known.
+    """Return a table of the statements that never hold, each with the reason: the model lacks a
+    mechanism, the source contradicts itself, or the reason is unknown.
     """
     figure_rows = (
-        {row["name"]: row for row in _read_table(exclusions_file, _TOGETHER)}
+        {row["name"]: row for row in _read_table(exclusions_file, _EXCLUSION_COLUMNS)}
         if exclusions_file
         else {}
     )
@@ -325,10 +331,10 @@ def _failing_statements_table(reports: Sequence[_Report], exclusions_file: Path 
                         )
                     )
                 )
-                for key, cause in _WHY_NEVER.items()
+                for key, cause in _CAUSES_OF_NEVER.items()
             }
             texts_by_cause = {cause: text for cause, text in cell_texts.items() if text} or {
-                _NOT_KNOWN: NOTHING
+                _UNKNOWN_CAUSE: NOTHING
             }
             place = f"{row.statement} ({report.folder.name})"
             rows += [
@@ -340,7 +346,7 @@ def _failing_statements_table(reports: Sequence[_Report], exclusions_file: Path 
     counts_by_cause = Counter(cause for _, cause, _ in rows)
     counts = ", ".join(
         f"{counts_by_cause[cause]} {cause}"
-        for cause in (*_WHY_NEVER.values(), _NOT_KNOWN)
+        for cause in (*_CAUSES_OF_NEVER.values(), _UNKNOWN_CAUSE)
         if counts_by_cause[cause]
     )
     table = markdown_table(["statement", "why", "what"], rows)
@@ -352,7 +358,7 @@ def _failing_statements_table(reports: Sequence[_Report], exclusions_file: Path 
 
 
 def _with_figures(text: str, figure_rows: Mapping[str, Mapping[str, str]], place: str) -> str:
-    """Return a text with figures in place of the names in braces, such as {NAME least}; the figures
+    """Return a text in which figures replace the names in braces, such as {NAME least}; the figures
     are those of the table of sentences that were checked for contradictions.
     """
 
@@ -368,8 +374,8 @@ def _with_figures(text: str, figure_rows: Mapping[str, Mapping[str, str]], place
     return re.sub(r"\{([a-z0-9-]{1,40}) (wanted|least|greatest)\}", figure, text)
 
 
-_WHY_NEVER = {"lacks": "mechanism missing", "excluded": "excluded by the source"}
-_NOT_KNOWN = "not known"
+_CAUSES_OF_NEVER = {"lacks": "mechanism missing", "excluded": "excluded by the source"}
+_UNKNOWN_CAUSE = "not known"
 
 
 def _parts_of(row: RangedRow, report: _Report) -> list[StatementRow]:
@@ -383,7 +389,7 @@ def _parts_of(row: RangedRow, report: _Report) -> list[StatementRow]:
 
 def _verdicts_by_reading(statement_rows: Sequence[StatementRow]) -> str:
     """Return a text on the readings with which a statement holds and those with which it does not,
-    with the inputs of the study.
+    at the inputs of the study.
     """
     readings: dict[str, set[str]] = {}
     for statement_row in statement_rows:
@@ -401,24 +407,24 @@ def _verdicts_by_reading(statement_rows: Sequence[StatementRow]) -> str:
     )
 
 
-_TOGETHER = ("name", "program", "sentences", "wanted", "least", "greatest", "together")
+_EXCLUSION_COLUMNS = ("name", "program", "sentences", "wanted", "least", "greatest", "together")
 
 
 def _exclusions_table(path: Path) -> str:
-    """Return a table of the sentences of papers that exclude each other."""
+    """Return a table of the sentences of papers that contradict each other."""
     rows = [
         [
             *map(escape, (row["program"], row["sentences"], row["wanted"])),
             row["least"] if row["least"] == "-" else f"{row['least']} to {row['greatest']}",
             row["together"],
         ]
-        for row in _read_table(path, _TOGETHER)
+        for row in _read_table(path, _EXCLUSION_COLUMNS)
     ]
-    head = ["program", "sentences", "wanted", "possible", "together"]
+    headings = ["program", "sentences", "wanted", "possible", "together"]
     return (
         "## Sentences that cannot hold together\n\nThe costs of operations are printed, and how"
         " often a program does each is free: what the last sentence speaks of lies in the range"
-        f" that any mix allows for which the others hold.\n\n{markdown_table(head, rows)}"
+        f" that any mix allows for which the others hold.\n\n{markdown_table(headings, rows)}"
     )
 
 
@@ -437,12 +443,12 @@ def _read_table(path: Path, columns: Sequence[str] = ()) -> list[dict[str, str]]
             ) from None
 
 
-_BEFORE = ("study", "statement", "verdict", "commit", "changed")
+_EARLIER_COLUMNS = ("study", "statement", "verdict", "commit", "changed")
 
 
 def _earlier_verdicts_table(path: Path, reports: Sequence[_Report]) -> str:
     """Return a table of earlier verdicts and of the verdicts of today."""
-    earlier_rows = _read_table(path, _BEFORE)
+    earlier_rows = _read_table(path, _EARLIER_COLUMNS)
     present_rows = {
         (report.folder.name, row.statement): row for report in reports for row in report.statements
     }
@@ -467,10 +473,10 @@ def _earlier_verdicts_table(path: Path, reports: Sequence[_Report]) -> str:
         f"{counts[kind]} {kind}" for kind in (*VERDICTS, "gone") if counts[kind]
     )
     commits = ", ".join(dict.fromkeys(row["commit"] for row in earlier_rows))
-    head = ["study", "statement", "before", "now", "holds in", "decided by", "what changed"]
+    headings = ["study", "statement", "before", "now", "holds in", "decided by", "what changed"]
     return (
         f"## Before and after\n\nThe {len(rows)} statements below had these verdicts at {commits};"
-        f" of them are now: {counts_text}.\n\n{markdown_table(head, rows)}"
+        f" of them are now: {counts_text}.\n\n{markdown_table(headings, rows)}"
     )
 
 
@@ -488,15 +494,26 @@ def _statements_of_source(report: _Report) -> str:
         verdict = f"{row.verdict} ({count})" if count else row.verdict
         cell_texts = [row.says, row.source, row.holds, cause_text]
         rows.append(
-            [escape(row.statement), escape(verdict), *(escape(t) or NOTHING for t in cell_texts)]
+            [
+                escape(row.statement),
+                escape(verdict),
+                *(escape(text) or NOTHING for text in cell_texts),
+            ]
         )
-    head = ["statement", "verdict", "says", "source", "holds in", "what decides it, or the cause"]
-    return f"## {report.title}\n\n{markdown_table(head, rows)}"
+    headings = [
+        "statement",
+        "verdict",
+        "says",
+        "source",
+        "holds in",
+        "what decides it, or the cause",
+    ]
+    return f"## {report.title}\n\n{markdown_table(headings, rows)}"
 
 
 def verdicts_of(rows: Sequence[StatementRow]) -> dict[str, str]:
     """Return one verdict for each statement: a reading holds if all of its parts do, and a
-    statement is undecided where its readings differ.
+    statement is undecided if its readings differ.
 
     Parts and readings that are inputs do not count beside others.
     """
@@ -504,7 +521,9 @@ def verdicts_of(rows: Sequence[StatementRow]) -> dict[str, str]:
     for row in rows:
         readings = readings_by_name.setdefault(row.part_of or row.name, {})
         readings[row.reading] = min(
-            readings.get(row.reading, _KINDS[-1]), row.verdict, key=_KINDS.index
+            readings.get(row.reading, _VERDICTS_IN_ORDER[-1]),
+            row.verdict,
+            key=_VERDICTS_IN_ORDER.index,
         )
     verdict_sets = {
         name: {*verdicts.values()} - {"input"} or {"input"}
@@ -516,25 +535,28 @@ def verdicts_of(rows: Sequence[StatementRow]) -> dict[str, str]:
     }
 
 
-_KINDS = ("miss", "undecided", "hit", "input")
+_VERDICTS_IN_ORDER = ("miss", "undecided", "hit", "input")
 """Verdicts; of the parts of a reading the first of these counts."""
 
 
-def summary(statements: Sequence[StatementRow], most: int | None = None) -> str:
+def summary_of_statements(statements: Sequence[StatementRow], most: int | None = None) -> str:
     """Return a sentence that counts the statements that hold and names the others; parts and
-    readings of a statement count once, inputs are not checked.
+    readings of a statement count once, and inputs are not checked.
 
     Parameters
     ----------
     statements : by name
     most : number of statements of each verdict that are named, without inputs; all by default
 
-    >>> summary([StatementRow("faults", "miss", "", "", "", "", "closed-form", "yes")])
+    >>> summary_of_statements(
+    ...     [StatementRow("faults", "miss", "", "", "", "", "closed-form", "yes")]
+    ... )
     '1 statement checked: 0 hits, 1 miss (faults)'
     """
     verdicts = verdicts_of(statements)
     misses, undecided_names, hits, inputs = (
-        [name for name, verdict in verdicts.items() if verdict == kind] for kind in _KINDS
+        [name for name, verdict in verdicts.items() if verdict == kind]
+        for kind in _VERDICTS_IN_ORDER
     )
     text = (
         f"{with_noun(len(verdicts) - len(inputs), 'statement')} checked:"
@@ -555,5 +577,6 @@ def summary(statements: Sequence[StatementRow], most: int | None = None) -> str:
 
 
 def _names_text(names: Sequence[str], most: int | None) -> str:
+    """Return the names of statements in words, at most `most` of them."""
     names_left_out = [] if most is None or len(names) <= most else [f"and {len(names) - most} more"]
     return ", ".join([*names[:most], *names_left_out])

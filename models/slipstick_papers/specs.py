@@ -98,11 +98,13 @@ class TableSpec(QuestionSpec):
     rows: list[RowSpec] = Field(description="rows in order", min_length=1)
 
     def answers_of_columns(self) -> list[str]:
-        """List the cases that the columns are computed from."""
+        """Return the cases that the columns are computed from."""
         return self.columns
 
     def named_cases(self) -> Iterator[tuple[Place, str]]:
-        """List the cases of the columns, and those that rows are compared with or range over."""
+        """Yield the cases of the columns, and those that rows are compared with or range over, each
+        with its place in the spec.
+        """
         yield from ((("columns", index), case) for index, case in enumerate(self.columns))
         for row, spec in enumerate(self.rows):
             yield from (
@@ -116,6 +118,7 @@ class TableSpec(QuestionSpec):
                 )
 
     def check_rules(self) -> None:
+        """Raise if a row has a wrong number of values, or keys that contradict one another."""
         for index, row in enumerate(self.rows):
             if bool(row.printed) == bool(row.against):
                 raise broken_rule(
@@ -143,7 +146,7 @@ class TableSpec(QuestionSpec):
                 )
 
 
-_CITED = re.compile(r"\{([^{}]*)\}")
+_TEXT_IN_BRACES = re.compile(r"\{([^{}]*)\}")
 
 
 _CITATION = re.compile(r"\S+ \S+( %| / (\S+ )?\S+)?")
@@ -205,7 +208,7 @@ class WantedSpec(QuestionSpec):
     )
 
     def compared_cases(self) -> Iterator[tuple[Place, str]]:
-        """List the cases and other answers whose values are compared, each with its place in the
+        """Yield the cases and other answers whose values are compared, each with its place in the
         spec.
         """
         for key in ("of", "relative_to", "above", "below", "greatest", "smallest"):
@@ -213,11 +216,11 @@ class WantedSpec(QuestionSpec):
 
     @property
     def cited(self) -> dict[str, list[tuple[str, str]]]:
-        """Return the answers and values, one or a ratio of two, that each text in braces of
-        ``missed``, or of ``lacks`` of a statement, names.
+        """The answers and values, one or a ratio of two, that each text in braces of ``missed``, or
+        of ``lacks`` of a statement, names.
         """
         terms_by_text = {}
-        for text in _CITED.findall(self.missed + getattr(self, "lacks", "")):
+        for text in _TEXT_IN_BRACES.findall(self.missed + getattr(self, "lacks", "")):
             terms = [term.split() for term in text.removesuffix(" %").split(" / ")]
             terms_by_text[text] = [
                 (term[0] if len(term) > 1 else terms[0][0], term[-1]) for term in terms
@@ -225,13 +228,15 @@ class WantedSpec(QuestionSpec):
         return terms_by_text
 
     def named_cases(self) -> Iterator[tuple[Place, str]]:
-        """List all cases and other answers that the reading names."""
+        """Yield all cases and other answers that the reading names, each with its place in the
+        spec.
+        """
         yield from self.compared_cases()
         for text, terms in self.cited.items():
             yield from (((self.cites(text),), name) for name, _ in terms)
 
     def cites(self, text: str) -> str:
-        """Return the key whose text has this text in braces."""
+        """Return the key whose text contains a text in braces."""
         return "missed" if f"{{{text}}}" in self.missed else "lacks"
 
 
@@ -299,7 +304,9 @@ class StatementSpec(WantedSpec):
     )
 
     def named_cases(self) -> Iterator[tuple[Place, str]]:
-        """List all cases and other answers that the statement names, in all of its readings."""
+        """Yield all cases and other answers that the statement names in any of its readings, each
+        with its place in the spec.
+        """
         yield from super().named_cases()
         for label, wanted_spec in self.readings.items():
             yield from (
@@ -308,7 +315,8 @@ class StatementSpec(WantedSpec):
             )
 
     def read_as(self, name: str) -> dict[str, "StatementSpec"]:
-        """Return the statement under its name, or one statement for each of its readings.
+        """Return the statement by its name; if it has readings, one statement for each reading by a
+        name of its own.
 
         Parameters
         ----------
@@ -324,7 +332,7 @@ class StatementSpec(WantedSpec):
         return specs or {name: self}
 
     def asked_of(self, key: str) -> list[str]:
-        """List the values whose sum a key such as ``above`` compares."""
+        """Return the names of the values whose sum a key such as ``above`` compares."""
         return (
             self.other
             if self.other and key in ("relative_to", "above", "below")
@@ -333,8 +341,8 @@ class StatementSpec(WantedSpec):
 
     @property
     def form(self) -> str:
-        """Return the key that says what must hold, such as ``about``; ``from`` for a range with one
-        or two ends.
+        """The key that states what must hold, such as ``about``; ``from`` for a range with one or
+        two ends.
         """
         has_range = self.first is not None or self.to is not None
         forms = [
@@ -349,6 +357,7 @@ class StatementSpec(WantedSpec):
         )
 
     def check_rules(self) -> None:
+        """Raise if keys of the statement contradict one another, in any of its readings."""
         if len(self.readings) == 1:
             message = "one reading is what the statement says; write at least two, or none"
             raise broken_rule(message, "readings")
@@ -356,7 +365,7 @@ class StatementSpec(WantedSpec):
             spec.check_one_reading()
 
     def check_one_reading(self) -> None:
-        """Raise the rule about several keys that one reading breaks."""
+        """Raise if keys of one reading contradict one another."""
         if not self.form:
             raise broken_rule(
                 "write one of about (and within), from and to, above, below, greatest and smallest"
@@ -394,7 +403,7 @@ class StatementSpec(WantedSpec):
         if wrong_key := next(
             (
                 name
-                for name in _CITED.findall(self.missed + self.lacks)
+                for name in _TEXT_IN_BRACES.findall(self.missed + self.lacks)
                 if not _CITATION.fullmatch(name)
             ),
             None,
@@ -440,6 +449,7 @@ class UnpublishedInputSpec(Spec):
     )
 
     def check_rules(self) -> None:
+        """Raise if the input has no values, or keys that contradict one another."""
         has_range = self.first is not None and self.to is not None
         if has_range == bool(self.values) or (self.first is None) != (self.to is None):
             raise broken_rule("write from and to, or values", "title")
@@ -460,9 +470,7 @@ class UnpublishedInputSpec(Spec):
                 raise broken_rule("a geometric range begins above 0", "from")
 
     def _check_units(self) -> None:
-        """Raise an error where values have different units, such as a time beside a size; names
-        have none.
-        """
+        """Raise if values have different units, such as a time and a size; names have no unit."""
         quantities: dict[int, Dimension] = {}
         for index, value in enumerate(self.values):
             with suppress(UnitError):
@@ -476,7 +484,7 @@ class UnpublishedInputSpec(Spec):
 
 class UnpublishedSpec(QuestionSpec):
     """Inputs that a source does not print. They are drawn at random within ranges, draws that
-    contradict the source are dropped, and each statement is checked in the remaining draws.
+    contradict the source are dropped, and each statement is checked in all other draws.
     """
 
     draws: int = Field(
@@ -495,7 +503,7 @@ class UnpublishedSpec(QuestionSpec):
     )
 
     def named_cases(self) -> Iterator[tuple[Place, str]]:
-        """List the cases that the inputs name."""
+        """Yield the cases that the inputs name, each with its place in the spec."""
         for name, spec in self.inputs.items():
             yield from (
                 (("inputs", name, "cases", index), case) for index, case in enumerate(spec.cases)

@@ -29,7 +29,7 @@ from slipstick.schema.kinds.quantity import Given
 from slipstick.schema.kinds.study import columns_in
 from slipstick.study.cases import Place, StudyContext
 from slipstick.study.questions import BaseAnswers, Question, ValueNames
-from slipstick_papers.page import STATEMENTS, StatementRow, summary, verdicts_of
+from slipstick_papers.page import STATEMENTS, StatementRow, summary_of_statements, verdicts_of
 from slipstick_papers.specs import StatementSpec
 
 
@@ -46,7 +46,7 @@ class ComparedNumber(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class CheckedValue:
     """A value of one answer that a statement is checked on, whether the statement holds for it
-    (None: undecided), and the value of another answer with which it is compared, if any.
+    (None if undecided), and the value of another answer that it is compared with, if any.
     """
 
     answer: str
@@ -73,19 +73,19 @@ class StatementsResult(QuestionResult):
 
     def sentences(self) -> list[str]:
         """Return a sentence that counts the statements that hold and names the others."""
-        lead = "with the inputs as the study has them: " if self.ranged else ""
-        return [lead + summary(self.statements)]
+        beginning = "with the inputs as the study has them: " if self.ranged else ""
+        return [beginning + summary_of_statements(self.statements)]
 
     def headline(self, words: Words) -> list[str]:
         """Return a sentence that counts the statements that hold and quotes the first that does
-        not; none where all statements are inputs.
+        not; nothing if all statements are inputs.
         """
         has_verdicts = any(verdict != "input" for verdict in verdicts_of(self.statements).values())
         return [_counting_sentence(self.statements)] if has_verdicts and not self.ranged else []
 
     def verdict(self, words: Words, answers: Mapping[str, Answer]) -> TitleAnswer | None:
-        """Return whether the statements are true; None where all are inputs, or where another
-        question has the verdicts.
+        """Return whether the statements are true, as an answer to the title; None if all are
+        inputs, or if another question has the verdicts.
         """
         verdicts = [
             verdict for verdict in verdicts_of(self.statements).values() if verdict != "input"
@@ -97,7 +97,7 @@ class StatementsResult(QuestionResult):
         if len(self.statements) > 1:
             return TitleAnswer(word, _counting_sentence(self.statements))
         (row,) = self.statements
-        says = textwrap.shorten(row.says, _LONGEST_QUOTE, placeholder=" ...").rstrip(".")
+        says = textwrap.shorten(row.says, _MOST_QUOTED_LETTERS, placeholder=" ...").rstrip(".")
         is_true = {YES: "it is true", NO: "it is not true"}.get(word, "it is undecided")
         # One value is known to miss by the verdict.
         mark = " (not so)" if ", " in row.computed else ""
@@ -111,7 +111,9 @@ class StatementsResult(QuestionResult):
         )
 
     def parts(self) -> Iterator[str | ResultTable]:
-        """Yield the table of verdicts, then the text of each statement with its computed values."""
+        """Yield the table of verdicts, and then the text of each statement with its computed
+        values.
+        """
         rows = self.statements
         columns = [
             ResultColumn("statement", [row.name for row in rows], place=True),
@@ -128,11 +130,11 @@ class StatementsResult(QuestionResult):
         yield "\n".join(map(_statement_line, self.statements))
 
     def files(self) -> dict[str, list[dict[str, str]]]:
-        """Return the table of all statements, under the name of its file."""
+        """Return the table of all statements, by the name of its file."""
         return {STATEMENTS: [row._asdict() for row in self.statements]}
 
 
-_LONGEST_QUOTE = 140
+_MOST_QUOTED_LETTERS = 140
 
 
 def _counting_sentence(rows: Sequence[StatementRow]) -> str:
@@ -141,11 +143,11 @@ def _counting_sentence(rows: Sequence[StatementRow]) -> str:
     """
     verdicts = verdicts_of(rows)
     counts = Counter(verdicts.values())
-    total = len(verdicts) - counts["input"]
-    confirmed_clause = f"{counts['hit']} of {with_noun(total, 'statement')} of the source"
-    if counts["hit"] == total:
+    statement_count = len(verdicts) - counts["input"]
+    confirmed_clause = f"{counts['hit']} of {with_noun(statement_count, 'statement')} of the source"
+    if counts["hit"] == statement_count:
         all_statements = {1: "the one statement", 2: "both statements"}.get(
-            total, f"all {total} statements"
+            statement_count, f"all {statement_count} statements"
         )
         return f"the computed values confirm {all_statements} of the source"
     undecided_text = f", {counts['undecided']} undecided" if counts["undecided"] else ""
@@ -156,8 +158,10 @@ def _counting_sentence(rows: Sequence[StatementRow]) -> str:
     ]
     quote = ""
     if missed_rows:
-        quoted_statement = textwrap.shorten(missed_rows[0].says, _LONGEST_QUOTE, placeholder=" ...")
-        if total == 1:
+        quoted_statement = textwrap.shorten(
+            missed_rows[0].says, _MOST_QUOTED_LETTERS, placeholder=" ..."
+        )
+        if statement_count == 1:
             return (
                 "the computed values contradict the one statement of the source:"
                 f' "{quoted_statement}"'
@@ -167,8 +171,8 @@ def _counting_sentence(rows: Sequence[StatementRow]) -> str:
 
 
 def read(statements: Mapping[str, StatementSpec], study: StudyContext) -> Question:
-    """Return the question that checks sentences; their names of values can be checked only when the
-    answers are known.
+    """Return the question that checks the sentences; their names of values can be checked only when
+    the answers are known.
     """
 
     names_taken = [
@@ -219,7 +223,7 @@ def read(statements: Mapping[str, StatementSpec], study: StudyContext) -> Questi
 
 
 def read_one_by_one(statements: Mapping[str, StatementSpec]) -> dict[str, StatementSpec]:
-    """Return the statements with each reading as a statement of its own.
+    """Return the statements, in which each reading is a statement of its own, by name.
 
     Parameters
     ----------
@@ -232,7 +236,7 @@ def read_one_by_one(statements: Mapping[str, StatementSpec]) -> dict[str, Statem
     }
 
 
-def values_needed(spec: StatementSpec) -> dict[str, set[str]]:
+def names_needed_by_answer(spec: StatementSpec) -> dict[str, set[str]]:
     """Return the values that a statement compares, by the name of the answer.
 
     Parameters
@@ -267,15 +271,15 @@ def _stated_numbers(spec: StatementSpec) -> dict[str, Given]:
 
 
 def _values_of(spec: StatementSpec, key: str) -> list[str]:
-    """List the names of the values that are needed of each answer under a key."""
+    """Return the names of the values that a key needs of each answer."""
     return [*spec.asked_of(key), *([spec.per] if spec.per else [])]
 
 
 def _name_problems(
     spec: StatementSpec, names_by_answer: Mapping[str, ValueNames]
 ) -> Iterator[tuple[Place, str]]:
-    """Yield the place and the message of each value that cannot be compared, because its answer
-    does not have the value or because its unit differs from the unit of the stated numbers.
+    """Yield the place and the message of each value that cannot be compared: its answer does not
+    have it, or its unit differs from that of the stated numbers.
     """
     for text, terms in spec.cited.items():
         citing_place = (spec.cites(text),)
@@ -321,7 +325,9 @@ def _name_problems(
 
 @dataclass(frozen=True)
 class _Sentence:
-    """A sentence of a source in one reading, with the answers that it names."""
+    """A sentence of a source in one reading, with the answers that it names; it computes the
+    verdict.
+    """
 
     name: str
     spec: StatementSpec
@@ -366,7 +372,7 @@ class _Sentence:
         )
 
     def cells(self) -> tuple[CheckedValue, ...]:
-        """Return the values that the sentence is about, each with whether the sentence holds for
+        """Return the values that the sentence refers to, each with whether the sentence holds for
         it.
         """
         spec = self.spec
@@ -389,7 +395,9 @@ class _Sentence:
         )
 
     def _with_computed_numbers(self, text: str) -> str:
-        """Return a cause of a miss with computed numbers in the place of the names in braces."""
+        """Return a cause of a miss as text, in which computed numbers replace the names in
+        braces.
+        """
         for cited_text, terms in self.spec.cited.items():
             cited_numbers = [self._number_of(*term) for term in terms]
             unit = (
@@ -410,9 +418,13 @@ class _Sentence:
 
     @property
     def _picked_answers(self) -> Sequence[str]:
+        """The answers whose values must be the greatest, or the smallest, of all."""
         return self.spec.greatest or self.spec.smallest
 
     def _unit(self, stated_numbers: Mapping[str, Given]) -> str:
+        """Return the unit of the values of the sentence: that of a stated number, else that of a
+        value.
+        """
         if (
             self.spec.per
             or self.spec.relative_to
@@ -426,7 +438,7 @@ class _Sentence:
     def _limits_of_values(
         self, stated_numbers: Mapping[str, Given], values: Sequence[ComparedNumber | None]
     ) -> tuple[list[ComparedNumber | None], list[ComparedNumber | None]]:
-        """Return the lower and the upper limit of each value, as intervals; infinite where the
+        """Return the lower and the upper limit of each value, as intervals; infinite if the
         sentence states none.
         """
         lower = -inf
@@ -456,8 +468,8 @@ class _Sentence:
         return low * (count if len(low) == 1 else 1), high * (count if len(high) == 1 else 1)
 
     def _values_under_key(self, key: str) -> list[ComparedNumber | None] | None:
-        """Return the value of each answer under a key, repeated where one value is compared with
-        several answers; None where the key names no answer.
+        """Return the value of each answer that a key names, repeated if one value is compared with
+        several answers; None if the key names no answer.
         """
         names = getattr(self.spec, key)
         compared_numbers = [
@@ -479,6 +491,7 @@ class _Sentence:
         return compared_numbers * (len(self.spec.of) if len(compared_numbers) == 1 else 1) or None
 
     def _number_of(self, name: str, value: str) -> ComparedNumber | None:
+        """Return a value of an answer with its interval; None if the answer does not have it."""
         answer = self.answers[name]
         number_found = answer.find(value)
         if answer.failed or number_found is None:
@@ -492,6 +505,7 @@ class _Sentence:
 
 
 def _exact_number(value: float) -> ComparedNumber:
+    """Return a number whose interval has no width."""
     return ComparedNumber(value, value, value)
 
 
@@ -512,8 +526,8 @@ def _combined_value(
 def _ratio_of_values(
     numerator: ComparedNumber | None, denominator: ComparedNumber | None
 ) -> ComparedNumber | None:
-    """Return the ratio of two values, with its interval; None where one is unknown or the divisor
-    may be zero.
+    """Return the ratio of two values with its interval; None if one is unknown or the divisor may
+    be zero.
     """
     if numerator is None or denominator is None or denominator.low <= 0.0:
         return None
@@ -528,7 +542,7 @@ def _ratio_of_values(
 def _lies_between(
     value: ComparedNumber | None, lower: ComparedNumber | None, upper: ComparedNumber | None
 ) -> bool | None:
-    """Return whether a value lies between two limits; None where an interval contains a limit or a
+    """Return whether a value lies between two limits; None if an interval contains a limit or a
     value is unknown.
 
     A value equal to a stated limit holds; a value equal to that of another answer does not.
@@ -541,7 +555,7 @@ def _lies_between(
 
 
 def _condition_in_words(spec: StatementSpec, number_by_key: Mapping[str, Given]) -> str:
-    """Return in words what must hold for a sentence to be confirmed."""
+    """Return in words the condition that confirms a sentence."""
     text_by_key = {key: text_by_key.text for key, text_by_key in number_by_key.items()}
     if spec.form == "about":
         return f"{text_by_key['about']}, within {text_by_key['within']}"
@@ -559,8 +573,8 @@ def _condition_in_words(spec: StatementSpec, number_by_key: Mapping[str, Given])
 
 
 def _verdict(values: Sequence[CheckedValue], cells_needed: int) -> str:
-    """Return whether the statement holds for enough values: hit, miss, or undecided where intervals
-    or unknown values leave it open.
+    """Return hit if the statement holds for enough values, miss if it does not, and undecided if
+    intervals or unknown values leave it open.
     """
     hits = sum(cell.holds is True for cell in values)
     unknown_count = sum(cell.holds is None for cell in values)
@@ -587,6 +601,7 @@ def _computed_text(values: Sequence[CheckedValue], unit: str) -> str:
 
 
 def _number_text(number: ComparedNumber | None, unit: str) -> str:
+    """Return a value with its interval as text."""
     if number is None:
         return "unknown"
     interval_ends = NO_ENDS if number.low == number.high else (number.low, number.high)
@@ -598,6 +613,7 @@ def _number_text(number: ComparedNumber | None, unit: str) -> str:
 
 
 def _statement_line(row: StatementRow) -> str:
+    """Return a statement with its verdict and its values as a line of Markdown."""
     reading = f"{escape(row.reading)}: " if row.reading else ""
     cause = f" Cause: {escape(row.missed)}." if row.missed else ""
     wanted_and_computed = f"Wanted: {escape(row.wanted)}. Computed: {escape(row.computed)}."

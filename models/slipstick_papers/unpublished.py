@@ -35,7 +35,7 @@ from slipstick.study.evaluator import Evaluator, evaluator
 from slipstick.study.questions import BaseAnswers, Question, read_question
 from slipstick_papers.page import RANGES, RangedRow, StatementRow, verdicts_of
 from slipstick_papers.specs import StatementSpec, UnpublishedInputSpec, UnpublishedSpec
-from slipstick_papers.statements import check_statement, read_one_by_one, values_needed
+from slipstick_papers.statements import check_statement, names_needed_by_answer, read_one_by_one
 from slipstick_questions.rank import ChangeReader, effect_name, settings_under
 from slipstick_questions.specs import RankSpec
 
@@ -43,7 +43,7 @@ InputLevels = Mapping[str, float]
 """A level by input: the index of one of its values, or a value of its range. An input without a
 level is as in the study."""
 
-_STEPS = 33
+_GRID_VALUES = 33
 """Values of a range at which a statement is solved with all other inputs as in the study."""
 
 _LEFT_OUT_SENTENCE = (
@@ -57,7 +57,7 @@ _LEAST_GAIN = 0.3
 
 @dataclass(frozen=True)
 class RangedValue:
-    """A value that a statement compares: with the inputs of the study, and its range over the kept
+    """A value that a statement compares: at the inputs of the study, and its range over the kept
     draws.
     """
 
@@ -111,7 +111,7 @@ class UnpublishedResult(QuestionResult):
         decides most of them.
         """
         kinds = Counter(row.verdict for row in self.rows)
-        total = with_noun(sum(kinds.values()) - kinds["input"], "statement")
+        statement_count = with_noun(sum(kinds.values()) - kinds["input"], "statement")
         all_values = "all values of the inputs that it does not print"
         inputs = "these inputs" if kinds["always"] else "inputs that it does not print"
         counts = [
@@ -131,20 +131,24 @@ class UnpublishedResult(QuestionResult):
             if most_deciding
             else ""
         )
-        return [f"of {total} of the source, {join_phrases(counts, 'and')}{decision_in_words}"]
+        return [
+            f"of {statement_count} of the source, {join_phrases(counts, 'and')}{decision_in_words}"
+        ]
 
     @property
     def _draws_text(self) -> str:
+        """The number of kept draws in words."""
         noun = "combination" if self.is_complete else "draw"
         return f"{self.kept} of {with_noun(self.drawn, noun)}" + (
             " that agree with what is printed" if self.agree else ""
         )
 
     def _names_in_brackets(self, kind: str) -> str:
+        """Return the names of the statements with a verdict, in brackets."""
         return f" ({', '.join(row.statement for row in self.rows if row.verdict == kind)})"
 
     def parts(self) -> Iterator[str | ResultTable]:
-        """Yield the table of inputs, then the table of verdicts with the input that decides
+        """Yield the table of inputs, and then the table of verdicts with the input that decides
         each.
         """
         yield "\n".join(
@@ -214,8 +218,8 @@ class UnpublishedResult(QuestionResult):
 
 
 def read(spec: UnpublishedSpec, study: StudyContext) -> Question:
-    """Return the question that checks statements over unprinted inputs, after a check of each value
-    at its place; nothing is solved yet.
+    """Check each value of the unprinted inputs at its place. Return the question that checks
+    statements over these inputs; nothing is solved.
 
     Raises
     ------
@@ -239,20 +243,22 @@ def read(spec: UnpublishedSpec, study: StudyContext) -> Question:
         raise SpecError(problems)
 
     def solve(answers: BaseAnswers) -> UnpublishedResult:
-        return _Verdicts(spec, statements, _AtDraws(inputs, statements, study, answers)).result()
+        return _Verdicts(
+            spec, statements, _AnswersAtDraws(inputs, statements, study, answers)
+        ).result()
 
     return Question(solve)
 
 
 def _ranking_of_changes(study: StudyContext) -> RankSpec | None:
-    """Return the ranking of changes that the study asks for; None if it asks for none."""
+    """Return the ranking of changes in the study; None if it has none."""
     rank_spec: RankSpec | None = study.spec.questions.get("rank")
     return rank_spec
 
 
 @dataclass(frozen=True)
 class _DrawnInput:
-    """An input that the source does not print, in the cases that have it."""
+    """An input that the source does not print, with the cases that have it."""
 
     name: str
     spec: UnpublishedInputSpec
@@ -260,7 +266,7 @@ class _DrawnInput:
 
     @cached_property
     def cases(self) -> list[str]:
-        """List the cases that have the input."""
+        """The cases that have the input."""
         if self.spec.change is not None or self.question:
             return []
         return [
@@ -271,7 +277,7 @@ class _DrawnInput:
 
     @cached_property
     def question(self) -> str:
-        """The question whose own quantity the input is, such as scale of ``scale.memory.most``;
+        """The question whose own quantity the input is, such as scale for ``scale.memory.most``;
         empty for an input of cases.
         """
         first_key = split_path(self.spec.path)[0]
@@ -331,7 +337,9 @@ class _DrawnInput:
 
     @property
     def levels(self) -> list[float]:
-        """List all levels of given values, their numbers from 0, or the two ends of a range."""
+        """The levels of the input: the numbers of its values from 0 on, or the two ends of its
+        range.
+        """
         if self.spec.values:
             return [float(value_index) for value_index in range(len(self.spec.values))]
         assert self.spec.first is not None
@@ -340,17 +348,17 @@ class _DrawnInput:
 
     @property
     def grid(self) -> list[float]:
-        """List the levels at which statements are solved along this input, with all other inputs as
-        the study has them.
+        """The levels at which statements are solved along this input, with all other inputs as in
+        the study.
         """
         low, *_, high = self.levels
         if self.spec.values:
             return self.levels
         spaced_values = np.geomspace if self.spec.spacing == "geometric" else np.linspace
-        return [float(value) for value in spaced_values(low, high, _STEPS)]
+        return [float(value) for value in spaced_values(low, high, _GRID_VALUES)]
 
     def draw_levels(self, count: int, seed: int) -> list[float]:
-        """Draw a number of levels, from a random stream of the input's own name."""
+        """Return a number of random levels, from a random stream with the name of the input."""
         # A stream for each name, so that an input that is added or removed leaves the draws of the
         # others as they were.
         random = random_stream(seed, f"unpublished input {self.name}")
@@ -378,14 +386,17 @@ class _DrawnInput:
         return self.study.node_of(place)
 
     def default_of(self, case: str) -> Node | None:
-        """Return the value that a case has although nothing is written at the path; None if there
-        is something, or no such quantity.
+        """Return the value that a case has although nothing is written at the path; None if a value
+        is written, or if there is no such quantity.
         """
         inputs = resolve_once(self.study.cases[case], self.study.library)
         keys = split_path(canonical(inputs.tree, self.spec.path))
         return self._default(case) if node_at(inputs.tree, keys) is None else None
 
     def _default(self, case: str) -> Node | None:
+        """Return the value that a case has although nothing is written at the path; None if there
+        is none.
+        """
         inputs = resolve_once(self.study.cases[case], self.study.library)
         given_quantity = inputs.given_quantity(self.spec.path)
         mark = self.study.node_of(("unpublished", "inputs", self.name, "path")).mark
@@ -396,7 +407,7 @@ class _DrawnInput:
         )
 
     def node(self, case: str, level: float) -> Node:
-        """Return the value that a case gets for one drawn level."""
+        """Return the value that a case gets at one level."""
         if self.spec.instead:
             level_node = self._node_at_level(case, level)
             assert level_node is not None
@@ -422,7 +433,7 @@ class _DrawnInput:
 
     @cached_property
     def _text_by_case(self) -> dict[str, str]:
-        """Return the text at the input's path in each case."""
+        """The text at the input's path in each case."""
         text_by_case = {}
         for case in self.cases:
             inputs = resolve_once(self.study.cases[case], self.study.library)
@@ -431,7 +442,7 @@ class _DrawnInput:
         return text_by_case
 
     def question_at(self, question_spec: Any, level: float) -> Any:
-        """Return a question with the input at a level."""
+        """Return a question in which the input has a level."""
         assert self.spec.first is not None
         given = Given(level, self.spec.first.dimension, self.level_text(level))
         return _with_quantity(question_spec, split_path(self.spec.path)[1:], given)
@@ -444,20 +455,21 @@ class _DrawnInput:
         return quantity(level, str(self.spec.first.dimension))
 
     def _value_place(self, value_index: int) -> tuple[str | int, ...]:
+        """Return the place of a value in the study."""
         return ("unpublished", "inputs", self.name, "values", value_index)
 
     @property
     def range_text(self) -> str:
-        """Return the range, or the values, as text for a reader."""
+        """The range, or the values, as text for a reader."""
         if self.spec.values:
             return join_phrases([self.level_text(level) for level in self.levels], "or")
         low, high = map(self.level_text, self.levels)
-        even = ", equal factors as likely" if self.spec.spacing == "geometric" else ""
-        return f"{low} to {high}{even}"
+        likelihood_clause = ", equal factors as likely" if self.spec.spacing == "geometric" else ""
+        return f"{low} to {high}{likelihood_clause}"
 
 
 def quantity_in_question(questions: Mapping[str, Any], path: Sequence[str]) -> Given | None:
-    """Return the quantity that a question has at a path; None if it has none there."""
+    """Return the quantity at a path of a question; None if there is none."""
     part: Any = questions.get(path[0])
     for key in path[1:]:
         part = getattr(part, key, None)
@@ -465,14 +477,16 @@ def quantity_in_question(questions: Mapping[str, Any], path: Sequence[str]) -> G
 
 
 def _with_quantity(spec: Any, keys: Sequence[str], given: Given) -> Any:
-    """Return a specification with another quantity at some keys, one inside the other."""
-    inner = given if len(keys) == 1 else _with_quantity(getattr(spec, keys[0]), keys[1:], given)
-    return spec.model_copy(update={keys[0]: inner})
+    """Return a specification in which another quantity replaces the one at some nested keys."""
+    inner_spec = (
+        given if len(keys) == 1 else _with_quantity(getattr(spec, keys[0]), keys[1:], given)
+    )
+    return spec.model_copy(update={keys[0]: inner_spec})
 
 
 class _Point(NamedTuple):
-    """The settings that a draw makes in a case: values of parameters of its model, and nodes that
-    need another model.
+    """The settings of a case in one draw: values of parameters of its model, and nodes that need
+    another model.
     """
 
     values: dict[str, float]
@@ -481,8 +495,8 @@ class _Point(NamedTuple):
 
 
 @dataclass(frozen=True)
-class _AtDraws:
-    """Solve the answers that statements name, at draws of the unprinted inputs."""
+class _AnswersAtDraws:
+    """The answers that statements name, solved at draws of the unprinted inputs."""
 
     inputs: Sequence[_DrawnInput]
     statements: Mapping[str, StatementSpec]
@@ -492,7 +506,9 @@ class _AtDraws:
 
     @cached_property
     def effect_keys(self) -> dict[str, tuple[str, str, str]]:
-        """Return case, change and technology of each answer of the ranking, by its name."""
+        """The case, the change and the technology of each answer of the ranking, by the name of the
+        answer.
+        """
         rank = _ranking_of_changes(self.study)
         if rank is None:
             return {}
@@ -502,14 +518,14 @@ class _AtDraws:
 
     @cached_property
     def question_by_answer(self) -> dict[str, str]:
-        """Return the question that gives each answer that is neither a case nor an effect of a
-        change, by its name.
+        """The key of the question of each answer that is neither a case nor an effect of a change,
+        by the name of the answer.
         """
         return {name: key for key, read in self.questions.items() for name in read.answer_names}
 
     @cached_property
     def questions(self) -> dict[str, Question]:
-        """Return the questions that may give other answers, by key."""
+        """The questions that may have further answers, by key."""
         return {
             key: read_question(key, spec, self.study)
             for key, spec in self.study.spec.questions.items()
@@ -522,7 +538,7 @@ class _AtDraws:
         """Return the answers that some statements name, at each draw."""
         names_by_case: dict[str, set[str]] = {}
         for name in names:
-            for answer, values in values_needed(self.statements[name]).items():
+            for answer, values in names_needed_by_answer(self.statements[name]).items():
                 names_by_case.setdefault(answer, set()).update(values)
         answers_by_draw: list[dict[str, Answer]] = [{} for _ in draws]
         effects: dict[tuple[str, str], dict[str, str]] = {}
@@ -547,8 +563,8 @@ class _AtDraws:
 
     @cached_property
     def cases(self) -> dict[str, Settings]:
-        """Return the settings of each case, in which inputs that are drawn are written: one that is
-        left out is no parameter, so that each of its values would need a model.
+        """The settings of each case, in which the drawn inputs are written: a quantity that is not
+        written is no parameter, so that each of its values would need a model.
         """
         defaults: dict[str, dict[str, Node]] = {case: {} for case in self.study.cases}
         for drawn_input in self.inputs:
@@ -558,8 +574,8 @@ class _AtDraws:
         return {case: {**own, **defaults[case]} for case, own in self.study.cases.items()}
 
     def has_all_files(self, draw: InputLevels) -> bool:
-        """Return whether the study names all files of a draw: if two inputs replace one file of a
-        case, the second has to name the file that replaces that of the first.
+        """Return whether the study names all files of a draw: if two inputs replace a file of a
+        case, the second must name the file that replaces that of the first.
         """
         return all(self._files_of_draw(case, draw) is not None for case in self.study.cases)
 
@@ -589,6 +605,7 @@ class _AtDraws:
         return files
 
     def _point(self, case: str, draw: InputLevels) -> _Point:
+        """Return the settings of a case in one draw."""
         own_case = evaluator(case, self.cases[case], self.study.library)
         values: dict[str, float] = {}
         nodes = self._files_of_draw(case, draw)
@@ -610,6 +627,7 @@ class _AtDraws:
         return _Point(values, nodes, tuple(key))
 
     def _number(self, drawn_input: _DrawnInput, case: str, level: float) -> float:
+        """Return the number that a level of an input sets in a case, in base units."""
         if not drawn_input.spec.values:
             return level
         own_case = evaluator(case, self.cases[case], self.study.library)
@@ -622,7 +640,7 @@ class _AtDraws:
     def _groups(
         self, case: str, draws: Sequence[InputLevels]
     ) -> Iterator[tuple[Settings, dict[str, Array], list[int]]]:
-        """Yield the draws for which a case has the same model, as its settings, columns of
+        """Yield groups of draws for which a case has the same model: its settings, the columns of
         parameter values, and the numbers of the draws.
         """
         points = [self._point(case, draw) for draw in draws]
@@ -644,6 +662,7 @@ class _AtDraws:
         draws: Sequence[InputLevels],
         answers_by_draw: list[dict[str, Answer]],
     ) -> None:
+        """Solve a case at all draws, and add the values to the answers of each draw."""
         for settings, columns, rows in self._groups(case, draws):
             case_evaluator = evaluator(case, settings, self.study.library)
             end_columns = {f"{end}[{name}]" for name in values for end in ("low", "high")}
@@ -723,7 +742,9 @@ class _AtDraws:
         draws: Sequence[InputLevels],
         answers_by_draw: list[dict[str, Answer]],
     ) -> None:
-        """Solve a question that gives its answers at aligned values, once for each model."""
+        """Solve a question whose answers are computed for many values together, once for each
+        model.
+        """
         spec = self.study.spec.questions[key]
         for case in spec.cases:
             for settings, columns, rows in self._groups(case, draws):
@@ -747,9 +768,7 @@ class _AtDraws:
     def _solve_other_question(
         self, name: str, draws: Sequence[InputLevels], answers_by_draw: list[dict[str, Answer]]
     ) -> None:
-        """Solve the question that gives an answer at each draw; draws with equal settings are
-        solved once.
-        """
+        """Solve a question at each draw; draws with equal settings are solved once."""
         key = self.question_by_answer[name]
         own_spec = self.study.spec.questions[key]
         if isinstance(own_spec, Mapping) and name in own_spec:
@@ -781,7 +800,9 @@ class _AtDraws:
 def _overhead_by_draw(
     point: tuple[Evaluator, Mapping[str, float]], columns: Mapping[str, Array], count: int
 ) -> Array:
-    """Return the overhead at each draw, or the first value of a model without one."""
+    """Return the overhead of a changed case at each draw; for a model without one, its first
+    value.
+    """
     case, values = point
     given_values = {path: np.full(count, value) for path, value in values.items()}
     solved_columns = case.columns({**given_values, **columns})
@@ -792,7 +813,7 @@ def _overhead_by_draw(
 def _values_at(
     columns: Mapping[str, Array], names: Collection[str], position: int, case_evaluator: Evaluator
 ) -> dict[str, Value]:
-    """Return the values at one draw; a column with a single value holds for all draws."""
+    """Return the values at one draw; a column with one element has the same value at all draws."""
 
     def number_at(name: str) -> float | None:
         array = columns.get(name)
@@ -814,15 +835,15 @@ def _values_at(
 
 @dataclass(frozen=True)
 class _Verdicts:
-    """Check statements at draws, and find the input that decides each."""
+    """The verdicts on statements at draws, and the input that decides each statement."""
 
     spec: UnpublishedSpec
     statements: Mapping[str, StatementSpec]
-    at_draws: _AtDraws
+    at_draws: _AnswersAtDraws
 
     def result(self) -> UnpublishedResult:
         """Draw the inputs, keep the draws that agree with the published values, and check every
-        statement at each of these draws.
+        statement in each of these draws. Return the verdicts.
         """
         inputs = self.at_draws.inputs
         draws, is_complete = self._draws()
@@ -862,9 +883,9 @@ class _Verdicts:
         )
 
     def _draws(self) -> tuple[list[InputLevels], bool]:
-        """Return the levels of the inputs at each draw, and whether they are all combinations of
-        their values, each once: so where these are no more than the draws, since draws would repeat
-        some and leave out others.
+        """Return the levels of the inputs in each draw, and whether the draws are all combinations
+        of their values. They are so if there are no more combinations than draws, since random
+        draws would repeat some and omit others.
         """
         inputs = self.at_draws.inputs
         names = [drawn_input.name for drawn_input in inputs]
@@ -890,6 +911,7 @@ class _Verdicts:
         return self.statements[name].part_of or name
 
     def _is_counted(self, name: str) -> bool:
+        """Return whether a statement is counted: it is no input, and does not select the draws."""
         return self.statements[name].counted and name not in self.spec.agree
 
     def _verdicts_at_draw(
@@ -910,7 +932,7 @@ class _Verdicts:
     def _row(
         self, name: str, verdicts: Sequence[str], kept_draws: Sequence[InputLevels]
     ) -> RangedRow:
-        """Return how many of the kept draws a statement holds in, and the input that decides it."""
+        """Return in how many of the kept draws a statement holds, and the input that decides it."""
         specs = [
             spec
             for part_name, spec in self.statements.items()
@@ -954,7 +976,7 @@ class _Verdicts:
     ) -> tuple[str, str]:
         """Return the input whose level decides most on a statement: of all splits of the draws at
         one level of one input, its split best separates those in which the statement holds. Return
-        also in words where the statement changes along this input.
+        also in words the levels at which the statement changes along this input.
         """
         splits = {
             drawn_input.name: _best_split([draw[drawn_input.name] for draw in kept_draws], holds)
@@ -978,8 +1000,8 @@ class _Verdicts:
         return best_input.spec.title, f"{text}; {self._change_along_input(name, best_input)}"
 
     def _change_along_input(self, name: str, varied_input: _DrawnInput) -> str:
-        """Return, in words, at which levels of one input a statement changes while all other inputs
-        are as the study has them.
+        """Return, in words, the levels of one input at which a statement changes while all other
+        inputs are as in the study.
         """
         statement_parts = [
             statement_part
@@ -994,7 +1016,7 @@ class _Verdicts:
             self._verdicts_at_draw(answers_at_level, statement_parts)[name] == "hit"
             for answers_at_level in answers
         ]
-        turns = [
+        changes = [
             f"{'holds' if verdicts[row] else 'does not hold'} at"
             f" {varied_input.level_text(grid[row])}"
             f" and {'holds' if verdicts[row + 1] else 'does not'} at"
@@ -1002,10 +1024,10 @@ class _Verdicts:
             for row in range(len(grid) - 1)
             if verdicts[row] != verdicts[row + 1]
         ]
-        if not turns:
+        if not changes:
             verdict_text = "holds" if verdicts[0] else "does not hold"
             return f"with all else as the study has it, it {verdict_text} at any value"
-        return f"with all else as the study has it, it {join_phrases(turns, 'and')}"
+        return f"with all else as the study has it, it {join_phrases(changes, 'and')}"
 
     def _ranges_of_values(
         self, answers: Sequence[Mapping[str, Answer]], names: Sequence[str]
@@ -1052,33 +1074,37 @@ class _Split(NamedTuple):
 
 
 def _best_split(levels: Sequence[float], holds: Sequence[bool]) -> _Split:
-    """Return the split that reduces the Gini impurity of draws in which a statement holds or does
-    not by the largest part.
+    """Return the split of the draws at one level that reduces the Gini impurity, of holding or not,
+    by the largest fraction.
 
     >>> _best_split([1.0, 2.0, 3.0, 4.0], [False, False, True, True])
     _Split(gain=1.0, low=2.0, high=3.0, below=(0, 2), above=(2, 2))
     """
     order = sorted(range(len(levels)), key=lambda row: levels[row])
-    total = len(levels)
-    all_holding = sum(holds)
-    impurity_before = _impurity(all_holding, total)
+    draw_count = len(levels)
+    holding_count = sum(holds)
+    impurity_before = _impurity(holding_count, draw_count)
     best_split = _Split(-1.0)
-    holding = 0
+    holding_below = 0
     for count, row in enumerate(order[:-1], 1):
-        holding += holds[row]
+        holding_below += holds[row]
         low = levels[row]
         high = levels[order[count]]
         # Draws of the same level cannot be told apart, so no split lies between them.
         if low == high or not impurity_before:
             continue
-        impurity_of_left = _impurity(holding, count)
-        right = _impurity(all_holding - holding, total - count)
-        gain = 1.0 - (impurity_of_left + right) / impurity_before
+        impurity_of_left = _impurity(holding_below, count)
+        impurity_of_right = _impurity(holding_count - holding_below, draw_count - count)
+        gain = 1.0 - (impurity_of_left + impurity_of_right) / impurity_before
         if gain > best_split.gain:
-            counts_of_sides = (holding, count), (all_holding - holding, total - count)
+            counts_of_sides = (
+                (holding_below, count),
+                (holding_count - holding_below, draw_count - count),
+            )
             best_split = _Split(gain, low, high, *counts_of_sides)
     return best_split
 
 
 def _impurity(holding: int, count: int) -> float:
+    """Return the Gini impurity of draws of which some hold."""
     return holding * (count - holding) / count

@@ -10,15 +10,15 @@ from slipstick.errors import InputError
 from slipstick.files import replacement_file, write_whole
 from slipstick.report.write import PICTURE_ENDINGS
 from slipstick.results.study import Timeline
-from slipstick_pictures.look import look, store
+from slipstick_pictures.look import look, save_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
 def write_timeline(timeline: Timeline, path: Path, title: str) -> None:
-    """Write a timeline as Chrome trace JSON or as a picture, by the ending of the file's name. A
-    failure leaves no part of a file.
+    """Write a timeline as Chrome trace JSON or as a picture, by the suffix of the file. After an
+    error the file is unchanged.
 
     Parameters
     ----------
@@ -44,7 +44,8 @@ def write_timeline(timeline: Timeline, path: Path, title: str) -> None:
 
 
 def write_picture(draw: Callable[[], Figure], path: Path) -> None:
-    """Draw a picture into a file, PNG or SVG by the ending of its name; whole, or nothing.
+    """Draw a picture and write it to a file, as PNG or SVG by the suffix. After an error the file
+    is unchanged.
 
     Parameters
     ----------
@@ -63,4 +64,4 @@ def write_picture(draw: Callable[[], Figure], path: Path) -> None:
     with look():
         figure = draw()
         with replacement_file(path) as work:
-            store(figure, work)
+            save_figure(figure, work)

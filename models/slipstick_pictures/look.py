@@ -60,10 +60,11 @@ CAUSES: Mapping[str, tuple[str, str, str]] = {
     "pipeline": ("#e8e0d0", "o|", "pipeline"),
     "software": ("#88aacc", "|/", "software"),
 }
-"""Colour, hatch and words of each cause that time or processors go to: it looks the same in all
-pictures. A label has the first cause of which it has a word."""
+"""Colour, hatch and words of each cause that time or processors are lost to, the same in all
+pictures. A label belongs to the first cause of which it has a word.
+"""
 
-_UNNAMED = (  # neighbours differ in hatch
+_FILLS_WITHOUT_CAUSE = (  # neighbours differ in hatch
     ("#f0b8c8", "/"),
     ("#d5e4c3", "\\o"),
     ("#e6d3a3", "-*"),
@@ -74,7 +75,7 @@ _UNNAMED = (  # neighbours differ in hatch
     ("#fff5cc", "o/"),
 )
 
-FILLS = (*((colour, hatch) for colour, hatch, _ in CAUSES.values()), *_UNNAMED)
+FILLS = (*((colour, hatch) for colour, hatch, _ in CAUSES.values()), *_FILLS_WITHOUT_CAUSE)
 """Colour and hatch of each area: causes first, then those of labels without a cause."""
 
 _FURTHER_HATCHES = ("OO", "**", "////", "oo..")
@@ -95,7 +96,7 @@ STROKES = (  # colour, marker, dashes
 )
 """Colour, marker and dashes of each line, in order."""
 
-_LOOK = {
+_DRAWING_STYLE = {
     "axes.axisbelow": True,
     "axes.edgecolor": "#444444",
     "axes.grid": True,
@@ -129,20 +130,20 @@ _LOOK = {
 
 _METHOD_DASHES = ("-", "--", ":", "-.")
 
-_DOTS = "simulation"  # what was seen is drawn as dots, what was computed as lines
+_METHOD_WITH_DOTS = "simulation"  # what was seen is drawn as dots, what was computed as lines
 
-_LETTER = 0.093  # width of a letter at the size of titles [inch]
+_LETTER_WIDTH = 0.093  # width of a letter at the size of titles [inch]
 
 # Luma (0.299 R + 0.587 G + 0.114 B, ITU-R BT.601) below which text on a colour is white.
-_DARK = 0.45
+_DARKEST_LIGHTNESS = 0.45
 
 _MOST_TICKS = 9
 
-_CLOSEST = 0.04  # ticks nearer than this part of the axis would run into each other
+_LEAST_TICK_DISTANCE = 0.04  # ticks nearer than this part of the axis would run into each other
 
 MOST_LETTERS = 60
 
-_NARROW = 0.35  # decades that hold too few of the ticks below
+_FEWEST_DECADES = 0.35  # decades that hold too few of the ticks below
 
 _SUBDIVISIONS = ((1, (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0)), (2.2, (1.0, 2.0, 5.0)))
 
@@ -162,21 +163,21 @@ def look() -> Iterator[None]:
     need("matplotlib", "drawing pictures")
     import matplotlib.style
 
-    settings: list[Any] = ["default", _LOOK]
+    settings: list[Any] = ["default", _DRAWING_STYLE]
     with matplotlib.style.context(settings):
         yield
 
 
 def stroke(index: int) -> dict[str, Any]:
-    """Return the Matplotlib style of the line with this index."""
+    """Return the Matplotlib style of the line with an index in the order of lines."""
     colour, marker, dashes = STROKES[index % len(STROKES)]
     fill = "white" if index % 2 else colour
     return {"color": colour, "marker": marker, "linestyle": dashes, "markerfacecolor": fill}
 
 
 def strokes_of_causes(labels: Sequence[str]) -> list[dict[str, Any]]:
-    """Return the Matplotlib style of the line of each label, in a darker shade of the colour that
-    areas of its cause have; none if two labels name one cause, or one names none.
+    """Return the Matplotlib style of the line of each label, in a darker shade of the colour of its
+    cause; an empty list if two labels name one cause, or if one names none.
 
     >>> [style["color"] for style in strokes_of_causes(["idle (IT)", "locks"])]
     ['#727272', '#dd2a00']
@@ -196,17 +197,17 @@ def strokes_of_causes(labels: Sequence[str]) -> list[dict[str, Any]]:
 
 def _darkened(colour: str) -> str:
     """Return a colour of the same hue that is dark enough for a line on white."""
-    red, green, blue = (int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5))
+    red, green, blue = (int(colour[offset : offset + 2], 16) / 255 for offset in (1, 3, 5))
     hue, lightness, saturation = rgb_to_hls(red, green, blue)
     # Lighter fills have lighter lines, so that hues that are near each other can be told apart.
     darker = hls_to_rgb(hue, 0.18 + 0.28 * lightness, saturation)
-    return "#" + "".join(f"{round(255 * part):02x}" for part in darker)
+    return "#" + "".join(f"{round(255 * channel):02x}" for channel in darker)
 
 
 def fills_of(
     labels: Iterable[str], assigned: Mapping[str, int] = MappingProxyType({})
 ) -> dict[str, int]:
-    """Return the index of the fill of each label; a label that names a cause has the fill of the
+    """Return the index of the fill of each label; a label that names a cause has the fill of that
     cause.
 
     Further labels of one cause share its colour and differ in hatch.
@@ -225,8 +226,8 @@ def fills_of(
     """
     distinct_labels = list(dict.fromkeys(labels))
     fills = {label: assigned[label] for label in distinct_labels if label in assigned}
-    unnamed = len(CAUSES)
-    used = {*assigned.values()}
+    labels_without_cause = len(CAUSES)
+    used_indices = {*assigned.values()}
     # A label such as lock or locks has the look of the cause, lock:door another of it.
     for label in sorted(distinct_labels, key=lambda label: not _is_word(label)):
         if label in fills:
@@ -234,8 +235,8 @@ def fills_of(
         fill_index = _cause_index(label)
         is_cause = _is_word(label) and fill_index is not None
         while fill_index is None:
-            fill_index = unnamed if unnamed not in used else None
-            unnamed += 1
+            fill_index = labels_without_cause if labels_without_cause not in used_indices else None
+            labels_without_cause += 1
         while fill_index in fills.values() and not is_cause:
             fill_index += len(FILLS)
         fills[label] = fill_index
@@ -243,17 +244,17 @@ def fills_of(
 
 
 def _is_word(label: str) -> bool:
-    """Return whether a label is one word, beside what stands in brackets."""
+    """Return whether a label without its brackets is one word."""
     return re.sub(r" \(\w+\)$", "", label).isalpha()
 
 
-def labels_apart(labels: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Return labels without the parts that all of them have, and these parts; parts are divided by
+def labels_without_common_parts(labels: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return labels without the parts that all of them have, and these parts. Parts are divided by
     commas and by "on".
 
-    >>> labels_apart(["SOR on ATM", "IS on ATM"])
+    >>> labels_without_common_parts(["SOR on ATM", "IS on ATM"])
     (['SOR', 'IS'], ['on ATM'])
-    >>> labels_apart(["pass 1, 16 processors", "pass 1, 16 processors, min_size 4"])
+    >>> labels_without_common_parts(["pass 1, 16 processors", "pass 1, 16 processors, min_size 4"])
     (['pass 1, 16 processors', 'pass 1, 16 processors, min_size 4'], [])
     """
     parts_by_label = [re.split(r", | (?=on )", label) for label in labels]
@@ -268,15 +269,16 @@ def labels_apart(labels: Sequence[str]) -> tuple[list[str], list[str]]:
 
 
 def common_parts_text(common_parts: Sequence[str], title: str) -> str:
-    """Return a text below labels on what all of them have, unless the title says it.
+    """Return a text on what all labels have in common, to be written below them; without parts that
+    the title has.
 
     >>> common_parts_text(["on ATM"], "Time"), common_parts_text(["on ATM"], "Time on ATM")
     ('all on ATM', '')
     """
-    unsaid = [
+    parts_not_in_title = [
         part for part in common_parts if part.removeprefix("on ").lower() not in title.lower()
     ]
-    return f"all {', '.join(unsaid)}" if unsaid else ""
+    return f"all {', '.join(parts_not_in_title)}" if parts_not_in_title else ""
 
 
 _TITLES_OF_PARTS = {
@@ -288,8 +290,8 @@ _TITLES_OF_PARTS = {
 
 
 def part_label(label: str) -> str:
-    """Return the label of an area in a legend: a wait such as ``lock:door``, a step such as
-    ``request.wire`` and a component of this package such as ``not-running`` in words.
+    """Return the label of an area in words for a legend: of a wait such as ``lock:door``, of a step
+    such as ``request.wire`` and of a component of this package such as ``not-running``.
 
     >>> part_label("lock:door"), part_label("sigio"), part_label("request.wire")
     ('waiting for the lock door', 'serving requests of others', 'request wire')
@@ -300,8 +302,8 @@ def part_label(label: str) -> str:
 
 
 def _cause_index(label: str) -> int | None:
-    """Return the index in `CAUSES` of the cause that a label names by one of its words; None where
-    it names none.
+    """Return the index in `CAUSES` of the cause that a label names by one of its words; None if it
+    names none.
     """
     words = set(re.findall("[a-z]+", label.lower()))
     causes = enumerate(CAUSES.values())
@@ -320,8 +322,8 @@ def fill_style(index: int) -> dict[str, Any]:
 def draw_intervals(
     axes: Axes, x: Array, y: Array, low: Array, high: Array, colour: str = "black"
 ) -> None:
-    """Draw the interval of each value: a bar at each of few points, a band along many; say so below
-    the figure.
+    """Draw the interval of each value: a bar at each of a few points, a band along many, with a
+    remark below the figure.
 
     A question mark marks an estimate whose interval is unknown: its ends are infinite.
 
@@ -355,11 +357,11 @@ def draw_intervals(
         )
 
 
-def as_method(method: str, methods: Sequence[str]) -> dict[str, Any]:
-    """Return the style changes that show the method of a line; its colour stays the same."""
-    if method == _DOTS:
+def style_of_method(method: str, methods: Sequence[str]) -> dict[str, Any]:
+    """Return the changes of a line's style that show its method; its colour stays the same."""
+    if method == _METHOD_WITH_DOTS:
         return {"linestyle": "none"}
-    solved_methods = [method for method in methods if method != _DOTS]
+    solved_methods = [method for method in methods if method != _METHOD_WITH_DOTS]
     return {
         "linestyle": _METHOD_DASHES[solved_methods.index(method) % len(_METHOD_DASHES)],
         "marker": "",
@@ -367,12 +369,12 @@ def as_method(method: str, methods: Sequence[str]) -> dict[str, Any]:
 
 
 def stroke_of_method(method: str, methods: Sequence[str]) -> dict[str, Any]:
-    """Return the style by which a legend shows a method, for lines of any colour."""
+    """Return the style of a grey line that shows a method in a legend."""
     grey = {"color": "#777777", "marker": "o", "markerfacecolor": "#777777"}
-    return {**grey, **as_method(method, methods)}
+    return {**grey, **style_of_method(method, methods)}
 
 
-def sheet(width: float, height: float) -> Figure:
+def new_figure(width: float, height: float) -> Figure:
     """Return a new figure outside of pyplot's global list; sizes in inches."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -382,7 +384,7 @@ def sheet(width: float, height: float) -> Figure:
     return figure
 
 
-def titled(
+def with_title_and_legend(
     figure: Figure,
     title: str,
     legend: str | None = None,
@@ -390,8 +392,8 @@ def titled(
     labels: Sequence[str] = (),
     columns: int = 1,
 ) -> Figure:
-    """Finish a figure: add the legend at the right, if there are labels, and the title, wrapped to
-    the width beside the legend.
+    """Return a finished figure: with the legend at the right, if there are labels, and the title,
+    wrapped to the width beside the legend.
 
     Parameters
     ----------
@@ -413,47 +415,47 @@ def titled(
     if figure.legends:
         figure.draw_without_rendering()
         width = figure.legends[0].get_window_extent().x0 / figure.dpi
-    lines = textwrap.wrap(title, max(20, int(width / _LETTER) - 2))
+    lines = textwrap.wrap(title, max(20, int(width / _LETTER_WIDTH) - 2))
     figure.suptitle("\n".join(lines), x=0.02, ha="left", fontsize=11, fontweight="bold")
     return figure
 
 
 _NARROW_WIDTH, _NARROW_HEIGHT = 3.8, 3.2  # for a telephone [inch]
-_LETTERS_OF_AN_INCH = 12  # of labels
-_LONGEST_REMARK = 100  # that is written below the axis of a narrow picture
-_LETTERS_OF_A_COLUMN = 21  # of a legend in two columns
-_MOST_NAMES = 6  # under the axis of a narrow figure
+_LETTERS_PER_INCH = 12  # of labels
+_MOST_REMARK_LETTERS = 100  # that is written below the axis of a narrow picture
+_LETTERS_PER_COLUMN = 21  # of a legend in two columns
+_MOST_NAMES_OF_NARROW = 6  # under the axis of a narrow figure
 _NUMBER = re.compile(r"[-−+\d.,e]*|\$.*\$")
 
 
 def make_narrow(figure: Figure) -> bool:
-    """Redraw a finished figure at the width of a telephone, with the legend below, and return
-    whether its texts have room there: not those of several plots side by side, of many names under
-    an axis, or of a long remark below.
+    """Redraw a finished figure at the width of a telephone, with the legend below. Return whether
+    its texts have room there; several plots side by side, many names under an axis, and long
+    remarks do not.
     """
     remark = figure.get_supxlabel().replace("\n", " ")
-    if len(figure.axes) != 1 or len(remark) > _LONGEST_REMARK:
+    if len(figure.axes) != 1 or len(remark) > _MOST_REMARK_LETTERS:
         return False
     figure.supxlabel("")
     (axes,) = figure.axes
     names = [label.get_text() for label in axes.get_xticklabels()]
     has_names = not all(_NUMBER.fullmatch(name) for name in names)
-    if has_names and len(names) > _MOST_NAMES:
+    if has_names and len(names) > _MOST_NAMES_OF_NARROW:
         return False
     if has_names:
-        letters = max(6, int(_LETTERS_OF_AN_INCH * (_NARROW_WIDTH - 0.7) / len(names)))
+        letters = max(6, int(_LETTERS_PER_INCH * (_NARROW_WIDTH - 0.7) / len(names)))
         axes.set_xticks(axes.get_xticks(), [textwrap.fill(name, letters) for name in names])
     # A legend outside of the axes would cover a remark of the figure.
     axis_texts = filter(None, [axes.get_xlabel(), remark])
     axes.set_xlabel(
-        "\n".join(textwrap.fill(text, int(_LETTERS_OF_AN_INCH * 3)) for text in axis_texts)
+        "\n".join(textwrap.fill(text, int(_LETTERS_PER_INCH * 3)) for text in axis_texts)
     )
-    axes.set_ylabel(textwrap.fill(axes.get_ylabel(), int(_LETTERS_OF_AN_INCH * 2)))
+    axes.set_ylabel(textwrap.fill(axes.get_ylabel(), int(_LETTERS_PER_INCH * 2)))
     legend_height = 0.0
     for wide_legend in [*figure.legends]:
         labels = [label.get_text() for label in wide_legend.get_texts()]
-        has_two_columns = max(map(len, labels)) <= _LETTERS_OF_A_COLUMN
-        letters = (2 - has_two_columns) * _LETTERS_OF_A_COLUMN
+        has_two_columns = max(map(len, labels)) <= _LETTERS_PER_COLUMN
+        letters = (2 - has_two_columns) * _LETTERS_PER_COLUMN
         wide_legend.remove()
         legend = figure.legend(
             [handle for handle in wide_legend.legend_handles if handle is not None],
@@ -468,7 +470,7 @@ def make_narrow(figure: Figure) -> bool:
     figure.set_size_inches(_NARROW_WIDTH, _NARROW_HEIGHT + legend_height)
     title = figure.get_suptitle().replace("\n", " ")
     figure.suptitle(
-        textwrap.fill(title, int(_NARROW_WIDTH / _LETTER) - 2),
+        textwrap.fill(title, int(_NARROW_WIDTH / _LETTER_WIDTH) - 2),
         x=0.02,
         ha="left",
         fontsize=11,
@@ -477,26 +479,26 @@ def make_narrow(figure: Figure) -> bool:
     return True
 
 
-_SMALLEST_LETTERS = 17.0  # of the smallest size in an inch
+_LETTERS_PER_INCH_OF_REMARK = 17.0  # of the smallest size in an inch
 
 
 def write_remark(figure: Figure, remark: str) -> None:
-    """Write a remark below a figure, such as which rates are guesses, after those that stand there;
-    nothing if it is empty or stands there.
+    """Write a remark below a figure, such as which rates are guesses, after the remarks that are
+    there; nothing if it is empty or there already.
     """
     earlier_remarks = figure.get_supxlabel().replace("\n", " ")
     if remark and remark not in earlier_remarks:
         remarks = f"{earlier_remarks.rstrip('.')}. {remark}" if earlier_remarks else remark
-        lines = textwrap.wrap(remarks, int(_SMALLEST_LETTERS * figure.get_figwidth()))
+        lines = textwrap.wrap(remarks, int(_LETTERS_PER_INCH_OF_REMARK * figure.get_figwidth()))
         figure.supxlabel("\n".join(lines), x=0.02, ha="left", fontsize=7)
 
 
-_NAMED_BY_TWO = ("technology", "resources", "stations", "classes")
+_KEYS_WITH_NAMES = ("technology", "resources", "stations", "classes")
 
 
 def axis_title(name: str, unit: str) -> str:
-    """Write the title of an axis with its unit: the last key of a path in words, the last two of a
-    long path, or a technology class.
+    """Return the title of an axis with its unit: the last key of a path in words, the last two keys
+    of a long path, or a technology class.
 
     >>> (
     ...     axis_title("machine.network.adapter", "us"),
@@ -508,22 +510,22 @@ def axis_title(name: str, unit: str) -> str:
     ('technology processors', 'threads permits')
     """
     keys = [name] if "[" in name or " " in name else name.split(".")
-    words = " ".join(keys[-2:] if len(keys) > 3 or keys[0] in _NAMED_BY_TWO else keys[-1:]).replace(
-        "_", " "
-    )
+    words = " ".join(
+        keys[-2:] if len(keys) > 3 or keys[0] in _KEYS_WITH_NAMES else keys[-1:]
+    ).replace("_", " ")
     return words if unit in ("", "1") else f"{words} [{unit}]"
 
 
 def ink_on(colour: Any) -> str:
-    """Choose black or white for text on a colour."""
+    """Return black or white, whichever can be read on a colour."""
     from matplotlib.colors import to_rgb
 
     red, green, blue = to_rgb(colour)
-    return "white" if 0.299 * red + 0.587 * green + 0.114 * blue < _DARK else "black"
+    return "white" if 0.299 * red + 0.587 * green + 0.114 * blue < _DARKEST_LIGHTNESS else "black"
 
 
-def logarithmic(plot_axis: axis.Axis, values: Array) -> None:
-    """Make an axis logarithmic, with plain numbers on it.
+def make_logarithmic(plot_axis: axis.Axis, values: Array) -> None:
+    """Make an axis logarithmic, with plain numbers at its ticks.
 
     Parameters
     ----------
@@ -553,22 +555,25 @@ def logarithmic(plot_axis: axis.Axis, values: Array) -> None:
         plot_axis.set_minor_locator(NullLocator())
         return
     decades = math.log10(positive[-1] / positive[0])
-    if decades < _NARROW:
+    if decades < _FEWEST_DECADES:
         plot_axis.set_major_locator(MaxNLocator(6))
         plot_axis.set_minor_locator(NullLocator())
         return
-    subs = next((subs for most_decades, subs in _SUBDIVISIONS if decades <= most_decades), (1.0,))
-    plot_axis.set_major_locator(LogLocator(subs=subs, numticks=12))
+    subdivisions = next(
+        (subdivisions for most_decades, subdivisions in _SUBDIVISIONS if decades <= most_decades),
+        (1.0,),
+    )
+    plot_axis.set_major_locator(LogLocator(subs=subdivisions, numticks=12))
     plot_axis.set_minor_formatter(NullFormatter())
 
 
-_PLAIN_DIGITS = 4
+_MOST_PLAIN_DIGITS = 4
 """The most digits of a whole number that a reader takes in without commas."""
 
 
 def plain_ticks(plot_axis: axis.Axis, values: Array) -> None:
-    """Put ticks on the values themselves if they are few and apart; else on round values, which are
-    whole if all values are.
+    """Put ticks on the values themselves if they are few and far enough from each other; else on
+    round values, which are whole if all values are.
     """
 
     from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator
@@ -588,13 +593,13 @@ def plain_ticks(plot_axis: axis.Axis, values: Array) -> None:
 
 
 def write_names_along(axes: Axes, names: Sequence[str]) -> None:
-    """Write names under the horizontal axis, tilted where they would run into each other."""
+    """Write names under the horizontal axis, tilted if they would overlap."""
     axes.set_xticks(range(len(names)), names)
     if sum(map(len, names)) > MOST_LETTERS:
-        tilt(axes)
+        tilt_labels(axes)
 
 
-def tilt(axes: Axes) -> None:
+def tilt_labels(axes: Axes) -> None:
     """Tilt the texts under the horizontal axis."""
     for label in axes.get_xticklabels():
         label.set(rotation=30, ha="right", rotation_mode="anchor")
@@ -606,12 +611,12 @@ def with_commas(text: str) -> str:
     >>> with_commas("1048576"), with_commas("1024"), with_commas("12.5")
     ('1,048,576', '1024', '12.5')
     """
-    return f"{int(text):,}" if len(text) > _PLAIN_DIGITS and text.isdecimal() else text
+    return f"{int(text):,}" if len(text) > _MOST_PLAIN_DIGITS and text.isdecimal() else text
 
 
 def is_round(value: float) -> bool:
-    """Return whether a value has two digits, or is a small whole number such as 128: others make
-    poor ticks.
+    """Return whether a value has at most two digits, or is a small whole number such as 128; other
+    values make poor ticks.
     """
     return float(f"{value:.2g}") == value or (value == int(value) and abs(value) < 10_000)
 
@@ -621,11 +626,11 @@ def _labels_have_room(values: Array) -> bool:
 
     if len(values) < 2:
         return True
-    return bool(np.diff(values).min() >= _CLOSEST * (values[-1] - values[0]))
+    return bool(np.diff(values).min() >= _LEAST_TICK_DISTANCE * (values[-1] - values[0]))
 
 
-def store(figure: Figure, path: Path) -> None:
-    """Save a figure as PNG or SVG, by the ending of its name, without a date or program name in the
+def save_figure(figure: Figure, path: Path) -> None:
+    """Save a figure as PNG or SVG, by the suffix of its path, without a date or program name in the
     file.
     """
     figure.savefig(

@@ -33,7 +33,6 @@ from slipstick.vocabulary import TECHNOLOGIES
 from slipstick_pictures.look import (
     MOST_LETTERS,
     MOST_MARKERS,
-    as_method,
     axis_title,
     common_parts_text,
     draw_intervals,
@@ -41,20 +40,21 @@ from slipstick_pictures.look import (
     fills_of,
     ink_on,
     is_round,
-    labels_apart,
-    logarithmic,
+    labels_without_common_parts,
     look,
+    make_logarithmic,
     make_narrow,
+    new_figure,
     part_label,
     plain_ticks,
-    sheet,
-    store,
+    save_figure,
     stroke,
     stroke_of_method,
     strokes_of_causes,
-    tilt,
-    titled,
+    style_of_method,
+    tilt_labels,
     with_commas,
+    with_title_and_legend,
     write_names_along,
     write_remark,
 )
@@ -71,8 +71,8 @@ if TYPE_CHECKING:
 
 
 def fill_order(results: Results, pictures: Sequence[PictureSpec]) -> dict[str, int]:
-    """Return the fill of the components of a study and of the labels of its stacked bars, in the
-    order in which they are stacked in all of its pictures.
+    """Return the index of the fill of the components of a study and of the labels of its stacked
+    bars, in the order in which they are stacked in all of its pictures.
 
     Useful components come first, those of cases in their order, others by size; a label of one
     component has the fill of the component.
@@ -117,27 +117,31 @@ def fill_order(results: Results, pictures: Sequence[PictureSpec]) -> dict[str, i
             components = {
                 label: _component_of_label(values, useful) for label, values in stack.items()
             }
-            known = {label: name for label, name in components.items() if name in fills}
-            fills |= {label: fills[name] for label, name in known.items() if label not in fills}
+            known_components = {label: name for label, name in components.items() if name in fills}
+            fills |= {
+                label: fills[name] for label, name in known_components.items() if label not in fills
+            }
             # Labels of one picture differ; those of another may have the same fill of a cause.
             fills |= fills_of(stack, fills)
     return fills
 
 
 def _component_of_label(values: Sequence[str], useful: Iterable[str]) -> str:
-    """Return the component that a label stands for; empty if it stands for several or none."""
+    """Return the component that a label stands for; empty if it stands for several components or
+    none.
+    """
     kind, label_inside = split_name(values[0])
     if len(values) > 1 or kind not in ("account", "processors_lost", "speedup"):
         return ""
     return next(iter(useful), "") if kind == "speedup" else label_inside
 
 
-_UPRIGHT_LABEL = 0.085  # width of a letter of a tick's label [inch]
-_RATES = {1e6: ("1/us", 1e6), 1e5: ("1/ms", 1e3)}
+_UPRIGHT_LETTER_WIDTH = 0.085  # width of a letter of a tick's label [inch]
+_RATE_UNITS = {1e6: ("1/us", 1e6), 1e5: ("1/ms", 1e3)}
 _MOST_LINES = 4  # of an upright title of a bar
-_TILTED_LINE = 26  # letters of a line of a tilted title
+_LETTERS_OF_TILTED_LINE = 26  # letters of a line of a tilted title
 _BAR_WIDTH = 0.62  # width of a bar, as a part of its place
-_MOST_BESIDE = 10  # more bars stand in several rows, to be read at the width of a page
+_MOST_BARS_IN_ROW = 10  # more bars stand in several rows, to be read at the width of a page
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,21 +167,21 @@ class _Bars:
 
     @property
     def top(self) -> float:
-        """Return the highest end of an interval."""
+        """The highest end of an interval."""
         reach_above = np.where(np.isfinite(self.reach[:, 1]), self.reach[:, 1], 0.0)
         return float(max((self.heights.sum(axis=0) + reach_above).max(), 1e-12))
 
 
 def _draw_bars(results: Results, spec: BarsSpec, order: Mapping[str, int]) -> Figure:
-    """Draw one stacked bar for each case, its total written above it, or areas along a number of
-    the cases.
+    """Draw one stacked bar for each case with its total above it, or areas over a number of the
+    cases.
     """
     bars = _stacked_bars(results, spec, order)
     if spec.along:
         return _draw_areas(results, spec, bars)
     bars_in_row = _bars_in_row(spec.cases)
     rows = -(-len(spec.cases) // bars_in_row)
-    short_titles, common_parts = labels_apart(bars.titles)
+    short_titles, common_parts = labels_without_common_parts(bars.titles)
     figure, titles, is_tilted = _sheet_of_bars(short_titles, bars_in_row, rows)
     for row, axes in enumerate(figure.subplots(rows, 1, sharey=True, squeeze=False)[:, 0]):
         row_slice = slice(row * bars_in_row, (row + 1) * bars_in_row)
@@ -191,26 +195,26 @@ def _draw_bars(results: Results, spec: BarsSpec, order: Mapping[str, int]) -> Fi
         axes.set_xlim(-0.6, bars_in_row - 0.4)
         axes.set_ylim(0, 1.1 * bars.top)
         if is_tilted:
-            tilt(axes)
+            tilt_labels(axes)
     axes.set_xlabel(common_parts_text(common_parts, spec.title))
-    return _with_parts(figure, axes, spec)
+    return _with_legend_of_parts(figure, axes, spec)
 
 
-def _with_parts(figure: Figure, axes: Axes, spec: BarsSpec) -> Figure:
-    """Write the title, and the legend of the parts, which reads from the top down, as a bar
-    does.
+def _with_legend_of_parts(figure: Figure, axes: Axes, spec: BarsSpec) -> Figure:
+    """Return a figure with its title and the legend of the parts, which reads from the top down
+    like a bar.
     """
     handles, labels = axes.get_legend_handles_labels()
     stack = spec.stack if isinstance(spec.stack, str) else "part"
     legend = stack.replace("technology", "technology class")
-    return titled(figure, spec.title, legend, handles[::-1], labels[::-1])
+    return with_title_and_legend(figure, spec.title, legend, handles[::-1], labels[::-1])
 
 
 def _draw_areas(results: Results, spec: BarsSpec, bars: _Bars) -> Figure:
     """Draw the parts of the bars as areas over a setting of the cases that is a number."""
     places = np.array([float(results.settings[case][spec.along]) for case in spec.cases])
     point_order = np.argsort(places, kind="stable")
-    figure = sheet(6.8, 4.4)
+    figure = new_figure(6.8, 4.4)
     axes = figure.subplots()
     area_bottom = np.zeros(len(places))
     for (label, fill), heights in zip(
@@ -231,10 +235,11 @@ def _draw_areas(results: Results, spec: BarsSpec, bars: _Bars) -> Figure:
         for reach_end, sign in ((0, -1), (1, 1))
     )
     draw_intervals(axes, places[point_order], area_bottom, low, high)
-    return _with_parts(figure, axes, spec)
+    return _with_legend_of_parts(figure, axes, spec)
 
 
 def _stacked_bars(results: Results, spec: BarsSpec, order: Mapping[str, int]) -> _Bars:
+    """Return the bars of a picture, ready to be drawn."""
     heights_by_case = stacks(results, spec)
     names_shown = {
         name for bar in heights_by_case.values() for name, height in bar.items() if height
@@ -259,7 +264,7 @@ def _stacked_bars(results: Results, spec: BarsSpec, order: Mapping[str, int]) ->
         total_words = [quantity(total, unit) for total in totals.tolist()]
         axis = axis_title(f"share of the {value_name}", "%")
         return _Bars(fills, heights, no_intervals, total_words, titles, axis)
-    scale, factor = _scale(totals, unit)
+    scale, factor = _unit_of_axis(totals, unit)
     reach = (
         np.array([_reach_of_total(results.named_answer(case), spec) for case in spec.cases])
         / factor
@@ -273,8 +278,8 @@ def _stacked_bars(results: Results, spec: BarsSpec, order: Mapping[str, int]) ->
 
 
 def _bar_titles(results: Results, cases: Sequence[str]) -> list[str]:
-    """Return the titles of bars; for measured runs the number of processors, with the measurement
-    if there are several.
+    """Return the titles of bars; for measured runs the number of processors, with the name of the
+    measurement if there are several.
     """
     counts: dict[str, tuple[str, str]] = {}
     for case in cases:
@@ -298,12 +303,12 @@ def _bar_titles(results: Results, cases: Sequence[str]) -> list[str]:
 def _sheet_of_bars(
     titles: Sequence[str], bars_in_row: int, rows: int
 ) -> tuple[Figure, list[str], bool]:
-    """Return a sheet for rows of bars, their titles in lines, and whether these are tilted to have
-    room.
+    """Return a figure for rows of bars, the lines of each title, and whether the titles are tilted
+    to have room.
     """
     # Wider pictures have letters too small at the width of a page.
     width_of_bar = max(0.72, min(1.5, 7.0 / bars_in_row))
-    letters_per_line = int(width_of_bar / _UPRIGHT_LABEL)
+    letters_per_line = int(width_of_bar / _UPRIGHT_LETTER_WIDTH)
     wrapped_titles = [
         textwrap.wrap(title, letters_per_line, break_long_words=False) for title in titles
     ]
@@ -311,17 +316,17 @@ def _sheet_of_bars(
         len(line) > letters_per_line for lines in wrapped_titles for line in lines
     )
     if is_tilted:
-        wrapped_titles = [textwrap.wrap(title, _TILTED_LINE) for title in titles]
-    longest = max(len(line) for lines in wrapped_titles for line in lines) * _UPRIGHT_LABEL
+        wrapped_titles = [textwrap.wrap(title, _LETTERS_OF_TILTED_LINE) for title in titles]
+    longest = max(len(line) for lines in wrapped_titles for line in lines) * _UPRIGHT_LETTER_WIDTH
     most_lines = max(map(len, wrapped_titles))
     height = 4.2 if rows == 1 else 3.2
     height_below = 0.6 * longest if is_tilted else 0.17 * (most_lines - 1)
     size = max(4.6, 3.0 + width_of_bar * bars_in_row), rows * (height + height_below)
-    return sheet(*size), ["\n".join(lines) for lines in wrapped_titles], is_tilted
+    return new_figure(*size), ["\n".join(lines) for lines in wrapped_titles], is_tilted
 
 
-def _scale(values: Array, unit: str) -> tuple[str, float]:
-    """Choose the unit of an axis: its name and its factor. Minutes begin at ten, because sources
+def _unit_of_axis(values: Array, unit: str) -> tuple[str, float]:
+    """Return the name and the factor of the unit of an axis. Minutes begin at ten, because sources
     give times of a few minutes in seconds.
     """
     finite_values = values[np.isfinite(values)]
@@ -331,21 +336,25 @@ def _scale(values: Array, unit: str) -> tuple[str, float]:
         return "s", 1.0
     # else the library writes a power of ten over the axis
     return next(
-        (unit_and_factor for least_rate, unit_and_factor in _RATES.items() if rate >= least_rate),
+        (
+            unit_and_factor
+            for least_rate, unit_and_factor in _RATE_UNITS.items()
+            if rate >= least_rate
+        ),
         scale_chosen,
     )
 
 
 def _bars_in_row(cases: Sequence[str]) -> int:
-    """Choose the number of bars in a row, if possible so that a case and those whose names begin
+    """Return the number of bars in a row, if possible so that a case and those whose names begin
     with its name share a row.
     """
-    if len(cases) <= _MOST_BESIDE:
+    if len(cases) <= _MOST_BARS_IN_ROW:
         return len(cases)
-    even_count = -(-len(cases) // -(-len(cases) // _MOST_BESIDE))
+    even_count = -(-len(cases) // -(-len(cases) // _MOST_BARS_IN_ROW))
     case_groups = (
         count
-        for count in (even_count, *range(_MOST_BESIDE, _MOST_BESIDE // 2, -1))
+        for count in (even_count, *range(_MOST_BARS_IN_ROW, _MOST_BARS_IN_ROW // 2, -1))
         if not any(
             cases[first_of_row].startswith(f"{earlier_case}-")
             for first_of_row in range(count, len(cases), count)
@@ -388,6 +397,7 @@ def _value_names_by_part(answer: Answer, spec: BarsSpec) -> Mapping[str, Sequenc
 
 
 def _heights_by_label(answer: Answer, spec: BarsSpec) -> dict[str, float]:
+    """Return the height of each part of a bar in base units, by label."""
     values_by_label = {
         label: map(answer.find, names)
         for label, names in _value_names_by_part(answer, spec).items()
@@ -399,8 +409,8 @@ def _heights_by_label(answer: Answer, spec: BarsSpec) -> dict[str, float]:
 
 
 def _reach_of_total(answer: Answer, spec: BarsSpec) -> tuple[float, float]:
-    """Return how far the interval of a bar's total extends below and above it, from the time or
-    from all parts together.
+    """Return the distances from a bar's total to the lower and the upper end of its interval, from
+    the time or from all parts together.
     """
     is_time = isinstance(spec.stack, str) and "time" in answer.values
     names = (
@@ -419,7 +429,7 @@ def _reach_of_total(answer: Answer, spec: BarsSpec) -> tuple[float, float]:
 
 
 def _draw_bar_intervals(axes: Axes, reach: Array, tops: Array) -> Array:
-    """Draw the interval of each total that has one; return the upper ends."""
+    """Draw the interval of each total that has one. Return the upper ends."""
     low = tops - reach[:, 0]
     high = tops + reach[:, 1]
     draw_intervals(axes, np.arange(float(len(tops))), tops, low, high)
@@ -427,6 +437,7 @@ def _draw_bar_intervals(axes: Axes, reach: Array, tops: Array) -> Array:
 
 
 def _draw_stack(axes: Axes, heights: Array, fills: Mapping[str, int]) -> None:
+    """Draw the parts of bars one above the other."""
     bar_bottom = np.zeros(heights.shape[1])
     for (label, fill), heights_of_part in zip(fills.items(), heights, strict=True):
         axes.bar(
@@ -454,18 +465,23 @@ def _write_totals(axes: Axes, tops: Array, words: list[str]) -> None:
         )
 
 
-_KINDS = {"account": "time of a processor", "technology": "time", "step": "time", "once": "time"}
-_METHOD = "method"
+_WORDS_OF_KINDS = {
+    "account": "time of a processor",
+    "technology": "time",
+    "step": "time",
+    "once": "time",
+}
+_METHOD_AXIS = "method"
 LIMIT_COLOUR = "#a00000"  # colour of a limit
 _LONGEST_AXIS_TITLE = 44  # beside a panel; a longer one is folded [1]
 _LONGEST_LEGEND_TITLE = 26  # a longer one is folded [1]
 _PANEL_WIDTH = 6.0  # of the panels [inch]; the legend is beside them
-_MOST_IN_COLUMN = 16
+_MOST_LABELS_IN_COLUMN = 16
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line, in base units or in places of names, ordered along x."""
+    """One line of a picture, in base units or in places of names, ordered along x."""
 
     value: str
     unit: str  # empty for relative lines
@@ -478,8 +494,8 @@ class Line:
 
 
 def _draw_lines(results: Results, spec: LinesSpec) -> Figure:
-    """Draw values over one axis, a line for each case or value of another axis; values of
-    different units in panels.
+    """Draw values over one axis, with a line for each case or value of another axis; values of
+    different units have panels of their own.
     """
     sweep = results.sweep(spec.sweep)
     lines = lines_of(sweep, spec, results.words)
@@ -490,7 +506,7 @@ def _draw_lines(results: Results, spec: LinesSpec) -> Figure:
         lines = [replace(line, method="") for line in lines]
         methods = []
     units = list(dict.fromkeys(line.unit for line in lines)) or [""]
-    columns = 1 + (len(labels) + len(methods) - 1) // _MOST_IN_COLUMN
+    columns = 1 + (len(labels) + len(methods) - 1) // _MOST_LABELS_IN_COLUMN
     has_one_line = not spec.series and set(labels) <= {
         *_short_names(spec.y).values(),
         *spec.called.values(),
@@ -511,7 +527,7 @@ def _draw_lines(results: Results, spec: LinesSpec) -> Figure:
     # A single label needs no legend, because the title names it.
     has_one_label = len(labels) == 1 and not methods and not spec.series
     legend_width = 0.0 if has_one_label else min(0.7 + 0.07 * longest, 4.0) * max(1, columns)
-    figure = sheet(_PANEL_WIDTH + legend_width, 1.0 + 3.2 * len(units))
+    figure = new_figure(_PANEL_WIDTH + legend_width, 1.0 + 3.2 * len(units))
     panels = figure.subplots(len(units), 1, sharex=True, squeeze=False)[:, 0]
     x_axis = _HorizontalAxis.of(sweep.axis(spec.x), spec, results.words)
     for unit, axes in zip(units, panels, strict=True):
@@ -522,13 +538,15 @@ def _draw_lines(results: Results, spec: LinesSpec) -> Figure:
     x_axis.write_on(panels[-1])
     handles = {} if has_one_label else _legend_handles(styles, methods)
     handles = {label + notes_on_labels.get(label, ""): handle for label, handle in handles.items()}
-    return titled(figure, spec.title, title, list(handles.values()), list(handles), columns)
+    return with_title_and_legend(
+        figure, spec.title, title, list(handles.values()), list(handles), columns
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class _HorizontalAxis:
-    """The horizontal axis: its unit, the factor from base units to that unit, and whether it is
-    logarithmic.
+    """The horizontal axis of a picture: its unit, the factor from base units to that unit, and
+    whether it is logarithmic.
     """
 
     axis: Axis
@@ -540,6 +558,9 @@ class _HorizontalAxis:
 
     @staticmethod
     def of(axis: Axis, spec: LinesSpec, words: Words) -> _HorizontalAxis:
+        """Return the horizontal axis of a picture of lines, with the unit that suits its
+        numbers.
+        """
         title = _title_of_axis(axis.path, words)
         axis_numbers = _axis_numbers(axis)
         if axis_numbers is None:
@@ -549,9 +570,11 @@ class _HorizontalAxis:
         return _HorizontalAxis(axis, unit, factor, log, title, words)
 
     def places(self, x: Array) -> Array:
+        """Return values in base units as places on the axis."""
         return np.where(x > 0, x / self.factor, np.nan) if self.log else x / self.factor
 
     def write_on(self, axes: Axes) -> None:
+        """Write the title and the ticks of the axis."""
         axis_numbers = _axis_numbers(self.axis)
         if axis_numbers is None:
             write_names_along(
@@ -561,26 +584,26 @@ class _HorizontalAxis:
             return
         places = np.array(axis_numbers) / self.factor
         if self.log:
-            logarithmic(axes.xaxis, places)
+            make_logarithmic(axes.xaxis, places)
         else:
             plain_ticks(axes.xaxis, places)
         unit = "" if self.unit in ("", "1") else f" [{self.unit}]"
         axes.set_xlabel(textwrap.fill(f"{self.title}{unit}", _LONGEST_AXIS_TITLE))
 
 
-_PARTS = ("stations.", "classes.", "resources.", "population.", "technology.")
+_PATH_BEGINNINGS = ("stations.", "classes.", "resources.", "population.", "technology.")
 
 
 def _title_of_axis(path: str, words: Words) -> str:
     """Return the title of an axis: the meaning that the study gives to its quantity, else a phrase
     for a quantity of a network, else a title made from the path.
     """
-    is_known = path in words.meanings or path.startswith(_PARTS)
+    is_known = path in words.meanings or path.startswith(_PATH_BEGINNINGS)
     return words.quantity(path) if is_known else axis_title(path, "")
 
 
 def lines_of(sweep: Sweep, spec: LinesSpec, words: Words = NO_WORDS) -> list[Line]:
-    """Sort the points of a sweep into lines; cases are called by their titles or names."""
+    """Return the points of a sweep as lines; cases have their titles or names."""
     x = _axis_places(sweep, spec.x)
     lines = []
     groups = _points_by_line(sweep, spec, words)
@@ -619,13 +642,13 @@ def lines_of(sweep: Sweep, spec: LinesSpec, words: Words = NO_WORDS) -> list[Lin
 
 
 def coinciding_labels(lines: Sequence[Line], log: bool = False) -> dict[str, str]:
-    """Return the addition to the label of each line that coincides with an earlier line."""
+    """Return a note for the label of each line that coincides with an earlier line, by label."""
     highest: dict[str, float] = {}
     lines_by_label: dict[str, dict[tuple[str, str], Line]] = {}
     for line in lines:
         lines_by_label.setdefault(line.label, {})[line.value, line.method] = line
-        top = np.max(np.abs(line.y), initial=0.0, where=np.isfinite(line.y))
-        highest[line.unit] = max(highest.get(line.unit, 0.0), top)
+        highest_value = np.max(np.abs(line.y), initial=0.0, where=np.isfinite(line.y))
+        highest[line.unit] = max(highest.get(line.unit, 0.0), highest_value)
     note_by_label: dict[str, str] = {}
     for index, (label, drawn_lines) in enumerate(lines_by_label.items()):
         for earlier_label in [*lines_by_label][:index]:
@@ -637,7 +660,7 @@ def coinciding_labels(lines: Sequence[Line], log: bool = False) -> dict[str, str
     return note_by_label
 
 
-_ONE_WIDTH = 0.01  # of lines that lie on each other, as a part of the highest value
+_LARGEST_COINCIDENCE = 0.01  # of lines that lie on each other, as a part of the highest value
 
 
 def _lines_coincide(
@@ -646,8 +669,8 @@ def _lines_coincide(
     highest: Mapping[str, float],
     log: bool,
 ) -> bool:
-    """Return whether the lines of a label lie on those of another; along a logarithmic axis, each
-    value is compared with its own.
+    """Return whether the lines of one label coincide with those of another; on a logarithmic axis,
+    each value is compared with its own size.
     """
     return lines.keys() == other_lines.keys() and all(
         len(line.x) > 1
@@ -655,8 +678,8 @@ def _lines_coincide(
         and np.allclose(
             line.y,
             other_lines[key].y,
-            rtol=_ONE_WIDTH if log else 0.0,
-            atol=0.0 if log else _ONE_WIDTH * highest[line.unit],
+            rtol=_LARGEST_COINCIDENCE if log else 0.0,
+            atol=0.0 if log else _LARGEST_COINCIDENCE * highest[line.unit],
             equal_nan=True,
         )
         for key, line in lines.items()
@@ -668,8 +691,8 @@ _SPELLINGS = {"speedup": "speed-up"}
 
 
 def _short_names(names: Sequence[str]) -> dict[str, str]:
-    """Shorten names of values of a common kind to the text in their brackets: ``account[lock]`` to
-    ``lock``.
+    """Return names of values of a common kind shortened to the text in their brackets:
+    ``account[lock]`` to ``lock``.
     """
     kind_and_index = {name: split_name(name) for name in names}
     has_one_kind = len({kind for kind, _ in kind_and_index.values()}) == 1
@@ -683,30 +706,35 @@ def _points_by_line(sweep: Sweep, spec: LinesSpec, words: Words) -> dict[tuple[s
     """Return the indices of the points of each line, by its label and method; the axes other than x
     give each line its label.
     """
-    tags: list[list[str]] = []
+    label_parts_by_axis: list[list[str]] = []
     methods = [""] * len(sweep.cases)
     if spec.series:
         sweep.axis(spec.series)
     for axis in sorted(sweep.axes, key=lambda axis: axis.path != spec.series):
-        if axis.path == _METHOD and _METHOD not in (spec.x, spec.series):
-            methods = [str(method) for method in sweep.points[_METHOD]]
+        if axis.path == _METHOD_AXIS and _METHOD_AXIS not in (spec.x, spec.series):
+            methods = [str(method) for method in sweep.points[_METHOD_AXIS]]
         elif axis.path == spec.series or (axis.path != spec.x and len(axis.values) > 1):
-            tags.append(_tags_of_axis(sweep, axis, words, with_names=axis.path != spec.series))
+            label_parts_by_axis.append(
+                _label_parts_of_axis(sweep, axis, words, with_names=axis.path != spec.series)
+            )
     shown_cases = set(spec.cases or sweep.cases)
     if not spec.series or len(shown_cases) > 1:
         case_titles = [words.case(case) for case in sweep.cases]
-        tags.insert(0 if not spec.series else 1, case_titles)
+        label_parts_by_axis.insert(0 if not spec.series else 1, case_titles)
     groups: dict[tuple[str, str], list[int]] = {}
-    for index, tag in enumerate(zip(*tags, strict=True) if tags else [()] * len(sweep.cases)):
+    for index, label_part in enumerate(
+        zip(*label_parts_by_axis, strict=True) if label_parts_by_axis else [()] * len(sweep.cases)
+    ):
         if sweep.cases[index] not in shown_cases:
             continue
         if spec.against and spec.against != spec.x and _is_first(sweep, spec.against, index):
             continue  # what the others are held against would be a line at 1
-        groups.setdefault((", ".join(tag), methods[index]), []).append(index)
+        groups.setdefault((", ".join(label_part), methods[index]), []).append(index)
     return {key: np.array(indices) for key, indices in groups.items()}
 
 
-def _tags_of_axis(sweep: Sweep, axis: Axis, words: Words, with_names: bool) -> list[str]:
+def _label_parts_of_axis(sweep: Sweep, axis: Axis, words: Words, with_names: bool) -> list[str]:
+    """Return for each point the part of a line's label that the value on an axis gives."""
     column = sweep.points[axis.path]
     values = column.tolist() if isinstance(column, np.ndarray) else column
     text_by_value = {value: axis_value(value, axis.unit) for value in axis.values}
@@ -722,6 +750,7 @@ def _tags_of_axis(sweep: Sweep, axis: Axis, words: Words, with_names: bool) -> l
 
 
 def _axis_places(sweep: Sweep, path: str) -> Array:
+    """Return the place of each point on an axis: its number, or the index of its name."""
     axis = sweep.axis(path)
     column = sweep.points[path]
     if _axis_numbers(axis) is None:
@@ -731,8 +760,8 @@ def _axis_places(sweep: Sweep, path: str) -> Array:
 
 
 def _axis_numbers(axis: Axis) -> list[float] | None:
-    """Return the values of an axis as numbers, also of one that is kept as names because it shapes
-    the model; None where one value is no number.
+    """Return the values of an axis as numbers, including values that are kept as names because they
+    shape the model; None if one value is no number.
     """
     with suppress(ValueError):
         return [float(value) for value in axis.values]
@@ -740,8 +769,8 @@ def _axis_numbers(axis: Axis) -> list[float] | None:
 
 
 def _ratio_to_first(sweep: Sweep, columns: Array, path: str) -> Array:
-    """Divide the value at the first point of an axis, other axes equal, by each value; values have
-    both ends of their intervals.
+    """Return the value at the first point of an axis, with all other axes equal, divided by each
+    value; values have both ends of their intervals.
     """
     other_points = [sweep.points[axis.path] for axis in sweep.axes if axis.path != path]
     keys = list(zip(sweep.cases, *other_points, strict=True))
@@ -758,10 +787,12 @@ def _ratio_to_first(sweep: Sweep, columns: Array, path: str) -> Array:
 
 
 def _is_first(sweep: Sweep, path: str, index: int) -> bool:
+    """Return whether a point is at the first value of an axis."""
     return bool(sweep.points[path][index] == sweep.axis(path).values[0])
 
 
 def _relative_to_first(columns: Array) -> Array:
+    """Return values divided by the first one that is known."""
     first_known = np.flatnonzero(np.isfinite(columns[0]))
     if not len(first_known) or columns[0, first_known[0]] == 0:
         return np.full_like(columns, np.nan)
@@ -771,8 +802,8 @@ def _relative_to_first(columns: Array) -> Array:
 
 
 def _ratio(numerator: Array, denominator: Array) -> Array:
-    """Divide values with both ends of their intervals; the resulting interval is the widest,
-    whatever the correlation.
+    """Return the quotient of values with both ends of their intervals; its interval is the widest
+    one, for any correlation.
     """
     with np.errstate(all="ignore"):
         (value, low, high), (divisor, divisor_low, divisor_high) = (
@@ -790,10 +821,12 @@ def _ratio(numerator: Array, denominator: Array) -> Array:
 
 
 def _styles_of(labels: Sequence[str], lines: Sequence[Line]) -> dict[str, dict[str, Any]]:
-    """Return the style of the lines of each label: that of its cause where lines show parts of the
+    """Return the style of the lines of each label: that of its cause if lines show parts of the
     time or of the processors.
     """
-    are_parts = all(split_name(line.value)[0] in (*_KINDS, "processors_lost") for line in lines)
+    are_parts = all(
+        split_name(line.value)[0] in (*_WORDS_OF_KINDS, "processors_lost") for line in lines
+    )
     styles = strokes_of_causes(labels) if are_parts and len(labels) > 1 else []
     return dict(zip(labels, styles or map(stroke, range(len(labels))), strict=True))
 
@@ -801,7 +834,7 @@ def _styles_of(labels: Sequence[str], lines: Sequence[Line]) -> dict[str, dict[s
 def _legend_handles(
     styles: Mapping[str, dict[str, Any]], methods: Sequence[str]
 ) -> dict[str, Line2D]:
-    """Return the legend's handles: one for each line's label, and one for each method."""
+    """Return the handles of the legend by label: one for each line, and one for each method."""
     from matplotlib.lines import Line2D
 
     solid = {"linestyle": "-"} if methods else {}
@@ -824,7 +857,7 @@ def _draw_panel(
     spec: LinesSpec,
     words: Words,
 ) -> None:
-    """Draw the lines of one unit, and the limits that the study's questions set for these
+    """Draw the lines of one unit, and the limits that the questions of the study set for these
     values.
     """
     values = (
@@ -833,7 +866,7 @@ def _draw_panel(
         else np.zeros(0)
     )
     finite_values = values[np.isfinite(values)]
-    unit, factor = _scale(finite_values, lines[0].unit or "1" if lines else "1")
+    unit, factor = _unit_of_axis(finite_values, lines[0].unit or "1" if lines else "1")
     is_logarithmic = spec.log in ("y", "both") and bool(np.any(finite_values > 0))
     for line in lines:
         y = np.where(line.y > 0, line.y, np.nan) if is_logarithmic else line.y
@@ -851,7 +884,7 @@ def _draw_panel(
             0.5, 0.5, "no point has a value", transform=axes.transAxes, ha="center", va="center"
         )
     elif is_logarithmic:
-        logarithmic(axes.yaxis, finite_values / factor)
+        make_logarithmic(axes.yaxis, finite_values / factor)
     elif 0 <= finite_values.min() < 0.6 * finite_values.max():
         # From nothing upwards, unless all values lie far above it and their differences would be
         # lost.
@@ -869,7 +902,7 @@ def _draw_line(
     styles: Mapping[str, dict[str, Any]],
     methods: Sequence[str],
 ) -> None:
-    """Draw the points of a line, with their intervals.
+    """Draw the points of one line, with their intervals.
 
     Parameters
     ----------
@@ -883,7 +916,7 @@ def _draw_line(
     index = [*styles].index(line.label)
     line_style = styles[line.label]
     if line.method:
-        line_style = {**line_style, **as_method(line.method, methods)}
+        line_style = {**line_style, **style_of_method(line.method, methods)}
     # On long lines, markers are spread out and shifted, so that lines that lie on each other can
     # be told apart.
     marker_step = -(-len(y) // MOST_MARKERS) or 1
@@ -892,8 +925,8 @@ def _draw_line(
 
 
 def _title_of_values(names: Sequence[str], spec: LinesSpec, words: Words) -> str:
-    """Return the title of a vertical axis along which these values are drawn."""
-    kind = _KINDS.get(split_name(names[0])[0], "value") if names else ""
+    """Return the title of the vertical axis for these values."""
+    kind = _WORDS_OF_KINDS.get(split_name(names[0])[0], "value") if names else ""
     subject = (
         kind
         if len(names) > 2
@@ -911,7 +944,7 @@ def _named_value(name: str, words: Words) -> str:
 
 def write_limit(axes: Axes, place: float, text: str, lines: Sequence[Line2D]) -> None:
     """Write the label of a limit at the end of the panel, and on the side of the limit, where the
-    fewest lines pass through it. If all places are equal, it is above the limit at the right.
+    fewest lines pass through it; above the limit at the right if all places are equally good.
     """
     label_positions = [(right, is_above) for is_above in (True, False) for right in (True, False)]
     right, is_above = min(
@@ -941,7 +974,9 @@ def _crossing_lines(
     is_right: bool,
     is_above: bool,
 ) -> int:
-    """Return how many lines pass through the place of a limit's label at one end of a panel."""
+    """Return the number of lines that pass through the place of a limit's label at one end of a
+    panel.
+    """
     to_panel = axes.transData - axes.transAxes
     limit = to_panel.transform((axes.get_xlim()[0], place))[1]
     label_places = np.linspace(0.0, _LETTER_WIDTH * letter_count, 20)
@@ -959,10 +994,10 @@ def _crossing_lines(
     return crossing_count
 
 
-_MOST_WRITTEN = 14  # a map with more cells along a side has no text in them
+_MOST_CELLS_WITH_TEXT = 14  # a map with more cells along a side has no text in them
 _MOST_CELL_TICKS = 12
-_SHADES = "cividis"  # its grey values rise steadily
-_CATEGORIES = (
+_COLOUR_MAP = "cividis"  # its grey values rise steadily
+_CATEGORY_COLOURS = (
     "#ffffff",
     "#9fc5e8",
     "#f6d78b",
@@ -973,8 +1008,8 @@ _CATEGORIES = (
     "#dff0d8",
 )
 # Cells of a map from which on they are one image: a file with more shapes is large and slow.
-_MOST_SHAPES = 600
-_MOST_RATIO = 30  # values further apart than this have shades by their logarithm
+_MOST_CELL_SHAPES = 600
+_LARGEST_LINEAR_RATIO = 30  # values further apart than this have shades by their logarithm
 
 
 def _draw_map(results: Results, spec: MapSpec) -> Figure:
@@ -987,7 +1022,7 @@ def _draw_map(results: Results, spec: MapSpec) -> Figure:
     y = sweep.axis(spec.y)
     point_of_cell = grid_of(sweep, spec)
     map_width = max(3.2, min(8.0, 0.62 * len(x.values)))
-    figure = sheet(map_width + 3.0, max(2.6, min(6.5, 0.42 * len(y.values))) + 1.6)
+    figure = new_figure(map_width + 3.0, max(2.6, min(6.5, 0.42 * len(y.values))) + 1.6)
     axes = figure.subplots()
     axes.grid(False)
     axes.set_facecolor("white")
@@ -998,30 +1033,38 @@ def _draw_map(results: Results, spec: MapSpec) -> Figure:
     )
     axes.set_xlabel(_cell_ticks(axes, x, "x"))
     axes.set_ylabel(_cell_ticks(axes, y, "y"))
-    return titled(figure, spec.title + _fixed_axes_text(sweep, spec), *legend)
+    return with_title_and_legend(figure, spec.title + _fixed_axes_text(sweep, spec), *legend)
 
 
 def grid_of(sweep: Sweep, spec: MapSpec) -> Indices:
-    """Return the index of the point in each cell, rows along y; -1 where there is none."""
-    x = sweep.axis(spec.x)
-    y = sweep.axis(spec.y)
-    places = [{value: index for index, value in enumerate(axis.values)} for axis in (x, y)]
-    grid = np.full((len(y.values), len(x.values)), -1)
+    """Return the index of the point in each cell of a map, rows along y; -1 in a cell without a
+    point.
+    """
+    x_axis = sweep.axis(spec.x)
+    y_axis = sweep.axis(spec.y)
+    places = [
+        {value: index for index, value in enumerate(axis.values)} for axis in (x_axis, y_axis)
+    ]
+    grid = np.full((len(y_axis.values), len(x_axis.values)), -1)
     is_shown = np.array([case == spec.case for case in sweep.cases], dtype=bool)
     for axis in _fixed_axes(sweep, spec):
         is_shown &= np.array(
             [value == axis.values[0] for value in sweep.points[axis.path]], dtype=bool
         )
     for index in np.flatnonzero(is_shown).tolist():
-        grid[places[1][sweep.points[y.path][index]], places[0][sweep.points[x.path][index]]] = index
+        grid[
+            places[1][sweep.points[y_axis.path][index]], places[0][sweep.points[x_axis.path][index]]
+        ] = index
     return grid
 
 
 def _fixed_axes(sweep: Sweep, spec: MapSpec) -> list[Axis]:
+    """Return the axes of a sweep that are not axes of the map."""
     return [axis for axis in sweep.axes if axis.path not in (spec.x, spec.y)]
 
 
 def _fixed_axes_text(sweep: Sweep, spec: MapSpec) -> str:
+    """Return the values at which the other axes of a map are fixed, in words."""
     words = [
         f"{axis_title(axis.path, '')} = {axis_value(axis.values[0], axis.unit)}"
         for axis in _fixed_axes(sweep, spec)
@@ -1031,7 +1074,7 @@ def _fixed_axes_text(sweep: Sweep, spec: MapSpec) -> str:
 
 
 def _draw_shades(axes: Axes, sweep: Sweep, spec: MapSpec, point_of_cell: Indices) -> tuple[()]:
-    """Draw each value as a shade, with its number where there is room; the colour bar explains the
+    """Draw each value as a shade, with its number if there is room; a colour bar explains the
     shades.
     """
     column = np.asarray(sweep.column(spec.value), dtype=float)
@@ -1044,11 +1087,11 @@ def _draw_shades(axes: Axes, sweep: Sweep, spec: MapSpec, point_of_cell: Indices
     is_wide_range = (
         bool(values_shown.count())
         and values_shown.min() > 0
-        and values_shown.max() > _MOST_RATIO * values_shown.min()
+        and values_shown.max() > _LARGEST_LINEAR_RATIO * values_shown.min()
     )
     image = axes.pcolormesh(
         values_shown,
-        cmap=_SHADES,
+        cmap=_COLOUR_MAP,
         norm="log" if is_wide_range else None,
         **_cell_style(point_of_cell),
     )
@@ -1064,8 +1107,8 @@ def _draw_shades(axes: Axes, sweep: Sweep, spec: MapSpec, point_of_cell: Indices
         )
     bar = axes.figure.colorbar(image, ax=axes, label=axis_title(spec.value, unit), pad=0.02)
     if is_wide_range:
-        logarithmic(bar.ax.yaxis, values[np.isfinite(values)] / factor)
-    if max(point_of_cell.shape) <= _MOST_WRITTEN:
+        make_logarithmic(bar.ax.yaxis, values[np.isfinite(values)] / factor)
+    if max(point_of_cell.shape) <= _MOST_CELLS_WITH_TEXT:
         for (row, place), value in np.ndenumerate(values / factor):
             if np.isfinite(value):
                 text, low, high = (
@@ -1091,8 +1134,8 @@ def _draw_shades(axes: Axes, sweep: Sweep, spec: MapSpec, point_of_cell: Indices
 def _draw_categories(
     axes: Axes, sweep: Sweep, spec: MapSpec, point_of_cell: Indices
 ) -> tuple[str, list[Any], list[str]]:
-    """Draw each limiting stage as a shade, with a letter where there is room; return the entries of
-    the legend.
+    """Draw each limiting stage as a shade, with a letter if there is room. Return the title, the
+    handles and the labels of the legend.
     """
     from matplotlib.colors import ListedColormap
     from matplotlib.patches import Patch
@@ -1113,7 +1156,9 @@ def _draw_categories(
             for row in point_of_cell.tolist()
         ]
     )
-    colours = [_CATEGORIES[index % len(_CATEGORIES)] for index in range(max(1, len(names)))]
+    colours = [
+        _CATEGORY_COLOURS[index % len(_CATEGORY_COLOURS)] for index in range(max(1, len(names)))
+    ]
     places_shown = np.ma.masked_less(places, 0)
     axes.pcolormesh(
         places_shown,
@@ -1133,11 +1178,11 @@ def _draw_categories(
 
 
 def _cells_with_letter(places: Indices, count: int) -> list[tuple[int, int]]:
-    """Choose the cells that get a letter: all cells if there are few, else for each category the
+    """Return the cells that get a letter: all cells if there are few, else for each category the
     cell nearest to its centre.
     """
     cells = [np.argwhere(places == category) for category in range(count)]
-    if max(places.shape) > 2 * _MOST_WRITTEN:
+    if max(places.shape) > 2 * _MOST_CELLS_WITH_TEXT:
         cells = [
             cells_of_panel[
                 [np.square(cells_of_panel - cells_of_panel.mean(axis=0)).sum(axis=1).argmin()]
@@ -1148,8 +1193,14 @@ def _cells_with_letter(places: Indices, count: int) -> list[tuple[int, int]]:
 
 
 def _cell_style(point_of_cell: Indices) -> dict[str, Any]:
-    """Return how cells are drawn: few as shapes, many as one image, which keeps the file small."""
-    return {"edgecolors": "face", "linewidth": 0.2, "rasterized": point_of_cell.size > _MOST_SHAPES}
+    """Return the style of cells: a few are drawn as shapes, many as one image, which keeps the file
+    small.
+    """
+    return {
+        "edgecolors": "face",
+        "linewidth": 0.2,
+        "rasterized": point_of_cell.size > _MOST_CELL_SHAPES,
+    }
 
 
 def _write_in_cell(
@@ -1201,7 +1252,7 @@ def _tick_spacing(count: int) -> int:
 
 
 def _cell_ticks(axes: Axes, axis: Axis, axis_name: str) -> str:
-    """Label cells with the values of an axis, all or at equal steps; return the title of the
+    """Label cells with the values of an axis, all or at equal steps. Return the title of the
     axis.
     """
     if axis.has_names:
@@ -1213,7 +1264,7 @@ def _cell_ticks(axes: Axes, axis: Axis, axis_name: str) -> str:
         title = axis_title(axis.path, unit)
         words = [f"{value:.3g}" for value in values]
         if not all(map(is_round, values[:: _tick_spacing(len(words))])):
-            return _between_cells(axes, values, axis_name, title)
+            return _ticks_between_cells(axes, values, axis_name, title)
     spacing = _tick_spacing(len(words))
     places = np.arange(0, len(words), spacing) + 0.5
     if axis_name == "y":
@@ -1221,18 +1272,20 @@ def _cell_ticks(axes: Axes, axis: Axis, axis_name: str) -> str:
         return title
     axes.set_xticks(places, words[::spacing])
     if sum(map(len, words[::spacing])) > MOST_LETTERS:
-        tilt(axes)
+        tilt_labels(axes)
     return title
 
 
-def _between_cells(axes: Axes, values: Array, axis_name: str, title: str) -> str:
-    """Put ticks at round values between cells whose own values are not round; return the title of
+def _ticks_between_cells(axes: Axes, values: Array, axis_name: str, title: str) -> str:
+    """Put ticks at round values between cells whose own values are not round. Return the title of
     the axis.
     """
     from matplotlib.ticker import LogLocator, MaxNLocator
 
     rising_values = np.sort(values)
-    is_logarithmic = rising_values[0] > 0 and rising_values[-1] > _MOST_RATIO * rising_values[0]
+    is_logarithmic = (
+        rising_values[0] > 0 and rising_values[-1] > _LARGEST_LINEAR_RATIO * rising_values[0]
+    )
     locator = (
         LogLocator(subs=(1.0, 2.0, 5.0), numticks=99)
         if is_logarithmic
@@ -1255,7 +1308,7 @@ def _between_cells(axes: Axes, values: Array, axis_name: str, title: str) -> str
 
 
 def draw(results: Results, spec: PictureSpec, order: Mapping[str, int] | None = None) -> Figure:
-    """Draw one picture of a study; pictures of a question are drawn by its result.
+    """Draw one picture of a study; a picture of a question is drawn by its result.
 
     Parameters
     ----------
@@ -1277,6 +1330,7 @@ def draw(results: Results, spec: PictureSpec, order: Mapping[str, int] | None = 
 
 
 def _draw_kind(results: Results, spec: PictureSpec, order: Mapping[str, int]) -> Figure:
+    """Draw a picture by the function for its kind."""
     if spec.kind == "bars":
         return _draw_bars(results, spec, order)
     if spec.kind == "lines":
@@ -1288,7 +1342,7 @@ def _draw_kind(results: Results, spec: PictureSpec, order: Mapping[str, int]) ->
 
 
 def _doubtful_rate_notes(results: Results, spec: PictureSpec) -> str:
-    """Return the notes on doubtful rates that the models of a picture follow."""
+    """Return the notes on doubtful rates that the models in a picture follow."""
     if spec.kind == "bars":
         answers = (results.cases[case] for case in spec.cases if case in results.cases)
         notes = [note for answer in answers for note in answer.notes]
@@ -1310,7 +1364,8 @@ def save(
     order: Mapping[str, int] | None = None,
     has_narrow: bool = False,
 ) -> list[Path]:
-    """Draw a picture and save it as PNG and SVG, named as the spec says; return the paths of these.
+    """Draw a picture and save it as PNG and SVG, with the name that the spec gives. Return the
+    paths of the files.
 
     Parameters
     ----------
@@ -1322,14 +1377,14 @@ def save(
     paths = [folder / f"{spec.name}{suffix}" for suffix in (".png", ".svg")]
     with look():
         for path in paths:
-            store(figure, path)
+            save_figure(figure, path)
         if has_narrow and make_narrow(figure):
-            store(figure, folder / f"{spec.name}{NARROW}")
+            save_figure(figure, folder / f"{spec.name}{NARROW}")
     return paths
 
 
 def figure_of(results: Results, name: str | None) -> Figure:
-    """Draw a picture of a study by its name; the first one without a name."""
+    """Draw the picture of a study with a name; the first one if no name is given."""
     pictures = {spec.name: spec for spec in results.spec.pictures}
     first_name = next(iter(pictures), "")
     with look():
@@ -1340,7 +1395,9 @@ def figure_of(results: Results, name: str | None) -> Figure:
 def save_all(
     results: Results, pictures: Sequence[PictureSpec], folder: Path, has_narrow: bool = False
 ) -> dict[str, list[str]]:
-    """Save the pictures of a study into a folder, and return the file names of each picture."""
+    """Save the pictures of a study in a folder. Return the file names of each picture, by its
+    name.
+    """
     order = fill_order(results, pictures)
     return {
         spec.name: [path.name for path in save(results, spec, folder, order, has_narrow)]

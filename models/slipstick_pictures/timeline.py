@@ -21,9 +21,9 @@ from slipstick_pictures.look import (
     axis_title,
     fill_style,
     fills_of,
+    new_figure,
     part_label,
-    sheet,
-    titled,
+    with_title_and_legend,
 )
 
 if TYPE_CHECKING:
@@ -34,14 +34,14 @@ if TYPE_CHECKING:
 Bar = tuple[float, float, float, float]
 _MOST_MEMBERS = 32
 _MOST_RESOURCES = 6
-_MOST_PARTS = 4
+_MOST_PATH_PARTS = 4
 _MOST_BARS = 4000  # of one picture: each takes a millisecond to draw
-_ROW = 0.8  # height of a processor's row, as a part of its place
+_ROW_HEIGHT = 0.8  # height of a processor's row, as a part of its place
 
 
 def draw_timeline(timeline: Timeline, title: str, order: Mapping[str, int] | None = None) -> Figure:
-    """Draw a row for each processor, then the number active and the length of each queue against
-    time.
+    """Draw a row for each processor, and below them the number of active processors and the length
+    of each queue, over time.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def draw_timeline(timeline: Timeline, title: str, order: Mapping[str, int] | Non
     """
     members = sorted({span.member for span in timeline.spans})[:_MOST_MEMBERS]
     unit, factor = choose_unit([timeline.until], TIME)
-    figure = sheet(9.0, 3.4 + 0.24 * len(members))
+    figure = new_figure(9.0, 3.4 + 0.24 * len(members))
     rows, active, queues = figure.subplots(
         3, 1, sharex=True, height_ratios=[max(1.6, 0.24 * len(members)), 1.0, 1.0]
     )
@@ -61,10 +61,14 @@ def draw_timeline(timeline: Timeline, title: str, order: Mapping[str, int] | Non
     _draw_levels(queues, timeline, factor)
     queues.set_xlabel(axis_title("time", unit))
     queues.set_xlim(0, max(timeline.until / factor, 1e-12))
-    return titled(figure, title, "component", *rows.get_legend_handles_labels())
+    return with_title_and_legend(figure, title, "component", *rows.get_legend_handles_labels())
 
 
-_PROCESSORS = {"own": "processor 0", "processor[0]": "processor 0", "other": "another processor"}
+_WORDS_OF_PROCESSORS = {
+    "own": "processor 0",
+    "processor[0]": "processor 0",
+    "other": "another processor",
+}
 
 
 def draw_steps(timeline: Timeline, title: str, order: Mapping[str, int] | None = None) -> Figure:
@@ -92,8 +96,8 @@ def draw_steps(timeline: Timeline, title: str, order: Mapping[str, int] | None =
         bar = (
             span.start,
             span.end - span.start,
-            row_by_name[_row_name(timeline, span)] - _ROW / 2,
-            _ROW,
+            row_by_name[_row_name(timeline, span)] - _ROW_HEIGHT / 2,
+            _ROW_HEIGHT,
         )
         bars.setdefault(span.label, []).append(bar)
     return _rows_of_bars(timeline.until, bars, list(rows), title, "step", fills_of(bars))
@@ -143,16 +147,19 @@ def draw_phase(timeline: Timeline, title: str, order: Mapping[str, int] | None =
     for member, durations in totals.items():
         left_end = 0.0
         for name in (fill_name for fill_name in bars if fill_name in durations):
-            bars[name].append((left_end, durations[name], member - _ROW / 2, _ROW))
+            bars[name].append((left_end, durations[name], member - _ROW_HEIGHT / 2, _ROW_HEIGHT))
             left_end += durations[name]
     rows = [f"processor {member}" for member in range(max(totals, default=-1) + 1)]
     return _rows_of_bars(timeline.phase, bars, rows, title, "component", order)
 
 
 def _row_name(timeline: Timeline, span: TimelineInterval) -> str:
+    """Return the name of the row that a span of a timeline is drawn in."""
     place = timeline.places[span.label]
     return (
-        f"processor {span.branch + 1}" if place == "each-other" else _PROCESSORS.get(place, place)
+        f"processor {span.branch + 1}"
+        if place == "each-other"
+        else _WORDS_OF_PROCESSORS.get(place, place)
     )
 
 
@@ -168,7 +175,7 @@ def _rows_of_bars(
     name.
     """
     unit, factor = choose_unit([until], TIME)
-    figure = sheet(9.0, 1.6 + 0.36 * max(len(rows), 4))
+    figure = new_figure(9.0, 1.6 + 0.36 * max(len(rows), 4))
     axes = figure.subplots()
     _draw_bars(axes, bars, factor, order)
     axes.set_ylim(len(rows) - 0.5, -0.5)
@@ -176,13 +183,13 @@ def _rows_of_bars(
     axes.set_xlim(0, max(until / factor, 1e-12))
     axes.set_xlabel(axis_title("time", unit))
     axes.grid(visible=False)
-    return titled(figure, title, subject, *axes.get_legend_handles_labels())
+    return with_title_and_legend(figure, title, subject, *axes.get_legend_handles_labels())
 
 
 def _draw_rows(
     axes: Axes, timeline: Timeline, members: list[int], factor: float, order: Mapping[str, int]
 ) -> None:
-    """Draw a bar for each span; branches that run side by side share the height of a row."""
+    """Draw a bar for each span; branches that run at the same time share the height of a row."""
     names = {timeline.component(span) for span in timeline.spans}
     bars: dict[str, list[Bar]] = {name: [] for name in order if name in names}
     for member in members:
@@ -203,8 +210,8 @@ def _draw_rows(
 def _draw_bars(
     axes: Axes, bars: Mapping[str, list[Bar]], factor: float, order: Mapping[str, int]
 ) -> None:
-    """Draw bars (left, width, bottom, height) with a fill for each name; a name without any has its
-    place in the legend.
+    """Draw bars (left, width, bottom, height) with a fill for each name; a name without bars has a
+    place in the legend as well.
 
     Raises
     ------
@@ -239,11 +246,11 @@ def _lanes_of_processors(
     latest_end = 0.0
     for span in [*sorted(spans, key=lambda span: (span.start, span.end)), None]:
         if span is None or span.start >= latest_end:
-            height = _ROW / (1 + max((span.branch for span in overlapping_spans), default=0))
+            height = _ROW_HEIGHT / (1 + max((span.branch for span in overlapping_spans), default=0))
             is_alone = len(overlapping_spans) == 1
             for interval in overlapping_spans:
-                lane = (_ROW, 0.0) if is_alone else (height, interval.branch * height)
-                yield interval, interval.member - _ROW / 2 + lane[1], lane[0]
+                lane = (_ROW_HEIGHT, 0.0) if is_alone else (height, interval.branch * height)
+                yield interval, interval.member - _ROW_HEIGHT / 2 + lane[1], lane[0]
             overlapping_spans = []
         if span is not None:
             overlapping_spans.append(span)
@@ -251,8 +258,8 @@ def _lanes_of_processors(
 
 
 def _draw_path(axes: Axes, timeline: Timeline, members: list[int], factor: float) -> None:
-    """Draw the critical path of this run and its parts; as it is one run, the path is not a
-    gradient.
+    """Draw the critical path of a run and its parts; as it is of one run, it is not a gradient of
+    the mean time.
     """
     total_time = sum(span.end - span.start for span in timeline.path)
     if not total_time:
@@ -267,12 +274,13 @@ def _draw_path(axes: Axes, timeline: Timeline, members: list[int], factor: float
     for span in timeline.path:
         name = timeline.component(span)
         durations[name] = durations.get(name, 0.0) + (span.end - span.start) / total_time
-    largest = sorted(durations.items(), key=lambda entry: -entry[1])[:_MOST_PARTS]
+    largest = sorted(durations.items(), key=lambda entry: -entry[1])[:_MOST_PATH_PARTS]
     words = ", ".join(f"{name} {percent(duration)}" for name, duration in largest)
     axes.set_title(f"critical path of this run (no average): {words}", loc="left", fontsize=9)
 
 
 def _draw_active(axes: Axes, timeline: Timeline, factor: float) -> None:
+    """Draw the number of active processors over time."""
     points = timeline.active()
     times = [time / factor for time, _ in points]
     axes.step(
@@ -286,16 +294,17 @@ def _draw_active(axes: Axes, timeline: Timeline, factor: float) -> None:
 
 
 def _draw_levels(axes: Axes, timeline: Timeline, factor: float) -> None:
+    """Draw the number of processors present at each resource over time, in service included."""
     used_resources = [
         name
         for name, changes in timeline.levels.items()
-        if any(present for _, present, _ in changes)
+        if any(count_present for _, count_present, _ in changes)
     ]
     for (colour, _, dashes), name in zip(STROKES, used_resources[:_MOST_RESOURCES], strict=False):
         changes = timeline.levels[name]
         axes.step(
             [time / factor for time, _, _ in changes],
-            [present for _, present, _ in changes],
+            [count_present for _, count_present, _ in changes],
             where="post",
             color=colour,
             linestyle=dashes,
@@ -309,7 +318,7 @@ def _draw_levels(axes: Axes, timeline: Timeline, factor: float) -> None:
 
 
 def _use_whole_ticks(axes: Axes) -> None:
-    """Start an axis at 0, with ticks at whole numbers."""
+    """Let a vertical axis start at 0, with ticks at whole numbers."""
     from matplotlib.ticker import MaxNLocator
 
     axes.set_ylim(bottom=0)
@@ -317,13 +326,13 @@ def _use_whole_ticks(axes: Axes) -> None:
 
 
 MICROSECONDS = 1e6
-RESOURCES = -1
+RESOURCE_PROCESS = -1
 """The process of the trace that the counters stand under."""
 
 
 def chrome_trace(timeline: Timeline) -> str:
-    """Write a timeline: a processor is a process of the trace, a branch a thread of it, a resource
-    a counter.
+    """Return a timeline as Chrome trace JSON: a processor is a process of the trace, a branch a
+    thread of it, a resource a counter.
 
     Parameters
     ----------
@@ -338,7 +347,7 @@ def chrome_trace(timeline: Timeline) -> str:
     members = sorted({span.member for span in timeline.spans})
     events = [_process_name_event(member, f"processor {member}") for member in members]
     if timeline.levels:
-        events.append(_process_name_event(RESOURCES, "resources"))
+        events.append(_process_name_event(RESOURCE_PROCESS, "resources"))
     events += [
         {
             "name": span.label,
@@ -358,7 +367,7 @@ def chrome_trace(timeline: Timeline) -> str:
                 {
                     "name": name,
                     "ph": "C",
-                    "pid": RESOURCES,
+                    "pid": RESOURCE_PROCESS,
                     "ts": time * MICROSECONDS,
                     "args": count,
                 }
@@ -374,4 +383,5 @@ def chrome_trace(timeline: Timeline) -> str:
 
 
 def _process_name_event(process: int, name: str) -> dict[str, Any]:
+    """Return the event that names a process of the trace."""
     return {"name": "process_name", "ph": "M", "pid": process, "args": {"name": name}}

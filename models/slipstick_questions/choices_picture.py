@@ -69,14 +69,14 @@ def choices_figure(choices: Mapping[str, SolvedChoices], title: str, words: Word
     title : heading
     words : titles of the cases and values
     """
-    from slipstick_pictures.look import axis_title, sheet, titled
+    from slipstick_pictures.look import axis_title, new_figure, with_title_and_legend
 
     if not choices:
-        figure = sheet(7.6, 4.2)
+        figure = new_figure(7.6, 4.2)
         axes = figure.subplots()
         axes.set_axis_off()
         axes.text(0.5, 0.5, "no point has an answer", ha="center", transform=axes.transAxes)
-        return titled(figure, title)
+        return with_title_and_legend(figure, title)
     first_choices = next(iter(choices.values()))
     lowest, highest = _vertical_range(choices.values())
     unit, factor = choose_unit([highest], Dimension.of(first_choices.dimension))
@@ -86,7 +86,7 @@ def choices_figure(choices: Mapping[str, SolvedChoices], title: str, words: Word
     )
     columns = min(len(choices), _MOST_PANELS_IN_ROW)
     rows = -(-len(choices) // columns)
-    figure = sheet(7.6 if columns == 1 else 3.0 * columns + 1.6, 1.0 + 3.2 * rows)
+    figure = new_figure(7.6 if columns == 1 else 3.0 * columns + 1.6, 1.0 + 3.2 * rows)
     panels = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False).ravel()
     margin = 0.1 * (highest - lowest) or factor
     panels[0].set_ylim(lowest / factor, (highest + margin) / factor)
@@ -106,7 +106,7 @@ def choices_figure(choices: Mapping[str, SolvedChoices], title: str, words: Word
         for line in axes.lines
         if not str(line.get_label()).startswith("_")
     }
-    return titled(figure, title, "point", [*handles.values()], [*handles])
+    return with_title_and_legend(figure, title, "point", [*handles.values()], [*handles])
 
 
 def _draw_points(

@@ -1341,29 +1341,31 @@ def _draw_bars(rankings: Sequence[ChangeRanking], title: str, words: Words) -> F
     from slipstick_pictures.look import (
         axis_title,
         common_parts_text,
-        labels_apart,
-        sheet,
-        tilt,
-        titled,
+        labels_without_common_parts,
+        new_figure,
+        tilt_labels,
+        with_title_and_legend,
     )
 
     names = [str(effect.point["change"]) for effect in rankings[0].effects]
     bars_in_row = -(-len(rankings) // -(-len(rankings) * len(names) // _MOST_BARS_IN_ROW))
     rows = -(-len(rankings) // bars_in_row)
-    figure = sheet(
+    figure = new_figure(
         max(6.0, 3.0 + 0.35 * len(names) * bars_in_row), 4.2 if rows == 1 else 3.0 * rows
     )
-    labels, common_parts = labels_apart([words.case(ranking.case) for ranking in rankings])
+    labels, common_parts = labels_without_common_parts(
+        [words.case(ranking.case) for ranking in rankings]
+    )
     for row, axes in enumerate(figure.subplots(rows, 1, sharey=True, squeeze=False)[:, 0]):
         row_slice = slice(row * bars_in_row, (row + 1) * bars_in_row)
         _draw_groups(axes, rankings[row_slice], names)
         axes.set_xticks(range(len(labels[row_slice])), labels[row_slice])
         axes.set_xlim(-0.6, bars_in_row - 0.4)
         if max(map(len, labels)) > 12:
-            tilt(axes)
+            tilt_labels(axes)
         axes.set_ylabel(axis_title("overhead reduction", "%"))
     axes.set_xlabel(common_parts_text(common_parts, title))
-    return titled(figure, title, "change", *axes.get_legend_handles_labels())
+    return with_title_and_legend(figure, title, "change", *axes.get_legend_handles_labels())
 
 
 def _draw_groups(axes: Axes, rankings: Sequence[ChangeRanking], names: Sequence[str]) -> None:

@@ -58,7 +58,13 @@ def search_figure(curves: Mapping[str, SearchCurves], title: str, words: Words) 
     title : heading
     words : titles of the cases, and meanings
     """
-    from slipstick_pictures.look import axis_title, draw_intervals, sheet, stroke, titled
+    from slipstick_pictures.look import (
+        axis_title,
+        draw_intervals,
+        new_figure,
+        stroke,
+        with_title_and_legend,
+    )
     from slipstick_pictures.pictures import LIMIT_COLOUR, write_limit
 
     curves_listed = list(curves.values())
@@ -70,7 +76,7 @@ def search_figure(curves: Mapping[str, SearchCurves], title: str, words: Words) 
     horizontal_unit, horizontal_factor = choose_unit(
         first_curves.places.tolist(), Dimension.of(first_curves.unit)
     )
-    figure = sheet(6.6 if is_single else 8.6, 4.2)
+    figure = new_figure(6.6 if is_single else 8.6, 4.2)
     axes = figure.subplots()
     for index, (case, curve) in enumerate(curves.items()):
         line_style = {**stroke(index), "marker": ""}
@@ -95,7 +101,7 @@ def search_figure(curves: Mapping[str, SearchCurves], title: str, words: Words) 
         text = f"limit{owner} {quantity(limit, first_curves.dimension)}"
         write_limit(axes, limit / factor, text, lines_drawn)
     handles, labels = axes.get_legend_handles_labels()
-    return titled(figure, title, *(() if is_single else ("case", handles, labels)))
+    return with_title_and_legend(figure, title, *(() if is_single else ("case", handles, labels)))
 
 
 def _constant_limits(curves: Mapping[str, SearchCurves]) -> dict[float, str]:
@@ -134,10 +140,10 @@ def _title_of_vertical_axis(curve: SearchCurves, words: Words) -> str:
 
 def _scale_horizontal_axis(axes: Axes, curve: SearchCurves, factor: float) -> None:
     """Set the scale and the ticks of the horizontal axis."""
-    from slipstick_pictures.look import logarithmic, plain_ticks
+    from slipstick_pictures.look import make_logarithmic, plain_ticks
 
     places = curve.places / factor
     if curve.is_logarithmic and places[0] > 0:
-        logarithmic(axes.xaxis, places)
+        make_logarithmic(axes.xaxis, places)
     elif curve.path != YEAR:
         plain_ticks(axes.xaxis, places)

@@ -34,7 +34,7 @@ from slipstick_laws.scalability import LATENCY_SCALABILITY
 
 USEFUL = "useful"
 ONE_PROCESSOR = "one-processor"
-AGAINST = (USEFUL, ONE_PROCESSOR)
+KINDS_OF_WORK = (USEFUL, ONE_PROCESSOR)
 """What counts as the work: the useful part of the account, or the time that one processor takes."""
 
 _ROUNDING_OPERATORS = ("ceil", "floor", "ceil_log")
@@ -76,7 +76,8 @@ def run_in_symbols(
     against: str = USEFUL,
     values: Mapping[str, float] | None = None,
 ) -> Run:
-    """Take time and work of a model as SymPy expressions of a size and the number of processors.
+    """Return the time and the work of a model as SymPy expressions of a size and the number of
+    processors.
 
     Parameters
     ----------
@@ -106,9 +107,10 @@ def run_in_symbols(
     >>> run_in_symbols(closed_model(add, N), "n", "N").overhead
     2*N*t
     """
-    if against not in AGAINST:
+    if against not in KINDS_OF_WORK:
         raise ModelError(
-            f"there is no work {against!r} to hold a run against{did_you_mean(against, AGAINST)}"
+            f"there is no work {against!r} to hold a run"
+            f" against{did_you_mean(against, KINDS_OF_WORK)}"
         )
     time, useful = _time_and_useful_time(model, against)
     powers = {size: 1.0} if isinstance(size, str) else dict(size)
@@ -128,13 +130,17 @@ def run_in_symbols(
             name: _exact_number(value_by_name[name]) * factor ** _exact_number(power)
             for name, power in powers.items()
         }
-    n = symbols[processors]
+    size_symbol = symbols[processors]
     time_expression, work = (
-        _without_rounding(model.name, to_sympy(expression, symbols), n)
+        _without_rounding(model.name, to_sympy(expression, symbols), size_symbol)
         for expression in (time, useful)
     )
-    work = sympy.simplify(n * work) if against == USEFUL else time_expression.subs(n, 1)
-    if work.has(n):
+    work = (
+        sympy.simplify(size_symbol * work)
+        if against == USEFUL
+        else time_expression.subs(size_symbol, 1)
+    )
+    if work.has(size_symbol):
         raise ModelError(
             f"the useful work of {model.name} depends on {processors}; hold it against"
             f" {ONE_PROCESSOR}"
@@ -149,7 +155,7 @@ def run_in_symbols(
     is_rounded = any(
         isinstance(node, Operation) and node.operator in _ROUNDING_OPERATORS for node in nodes
     )
-    return Run(time_expression, work, factor, n, known_values, is_rounded)
+    return Run(time_expression, work, factor, size_symbol, known_values, is_rounded)
 
 
 def _time_and_useful_time(model: Model | Law, against: str) -> tuple[Expr, Expr]:
@@ -179,6 +185,7 @@ def _time_and_useful_time(model: Model | Law, against: str) -> tuple[Expr, Expr]
 def _check_paths(
     name: str, times: tuple[Expr, ...], powers: Mapping[str, float], processors: str
 ) -> None:
+    """Raise if a time has no parameter at one of the paths of the sizes or of the processors."""
     paths = [parameter.name for parameter in parameters(*times)]
     for path in (*powers, processors):
         if path not in paths:
@@ -188,8 +195,8 @@ def _check_paths(
 
 
 def _without_rounding(name: str, expr: Any, processors: Any) -> Any:
-    """Remove rounding from an expression, and assume at least one processor; raises if a maximum or
-    a choice remains.
+    """Return an expression without its rounding operators, for at least one processor; raise if a
+    maximum or a choice remains.
     """
     smooth = expr.replace(sympy.ceiling, lambda inner: inner).replace(
         sympy.floor, lambda inner: inner
@@ -203,15 +210,13 @@ def _without_rounding(name: str, expr: Any, processors: Any) -> Any:
 
 
 def _exact_number(value: float | None) -> Any:
-    """Convert a number to an exact fraction if it is meant as one."""
+    """Return a number as an exact fraction."""
     return sympy.nsimplify(value, rational=True)
 
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """One term of a sum: coefficient x n^size log(n)^size_log N^processors
-    log(N)^processors_log.
-    """
+    """One term of a sum: coefficient n^size log(n)^size_log N^processors log(N)^processors_log."""
 
     expression: Any
     coefficient: Any
@@ -222,13 +227,13 @@ class Term:
 
     @property
     def is_negative(self) -> bool:
-        """Return whether the term is negative."""
+        """Whether the term is negative."""
         return bool(self.coefficient.could_extract_minus_sign())
 
 
 @dataclass(frozen=True, slots=True)
-class Need:
-    """The work that is needed to keep the efficiency constant if one term is the only overhead.
+class TermNeed:
+    """The work that keeps the efficiency constant if one term is the only overhead.
 
     Parameters
     ----------
@@ -248,27 +253,35 @@ class Need:
     never: str = ""
 
     def rank(self, values: Mapping[Any, float], processors: Any) -> tuple[float, ...]:
-        """Return the sort key of a need by its growth: needs that no work pays, exponentials,
-        powers of N, of log N, of log log N.
+        """Return the sort key of a need by its growth: needs that no work meets first, then
+        exponentials, powers of N, of log N, and of log log N.
         """
         if self.never:
             return (math.inf,)
         order = sympy.log(self.order.subs(values))
-        x = sympy.Symbol("x", positive=True)
+        log_processors = sympy.Symbol("x", positive=True)
         # With N = exp(x) a power is linear in x and a logarithm is log x.
         exponent_terms = sympy.expand(
-            sympy.expand_log(order.subs(processors, sympy.exp(x)), force=True)
+            sympy.expand_log(order.subs(processors, sympy.exp(log_processors)), force=True)
         )
-        steep = [term for term in sympy.Add.make_args(exponent_terms) if term.has(sympy.exp)]
-        power = float(exponent_terms.coeff(x)) if not steep else math.inf
-        fastest = max((float(sympy.log(term.subs(x, 30.0)).evalf()) for term in steep), default=0.0)
-        log = exponent_terms.coeff(sympy.log(x))
-        loglog = exponent_terms.coeff(sympy.log(sympy.log(x)))
-        return fastest, power, float(log), float(loglog)
+        exponential_terms = [
+            term for term in sympy.Add.make_args(exponent_terms) if term.has(sympy.exp)
+        ]
+        power = float(exponent_terms.coeff(log_processors)) if not exponential_terms else math.inf
+        largest_exponent = max(
+            (
+                float(sympy.log(term.subs(log_processors, 30.0)).evalf())
+                for term in exponential_terms
+            ),
+            default=0.0,
+        )
+        log = exponent_terms.coeff(sympy.log(log_processors))
+        power_of_loglog = exponent_terms.coeff(sympy.log(sympy.log(log_processors)))
+        return largest_exponent, power, float(log), float(power_of_loglog)
 
 
 def term_of(expression: Any, size: Any, processors: Any) -> Term:
-    """Read a product of powers and logarithms of n and N as a term.
+    """Return a product of powers and logarithms of n and N as a term.
 
     Raises
     ------
@@ -290,8 +303,8 @@ def term_of(expression: Any, size: Any, processors: Any) -> Term:
     return Term(expression, remaining_factor, *powers.values())
 
 
-def need_of(term: Term, work: Term, ratio: Any, size: Any, processors: Any) -> Need:
-    """Solve W = K T_o for the work W if the overhead T_o is one positive term.
+def need_of(term: Term, work: Term, ratio: Any, size: Any, processors: Any) -> TermNeed:
+    """Return the work W that solves W = K T_o if the overhead T_o is one positive term.
 
     Parameters
     ----------
@@ -317,11 +330,11 @@ def need_of(term: Term, work: Term, ratio: Any, size: Any, processors: Any) -> N
     if power == 0:
         log_size = factor_of_work ** (1 / logs)  # log n
         work_needed = work.coefficient * sympy.exp(work.size * log_size) * log_size**work.size_log
-        return Need(
+        return TermNeed(
             term, sympy.powsimp(work_needed), True, _order_of_power(work, log_size, processors)
         )
     if growth_of_processors <= 0:
-        return Need(
+        return TermNeed(
             term,
             work.coefficient * factor_of_work if term.size == term.size_log == 0 else None,
             True,
@@ -331,7 +344,7 @@ def need_of(term: Term, work: Term, ratio: Any, size: Any, processors: Any) -> N
         exponent = work.size / power
         work_needed = work.coefficient * factor_of_work**exponent
         if term.size == term.size_log == 0 or work.size_log == 0:
-            return Need(
+            return TermNeed(
                 term,
                 sympy.powsimp(sympy.expand_power_base(work_needed, force=True)),
                 True,
@@ -349,26 +362,25 @@ def need_of(term: Term, work: Term, ratio: Any, size: Any, processors: Any) -> N
     order = _need_of_bare_term(term, work.size / power, log_n, processors) * log_of_variable ** (
         work.size_log - logs * work.size / power
     )
-    return Need(term, sympy.powsimp(work_needed), False, order)
+    return TermNeed(term, sympy.powsimp(work_needed), False, order)
 
 
 def _uncompensated_need(
     term: Term, work: Term, size: Any, growth_of_processors: int, growth_of_size: int
-) -> Need:
-    """Return the growth that a term demands although no size can compensate for it, because the
-    term grows with the size at least as fast as the work does. A term in constant proportion to the
-    work does not depend on N.
+) -> TermNeed:
+    """Return the need of a term that no size can compensate for, because it grows with the size at
+    least as fast as the work does. A term in constant proportion to the work does not depend on N.
     """
     if growth_of_size == 0 and growth_of_processors < 0:
-        return Need(term, None, True, sympy.Integer(1))
+        return TermNeed(term, None, True, sympy.Integer(1))
     if growth_of_size == 0 and growth_of_processors == 0:
         reason = (
             f"{term.expression} grows with {size} as fast as the work, and so bounds the efficiency"
             " whatever the size"
         )
-        return Need(term, None, True, sympy.Integer(1), reason)
+        return TermNeed(term, None, True, sympy.Integer(1), reason)
     speed = "as fast as" if growth_of_size == 0 else "faster than"
-    return Need(
+    return TermNeed(
         term,
         None,
         True,
@@ -378,11 +390,14 @@ def _uncompensated_need(
 
 
 def _need_of_bare_term(term: Term, exponent: Any, log_n: Any, processors: Any) -> Any:
+    """Return the work that a term needs which does not depend on the size."""
     return processors ** (term.processors * exponent) * log_n ** (term.processors_log * exponent)
 
 
 def _order_of_power(work: Term, log_reached: Any, processors: Any) -> Any:
-    """Return exp(e x) x^d for x = log n: a power of N where x is a multiple of log N."""
+    """Return exp(e x) x^d for x = log n, where e and d are the exponents of the work: a power of N
+    if x is a multiple of log N.
+    """
     log_n = sympy.log(processors)
     slope = sympy.simplify(log_reached / log_n)
     growing_factor = log_reached.as_independent(processors, as_Add=False)[1]
@@ -408,7 +423,7 @@ _TOLERANCE_OF_SIMULATION = 1e-3
 _TOLERANCE_OF_ARRAYS = 1e-12
 """Tolerance of the logarithm of a factor if points are computed as arrays, and so are cheap."""
 
-FURTHEST = 64.0
+LARGEST_ROOT_DISTANCE = 64.0
 """Largest distance from 0 at which a root is searched."""
 
 Function = Callable[..., Array]
@@ -418,9 +433,10 @@ def nearest_root(
     function: Function,
     *points: Array,
     tolerance: float = _TOLERANCE_OF_ARRAYS,
-    furthest: float = FURTHEST,
+    furthest: float = LARGEST_ROOT_DISTANCE,
 ) -> Array:
-    """Return the root of a function that is nearest to 0, to within a factor of two in distance.
+    """Return the root of a function that is nearest to 0, to within a factor of two in distance,
+    for each of some points.
 
     From x = 0 the search doubles its step, first upwards, then downwards, and solves by
     Chandrupatla's method (SciPy) once the root is between two places. Where the function is not a
@@ -455,7 +471,8 @@ def nearest_root(
 
 
 def largest_root(function: Function, *points: Array, candidates: Array) -> Array:
-    """Return the largest root at which a function falls through 0, between neighbouring candidates.
+    """Return the largest root at which a function falls through 0, between neighbouring candidates,
+    for each of some points.
 
     Parameters
     ----------
@@ -475,10 +492,10 @@ def largest_root(function: Function, *points: Array, candidates: Array) -> Array
     low = np.full(count, np.nan)
     high = np.full(count, np.nan)
     value_before = np.asarray(function(np.full(count, candidates[0]), *points), dtype=float)
-    for lower_place, right in pairwise(candidates):
-        value_after = np.asarray(function(np.full(count, right), *points), dtype=float)
+    for lower_place, upper_place in pairwise(candidates):
+        value_after = np.asarray(function(np.full(count, upper_place), *points), dtype=float)
         falls = (value_before > 0) & (value_after <= 0)
-        low[falls], high[falls] = lower_place, right
+        low[falls], high[falls] = lower_place, upper_place
         value_before = value_after
     return _refined_root(function, points, low, high, _TOLERANCE_OF_ARRAYS)
 
@@ -486,18 +503,21 @@ def largest_root(function: Function, *points: Array, candidates: Array) -> Array
 def _refined_root(
     function: Function, points: tuple[Array, ...], low: Array, high: Array, tolerance: float
 ) -> Array:
+    """Return the roots between the ends of brackets, to a tolerance; NaN for points without a
+    bracket.
+    """
     from scipy.optimize.elementwise import find_root
 
     roots = np.where(low == high, low, np.nan)
     open_points = np.flatnonzero(np.isfinite(low) & (low != high))
     if len(open_points):
-        result = find_root(
+        solution = find_root(
             function,
             (low[open_points], high[open_points]),
             args=tuple(point[open_points] for point in points),
             tolerances={"xatol": tolerance, "xrtol": tolerance, "fatol": 0.0, "frtol": 0.0},
         )
-        roots[open_points] = np.where(result.success, result.x, np.nan)
+        roots[open_points] = np.where(solution.success, solution.x, np.nan)
     return roots
 
 
@@ -511,8 +531,8 @@ def _store_brackets(
     furthest: float,
     tolerance: float,
 ) -> None:
-    """Store, for each point without a bracket, two values of x between which the sign of the
-    function changes.
+    """Store, for each point without a bracket, two values of x between which the function changes
+    its sign.
     """
     inner_edge = np.zeros(len(margins))
     step = 0.5
@@ -553,8 +573,8 @@ def _bracket_between(
     high: Array,
     furthest: float,
 ) -> None:
-    """Store a bracket for each point without one whose function changes its sign twice between the
-    places of `_store_brackets`, such as an efficiency that rises with the size and falls again.
+    """Store a bracket for each point without one whose function changes its sign twice between two
+    places of `_store_brackets`, such as an efficiency that rises with the size and then falls.
     """
     from scipy.optimize.elementwise import find_minimum
 
@@ -581,17 +601,17 @@ def _bracket_between(
     has_neighbours = (nearest > 0) & (nearest < len(candidates) - 1)
     places = np.clip(nearest[:, None] + [-1, 0, 1], 0, len(candidates) - 1)
     is_finite = np.isfinite(np.take_along_axis(signed_values, places, axis=1)).all(axis=1)
-    dips = np.flatnonzero(~is_crossed & has_neighbours & is_finite)
-    if len(dips):
+    dip_rows = np.flatnonzero(~is_crossed & has_neighbours & is_finite)
+    if len(dip_rows):
         minimum = find_minimum(
             signed,
-            tuple(candidates[places[dips]].T),
-            args=tuple(coordinates[dips] for coordinates in points_of_rows),
+            tuple(candidates[places[dip_rows]].T),
+            args=tuple(coordinates[dip_rows] for coordinates in points_of_rows),
         )
-        roots[dips] = np.where(minimum.f_x <= 0, minimum.x, np.nan)
-    inward = candidates[nearest - np.sign(candidates[nearest]).astype(int)]
-    low[rows] = np.minimum(roots, inward)
-    high[rows] = np.maximum(roots, inward)
+        roots[dip_rows] = np.where(minimum.f_x <= 0, minimum.x, np.nan)
+    inner_places = candidates[nearest - np.sign(candidates[nearest]).astype(int)]
+    low[rows] = np.minimum(roots, inner_places)
+    high[rows] = np.maximum(roots, inner_places)
 
 
 MOST_PROCESSORS = 2.0**40
@@ -602,7 +622,7 @@ _PROCESSORS_TRIED = 1e24
 bounds the size from above, but does not grow with the processors.
 """
 
-RATIO = "efficiency_ratio"
+RATIO_NAME = "efficiency_ratio"
 """Name of the symbol K = E / (1 - E)."""
 
 _LOG_SIZES = (0.0, 700.0, 0.5)  # larger sizes have no double
@@ -618,7 +638,7 @@ class DominantTerm:
 
 @dataclass(frozen=True)
 class Isoefficiency:
-    """How work must grow with the number of processors at one efficiency.
+    """The growth of the work with the number of processors that keeps an efficiency constant.
 
     Parameters
     ----------
@@ -631,24 +651,24 @@ class Isoefficiency:
 
     run: Run
     efficiency: float
-    needs: tuple[Need, ...]
+    needs: tuple[TermNeed, ...]
     gains: tuple[Term, ...]
     limit: str = ""
 
     @property
     def ratio(self) -> float:
-        """K = E / (1 - E) [1]."""
+        """The ratio K = E / (1 - E) [1]."""
         return self.efficiency / (1.0 - self.efficiency)
 
     @property
     def ratio_symbol(self) -> Any:
         """The SymPy symbol for K."""
-        return sympy.Symbol(RATIO, positive=True)
+        return sympy.Symbol(RATIO_NAME, positive=True)
 
     @property
     def order(self) -> Any:
-        """The asymptotic growth of the work for large N, from the fastest growing need; None if no
-        work is enough.
+        """The asymptotic growth of the work for large N, that of the fastest growing need; None if
+        no work is enough.
 
         An exponent that depends on the efficiency or on times is given as a number.
         """
@@ -658,37 +678,43 @@ class Isoefficiency:
             return sympy.Integer(1)
         return self.order_of(self.leading)
 
-    def order_of(self, need: Need) -> Any:
-        """Return the growth of a need, with numbers in its exponents evaluated."""
+    def order_of(self, need: TermNeed) -> Any:
+        """Return the growth of a need, with the numbers in its exponents evaluated."""
         return _with_rounded_numbers(need.order.subs(self._numbers))
 
     @property
-    def leading(self) -> Need:
-        """The need that grows fastest."""
+    def leading(self) -> TermNeed:
+        """The need that grows fastest with N."""
         return max(self.needs, key=lambda need: need.rank(self._numbers, self.run.processors))
 
     @property
     def exact(self) -> Any:
-        """W(N) from the total overhead as an expression of N, K and the parameters [s]; None if it
-        must be solved numerically.
+        """The work W(N) as an expression of N, K and the parameters [s], from the total overhead;
+        None if it must be solved numerically.
 
         There is one where the overhead is free of the size, or all its terms hold the same power of
         it, or the equation is one of the second degree in the size.
         """
-        n = self.run.size
-        k = self.ratio_symbol
+        size_symbol = self.run.size
+        ratio_symbol = self.ratio_symbol
         if self.limit:
             return None
-        if not self.run.overhead.has(n):
-            return k * self.run.overhead
-        equation = sympy.expand(self.run.work - k * self.run.overhead)
+        if not self.run.overhead.has(size_symbol):
+            return ratio_symbol * self.run.overhead
+        equation = sympy.expand(self.run.work - ratio_symbol * self.run.overhead)
         common_power = sympy.Mul(
-            *(n ** min(term.as_powers_dict().get(n, 0) for term in sympy.Add.make_args(equation)),)
+            *(
+                size_symbol
+                ** min(
+                    term.as_powers_dict().get(size_symbol, 0)
+                    for term in sympy.Add.make_args(equation)
+                ),
+            )
         )
         equation = sympy.expand(sympy.simplify(equation / common_power))
-        if not equation.is_polynomial(n) or sympy.degree(equation, n) > 2:
+        if not equation.is_polynomial(size_symbol) or sympy.degree(equation, size_symbol) > 2:
             return None
-        roots = sympy.roots(sympy.Poly(equation, n), multiple=True)
+        roots = sympy.roots(sympy.Poly(equation, size_symbol), multiple=True)
         values = [
             complex(root.subs(self._numbers).subs(self.run.processors, 1000)) for root in roots
         ]
@@ -699,26 +725,30 @@ class Isoefficiency:
             if abs(value.imag) < 1e-9 * abs(value) and value.real > 0
         ]
         return (
-            sympy.simplify(self.run.work.subs(n, sizes_found[0])) if len(sizes_found) == 1 else None
+            sympy.simplify(self.run.work.subs(size_symbol, sizes_found[0]))
+            if len(sizes_found) == 1
+            else None
         )
 
     def reached_on(self, processors: float) -> bool:
-        """Return whether a size from 1 on gives the efficiency on a number of processors."""
-        x = np.arange(*_LOG_SIZES)
+        """Return whether some size, from 1 on, gives the efficiency on a number of processors."""
+        log_sizes = np.arange(*_LOG_SIZES)
         with np.errstate(all="ignore"):
-            overhead = self._sum_of_terms(self._overhead, x, processors)
-            spare = (
-                self._sum_of_terms(_terms_of_sum(self.run.work, self.run), x, processors) / overhead
+            overhead = self._sum_of_terms(self._overhead, log_sizes, processors)
+            margin = (
+                self._sum_of_terms(_terms_of_sum(self.run.work, self.run), log_sizes, processors)
+                / overhead
             )
-        return bool(np.any(spare >= self.ratio))
+        return bool(np.any(margin >= self.ratio))
 
     @property
     def _overhead(self) -> list[Term]:
+        """The terms of the overhead: the positive and the negative ones."""
         return [*(need.term for need in self.needs), *self.gains]
 
     def size(self, processors: Array) -> Array:
-        """Return the size at each number of processors that solves E(n, N) = E: the largest root,
-        NaN if there is none.
+        """Return the size at each number of processors at which the efficiency is E: the largest
+        root of E(n, N) = E; NaN if there is none.
         """
         overhead = self._overhead
         work = _terms_of_sum(self.run.work, self.run)
@@ -750,7 +780,7 @@ class Isoefficiency:
         )
 
     def _sum_of_terms(self, terms: Sequence[Term], x: Array, processors: Array | float) -> Array:
-        """Return the sum of terms at log n = x."""
+        """Return the sum of terms at the size whose logarithm is x."""
         logs = np.log(processors)
         total_sum = np.zeros(len(x))
         for term in terms:
@@ -765,8 +795,8 @@ class Isoefficiency:
 
     @cached_property
     def dominant_terms(self) -> tuple[DominantTerm, ...]:
-        """List the terms that dominate the work, each with the number of processors at which it
-        starts to dominate (2 to `MOST_PROCESSORS`).
+        """The terms that need the most work, each with the number of processors, from 2 to
+        `MOST_PROCESSORS`, from which on it does.
         """
         if self.limit or not self.needs:
             return ()
@@ -803,7 +833,7 @@ class Isoefficiency:
             low, high = (low, float(middle[0])) if has_overtaken else (float(middle[0]), high)
         return high
 
-    def _log_work(self, need: Need, processors: Array) -> Array:
+    def _log_work(self, need: TermNeed, processors: Array) -> Array:
         """Return log W for one need, by solving A log n + B log log n = log y; at least the work of
         the smallest size.
         """
@@ -829,21 +859,24 @@ class Isoefficiency:
 
     def _value(self, expression: Any) -> float:
         # The search for a size asks for the same few coefficients at every step.
+        """Return the number that an expression has for the values of the run."""
         if expression not in self._values:
             self._values[expression] = float(expression.subs(self.run.values))
         return self._values[expression]
 
     @cached_property
     def _values(self) -> dict[Any, float]:
+        """The numbers of expressions that `_value` has computed, by expression."""
         return {}
 
     @property
     def _numbers(self) -> dict[Any, float]:
+        """The values of the symbols of the run, and of the ratio K."""
         return {**self.run.values, self.ratio_symbol: self.ratio}
 
 
 def isoefficiency(run: Run, efficiency: float) -> Isoefficiency:
-    """Solve for the work that keeps the efficiency constant: W t_c = E / (1 - E) T_o(W, N).
+    """Return the work that keeps the efficiency constant: W t_c = E / (1 - E) T_o(W, N).
 
     Each term of the overhead is balanced against the work by itself; the term that then grows
     fastest gives the order. Rounding and the limit on the number of processors at a size are left
@@ -876,12 +909,16 @@ def isoefficiency(run: Run, efficiency: float) -> Isoefficiency:
     )
     if missing_sizes:
         raise ModelError(f"an isoefficiency needs a value for {', '.join(missing_sizes)}")
-    n = run.size
-    count = run.processors
-    ratio = sympy.Symbol(RATIO, positive=True)
+    size_symbol = run.size
+    processor_symbol = run.processors
+    ratio = sympy.Symbol(RATIO_NAME, positive=True)
     terms = _terms_of_sum(run.overhead, run)
     work = _leading_term_of_work(run)
-    needs = tuple(need_of(term, work, ratio, n, count) for term in terms if not term.is_negative)
+    needs = tuple(
+        need_of(term, work, ratio, size_symbol, processor_symbol)
+        for term in terms
+        if not term.is_negative
+    )
     needs_found = Isoefficiency(
         run, efficiency, needs, tuple(term for term in terms if term.is_negative)
     )
@@ -895,8 +932,8 @@ def isoefficiency(run: Run, efficiency: float) -> Isoefficiency:
 
 
 def _reason_without_size(isoefficiency_found: Isoefficiency, work: Term) -> str:
-    """Return why no size reaches the efficiency; constant shares of the work can exclude it only
-    jointly.
+    """Return the reason why no size reaches the efficiency; shares of the work that stay constant
+    can exclude it together.
     """
     unpaid_needs = [need for need in isoefficiency_found.needs if need.never]
     growing_needs = [
@@ -914,19 +951,19 @@ def _reason_without_size(isoefficiency_found: Isoefficiency, work: Term) -> str:
     faster_needs = [need for need in unpaid_needs if need not in shares]
     if faster_needs and not isoefficiency_found.reached_on(_PROCESSORS_TRIED):
         return faster_needs[0].never
-    total = sum(
+    share_sum = sum(
         isoefficiency_found._value(need.term.coefficient / work.coefficient) for need in shares
     )
     return (
-        f"{shares[0].never}: it stays under {1 / (1 + total):.4g}"
-        if total * isoefficiency_found.ratio >= 1
+        f"{shares[0].never}: it stays under {1 / (1 + share_sum):.4g}"
+        if share_sum * isoefficiency_found.ratio >= 1
         else ""
     )
 
 
 def _largest_efficient_processors(isoefficiency_found: Isoefficiency, work: Term) -> str:
-    """Return the largest number of processors with an efficient size, if terms that grow with the
-    size as fast as the work decide it together; empty if some term grows faster.
+    """Return in words the largest number of processors with an efficient size, if terms that grow
+    with the size as fast as the work decide it together; empty if some term grows faster.
     """
     terms = [need.term for need in isoefficiency_found.needs if need.never]
     if any((term.size, term.size_log) != (work.size, work.size_log) for term in terms):
@@ -968,12 +1005,12 @@ def _largest_efficient_processors(isoefficiency_found: Isoefficiency, work: Term
 
 
 def _leading_term_of_work(run: Run) -> Term:
-    """Return the term of the work that grows fastest with the size."""
+    """Return the term of the work of a run that grows fastest with the size."""
     return max(_terms_of_sum(run.work, run), key=lambda term: (term.size, term.size_log))
 
 
 def _terms_of_sum(expression: Any, run: Run) -> list[Term]:
-    """Return the terms of a sum."""
+    """Return the terms of a sum of powers and logarithms."""
     return [
         term_of(term, run.size, run.processors)
         for term in sympy.Add.make_args(sympy.expand(expression))
@@ -982,7 +1019,7 @@ def _terms_of_sum(expression: Any, run: Run) -> list[Term]:
 
 
 def _root_of_linear_plus_log(a: float, b: float, y: Array) -> Array:
-    """Solve a x + b log x = y for the larger x."""
+    """Return the larger solution x of a x + b log x = y."""
     # For b < 0 the left side is least at x = -b / a; the larger root lies beyond it.
     start_value = np.log(max(-b / a, 1e-9)) if b < 0 else 0.0
     return np.asarray(
@@ -996,7 +1033,7 @@ def _root_of_linear_plus_log(a: float, b: float, y: Array) -> Array:
 
 
 def _with_rounded_numbers(expression: Any) -> Any:
-    """Round the numbers in an expression to four digits."""
+    """Return an expression whose numbers are rounded to four digits."""
     rounded_by_number = {
         value: float(f"{float(value):.4g}") for value in expression.atoms(sympy.Float)
     }
@@ -1018,15 +1055,15 @@ memory stays constant.
 """
 
 # Doublings of the size within which a factor is searched.
-_DOUBLINGS = 64.0
+_LARGEST_LOG_FACTOR = 64.0
 
 Columns = Mapping[str, Array]
-NO_COLUMNS: Columns = {}
+NO_FURTHER_VALUES: Columns = {}
 
 
 @dataclass(frozen=True, slots=True)
 class Runs:
-    """A model that can be solved at any size on the numbers of processors for which it was
+    """A model that can be solved at any size, on the numbers of processors for which it was
     compiled.
 
     Parameters
@@ -1044,28 +1081,30 @@ class Runs:
 
     @property
     def varies_processors(self) -> bool:
-        """Return whether N can vary without building the model again."""
+        """Whether the number of processors can vary without building the model again."""
         return self.processors in self.forms[0][0].parameters
 
     @property
     def exact(self) -> bool:
-        """Whether points are computed as arrays, so that factors are found to rounding."""
+        """Whether points are computed as arrays, so that factors on sizes are exact up to
+        rounding.
+        """
         return self.forms[0][0].block_size > 1
 
     def without_check(self) -> Runs:
-        """Return the same runs, whose answers are not checked by a short simulation."""
+        """Return the same runs without the check of their answers by a short simulation."""
         return replace(
             self, forms=[(form.without_check(), numbers) for form, numbers in self.forms]
         )
 
     @property
     def tolerance(self) -> float:
-        """Return the tolerance to which a factor is solved."""
+        """The tolerance to which the logarithm of a factor on sizes is solved."""
         return _TOLERANCE_OF_ARRAYS if self.exact else _TOLERANCE_OF_SIMULATION
 
-    def sizes(self, factor: Array, others: Columns = NO_COLUMNS) -> dict[str, Array]:
-        """Return the value of each size parameter at a factor, in base units; one among the others
-        grows from its value there.
+    def sizes(self, factor: Array, others: Columns = NO_FURTHER_VALUES) -> dict[str, Array]:
+        """Return the value of each size parameter at a factor, in base units; a size parameter
+        among `others` grows from its value there.
         """
         return {
             path: others.get(path, base) * factor**power
@@ -1073,18 +1112,20 @@ class Runs:
         }
 
     def columns(
-        self, factor: Array, count: Array, others: Columns = NO_COLUMNS
+        self, factor: Array, count: Array, others: Columns = NO_FURTHER_VALUES
     ) -> dict[str, Array]:
-        """Solve at aligned factors, numbers of processors and values of other parameters; the
-        columns always include time and efficiency.
+        """Return the answers at aligned factors, numbers of processors and values of other
+        parameters, by column; time and efficiency are always included.
 
         Columns are those of the form. Against one processor, the efficiency is T(1) / (N T(N)) at
         the same size.
         """
         return self._answers_at(factor, count, others)[0]
 
-    def solved(self, factor: Array, count: Array, others: Columns = NO_COLUMNS) -> PointTable:
-        """Return the columns and how each point was computed; see `columns`."""
+    def solved(
+        self, factor: Array, count: Array, others: Columns = NO_FURTHER_VALUES
+    ) -> PointTable:
+        """Return the answers as `columns` does, in a table that has the method of each point."""
         columns, points_and_answers = self._answers_at(factor, count, others)
         rows_and_provenances = (
             (rows, points.provenance(len(rows))) for rows, points in points_and_answers
@@ -1092,11 +1133,14 @@ class Runs:
         return PointTable(columns, Provenance.join(len(count), rows_and_provenances))
 
     def _answers_at(
-        self, factor: Array, count: Array, others: Columns = NO_COLUMNS
+        self, factor: Array, count: Array, others: Columns = NO_FURTHER_VALUES
     ) -> tuple[dict[str, Array], list[tuple[NDArray[np.intp], Answers]]]:
+        """Return the columns of the answers, and the answers of each group of points with the same
+        model.
+        """
         columns_found, points_and_answers = self._solve_points(factor, count, others)
         quantity_name = self.forms[0][0].quantity
-        end_pairs = (
+        names_of_ends = (
             [("", ""), ("low", "high"), ("high", "low")]
             if f"low[{quantity_name}]" in columns_found
             else [("", "")]
@@ -1106,7 +1150,7 @@ class Runs:
             if self.against == ONE_PROCESSOR
             else {}
         )
-        for end, other_end in end_pairs:
+        for end, other_end in names_of_ends:
             columns_found[_end_column(end, "time")] = columns_found[_end_column(end, quantity_name)]
             if self.against == ONE_PROCESSOR:
                 # Divided by the other end: the widest that the interval of the ratio can be.
@@ -1123,6 +1167,9 @@ class Runs:
     def _solve_points(
         self, factor: Array, count: Array, others: Columns
     ) -> tuple[dict[str, Array], list[tuple[NDArray[np.intp], Answers]]]:
+        """Return the columns of the compiled models, and the answers of each group of points with
+        the same model.
+        """
         points_and_answers: list[tuple[NDArray[np.intp], Answers]] = []
         for form, processor_counts in self.forms:
             rows = (
@@ -1153,18 +1200,19 @@ class Runs:
 
 
 def _end_column(end: str, name: str) -> str:
+    """Return the name of the column that holds an end of the interval of a value."""
     return f"{end}[{name}]" if end else name
 
 
-def factors(
+def size_factors(
     runs: Runs,
     way: str,
     count: Array,
     goal: float | Array = 0.0,
     memory: Callable[[Array, Array, Columns], Array] | None = None,
-    others: Columns = NO_COLUMNS,
+    others: Columns = NO_FURTHER_VALUES,
 ) -> Array:
-    """Return the factor on the size at each number of processors that keeps the goal.
+    """Return the factor on the size at each number of processors that keeps a goal.
 
     Parameters
     ----------
@@ -1194,13 +1242,16 @@ def factors(
     tolerance = _TOLERANCE_OF_ARRAYS if way == MEMORY_BOUND else runs.tolerance
     points = (count, np.broadcast_to(goal, count.shape), *others.values())
     return np.asarray(
-        2.0 ** nearest_root(relative_difference, *points, tolerance=tolerance, furthest=_DOUBLINGS)
+        2.0
+        ** nearest_root(
+            relative_difference, *points, tolerance=tolerance, furthest=_LARGEST_LOG_FACTOR
+        )
     )
 
 
 def scalability(time: Array, efficiency: Array) -> Array:
-    """Return the latency metric L(N) / L(N') for each pair of runs with N' > N, an upper triangle;
-    the rest is not a number.
+    """Return the latency metric L(N) / L(N') for each pair of runs with N' > N, as an upper
+    triangle; all other elements are NaN.
 
     Parameters
     ----------
@@ -1216,9 +1267,9 @@ def scalability(time: Array, efficiency: Array) -> Array:
            [ nan,  nan]])
     """
     latency = AVERAGE_LATENCY.equation(time, efficiency)
-    table = np.full((len(time), len(time)), np.nan)
+    ratios_of_pairs = np.full((len(time), len(time)), np.nan)
     with np.errstate(all="ignore"):
         ratio = np.where(latency > 0, latency, np.nan)
         rows, columns = np.triu_indices(len(time), 1)
-        table[rows, columns] = LATENCY_SCALABILITY.equation(ratio[rows], ratio[columns])
-    return table
+        ratios_of_pairs[rows, columns] = LATENCY_SCALABILITY.equation(ratio[rows], ratio[columns])
+    return ratios_of_pairs

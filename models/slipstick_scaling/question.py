@@ -52,32 +52,32 @@ from slipstick.study.questions import Question
 from slipstick.study.sweep import SweepPlan, check_sweep, plan_sweep
 from slipstick.study.wording import words_of
 from slipstick.vocabulary import REPLACED
-from slipstick_papers.page import StatementRow, summary
+from slipstick_papers.page import StatementRow, summary_of_statements
 from slipstick_pictures.look import (
     axis_title,
     draw_intervals,
     fill_style,
     fills_of,
-    logarithmic,
+    make_logarithmic,
+    new_figure,
     part_label,
     plain_ticks,
-    sheet,
     stroke,
-    titled,
+    with_title_and_legend,
 )
 from slipstick_scaling.isoefficiency import (
     EFFICIENCY_CONSERVED,
     FIXED_SIZE,
     MEMORY_BOUND,
-    NO_COLUMNS,
+    NO_FURTHER_VALUES,
     TIME_BOUND,
     Columns,
     Run,
     Runs,
-    factors,
     isoefficiency,
     run_in_symbols,
     scalability,
+    size_factors,
 )
 from slipstick_scaling.specs import BandsSpec, GrowthPictureSpec, ScalabilityPictureSpec, ScaleSpec
 
@@ -129,7 +129,8 @@ class IsoefficiencyFormula:
 
 @dataclass(frozen=True, slots=True)
 class BestProcessors:
-    """A distinguished number of processors, such as the fastest; None where there is none.
+    """The number of processors that is best in some respect, such as the fastest; None if there is
+    none.
 
     Parameters
     ----------
@@ -156,13 +157,15 @@ class BestProcessors:
 
     @property
     def among(self) -> str:
-        """Return the numbers that were looked at, where there are others between them."""
+        """The numbers of processors that were examined, in words, if there are others between
+        them.
+        """
         return f" (of {_numbers_text(self.examined)})" if self.examined else ""
 
     @property
     def doubt(self) -> str:
-        """Return which smaller numbers of processors miss the criterion, and which others may meet
-        it.
+        """A clause on the smaller numbers of processors that miss the criterion, and on others that
+        may meet it.
         """
         missing_in_words = f", but not on {_numbers_text(self.missing)}" if self.missing else ""
         undecided_text = (
@@ -171,15 +174,17 @@ class BestProcessors:
         return missing_in_words + undecided_text
 
 
-_MOST_NUMBERS = 8
+_MOST_LISTED_NUMBERS = 8
 
 
 def _numbers_text(processor_counts: Sequence[float]) -> str:
-    """Return numbers of processors as text; of many only the first, or the ends of a range."""
-    further_count = len(processor_counts) - _MOST_NUMBERS
+    """Return numbers of processors as text; of many, only the first ones or the ends of the
+    range.
+    """
+    further_count = len(processor_counts) - _MOST_LISTED_NUMBERS
     if further_count > 0 and all(np.diff(processor_counts) == 1):
         return f"{processor_counts[0]:g} to {processor_counts[-1]:g}"
-    listed_numbers = ", ".join(f"{number:g}" for number in processor_counts[:_MOST_NUMBERS])
+    listed_numbers = ", ".join(f"{number:g}" for number in processor_counts[:_MOST_LISTED_NUMBERS])
     return f"{listed_numbers} and {further_count} more" if further_count > 0 else listed_numbers
 
 
@@ -215,12 +220,12 @@ class PublishedScalability:
 
     @property
     def agrees(self) -> bool:
-        """Return whether the printed and the computed value are equal with two decimals."""
+        """Whether the printed and the computed value are equal when rounded to two decimals."""
         return abs(self.computed - self.printed) <= 0.005
 
     def exponent(self, scalability: float) -> float:
-        """Return the exponent of the isoefficiency that a value of this cell implies; NaN for
-        another way [1].
+        """Return the exponent of the isoefficiency that a scalability in this cell implies [1]; NaN
+        if another way of scaling is meant.
         """
         if self.way != "efficiency-conserved" or not scalability > 0:
             return math.nan
@@ -264,12 +269,12 @@ class Scaling:
 
     @property
     def numbers(self) -> list[float]:
-        """Return the numbers of processors."""
+        """The numbers of processors."""
         return [float(number) for number in next(iter(self.ways.values())).points[self.path]]
 
     def matrix_ends(self, way: str) -> tuple[Array, Array]:
-        """Return the lower and the upper end of each cell of the matrix, the widest that the
-        intervals of the latencies allow.
+        """Return the lower and the upper end of each cell of the matrix, from the intervals of the
+        latencies.
         """
         low, high = self.ways[way].ends("latency")
         with np.errstate(all="ignore"):
@@ -278,7 +283,7 @@ class Scaling:
 
 @dataclass(frozen=True, slots=True)
 class ScaleResult(QuestionResult):
-    """The scaling of all cases, and the words of the study."""
+    """The scaling of all cases of a study."""
 
     title: ClassVar[str] = "How it scales"
     reading: ClassVar[str] = (
@@ -292,8 +297,8 @@ class ScaleResult(QuestionResult):
     counted: str = field(default="", repr=False)
 
     def _with_counted_members(self, words: Words) -> Words:
-        """Return the words of a study with the noun of what is counted, if that is no member of the
-        population, such as a request.
+        """Return the words of a study with the noun of what is counted, such as a request, if that
+        is not the members of the population.
         """
         return replace(words, member=self.counted) if self.counted else words
 
@@ -311,15 +316,16 @@ class ScaleResult(QuestionResult):
             sentences += [] if scaling.growth is None else [_growth_sentence(scaling.growth)]
             lines += [f"{scaling.case}: {line}" for line in sentences]
         first_checked = self._first_checked
-        return (
-            [*lines, f"{first_checked.case}: {summary(_published_statements(first_checked))}"]
-            if first_checked
-            else lines
-        )
+        if first_checked:
+            statements_text = summary_of_statements(_published_statements(first_checked))
+            lines.append(f"{first_checked.case}: {statements_text}")
+        return lines
 
     @property
     def _first_checked(self) -> Scaling | None:
-        """Return the first case with a published cell that is a statement by itself."""
+        """The first case that has a published cell which is a statement by itself; None if there is
+        none.
+        """
         return next(
             (scaling for scaling in self.scalings if any(cell.checked for cell in scaling.printed)),
             None,
@@ -331,8 +337,8 @@ class ScaleResult(QuestionResult):
         return len(self.scalings) > 1 + MOST_FURTHER_CASES
 
     def headline(self, words: Words) -> list[str]:
-        """Return for the first cases the fastest number of processors and the growth of the
-        work.
+        """Return sentences on the fastest number of processors and on the growth of the work for
+        the first cases.
         """
         words = self._with_counted_members(words)
         scalings_shown = self.scalings[: 1 + MOST_FURTHER_CASES]
@@ -342,34 +348,38 @@ class ScaleResult(QuestionResult):
             if scaling.growth is not None and not scaling.growth.limit
         ]
         other_scalings = [scaling for scaling in scalings_shown if scaling not in growing_scalings]
-        heads = []
+        headlines = []
         if other_scalings:
             range_texts = [_efficient_range_headline(scaling, words) for scaling in scalings_shown]
-            heads.append(_sentence_of_cases(scalings_shown, range_texts, words))
+            headlines.append(_sentence_of_cases(scalings_shown, range_texts, words))
         if growing_scalings:
-            keep = percent(
+            kept_percent = percent(
                 growing_scalings[0].growth.efficiency if growing_scalings[0].growth else None
             )
-            lead = f"to keep {keep} efficiency on N {words.members}, the work must grow "
-            head = _sentence_of_cases(
+            beginning = (
+                f"to keep {kept_percent} efficiency on N {words.members}, the work must grow "
+            )
+            headline = _sentence_of_cases(
                 growing_scalings,
                 map(_order_text, growing_scalings),
                 words,
                 bool(other_scalings),
-                lead,
+                beginning,
             )
-            heads.append(head.replace("must grow not at all", _STAYS))
+            headlines.append(headline.replace("must grow not at all", _NO_GROWTH_TEXT))
         fastest = [_fastest_headline(scaling, words) for scaling in scalings_shown]
-        lead = "fastest at a fixed size "
+        beginning = "fastest at a fixed size "
         # Equal numbers of processors are stated once for all cases.
         if len({scaling.fastest.among for scaling in scalings_shown}) == 1:
             numbers_examined = scalings_shown[0].fastest.among
             fastest = [text.replace(numbers_examined, "") for text in fastest]
-            lead = f"fastest at a fixed size{numbers_examined} "
-        return [*heads, _sentence_of_cases(scalings_shown, fastest, words, lead=lead)]
+            beginning = f"fastest at a fixed size{numbers_examined} "
+        return [*headlines, _sentence_of_cases(scalings_shown, fastest, words, beginning=beginning)]
 
     def decision(self, words: Words) -> Decision | None:
-        """Return for each case the fastest and the largest efficient number of processors."""
+        """Return a table of the fastest and the largest efficient number of processors of each
+        case.
+        """
         rows = []
         for scaling in self.scalings[:_MOST_CHOICES]:
             fastest = scaling.fastest
@@ -382,16 +392,16 @@ class ScaleResult(QuestionResult):
                     "none" if largest.processors is None else f"{largest.processors:g}",
                 ]
             )
-        head = [
+        headings = [
             "",
             "fastest on",
             "time there",
             f"at least {percent(self.scalings[0].threshold)} efficient up to",
         ]
-        return (head, rows) if len(rows) > 1 else None
+        return (headings, rows) if len(rows) > 1 else None
 
     def files(self) -> dict[str, list[dict[str, str]]]:
-        """Return published cells as statements, once, beside the first case that has them."""
+        """Return the published cells as statements, for the first case that has them."""
         first_checked = self._first_checked
         rows = (
             [statement._asdict() for statement in _published_statements(first_checked)]
@@ -401,9 +411,11 @@ class ScaleResult(QuestionResult):
         return {"statements-of-scaling.csv": rows} if rows else {}
 
     def named_answers(self) -> dict[str, Answer]:
-        """Return the cells of each matrix, one answer for each pair of numbers of processors."""
+        """Return the cells of each matrix, as one answer for each pair of numbers of processors, by
+        name.
+        """
         return {
-            cell_name(scaling.case, fewer, larger_count): Answer(
+            cell_name(scaling.case, smaller_count, larger_count): Answer(
                 scaling.case,
                 values={
                     _cell_value(way): Value(finite_or_none(cells[row, column]), "1")
@@ -413,7 +425,9 @@ class ScaleResult(QuestionResult):
             )
             for scaling in self.scalings
             for provenance in [next(iter(scaling.ways.values())).provenance]
-            for (row, fewer), (column, larger_count) in combinations(enumerate(scaling.numbers), 2)
+            for (row, smaller_count), (column, larger_count) in combinations(
+                enumerate(scaling.numbers), 2
+            )
         }
 
     def parts(self) -> Iterator[str | ResultTable]:
@@ -426,7 +440,7 @@ class ScaleResult(QuestionResult):
                 yield _runs_table(scaling, way)
             yield from map(partial(_matrix_table, scaling), scaling.matrix)
             yield _printed_table(scaling)
-            yield _EXPONENT if scaling.printed else ""
+            yield _READING_OF_EXPONENT if scaling.printed else ""
             yield from _formula_text(scaling)
 
     def draw(
@@ -435,8 +449,8 @@ class ScaleResult(QuestionResult):
         order: Mapping[str, int],
         words: Words = NO_WORDS,
     ) -> Figure:
-        """Draw the processors by activity as stacked bands, the growth of the work, or the
-        scalability between numbers of processors, as the kind of the picture says.
+        """Draw the picture that the study describes: the processors by activity as stacked bands,
+        the growth of the work, or the scalability between numbers of processors.
         """
         if isinstance(spec, GrowthPictureSpec):
             return _draw_growth(self.scalings, spec, words)
@@ -448,8 +462,8 @@ class ScaleResult(QuestionResult):
 
 @dataclass(frozen=True)
 class _ScaledCase:
-    """The scaling question for one case: the model at any size, ascending numbers of processors,
-    and the memory of each processor [B].
+    """The scaling of one case to be computed: the model at any size, ascending numbers of
+    processors, and the memory of a processor [B].
     """
 
     case: str
@@ -467,7 +481,7 @@ class _ScaledCase:
 
     @cached_property
     def runs(self) -> Runs:
-        """The model at any size; see `slipstick_scaling.isoefficiency.Runs`."""
+        """The model at any size, as `slipstick_scaling.isoefficiency.Runs`."""
         forms = [(group.form, self.numbers[group.rows]) for group in self.plan().groups]
         return Runs(forms, self.axis.path, self.sizes, self.spec.against)
 
@@ -482,8 +496,8 @@ class _ScaledCase:
         return None if kept_value is None else Value(kept_value.value, str(kept_value.dimension))
 
     def memory_function(self) -> Callable[[Array, Array, Columns], Array] | None:
-        """Return the memory of a processor as a function of factor, N and the values of other
-        parameters; None if none is given.
+        """Return the memory of a processor as a function of the factor on sizes, N, and the values
+        of other parameters; None if the study gives no memory.
         """
         if self.memory is None:
             return None
@@ -558,7 +572,7 @@ def read(scale_spec: ScaleSpec, study: StudyContext) -> Question:
     )
 
 
-_GOALS = {
+_PATH_OF_GOAL = {
     TIME_BOUND: "scale.time",
     EFFICIENCY_CONSERVED: "scale.efficiency",
     MEMORY_BOUND: "scale.memory.most",
@@ -566,20 +580,22 @@ _GOALS = {
 """Path of what each way keeps."""
 
 
-def cell_name(case: str, fewer: float, larger_count: float) -> str:
+def cell_name(case: str, smaller_count: float, larger_count: float) -> str:
     """Return the name of the answer that holds one cell of the matrix of scalability.
 
     >>> cell_name("my-program", 4, 32)
     'my-program-4-to-32'
     """
-    return f"{case}-{fewer:g}-to-{larger_count:g}"
+    return f"{case}-{smaller_count:g}-to-{larger_count:g}"
 
 
 def _cell_value(way: str) -> str:
+    """Return the name of the value that holds the scalability in one way of scaling."""
     return f"scalability[{way}]"
 
 
 def _read_case(case: str, spec: ScaleSpec, study: StudyContext) -> _ScaledCase:
+    """Check what a study asks of the scaling of a case, and build its models."""
     own_case = evaluator(case, study.cases[case], study.library)
     sweep = study.axes_in(("scale", "processors"), spec.processors, case)
     (axis,), (first_model, *_) = check_sweep(sweep, case, study)
@@ -606,8 +622,8 @@ def _read_case(case: str, spec: ScaleSpec, study: StudyContext) -> _ScaledCase:
 def _size_parameters(
     own_case: Evaluator, spec: ScaleSpec, study: StudyContext, known_paths: Collection[str]
 ) -> dict[str, tuple[float, float]]:
-    """Return the value and the power of each size parameter; raises unless the time depends on all
-    of them.
+    """Return the value and the power of each size parameter, by path; raise if the time does not
+    depend on one of them.
     """
     sizes: dict[str, tuple[float, float]] = {}
     problems: list[Problem] = []
@@ -637,6 +653,9 @@ def _size_parameters(
 def _check_case(
     case: str, spec: ScaleSpec, study: StudyContext, first_model: BuiltModel, axis: Axis
 ) -> None:
+    """Raise if a case cannot be scaled as the study asks: its sizes, published cells and number of
+    processors.
+    """
     model = first_model.sample.model
     if (
         spec.against != "useful"
@@ -681,6 +700,7 @@ def _check_case(
 def _memory_formula(
     spec: ScaleSpec, study: StudyContext, built: BuiltModel, axis: Axis, sizes: Collection[str]
 ) -> Expr | None:
+    """Return the formula of the memory of a processor; None if the study gives none."""
     if spec.memory is None:
         return None
     place = ("scale", "memory", "used")
@@ -735,8 +755,8 @@ def _cells_at(
     points: Columns,
     point_count: int,
 ) -> list[dict[str, Answer]]:
-    """Return, at each of some points, the cells of the matrix of one case for some pairs of numbers
-    of processors. All points and numbers are solved together.
+    """Return, for each of several points, the cells of the matrix of one case for some pairs of
+    numbers of processors. All points and numbers are solved together.
 
     Parameters
     ----------
@@ -754,8 +774,8 @@ def _cells_at(
         if way == FIXED_SIZE:
             continue
         goal = scaled_case.kept_value(way)
-        goals = columns.get(_GOALS[way], np.full(len(count), goal.value if goal else 0.0))
-        factor = factors(runs, way, count, goals, scaled_case.memory_function(), others)
+        goals = columns.get(_PATH_OF_GOAL[way], np.full(len(count), goal.value if goal else 0.0))
+        factor = size_factors(runs, way, count, goals, scaled_case.memory_function(), others)
         has_size = np.isfinite(factor)
         table = runs.solved(np.where(has_size, factor, 1.0), count, others)
         provenance = table.provenance
@@ -765,9 +785,11 @@ def _cells_at(
         )
         for point in range(point_count):
             matrix = scalability(time[point], efficiency[point])
-            for fewer, more in pairs:
-                cell = matrix[numbers.index(fewer), numbers.index(more)]
-                values = cells[point].setdefault(cell_name(scaled_case.case, fewer, more), {})
+            for smaller_count, larger_count in pairs:
+                cell = matrix[numbers.index(smaller_count), numbers.index(larger_count)]
+                values = cells[point].setdefault(
+                    cell_name(scaled_case.case, smaller_count, larger_count), {}
+                )
                 values[_cell_value(way)] = Value(finite_or_none(cell), "1")
     return [
         {
@@ -781,8 +803,8 @@ def _cells_at(
 def _published_cells(
     scaled_case: _ScaledCase, sweep_by_way: Mapping[str, Sweep], matrix: Mapping[str, Array]
 ) -> Iterator[PublishedScalability]:
-    """Yield published cells with the computed ones; the method of a cell is the method at its
-    larger number of processors.
+    """Yield the published cells with the computed ones; the method of a cell is that of the run on
+    more processors.
     """
     index_by_number = {float(number): index for index, number in enumerate(scaled_case.numbers)}
     for cell in scaled_case.spec.printed:
@@ -802,14 +824,14 @@ def _published_cells(
 
 
 def _scaled_runs(scaled_case: _ScaledCase, way: str) -> Sweep:
-    """Solve for the sizes that a way of scaling requires, and run the model at them."""
+    """Return the runs at the sizes that a way of scaling requires."""
     runs = scaled_case.runs
     processor_counts = scaled_case.numbers
     factor, table = _solved_sizes(scaled_case, runs.without_check(), way)
-    look_verdicts = [verdict.word for verdict in table.provenance.checks.values()]
+    check_verdicts = [verdict.word for verdict in table.provenance.checks.values()]
     # A short simulation that checks each trial size costs more than the answers, and agrees in most
     # models. The final sizes are checked; the trials are checked only if one of these is rejected.
-    if REPLACED in look_verdicts:
+    if REPLACED in check_verdicts:
         factor, table = _solved_sizes(scaled_case, runs, way)
     has_size = np.isfinite(factor)
     columns_at_sizes = table.columns
@@ -850,20 +872,20 @@ def _scaled_runs(scaled_case: _ScaledCase, way: str) -> Sweep:
 
 
 def _solved_sizes(scaled_case: _ScaledCase, trials: Runs, way: str) -> tuple[Array, PointTable]:
-    """Return the factors on the sizes that a way of scaling requires, solved with `trials`, and the
-    answers at these sizes.
+    """Return the factors on the sizes that a way of scaling requires, solved with the runs
+    `trials`, and the answers at these sizes.
     """
     processor_counts = scaled_case.numbers
     goal = scaled_case.kept_value(way)
     target = goal.value or 0.0 if goal else 0.0
-    factor = factors(trials, way, processor_counts, target, scaled_case.memory_function())
+    factor = size_factors(trials, way, processor_counts, target, scaled_case.memory_function())
     return factor, scaled_case.runs.solved(
         np.where(np.isfinite(factor), factor, 1.0), processor_counts
     )
 
 
 def _value_of_end(name: str) -> str:
-    """Return the name of the value whose interval end a column holds."""
+    """Return the name of the value that a column of interval ends belongs to."""
     kind, inside = split_name(name)
     return inside if kind in ("low", "high") else name
 
@@ -876,12 +898,12 @@ def _account_by_component(sweep: Sweep) -> dict[str, Array]:
 
 
 def _reason_without_size(scaled_case: _ScaledCase, way: str, count: float) -> str:
-    """Return why no size was found, with the value at the case's own size."""
+    """Return the reason why no size was found, with the value at the case's own size."""
     factors = np.ones(1)
     processor_count = np.array([count])
     memory_used = scaled_case.memory_function()
     if way == "memory-bound" and memory_used is not None:
-        own_value = float(memory_used(factors, processor_count, NO_COLUMNS)[0])
+        own_value = float(memory_used(factors, processor_count, NO_FURTHER_VALUES)[0])
     else:
         own_value = float(
             scaled_case.runs.columns(factors, processor_count)[
@@ -897,8 +919,8 @@ def _reason_without_size(scaled_case: _ScaledCase, way: str, count: float) -> st
 
 
 def _runs_at_fixed_size(runs: Runs, listed_numbers: Array) -> tuple[Array, dict[str, Array]]:
-    """Solve the fixed size on every whole number of processors if that is cheap, else on the listed
-    ones.
+    """Return the numbers of processors and the runs at the fixed size: on every whole number of
+    processors if that is cheap, else on the listed ones.
     """
     processor_counts = listed_numbers
     solves_all_numbers = (
@@ -930,8 +952,8 @@ def _fastest_number(processor_counts: Array, columns: Mapping[str, Array]) -> Be
 def _largest_efficient_number(
     processor_counts: Array, columns: Mapping[str, Array], threshold: float
 ) -> BestProcessors:
-    """Return the largest number of processors whose efficiency is above a threshold; undecided
-    where the threshold lies in an interval.
+    """Return the largest number of processors whose efficiency is above a threshold; it is
+    undecided if the threshold lies in an interval.
     """
     efficiency, low, high = _column_with_ends(columns, "efficiency")
     efficient_rows = np.flatnonzero(efficiency >= threshold)
@@ -954,8 +976,8 @@ def _largest_efficient_number(
 
 
 def _column_with_ends(columns: Mapping[str, Array], name: str) -> tuple[Array, Array, Array]:
-    """Return a column with the lower and the upper ends of its intervals; exact columns are their
-    own ends.
+    """Return a column with the lower and the upper ends of its intervals; for exact columns the
+    ends are the values.
     """
     return (
         columns[name],
@@ -971,6 +993,9 @@ def _distinguished_number(
     row: int | None,
     is_undecided: NDArray[np.bool_],
 ) -> BestProcessors:
+    """Return the number of processors in a row with its value, and the numbers that may be meant
+    instead because intervals overlap.
+    """
     unit = "s" if name == "time" else "1"
     rivals = tuple(
         float(processor_counts[index]) for index in np.flatnonzero(is_undecided) if index != row
@@ -1062,8 +1087,8 @@ def _growth_in_symbols(scaled_case: _ScaledCase) -> tuple[IsoefficiencyFormula |
 
 
 def _short_symbols(run: Run, ratio: Any) -> dict[Any, Any]:
-    """Return a short name for each symbol: the last key of its path where that is unique, and the
-    letter K for E / (1 - E).
+    """Return a short name for each symbol: the last key of its path if that is unique, and K for E
+    / (1 - E).
     """
     import sympy
 
@@ -1081,7 +1106,7 @@ def _short_symbols(run: Run, ratio: Any) -> dict[Any, Any]:
     return {**symbols, ratio: sympy.Symbol("K", positive=True)}
 
 
-_SYMBOLS = (
+_READING_OF_SYMBOLS = (
     "In the closed form, with K = E / (1 - E), the work must grow as below: each term of the"
     " overhead asks for work by itself, and for large N the one that grows fastest decides."
     " Rounding is left out."
@@ -1089,7 +1114,7 @@ _SYMBOLS = (
 
 
 _MOST_CHOICES = 6
-_STAYS = "need not grow"
+_NO_GROWTH_TEXT = "need not grow"
 
 
 def _sentence_of_cases(
@@ -1097,32 +1122,32 @@ def _sentence_of_cases(
     texts: Iterable[str],
     words: Words,
     has_further_cases: bool = False,
-    lead: str = "",
+    beginning: str = "",
 ) -> str:
-    """Write one sentence for all cases; cases with equal texts share one part, and the first part
-    begins with `lead`.
+    """Return one sentence for all cases; cases with equal texts share one part, and the first part
+    begins with `beginning`.
     """
     cases_by_text: dict[str, list[str]] = {}
     for scaling, text in zip(scalings, texts, strict=True):
         if text:
             cases_by_text.setdefault(text, []).append(words.case(scaling.case))
     if len(cases_by_text) < 2 and not has_further_cases:
-        return f"{lead}{next(iter(cases_by_text), '')}"
+        return f"{beginning}{next(iter(cases_by_text), '')}"
     return "; ".join(
-        f"{join_phrases(cases)}: {lead if index == 0 else ''}{text}"
+        f"{join_phrases(cases)}: {beginning if index == 0 else ''}{text}"
         for index, (text, cases) in enumerate(cases_by_text.items())
     )
 
 
 def _order_text(scaling: Scaling) -> str:
-    """Return how the work must grow with N processors."""
+    """Return the growth of the work with N processors as text."""
     order = scaling.growth.order if scaling.growth else ""
     symbols = re.sub(r"\bprocessors\b|\bp\b", "N", order).replace("**", "^")
     return f"as {symbols.replace('*', ' ')}" if order != "1" else "not at all"
 
 
 def _fastest_headline(scaling: Scaling, words: Words) -> str:
-    """Return on how many processors a case is fastest at a fixed size."""
+    """Return the number of processors on which a case is fastest at a fixed size, in words."""
     best_processors = scaling.fastest
     if best_processors.processors is None:
         return f"on no number of {words.members}, because none has an answer"
@@ -1135,23 +1160,25 @@ def _fastest_headline(scaling: Scaling, words: Words) -> str:
     )
 
 
-def _no_efficiency(scaling: Scaling, words: Words) -> str:
-    """Return why a case has no efficiency: it has no answer, or none is defined for its answers."""
+def _reason_without_efficiency(scaling: Scaling, words: Words) -> str:
+    """Return the reason why a case has no efficiency: it has no answer, or none is defined for its
+    answers.
+    """
     if scaling.fastest.processors is None:
         return f"it has no efficiency, because no number of {words.members} has an answer"
     return "its efficiency is not defined"
 
 
 def _efficient_range_headline(scaling: Scaling, words: Words) -> str:
-    """Return a phrase on the range in which a case is efficient: that no size suffices, or, without
-    a formula, up to which number of processors.
+    """Return a clause on the range in which a case is efficient: that no size suffices, or, without
+    a formula, the number of processors up to which it is.
     """
     if scaling.growth is not None and scaling.growth.limit:
         return f"no size keeps {percent(scaling.growth.efficiency)} efficiency"
     best_processors = scaling.largest
     goal = percent(scaling.threshold)
     if best_processors.unknown:
-        return _no_efficiency(scaling, words)
+        return _reason_without_efficiency(scaling, words)
     if best_processors.processors is None:
         return (
             f"no number of {words.members}{best_processors.among} is {goal}"
@@ -1166,6 +1193,7 @@ def _efficient_range_headline(scaling: Scaling, words: Words) -> str:
 
 
 def _fastest_sentence(best_processors: BestProcessors, words: Words) -> str:
+    """Return a sentence on the number of processors on which a case is fastest."""
     if best_processors.processors is None:
         return f"At a fixed size no number of {words.members} has an answer"
     end_clause = ", the largest number examined" if best_processors.at_the_end else ""
@@ -1179,10 +1207,11 @@ def _fastest_sentence(best_processors: BestProcessors, words: Words) -> str:
 
 
 def _largest_sentence(scaling: Scaling, words: Words) -> str:
+    """Return a sentence on the largest number of processors on which a case is efficient."""
     best_processors = scaling.largest
     goal_in_words = f"an efficiency of at least {percent(scaling.threshold)}"
     if best_processors.unknown:
-        return f"At a fixed size {_no_efficiency(scaling, words)}"
+        return f"At a fixed size {_reason_without_efficiency(scaling, words)}"
     if best_processors.processors is None:
         return (
             f"At a fixed size no number of {words.members}{best_processors.among} has"
@@ -1199,8 +1228,8 @@ def _largest_sentence(scaling: Scaling, words: Words) -> str:
 
 
 def _runs_table(scaling: Scaling, way: str) -> ResultTable:
-    """Build the table of one way of scaling, with a row for each number of processors; sources of
-    latency are on the page only.
+    """Return the table of one way of scaling, with a row for each number of processors; the sources
+    of latency are shown on the page only.
     """
     sweep = scaling.ways[way]
     goal = scaling.goals.get(way)
@@ -1211,7 +1240,7 @@ def _runs_table(scaling: Scaling, way: str) -> ResultTable:
         for name in account
         if name not in scaling.useful and np.nanmax(account[name], initial=0.0) > 0
     ]
-    sizes = [name for name in sweep.columns if split_name(name)[0] not in _OF_RUNS]
+    sizes = [name for name in sweep.columns if split_name(name)[0] not in _KINDS_OF_RUN_COLUMNS]
 
     def column(name: str, **column_fields: Any) -> ResultColumn:
         return ResultColumn(
@@ -1244,13 +1273,13 @@ def _runs_table(scaling: Scaling, way: str) -> ResultTable:
     return ResultTable(sweep.name, columns, sweep.provenance, sweep.failed, title)
 
 
-_OF_RUNS = ("time", "efficiency", "latency", "account", "low", "high")
+_KINDS_OF_RUN_COLUMNS = ("time", "efficiency", "latency", "account", "low", "high")
 """Kinds of columns of runs; the others are sizes."""
 
 
 def _matrix_table(scaling: Scaling, way: str) -> ResultTable:
-    """Build the upper triangle of the scalability matrix of one way (Scale-Graph, IEEE TSE 1997,
-    Figure 14).
+    """Return the table of the upper triangle of the scalability matrix of one way of scaling
+    (Scale-Graph, IEEE TSE 1997, Figure 14).
     """
     processor_counts = scaling.ways[way].points[scaling.path]
     provenance = scaling.ways[way].provenance
@@ -1274,15 +1303,15 @@ def _matrix_table(scaling: Scaling, way: str) -> ResultTable:
     return ResultTable("", columns, row_how, title=f"#### Matrix of scalability: {way}")
 
 
-_EXPONENT = (
+_READING_OF_EXPONENT = (
     "The exponent is that of the isoefficiency, W as a power of N, which a cell of the way"
     " efficiency-conserved implies: L = T (1 - E) goes with W / N, so W'/W = (N'/N) / scalability."
 )
 
 
 def _published_statements(scaling: Scaling) -> list[StatementRow]:
-    """Return published cells as statements; a miss is explained by the growth that the cell implies
-    for constant efficiency.
+    """Return the published cells as statements; a miss is explained by the growth that the cell
+    implies for a constant efficiency.
     """
     exponents = {
         (cell.processors, cell.more_processors): (
@@ -1298,16 +1327,16 @@ def _published_statements(scaling: Scaling) -> list[StatementRow]:
     )
     rows = []
     for cell in (cell for cell in scaling.printed if cell.checked):
-        fewer = cell.processors
-        more = cell.more_processors
+        smaller_count = cell.processors
+        larger_count = cell.more_processors
         verdict = "hit" if cell.agrees else "miss"
         cause = (
-            words.format(*exponents[fewer, more])
-            if verdict == "miss" and (fewer, more) in exponents
+            words.format(*exponents[smaller_count, larger_count])
+            if verdict == "miss" and (smaller_count, larger_count) in exponents
             else ""
         )
         sentence = (
-            f"the scalability from {fewer:g} to {more:g} processors, {cell.way}, is"
+            f"the scalability from {smaller_count:g} to {larger_count:g} processors, {cell.way}, is"
             f" {cell.printed:.2f}"
         )
         computed_text = (
@@ -1319,7 +1348,7 @@ def _published_statements(scaling: Scaling) -> list[StatementRow]:
             cell.method,
             "yes" if cell.exact else "no",
         )
-        name = f"{scaling.case}-{fewer:g}-to-{more:g}-{cell.way}"
+        name = f"{scaling.case}-{smaller_count:g}-to-{larger_count:g}-{cell.way}"
         lacks = "" if cell.agrees else cell.lacks
         row = StatementRow(
             name, verdict, cell.source, sentence, *cell_texts, missed=cause, lacks=lacks
@@ -1329,7 +1358,7 @@ def _published_statements(scaling: Scaling) -> list[StatementRow]:
 
 
 def _printed_table(scaling: Scaling) -> ResultTable:
-    """Build the table of published cells with the computed ones."""
+    """Return the table of the published cells with the computed ones."""
     cells = scaling.printed
 
     def ratios(name: str, values: Iterable[float]) -> ResultColumn:
@@ -1367,7 +1396,7 @@ def _formula_text(scaling: Scaling) -> Iterator[str]:
     ]
     exact = f"Exactly, W = {code(growth.exact)}." if growth.exact else ""
     yield f"#### Isoefficiency at {percent(growth.efficiency)}"
-    yield _SYMBOLS
+    yield _READING_OF_SYMBOLS
     yield f"Work {code(growth.work)}, overhead {code(growth.overhead)}."
     yield markdown_table(
         ["term of the overhead", "work grows as", "asks for the most from N"], rows, [2]
@@ -1381,10 +1410,11 @@ def _formula_text(scaling: Scaling) -> Iterator[str]:
 
 
 def _growth_sentence(growth: IsoefficiencyFormula, order: str = "") -> str:
+    """Return a sentence on the growth of the work, and on the terms that need the most of it."""
     if growth.limit:
         return f"Not scalable at {percent(growth.efficiency)}: {growth.limit}"
     words = f"To keep {percent(growth.efficiency)} the work "
-    words += f"must grow as {order or growth.order}" if growth.order != "1" else _STAYS
+    words += f"must grow as {order or growth.order}" if growth.order != "1" else _NO_GROWTH_TEXT
     dominant_terms = [term for term in growth.terms if term.since is not None]
     if not dominant_terms:
         return words
@@ -1395,9 +1425,10 @@ def _growth_sentence(growth: IsoefficiencyFormula, order: str = "") -> str:
 
 
 def _draw_bands(scaling: Scaling, spec: BandsSpec, order: Mapping[str, int]) -> Figure:
+    """Draw the number of processors by activity as stacked bands over the number of processors."""
     bands = bands_of(scaling, spec.way)
     sweep = scaling.ways[spec.way]
-    figure = sheet(6.8, 4.4)
+    figure = new_figure(6.8, 4.4)
     axes = figure.subplots()
     processor_counts = np.asarray(sweep.points[scaling.path], dtype=float)
     band_bottom = np.zeros(len(processor_counts))
@@ -1426,12 +1457,12 @@ def _draw_bands(scaling: Scaling, spec: BandsSpec, order: Mapping[str, int]) -> 
     axes.set_xlabel(axis_title(scaling.path, "1"))
     axes.set_ylabel(axis_title("processors", "1"))
     handles, labels = axes.get_legend_handles_labels()
-    return titled(figure, spec.title, "component", handles[::-1], labels[::-1])
+    return with_title_and_legend(figure, spec.title, "component", handles[::-1], labels[::-1])
 
 
 def work_of(scaling: Scaling, way: str) -> Array:
-    """Return the useful work at each N, relative to the work at the first N for which a size was
-    found [1].
+    """Return the useful work on each number of processors, relative to the work on the first one
+    for which a size was found [1].
 
     The useful work of all processors is N T E, with the time T [s] and the efficiency E [1].
 
@@ -1447,7 +1478,8 @@ def work_of(scaling: Scaling, way: str) -> Array:
 
 
 def _draw_growth(scalings: Sequence[Scaling], spec: GrowthPictureSpec, words: Words) -> Figure:
-    figure = sheet(6.8, 4.4)
+    """Draw the work of each case over the number of processors."""
+    figure = new_figure(6.8, 4.4)
     axes = figure.subplots()
     work_values = np.concatenate(
         [np.asarray(scaling.ways[spec.way][scaling.path], dtype=float) for scaling in scalings]
@@ -1464,14 +1496,16 @@ def _draw_growth(scalings: Sequence[Scaling], spec: GrowthPictureSpec, words: Wo
         linewidth=0.8,
         label=f"in proportion to the {words.members}",
     )
-    logarithmic(axes.xaxis, work_values)
-    logarithmic(axes.yaxis, np.concatenate(works))
+    make_logarithmic(axes.xaxis, work_values)
+    make_logarithmic(axes.yaxis, np.concatenate(works))
     axes.set_xlabel(axis_title(scalings[0].path, "1"))
     axes.set_ylabel("work / work at the first point")
-    return titled(figure, spec.title, "case", *axes.get_legend_handles_labels())
+    return with_title_and_legend(figure, spec.title, "case", *axes.get_legend_handles_labels())
 
 
-_LIGHT = -1.5  # shade of a scalability that would be black, so that all cells can be read on
+_LIGHTEST_SHADE = (
+    -1.5
+)  # shade of a scalability that would be black, so that all cells can be read on
 
 
 def _draw_triangle(scaling: Scaling, spec: ScalabilityPictureSpec, words: Words) -> Figure:
@@ -1480,7 +1514,9 @@ def _draw_triangle(scaling: Scaling, spec: ScalabilityPictureSpec, words: Words)
     labels = [f"{number:g}" for number in np.asarray(points)]
     rows = len(labels) - 1
     ways = scaling.matrix
-    figure = sheet(max(5.0, 1.5 + 1.15 * rows), 1.6 + 0.3 * len(ways) + 0.24 * rows * len(ways))
+    figure = new_figure(
+        max(5.0, 1.5 + 1.15 * rows), 1.6 + 0.3 * len(ways) + 0.24 * rows * len(ways)
+    )
     axes = figure.subplots()
     axes.grid(visible=False)
     least_values = np.full((rows, rows), np.nan)
@@ -1498,19 +1534,19 @@ def _draw_triangle(scaling: Scaling, spec: ScalabilityPictureSpec, words: Words)
             for letter, way, cell in zip(ascii_lowercase, ways, cells, strict=False)
         ]
         axes.text(column - 1, row, "\n".join(cell_lines), ha="center", va="center")
-    axes.imshow(least_values, cmap="Greys_r", vmin=_LIGHT, vmax=1.0, aspect="auto")
+    axes.imshow(least_values, cmap="Greys_r", vmin=_LIGHTEST_SHADE, vmax=1.0, aspect="auto")
     axes.set_xticks(range(rows), labels[1:])
     axes.set_yticks(range(rows), labels[:-1])
     meanings = [f"{letter} {way}" for letter, way in zip(ascii_lowercase, ways, strict=False)]
     printed_text = "\nin brackets as printed" if scaling.printed else ""
     axes.set_xlabel(f"to this number of {words.members}\n{', '.join(meanings)}{printed_text}")
     axes.set_ylabel(f"from this number of {words.members}")
-    return titled(figure, spec.title)
+    return with_title_and_legend(figure, spec.title)
 
 
 def bands_of(scaling: Scaling, way: str) -> dict[str, Array]:
-    """Return the number of processors by activity at each N: useful first, then each cause of loss;
-    their sum is N.
+    """Return the number of processors by activity on each number N of processors: useful first,
+    then each cause of loss; their sum is N.
 
     A model without an account has two bands: the efficiency's, and the rest.
 

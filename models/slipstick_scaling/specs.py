@@ -48,7 +48,9 @@ class PrintedCell(Spec):
 
 
 class ScaleSpec(QuestionSpec):
-    """The problem size that each number of processors needs, for the base and other cases."""
+    """What a study asks of scaling: the problem size that each number of processors needs, for the
+    base and other cases.
+    """
 
     cases: DistinctNames = Field(["base"], description="names of the cases", min_length=1)
     processors: dict[Annotated[str, StringConstraints(max_length=256)], AxisValues] = Field(
@@ -89,6 +91,7 @@ class ScaleSpec(QuestionSpec):
     )
 
     def check_rules(self) -> None:
+        """Raise if keys of the scaling contradict one another."""
         goals = {
             "time-bound": "time",
             "efficiency-conserved": "efficiency",

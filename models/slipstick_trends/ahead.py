@@ -18,8 +18,8 @@ from slipstick.study.evaluator import Evaluator
 from slipstick_questions.trends import TrendedCase, year_text
 from slipstick_rates.trend import PROCESSORS, Draws
 
-CLASS = "technology["
-MEANINGS: Mapping[str, str] = {
+CLASS_PREFIX = "technology["
+WORDS_OF_CLASSES: Mapping[str, str] = {
     "application": "computation",
     "software": "run-time software",
     "system": "system calls",
@@ -39,7 +39,7 @@ MEANINGS: Mapping[str, str] = {
 
 def class_words(name: str) -> str:
     """Return a class of cost in the words of a sentence."""
-    return MEANINGS.get(name, as_words(name))
+    return WORDS_OF_CLASSES.get(name, as_words(name))
 
 
 def class_with_verb(name: str) -> str:
@@ -59,12 +59,14 @@ _PLURAL_CLASSES = ("system", "signal", "adapter", "switch")
 """Classes that are several things in the words of a sentence."""
 
 _FAST_FACTOR = 1e12  # so many times faster, that what is left of a time is rounding
-_MOST_PAIRS = 6  # pairs of cases that are held against each other
+_MOST_COMPARED_PAIRS = 6  # pairs of cases that are held against each other
 
 
 @dataclass(frozen=True, slots=True)
 class ClassShare:
-    """The part of the time that a class of cost takes in each year, with its band [years]."""
+    """The share of the time that a class of cost takes in each year, with the ends of its band
+    [years].
+    """
 
     name: str
     part: Array
@@ -104,7 +106,7 @@ class Overtaking:
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """A later machine compared with the prediction that a trend made for its year from an earlier
+    """A later machine, compared with the prediction for its year that a trend makes from an earlier
     machine.
 
     Parameters
@@ -130,7 +132,7 @@ class Arrival:
 
     @property
     def held(self) -> bool:
-        """Return whether the time on the later machine lies within the band of the prediction."""
+        """Whether the time on the later machine lies within the band of the prediction."""
         # Without draws the band is one value, which rounding must not leave.
         return self.low <= self.came * (1 + 1e-9) and self.came <= self.high * (1 + 1e-9)
 
@@ -182,17 +184,17 @@ class DrawnCase:
 
     @property
     def time(self) -> str:
-        """Return the name of the column that holds its time."""
+        """The name of the column that holds its time."""
         return self.track.case.form.quantity
 
     @property
     def name(self) -> str:
-        """Return the name of the case."""
+        """The name of the case."""
         return self.track.case.case
 
 
 def work_of(settings: Mapping[str, Node], case: Evaluator) -> CaseWork:
-    """Return the settings on which the time of a case depends, without those of the hardware. Two
+    """Return the settings that describe the work of a case, without those of its hardware. Two
     cases do the same work if these are equal.
     """
     hardware = ("machine", TECHNOLOGY)
@@ -205,10 +207,10 @@ def work_of(settings: Mapping[str, Node], case: Evaluator) -> CaseWork:
 
 
 def class_shares(case: DrawnCase, band_ends: tuple[float, float]) -> list[ClassShare]:
-    """Return for each class of cost its share of the time in each year. The class with the largest
-    share in the last year comes first.
+    """Return for each class of cost its share of the time in each year, the class with the largest
+    share in the last year first.
     """
-    names = [name for name in case.stated if name.startswith(CLASS)]
+    names = [name for name in case.stated if name.startswith(CLASS_PREFIX)]
     if not names:
         return []
     total_time = np.sum([case.stated[name] for name in names], axis=0)
@@ -224,19 +226,24 @@ def class_shares(case: DrawnCase, band_ends: tuple[float, float]) -> list[ClassS
                 )
         shares.append(
             ClassShare(
-                name.removeprefix(CLASS).removesuffix("]"), stated_share, low_share, high_share
+                name.removeprefix(CLASS_PREFIX).removesuffix("]"),
+                stated_share,
+                low_share,
+                high_share,
             )
         )
     return sorted(shares, key=lambda share: -_last_or_least(share.part))
 
 
 def _last_or_least(values: Array) -> float:
+    """Return the last value; -1 if it is no finite number, so that it is sorted last."""
     return float(values[-1]) if np.isfinite(values[-1]) else -1.0
 
 
 def share_saved_by_processors(case: DrawnCase, band_ends: tuple[float, float]) -> float | None:
-    """Return the largest part of the time that faster processors alone can save in the last year,
-    found by solving the case with processors that take no time, in every draw.
+    """Return the largest share of the time in the last year that faster processors alone can save,
+    by solving the case with processors that take no time in every draw; None if nothing follows
+    from processors.
 
     Returns
     -------
@@ -267,7 +274,8 @@ def share_saved_by_processors(case: DrawnCase, band_ends: tuple[float, float]) -
 def crossing_band(
     crossing_years: Array, band_ends: tuple[float, float]
 ) -> tuple[float | None, float | None, float]:
-    """Return the band of the year of a crossing over all draws, and the part of them that cross.
+    """Return the band of the year of a crossing over all draws, and the fraction of the draws that
+    cross.
 
     A draw that does not cross within the years crosses later or never: an end of the band that lies
     there is None.
@@ -322,8 +330,8 @@ def drawn_crossings(
 def crossing_year(
     stated_year: float, low: float | None, high: float | None, share_of_draws: float | None
 ) -> str:
-    """Return the year of a crossing: to the nearest whole year if the draws of the rates move it,
-    because its decimals then say nothing.
+    """Return the year of a crossing as text: a whole year if the draws of the rates move it,
+    because decimals then mean nothing.
 
     >>> crossing_year(2033.7, 2028.1, None, 0.7), crossing_year(2006.1, None, None, None)
     ('2034', '2006.1')
@@ -345,13 +353,13 @@ _SHORTEST_BAND = 0.1  # years; a shorter band has the same end twice
 _ALL_DRAWS = 0.999  # a larger part of the draws is all of them
 
 
-def crossing_words(
+def crossing_band_text(
     low: float | None, high: float | None, share_of_draws: float | None, last_year: float
 ) -> str:
-    """Return in brackets the band of whole years in which the draws cross, and the part of the
+    """Return in brackets the band of whole years in which the draws cross, and the fraction of the
     draws that cross by the last year; empty if all draws cross in the same year.
 
-    >>> crossing_words(2028.1, None, 0.715, 2046.0)
+    >>> crossing_band_text(2028.1, None, 0.715, 2046.0)
     ' (uncertain: 2028 or later; by 2046 in 71.5 % of the drawn trends)'
     """
     if not _is_uncertain(low, high, share_of_draws):
@@ -383,13 +391,13 @@ def crossing_words(
 def find_overtakings(
     cases: Sequence[DrawnCase], band_ends: tuple[float, float]
 ) -> list[Overtaking]:
-    """Find in which year cases along one trend overtake each other."""
+    """Return the years in which cases along the same trend overtake each other."""
     overtakings_found: list[Overtaking] = []
     for case, other_case in combinations(cases, 2):
         do_same_work = (
             case.track.trend.name == other_case.track.trend.name and case.work == other_case.work
         )
-        if not do_same_work or len(overtakings_found) >= _MOST_PAIRS:
+        if not do_same_work or len(overtakings_found) >= _MOST_COMPARED_PAIRS:
             continue
         common_years = np.intersect1d(case.close_years, other_case.close_years)
         years = np.intersect1d(case.years, other_case.years)
@@ -436,11 +444,11 @@ def find_overtakings(
 
 
 def _log_ratio_of_times(
-    case_a: DrawnCase, case_b: DrawnCase, years: Array, *, for_draws: bool
+    first_case: DrawnCase, second_case: DrawnCase, years: Array, *, for_draws: bool
 ) -> Array:
-    """Return the logarithm of the ratio of two times [samples, years]."""
+    """Return the logarithm of the ratio of the times of two cases [samples, years]."""
     log_times = []
-    for case in (case_a, case_b):
+    for case in (first_case, second_case):
         is_drawn = for_draws and case.time in case.drawn
         columns = case.drawn if is_drawn else case.stated if for_draws else case.close
         values = np.atleast_2d(columns[case.time])
@@ -471,8 +479,8 @@ def first_crossings(margins: Array, years: Array) -> Array:
 def find_arrivals(
     cases: Sequence[DrawnCase], own_years: Sequence[OwnYear], band_ends: tuple[float, float]
 ) -> list[Arrival]:
-    """Compare each later machine with the prediction for its year from each earlier machine that
-    does the same work.
+    """Return comparisons of each later machine with the prediction for its year from each earlier
+    machine that does the same work.
 
     Parameters
     ----------
@@ -527,7 +535,7 @@ def _arrivals_of_machine(
     classes = [
         column
         for column in later_machine.answers
-        if column.startswith(CLASS) and column in expected_columns
+        if column.startswith(CLASS_PREFIX) and column in expected_columns
     ]
     for column in (earlier_case.time, *classes):
         low, high = np.quantile(drawn_columns[column], band_ends)
@@ -537,7 +545,7 @@ def _arrivals_of_machine(
             trend=track.trend.name,
             start=track.base_year,
             year=later_machine.year,
-            name=column.removeprefix(CLASS).removesuffix("]"),
+            name=column.removeprefix(CLASS_PREFIX).removesuffix("]"),
             was=float(answers_before[column][0]),
             expected=float(expected_columns[column][0]),
             low=float(low),
@@ -546,8 +554,8 @@ def _arrivals_of_machine(
         )
 
 
-def share_words(
-    lead: str, last_year: float, shares: Sequence[ClassShare], share_saved: float | None
+def share_sentences(
+    beginning: str, last_year: float, shares: Sequence[ClassShare], share_saved: float | None
 ) -> Iterator[str]:
     """Yield a sentence on the class of cost that takes most of the time in the last year, and on
     what faster processors would save.
@@ -556,13 +564,15 @@ def share_words(
         return
     largest = shares[0]
     share = largest.last_amount()
-    words = f"{lead}in {year_text(last_year)} {class_with_verb(largest.name)} {share} of the time"
+    words = (
+        f"{beginning}in {year_text(last_year)} {class_with_verb(largest.name)} {share} of the time"
+    )
     if share_saved is not None:
         words += f"; faster processors alone save at most {percent(max(0.0, share_saved))}"
     yield words
 
 
-def overtaking_words(overtaking: Overtaking, last_year: float, words: Words = NO_WORDS) -> str:
+def overtaking_sentence(overtaking: Overtaking, last_year: float, words: Words = NO_WORDS) -> str:
     """Return a sentence on the year in which one case overtakes another."""
     faster_case = words.case(overtaking.case)
     slower_case = words.case(overtaking.overtaken)
@@ -572,10 +582,10 @@ def overtaking_words(overtaking: Overtaking, last_year: float, words: Words = NO
         f" {crossing_year(overtaking.year, *band)}"
     )
     text += " on" if overtaking.until is None else f" to {year_text(overtaking.until)}"
-    return text + crossing_words(*band, last_year)
+    return text + crossing_band_text(*band, last_year)
 
 
-def arrival_words(
+def arrival_sentences(
     machines: Sequence[Arrival], titles: Mapping[str, str], words: Words = NO_WORDS
 ) -> Iterator[str]:
     """Yield a sentence for each later machine, which compares its time with the prediction of the
@@ -586,9 +596,9 @@ def arrival_words(
             continue
         expected_time = quantity(arrival.expected, "s", ends=(arrival.low, arrival.high))
         measured_time = quantity(arrival.came, "s")
-        lead = f"{titles[arrival.trend]}: " if len(titles) > 1 else ""
+        beginning = f"{titles[arrival.trend]}: " if len(titles) > 1 else ""
         later_in_words = (
-            f"{lead}{_title_with_year(words.case(arrival.case), arrival.year)} takes"
+            f"{beginning}{_title_with_year(words.case(arrival.case), arrival.year)} takes"
             f" {measured_time}"
         )
         earlier_in_words = _title_with_year(words.case(arrival.before), arrival.start)

@@ -71,7 +71,7 @@ def backtest(file: str, choose: bool, markdown: bool, out: Path | None, as_json:
 
 
 def _refuse_beside_json(**values: object) -> None:
-    """Refuse options of the text beside ``--json``."""
+    """Raise if an option that only changes the text is given together with ``--json``."""
     from slipstick.cli.console import refuse
 
     for name, value in values.items():
@@ -83,7 +83,7 @@ def _refuse_beside_json(**values: object) -> None:
 
 
 def _read_series(reference: str) -> list[PointSeries]:
-    """Read the series of a table of points, or of a trend by its name or file."""
+    """Return the series in a table of points, or of a trend by its name or file."""
     from slipstick.schema.kinds.quantity import validate
     from slipstick.schema.library import Library
     from slipstick.schema.text import Mark

@@ -32,10 +32,10 @@ from slipstick_rates.series import (
     fit_series,
 )
 
-AHEAD = 10.0
+YEARS_AHEAD = 10.0
 """Years ahead of the last point for which a fit tells the rate."""
 
-HORIZONS = ((0.0, 3.0), (3.0, 6.0), (6.0, 10.0), (10.0, 30.0))
+YEARS_OF_HORIZONS = ((0.0, 3.0), (3.0, 6.0), (6.0, 10.0), (10.0, 30.0))
 _MOST_MISSES = 8  # misses that are listed
 
 
@@ -70,15 +70,16 @@ def fit_rows(series: Sequence[PointSeries]) -> list[list[str]]:
             if announced_count
             else "expected"
         )
-        if fit.band_reaches_limit(last_year + AHEAD):
+        if fit.band_reaches_limit(last_year + YEARS_AHEAD):
             note += f"; the band ends at the limit of {point_series.limit:g} {point_series.unit}"
-        rows.append(_fit_row(fit, last_year, last_year + AHEAD, "", note))
+        rows.append(_fit_row(fit, last_year, last_year + YEARS_AHEAD, "", note))
     return rows
 
 
 def _fit_row(
     fit: FittedSeries, first_year: float, last_year: float, points: str, note: str
 ) -> list[str]:
+    """Return the table row of one fit over a period."""
     middle, low, high = fit.rate(first_year, last_year)
     return [
         fit.series.name,
@@ -90,12 +91,12 @@ def _fit_row(
     ]
 
 
-_FIT_HEAD = ("series", "points", "years", "times better a year", "scatter", "note")
+_FIT_HEADINGS = ("series", "points", "years", "times better a year", "scatter", "note")
 
 
 def fit_text(series: Sequence[PointSeries]) -> str:
     """Return the table of rates by period for the terminal, with the method of the fit."""
-    return f"{plain_table(_FIT_HEAD, fit_rows(series), [1, 4])}\n\n{method_text()}\n"
+    return f"{plain_table(_FIT_HEADINGS, fit_rows(series), [1, 4])}\n\n{method_text()}\n"
 
 
 def fit_document(series: Sequence[PointSeries]) -> list[dict[str, Any]]:
@@ -105,9 +106,7 @@ def fit_document(series: Sequence[PointSeries]) -> list[dict[str, Any]]:
 
 
 def method_text() -> str:
-    """Return sentences on the rate model of the fit and on the back-tests by which it was
-    chosen.
-    """
+    """Return sentences on the method of the fit and on the back-tests by which it was chosen."""
     growth = RateModel()
     starts = ", ".join(f"{start:g}" for start in STARTS)
     return (
@@ -132,19 +131,28 @@ def back_test_text(series: Sequence[PointSeries], *, choose: bool, markdown: boo
     table: Callable[..., str] = markdown_table if markdown else plain_table
     blocks = [
         _coverage_sentence(tests),
-        table(_HEAD, [*map(_start_row, tests), *_pooled_rows(tests, series)], range(1, 6)),
+        table(
+            _START_HEADINGS, [*map(_start_row, tests), *_pooled_rows(tests, series)], range(1, 6)
+        ),
         _resampled_words(tests),
-        table(_HORIZON_HEAD, list(_horizon_rows(tests)), range(1, 4)),
-        table(_MISS_HEAD, list(_miss_rows(tests)), [2]),
+        table(_HORIZON_HEADINGS, list(_horizon_rows(tests)), range(1, 4)),
+        table(_MISS_HEADINGS, list(_miss_rows(tests)), [2]),
     ]
     if choose:
         blocks.insert(3, _cross_check_table(series, table))
     return "\n\n".join([*blocks, method_text()]) + "\n"
 
 
-_HEAD = ("as of", "series", "later points", "90 % holds", "median error", "width at ten years")
-_HORIZON_HEAD = ("years ahead", "points", "90 % holds", "median error")
-_MISS_HEAD = ("series", "as of", "missed", "worst", "real/predicted", "band")
+_START_HEADINGS = (
+    "as of",
+    "series",
+    "later points",
+    "90 % holds",
+    "median error",
+    "width at ten years",
+)
+_HORIZON_HEADINGS = ("years ahead", "points", "90 % holds", "median error")
+_MISS_HEADINGS = ("series", "as of", "missed", "worst", "real/predicted", "band")
 
 
 def accuracy_table(series: Sequence[PointSeries]) -> str:
@@ -159,7 +167,7 @@ def accuracy_table(series: Sequence[PointSeries]) -> str:
             rows.append([escape(point_series.title), "0", *[NOTHING] * 3])
             continue
         worst_prediction = _worst_prediction(points_of_series)
-        held = percent(float(np.mean([point.held for point in points_of_series])))
+        share_within_band = percent(float(np.mean([point.held for point in points_of_series])))
         worst_error_text = (
             f"{np.exp(worst_prediction.error):.2f} in {worst_prediction.year:g}, as of"
             f" {worst_prediction.start:g}"
@@ -168,18 +176,25 @@ def accuracy_table(series: Sequence[PointSeries]) -> str:
             [
                 escape(point_series.title),
                 str(len(points_of_series)),
-                held,
+                share_within_band,
                 _median_error(points_of_series),
                 worst_error_text,
             ]
         )
-    return markdown_table(_HELD_HEAD, rows, range(1, 4))
+    return markdown_table(_ACCURACY_HEADINGS, rows, range(1, 4))
 
 
-_HELD_HEAD = ("series", "later points", "90 % holds", "median error", "worst real/predicted")
+_ACCURACY_HEADINGS = (
+    "series",
+    "later points",
+    "90 % holds",
+    "median error",
+    "worst real/predicted",
+)
 
 
 def _coverage_sentence(tests: Sequence[BackTest]) -> str:
+    """Return a sentence on the share of later points within their bands."""
     points = _all_predictions(tests)
     share_over = np.mean([prediction.error < 0 for prediction in points])
     return (
@@ -193,7 +208,7 @@ def bootstrap_ends(
     tests: Sequence[BackTest], inner_share: float = 0.9
 ) -> tuple[tuple[float, float], tuple[float, float]]:
     """Return bootstrap intervals of the share of later points within their bands and of the median
-    width of the bands at ten years, as if other series of the same kind had been measured.
+    width of the bands at ten years, over resampled series.
 
     Whole series are drawn (a bootstrap by groups), because the errors of the points of a series
     depend on each other.
@@ -210,13 +225,13 @@ def bootstrap_ends(
             held_by_series.setdefault(prediction.series, []).append(prediction.held)
         for name, width in _series_widths(test).items():
             widths_by_series.setdefault(name, []).append(width)
-    rng = random_stream(0, "resampled series")
+    random_generator = random_stream(0, "resampled series")
     drawn_names = [
         [
             list(held_by_series)[index]
-            for index in rng.integers(len(held_by_series), size=len(held_by_series))
+            for index in random_generator.integers(len(held_by_series), size=len(held_by_series))
         ]
-        for _ in _DRAWS
+        for _ in _BOOTSTRAP_DRAWS
     ]
     shares = [
         np.mean([holds for name in names for holds in held_by_series[name]])
@@ -234,7 +249,7 @@ def bootstrap_ends(
     )
 
 
-_DRAWS = range(1000)
+_BOOTSTRAP_DRAWS = range(1000)
 
 
 def _series_widths(test: BackTest) -> dict[str, float]:
@@ -244,6 +259,7 @@ def _series_widths(test: BackTest) -> dict[str, float]:
 
 
 def _resampled_words(tests: Sequence[BackTest]) -> str:
+    """Return the bootstrap intervals of back-tests in words."""
     (low, high), (narrow, wide) = bootstrap_ends(tests)
     return (
         f"With other series of this kind, the share would be {percent(low, 2)} to"
@@ -253,10 +269,12 @@ def _resampled_words(tests: Sequence[BackTest]) -> str:
 
 
 def _all_predictions(tests: Sequence[BackTest]) -> list[Prediction]:
+    """Return the predictions of all back-tests."""
     return [prediction for test in tests for prediction in test.predictions]
 
 
 def _start_row(test: BackTest) -> list[str]:
+    """Return the table row of the back-test of one start."""
     return [
         f"{test.start:g}",
         str(len(test.widths)),
@@ -268,7 +286,7 @@ def _start_row(test: BackTest) -> list[str]:
 
 
 def _pooled_rows(tests: Sequence[BackTest], series: Sequence[PointSeries]) -> list[list[str]]:
-    """Return a table row for all series, and one without the weak ones if there are any."""
+    """Return a table row for all series and, if some series are weak, one without them."""
     weak_names = {point_series.name for point_series in series if point_series.weak}
     strong_tests = [_without_series(test, weak_names) for test in tests]
     rows = [_pooled_row("all", tests)]
@@ -288,11 +306,19 @@ def _without_series(test: BackTest, names: Collection[str]) -> BackTest:
 
 
 def _pooled_row(label: str, tests: Sequence[BackTest]) -> list[str]:
+    """Return the table row of several back-tests together."""
     points = _all_predictions(tests)
     widths = [width for test in tests for width in test.widths]
-    held = float(np.mean([prediction.held for prediction in points]))
+    share_within_band = float(np.mean([prediction.held for prediction in points]))
     width = f"{np.median(widths):.2f}"
-    return [label, str(len(widths)), str(len(points)), percent(held), _median_error(points), width]
+    return [
+        label,
+        str(len(widths)),
+        str(len(points)),
+        percent(share_within_band),
+        _median_error(points),
+        width,
+    ]
 
 
 def _worst_prediction(points: Sequence[Prediction]) -> Prediction:
@@ -303,18 +329,20 @@ def _worst_prediction(points: Sequence[Prediction]) -> Prediction:
 
 
 def _median_error(points: Sequence[Prediction]) -> str:
+    """Return the median of the relative errors of predictions as text."""
     return f"{np.exp(np.median([abs(point.error) for point in points])):.2f}"
 
 
 def _horizon_rows(tests: Sequence[BackTest]) -> Iterator[list[str]]:
-    for low, high in HORIZONS:
+    """Yield a table row for each range of years ahead."""
+    for low, high in YEARS_OF_HORIZONS:
         points = [
             prediction for prediction in _all_predictions(tests) if low < prediction.horizon <= high
         ]
         if points:
-            held = float(np.mean([prediction.held for prediction in points]))
+            share_within_band = float(np.mean([prediction.held for prediction in points]))
             label = f"{low:g} to {high:g}"
-            yield [label, str(len(points)), percent(held), _median_error(points)]
+            yield [label, str(len(points)), percent(share_within_band), _median_error(points)]
 
 
 def _miss_rows(tests: Sequence[BackTest]) -> Iterator[list[str]]:
@@ -361,8 +389,8 @@ def _cross_check_table(series: Sequence[PointSeries], table: Callable[..., str])
             ]
         )
     rows += [["", "", "", *row] for row in _pooled_rows(tests, series)]
-    head = ("chosen on", "damping", "walk", "judged as of", *_HEAD[1:])
-    return f"{table(head, rows, range(1, 9))}\n\n{_resampled_words(tests)}"
+    headings = ("chosen on", "damping", "walk", "judged as of", *_START_HEADINGS[1:])
+    return f"{table(headings, rows, range(1, 9))}\n\n{_resampled_words(tests)}"
 
 
 def back_test_document(series: Sequence[PointSeries]) -> list[dict[str, Any]]:

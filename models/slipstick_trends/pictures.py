@@ -15,15 +15,15 @@ from slipstick.units import choose_unit
 from slipstick_pictures.look import (
     STROKES,
     axis_title,
-    logarithmic,
-    sheet,
-    titled,
+    make_logarithmic,
+    new_figure,
+    with_title_and_legend,
     write_remark,
 )
 from slipstick_pictures.pictures import LIMIT_COLOUR, write_limit
 from slipstick_rates.series import NORMAL_90
 from slipstick_rates.trend import SeriesRate
-from slipstick_trends.ahead import MEANINGS
+from slipstick_trends.ahead import WORDS_OF_CLASSES
 from slipstick_trends.sentences import doubt_remarks, used_rates
 
 if TYPE_CHECKING:
@@ -35,24 +35,26 @@ if TYPE_CHECKING:
     from slipstick_trends.projection import ProjectedCase, Projection
     from slipstick_trends.specs import ProjectionPictureSpec, RatesPictureSpec, SharesPictureSpec
 
-_SMALLEST = 0.02  # a class that never takes more of the time is not drawn
-_GREYS = ("#888888", "#555555")
-_COLOURED = [index for index, stroke in enumerate(STROKES) if stroke[0] not in _GREYS]
+_SMALLEST_DRAWN_SHARE = 0.02  # a class that never takes more of the time is not drawn
+_GREY_COLOURS = ("#888888", "#555555")
+_COLOURED_STROKES = [
+    index for index, stroke in enumerate(STROKES) if stroke[0] not in _GREY_COLOURS
+]
 """Strokes whose shade differs from that of black."""
 
-_CAME = "#cc79a7"
+_COLOUR_OF_MACHINES = "#cc79a7"
 
 
 def values_figure(projection: Projection, spec: ProjectionPictureSpec, words: Words) -> Figure:
     """Draw values over the years, a panel for each value, with the limits that are watched."""
-    figure = sheet(8.2, 1.0 + 3.0 * len(spec.y))
+    figure = new_figure(8.2, 1.0 + 3.0 * len(spec.y))
     panels = figure.subplots(len(spec.y), 1, sharex=True, squeeze=False)[:, 0]
     for name, axes in zip(spec.y, panels, strict=True):
         _draw_lines(axes, projection, name, spec, words)
     if projection.factors is None:
         panels[-1].set_xlabel("year")
     else:
-        logarithmic(panels[-1].xaxis, projection.factors)
+        make_logarithmic(panels[-1].xaxis, projection.factors)
         panels[-1].set_xlabel("times that processors are as fast")
     handles, labels = panels[0].get_legend_handles_labels()
     has_one_line = len(labels) == 1  # the title says what it is
@@ -60,7 +62,7 @@ def values_figure(projection: Projection, spec: ProjectionPictureSpec, words: Wo
     has_bands = any(bands & track.sweep.columns.keys() for track in projection.tracks)
     remarks = ["Shades hold 90 % of the drawn trends"] if has_bands else []
     write_remark(figure, ". ".join(filter(None, [*remarks, doubt_remarks(projection)])))
-    return titled(
+    return with_title_and_legend(
         figure, spec.title, *(() if has_one_line else (_legend_title(projection), handles, labels))
     )
 
@@ -75,6 +77,9 @@ def _legend_title(projection: Projection) -> str:
 def _draw_lines(
     axes: Axes, projection: Projection, name: str, spec: ProjectionPictureSpec, words: Words
 ) -> None:
+    """Draw the lines of one value with their bands and limits, one line for each case along each
+    trend.
+    """
     differing = _legend_title(projection).split(", ")
     sweeps = {
         ", ".join(
@@ -89,7 +94,13 @@ def _draw_lines(
         raise UnknownNameError(
             "projected value",
             name,
-            list(dict.fromkeys(n for t in projection.tracks for n in t.values)),
+            list(
+                dict.fromkeys(
+                    value_name
+                    for projected_case in projection.tracks
+                    for value_name in projected_case.values
+                )
+            ),
         )
     values_shown = np.concatenate([sweep.columns[name] for sweep in sweeps.values()])
     unit, factor = choose_unit(
@@ -117,7 +128,7 @@ def _draw_lines(
         axes.axhline(limit / factor, color=LIMIT_COLOUR, linewidth=1.0, linestyle=(0, (6, 3)))
         values_shown = np.append(values_shown, limit)
     if spec.log == "y":
-        logarithmic(axes.yaxis, values_shown / factor)
+        make_logarithmic(axes.yaxis, values_shown / factor)
     elif np.min(values_shown, initial=0.0, where=np.isfinite(values_shown)) >= 0:
         axes.set_ylim(0, 1.03 * axes.get_ylim()[1])
     if limit is not None:
@@ -126,14 +137,21 @@ def _draw_lines(
 
 
 def _draw_machines(axes: Axes, projection: Projection, name: str, factor: float) -> Sequence[float]:
-    """Mark the machines that came in the years shown, and return their values."""
+    """Draw a mark for each later machine in the years shown. Return the values of these
+    machines.
+    """
     machines = {
         (arrival.year, arrival.came) for arrival in projection.arrivals if arrival.name == name
     }
     if not machines:
         return ()
     years, values = zip(*sorted(machines), strict=True)
-    style: dict[str, Any] = {"marker": "*", "markersize": 11, "color": _CAME, "linestyle": "none"}
+    style: dict[str, Any] = {
+        "marker": "*",
+        "markersize": 11,
+        "color": _COLOUR_OF_MACHINES,
+        "linestyle": "none",
+    }
     axes.plot(years, np.array(values) / factor, label="machines that came", zorder=3, **style)
     return values
 
@@ -144,18 +162,18 @@ def _marker_step(points: int) -> int:
 
 
 def shares_figure(projection: Projection, spec: SharesPictureSpec, words: Words) -> Figure:
-    """Draw the part of the time that each class of cost takes over the years, with its band; one
-    panel for each case.
+    """Draw the share of the time that each class of cost takes over the years, with its band, in
+    one panel for each case.
     """
     names = list(dict.fromkeys(track.case for track in projection.tracks))
     unknown_cases = [name for name in spec.cases if name not in names]
     if unknown_cases:
         raise UnknownNameError("projected case", unknown_cases[0], names)
     tracks = [track for track in projection.tracks if track.case in (spec.cases or names)]
-    strokes = dict(zip(_classes_to_draw(tracks), _COLOURED, strict=False))
+    strokes = dict(zip(_classes_to_draw(tracks), _COLOURED_STROKES, strict=False))
     columns = min(2, len(tracks))
     rows = -(-len(tracks) // columns)
-    figure = sheet(8.2, 1.0 + 2.6 * rows)
+    figure = new_figure(8.2, 1.0 + 2.6 * rows)
     panels = figure.subplots(rows, columns, squeeze=False, sharey=True).ravel()
     for axes in panels[len(tracks) :]:
         axes.set_visible(False)
@@ -167,9 +185,11 @@ def shares_figure(projection: Projection, spec: SharesPictureSpec, words: Words)
         are_several = len(projection.titles) > 1
         case = words.case(track.case)
         axes.set_title(f"{case}, {as_words(track.trend)}" if are_several else case)
-    labels = [MEANINGS.get(name, name) for name in handles]
+    labels = [WORDS_OF_CLASSES.get(name, name) for name in handles]
     write_remark(figure, doubt_remarks(projection, [track.trend for track in tracks], timed=True))
-    return titled(figure, spec.title, "class of cost", list(handles.values()), labels)
+    return with_title_and_legend(
+        figure, spec.title, "class of cost", list(handles.values()), labels
+    )
 
 
 def _classes_to_draw(tracks: list[ProjectedCase]) -> list[str]:
@@ -177,13 +197,18 @@ def _classes_to_draw(tracks: list[ProjectedCase]) -> list[str]:
     case.
     """
     all_shares = [share for track in tracks for share in track.shares]
-    names = [share.name for share in all_shares if np.nanmax(share.part, initial=0.0) > _SMALLEST]
+    names = [
+        share.name
+        for share in all_shares
+        if np.nanmax(share.part, initial=0.0) > _SMALLEST_DRAWN_SHARE
+    ]
     return list(dict.fromkeys(names))
 
 
 def _draw_shares(
     axes: Axes, track: ProjectedCase, strokes: dict[str, int], handles: dict[str, Any]
 ) -> None:
+    """Draw the shares of the classes of cost of one case."""
     years = track.sweep.points[YEAR]
     for share in track.shares:
         if share.name not in strokes:
@@ -203,8 +228,8 @@ def _draw_shares(
 
 
 def rates_figure(projection: Projection, spec: RatesPictureSpec) -> Figure:
-    """Draw the points of each series that moves a case, with its level and its band to the last
-    year.
+    """Draw the points of each series that a projection uses, with the fitted level and its band up
+    to the last year.
     """
     fits: dict[str, tuple[FittedSeries, str]] = {}
     series_used = {rate.of for name in projection.titles for rate in used_rates(projection, name)}
@@ -217,18 +242,19 @@ def rates_figure(projection: Projection, spec: RatesPictureSpec) -> Figure:
         raise ModelError("no trend of this projection has series of points to draw")
     columns = min(2, len(fits))
     rows = -(-len(fits) // columns)
-    figure = sheet(8.2, 0.6 + 2.4 * rows)
+    figure = new_figure(8.2, 0.6 + 2.4 * rows)
     panels = figure.subplots(rows, columns, squeeze=False).ravel()
     for axes in panels[len(fits) :]:
         axes.set_visible(False)
     for (fit, guess_text), axes in zip(fits.values(), panels, strict=False):
         _draw_rate(axes, fit, float(projection.years[-1]))
-        weak = ", weak" if fit.series.weak else ""
-        axes.set_title(f"{fit.series.title}{weak}{guess_text}", fontsize=8)
-    return titled(figure, spec.title)
+        weak_text = ", weak" if fit.series.weak else ""
+        axes.set_title(f"{fit.series.title}{weak_text}{guess_text}", fontsize=8)
+    return with_title_and_legend(figure, spec.title)
 
 
 def _draw_rate(axes: Axes, fit: FittedSeries, last_year: float) -> None:
+    """Draw the points of one series, with the fitted level and its band."""
     series = fit.series
     years = np.linspace(float(fit.years[0]), max(last_year, float(fit.years[-1])), 60)
     mean, deviation = fit.predict(years)
@@ -253,11 +279,12 @@ def _draw_rate(axes: Axes, fit: FittedSeries, last_year: float) -> None:
                 linestyle="none",
             )
     _whole_years(axes)
-    logarithmic(axes.yaxis, np.array([*low, *high, *(point.value for point in series.points)]))
+    make_logarithmic(axes.yaxis, np.array([*low, *high, *(point.value for point in series.points)]))
     axes.set_ylabel(series.unit)
 
 
 def _whole_years(axes: Axes) -> None:
+    """Let the horizontal axis have ticks at whole years only."""
     from matplotlib.ticker import MaxNLocator
 
     # Steps of 1, 2, 5 and 10 years reach the first and the last of the usual years.

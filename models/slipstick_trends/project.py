@@ -65,7 +65,7 @@ from slipstick_rates.trend import (
     used_periods,
 )
 from slipstick_trends.ahead import (
-    CLASS,
+    CLASS_PREFIX,
     DrawnCase,
     OwnYear,
     class_shares,
@@ -117,12 +117,12 @@ if TYPE_CHECKING:
 
     ProjectedSpec = ProjectionPictureSpec | SharesPictureSpec | RatesPictureSpec
 
-_SPAN = (1900.0, 2200.0)
+_YEARS_OF_GRID = (1900.0, 2200.0)
 _GRID_POINTS = 30_001
 
 
-_MOST_TRACKS = 6
-_MOST_SENTENCES = 3
+_MOST_TRACKS_IN_TABLE = 6
+_MOST_SENTENCES_OF_CASES = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,8 +133,8 @@ class ProjectResult(QuestionResult):
     projection: Projection
 
     def sentences(self) -> list[str]:
-        """Return the results in sentences: the values of each case along each trend, and rates that
-        are doubtful.
+        """Return sentences on the values of each case along each trend, and on rates that are
+        doubtful.
         """
         projection = self.projection
         return [
@@ -145,11 +145,13 @@ class ProjectResult(QuestionResult):
         ]
 
     def sentences_beside_tables(self) -> list[str]:
-        """Return the sentences whose content is neither in the tables nor in the head."""
+        """Return the sentences with content that is neither in the tables nor in the head of the
+        report.
+        """
         return sentences_beside_head(self.projection, self.projection.words)
 
     def text(self) -> str:
-        """Return the sentences that the head of a report leaves out, for the terminal."""
+        """Return the sentences that the head of a report does not have, for the terminal."""
         return "\n".join(self.sentences_beside_tables())
 
     @property
@@ -167,11 +169,13 @@ class ProjectResult(QuestionResult):
         order = ["worded", "values", "shares", "conditions"]
         if re.search(r"\bwhere\b", words.title, re.IGNORECASE):
             order = ["worded", "shares", "values", "conditions"]
-        return [text for subject in order for text in by_subject[subject]][:_MOST_SENTENCES]
+        return [text for subject in order for text in by_subject[subject]][
+            :_MOST_SENTENCES_OF_CASES
+        ]
 
     def best(self, words: Words) -> tuple[str, str] | None:
-        """Return the case with the least time in every year, where the bands of the last year are
-        apart.
+        """Return the case with the least time in every year, with its times in words; None if there
+        is none, or if bands of the last year overlap.
         """
         projection = self.projection
         tracks = [track for track in projection.tracks if "time" in track.sweep.columns]
@@ -204,7 +208,7 @@ class ProjectResult(QuestionResult):
         projection = self.projection
         rows = []
         names = projection.tracks[0].values[:2]
-        tracks_shown = projection.tracks[:_MOST_TRACKS]
+        tracks_shown = projection.tracks[:_MOST_TRACKS_IN_TABLE]
         starts = {float(track.sweep.points[YEAR][0]) for track in tracks_shown}
         for track in tracks_shown:
             start_text = (
@@ -220,16 +224,17 @@ class ProjectResult(QuestionResult):
             rows.append([track_name(track, projection, words), *cells])
         first_year_text = f"in {year_text(min(starts))}" if len(starts) == 1 else "at first"
         last_year_text = f"in {year_text(projection.years[-1])}"
-        head = [
+        headings = [
             f"{words.value(name)} {shown_year}"
             for name in names
             for shown_year in (first_year_text, last_year_text)
         ]
-        return (["", *head], rows) if len(rows) > 1 else None
+        return (["", *headings], rows) if len(rows) > 1 else None
 
     def doubt(self, words: Words = NO_WORDS) -> str:
-        """Return what is uncertain: steps and parameters without a rate, ranges represented by
-        their middle, rates that are guesses or are used outside their periods, and weak series.
+        """Return sentences on what is uncertain: steps and parameters without a rate, ranges
+        represented by their middle, rates that are guesses or are used outside their periods, and
+        weak series.
         """
         projection = self.projection
         sentences = (
@@ -244,8 +249,8 @@ class ProjectResult(QuestionResult):
         )
 
     def parts(self) -> Iterator[str | ResultTable]:
-        """Yield how rates were drawn, the table of each case along each trend, and the table of
-        rates.
+        """Yield a sentence on how rates were drawn, the table of each case along each trend, and
+        the table of rates.
         """
         projection = self.projection
         titles = ", and ".join(f"{name} ({title})" for name, title in projection.titles.items())
@@ -257,14 +262,14 @@ class ProjectResult(QuestionResult):
             " numbers stay as they are."
         )
         starts = sorted({track.base_year for track in projection.tracks})
-        begins = " and ".join(map(year_text, starts))
+        years_in_words = " and ".join(map(year_text, starts))
         known_in_words = (
             f", with points known in {year_text(projection.as_of)}"
             if projection.as_of is not None
             else ""
         )
         yield prose(
-            f"From {begins}, along"
+            f"From {years_in_words}, along"
             f" {titles}{known_in_words}.{draws_in_words if projection.samples else ''}"
         )
         for track in projection.tracks:
@@ -281,8 +286,8 @@ class ProjectResult(QuestionResult):
     def draw(
         self, spec: ProjectedSpec, order: Mapping[str, int], words: Words = NO_WORDS
     ) -> Figure:
-        """Draw values over the years, a line with its band for each case and trend; a panel for
-        each value. Or draw where the time goes, or the points of the rates.
+        """Draw the picture that the study describes: values over the years with their bands, the
+        shares of the time, or the points of the rates.
         """
         if isinstance(spec, SharesPictureSpec):
             return shares_figure(self.projection, spec, words)
@@ -312,12 +317,12 @@ class _ProjectedCases:
 
     @property
     def ends(self) -> tuple[float, float]:
-        """The parts of the draws below the ends of the band."""
+        """The fractions of the draws below the lower and the upper end of the band."""
         return (1 - self.spec.band.value) / 2, (1 + self.spec.band.value) / 2
 
     def years_of(self, track: TrendedCase) -> Array:
-        """Return the years to solve for a case: from its own base year on, unless the study sets
-        one base year or factors.
+        """Return the years to solve for a case: those from its own base year on, unless the study
+        sets one base year for all cases or factors.
         """
         if self.spec.base_year is not None or self.factors is not None:
             return self.years
@@ -326,7 +331,7 @@ class _ProjectedCases:
         return np.array([track.base_year, *later_years]) if begins_inside else later_years
 
     def span(self, trend: Trend) -> tuple[float, float]:
-        """Return the first and the last year that a trend is used for."""
+        """Return the first and the last year for which a trend is used."""
         bases = [
             track.base_year
             for track, _ in self.tracks
@@ -335,8 +340,8 @@ class _ProjectedCases:
         return min(*bases, float(self.years[0])), max(*bases, float(self.years[-1]))
 
     def draws(self, trend: Trend) -> dict[str, Draws]:
-        """Return random draws of the rates of a trend, the same for every case, so that cases
-        differ by their models only.
+        """Return random draws of the rates of a trend. They are the same for every case, so that
+        cases differ by their models only.
         """
         if not self.spec.samples:
             return {}
@@ -348,7 +353,8 @@ class _ProjectedCases:
 
 
 def read(spec: ProjectSpec, study: StudyContext) -> Question:
-    """Read the projection that a study asks for; only the cases themselves are solved.
+    """Read the projection that a study asks for, and build its cases. Only the cases as given are
+    solved.
 
     Raises
     ------
@@ -447,7 +453,7 @@ def _cases_with_years(
             )
 
 
-_PARAMETER = re.compile(r"\bparameters\.[A-Za-z_]\w*")
+_PARAMETER_NAME = re.compile(r"\bparameters\.[A-Za-z_]\w*")
 
 
 def _read_condition(
@@ -475,12 +481,13 @@ def _read_condition(
         return f"({number_text(parameter.value)}{unit})"
 
     condition = condition_of(
-        _PARAMETER.sub(value_text, text), place, track.case, study, track.case, track.units
+        _PARAMETER_NAME.sub(value_text, text), place, track.case, study, track.case, track.units
     )
     return replace(condition, text=words, is_worded=words != text)
 
 
 def _read_factors(spec: ProjectSpec, study: StudyContext) -> Array:
+    """Return the factors of the processors' speed; raise if they do not rise or are not above 0."""
     place = ("project", "factors")
     assert spec.factors is not None
     factors = numbers_of(axis_nodes(spec.factors, study.node_of(place), place))
@@ -491,10 +498,10 @@ def _read_factors(spec: ProjectSpec, study: StudyContext) -> Array:
     return np.array(factors)
 
 
-def _year_of_factor(trend: Trend, base: float, factors: Array, study: StudyContext) -> Array:
-    """Return the year in which the processors are faster by each factor, at the stated rates. Those
-    of a kind such as a GPU are as fast as their arithmetic, and the rate of processors is then that
-    of the software beside them.
+def _year_of_factor(trend: Trend, base_year: float, factors: Array, study: StudyContext) -> Array:
+    """Return the year in which the processors are faster by each factor, at the stated rates.
+    Processors of a kind such as GPUs are as fast as their arithmetic; for them the rate of
+    processors is the rate of the software beside them.
     """
     place = ("project", "factors")
     if PROCESSORS not in trend.rates:
@@ -502,12 +509,12 @@ def _year_of_factor(trend: Trend, base: float, factors: Array, study: StudyConte
             place, f"trend {trend.name} has no rate of {PROCESSORS}; project along years"
         )
     # Years before the base, which move the fit of a series a little, are for factors below 1.
-    first_year, last_year = base if factors[0] >= 1 else _SPAN[0], _SPAN[1]
+    first_year, last_year = base_year if factors[0] >= 1 else _YEARS_OF_GRID[0], _YEARS_OF_GRID[1]
     years = np.linspace(first_year, last_year, _GRID_POINTS)
     rate = trend.rates[PROCESSORS]
     if trend.kind not in ("", CORE):
         rate = trend.rates.get("application", rate)
-    log_gains = np.log(rate.gain(base, years)[0])
+    log_gains = np.log(rate.gain(base_year, years)[0])
     if not np.all(np.diff(log_gains) > 0):
         raise study.refusal(
             place, f"processors do not always gain along {trend.name}; project along years"
@@ -523,6 +530,9 @@ def _year_of_factor(trend: Trend, base: float, factors: Array, study: StudyConte
 
 
 def _read_years(spec: ProjectSpec, study: StudyContext) -> Sequence[float] | None:
+    """Return the years of the answers; raise if they do not rise. Return None if the study gives
+    factors.
+    """
     node = node_at(study.tree, ["project", "years"])
     if node is None or spec.years is None:
         return None
@@ -544,6 +554,7 @@ def _read_years(spec: ProjectSpec, study: StudyContext) -> Sequence[float] | Non
 
 
 def _solve_projection(cases: _ProjectedCases, answer: Sequence[str]) -> Projection:
+    """Solve all cases along their trends. Return the projection with the wanted answers."""
     spec = cases.spec
     band_ends = cases.ends
     trends = _trends_by_name(cases)
@@ -567,7 +578,7 @@ def _solve_projection(cases: _ProjectedCases, answer: Sequence[str]) -> Projecti
         overtakings=tuple(find_overtakings(drawn_cases, band_ends))
         if cases.factors is None
         else (),
-        arrivals=tuple(find_arrivals(drawn_cases, _own_years(cases), band_ends))
+        arrivals=tuple(find_arrivals(drawn_cases, _cases_in_own_years(cases), band_ends))
         if cases.factors is None
         else (),
         trends=tuple(trends.values()),
@@ -578,7 +589,7 @@ def _solve_projection(cases: _ProjectedCases, answer: Sequence[str]) -> Projecti
 
 
 def _depends_on_times_alone(cases: _ProjectedCases, answer: Sequence[str]) -> bool:
-    """Return whether every answer and condition depends on times alone."""
+    """Return whether all answers and conditions depend on times only, and not on amounts."""
     condition_columns = {
         name
         for _, conditions in cases.tracks
@@ -591,7 +602,7 @@ def _depends_on_times_alone(cases: _ProjectedCases, answer: Sequence[str]) -> bo
 
 
 def _trends_by_name(cases: _ProjectedCases) -> dict[tuple[str, str], Trend]:
-    """Return the trends by name and kind of processors, each with the rates that its cases use."""
+    """Return the trends, each with the rates that its cases use, by name and kind of processors."""
     trends: dict[tuple[str, str], Trend] = {}
     for track, _ in cases.tracks:
         key = (track.trend.name, track.trend.kind)
@@ -600,16 +611,16 @@ def _trends_by_name(cases: _ProjectedCases) -> dict[tuple[str, str], Trend]:
     return trends
 
 
-_NOTHING_SET = Table({}, Mark("", 1, 1))
+_EMPTY_TABLE = Table({}, Mark("", 1, 1))
 
 
-def _own_years(cases: _ProjectedCases) -> list[OwnYear]:
-    """Solve every case whose machine has a year in that year."""
+def _cases_in_own_years(cases: _ProjectedCases) -> list[OwnYear]:
+    """Return each case whose machine has a year, solved in that year."""
     own_years = []
     for case, own_year, kind in cases.own_years:
         settings = cases.settings[case.case]
         answers = case.columns({})
-        trend_node = node_at(settings.get("machine", _NOTHING_SET), ["trend"])
+        trend_node = node_at(settings.get("machine", _EMPTY_TABLE), ["trend"])
         own_years.append(
             OwnYear(
                 case.case,
@@ -630,8 +641,8 @@ def _solve_track(
     cases: _ProjectedCases,
     answer: Sequence[str],
 ) -> tuple[ProjectedCase, DrawnCase]:
-    """Solve a case along a trend in each year, as stated and in every draw of the rates. Return
-    what the report shows of it, and the answers in the draws.
+    """Solve a case along a trend in each year, at the stated rates and in every draw of the rates.
+    Return the results for the report, and the answers in the draws.
     """
     years = cases.years_of(track)
     case = track.case
@@ -759,7 +770,7 @@ def _answers_in_draws(
     cases: _ProjectedCases,
     answer: Sequence[str],
 ) -> dict[str, Array]:
-    """Return the answers in every draw, with those that conditions and classes of cost need
+    """Return the answers in every draw, including those that conditions and classes of cost need
     [samples, years].
     """
     years = cases.years_of(track)
@@ -772,7 +783,7 @@ def _answers_in_draws(
     }
     columns_needed |= {
         track.case.form.quantity,
-        *(n for n in track.case.names if n.startswith(CLASS)),
+        *(column_name for column_name in track.case.names if column_name.startswith(CLASS_PREFIX)),
     }
     columns_needed -= track.units.keys()
     columns = track.columns(track.values(years, draws), columns_needed)
@@ -783,12 +794,12 @@ def _answers_in_draws(
 
 
 def _dominant_classes(case: DrawnCase, band_ends: tuple[float, float]) -> Iterator[DominantClass]:
-    """Yield each class of cost that takes more time than any other class in some years, with the
+    """Yield each class of cost that takes more time than all other classes in some years, with the
     first and the last of these years.
     """
     answer_columns = case.close
     years = case.close_years
-    names = [name for name in answer_columns if name.startswith(CLASS)]
+    names = [name for name in answer_columns if name.startswith(CLASS_PREFIX)]
     if not names:
         return
     times_by_class = np.stack([answer_columns[name] for name in names])
@@ -814,7 +825,7 @@ def _dominant_classes(case: DrawnCase, band_ends: tuple[float, float]) -> Iterat
                 case, names, class_index, first_year, band_ends
             )
         yield DominantClass(
-            names[class_index].removeprefix(CLASS).removesuffix("]"),
+            names[class_index].removeprefix(CLASS_PREFIX).removesuffix("]"),
             first_year,
             float(years[end_row - 1]),
             low,
@@ -825,8 +836,8 @@ def _dominant_classes(case: DrawnCase, band_ends: tuple[float, float]) -> Iterat
 
 
 def _crossing_time(rising_values: Array, falling_values: Array, years: Array) -> float:
-    """Return the time between two years at which one of two quantities passes the other, with
-    straight lines between their logarithms. It is the later year if one of them is 0.
+    """Return the time between two years at which a rising quantity passes a falling one, with
+    straight lines between their logarithms; the later year if one of them is 0.
     """
     with np.errstate(all="ignore"):
         (crossing_year,) = first_crossings(
@@ -842,8 +853,8 @@ def _band_of_becoming_largest(
     stated_year: float,
     band_ends: tuple[float, float],
 ) -> tuple[float | None, float | None, float | None]:
-    """Return the band of the year in which a class of cost becomes the largest, and the part of the
-    draws in which it does.
+    """Return the band of the year in which a class of cost becomes the largest one, and the
+    fraction of the draws in which it does.
     """
     if names[index] not in case.drawn:
         return None, None, None
@@ -872,6 +883,9 @@ def _condition_history(
     margins: Array | None,
     band: float,
 ) -> ConditionHistory:
+    """Return the years in which a condition holds for a case, with the band of each change over the
+    draws.
+    """
     columns = partial(_columns_of, track, tuple(close_answers[1]))
     years_examined, answers = _with_bisected_years(
         columns, condition, close_answers[1], close_answers[0]
@@ -902,12 +916,12 @@ def _condition_history(
     )
 
 
-_NEAREST, _NEAREST_ESTIMATES = 1e-6, 0.05
+_END_TOLERANCE, _END_TOLERANCE_OF_ESTIMATES = 1e-6, 0.05
 """The gap to which bisection narrows the end of the answers, for computed and for estimated ones
 [years]: a limit may lie there, since the time of an open station rises without bound."""
 
 
-_CLOSE_YEARS = 0.25
+_YEARS_BETWEEN_EXAMINED = 0.25
 """Distance of the years in which conditions and the orders of classes and of cases are computed
 [years], since they may change twice between two requested years.
 """
@@ -916,8 +930,8 @@ _CLOSE_YEARS = 0.25
 def _with_closer_years(
     track: TrendedCase, stated_columns: Mapping[str, Array], years: Array
 ) -> tuple[Array, dict[str, Array]]:
-    """Return years that lie close together, with those in which a rate changes, and their answers;
-    only the requested years if each further year needs a simulation.
+    """Return years that lie close together, including those in which a rate changes, with their
+    answers; only the requested years if each further year needs a simulation.
     """
     quantity = track.case.form.quantity
     low = stated_columns.get(f"low[{quantity}]", np.full(1, np.nan))
@@ -931,7 +945,7 @@ def _with_closer_years(
     ]
     period_starts = [period.start for period in periods if years[0] < period.start < years[-1]]
     further_years = np.setdiff1d(
-        [*np.arange(years[0], years[-1], _CLOSE_YEARS), *period_starts], years
+        [*np.arange(years[0], years[-1], _YEARS_BETWEEN_EXAMINED), *period_starts], years
     )
     if not len(further_years):
         return years, dict(stated_columns)
@@ -949,8 +963,8 @@ def _with_years_at_peaks(
     answers: Mapping[str, Array],
     years: Array,
 ) -> tuple[Array, dict[str, Array]]:
-    """Insert years in which the margin of a condition comes nearest to 0, wherever the condition
-    may change twice between two neighbouring years. Return all years and the answers at them.
+    """Return the years and their answers with further years in which the margin of a condition
+    comes nearest to 0, wherever the condition may change twice between two neighbouring years.
     """
     from scipy.optimize import minimize_scalar
 
@@ -971,7 +985,7 @@ def _with_years_at_peaks(
             lambda x, sign=sign: sign * condition.margin_and_mask(columns(np.array([x])))[0][0, 0],
             bounds=(years[index - 1], years[index + 1]),
             method="bounded",
-            options={"xatol": _NEAREST_ESTIMATES / 5},
+            options={"xatol": _END_TOLERANCE_OF_ESTIMATES / 5},
         )
         if peak.fun < 0:
             position = int(np.searchsorted(years, peak.x))
@@ -984,7 +998,9 @@ def _with_years_at_peaks(
 
 
 def _columns_of(track: TrendedCase, names: Sequence[str], years: Array) -> dict[str, Array]:
-    """Return some columns of a case in given years; NaN where the case lacks a column."""
+    """Return some columns of a case in given years; NaN for a column that the case does not
+    have.
+    """
     columns = track.columns(track.values(years))
     return {name: columns.get(name, np.full(len(years), np.nan)) for name in names}
 
@@ -995,10 +1011,10 @@ def _with_bisected_years(
     stated_columns: Mapping[str, Array],
     years: Array,
 ) -> tuple[Array, dict[str, Array]]:
-    """Return the years with their answers, and further years by bisection at each end of a stretch
-    without answers.
+    """Return the years and their answers with further years, found by bisection at each end of a
+    range without answers.
     """
-    nearest = _NEAREST_ESTIMATES if condition.case.form.estimated else _NEAREST
+    nearest = _END_TOLERANCE_OF_ESTIMATES if condition.case.form.estimated else _END_TOLERANCE
     has_answers = np.isfinite(condition.margin_and_mask(stated_columns)[0][0])
     years_examined = years
     answers = dict(stated_columns)
@@ -1018,10 +1034,10 @@ def _with_bisected_years(
     return years_examined, answers
 
 
-def _stretches_of_years(years: Array, is_in_stretch: Array) -> Iterator[tuple[float, float]]:
-    """Yield the first and the last year of each stretch of chosen years."""
+def _stretches_of_years(years: Array, is_selected: Array) -> Iterator[tuple[float, float]]:
+    """Yield the first and the last year of each range of consecutive years that a mask selects."""
     first_index = 0
-    for is_inside, group in groupby(is_in_stretch.tolist()):
+    for is_inside, group in groupby(is_selected.tolist()):
         end_index = first_index + len(list(group))
         if is_inside:
             yield float(years[first_index]), float(years[end_index - 1])
@@ -1036,9 +1052,9 @@ def _with_band(
     band_ends: tuple[float, float],
 ) -> Change:
     """Return a change of a condition with the band of its year over the draws of the rates. In each
-    draw the first change in the same direction counts, and the interval of the change itself widens
-    the band. There is no band if a draw has no answer in a requested year, or if the requested
-    years alone do not show the change.
+    draw the first change in the same direction counts, and the interval of the change widens the
+    band. The band is missing if a draw has no answer in a requested year, or if the requested years
+    do not show the change.
     """
     if margins is None or not np.isfinite(margins).all() or not np.isfinite(stated_margins).all():
         return change

@@ -57,7 +57,7 @@ class UsedRate:
 
 @dataclass(frozen=True, slots=True)
 class DominantClass:
-    """A class of cost that takes the most time from one year to another.
+    """A class of cost that takes more time than all other classes from one year to another.
 
     Parameters
     ----------
@@ -133,13 +133,13 @@ class ProjectedCase:
 
     @property
     def span(self) -> str:
-        """Return the years of the case in words, from the first to the last."""
+        """The years of the case in words, from the first to the last."""
         years = self.sweep.points[YEAR]
         return f"from {year_text(float(years[0]))} to {year_text(float(years[-1]))}"
 
     @property
     def values(self) -> list[str]:
-        """Return the names of the answers of the case."""
+        """The names of the answers of the case."""
         return [name for name in self.sweep.columns if split_name(name)[0] not in ("low", "high")]
 
 

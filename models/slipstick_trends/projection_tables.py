@@ -12,14 +12,14 @@ from slipstick_questions.trends import year_text
 from slipstick_rates.series import PointSeries
 from slipstick_rates.trend import SeriesRate
 from slipstick_trends.projection import ProjectedCase, Projection, UsedRate
-from slipstick_trends.sentences import doubt_remarks, span_words, track_name
+from slipstick_trends.sentences import doubt_remarks, period_text, track_name
 
 _MOST_YEARS = 12
 
 
 def years_table(projection: Projection, track: ProjectedCase) -> ResultTable:
-    """Build the table of one case along one trend; the page shows a few years, with the first and
-    the last.
+    """Return the table of one case along one trend; a page shows some of the years, including the
+    first and the last.
     """
     count = len(track.sweep.points[YEAR])
     step = -(-(count - 1) // (_MOST_YEARS - 2))
@@ -55,8 +55,8 @@ def years_table(projection: Projection, track: ProjectedCase) -> ResultTable:
 
 
 def rates_table(projection: Projection) -> str:
-    """Return the table of the rates used, for a page; a rate that several trends share is listed
-    once.
+    """Return the table of the rates of a projection, for a page; a rate that several trends share
+    is listed once.
     """
     trends_by_rate: dict[UsedRate, list[str]] = {}
     for rate in projection.rates:
@@ -66,7 +66,7 @@ def rates_table(projection: Projection) -> str:
         [
             escape(", ".join(trends)),
             escape(rate.name),
-            span_words(rate),
+            period_text(rate),
             f"{rate.factor:.3g}",
             f"{rate.low:.3g} to {rate.high:.3g}" if rate.high > rate.low else NOTHING,
             "; ".join(f"{year_text(start)} to {year_text(end)}" for start, end in rate.beyond)
@@ -75,7 +75,7 @@ def rates_table(projection: Projection) -> str:
         ]
         for rate, trends in trends_by_rate.items()
     ]
-    head = [
+    headings = [
         "trend",
         "of",
         "period",
@@ -84,11 +84,11 @@ def rates_table(projection: Projection) -> str:
         "used outside",
         "source",
     ]
-    return markdown_table(head, rows, [3])
+    return markdown_table(headings, rows, [3])
 
 
 def used_series(projection: Projection) -> list[PointSeries]:
-    """List the series whose rates change the time of a case."""
+    """Return the series whose rates change the time of a case."""
     rates_without_effect = set.intersection(*(set(track.sweep.idle) for track in projection.tracks))
     series_used = {
         rate.fit.series.name: rate.fit.series
@@ -100,7 +100,7 @@ def used_series(projection: Projection) -> list[PointSeries]:
 
 
 def arrivals_table(projection: Projection) -> ResultTable:
-    """Build the table of later machines beside the predictions for them, by class of cost."""
+    """Return a table of later machines and the predictions for them, by class of cost."""
     rows = projection.arrivals
     columns = [
         ResultColumn("before", [arrival.before for arrival in rows], place=True),

@@ -31,7 +31,7 @@ from slipstick.study.cases import StudyContext, quantity_node
 from slipstick.study.evaluator import Evaluator, evaluator
 from slipstick.study.questions import BaseAnswers, Question
 from slipstick.units import choose_unit
-from slipstick_pictures.look import STROKES, axis_title, sheet, titled
+from slipstick_pictures.look import STROKES, axis_title, new_figure, with_title_and_legend
 from slipstick_rates.distributions import Uncertain, distribution_of, quantities
 from slipstick_trends.specs import HistogramSpec, SampleSpec
 
@@ -142,14 +142,16 @@ class SampleResult(QuestionResult):
         return sum(len(sample.outcomes) for sample in self.samples) > 2
 
     def headline(self, words: Words) -> list[str]:
-        """Return sentences on the range of the first answers and on its causes."""
+        """Return sentences on the range of the first answers and on the quantities that cause
+        it.
+        """
         are_several = len(self.samples) > 1
-        heads = [
+        headlines = [
             _headline(outcome, words.case(sample.case) if are_several else "", words)
             for sample in self.samples
             for outcome in sample.outcomes[:2]
         ]
-        return heads[:2]
+        return headlines[:2]
 
     def decision(self, words: Words) -> Decision | None:
         """Return a table of the outer quantiles and the median of each answer, case by case."""
@@ -158,7 +160,9 @@ class SampleResult(QuestionResult):
             for sample in self.samples
             for outcome in sample.outcomes
         ]
-        return (["", "", "low", "middle", "high"], rows[:_MOST_ROWS]) if len(rows) > 1 else None
+        return (
+            (["", "", "low", "middle", "high"], rows[:_MOST_INFLUENCES]) if len(rows) > 1 else None
+        )
 
     def parts(self) -> Iterator[str | ResultTable]:
         """Yield the distributions, the quantiles and the causes of the variance, case by case."""
@@ -182,15 +186,17 @@ class SampleResult(QuestionResult):
         }
         if spec.value not in outcomes:
             raise UnknownNameError("sampled value", spec.value, list(outcomes))
-        figure = sheet(6.8, 4.0)
+        figure = new_figure(6.8, 4.0)
         axes = figure.subplots()
         _draw_histogram(axes, outcomes[spec.value])
-        return titled(figure, spec.title, None, *axes.get_legend_handles_labels())
+        return with_title_and_legend(figure, spec.title, None, *axes.get_legend_handles_labels())
 
 
 @dataclass(frozen=True)
 class _SampledCase:
-    """A case to sample, with the distributions of its quantities by path, and in words."""
+    """A case to sample, with the distributions of its quantities by path, and the same
+    distributions in words.
+    """
 
     spec: SampleSpec
     case: Evaluator
@@ -238,8 +244,8 @@ def read(sample_spec: SampleSpec, study: StudyContext) -> Question:
 
 
 def _settings_with_middles(spec: SampleSpec, tree: Node, settings: Settings) -> Settings:
-    """Return the settings, with the median of its distribution for each sampled quantity of the
-    technology that they do not set, so that it exists in the model.
+    """Return the settings with the median of the distribution for each sampled quantity of the
+    technology that they do not set, so that the quantity exists in the model.
     """
     middle_nodes: dict[str, Node] = {}
     for path, distribution_spec in spec.of.items():
@@ -259,8 +265,8 @@ def _problems_of_path(
     evaluator: Evaluator,
     study: StudyContext,
 ) -> Iterator[Problem]:
-    """Yield the problem of a sampled path that is no quantity or determines the structure of the
-    model, or of a value that is not allowed there.
+    """Yield the problem if a sampled path is no quantity or determines the structure of the model,
+    or if a value of the distribution is not allowed there.
     """
     place = ("sample", "of", path_as_written)
     if not evaluator.built.are_free([path]) or path not in evaluator.built.parameters:
@@ -296,6 +302,7 @@ def _problems_of_path(
 
 
 def _distribution_text(spec: Uncertain) -> str:
+    """Return a distribution in words."""
     texts_by_key: dict[str, list[str]] = {}
     for key, parameter in quantities(spec).items():
         texts_by_key.setdefault(str(key[0]), []).append(parameter.text)
@@ -317,7 +324,8 @@ def _distribution_text(spec: Uncertain) -> str:
 
 
 def _solve_samples(sampled_case: _SampledCase, answer: Sequence[str]) -> SampleStudy:
-    """Draw points, solve the case at each, and compute quantiles and sensitivity indices.
+    """Draw points and solve the case at each. Return quantiles and sensitivity indices of the
+    answers.
 
     Points come in eight independent sets, each scrambled anew; the interval of a quantile follows
     from the differences between sets (Student's t). Sensitivity indices are SciPy's, after
@@ -368,6 +376,9 @@ def _solve_samples(sampled_case: _SampledCase, answer: Sequence[str]) -> SampleS
 
 
 def _draw_points(sampled_case: _SampledCase) -> dict[str, Array]:
+    """Draw the points of a case, in independent sets. Return the values of each quantity by
+    path.
+    """
     spec = sampled_case.spec
     sets = [
         sample_points(
@@ -385,7 +396,7 @@ def _draw_points(sampled_case: _SampledCase) -> dict[str, Array]:
 
 
 def _quantiles_of_points(values: Array, band: float) -> dict[float, tuple[float, float, float]]:
-    """Return quantiles over all points, each with an interval from the quantiles of the independent
+    """Return quantiles over all points, each with an interval from its values in the independent
     sets.
     """
     finite = values[np.isfinite(values)]
@@ -412,7 +423,9 @@ def _quantiles_of_points(values: Array, band: float) -> dict[float, tuple[float,
 def _sensitivity_indices(
     sampled_case: _SampledCase, columns: Mapping[str, Array]
 ) -> tuple[dict[str, tuple[SensitivityIndex, ...]], str]:
-    """Compute first-order and total sensitivity indices, by SciPy, of every answer that varies."""
+    """Return first-order and total sensitivity indices, by SciPy, for every answer that varies, and
+    the reason if there are none.
+    """
     from scipy.stats import sobol_indices
 
     paths = sorted(sampled_case.distributions)
@@ -431,11 +444,15 @@ def _sensitivity_indices(
         return {}, "no answer changes"
     if len(paths) == 1:
         return {name: (SensitivityIndex(paths[0], 1.0, 1.0),) for name in names}, ""
-    rng = random_stream(sampled_case.spec.seed, "sample:indices")
-    dists = [SimpleNamespace(ppf=sampled_case.distributions[path].quantile) for path in paths]
-    result = sobol_indices(func=answers_at, n=sampled_case.spec.samples, dists=dists, rng=rng)
-    first_orders = np.atleast_2d(result.first_order)
-    total = np.atleast_2d(result.total_order)
+    random_generator = random_stream(sampled_case.spec.seed, "sample:indices")
+    distributions = [
+        SimpleNamespace(ppf=sampled_case.distributions[path].quantile) for path in paths
+    ]
+    indices = sobol_indices(
+        func=answers_at, n=sampled_case.spec.samples, dists=distributions, rng=random_generator
+    )
+    first_orders = np.atleast_2d(indices.first_order)
+    total = np.atleast_2d(indices.total_order)
     return {
         name: tuple(
             sorted(
@@ -452,11 +469,11 @@ def _sensitivity_indices(
     }, ""
 
 
-_MOST_ROWS = 6
+_MOST_INFLUENCES = 6
 
 
 def _outer_quantiles(sampled: SampledValue) -> list[str]:
-    """Return the lowest, the middle and the highest quantile of a sampled value, as texts."""
+    """Return the lowest, the middle and the highest quantile of a sampled value as texts."""
     levels = list(sampled.quantiles)
     chosen_levels = (levels[0], levels[len(levels) // 2], levels[-1])
     return [
@@ -466,7 +483,9 @@ def _outer_quantiles(sampled: SampledValue) -> list[str]:
 
 
 def _headline(sampled: SampledValue, case: str, words: Words) -> str:
-    """Return a sentence on the range of an answer and on the quantity that causes most of it."""
+    """Return a sentence on the range of an answer and on the quantity that causes most of it, with
+    the reader's nouns.
+    """
     low, middle, high = _outer_quantiles(sampled)
     levels = list(sampled.quantiles)
     percent_inside = 100 * (levels[-1] - levels[0])
@@ -477,15 +496,19 @@ def _headline(sampled: SampledValue, case: str, words: Words) -> str:
             f", mostly because of {words.quantity(largest_influence.path)}"
             f" ({percent(min(largest_influence.total, 1.0))} of the variance)"
         )
-    lead = f"{case}: " if case else ""
+    beginning = f"{case}: " if case else ""
     name = words.value(sampled.name)
     return (
-        f"{lead}{name} {middle} (median), and between {low} and {high} in {percent_inside:.4g} % of"
+        f"{beginning}{name} {middle} (median), and between {low} and {high} in"
+        f" {percent_inside:.4g} % of"
         f" the draws{cause}"
     )
 
 
 def _sentence_on_value(sampled: SampledValue) -> str:
+    """Return a sentence on the quantiles of an answer and on the quantity that causes most of its
+    variance.
+    """
     levels = list(sampled.quantiles)
     low, high = (
         quantity(sampled.quantiles[level][0], sampled.unit) for level in (levels[0], levels[-1])
@@ -526,6 +549,7 @@ def _quantile_table(sample_study: SampleStudy) -> ResultTable:
 
 
 def _influence_table(sample_study: SampleStudy) -> ResultTable:
+    """Return the table of the sensitivity indices of each answer."""
     rows = [
         (outcome.name, influence)
         for outcome in sample_study.outcomes
@@ -546,16 +570,20 @@ def _influence_table(sample_study: SampleStudy) -> ResultTable:
 
 
 def _two_digits(value: float | None, unit: str, ends: Ends) -> str:
+    """Return a sensitivity index as text with two decimals."""
     return percent(value, 2)
 
 
-_MOST_BINS = 40
+_MOST_HISTOGRAM_BINS = 40
 
 
 def _draw_histogram(axes: Axes, sampled: SampledValue) -> None:
+    """Draw the histogram of a sampled value."""
     finite = sampled.points[np.isfinite(sampled.points)]
     unit, factor = choose_unit(finite.tolist(), Dimension.of(sampled.unit))
-    counts, edges = np.histogram(finite / factor, bins=min(_MOST_BINS, max(8, len(finite) // 25)))
+    counts, edges = np.histogram(
+        finite / factor, bins=min(_MOST_HISTOGRAM_BINS, max(8, len(finite) // 25))
+    )
     axes.bar(
         edges[:-1],
         counts / len(finite),

@@ -25,13 +25,13 @@ from slipstick.units import to_base
 from slipstick_questions.sign_changes import Change
 from slipstick_questions.trends import PARAMETER_PREFIX, ended_data_text, year_text
 from slipstick_trends.ahead import (
-    arrival_words,
+    arrival_sentences,
     class_with_verb,
     class_words,
-    crossing_words,
+    crossing_band_text,
     crossing_year,
-    overtaking_words,
-    share_words,
+    overtaking_sentence,
+    share_sentences,
 )
 from slipstick_trends.projection import (
     ConditionHistory,
@@ -42,12 +42,12 @@ from slipstick_trends.projection import (
 )
 
 _ROUNDING = 1e-9  # relative difference of values that rounding leaves
-_MOST_HEADS = 4
+_MOST_HEADLINES = 4
 
 
 def track_name(track: ProjectedCase, projection: Projection, words: Words) -> str:
-    """Return a name for a case along a trend: the title of the case, that of the trend, or both,
-    whatever tells the cases of the projection apart.
+    """Return a name for a case along a trend: the title of the case, of the trend, or of both,
+    whichever distinguish the cases of the projection.
     """
     cases = {projected_case.case for projected_case in projection.tracks}
     are_several = len(projection.titles) > 1
@@ -56,14 +56,14 @@ def track_name(track: ProjectedCase, projection: Projection, words: Words) -> st
     return ", ".join(names)
 
 
-def _lead_of_sentence(track: ProjectedCase, projection: Projection, words: Words) -> str:
+def _beginning_of_sentence(track: ProjectedCase, projection: Projection, words: Words) -> str:
     """Return the beginning of a sentence on a case along a trend; empty if there is only one."""
     has_several_tracks = len(projection.tracks) > 1
     return f"{track_name(track, projection, words)}: " if has_several_tracks else ""
 
 
 def value_at(sweep: Sweep, name: str, row: int) -> tuple[float, str, tuple[float, float]]:
-    """Return a value with its unit and its band at a point of a sweep."""
+    """Return a value with its unit and its band at one point of a sweep."""
     low, high = sweep.ends(name)
     interval_ends = float(low[row]), float(high[row])
     return float(sweep.columns[name][row]), sweep.units[name], interval_ends
@@ -73,42 +73,42 @@ def headlines_by_subject(projection: Projection, words: Words) -> dict[str, list
     """Return the sentences for the head of a report, by subject: values, shares and conditions."""
     tracks = projection.tracks
     histories = [
-        _history_words(history, track, projection, words)
+        _history_sentence(history, track, projection, words)
         for track in tracks[:1]
         for history in track.conditions[:1]
         if not history.worded
     ]
     is_over_years = projection.factors is None
     return {
-        "worded": [*_worded_heads(projection, words)] if is_over_years else [],
+        "worded": [*_worded_headlines(projection, words)] if is_over_years else [],
         "values": [
-            *_ends_head(projection, words),
-            *(_track_head(track, projection, words) for track in tracks[:2]),
+            *_extremes_headline(projection, words),
+            *(_track_headline(track, projection, words) for track in tracks[:2]),
         ],
-        "shares": _share_heads(projection, words) if is_over_years else [],
+        "shares": _share_headlines(projection, words) if is_over_years else [],
         "conditions": histories,
     }
 
 
-def _worded_heads(projection: Projection, words: Words) -> Iterator[str]:
-    """Yield a sentence for each condition with words of its own: in which years it is true for the
-    first few cases.
+def _worded_headlines(projection: Projection, words: Words) -> Iterator[str]:
+    """Yield a sentence for each condition with words of its own: the years in which it is true for
+    the first few cases.
     """
     tracks = [
         track for track in projection.tracks if any(history.worded for history in track.conditions)
     ]
     names_by_condition: dict[str, dict[str, list[str]]] = {}
-    for track in tracks[:_MOST_HEADS]:
+    for track in tracks[:_MOST_HEADLINES]:
         for history in track.conditions:
             if history.worded:
                 names_by_years = names_by_condition.setdefault(history.condition, {})
                 names = names_by_years.setdefault(_years_clause(history, track), [])
                 names.append(_name_in_list(track, projection, words))
-    hidden_count = len(tracks[_MOST_HEADS:])
-    for condition, names_by_years in names_by_condition.items():
+    hidden_count = len(tracks[_MOST_HEADLINES:])
+    for condition_text, names_by_years in names_by_condition.items():
         # Years come first in the sentence on a single case.
         if len(tracks) == 1:
-            yield f"{next(iter(names_by_years))}, {condition}"
+            yield f"{next(iter(names_by_years))}, {condition_text}"
         else:
             clauses = [
                 f"{years} for {join_phrases(names)}" for years, names in names_by_years.items()
@@ -116,7 +116,7 @@ def _worded_heads(projection: Projection, words: Words) -> Iterator[str]:
             clauses += [f"not shown: {with_noun(hidden_count, 'further case')}"] * bool(
                 hidden_count
             )
-            yield f"{condition}: {'; '.join(clauses)}"
+            yield f"{condition_text}: {'; '.join(clauses)}"
 
 
 def _name_in_list(track: ProjectedCase, projection: Projection, words: Words) -> str:
@@ -125,12 +125,12 @@ def _name_in_list(track: ProjectedCase, projection: Projection, words: Words) ->
     return f'"{name}"' if "," in name else name
 
 
-def _share_heads(projection: Projection, words: Words) -> list[str]:
-    """Return the sentences on where the time of the first few cases goes in the last year, and on
-    what faster processors save: one sentence on each for several cases.
+def _share_headlines(projection: Projection, words: Words) -> list[str]:
+    """Return sentences on the shares of the time of the first few cases in the last year, and on
+    the time that faster processors save: one sentence on each for several cases.
     """
     texts = _share_sentences(projection, words)
-    tracks = [track for track in projection.tracks if track.shares][:_MOST_HEADS]
+    tracks = [track for track in projection.tracks if track.shares][:_MOST_HEADLINES]
     if len(texts) < 2:
         return texts
     names = [_name_in_list(track, projection, words) for track in tracks]
@@ -154,49 +154,53 @@ def _share_heads(projection: Projection, words: Words) -> list[str]:
         if track.saved is not None
     ]
     last_year = year_text(float(projection.years[-1]))
-    heads = [f"the largest part of the time in {last_year} is {largest_parts}"]
+    headlines = [f"the largest part of the time in {last_year} is {largest_parts}"]
     if savings:
-        heads.append(f"of the time, faster processors alone save at most {join_phrases(savings)}")
-    return heads
+        headlines.append(
+            f"of the time, faster processors alone save at most {join_phrases(savings)}"
+        )
+    return headlines
 
 
 def _share_sentences(projection: Projection, words: Words) -> list[str]:
-    """Return a sentence for each case on where its time goes in the last year, one sentence if all
-    cases have the same.
+    """Return a sentence for each case on the shares of its time in the last year; one sentence if
+    all cases have the same shares.
     """
     last_year = float(projection.years[-1])
     tracks = projection.tracks
     texts = [
-        text for track in tracks for text in share_words("", last_year, track.shares, track.saved)
+        text
+        for track in tracks
+        for text in share_sentences("", last_year, track.shares, track.saved)
     ]
     if len(tracks) > 1 and len(texts) == len(tracks) and len({*texts}) == 1:
         return [f"in all {len(tracks)} cases, {texts[0]}"] if len(projection.titles) == 1 else texts
     return [
         text
         for track in tracks
-        for text in share_words(
-            _lead_of_sentence(track, projection, words), last_year, track.shares, track.saved
+        for text in share_sentences(
+            _beginning_of_sentence(track, projection, words), last_year, track.shares, track.saved
         )
     ]
 
 
-_FEW_TRACKS = 2
+_MOST_TRACKS_WITH_SENTENCES = 2
 """The most cases of which a headline has one sentence each; with more it begins with the lowest and
 the highest.
 """
 
 
-def _ends_head(projection: Projection, words: Words) -> Iterator[str]:
+def _extremes_headline(projection: Projection, words: Words) -> Iterator[str]:
     """Yield a sentence on the first value in percent of many cases: in how many it rises or falls,
-    and which cases have the lowest and the highest in the last year. Times of different programs
-    are not compared.
+    and which cases have the lowest and the highest value in the last year. Times of different
+    programs are not compared.
     """
     tracks = projection.tracks
     shares = [name for name in tracks[0].values[:2] if name.partition("[")[0] in SHARES]
     has_shares = shares and all(
         shares[0] in track.sweep.columns and not track.sweep.failed for track in tracks
     )
-    if len(tracks) <= _FEW_TRACKS or not has_shares:
+    if len(tracks) <= _MOST_TRACKS_WITH_SENTENCES or not has_shares:
         return
     name = shares[0]
     tracks_by_last = sorted(tracks, key=lambda track: float(track.sweep.columns[name][-1]))
@@ -251,49 +255,58 @@ def outcome_sentences(projection: Projection, words: Words) -> Iterator[str]:
 
 
 def _all_outcomes(projection: Projection, words: Words) -> Iterator[str]:
+    """Yield all sentences on the results, in order of importance."""
     for track in projection.tracks:
-        lead = _lead_of_sentence(track, projection, words)
+        beginning = _beginning_of_sentence(track, projection, words)
         histories = [history for history in track.conditions if history.worded]
-        yield from (_history_words(history, track, projection, words) for history in histories)
+        yield from (_history_sentence(history, track, projection, words) for history in histories)
         if values := list(_value_clauses(track, words)):
-            yield f"{lead}{track.span}, {', '.join(values)}"
-    dominants = [_dominant_words(track) for track in projection.tracks]
+            yield f"{beginning}{track.span}, {', '.join(values)}"
+    dominants = [_dominant_sentence(track) for track in projection.tracks]
     if len(dominants) > 1 and len(set(dominants)) == 1:
         dominants = [f"in every case {text}" for text in dominants[:1] if text]
     else:
-        leads = [_lead_of_sentence(track, projection, words) for track in projection.tracks]
-        dominants = [f"{lead}{text}" for lead, text in zip(leads, dominants, strict=True) if text]
+        beginnings = [
+            _beginning_of_sentence(track, projection, words) for track in projection.tracks
+        ]
+        dominants = [
+            f"{beginning}{text}"
+            for beginning, text in zip(beginnings, dominants, strict=True)
+            if text
+        ]
     yield from dominants
     if projection.factors is None:
         yield from _share_sentences(projection, words)
     for overtaking in projection.overtakings:
-        yield overtaking_words(overtaking, float(projection.years[-1]), words)
-    yield from arrival_words(projection.arrivals, projection.titles, words)
+        yield overtaking_sentence(overtaking, float(projection.years[-1]), words)
+    yield from arrival_sentences(projection.arrivals, projection.titles, words)
     for track in projection.tracks:
         for history in track.conditions:
             if not history.worded:
-                yield _history_words(history, track, projection, words)
-    yield from _idle_rates_sentences(projection, words)
+                yield _history_sentence(history, track, projection, words)
+    yield from _unused_rates_sentences(projection, words)
     yield from sentences_without_rate(projection)
 
 
 def sentences_beside_head(projection: Projection, words: Words) -> list[str]:
-    """Return the sentences that are neither in the head of a report nor in its tables."""
+    """Return the sentences with content that is neither in the head of a report nor in its
+    tables.
+    """
     head = " ".join(
         text for texts in headlines_by_subject(projection, words).values() for text in texts
     )
     # Heads join the sentences on the first cases.
     worded_histories = [
-        _history_words(history, track, projection, words)
-        for track in projection.tracks[:_MOST_HEADS]
+        _history_sentence(history, track, projection, words)
+        for track in projection.tracks[:_MOST_HEADLINES]
         for history in track.conditions
         if history.worded
     ]
-    joined = [*worded_histories, *_share_sentences(projection, words)[:_MOST_HEADS]]
-    head = " ".join([head, *joined]) if projection.factors is None else head
+    joined_head = [*worded_histories, *_share_sentences(projection, words)[:_MOST_HEADLINES]]
+    head = " ".join([head, *joined_head]) if projection.factors is None else head
     values = {
         capital(
-            f"{_lead_of_sentence(track, projection, words)}{track.span},"
+            f"{_beginning_of_sentence(track, projection, words)}{track.span},"
             f" {', '.join(_value_clauses(track, words))}"
         )
         for track in projection.tracks
@@ -306,9 +319,9 @@ def sentences_beside_head(projection: Projection, words: Words) -> list[str]:
     return [text for text in texts if text not in values and text not in doubts]
 
 
-def _track_head(track: ProjectedCase, projection: Projection, words: Words) -> str:
+def _track_headline(track: ProjectedCase, projection: Projection, words: Words) -> str:
     """Return a sentence on how the values of a case change over the years."""
-    lead = _lead_of_sentence(track, projection, words)
+    beginning = _beginning_of_sentence(track, projection, words)
     changes = []
     years = track.sweep.points[YEAR]
     rows_answered = [index for index in range(len(years)) if index not in track.sweep.failed]
@@ -329,22 +342,24 @@ def _track_head(track: ProjectedCase, projection: Projection, words: Words) -> s
         first_amount = _amount_in_unit_of(amounts[1], first_value, unit, amounts[0])
         changes.append(f"{words.value(name)} {verb} from {first_amount} to {amounts[1]}")
     if not changes:
-        return f"{lead}{track.span} there is no answer"
+        return f"{beginning}{track.span} there is no answer"
     span = (
         f"from {year_text(float(years[first_and_last_row[0]]))} to"
         f" {year_text(float(years[first_and_last_row[1]]))}"
     )
-    failed = [year_text(float(years[index])) for index in track.sweep.failed]
-    unanswered_in_words = f"; no answer in {join_phrases(failed)}" if failed else ""
+    unanswered_years = [year_text(float(years[index])) for index in track.sweep.failed]
+    unanswered_in_words = (
+        f"; no answer in {join_phrases(unanswered_years)}" if unanswered_years else ""
+    )
     starts_later = 0 < track.base_year < float(years[first_and_last_row[0]])
     base_year_note = (
         f"; values as given are those of {year_text(track.base_year)}" if starts_later else ""
     )
-    return f"{lead}{span} {join_phrases(changes)}{unanswered_in_words}{base_year_note}"
+    return f"{beginning}{span} {join_phrases(changes)}{unanswered_in_words}{base_year_note}"
 
 
 def _amount_in_unit_of(last_amount: str, first_value: float, unit: str, first_amount: str) -> str:
-    """Write the first value of a range in the unit of its last amount, if it then has few digits;
+    """Return the first value of a range in the unit of the last amount, if it then has few digits;
     else return its own amount.
 
     >>> _amount_in_unit_of("20.65 (5.518 to 188.9) us", 2.637e-3, "s", "2.637 ms")
@@ -376,19 +391,19 @@ def _value_clauses(track: ProjectedCase, words: Words) -> Iterator[str]:
             yield f"{words.value(name)} from {first_amount} to {last_amount}"
 
 
-def _history_words(
+def _history_sentence(
     history: ConditionHistory, track: ProjectedCase, projection: Projection, words: Words
 ) -> str:
     """Return a sentence on when a condition holds; a condition with words of its own comes after
     the years.
     """
-    lead = _lead_of_sentence(track, projection, words)
+    beginning = _beginning_of_sentence(track, projection, words)
     years_in_words = _years_clause(history, track)
     if history.worded:
-        return f"{lead}{years_in_words}, {history.condition}"
+        return f"{beginning}{years_in_words}, {history.condition}"
     clause = words.condition(history.condition)
     whether = "whether " if history.holds_first is None and not history.undecided else ""
-    return f"{lead}{whether}{clause} {years_in_words}"
+    return f"{beginning}{whether}{clause} {years_in_words}"
 
 
 def _years_clause(history: ConditionHistory, track: ProjectedCase) -> str:
@@ -398,7 +413,7 @@ def _years_clause(history: ConditionHistory, track: ProjectedCase) -> str:
         f"{'' if first_year == final_year else f' to {year_text(final_year)}'}"
         for first_year, final_year in history.undecided
     ]
-    unanswered_in_words = _unanswered_words(history, track)
+    unanswered_in_words = _unanswered_clause(history, track)
     if history.crossings or undecided_years:
         last_year = float(track.sweep.points[YEAR][-1])
         changes = [_change_clause(change, last_year) for change in history.crossings]
@@ -421,11 +436,11 @@ def _change_clause(change: Change, last_year: float) -> str:
     band = change.low, change.high, change.part
     crossing = crossing_year(change.value, *band)
     year_in_words = f"from {crossing} on" if change.starts else f"until {crossing}"
-    year_in_words += crossing_words(*band, last_year)
+    year_in_words += crossing_band_text(*band, last_year)
     return year_in_words + (", by a jump" if change.jump else "")
 
 
-def _unanswered_words(history: ConditionHistory, track: ProjectedCase) -> str:
+def _unanswered_clause(history: ConditionHistory, track: ProjectedCase) -> str:
     """Return a clause on the years in which a condition has no answer, for example because a
     station is saturated.
     """
@@ -445,9 +460,9 @@ def _unanswered_words(history: ConditionHistory, track: ProjectedCase) -> str:
     return f", without an answer {join_phrases(stretches)}" if stretches else ""
 
 
-def _dominant_words(track: ProjectedCase) -> str:
-    """Return a sentence on which class of cost takes the most time in which years; empty if there
-    are no classes.
+def _dominant_sentence(track: ProjectedCase) -> str:
+    """Return a sentence on the classes of cost that take the most time, with the years; empty if
+    there are no classes.
     """
     if not track.dominant:
         return ""
@@ -464,11 +479,15 @@ def _dominant_words(track: ProjectedCase) -> str:
 
 
 def _first_year(dominant: DominantClass) -> str:
+    """Return the first year in which a class takes the most time, as text."""
     return crossing_year(dominant.first, dominant.low, dominant.high, dominant.part)
 
 
 def _largest_from(dominant: DominantClass, last_year: float) -> str:
-    band = crossing_words(dominant.low, dominant.high, dominant.part, last_year)
+    """Return the class that takes the most time and the year from which it does, with its band, as
+    text.
+    """
+    band = crossing_band_text(dominant.low, dominant.high, dominant.part, last_year)
     return f"{class_words(dominant.name)} from {_first_year(dominant)}{band}"
 
 
@@ -516,11 +535,12 @@ def sentences_on_middles(projection: Projection) -> Iterator[str]:
 
 
 def _trend_name(trend: str, projection: Projection) -> str:
+    """Return the title of a trend; its name if it has none."""
     return as_words(trend) if len(projection.titles) > 1 else "the trend"
 
 
-def _idle_rates_sentences(projection: Projection, words: Words) -> Iterator[str]:
-    """Yield a sentence on rates that change nothing, once for all cases of which that is true."""
+def _unused_rates_sentences(projection: Projection, words: Words) -> Iterator[str]:
+    """Yield a sentence on rates that change nothing, once for all cases for which this is true."""
     cases: dict[tuple[str, tuple[str, ...]], list[str]] = {}
     for track in projection.tracks:
         if track.sweep.idle:
@@ -528,17 +548,18 @@ def _idle_rates_sentences(projection: Projection, words: Words) -> Iterator[str]
     for (trend, names), case_titles in cases.items():
         all_cases = {track.case for track in projection.tracks}
         case_list = f"of {join_phrases([words.case(case) for case in case_titles])} "
-        of_cases = case_list if len(case_titles) < len(all_cases) else ""
+        cases_in_words = case_list if len(case_titles) < len(all_cases) else ""
         classes = join_phrases([class_words(name) for name in names])
         changes = "these rates of" if len(names) > 1 else "the rate of"
         yield (
-            f"no step {of_cases}follows {classes}, so {changes} {_trend_name(trend, projection)}"
+            f"no step {cases_in_words}follows {classes}, so {changes}"
+            f" {_trend_name(trend, projection)}"
             f" {'change' if len(names) > 1 else 'changes'} nothing"
         )
 
 
 def used_rates(projection: Projection, trend: str, *, timed: bool = False) -> list[UsedRate]:
-    """List the rates of a trend that change a value of some case.
+    """Return the rates of a trend that change a value of some case.
 
     Parameters
     ----------
@@ -567,9 +588,9 @@ def doubt_remarks(
     """
     names = [*projection.titles] if trends is None else list(dict.fromkeys(trends))
     rates = [rate for name in names for rate in used_rates(projection, name, timed=timed)]
-    weak = {f"{rate.title} ({_count_of_points(rate)})" for rate in rates if rate.weak}
+    weak_series = {f"{rate.title} ({_count_of_points(rate)})" for rate in rates if rate.weak}
     guesses = dict.fromkeys(class_words(rate.of) for rate in rates if rate.assumed)
-    texts = [f"weak series: {'; '.join(sorted(weak))}"] if weak else []
+    texts = [f"weak series: {'; '.join(sorted(weak_series))}"] if weak_series else []
     texts += [f"guesses: {', '.join(guesses)}"] if guesses else []
     return ". ".join(map(capital, texts))
 
@@ -585,7 +606,9 @@ def titles_of_doubts(projection: Projection) -> frozenset[str]:
 
 
 def _count_of_points(rate: UsedRate) -> str:
-    """Return how many points a series has, and how many of them are from memory."""
+    """Return the number of points of a series, and the number of them that are from memory, in
+    words.
+    """
     recalled_note = f", {rate.recalled} from memory" if rate.recalled else ""
     return f"{with_noun(rate.points, 'point')}{recalled_note}"
 
@@ -595,12 +618,12 @@ def warning_sentences(projection: Projection) -> Iterator[str]:
     periods.
     """
     for trend in projection.titles:
-        lead = f"{as_words(trend)}: " if len(projection.titles) > 1 else ""
+        beginning = f"{as_words(trend)}: " if len(projection.titles) > 1 else ""
         rates = used_rates(projection, trend)
         if rates and all(rate.measured for rate in rates):
-            yield from _series_words(trend, lead, projection)
+            yield from _series_sentences(trend, beginning, projection)
             continue
-        guesses = [f"{as_words(rate.name)} {span_words(rate)}" for rate in rates if rate.assumed]
+        guesses = [f"{as_words(rate.name)} {period_text(rate)}" for rate in rates if rate.assumed]
         guesses_in_words = (
             f"these rates are guesses: {', '.join(guesses)}"
             if guesses
@@ -623,7 +646,7 @@ def warning_sentences(projection: Projection) -> Iterator[str]:
         use_in_words = use_in_words or (
             "none is used beyond the years of its data" if are_all_within_data else ""
         )
-        yield f"{lead}{'; '.join(filter(None, (verdict, use_in_words)))}"
+        yield f"{beginning}{'; '.join(filter(None, (verdict, use_in_words)))}"
 
 
 def sentences_on_ended_data(projection: Projection) -> Iterator[str]:
@@ -632,30 +655,33 @@ def sentences_on_ended_data(projection: Projection) -> Iterator[str]:
     for track in projection.tracks:
         if track.ended:
             series_by_base_year.setdefault(track.base_year, {}).update(track.ended)
-    for base, last_years in series_by_base_year.items():
-        named = {
+    for base_year, last_years in series_by_base_year.items():
+        listed_series = {
             class_words(series_title): last_data_year
             for series_title, last_data_year in last_years.items()
         }
         yield (
-            f"{ended_data_text(base, named)}; from there on the last rates are carried on, and"
+            f"{ended_data_text(base_year, listed_series)}; from there on the last rates are"
+            " carried on, and"
             " their"
             " bands grow"
         )
 
 
-def _series_words(trend: str, lead: str, projection: Projection) -> Iterator[str]:
+def _series_sentences(trend: str, beginning: str, projection: Projection) -> Iterator[str]:
     """Yield sentences on weak series, and on machines that do not say what kind their processors
     are.
     """
-    weak = doubt_remarks(projection, [trend])
+    weak_series = doubt_remarks(projection, [trend])
     rates = used_rates(projection, trend)
     plans = {f"{rate.title} ({rate.announced})" for rate in rates if rate.announced}
     verdict = f"every rate is fitted to {'' if plans else 'measured '}points"
     is_guess_used = any(rate.assumed for rate in rates)
     verdict += ", some of another kind of processors" if is_guess_used else "; none is a guess"
     verdict += f"; announced points: {'; '.join(sorted(plans))}" if plans else ""
-    yield f"{lead}{verdict}" + (f"; {weak[0].lower()}{weak[1:]}" if weak else "")
+    yield f"{beginning}{verdict}" + (
+        f"; {weak_series[0].lower()}{weak_series[1:]}" if weak_series else ""
+    )
     tracks = [track for track in projection.tracks if track.trend == trend]
     cases_without_kind = [
         projection.words.case(track.case) for track in tracks if not track.kind_told
@@ -667,6 +693,6 @@ def _series_words(trend: str, lead: str, projection: Projection) -> Iterator[str
         )
 
 
-def span_words(rate: UsedRate) -> str:
-    """Return the period of a rate."""
+def period_text(rate: UsedRate) -> str:
+    """Return the period of a rate, from its first to its last year, as text."""
     return f"{year_text(rate.start)} to {year_text(rate.end)}"

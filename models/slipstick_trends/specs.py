@@ -26,7 +26,8 @@ Samples = Annotated[int, Field(ge=0, le=2**20)]
 _BAND = Given(0.9, COUNT, "90%")
 
 
-def _power_of_two(count: int) -> bool:
+def _is_power_of_two(count: int) -> bool:
+    """Return whether a number is a power of two."""
     return count & (count - 1) == 0
 
 
@@ -73,6 +74,7 @@ class ProjectSpec(QuestionSpec):
     seed: Seed = Field(0, description="key of the random streams")
 
     def check_rules(self) -> None:
+        """Raise if keys of the projection contradict one another."""
         if (self.years is None) == (self.factors is None):
             raise broken_rule("give years, or factors of the processors in their place", "trends")
         if self.factors is not None and len(self.trends) > 1:
@@ -81,7 +83,7 @@ class ProjectSpec(QuestionSpec):
                 " project along one"
             )
             raise broken_rule(message, "trends")
-        if not _power_of_two(self.samples):
+        if not _is_power_of_two(self.samples):
             raise broken_rule(
                 f"quasi-random draws come in powers of two; write 256 or 512, not {self.samples}",
                 "samples",
@@ -107,7 +109,8 @@ class SampleSpec(QuestionSpec):
     seed: Seed = Field(0, description="key of the random streams")
 
     def check_rules(self) -> None:
-        if not _power_of_two(self.samples):
+        """Raise if the number of points does not fit the way of drawing them."""
+        if not _is_power_of_two(self.samples):
             reason = f"points come in powers of two; write 512 or 1024, not {self.samples}"
             raise broken_rule(reason, "samples")
 
@@ -124,7 +127,7 @@ class ProjectionPictureSpec(Drawn):
 
 
 class SharesPictureSpec(Drawn):
-    """A picture of where the time of a case goes, year by year."""
+    """A picture of the shares of the time of a case that its classes of cost take, year by year."""
 
     question: ClassVar[str] = "project"
     kind: Literal["shares"] = Field(

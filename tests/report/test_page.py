@@ -21,7 +21,7 @@ from slipstick_papers.compare import (
     PublishedTable,
     TableCell,
     TableRow,
-    comparison,
+    comparison_text,
     verdict,
 )
 from tests.report.made_up import ADAPTER, BASE, NETWORK, SMALL, SMALL_RESULTS, STUDY, US, sweep
@@ -289,7 +289,7 @@ def test_a_wide_table_stands_computed_printed_and_difference_below_each_other() 
         tuple(_cell(computed=90, printed=100, within=5, case=case) for case in "abcd"),
         True,
     )
-    text = comparison(PublishedTable("t", "", "", "us", tuple("abcd"), (row, measured)))
+    text = comparison_text(PublishedTable("t", "", "", "us", tuple("abcd"), (row, measured)))
     assert (
         text
         == """\
@@ -310,7 +310,7 @@ def test_a_wide_table_stands_computed_printed_and_difference_below_each_other() 
 
 def test_one_slip_in_several_columns_has_one_number() -> None:
     row = TableRow("r", (_cell(slip="same"), _cell(slip="same"), _cell(slip="other")))
-    text = comparison(PublishedTable("t", "", "", "us", ("a", "b", "c"), (row,)))
+    text = comparison_text(PublishedTable("t", "", "", "us", ("a", "b", "c"), (row,)))
     assert text.count("(slip 1)") == 2
     assert "- slip 1: r: same\n- slip 2: r: other" in text
 

@@ -32,8 +32,8 @@ from slipstick_pictures.look import (
     fill_style,
     fills_of,
     make_narrow,
+    new_figure,
     plain_ticks,
-    sheet,
     write_remark,
 )
 from slipstick_pictures.pictures import (
@@ -773,7 +773,7 @@ def _swept(axis: Axis, times: Sequence[float]) -> Sweep:
 
 
 def test_ticks_of_whole_numbers_are_whole() -> None:
-    axes = sheet(4.0, 3.0).subplots()
+    axes = new_figure(4.0, 3.0).subplots()
     servers = np.arange(12.0, 33.0, 2.0)
     axes.plot(servers, servers)
     plain_ticks(axes.xaxis, servers)

@@ -20,12 +20,12 @@ from slipstick_scaling.isoefficiency import (
     MEMORY_BOUND,
     TIME_BOUND,
     Runs,
-    factors,
     isoefficiency,
     largest_root,
     nearest_root,
     run_in_symbols,
     scalability,
+    size_factors,
 )
 from tests.scaling.test_overhead import ADDING, GRID, ITEMS, START, STEP, N
 
@@ -38,13 +38,15 @@ def runs(form: CompiledModel, against: str = "useful", **size: tuple[float, floa
 
 
 def test_a_fixed_size_does_not_grow() -> None:
-    assert factors(runs(form_of(ADDING, {}, CLOSED_FORM)), FIXED_SIZE, FEW).tolist() == [1.0] * 4
+    assert (
+        size_factors(runs(form_of(ADDING, {}, CLOSED_FORM)), FIXED_SIZE, FEW).tolist() == [1.0] * 4
+    )
 
 
 def test_at_one_time_numbers_are_added_as_worked_by_hand() -> None:
     # items / N x 1 us + log2(N) x 20 us = 1 ms
     sizes = runs(form_of(ADDING, {}, CLOSED_FORM)).sizes(
-        factors(runs(form_of(ADDING, {}, CLOSED_FORM)), TIME_BOUND, FEW, 1e-3)
+        size_factors(runs(form_of(ADDING, {}, CLOSED_FORM)), TIME_BOUND, FEW, 1e-3)
     )["items"]
     assert sizes == pytest.approx(FEW * (1000 - 20 * np.log2(FEW)), rel=1e-9)
 
@@ -53,21 +55,21 @@ def test_at_one_time_numbers_are_added_as_worked_by_hand() -> None:
 @pytest.mark.parametrize("model", [ADDING, GRID], ids=["adding", "grid"])
 def test_at_one_efficiency_forms_and_symbols_give_one_size(model: object) -> None:
     form = form_of(model, {}, CLOSED_FORM)  # type: ignore[arg-type]
-    sizes = runs(form).sizes(factors(runs(form), EFFICIENCY_CONSERVED, FEW, 0.7))["items"]
+    sizes = runs(form).sizes(size_factors(runs(form), EFFICIENCY_CONSERVED, FEW, 0.7))["items"]
     symbols = isoefficiency(run_in_symbols(model, "items"), 0.7).size(FEW)  # type: ignore[arg-type]
     assert sizes == pytest.approx(symbols, rel=1e-8)
 
 
 def test_sizes_grow_in_the_proportion_stated() -> None:
     both = runs(form_of(GRID, {}, CLOSED_FORM), items=(4096.0, 1.0), rounds=(2.0, 0.5))
-    factor = factors(both, TIME_BOUND, FEW, 0.2)
+    factor = size_factors(both, TIME_BOUND, FEW, 0.2)
     sizes = both.sizes(factor)
     assert sizes["items"] / 4096 == pytest.approx((sizes["rounds"] / 2) ** 2, rel=1e-12)
     assert both.columns(factor, FEW)["time"] == pytest.approx(0.2, rel=1e-9)
 
 
 def test_memory_is_kept_by_its_own_formula() -> None:
-    factor = factors(
+    factor = size_factors(
         runs(form_of(ADDING, {}, CLOSED_FORM)),
         MEMORY_BOUND,
         FEW,
@@ -79,7 +81,7 @@ def test_memory_is_kept_by_its_own_formula() -> None:
 
 def test_what_no_size_reaches_is_not_a_number() -> None:
     # The exchange alone takes 120 us on 64 processors.
-    found = factors(runs(form_of(ADDING, {}, CLOSED_FORM)), TIME_BOUND, FEW, 100e-6)
+    found = size_factors(runs(form_of(ADDING, {}, CLOSED_FORM)), TIME_BOUND, FEW, 100e-6)
     assert np.isfinite(found).tolist() == [True, True, True, False]
     replicated = closed_model(
         delay(ITEMS / N * STEP, name="add", component="busy")
@@ -87,7 +89,9 @@ def test_what_no_size_reaches_is_not_a_number() -> None:
         N,
     )
     # E = 1 / (1 + N) whatever the size.
-    assert np.isnan(factors(runs(form_of(replicated, {})), EFFICIENCY_CONSERVED, FEW, 0.5)).all()
+    assert np.isnan(
+        size_factors(runs(form_of(replicated, {})), EFFICIENCY_CONSERVED, FEW, 0.5)
+    ).all()
 
 
 def test_against_one_processor_a_law_has_an_efficiency() -> None:
@@ -99,7 +103,7 @@ def test_against_one_processor_a_law_has_an_efficiency() -> None:
         LAWS["amdahl-speedup"](serial=0.2, processors=FEW) / FEW, rel=1e-12
     )
     # Parallel work p at E = 0.5: (s + p) = 0.5 N (s + p / N), so p = s (N - 2).
-    found = 8.0 * factors(amdahl, EFFICIENCY_CONSERVED, FEW[1:], 0.5)
+    found = 8.0 * size_factors(amdahl, EFFICIENCY_CONSERVED, FEW[1:], 0.5)
     assert found == pytest.approx(2.0 * (FEW[1:] - 2.0), rel=1e-9)
 
 
@@ -119,7 +123,7 @@ def test_waiting_asks_for_more_work_than_the_closed_form_sees_and_simulation_agr
     sizes = {
         method: (
             4096
-            * factors(
+            * size_factors(
                 runs(form_of(locked, {}, method, Simulation(seed=1))),
                 EFFICIENCY_CONSERVED,
                 few,
@@ -151,8 +155,8 @@ def test_a_model_built_anew_for_each_number_is_solved_by_its_own_form() -> None:
     built = Runs(apart, "parts", {"items": (4096.0, 1.0)}, "useful")
     assert not built.varies_processors
     whole = runs(form_of(ADDING, {}, CLOSED_FORM))
-    assert factors(built, TIME_BOUND, FEW, 1e-3) == pytest.approx(
-        factors(whole, TIME_BOUND, FEW, 1e-3), rel=1e-9
+    assert size_factors(built, TIME_BOUND, FEW, 1e-3) == pytest.approx(
+        size_factors(whole, TIME_BOUND, FEW, 1e-3), rel=1e-9
     )
 
 

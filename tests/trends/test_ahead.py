@@ -27,10 +27,10 @@ from slipstick_trends.ahead import (
     ClassShare,
     class_words,
     crossing_band,
-    crossing_words,
+    crossing_band_text,
     crossing_year,
     first_crossings,
-    share_words,
+    share_sentences,
 )
 from slipstick_trends.project import ProjectResult
 from slipstick_trends.projection import Projection
@@ -351,15 +351,15 @@ def test_the_band_of_a_crossing_counts_the_draws_that_do_not_cross() -> None:
     assert crossing_band(places, (0.0, 0.95)) == (2020.0, None, 0.75)
     assert crossing_band(np.full(4, np.nan), (0.05, 0.95)) == (None, None, 0.0)
     assert (
-        crossing_words(None, None, 0.0, 2024.0)
+        crossing_band_text(None, None, 0.0, 2024.0)
         == " (uncertain: by 2024 in none of the drawn trends)"
     )
     later = " (uncertain: 2021 or later; by 2024 in 75 % of the drawn trends)"
-    assert crossing_words(2020.6, None, 0.75, 2024.0) == later
-    assert crossing_words(2020.6, 2023.0, 1.0, 2024.0) == " (uncertain: 2021 to 2023)"
-    assert crossing_words(2022.6, 2023.3, 1.0, 2024.0) == " (in 2023)"
+    assert crossing_band_text(2020.6, None, 0.75, 2024.0) == later
+    assert crossing_band_text(2020.6, 2023.0, 1.0, 2024.0) == " (uncertain: 2021 to 2023)"
+    assert crossing_band_text(2022.6, 2023.3, 1.0, 2024.0) == " (in 2023)"
     # All draws cross in one year: its decimals are known, and the band says nothing.
-    assert crossing_words(2006.1, 2006.1, 1.0, 2024.0) == ""
+    assert crossing_band_text(2006.1, 2006.1, 1.0, 2024.0) == ""
     assert crossing_year(2006.1, 2006.1, 2006.1, 1.0) == "2006.1"
 
 
@@ -527,7 +527,7 @@ def test_a_case_that_begins_after_the_last_year_is_refused(folder: Path) -> None
 
 def test_ends_of_a_band_that_are_written_alike_are_said_once() -> None:
     part, low, high = (np.array([end]) for end in (0.99931, 0.99926, 0.99934))
-    (words,) = share_words("", 2034.0, [ClassShare("wire", part, low, high)], None)
+    (words,) = share_sentences("", 2034.0, [ClassShare("wire", part, low, high)], None)
     assert words == "in 2034 the wire takes 99.9 % of the time"
 
 

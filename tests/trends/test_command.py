@@ -19,7 +19,7 @@ from slipstick_rates.series import (
     best_rate_model,
     choose_rate_model,
 )
-from slipstick_trends.fit_tables import HORIZONS, back_test_text, bootstrap_ends
+from slipstick_trends.fit_tables import YEARS_OF_HORIZONS, back_test_text, bootstrap_ends
 from tests.model.test_series import shipped_series
 
 ROWS = "".join(f"{2000 + 2 * n},{1.3 ** (2 * n):.4g},GB/s,device {n}\n" for n in range(9))
@@ -115,10 +115,10 @@ def test_the_back_test_counts_what_the_predictions_say(
     assert text.startswith(f"{100 * held:.1f} % of {len(predictions)} later points")
     counted = [
         sum(low < each["year"] - each["start"] <= high for each in predictions)
-        for low, high in HORIZONS
+        for low, high in YEARS_OF_HORIZONS
     ]
     assert sum(counted) == len(predictions)
-    for (low, high), count in zip(HORIZONS, counted, strict=True):
+    for (low, high), count in zip(YEARS_OF_HORIZONS, counted, strict=True):
         assert f"{low:g} to {high:g}" in text
         assert f" {count} " in text
 

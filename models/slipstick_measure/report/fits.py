@@ -22,7 +22,13 @@ from slipstick.results.question import TitleAnswer, verdict_word
 from slipstick.results.words import Words
 from slipstick_measure.report.measured import INDENT, LOST, amount_text, with_noun_for_processors
 from slipstick_measure.results import Fitting
-from slipstick_pictures.look import STROKES, axis_title, logarithmic, sheet, titled
+from slipstick_pictures.look import (
+    STROKES,
+    axis_title,
+    make_logarithmic,
+    new_figure,
+    with_title_and_legend,
+)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -419,7 +425,7 @@ def draw_fits(fitting: Fitting, title: str) -> Figure:
     title : heading
     """
 
-    figure = sheet(7.5, 4.4)
+    figure = new_figure(7.5, 4.4)
     axes = figure.subplots()
     for curve, (colour, _, dashes) in zip(fitting.curves[:MOST_CURVES], STROKES[1:], strict=False):
         axes.plot(curve.p, curve.time, color=colour, linestyle=dashes, label=f"model {curve.name}")
@@ -444,7 +450,7 @@ def draw_fits(fitting: Fitting, title: str) -> Figure:
         zorder=5,
     )
     axes.set_xscale("log", base=2)
-    logarithmic(
+    make_logarithmic(
         axes.yaxis,
         np.array([*fitting.time, *(time for curve in fitting.curves for time in curve.time)]),
     )
@@ -472,4 +478,4 @@ def draw_fits(fitting: Fitting, title: str) -> Figure:
     )
     axes.set_ylabel(axis_title("time", "s"))
     figure.legend(loc="outside right upper", alignment="left")
-    return titled(figure, title)
+    return with_title_and_legend(figure, title)

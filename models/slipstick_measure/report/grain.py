@@ -14,7 +14,13 @@ from slipstick.expression.nodes import Dimension
 from slipstick.report.formatting import TextBlock, TextTable, plain_decimal
 from slipstick.units import show
 from slipstick_measure.results import GRAIN_FIGURES, GrainFigure, GrainPoint
-from slipstick_pictures.look import draw_intervals, sheet, stroke, titled, with_commas
+from slipstick_pictures.look import (
+    draw_intervals,
+    new_figure,
+    stroke,
+    with_commas,
+    with_title_and_legend,
+)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -95,7 +101,7 @@ def draw_grain(points: Sequence[GrainPoint], title: str) -> Figure:
     title : heading
     """
     figure = next(figure for figure in GRAIN_FIGURES if figure.name == points[0].figure)
-    picture = sheet(7.5, 4.2)
+    picture = new_figure(7.5, 4.2)
     axes = picture.subplots()
     names = list(dict.fromkeys(point.line for point in points))
     scale = 1e6 if figure.throughput else 1.0
@@ -129,4 +135,4 @@ def draw_grain(points: Sequence[GrainPoint], title: str) -> Figure:
     )
     axes.set_ylim(bottom=0)
     handles, labels = axes.get_legend_handles_labels()
-    return titled(picture, title, LINE_TITLES[figure.line], handles, labels)
+    return with_title_and_legend(picture, title, LINE_TITLES[figure.line], handles, labels)

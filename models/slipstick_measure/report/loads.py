@@ -20,7 +20,13 @@ from slipstick.report.formatting import (
 )
 from slipstick_measure.loads import Demand, LoadTest, beside_tiers, demands, think_time
 from slipstick_measure.results import LoadedStation, LoadFitting, PredictedResponse
-from slipstick_pictures.look import STROKES, axis_title, logarithmic, sheet, titled
+from slipstick_pictures.look import (
+    STROKES,
+    axis_title,
+    make_logarithmic,
+    new_figure,
+    with_title_and_legend,
+)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -353,7 +359,7 @@ def draw_load_fit(
     times_shown = [point.measured for point in fitting.points] + [
         prediction.high or 0.0 for prediction in plotted_predictions
     ]
-    figure = sheet(7.5, 4.4)
+    figure = new_figure(7.5, 4.4)
     axes = figure.subplots()
     positive_times = [time for time in times_shown if time > 0]
     for (words, (curve_loads, curve_times)), (colour, _, dashes) in zip(
@@ -394,9 +400,9 @@ def draw_load_fit(
             linewidth=0,
             label="beyond the rows",
         )
-    logarithmic(axes.yaxis, np.array(positive_times))
+    make_logarithmic(axes.yaxis, np.array(positive_times))
     axes.set_xlim(0, largest_load * 1.03)
     axes.set_xlabel(axis_title("load", "1/s") if fitting.think is None else "users")
     axes.set_ylabel(axis_title(f"{_statistic_text(fitting)} response time", "s"))
     figure.legend(loc="outside right upper", alignment="left")
-    return titled(figure, title)
+    return with_title_and_legend(figure, title)

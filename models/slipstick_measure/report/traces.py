@@ -31,8 +31,8 @@ from slipstick_pictures.look import (
     axis_title,
     fill_style,
     fills_of,
-    sheet,
-    titled,
+    new_figure,
+    with_title_and_legend,
     write_names_along,
 )
 
@@ -317,7 +317,7 @@ def draw_traces(
     height = min(5.0, 1.6 + 0.14 * most_processors) if view in ("matrix", "utilization") else 2.1
     lines = _traces_by_line(traces) if view == "matrix" else [[name] for name in traces]
     width = _width_of(traces, lines) if view == "matrix" else _PICTURE_WIDTH
-    figure = sheet(width, 0.6 + height * len(lines))
+    figure = new_figure(width, 0.6 + height * len(lines))
     drawers = {
         "matrix": _draw_matrix,
         "utilization": _draw_utilization,
@@ -346,7 +346,7 @@ def draw_traces(
             int(_LETTERS_PER_INCH * width / traces_in_line) - (6 if traces_in_line == 1 else 15),
         )
         axes.set_title("\n".join(wrapped), loc="left", fontsize=9)
-    return titled(figure, title)
+    return with_title_and_legend(figure, title)
 
 
 _PICTURE_WIDTH = 9.0
