@@ -39,7 +39,7 @@ def study_citation(results: Results) -> str:
 
 
 def _program_text(program_version: str, methods: Iterable[str]) -> str:
-    """Return a sentence without its full stop on the program and the methods used."""
+    """Return a sentence, without its full stop, on the program and the methods used."""
     names = list(dict.fromkeys(filter(None, methods)))
     noun = "methods" if len(names) > 1 else "method"
     methods_text = f" by the {noun} {', '.join(names)}" if names else ""

@@ -50,10 +50,14 @@ def explain(
     if as_json:
         from slipstick.report.answer import value_documents
 
-        head = {"name": explanation.name, "title": explanation.title, "source": explanation.source}
+        headings = {
+            "name": explanation.name,
+            "title": explanation.title,
+            "source": explanation.source,
+        }
         print_json(
             {
-                **head,
+                **headings,
                 "text": plain_text,
                 "latex": formulas,
                 "values": value_documents(explanation.entries),

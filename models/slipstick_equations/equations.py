@@ -49,10 +49,10 @@ if TYPE_CHECKING:
     from slipstick.schema.kinds.quantity import DescribedValue
 
 
-_LONGEST = (
+_LONGEST_LINE = (
     150  # a structure of more nodes than this gets names for the parts that come up more than once
 )
-_WORTH_A_NAME = 8
+_LEAST_NODES_OF_SYMBOL = 8
 _TERMS_IN_LINE = 4
 _INDENT = "    "
 Entries = Mapping[str, "DescribedValue"]
@@ -84,7 +84,9 @@ class Explanation:
 
 @dataclass(frozen=True, slots=True)
 class Equation:
-    """A symbol in plain text and in LaTeX, and the expression over parameters that it equals."""
+    """An equation: a symbol in plain text and in LaTeX, and the expression over parameters that it
+    equals.
+    """
 
     name: str
     latex: str
@@ -128,7 +130,7 @@ class Equations:
 
     @property
     def latex(self) -> list[str]:
-        r"""Every equation as a line of ``align*``; long sums go on in the next line."""
+        r"""Every equation as a line of ``align*``; a long sum continues in the next line."""
         names = {token: symbol_latex for token, (_, symbol_latex) in self._symbols.items()}
         return [
             f"{equation.latex} &= {_broken_line(equation.right, names)}"
@@ -137,7 +139,9 @@ class Equations:
 
     @property
     def parameters(self) -> list[Parameter]:
-        """The parameters of the equations except step times, in order of first use."""
+        """The parameters of the equations except the times of steps, in the order of their first
+        use.
+        """
         nodes = (node for equation in self.equations for node in walk(equation.right))
         parameters_by_name = {
             node.name: node
@@ -147,20 +151,23 @@ class Equations:
         return list(parameters_by_name.values())
 
     def _with_symbols(self, equation_text: str) -> str:
+        """Return the text of an equation in which symbols replace their placeholder names."""
         for token, (symbol_text, _) in self._symbols.items():
             equation_text = equation_text.replace(token, symbol_text)
         return equation_text
 
     def _placeholder_name(self, symbol_text: str, symbol_latex: str) -> str:
-        """Return a placeholder name for a symbol such as `t[x]`, which a parameter cannot be
-        called.
+        """Return a placeholder name for a symbol such as `t[x]`, which cannot be the name of a
+        parameter.
         """
         token = f"SYMBOL{len(self._symbols):06d}"
         self._symbols[token] = (symbol_text, symbol_latex)
         return token
 
     def _without_steps(self, expr: Expr) -> Expr:
-        """Replace each step by a symbol, and record the expression of the step."""
+        """Return an expression in which a symbol replaces each step, and record the expression of
+        the step.
+        """
         new_nodes: dict[int, Expr] = {}
         for node in walk(expr):
             if isinstance(node, Booked):
@@ -175,17 +182,19 @@ class Equations:
         return new_nodes[id(expr)]
 
     def _with_shared_symbols(self, expr: Expr) -> Expr:
-        """Put symbols in place of long parts that occur more than once, to keep equations short."""
+        """Return an expression in which symbols replace long parts that occur more than once, to
+        keep equations short.
+        """
         uses = Counter(id(operand) for node in walk(expr) for operand in operands(node))
         sizes: dict[int, int] = {}
         for node in walk(expr):
             sizes[id(node)] = 1 + sum(sizes[id(operand)] for operand in operands(node))
-        if sizes[id(expr)] <= _LONGEST:
+        if sizes[id(expr)] <= _LONGEST_LINE:
             return expr
         new_nodes: dict[int, Expr] = {}
         for node in walk(expr):
             new_nodes[id(node)] = _rebuild_expression(node, new_nodes)
-            if uses[id(node)] > 1 and sizes[id(node)] >= _WORTH_A_NAME:
+            if uses[id(node)] > 1 and sizes[id(node)] >= _LEAST_NODES_OF_SYMBOL:
                 symbol_number = len(self.equations) + 1
                 token = self._placeholder_name(f"x{symbol_number}", f"x_{{{symbol_number}}}")
                 self.equations.append(Equation(*self._symbols[token], new_nodes[id(node)]))
@@ -194,6 +203,7 @@ class Equations:
 
 
 def _rebuild_expression(node: Expr, new_nodes: Mapping[int, Expr]) -> Expr:
+    """Return an expression with the new nodes of its operands."""
     if not isinstance(node, Operation):
         return node
     new_operands = tuple(new_nodes[id(operand)] for operand in node.operands)
@@ -205,6 +215,7 @@ def _rebuild_expression(node: Expr, new_nodes: Mapping[int, Expr]) -> Expr:
 
 
 def _broken_line(right: Expr, names: Mapping[str, str]) -> str:
+    """Return a sum in LaTeX, broken into several lines if it is long."""
     terms = list(_flat_terms(right))
     if len(terms) <= _TERMS_IN_LINE:
         return latex(right, names)
@@ -217,7 +228,7 @@ def _broken_line(right: Expr, names: Mapping[str, str]) -> str:
 
 
 def _flat_terms(expr: Expr) -> Iterator[Expr]:
-    """Yield the terms of a sum, with nested sums flattened."""
+    """Yield the terms of a sum; the terms of nested sums are included."""
     if isinstance(expr, Operation) and expr.operator == "sum":
         for operand in expr.operands:
             yield from _flat_terms(operand)
@@ -226,7 +237,7 @@ def _flat_terms(expr: Expr) -> Iterator[Expr]:
 
 
 def latex_text(text: str) -> str:
-    r"""Write a text as upright LaTeX, its special signs escaped.
+    r"""Return a text as upright LaTeX, with its special characters escaped.
 
     >>> print(latex_text("send_call & 50%"))
     \text{send\_call \& 50\%}
@@ -239,7 +250,7 @@ def latex_text(text: str) -> str:
 
 
 def laws_in(*expressions: Expr) -> list[Law]:
-    """List the laws whose form occurs in the expressions.
+    """Return the laws whose form occurs in the expressions.
 
     Parameters
     ----------
@@ -261,8 +272,8 @@ def laws_in(*expressions: Expr) -> list[Law]:
 
 
 def _laws_in(expr: Expr, laws: list[Law]) -> Iterator[Law]:
-    """Yield the laws that match a subexpression, outermost first; operands of a match are not
-    searched.
+    """Yield the laws that match a part of an expression, outermost first; the operands of a match
+    are not searched.
     """
     stack = [expr]
     visited_ids = set[int]()
@@ -279,6 +290,9 @@ def _laws_in(expr: Expr, laws: list[Law]) -> Iterator[Law]:
 
 
 def _matches_equation(pattern: Expr, node: Expr, bindings: dict[str, Expr]) -> bool:
+    """Return whether an expression has the form of the equation of a law, and record what its
+    symbols stand for.
+    """
     if isinstance(pattern, Parameter):
         return (
             pattern.dimension == node.dimension and bindings.setdefault(pattern.name, node) == node
@@ -297,7 +311,7 @@ def _matches_equation(pattern: Expr, node: Expr, bindings: dict[str, Expr]) -> b
     )
 
 
-_LAWS = {
+_LAWS_OF_NETWORKS = {
     "closed": (
         "X[r] = N[r] / (Z[r] + R[r]), R[r] = sum over k of R[r,k]",
         r"X_r &= N_r / (Z_r + \sum_k R_{rk})",
@@ -334,8 +348,8 @@ station for which they hold.
 
 
 def _network_paragraphs(model: QueueingNetwork, explanation: Explanation) -> list[str]:
-    """List the parts of the explanation of a network on the terminal: equations, demands, symbols,
-    stations.
+    """Return the parts of the explanation of a network for the terminal: equations, demands,
+    symbols, stations.
     """
     laws = [words for words, _ in _laws_that_hold(model)]
     lines = [_indented_line(words) for words in filter(None, [*laws, _lack_of_formula(model)])]
@@ -356,10 +370,14 @@ def _network_paragraphs(model: QueueingNetwork, explanation: Explanation) -> lis
 
 
 def _network_parameters(model: QueueingNetwork) -> Iterable[Parameter]:
+    """Return the parameters in the definitions of a network."""
     return parameters(*(expr for _, expr in model.quantities()))
 
 
 def _network_laws(model: QueueingNetwork) -> Iterator[tuple[str, str]]:
+    """Yield the laws that hold for the classes and stations of a network, in plain text and in
+    LaTeX.
+    """
     members = [*model.classes.values(), *(chain.members for chain in model.chains.values())]
     stations = list(model.stations.values())
     wanted_laws = {
@@ -377,12 +395,12 @@ def _network_laws(model: QueueingNetwork) -> Iterator[tuple[str, str]]:
     }
     if model.regions:  # of queues inside a region no equation is known
         wanted_laws |= dict.fromkeys(("closed", "queue", "several", "open"), False)
-    yield from (_LAWS[key] for key, is_wanted in wanted_laws.items() if is_wanted)
+    yield from (_LAWS_OF_NETWORKS[key] for key, is_wanted in wanted_laws.items() if is_wanted)
 
 
 def _laws_that_hold(model: QueueingNetwork) -> Iterator[tuple[str, str]]:
-    """Yield the laws of a network at its own values: without a product form only those that every
-    network obeys.
+    """Yield the laws of a network at its own values; without a product form only those that hold
+    for every network.
     """
     if not reasons_without_formula(model):
         yield from _network_laws(model)
@@ -391,15 +409,17 @@ def _laws_that_hold(model: QueueingNetwork) -> Iterator[tuple[str, str]]:
     may_wait_for_places = all(
         station.capacity is None or station.blocking != LOSS for station in model.stations.values()
     )
-    has_cycles_of_all = not _fails_visits(model) and may_wait_for_places
+    has_cycles_of_all = not _has_failing_visits(model) and may_wait_for_places
     keys = ("little", "losses", "regions")
     for key in ("closed", *keys) if has_cycles_of_all else keys:
-        if _LAWS[key] in laws:
-            yield _LAWS[key]
+        if _LAWS_OF_NETWORKS[key] in laws:
+            yield _LAWS_OF_NETWORKS[key]
 
 
-def _fails_visits(model: QueueingNetwork) -> bool:
-    """Return whether customers may leave a queue or a region, or may be refused by a breaker."""
+def _has_failing_visits(model: QueueingNetwork) -> bool:
+    """Return whether customers may leave a queue or a region, or may be refused by a circuit
+    breaker.
+    """
     return (
         any(
             station.patience or station.timeout or station.balking
@@ -411,17 +431,17 @@ def _fails_visits(model: QueueingNetwork) -> bool:
 
 
 def _loses_arrivals(model: QueueingNetwork) -> bool:
-    """Return whether some customers that arrive at a network may not be served: all that a full
-    station holds up may be lost at the entrance.
+    """Return whether some arriving customers of an open network may not be served, because a
+    station has a capacity or visits may fail.
     """
     members = (*model.classes.values(), *(chain.members for chain in model.chains.values()))
     is_open = not all(isinstance(member, ClosedClass) for member in members)
     has_capacity = any(station.capacity is not None for station in model.stations.values())
-    return is_open and (has_capacity or _fails_visits(model))
+    return is_open and (has_capacity or _has_failing_visits(model))
 
 
 def _lack_of_formula(model: QueueingNetwork) -> str:
-    """Return the sentence on why residence times have no formula; empty where they have one."""
+    """Return a sentence on why residence times have no formula; empty if they have one."""
     reasons = reasons_without_formula(model)
     return (
         f"{'; '.join(reasons)}: residence times have no formula here; they are approximated,"
@@ -432,7 +452,8 @@ def _lack_of_formula(model: QueueingNetwork) -> str:
 
 
 def reasons_without_formula(model: QueueingNetwork) -> list[str]:
-    """List why a network has no product form, by station and class; none where it has one.
+    """Return the reasons why a network has no product form, by station and class; none if it has
+    one.
 
     Parameters
     ----------
@@ -465,10 +486,12 @@ def reasons_without_formula(model: QueueingNetwork) -> list[str]:
 
 
 def _is_single_server(station: NetworkStation) -> bool:
+    """Return whether a station has one server of constant speed."""
     return not DISCIPLINES[station.discipline].delay and station.servers == 1 and not station.rates
 
 
 def _definition_lines(model: QueueingNetwork) -> Iterator[Equation]:
+    """Yield the definitions of the demands and rates of a network."""
     for name, customer_class in {
         **model.classes,
         **{name: chain.members for name, chain in model.chains.items()},
@@ -500,10 +523,12 @@ def _added_definitions(model: AddedModel) -> list[Equation]:
 
 
 def _definition(letter: str, index: str, right: Expr) -> Equation:
+    """Return the equation of a symbol with an index."""
     return Equation(f"{letter}[{index}]", f"{letter}_{{{latex_text(index)}}}", right)
 
 
 def _station_row(name: str, station: NetworkStation) -> list[str]:
+    """Return the row of a station in the table of stations."""
     speed = f"rates of {len(station.rates)}" if station.rates else str(station.servers)
     return [
         name,
@@ -514,8 +539,8 @@ def _station_row(name: str, station: NetworkStation) -> list[str]:
 
 
 def explain_text(explanation: Explanation) -> str:
-    """Explain a law or a model for the terminal: equations, symbols, units, sources."""
-    head = wrapped(
+    """Return the explanation of a law or a model as text: equations, symbols, units, sources."""
+    beginning = wrapped(
         f"{explanation.name}: {explanation.title}" if explanation.title else explanation.name,
         _INDENT,
     )
@@ -534,15 +559,18 @@ def explain_text(explanation: Explanation) -> str:
         body = [lines, *_symbol_table(parameters_used, explanation.entries)]
     else:
         body = _model_paragraphs(explanation.subject, explanation)
-    away = _absences_text(explanation.subject)
+    absences_text = _absences_text(explanation.subject)
     return ascii_only(
-        "\n\n".join(paragraph for paragraph in (head, origin, away, *body) if paragraph) + "\n"
+        "\n\n".join(
+            paragraph for paragraph in (beginning, origin, absences_text, *body) if paragraph
+        )
+        + "\n"
     )
 
 
 def _absences_text(model: Model | QueueingNetwork | AddedModel | Law) -> str:
-    """Write which groups or classes of the equations stand for servers that are away; empty if none
-    does.
+    """Return a sentence on the groups or classes of the equations that stand for servers that are
+    away; empty if there are none.
     """
     if not isinstance(model, Model | QueueingNetwork) or not model.absences:
         return ""
@@ -558,21 +586,22 @@ def _absences_text(model: Model | QueueingNetwork | AddedModel | Law) -> str:
 
 
 def network_equations(model: QueueingNetwork) -> list[str]:
-    """List the equations that hold for networks of such stations and classes, and the demands of
-    this network, as lines of ``align*``.
+    """Return the equations that hold for networks with such stations and classes, and the demands
+    of this network, as lines of ``align*``.
     """
     return [*(on_paper for _, on_paper in _network_laws(model)), *_definitions(model)]
 
 
 def _definitions(model: QueueingNetwork) -> list[str]:
+    """Return the definitions of a network as lines of ``align*``."""
     return [
         f"{equation.latex} &= {latex(equation.right, {})}" for equation in _definition_lines(model)
     ]
 
 
 def explain_latex(explanation: Explanation) -> str:
-    """Explain a law or a model in LaTeX: an ``align*`` of equations, then the symbols; needs
-    amsmath.
+    """Return the explanation of a law or a model in LaTeX: an ``align*`` of equations, and then the
+    symbols; it needs amsmath.
     """
     subject = explanation.subject
     if isinstance(subject, Law):
@@ -601,14 +630,21 @@ def explain_latex(explanation: Explanation) -> str:
             parameters_used = equations.parameters
         rows = _symbols(parameters_used, explanation.entries, Notes())
         symbols = [(latex_text(path), value, meaning) for path, value, meaning, _ in rows]
-    lack = _lack_of_formula(subject) if isinstance(subject, QueueingNetwork) else ""
-    comment_lines = (f"{explanation.name}: {explanation.title}", explanation.source, lack)
+    reason_without_formula = (
+        _lack_of_formula(subject) if isinstance(subject, QueueingNetwork) else ""
+    )
+    comment_lines = (
+        f"{explanation.name}: {explanation.title}",
+        explanation.source,
+        reason_without_formula,
+    )
     comments = [f"% {' '.join(line.split())}" for line in comment_lines if line.strip()]
     align_environment = [r"\begin{align*}", " \\\\\n".join(lines), r"\end{align*}"] if lines else []
     return ascii_only("\n".join([*comments, *align_environment, *_tabular(symbols)]) + "\n")
 
 
 def _tabular(rows: Sequence[tuple[str, str, str]]) -> list[str]:
+    """Return rows as a ``tabular`` in LaTeX."""
     if not rows:
         return []
     lines = [
@@ -619,6 +655,7 @@ def _tabular(rows: Sequence[tuple[str, str, str]]) -> list[str]:
 
 
 def _law_paragraphs(law: Law) -> list[str]:
+    """Return the parts of the explanation of a law for the terminal."""
     symbols = [
         [symbol.name, str(symbol.dimension), symbol.meaning] for symbol in (law.gives, *law.symbols)
     ]
@@ -636,7 +673,7 @@ def _law_paragraphs(law: Law) -> list[str]:
 
 
 def _checks_table(law: Law) -> str:
-    """Write the table of published values that the law is compared with."""
+    """Return the table of published values that a law is compared with."""
     units = {symbol.name: str(symbol.dimension) for symbol in law.symbols}
     rows = [
         [
@@ -653,11 +690,12 @@ def _checks_table(law: Law) -> str:
 
 
 def _indented_line(words: str) -> str:
-    """Write an equation on a line of its own, indented."""
+    """Return an equation as an indented line of its own."""
     return wrapped(_INDENT + words, 2 * _INDENT)
 
 
 def _model_paragraphs(model: Model, explanation: Explanation) -> list[str]:
+    """Return the parts of the explanation of an activity for the terminal."""
     paragraphs = [_population_text(model)]
     if explanation.structure is not None:
         equations = Equations(explanation.structure)
@@ -681,8 +719,8 @@ def _model_paragraphs(model: Model, explanation: Explanation) -> list[str]:
 
 
 def _left_out_text(words: Sequence[str]) -> str:
-    """Write which waits the equation of a time leaves out, and which command computes them; empty
-    if it leaves out nothing.
+    """Return a sentence on the waits that the equation of a time leaves out and the command that
+    computes them; empty if it leaves out nothing.
     """
     text = f"This time {', and '.join(words)}; solve computes it by another method."
     return wrapped(text, _INDENT) if words else ""
@@ -692,7 +730,8 @@ _STEP_TIMES = "t[x] is the time of one execution of step x, once[x] in answers:"
 
 
 def _population_text(model: Model) -> str:
-    useful = (
+    """Return a sentence on the population or the arrivals of a model."""
+    useful_components = (
         f"; useful: {', '.join(model.useful)}"
         if model.useful
         else "; nothing of it counts as useful work"
@@ -718,13 +757,15 @@ def _population_text(model: Model) -> str:
             )
         case _:
             words = f"a program of {len(model.bodies)} phases, one after the other"
-    return wrapped(words + useful, _INDENT)
+    return wrapped(words + useful_components, _INDENT)
 
 
 def _symbols(
     parameters_listed: Iterable[Parameter], entry_by_path: Entries, sources: Notes
 ) -> Iterator[list[str]]:
-    """Yield path, value, meaning and number of the source for every symbol of the equations."""
+    """Yield for every symbol of the equations its path, value, meaning and the number of its
+    source.
+    """
     for parameter in parameters_listed:
         described_value = entry_by_path.get(parameter.name)
         if described_value is None:
@@ -747,6 +788,7 @@ def _symbols(
 
 
 def _symbol_table(parameters_used: Iterable[Parameter], entry_by_path: Entries) -> list[str]:
+    """Return the table of symbols with the list of their sources."""
     sources = Notes()
     rows = list(_symbols(parameters_used, entry_by_path, sources))
     return [
@@ -756,6 +798,7 @@ def _symbol_table(parameters_used: Iterable[Parameter], entry_by_path: Entries) 
 
 
 def _explain_laws(model: Model, equations: Equations) -> str:
+    """Return the laws that occur in the equations of a model, as text."""
     pipelines = [
         node for body in model.bodies for node in steps(body) if isinstance(node, Pipeline)
     ]

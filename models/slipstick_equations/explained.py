@@ -1,4 +1,4 @@
-"""What is explained of a model or a law: its equations, and where they come from."""
+"""The data for an explanation of a model or a law: its equations, and their sources."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ from slipstick.vocabulary import (
 )
 from slipstick_equations.equations import Equations, latex_text, network_equations
 
-_ESTIMATE = (
+_ESTIMATE_EQUATIONS = (
     r"\hat{x} &= \sum_b a_b \Big/ \sum_b c_b \quad \text{over the batches } b \text{ of a run}",
     (
         r"e_b &= a_b - \hat{x} c_b, \quad r = \max\left(0, \sum_b e_b e_{b+1} \Big/ \sum_b"
@@ -40,7 +40,7 @@ _ESTIMATE = (
         r" \sum_b c_b"
     ),
 )
-_BALANCE = (
+_BALANCE_EQUATIONS = (
     r"\pi G &= 0, \quad \sum_s \pi_s = 1",
     r"\bar{x} &= \sum_s \pi_s\, x(s)",
 )
@@ -54,7 +54,7 @@ _ARRIVAL_APPROXIMATIONS = {
 
 
 def answer_equations(answer: Answer) -> str:
-    """Write the equations of the method that gave an answer, an ``align*`` of LaTeX.
+    """Return the equations of the method that gave an answer, as an ``align*`` of LaTeX.
 
     Raises
     ------
@@ -69,7 +69,7 @@ def answer_equations(answer: Answer) -> str:
 
 
 def _no_equations_message(answer: Answer, part: str) -> str:
-    """Return the message that no equations are written because of a part of a model."""
+    """Return the message that there are no equations because of a part of a model."""
     return (
         f"no equations are written for {part} by {answer.method}, in {answer.model}; slipstick"
         " explain prints those of the model"
@@ -77,7 +77,7 @@ def _no_equations_message(answer: Answer, part: str) -> str:
 
 
 def model_equations(model: Model) -> str:
-    """Write the equations of a model's mean time in LaTeX, as a notebook shows them."""
+    """Return the equations of a model's mean time in LaTeX, as a notebook shows them."""
     from slipstick.method.closed_form import whole_time
 
     lines = " \\\\\n".join(Equations(whole_time(model)).latex)
@@ -85,6 +85,7 @@ def model_equations(model: Model) -> str:
 
 
 def _lines_of_equations(answer: Answer) -> Iterator[str]:
+    """Yield the lines of the equations of the method that gave an answer."""
     model = answer.subject
     method = answer.method
     if model is None:
@@ -92,9 +93,9 @@ def _lines_of_equations(answer: Answer) -> Iterator[str]:
             f"the answer for {answer.model} does not keep its model; take the answer of solve(...)"
         )
     if method == SIMULATION:
-        yield from _ESTIMATE
+        yield from _ESTIMATE_EQUATIONS
     elif method == MARKOV_CHAIN:
-        yield from _BALANCE
+        yield from _BALANCE_EQUATIONS
     elif isinstance(model, Law):
         yield model.latex.replace(" = ", " &= ", 1)
     elif isinstance(model, QueueingNetwork):
@@ -117,7 +118,7 @@ def _lines_of_equations(answer: Answer) -> Iterator[str]:
 
 def _part_without_equations(model: Model) -> str:
     """Return a phrase for the first part of a model whose rules in mean value go beyond a sequence
-    of queues, so that no equations are written; empty if there is none.
+    of queues, so that no equations are written; empty if there is no such part.
     """
     if not isinstance(model.population, ClosedPopulation):
         return "arrivals from outside"
@@ -139,14 +140,13 @@ def _part_without_equations(model: Model) -> str:
 
 
 def _has_equations(node: Activity) -> bool:
-    """Return whether the method writes equations for a node. It does for a step, a sequence, a
-    hold, a barrier of all processors, and a fork that waits for all its branches if no branch meets
-    a barrier.
+    """Return whether the method has equations for a node: for a step, a sequence, a hold, a barrier
+    of all processors, and a fork that waits for all its branches if no branch meets a barrier.
     """
     if isinstance(node, Fork):
         inner_nodes = distinct_activities(node.branches)
         return node.join is None and not any(
-            isinstance(inner, BarrierWait) for inner in inner_nodes
+            isinstance(inner_node, BarrierWait) for inner_node in inner_nodes
         )
     if isinstance(node, BarrierWait):
         return node.parties is None
@@ -161,7 +161,7 @@ def _part_name(model: Model, node: Activity) -> str:
 
 
 def _resources_used(nodes: Sequence[Activity]) -> list[str]:
-    """Return the resource of each visit and hold, in the order written."""
+    """Return the resource of each visit and hold, in the order in which they are written."""
     return [
         str(node.resource)
         for node in nodes
@@ -170,7 +170,7 @@ def _resources_used(nodes: Sequence[Activity]) -> list[str]:
 
 
 def _wait_equations(model: Model, equations: list[str]) -> Iterator[str]:
-    """Yield the equations of a cycle with n processors, then those of its waits.
+    """Yield the equations of a cycle with n processors, and then those of its waits.
 
     A wait follows from what the same cycle has with one processor fewer: the number present Q and
     the utilization U. A lock is a queue whose service is all that is done while it is held. Models
@@ -193,7 +193,7 @@ def _wait_equations(model: Model, equations: list[str]) -> Iterator[str]:
     has_forks = r"\max" in first_equation
     yield first_equation.replace("T &=", "T(n) &=", 1).replace(r"\max", r"\mathrm{E} \max")
     if has_forks:
-        yield from _MAXIMUM
+        yield from _MAXIMUM_EQUATIONS
     yield from residences
     yield from further_equations
     shared_stations = [name for name in queues if _discipline_of_queue(model, name) == "ps"]
@@ -201,13 +201,13 @@ def _wait_equations(model: Model, equations: list[str]) -> Iterator[str]:
         station_names = ", ".join(map(latex_text, shared_stations))
         yield rf"W_k(n) &= S_k Q_k(n - 1) \quad \text{{at }} {station_names}"
     if len(shared_stations) < len(queues):
-        yield from _WAITS
-    yield from _NUMBERS
+        yield from _WAIT_EQUATIONS
+    yield from _NUMBER_EQUATIONS
 
 
 def _section_equations(model: Model, equations: list[str]) -> Iterator[str]:
-    """Yield the equations of a cycle that barriers cut into sections, each of which takes as long
-    as the slowest of n processors. The waits after a common start are described in words.
+    """Yield the equations of a cycle that barriers divide into sections, each of which takes as
+    long as the slowest of n processors. The waits after a common start are described in words.
     """
     (cycle,) = model.bodies
     sections: list[list[Activity]] = [[]]
@@ -230,10 +230,10 @@ def _section_equations(model: Model, equations: list[str]) -> Iterator[str]:
         if text:
             yield rf"M_{{{index}}}(n) &= \mathrm{{E}} \max_{{i \le n}} X_{{{index},i}}"
             yield rf"X_{{{index},i}} &= {text} \quad \text{{of processor }} i"
-    yield from _MAXIMUM
+    yield from _MAXIMUM_EQUATIONS
     yield from equations[1:]
     if queues:
-        yield _WAITS_AFTER_A_BARRIER
+        yield _EQUATION_AFTER_BARRIER
 
 
 def _successive_parts(body: Activity) -> Iterator[Activity]:
@@ -246,7 +246,7 @@ def _successive_parts(body: Activity) -> Iterator[Activity]:
 
 
 def _time_of_part(node: Activity, queues: Mapping[str, list[Step]]) -> str:
-    """Return the time of a part of a section, waits included."""
+    """Return the time of a part of a section in LaTeX, including its waits."""
     if isinstance(node, Fork):
         times = ", ".join(_time_of_part(branch, queues) for branch in node.branches)
         return rf"\max\left({times}\right)"
@@ -260,7 +260,9 @@ def _time_of_part(node: Activity, queues: Mapping[str, list[Step]]) -> str:
 
 
 def _plain_queues(model: Model, nodes: Sequence[Activity]) -> dict[str, list[Step]]:
-    """Return, by the name of each resource where processors wait, the steps of its service."""
+    """Return the steps of the service at each resource where processors wait, by the name of the
+    resource.
+    """
     steps_of_holds = {
         node.resource: [*steps_in(node.body)] for node in nodes if isinstance(node, Hold)
     }
@@ -277,12 +279,12 @@ def _plain_queues(model: Model, nodes: Sequence[Activity]) -> dict[str, list[Ste
 
 
 def steps_in(body: Activity) -> Iterator[Step]:
-    """Yield the steps of a body, in the order written."""
+    """Yield the steps of a body, in the order in which they are written."""
     return (node for node in distinct_activities([body]) if isinstance(node, Step))
 
 
 def _is_plain(hold: Hold) -> bool:
-    """Return whether a hold has one phase, one permit, and a body of steps in a row."""
+    """Return whether a hold has one phase, one permit, and a body that is a sequence of steps."""
     inner_nodes = distinct_activities([hold.body])
     return (
         hold.after is None
@@ -302,7 +304,7 @@ def _discipline_of_queue(model: Model, name: str) -> str:
     return "fcfs" if isinstance(resource, Lock) and resource == Lock() else ""
 
 
-_WAITS = (
+_WAIT_EQUATIONS = (
     (
         r"W_k(n) &= S_k \left(Q_k(n - 1) - U_k(n - 1)\right) + \hat{S}_k\,"
         r" U_k(n - 1)"
@@ -315,7 +317,7 @@ _WAITS = (
     r"z_k &\text{: scv of the time between visits to } k \text{, at most 1}",
 )
 
-_MAXIMUM = (
+_MAXIMUM_EQUATIONS = (
     r"\mathrm{E} \max_i X_i &= \int_0^\infty 1 - \prod_i F_i(x)\, dx",
     (
         r"F_i &\text{: distribution of } X_i \text{, exact for one constant or exponential time,}"
@@ -323,13 +325,13 @@ _MAXIMUM = (
     ),
 )
 
-_WAITS_AFTER_A_BARRIER = (
+_EQUATION_AFTER_BARRIER = (
     r"W_k(n) &\text{: mean wait at } k \text{ of processors that start together; it follows from"
     " the"
     r" gaps between their arrivals, whose equations are left out}"
 )
 
-_NUMBERS = (
+_NUMBER_EQUATIONS = (
     r"Q_k(n) &= n V_k \left(S_k + W_k(n)\right) / T(n), \quad U_k(n) = n V_k S_k / T(n)",
     (
         r"V_k, S_k, c_k^2 &\text{: visits in a cycle, mean service and its scv at } k;"

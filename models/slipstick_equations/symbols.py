@@ -13,10 +13,10 @@ from slipstick.model.network import ClosedClass, NetworkStation, QueueingNetwork
 from slipstick.vocabulary import DISCIPLINES, NEVER, SAME_EXPONENTIAL
 from slipstick_equations.equations import reasons_without_formula
 
-LONGEST = 300
-"""Characters of an equation that is still worth reading."""
+LONGEST_EQUATION = 300
+"""Characters of an equation that is short enough to be read."""
 
-MOST_TERMS = LONGEST // len(" + D[a,b]")
+MOST_TERMS = LONGEST_EQUATION // len(" + D[a,b]")
 """The most terms of a denominator in such an equation. Each demand is a symbol of its own, so only
 a single term can cancel, and a longer polynomial is not completed."""
 
@@ -27,14 +27,15 @@ MOST_POPULATIONS = 2_000
 
 @dataclass(frozen=True, slots=True)
 class SymbolicSolution:
-    """An equation, in plain text and in LaTeX for ``align*``."""
+    """An equation of a solved network, in plain text and in LaTeX for ``align*``."""
 
     text: str
     latex: str
 
 
 def solve_in_symbols(model: QueueingNetwork) -> tuple[SymbolicSolution, ...]:
-    r"""Return throughput and response time as rational functions of demands D and think times Z.
+    r"""Return the throughput and the response time as rational functions of demands D and think
+    times Z.
 
         X_r = G(N - e_r) / G(N),   R_r = N_r / X_r - Z_r
         G_k(n) = G_(k-1)(n) + sum over r of D_rk G_k(n - e_r)
@@ -96,7 +97,7 @@ def solve_in_symbols(model: QueueingNetwork) -> tuple[SymbolicSolution, ...]:
     equations = (
         _equation(letter, label, expression, latex_names) for letter, label, expression in relations
     )
-    return tuple(equation for equation in equations if len(equation.text) <= LONGEST)
+    return tuple(equation for equation in equations if len(equation.text) <= LONGEST_EQUATION)
 
 
 def _has_single_server_form(station: NetworkStation) -> bool:
@@ -161,8 +162,8 @@ def _class_symbols(
 def _mean_values(
     demands: list[list[Any]], think_times: list[Any], population: list[int]
 ) -> tuple[list[Any], list[Any]]:
-    """Return throughput and response time of each class, 0 without customers; empty lists if the
-    equations would be too long.
+    """Return the throughput and the response time of each class, 0 without customers; empty lists
+    if the equations would be too long.
     """
     import sympy
     from sympy.polys.rings import ring
@@ -209,11 +210,13 @@ def _mean_values(
 
 
 def _quotient(numerator: Any, denominator: Any) -> Any:
+    """Return a quotient with its common factors cancelled."""
     numerator, denominator = numerator.cancel(denominator)
     return numerator.as_expr() / denominator.as_expr()
 
 
 def _equation(letter: str, label: str, right: Any, names: dict[Any, str]) -> SymbolicSolution:
+    """Return the equation of a symbol, in plain text and in LaTeX."""
     import sympy
 
     symbol_text = rf"{letter}_{{\text{{{label}}}}}"

@@ -26,7 +26,7 @@ from slipstick_pages.model import Slider
 
 __all__ = ["AnswerGrid", "GridForm", "structure_counts"]
 
-_NODES = (13, 25)
+_NODES_PER_AXIS = (13, 25)
 _TEST_POINTS, _TEST_NUMBERS = 100, 10
 """Random points at which a grid is tested, and different whole numbers among those of a chain."""
 _LARGEST_ERROR = 3e-3
@@ -65,7 +65,7 @@ def structure_counts(built_model: BuiltModel) -> dict[str, Parameter]:
 
 @dataclass(slots=True)
 class GridForm:
-    """A model that can be solved at any values, with a compiled model for each combination of
+    """A model that can be solved at any values, with a compiled model for each combination of the
     numbers, such as servers, that shape it.
 
     Parameters
@@ -83,7 +83,7 @@ class GridForm:
     )
 
     def columns(self, values: Mapping[str, Array]) -> dict[str, Array]:
-        """Solve at aligned points, and return the columns; NaN where there is no answer."""
+        """Return the answers at aligned points by column; NaN at points without an answer."""
         names = [name for name in values if name in self.structures]
         if not names:
             return _columns(self.form, values)
@@ -107,14 +107,17 @@ class GridForm:
     def _compiled_model(
         self, names: Sequence[str], structure_numbers: tuple[int, ...]
     ) -> CompiledModel | None:
+        """Return the model compiled with numbers of servers and permits, from a cache; None if it
+        refuses them.
+        """
         key = tuple(zip(names, structure_numbers, strict=True))
         if key not in self.compiled_by_counts:
             self.compiled_by_counts[key] = self.compile_with(dict(key))
         return self.compiled_by_counts[key]
 
     def failure(self, name: str, value: float) -> str:
-        """Return why there is no answer where one input is changed to a value; empty if there is
-        one.
+        """Return the reason why there is no answer if one input is changed to a value; empty if
+        there is one.
         """
         if name in self.structures:
             form = self._compiled_model([name], (int(value),))
@@ -123,7 +126,7 @@ class GridForm:
 
 
 def _columns(form: CompiledModel, values: Mapping[str, Array]) -> dict[str, Array]:
-    """Return the columns of a compiled model at aligned points, solved block by block."""
+    """Return the columns of a compiled model at aligned points, solved in blocks."""
     count = len(next(iter(values.values())))
     known_columns = {name: column for name, column in values.items() if name}
     if not known_columns:
@@ -145,7 +148,7 @@ def _columns(form: CompiledModel, values: Mapping[str, Array]) -> dict[str, Arra
 
 @dataclass(frozen=True, slots=True)
 class AnswerGrid:
-    """Builder of a grid of answers, between whose points a page interpolates.
+    """The builder of a grid of answers, between whose points a page interpolates.
 
     Parameters
     ----------
@@ -168,7 +171,7 @@ class AnswerGrid:
         """
         test_points = self._test_points(sliders)
         exact_columns: dict[str, Array] = {}
-        for count in _NODES[:1] if self.is_costly else _NODES:
+        for count in _NODES_PER_AXIS[:1] if self.is_costly else _NODES_PER_AXIS:
             log_nodes = [
                 np.log(_axis_nodes(slider, count, self.form.structures)) for slider in sliders
             ]
@@ -216,6 +219,7 @@ class AnswerGrid:
         }
 
     def _columns_at(self, sliders: Sequence[Slider], points: Sequence[Array]) -> dict[str, Array]:
+        """Return the answers at points, given by the value of each slider."""
         values = {
             slider.name: column.round() if slider.whole else column
             for slider, column in zip(sliders, points, strict=True)
@@ -223,7 +227,7 @@ class AnswerGrid:
         return self.form.columns(values)
 
     def _test_points(self, sliders: Sequence[Slider]) -> list[Array]:
-        """Return random points between the ends of the sliders, of a fixed seed, at which
+        """Return random points between the ends of the sliders, with a fixed seed, at which
         interpolation is compared with answers.
         """
         uniform_numbers = np.random.default_rng(0).random((_TEST_POINTS, len(sliders))).T
@@ -244,7 +248,7 @@ class AnswerGrid:
     def sliders_with_answers(
         self, sliders: Sequence[Slider], slopes: Mapping[str, float]
     ) -> list[Slider]:
-        """Return the sliders with narrower ranges, so that the model has an answer when all of them
+        """Return the sliders with ranges so narrow that the model has an answer when all of them
         are at the end that lengthens the time: an open network has none beyond saturation.
         """
         moved_sliders = list(sliders)
@@ -279,11 +283,12 @@ class AnswerGrid:
 
 
 def _lengthens_time(slider: Slider, slopes: Mapping[str, float]) -> bool:
+    """Return whether a larger value of the input of a slider lengthens the time."""
     return slopes.get(slider.name, 0.0) > 0
 
 
 def _with_nearer_end(slider: Slider, *, high: bool) -> Slider:
-    """Return a slider with one end moved half-way to its value, by ratio."""
+    """Return a slider of which one end is moved half-way to its value, by ratio."""
     nearer_end = float(np.sqrt((slider.high if high else slider.low) * slider.value))
     if slider.whole:
         nearer_end = float(np.floor(nearer_end) if high else np.ceil(nearer_end))
@@ -293,7 +298,7 @@ def _with_nearer_end(slider: Slider, *, high: bool) -> Slider:
 def _interpolation_error(
     log_nodes: Sequence[Array], column: Array, places: Array, exact: Array
 ) -> float:
-    """Return the largest relative error of interpolation, at points whose answers are known."""
+    """Return the largest relative error of interpolation at points with known answers."""
     stored_column = _stored_column(column)
     table = np.array(stored_column["column"]).reshape(tuple(map(len, log_nodes)))
     low, high = (np.array([axis[end] for axis in log_nodes]) for end in (0, -1))
@@ -318,7 +323,7 @@ def _stored_column(column: Array, digits: int = 6) -> dict[str, Any]:
 
 def _axis_nodes(slider: Slider, count: int, structures: Mapping[str, Parameter]) -> Array:
     """Return the nodes of an axis: at equal ratios and at the present value; all whole numbers if
-    they are few.
+    these are few.
     """
     if slider.whole and slider.high - slider.low < max(count, 16):
         return np.arange(slider.low, slider.high + 1)
@@ -335,4 +340,5 @@ def _axis_nodes(slider: Slider, count: int, structures: Mapping[str, Parameter])
 
 
 def _rounded_values(column: Array, digits: int) -> list[float]:
+    """Return the values of a column, rounded to significant digits."""
     return [float(f"{value:.{digits}g}") for value in column.tolist()]

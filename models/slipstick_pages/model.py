@@ -52,16 +52,16 @@ PAGE_OPERATORS = frozenset(
 )
 """The operators that `live.js` knows."""
 
-_STEPS = 1000  # of a slider
-_MOST_WHOLE = 400
-_MOST_UNFOLDED = 20  # values of an answer
-_MOST_SHOWN = 300  # values or components of an answer, and lines of what was given or noted
+_SLIDER_STEPS = 1000  # of a slider
+_MOST_WHOLE_POSITIONS = 400
+_MOST_VALUES_SHOWN_FIRST = 20  # values of an answer
+_MOST_LINES = 300  # values or components of an answer, and lines of what was given or noted
 
 
 @dataclass(frozen=True, slots=True)
 class Slider:
-    """An input of a page with the range in which it can be moved; positions are at equal ratios,
-    whole numbers stay whole.
+    """An input of a page with the range in which it can be moved; its positions have equal ratios,
+    or are whole numbers.
     """
 
     name: str
@@ -74,13 +74,15 @@ class Slider:
 
     @property
     def counted(self) -> bool:
-        """Whether the slider has a position for each whole number, because there are few."""
-        return self.whole and self.high - self.low <= _MOST_WHOLE
+        """Whether the slider has a position for each whole number in its range, because there are
+        few.
+        """
+        return self.whole and self.high - self.low <= _MOST_WHOLE_POSITIONS
 
 
 @dataclass(frozen=True, slots=True)
 class LiveModel:
-    """A model that a page solves in the browser, with the contents of the page.
+    """A model that a page evaluates in the browser, with the contents of the page.
 
     Parameters
     ----------
@@ -148,13 +150,13 @@ def live_page(model: LiveModel) -> str:
 
 
 def page_section(model: LiveModel) -> PageSection:
-    """Return a model that runs as a section of a larger page."""
+    """Return a model as a section of a larger page in which it runs."""
     return PageSection(model.title, *_html_and_script(model))
 
 
 def _html_and_script(model: LiveModel) -> tuple[str, str]:
-    """Return the HTML and the script of a model; without sliders and script where the model cannot
-    run in a page or would make it too large.
+    """Return the HTML and the script of a model; without sliders and script if the model cannot run
+    in a page or would make it too large.
     """
     unknown_operators = (
         {instruction[0] for instruction in model.tape["code"]} - PAGE_OPERATORS
@@ -186,6 +188,7 @@ def _html_and_script(model: LiveModel) -> tuple[str, str]:
 
 
 def _live_html(model: LiveModel) -> str:
+    """Return the HTML of a page in which a model runs: the answer, the controls and the tables."""
     answer = model.answer
     tape = dict(model.tape or {})
     tape["labels"] = [
@@ -221,10 +224,10 @@ def _live_html(model: LiveModel) -> str:
             for slider in model.sliders
         ],
         "ladders": {unit: units_by_size(Dimension.of(unit)) for unit in dimensions},
-        "units": {unit: written_units(unit) for unit in dimensions},
+        "units": {unit: units_to_type(unit) for unit in dimensions},
     }
     # A text may not end the element that it is in, nor begin a comment.
-    text = json.dumps(data, allow_nan=False).replace("<", "\\u003c")
+    document_text = json.dumps(data, allow_nan=False).replace("<", "\\u003c")
     noscript = "<noscript><p>Without JavaScript the numbers stay as given.</p></noscript>"
     account = ""
     if components:
@@ -233,19 +236,19 @@ def _live_html(model: LiveModel) -> str:
         )
         account = f"<h2>Account of {escape(_accounted_title(model))}</h2>{bars}"
     body = (
-        f'{_method_html(answer)}{noscript}<div class="live"><div>{_answer_part(model)}</div>'
+        f'{_method_html(answer)}{noscript}<div class="live"><div>{_answer_html(model)}</div>'
         f"<div>{_controls_of_inputs(model)}</div></div>{_comparison_table(model)}{account}"
         f'<h2>What matters</h2><ol id="ranking"></ol>{_notes_html(answer)}'
         f"{_values_table(answer, model.words)}"
     )
-    return f'{body}<script type="application/json" id="model">{text}</script>'
+    return f'{body}<script type="application/json" id="model">{document_text}</script>'
 
 
-def _answer_part(model: LiveModel) -> str:
-    """Return the HTML of the value chosen, its curve, and the fields that choose value and
+def _answer_html(model: LiveModel) -> str:
+    """Return the HTML of the chosen value, its curve, and the fields that choose value and
     input.
     """
-    present_value = escape(_with_ends(model.answer, model.quantity))
+    present_value = escape(_value_with_ends(model.answer, model.quantity))
     limits = "".join(f'<p id="limit-{index}"></p>' for index in range(len(model.pipelines)))
     note = ""
     if model.grid:
@@ -267,8 +270,8 @@ def _answer_part(model: LiveModel) -> str:
         f' id="shown">{escape(capital(words.value(model.quantity)))}</h2>'
         f'<p><output id="value">{present_value}</output> <span id="ratio">as given</span></p>'
         f'<p id="saturated"></p>{limits}</section>'
-        f'<p class="choices">{_choice_html("output", "Output", outputs)} '
-        f"{_choice_html('against', 'Against', inputs)} "
+        f'<p class="choices">{_select_html("output", "Output", outputs)} '
+        f"{_select_html('against', 'Against', inputs)} "
         '<label for="wanted">Limit</label> <input id="wanted" size="9"></p>'
         f'<figure><svg id="curve" role="img" aria-labelledby="caption"></svg>'
         f'<figcaption id="caption"></figcaption></figure>{note}'
@@ -291,10 +294,10 @@ def _controls_of_inputs(model: LiveModel) -> str:
 
 
 def _comparison_table(model: LiveModel) -> str:
-    """Return the HTML table of all values, as given and as changed."""
+    """Return the HTML table of all values, as given and as changed by the sliders."""
     rows = "".join(
         f'<tr><th scope="row">{escape(model.words.value(name))}</th>'
-        f"<td>{escape(_with_ends(model.answer, name))}</td>"
+        f"<td>{escape(_value_with_ends(model.answer, name))}</td>"
         f'<td id="changed-{index}"></td><td id="change-{index}"></td></tr>'
         for index, name in enumerate(model.outputs)
     )
@@ -305,8 +308,8 @@ def _comparison_table(model: LiveModel) -> str:
     )
 
 
-def _with_ends(answer: Answer, name: str) -> str:
-    """Write a value with its interval, and with the four digits that the script writes too."""
+def _value_with_ends(answer: Answer, name: str) -> str:
+    """Return a value with its interval as text, with four digits as the script writes it."""
     low, high = answer.ends(name)
     value = answer.find(name)
     if value is not None and low == high:
@@ -314,7 +317,8 @@ def _with_ends(answer: Answer, name: str) -> str:
     return quantity(value, answer.unit(name), ends=(low, high))
 
 
-def _choice_html(name: str, label: str, options: Mapping[str, str]) -> str:
+def _select_html(name: str, label: str, options: Mapping[str, str]) -> str:
+    """Return the HTML of a field that chooses one of some options."""
     options_html = "".join(
         f'<option value="{escape(option)}">{escape(words)}</option>'
         for option, words in options.items()
@@ -322,10 +326,11 @@ def _choice_html(name: str, label: str, options: Mapping[str, str]) -> str:
     return f'<label for="{name}">{label}</label> <select id="{name}">{options_html}</select>'
 
 
-def written_units(unit: str) -> dict[str, float]:
-    """Return the units in which a reader can type a value of a dimension, with their factors.
+def units_to_type(unit: str) -> dict[str, float]:
+    """Return the units in which a reader can type a value of a dimension, with their factors to
+    base units.
 
-    >>> written_units("1/s")["/min"]
+    >>> units_to_type("1/s")["/min"]
     0.016666666666666666
     """
     dimension = Dimension.of(unit)
@@ -335,6 +340,7 @@ def written_units(unit: str) -> dict[str, float]:
 
 
 def _interpolation_note(grid: Mapping[str, Any]) -> str:
+    """Return a note on the grid of answers and the error of interpolation."""
     count = prod(len(axis["nodes"]) for axis in grid["axes"])
     return (
         f"Computed at {count} points, and interpolated between them: at {grid['tried']} other"
@@ -343,13 +349,17 @@ def _interpolation_note(grid: Mapping[str, Any]) -> str:
 
 
 def _reason_not_moved(names: Sequence[str], words: Words) -> str:
-    """Return why inputs stay as given in a page with a grid, and how they can be moved; empty if
-    all move.
+    """Return a note on why some inputs have no sliders in a page with a grid, and how they can be
+    changed; empty if all have sliders.
     """
     if not names:
         return ""
-    inputs = [words.quantity(name) for name in names[:_MOST_STILL]]
-    further_in_words = f" and {len(names) - _MOST_STILL} more" if len(names) > _MOST_STILL else ""
+    inputs = [words.quantity(name) for name in names[:_MOST_NAMED_FIXED_INPUTS]]
+    further_in_words = (
+        f" and {len(names) - _MOST_NAMED_FIXED_INPUTS} more"
+        if len(names) > _MOST_NAMED_FIXED_INPUTS
+        else ""
+    )
     return (
         " A grid has room for two inputs, so the others stay as given:"
         f" {', '.join(inputs)}{further_in_words}. Make a page in which another one moves with:"
@@ -357,7 +367,7 @@ def _reason_not_moved(names: Sequence[str], words: Words) -> str:
     )
 
 
-_MOST_STILL = 6
+_MOST_NAMED_FIXED_INPUTS = 6
 """Inputs that do not move and are named."""
 
 
@@ -381,28 +391,31 @@ def _notes_html(answer: Answer) -> str:
 
 
 def _html_list(lines: Sequence[str]) -> str:
+    """Return lines as an HTML list, of which only the first are shown at once."""
     shown, further_html = _first_lines([f"<li>{escape(line)}</li>" for line in lines])
     return f"<ul>{shown}</ul>{further_html}" if shown else ""
 
 
 def _first_lines(lines: Sequence[str]) -> tuple[str, str]:
-    """Return the first of many lines, and a line on how many more there are."""
-    hidden = len(lines) - _MOST_SHOWN
-    return "".join(lines[:_MOST_SHOWN]), (
-        f"<p>and {hidden} more: slipstick solve --all</p>" if hidden > 0 else ""
+    """Return the first of many lines as HTML, and a line on how many more there are."""
+    hidden_count = len(lines) - _MOST_LINES
+    return "".join(lines[:_MOST_LINES]), (
+        f"<p>and {hidden_count} more: slipstick solve --all</p>" if hidden_count > 0 else ""
     )
 
 
 def _slider_html(index: int, slider: Slider, words: str) -> str:
-    """Return the HTML of a slider with its field."""
+    """Return the HTML of the slider of an input with its field."""
     if slider.counted:
         low = int(slider.low)
         high = int(slider.high)
         position = int(slider.value)
     else:
         low = 0
-        high = _STEPS
-        position = round(_STEPS * log(slider.value / slider.low) / log(slider.high / slider.low))
+        high = _SLIDER_STEPS
+        position = round(
+            _SLIDER_STEPS * log(slider.value / slider.low) / log(slider.high / slider.low)
+        )
     name = escape(words)
     path = escape(f"{slider.name}: {slider.meaning}" if slider.meaning else slider.name)
     present_value = escape(quantity(slider.value, slider.unit))
@@ -417,7 +430,7 @@ def _slider_html(index: int, slider: Slider, words: str) -> str:
 
 def _accounted_title(model: LiveModel) -> str:
     """Return the title of the value that the account divides: the value that the page shows if the
-    parts add up to it, else the time.
+    components add up to it, else the time.
     """
     total = sum(model.answer.account.values())
     is_shown = isclose(model.answer.find(model.quantity) or 0.0, total, rel_tol=1e-6)
@@ -425,6 +438,7 @@ def _accounted_title(model: LiveModel) -> str:
 
 
 def _account_bars(account: Mapping[str, float]) -> str:
+    """Return the HTML of a bar for each component of an account."""
     total = sum(account.values())
     rows = [
         f'<tr><th scope="row">{escape(name)}</th><td><svg class="bar" id="bar-{index}"'
@@ -438,13 +452,14 @@ def _account_bars(account: Mapping[str, float]) -> str:
 
 
 def _values_table(answer: Answer, words: Words) -> str:
+    """Return the HTML table of the values of an answer."""
     rows = [
         f'<tr><th scope="row">{escape(words.value(name))}</th>'
         f"<td>{escape(quantity(value.value, value.unit, ends=(value.low, value.high)))}</td></tr>"
         for name, value in answer.values.items()
     ]
     lines_shown, further_line = _first_lines(rows)
-    if len(rows) <= _MOST_UNFOLDED:
+    if len(rows) <= _MOST_VALUES_SHOWN_FIRST:
         return f"<h2>Answer as given</h2><table>{lines_shown}</table>{further_line}"
     heading = f"<h2>All {len(rows)} values as given</h2>"
     return (
@@ -456,7 +471,7 @@ def section(
     results: Results, cases: Mapping[str, Settings], library: Library
 ) -> PageSection | None:
     """Return the section of a report's page in which the first case of the study runs; None if it
-    cannot.
+    cannot run.
     """
     from slipstick_pages.solve import live_base
 

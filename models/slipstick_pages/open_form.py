@@ -18,7 +18,7 @@ __all__ = ["OpenForm", "open_form"]
 
 @dataclass(frozen=True, slots=True)
 class OpenForm:
-    """The mean values of an open network as expressions.
+    """The mean values of an open network of product form as expressions.
 
     Parameters
     ----------
@@ -119,7 +119,8 @@ def _demand_of_class(station: NetworkStation, label: str) -> Expr:
 def _booked_residence_time(
     name: str, demand: Expr, servers: Expr, load: Expr, *, delay: bool
 ) -> Expr:
-    """Return the residence time at a station as service and waiting time, each booked to its label.
+    """Return the residence time at a station as service time and waiting time, each booked to a
+    label of its own.
 
     The wait is that of several servers whose only class brings the whole load.
     """

@@ -44,11 +44,11 @@ from slipstick_pages.open_form import OpenForm, open_form
 
 _MAIN_VALUES = ("time", "response_time")  # what a page shows, where there is one
 _MOST_SLIDERS = 8
-_REACH = 10.0  # a slider goes from a tenth of the value given to ten times as much
+_SLIDER_REACH = 10.0  # a slider goes from a tenth of the value given to ten times as much
 _LEAST_UPPER_END = 16.0  # a whole number goes up to so much at least
-_AXES = 2
-_MOST_OUTPUTS = 8
-_DISPLAY_ORDER = (
+_GRID_AXES = 2
+_MOST_SHOWN_VALUES = 8
+_VALUES_IN_DISPLAY_ORDER = (
     *("time", "response_time", "throughput", "efficiency", "speedup", "processors_lost"),
     *("utilization", "queue_length"),
 )
@@ -70,7 +70,7 @@ def live_model(
     wanted_inputs: Sequence[str] = (),
     wanted_values: Sequence[str] = (),
 ) -> LiveModel:
-    """Solve a model, and return the data with which a page solves it at other values.
+    """Solve a model. Return the data with which a page evaluates it at other values.
 
     A closed form runs in the page; where it is exact, it is so wherever the sliders stand. Answers
     by mean value and of networks are computed at the points of a grid. Estimates, bounds, and
@@ -121,7 +121,7 @@ def _live_model_of(
     wanted_inputs: Sequence[str],
     wanted_values: Sequence[str],
 ) -> LiveModel:
-    """Return the page's data of a solved model, with uncertain settings at the middle of their
+    """Return the data of the page of a solved model, with uncertain settings at the middle of their
     ranges.
     """
     model = built_model.model
@@ -136,7 +136,7 @@ def _live_model_of(
     live = LiveModel(title, answer, quantity)
     if isinstance(model, QueueingNetwork) and answer.method == EXACT and answer.exact:
         formulas = open_form(model)
-        if formulas is not None and _do_agree(formulas, answer):
+        if formulas is not None and _formulas_agree(formulas, answer):
             return _page_of_open_network(live, built_model, formulas, wanted_inputs)
     if answer.method != CLOSED_FORM:
         possible_values = [name for name in wanted_values if name in answer.values]
@@ -151,7 +151,9 @@ def _live_model_of(
 def _page_of_law(
     live: LiveModel, law: Law, built_model: BuiltModel, wanted_inputs: Sequence[str]
 ) -> LiveModel:
-    """Return a page that evaluates a law; without sliders if the law holds under conditions."""
+    """Return the data of a page that evaluates a law; without sliders if the law holds under
+    conditions.
+    """
     if law.conditions:
         return replace(
             live, fixed="the law holds under conditions, which are not checked in a page"
@@ -172,8 +174,8 @@ def _page_of_law(
 def _page_of_closed_form(
     live: LiveModel, model: Model, built_model: BuiltModel, wanted_inputs: Sequence[str]
 ) -> LiveModel:
-    """Return a page that evaluates the closed form of an activity; without sliders for a stream of
-    arrivals.
+    """Return the data of a page that evaluates the closed form of an activity; without sliders for
+    a stream of arrivals.
     """
     if model.population.open:
         return replace(live, fixed="a stream of arrivals saturates, which is not checked in a page")
@@ -202,8 +204,8 @@ def _page_of_closed_form(
 def live_base(
     results: Results, cases: Mapping[str, Settings], library: Library
 ) -> LiveModel | None:
-    """Return the page's data of the first case of a study; None if a page cannot solve it, for
-    example because it is simulated.
+    """Return the data of a page of the first case of a study; None if a page cannot evaluate it,
+    for example because it is simulated.
 
     Parameters
     ----------
@@ -227,8 +229,8 @@ def _with_sliders(
     form: ClosedForm | None,
     wanted_inputs: Sequence[str],
 ) -> LiveModel:
-    """Return the model with its values, and with sliders for the inputs that change the answer
-    most.
+    """Return the data of a page with its values, and with sliders for the inputs that change the
+    answer most.
     """
     slopes = model.answer.gradient[model.quantity]
     probabilities = _probability_names(built_model)
@@ -237,15 +239,16 @@ def _with_sliders(
         for name, parameter in tape.parameters.items()
         if parameter.value is not None
     }
-    movable = {
+    movable_parameters = {
         name: value for name, value in values.items() if value > 0 and name not in probabilities
     }
     slider_by_name = {
-        name: _slider(tape.parameters[name], value, built_model) for name, value in movable.items()
+        name: _slider(tape.parameters[name], value, built_model)
+        for name, value in movable_parameters.items()
     }
     effects = {
         name: abs(slopes.get(name, 0.0) * value) or _change_when_doubled(tape, slider_by_name[name])
-        for name, value in movable.items()
+        for name, value in movable_parameters.items()
     }
     sliders: list[Slider] = []
     for name in _inputs_by_effect(effects, wanted_inputs):
@@ -265,7 +268,9 @@ def _with_sliders(
 def _page_of_open_network(
     live: LiveModel, built_model: BuiltModel, form: OpenForm, wanted_inputs: Sequence[str]
 ) -> LiveModel:
-    """Return a page of an open network of product form, solved by its formulas up to saturation."""
+    """Return the data of a page of an open network of product form, evaluated by its formulas up to
+    saturation.
+    """
     values = {name: value for name, value in form.values.items() if name in live.answer.values}
     names = [live.quantity, *_names_shown_first(values, live.quantity)]
     tape = Tape([values[live.quantity], form.account, *values.values(), *form.busy.values()])
@@ -308,21 +313,27 @@ def _page_of_open_network(
     )
 
 
-def _do_agree(formulas: OpenForm, answer: Answer) -> bool:
-    """Return whether the formulas give the values that the exact solver gave."""
+def _formulas_agree(formulas: OpenForm, answer: Answer) -> bool:
+    """Return whether the formulas give the values that the exact method gave."""
     names = [name for name in formulas.values if name in answer.values]
     columns = Tape([formulas.values[name] for name in names]).run({})
     return all(
-        isclose(float(column[0]), answer.find(name) or 0.0, rel_tol=_AGREEMENT, abs_tol=_AGREEMENT)
+        isclose(
+            float(column[0]),
+            answer.find(name) or 0.0,
+            rel_tol=_AGREEMENT_TOLERANCE,
+            abs_tol=_AGREEMENT_TOLERANCE,
+        )
         for name, column in zip(names, columns, strict=True)
     )
 
 
-_AGREEMENT = 1e-9
+_AGREEMENT_TOLERANCE = 1e-9
 
 
 def _open_slider(slider: Slider, tape: Tape, busy: int) -> Slider:
-    """Return a slider that ends a little beyond the saturation of the first station.
+    """Return the slider of an input with an upper end somewhat beyond the saturation of the first
+    station.
 
     Parameters
     ----------
@@ -350,13 +361,13 @@ _BISECTIONS = 40
 
 def _names_shown_first(names: Iterable[str], quantity: str) -> list[str]:
     """Return the names of the values that a page shows beside its first one, in the order of their
-    interest to a reader.
+    interest.
     """
     other_names = [name for name in names if name != quantity]
-    ranks = {name: rank for rank, name in enumerate(_DISPLAY_ORDER)}
+    ranks = {name: rank for rank, name in enumerate(_VALUES_IN_DISPLAY_ORDER)}
     ranked_names = [name for name in other_names if name.partition("[")[0] in ranks]
     ranked_names.sort(key=lambda name: ranks[name.partition("[")[0]])
-    return ranked_names[: _MOST_OUTPUTS - 1]
+    return ranked_names[: _MOST_SHOWN_VALUES - 1]
 
 
 def _with_grid(
@@ -366,8 +377,8 @@ def _with_grid(
     settings: Settings,
     library: Library,
 ) -> LiveModel:
-    """Return a model with its answers on a grid of the inputs that change the answer most, and the
-    error of interpolation between them.
+    """Return the data of a page with the answers on a grid of the inputs that change the answer
+    most, and the error of interpolation.
     """
     method = live.answer.method
     if method not in _METHODS_WITH_GRID:
@@ -411,8 +422,8 @@ def _with_grid(
 
 
 def _slopes_of_grid(live: LiveModel) -> Mapping[str, float]:
-    """Return the derivatives that rank the inputs of a grid: of the value shown, or of the main
-    value if only that has derivatives.
+    """Return the derivatives by which the inputs of a grid are ranked: of the value shown, or of
+    the main value if only that has derivatives.
     """
     gradient = live.answer.gradient
     return gradient.get(live.quantity) or next(iter(gradient.values()), {})
@@ -421,8 +432,8 @@ def _slopes_of_grid(live: LiveModel) -> Mapping[str, float]:
 def _grid_form(
     built_model: BuiltModel, method: str, settings: Settings, library: Library
 ) -> tuple[GridForm, dict[str, Parameter]]:
-    """Return a model as compiled for a method with any numbers of servers and permits, and its
-    parameters that a grid may vary, by path.
+    """Return a model that can be compiled for a method with any numbers of servers and permits, and
+    its parameters that a grid may vary, by path.
     """
 
     def compiled_form(model: BuiltModel) -> CompiledModel:
@@ -457,8 +468,8 @@ def _grid_inputs(
     values: Mapping[str, float],
     wanted_inputs: Sequence[str],
 ) -> list[str]:
-    """Return the inputs of the grid: those requested, then the one that changes the answer most,
-    and the number of processors, servers or permits that does.
+    """Return the inputs of the grid: the requested ones, then the one that changes the answer most,
+    and the number of processors, servers or permits that changes it most.
     """
     slopes = _slopes_of_grid(live)
     effects = {name: abs(slopes.get(name, 0.0) * value) for name, value in values.items()}
@@ -477,7 +488,9 @@ def _grid_inputs(
     other_inputs = [name for name in inputs_by_effect if name not in wanted_inputs]
     best_input = [name for name in other_inputs if name not in counts][:1]
     best_count = [name for name in other_inputs if name in counts][:1]
-    return list(dict.fromkeys((*wanted_inputs, *best_input, *best_count, *other_inputs)))[:_AXES]
+    return list(dict.fromkeys((*wanted_inputs, *best_input, *best_count, *other_inputs)))[
+        :_GRID_AXES
+    ]
 
 
 def _is_count(path: str) -> bool:
@@ -486,8 +499,8 @@ def _is_count(path: str) -> bool:
 
 
 def _inputs_by_effect(effects: Mapping[str, float], wanted_inputs: Sequence[str]) -> list[str]:
-    """Return the inputs in the order of sliders: first the requested inputs, then the other inputs
-    by how much each changes the answer.
+    """Return the inputs in the order of their sliders: first the requested ones, then all others by
+    how much each changes the answer.
     """
     for name in wanted_inputs:
         if name not in effects:
@@ -500,8 +513,8 @@ def _inputs_by_effect(effects: Mapping[str, float], wanted_inputs: Sequence[str]
 
 
 def _probability_names(built_model: BuiltModel) -> set[str]:
-    """Return the names of probabilities. They have no sliders, because those of one choice have to
-    add up to 1.
+    """Return the names of probabilities. They have no sliders, because those of one choice must add
+    up to 1.
     """
     if isinstance(built_model.model, Model):
         odds = [
@@ -513,8 +526,8 @@ def _probability_names(built_model: BuiltModel) -> set[str]:
 
 
 def _change_when_doubled(tape: Tape, slider: Slider) -> float:
-    """Return the change of the value if a whole number is doubled, for formulas with steps, such as
-    the stages of a tree, that have no derivative; 0 for other inputs.
+    """Return the change of the value if a whole number is doubled, for formulas with steps that
+    have no derivative, such as the stages of a tree; 0 for other inputs.
     """
     values_at_both = (
         tape.run({slider.name: np.array([slider.value, 2 * slider.value])})[0]
@@ -525,8 +538,9 @@ def _change_when_doubled(tape: Tape, slider: Slider) -> float:
 
 
 def _slider(
-    parameter: Parameter, value: float, built_model: BuiltModel, reach: float = _REACH
+    parameter: Parameter, value: float, built_model: BuiltModel, reach: float = _SLIDER_REACH
 ) -> Slider:
+    """Return the slider of a parameter around its value."""
     described_value = built_model.entries.get(parameter.name)
     unit = str(parameter.dimension)
     meaning = described_value.meaning if described_value else ""
@@ -539,8 +553,8 @@ def _slider(
 
 
 def _is_costly(model: object, method: str) -> bool:
-    """Return whether a point takes about 10 ms or more: with a Markov chain, or with branches or
-    items that are joined.
+    """Return whether solving a point takes about 10 ms or more: with a Markov chain, or with
+    branches or items that are joined.
     """
     if method == MARKOV_CHAIN or not isinstance(model, Model):
         return method == MARKOV_CHAIN

@@ -20,7 +20,7 @@ from slipstick.study.cases import Place, StudyContext
 from slipstick.study.evaluator import Evaluator, evaluator
 from slipstick.vocabulary import TECHNOLOGIES
 from slipstick_rates.files import CORE, TrendSpec, trend_of
-from slipstick_rates.series import FEWEST_POINTS, SHORTEST_SPAN
+from slipstick_rates.series import LEAST_FITTED_POINTS, LEAST_FITTED_YEARS
 from slipstick_rates.trend import (
     PROCESSORS,
     Draws,
@@ -28,7 +28,7 @@ from slipstick_rates.trend import (
     SeriesRate,
     Trend,
     data_span,
-    doubt_of,
+    doubt_on_rate,
     periods_outside,
     reason_not_to_start,
 )
@@ -330,7 +330,7 @@ def _reason_without_followers(case: str, trend: Trend, as_of: float | None) -> s
         return f"{case}: no parameter follows what {trend.name} has a rate of"
     return (
         f"{case}: with what was known in {as_of:g}, {trend.name} has no rate of a class that it"
-        f" follows; a series needs {FEWEST_POINTS} points over {SHORTEST_SPAN:g} years"
+        f" follows; a series needs {LEAST_FITTED_POINTS} points over {LEAST_FITTED_YEARS:g} years"
     )
 
 
@@ -486,7 +486,7 @@ def doubts(
     last_year = float(max(track.base_year, *years))
     titles_by_doubt: dict[str, list[str]] = {}
     for name, rate in track.trend.rates.items():
-        doubt = doubt_of(rate, first_year, last_year)
+        doubt = doubt_on_rate(rate, first_year, last_year)
         if doubt and name not in rates_without_effect:
             title = rate.fit.series.title if isinstance(rate, SeriesRate) else as_words(name)
             titles_by_doubt.setdefault(doubt, []).append(title)

@@ -17,12 +17,15 @@ Spread = Annotated[Given, Quantity(COUNT)]
 
 
 class Uncertain(Spec):
-    """Base of the specs of distributions: their common fields, and the checks that all share."""
+    """Base class of the specs of distributions: their common fields, and the checks that all
+    share.
+    """
 
     source: Note = Field("", description="source of the value: a key of sources, or a text")
     assumed: bool = Field(False, description="whether it is a guess")
 
     def check_rules(self) -> None:
+        """Raise if the values of a distribution have different dimensions."""
         quantities_given = quantities(self)
         for key, quantity_given in quantities_given.items():
             first_quantity = next(iter(quantities_given.values()))
@@ -62,13 +65,14 @@ class NormalSpec(Uncertain):
     deviation: AnyValue = Field(description="standard deviation, in the unit of the mean")
 
     def check_rules(self) -> None:
+        """Raise if the standard deviation is below 0."""
         super().check_rules()
         if self.deviation.value < 0:
             raise broken_rule(f"must be at least 0, got {self.deviation.text}", "deviation")
 
 
 class LognormalSpec(Uncertain):
-    """A lognormal distribution: random factors around a median."""
+    """A lognormal distribution: random factors on a median."""
 
     distribution: Literal["lognormal"] = Field(description="lognormal; values are never negative")
     median: AnyValue = Field(description="median")
@@ -79,6 +83,7 @@ class LognormalSpec(Uncertain):
     )
 
     def check_rules(self) -> None:
+        """Raise if the median is not above 0."""
         super().check_rules()
         if not self.median.value > 0:
             raise broken_rule(
@@ -94,6 +99,7 @@ class UniformSpec(Uncertain):
     to: AnyValue = Field(description="largest value")
 
     def check_rules(self) -> None:
+        """Raise if the largest value is below the smallest one."""
         super().check_rules()
         if self.to.value < self.low.value:
             raise broken_rule(
@@ -110,6 +116,7 @@ class TriangularSpec(Uncertain):
     to: AnyValue = Field(description="largest value")
 
     def check_rules(self) -> None:
+        """Raise if the mode is not between the smallest and the largest value."""
         super().check_rules()
         if not self.low.value <= self.mode.value <= self.to.value:
             message = f"the mode must lie between from and to, got {self.mode.text}"
@@ -117,7 +124,7 @@ class TriangularSpec(Uncertain):
 
 
 class DiscreteSpec(Uncertain):
-    """A distribution over several values."""
+    """A distribution over several possible values."""
 
     distribution: Literal["discrete"] = Field(description="one of several values")
     values: list[AnyValue] = Field(description="the values", min_length=1)
@@ -126,6 +133,7 @@ class DiscreteSpec(Uncertain):
     )
 
     def check_rules(self) -> None:
+        """Raise if the numbers of values and of weights differ."""
         super().check_rules()
         if self.weights is not None and len(self.weights) != len(self.values):
             message = (
@@ -142,7 +150,7 @@ DistributionSpec = Annotated[
 
 
 def distribution_of(spec: Uncertain) -> "Uncertainty":
-    """Build the distribution of a checked spec, its values in base units."""
+    """Return the distribution that a checked spec describes, with its values in base units."""
     # Distributions are drawn from with NumPy, which a check of the file does not need.
     from slipstick.model.uncertainty import Uncertainty
 

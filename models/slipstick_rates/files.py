@@ -48,8 +48,8 @@ from slipstick_rates.distributions import (
     quantities,
 )
 from slipstick_rates.series import (
-    FEWEST_POINTS,
-    SHORTEST_SPAN,
+    LEAST_FITTED_POINTS,
+    LEAST_FITTED_YEARS,
     PointSeries,
     SeriesPoint,
     fit_series,
@@ -61,7 +61,7 @@ if TYPE_CHECKING:
     from slipstick.schema.spec_files import SpecFiles
     from slipstick_rates.trend import Period, Rate, Trend
 
-_YEAR = 31_557_600.0  # a year of 365.25 days [s]
+_SECONDS_OF_YEAR = 31_557_600.0  # a year of 365.25 days [s]
 
 Span = Annotated[Given, Quantity(TIME, least=None, above=0.0)]
 
@@ -87,6 +87,7 @@ class PeriodSpec(Spec):
     )
 
     def check_rules(self) -> None:
+        """Raise unless the period has exactly one rate and ends after it begins."""
         rates = (self.factor, self.doubling, self.halving, self.uncertain)
         if sum(rate is not None for rate in rates) != 1:
             raise broken_rule(
@@ -102,6 +103,7 @@ class PeriodSpec(Spec):
             self._check_uncertain(self.uncertain)
 
     def _check_uncertain(self, spec: Uncertain) -> None:
+        """Raise if the distribution of a yearly factor is not allowed."""
         if spec.dimension != COUNT:
             raise broken_rule(
                 f"a yearly factor is a plain number, not a [{spec.dimension}]", "uncertain"
@@ -118,7 +120,7 @@ Periods = Annotated[list[PeriodSpec], Field(min_length=1)]
 
 
 class RatesSpec(Spec):
-    """The periods of each quantity that changes, in order."""
+    """The rates of the processors and of each class of cost that changes, period by period."""
 
     processors: Periods | None = Field(
         None, description="the processors, and with them all software"
@@ -150,11 +152,12 @@ class RatesSpec(Spec):
 
     @property
     def periods_by_name(self) -> dict[str, list[PeriodSpec]]:
-        """Return the periods of everything that changes, by name."""
+        """The periods of the processors and of each class of cost that has a rate, by name."""
         rates = {name: getattr(self, name) for name in type(self).model_fields}
         return {name: periods for name, periods in rates.items() if periods is not None}
 
     def check_rules(self) -> None:
+        """Raise if the periods of a rate overlap, or leave gaps."""
         for name, periods in self.periods_by_name.items():
             for index, (earlier_period, later_period) in enumerate(pairwise(periods), 1):
                 if later_period.first != earlier_period.to:
@@ -204,6 +207,7 @@ class PointSpec(Spec):
     )
 
     def check_rules(self) -> None:
+        """Raise if keys of the point contradict one another."""
         if self.announced and (self.known is None or self.error is None):
             raise broken_rule(
                 "an announced point needs known, the year of the plan, and error, how far it may"
@@ -213,7 +217,7 @@ class PointSpec(Spec):
 
 
 class LimitSpec(Spec):
-    """A value that no device can pass."""
+    """A value that no device of a series can pass."""
 
     value: AnyPositive = Field(description="the value, in the unit of the points")
     source: Note = Field("", description="reason for the limit, or its source")
@@ -254,6 +258,9 @@ class SeriesSpec(Spec):
     )
 
     def check_rules(self) -> None:
+        """Raise if points have different dimensions or years out of order, or keys contradict one
+        another.
+        """
         dimension = self.points[0].value.dimension
         for index, point in enumerate(self.points):
             if point.value.dimension != dimension:
@@ -280,10 +287,10 @@ class SeriesSpec(Spec):
         """Whether smaller values are better."""
         if self.less_is_better is not None:
             return self.less_is_better
-        return self.dimension == TIME or self.unit in _TIMES
+        return self.dimension == TIME or self.unit in _TIME_UNITS
 
 
-_TIMES = ("ns", "us", "ms", "s")
+_TIME_UNITS = ("ns", "us", "ms", "s")
 
 
 class TrendSpec(Described):
@@ -315,6 +322,7 @@ class TrendSpec(Described):
     )
 
     def check_rules(self) -> None:
+        """Raise if two series set one rate, or keys of the trend contradict one another."""
         if self.rates is None and not self.series:
             raise broken_rule("write rates, or series of points, of what changes", "trend")
         series_by_class: dict[tuple[str, str], str] = {}
@@ -322,7 +330,8 @@ class TrendSpec(Described):
             fitted_years = [point.year for point in series.points if not point.apart]
             if series.of and not has_enough_years(fitted_years):
                 message = (
-                    f"a rate needs at least {FEWEST_POINTS} points over {SHORTEST_SPAN:g} years,"
+                    f"a rate needs at least {LEAST_FITTED_POINTS} points over"
+                    f" {LEAST_FITTED_YEARS:g} years,"
                     f" got {len(fitted_years)}; leave out of, or add points"
                 )
                 raise broken_rule(message, "series", name, "points")
@@ -340,7 +349,9 @@ class TrendSpec(Described):
 
 
 def series_of(spec: TrendSpec) -> dict[str, PointSeries]:
-    """Build the series of a checked trend, by name, their source keys spelt out."""
+    """Return the series of a checked trend by name, with the texts of their sources in place of
+    keys.
+    """
     series_by_name = {}
     for name, series in spec.series.items():
         points = [
@@ -378,7 +389,7 @@ def trend_of(
     as_of: float | None = None,
     followed_series: Collection[str] = (),
 ) -> Trend:
-    """Build the trend of a checked file, source keys replaced by their texts.
+    """Return the trend of a checked file, with the texts of sources in place of keys.
 
     Parameters
     ----------
@@ -408,7 +419,9 @@ def trend_of(
             continue
         fit = fit_series(series)
         classes = [
-            class_name for class_name, driver in series_by_class.items() if driver == series_name
+            class_name
+            for class_name, name_of_driving_series in series_by_class.items()
+            if name_of_driving_series == series_name
         ]
         is_assumed = kind in spec.series[series_name].assumed_for
         rates.update(dict.fromkeys(classes, SeriesRate(fit, is_assumed)))
@@ -421,7 +434,7 @@ def trend_of(
 
 def driving_series(spec: TrendSpec, kind: str) -> dict[str, str]:
     """Return the name of the series that sets the rate of each class of cost for a kind of
-    processors; a series for that kind takes precedence over a general one.
+    processors, by class; a series for that kind takes precedence over a general one.
     """
     series_by_class: dict[str, str] = {}
     for name, series in spec.series.items():
@@ -433,6 +446,7 @@ def driving_series(spec: TrendSpec, kind: str) -> dict[str, str]:
 
 
 def _period_from(spec: PeriodSpec, trend: TrendSpec) -> Period:
+    """Return the period that a spec describes."""
     from slipstick_rates.trend import Period
 
     stated_rate = spec.uncertain or spec.factor or spec.doubling or spec.halving
@@ -449,15 +463,16 @@ def _period_from(spec: PeriodSpec, trend: TrendSpec) -> Period:
 
 
 def _factor_of_period(spec: PeriodSpec) -> Uncertainty:
+    """Return the distribution of the yearly factor of a period."""
     from slipstick.model.uncertainty import Uncertainty
 
     if spec.factor:
         yearly_factor = spec.factor.value
     elif spec.doubling:
-        yearly_factor = math.exp2(_YEAR / spec.doubling.value)
+        yearly_factor = math.exp2(_SECONDS_OF_YEAR / spec.doubling.value)
     else:
         assert spec.halving is not None
-        yearly_factor = math.exp2(-_YEAR / spec.halving.value)
+        yearly_factor = math.exp2(-_SECONDS_OF_YEAR / spec.halving.value)
     spread = spec.spread and spec.spread.value
     return (
         Uncertainty("lognormal", yearly_factor, spread)
@@ -466,7 +481,7 @@ def _factor_of_period(spec: PeriodSpec) -> Uncertainty:
     )
 
 
-_COLUMNS = tuple(PointSpec.model_fields)
+_COLUMN_HEADINGS = tuple(PointSpec.model_fields)
 
 
 def with_points(tree: Table, library: SpecFiles) -> Table:
@@ -541,18 +556,18 @@ def parse_points(text: str, file: str) -> dict[str, tuple[Listing, str]]:
     delimiter = max(",;\t|", key=text.partition("\n")[0].count)
     reader = csv.reader(StringIO(text), delimiter=delimiter, skipinitialspace=True)
     rows = numbered_rows(reader, file)
-    head, unit_of_all = _column_names(next(rows)[1])
+    heading_cells, unit_of_all = _column_names(next(rows)[1])
     for heading in ("year", "value"):
-        if heading not in head:
+        if heading not in heading_cells:
             message = (
                 f"the first line names the columns; {heading} is missing among"
-                f" {', '.join(map(short, head))}"
+                f" {', '.join(map(short, heading_cells))}"
             )
             raise Mark(file, 1, 1).error(message, "")
     nodes_by_column: dict[str, list[Node]] = {}
     units: dict[str, str] = {}
     for line_number, cells in _filled_rows(rows):
-        row = dict(zip(head, cells, strict=False))
+        row = dict(zip(heading_cells, cells, strict=False))
         if delimiter == ";":
             row["value"] = re.sub(r"(?<=[0-9]),(?=[0-9])", ".", row.get("value", ""))
         name = row.get("series", "")
@@ -572,16 +587,16 @@ def parse_points(text: str, file: str) -> dict[str, tuple[Listing, str]]:
     }
 
 
-_WITH_UNIT = re.compile(r"[Vv]alue ?[(\[]([^()\[\]]+)[)\]]")
+_VALUE_WITH_UNIT = re.compile(r"[Vv]alue ?[(\[]([^()\[\]]+)[)\]]")
 
 
 def _column_names(cells: Iterable[str]) -> tuple[list[str], str]:
-    """Return the names of the columns in small letters, and the unit behind value if it has one."""
+    """Return the names of the columns in lower case, and the unit after value if there is one."""
     names = []
     unit = ""
     for cell in cells:
         name = " ".join(cell.split())
-        unit_match = _WITH_UNIT.fullmatch(name)
+        unit_match = _VALUE_WITH_UNIT.fullmatch(name)
         names.append("value" if unit_match else name.casefold())
         unit = unit_match[1].strip() if unit_match else unit
     return names, unit
@@ -590,17 +605,18 @@ def _column_names(cells: Iterable[str]) -> tuple[list[str], str]:
 def _filled_rows(
     rows: Iterator[tuple[int, list[str]]],
 ) -> Iterator[tuple[int, list[str]]]:
+    """Yield the rows that have a filled cell, with their line numbers."""
     for line_number, cells in rows:
         if any(cell.strip() for cell in cells) and not cells[0].lstrip().startswith("#"):
             yield line_number, [cell.strip() for cell in cells]
 
 
 def _point_node(row: Mapping[str, str], mark: Mark) -> Table:
-    """Return the table of one point from a row; numbers stay numbers, and yes or true becomes
+    """Return the table of one point from a row; a number stays a number, and yes or true becomes
     true.
     """
     entries = {}
-    for column in _COLUMNS:
+    for column in _COLUMN_HEADINGS:
         text = row.get(column, "")
         if not text:
             continue
@@ -614,6 +630,7 @@ def _point_node(row: Mapping[str, str], mark: Mark) -> Table:
 
 
 def _number_or_text(text: str) -> str | float:
+    """Return a text as a number if it is one, else unchanged."""
     try:
         return float(text)
     except ValueError:

@@ -20,16 +20,16 @@ if TYPE_CHECKING:
     from slipstick.schema.spec_files import SpecFiles
     from slipstick_rates.trend import Trend
 
-KEYS = ("machine", *MACHINE_IN_A_YEAR, "title")
-_NETWORK = {
+MACHINE_KEYS = ("machine", *MACHINE_IN_A_YEAR, "title")
+_CLASS_OF_NETWORK_VALUE = {
     "adapter": "adapter",
     "switch": "switch",
     "wire.per_byte": "wire",
     "in_switch.start": "switch",
     "in_switch.per_byte": "wire",
 }
-_RING_PROTOCOL = {"most": "wire", "start": "switch", "step": "switch"}
-_QUANTITIES = {
+_CLASS_OF_RING_VALUE = {"most": "wire", "start": "switch", "step": "switch"}
+_CLASS_OF_MACHINE_VALUE = {
     "processors.flops": "application",
     "processors.speed": "processors",
     "memory.bandwidth": "memory",
@@ -41,12 +41,13 @@ _QUANTITIES = {
 """The class of cost that each quantity of a machine belongs to."""
 
 
-_SPEED = "processors.speed"
+_SPEED_PATH = "processors.speed"
 """What the costs of software and protocol are divided by; 1 where a machine does not give it."""
 
 
 def machine_of_a_year(tree: Table, library: SpecFiles) -> Table:
-    """Return the machine of another year, extrapolated by a trend.
+    """Return the machine of another year, extrapolated along a trend from the machine that the file
+    names.
 
     Parameters
     ----------
@@ -58,14 +59,14 @@ def machine_of_a_year(tree: Table, library: SpecFiles) -> Table:
     SpecError : a key is missing or wrong, or the base has no year
     """
     for key, entry in tree.entries.items():
-        if key not in KEYS:
-            message = f"unknown key; a machine in a year has {', '.join(KEYS[1:])}"
+        if key not in MACHINE_KEYS:
+            message = f"unknown key; a machine in a year has {', '.join(MACHINE_KEYS[1:])}"
             raise entry.key_mark.error(message, ["machine", key])
     for key in ("base", "year", "trend"):
         if key not in tree.entries:
             message = f"a machine in a year needs {key} beside the others of base, year and trend"
             raise tree.mark.error(message, ["machine", key])
-    from slipstick_rates.trend import data_span, doubt_of, reason_not_to_start
+    from slipstick_rates.trend import data_span, doubt_on_rate, reason_not_to_start
 
     base = _base_machine(tree.entries["base"].node, library)
     start_year, end_year = _start_and_end(tree, base)
@@ -75,7 +76,7 @@ def machine_of_a_year(tree: Table, library: SpecFiles) -> Table:
         rate = trend.rates[class_name]
         if message := reason_not_to_start(trend, class_name, start_year):
             raise tree.entries["base"].node.mark.error(message, "machine.base")
-        doubt = doubt_of(rate, min(start_year, end_year), max(start_year, end_year))
+        doubt = doubt_on_rate(rate, min(start_year, end_year), max(start_year, end_year))
         last_data_year = data_span(rate)[1]
         rate_in_words = trend.name + (f" by a doubtful rate ({doubt})" if doubt else "")
         rate_in_words += (
@@ -109,6 +110,9 @@ def machine_of_a_year(tree: Table, library: SpecFiles) -> Table:
 
 
 def _base_machine(node: Node, library: SpecFiles) -> Table:
+    """Return the machine that is extrapolated; raise if it has shared memory, whose values belong
+    to no class of cost.
+    """
     if isinstance(node, Table):
         base = library.resolve("machine", node)
     elif isinstance(node, Scalar) and isinstance(node.value, str):
@@ -127,7 +131,7 @@ def _base_machine(node: Node, library: SpecFiles) -> Table:
 
 
 def _start_and_end(tree: Table, base: Table) -> tuple[float, float]:
-    """Return the year of the base machine and the target year."""
+    """Return the year of the base machine and the year of the machine that is wanted."""
     year_node = tree.entries["year"].node
     node = node_at(base, ["year"])
     if not isinstance(node, Scalar) or not isinstance(node.value, int | float):
@@ -144,6 +148,7 @@ def _start_and_end(tree: Table, base: Table) -> tuple[float, float]:
 
 
 def _trend_of_machine(node: Node, base: Table, library: SpecFiles) -> Trend:
+    """Return the trend along which a machine is extrapolated, for the kind of its processors."""
     from slipstick_rates.files import CORE, TrendSpec, trend_of
 
     if not (isinstance(node, Scalar) and isinstance(node.value, str)):
@@ -169,7 +174,7 @@ def _trend_of_machine(node: Node, base: Table, library: SpecFiles) -> Trend:
 def _gains_by_path(
     base: Table, trend: Trend, start_year: float, end_year: float
 ) -> Iterator[tuple[str, str, float]]:
-    """Yield the path of each quantity of the machine that changes, the name of its rate, and the
+    """Yield for each quantity of the machine that changes its path, the name of its rate, and the
     factor by which it improves.
     """
     gain_by_rate = {
@@ -188,12 +193,15 @@ def _gains_by_path(
 def _class_by_path(base: Table) -> Iterator[tuple[str, str]]:
     """Yield the path and the class of cost of each quantity that the machine has."""
     class_by_path: Mapping[str, str] = {
-        **_QUANTITIES,
-        **{f"network.{path}": class_name for path, class_name in _NETWORK.items()},
-        **{f"node.network.{path}": class_name for path, class_name in _NETWORK.items()},
+        **_CLASS_OF_MACHINE_VALUE,
+        **{f"network.{path}": class_name for path, class_name in _CLASS_OF_NETWORK_VALUE.items()},
+        **{
+            f"node.network.{path}": class_name
+            for path, class_name in _CLASS_OF_NETWORK_VALUE.items()
+        },
     }
     for path, class_name in class_by_path.items():
-        if node_at(base, path) is not None or path == _SPEED:
+        if node_at(base, path) is not None or path == _SPEED_PATH:
             yield path, class_name
     for network in ("network", "node.network"):
         ranges = node_at(base, f"{network}.protocol.ranges")
@@ -205,32 +213,30 @@ def _class_by_path(base: Table) -> Iterator[tuple[str, str]]:
                         yield path, "protocol"
         ring_protocols = node_at(base, f"{network}.ring_protocols")
         for name in ring_protocols.entries if isinstance(ring_protocols, Table) else ():
-            for key, class_name in _RING_PROTOCOL.items():
+            for key, class_name in _CLASS_OF_RING_VALUE.items():
                 path = f"{network}.ring_protocols.{name}.{key}"
                 if node_at(base, path) is not None:
                     yield path, class_name
 
 
 def _node_at_path(base: Table, path: str) -> Node:
+    """Return the node at a path of a machine."""
     node = node_at(base, path)
     return Scalar(1, "1", base.mark, quoted=False) if node is None else node
 
 
 def _scaled_quantity(node: Node, gain: float, source: str, doubt: str) -> Node:
-    """Return a quantity of the machine in another year: a rate multiplied by the gain, or a time
-    divided by it. The result is marked as assumed if the quantity of the machine is, or if the rate
-    is in doubt.
+    """Return a quantity of a machine for another year: a rate multiplied by the gain, or a time
+    divided by it. It is marked as assumed if the quantity is, or if the rate is doubtful.
     """
     value_node = node_at(node, ["value"]) if isinstance(node, Table) else node
     assert isinstance(value_node, Scalar)
     value, dimension = parse(str(value_node.value))
-    falls = dimension in (TIME, TIME_PER_BYTE)
-    scaled_value = value / gain if falls else value * gain
+    is_divided = dimension in (TIME, TIME_PER_BYTE)
+    scaled_value = value / gain if is_divided else value * gain
     unit = "" if str(dimension) == "1" else f" {dimension}"
     mark = node.mark if isinstance(node, Scalar) else value_node.mark
-    own_assumption = node_at(node, ["assumed"]) if isinstance(node, Table) else None
-    is_assumed = bool(doubt) or (
-        isinstance(own_assumption, Scalar) and own_assumption.value is True
-    )
+    was_assumed = node_at(node, ["assumed"]) if isinstance(node, Table) else None
+    is_assumed = bool(doubt) or (isinstance(was_assumed, Scalar) and was_assumed.value is True)
     quantity = {"value": f"{number_text(scaled_value)}{unit}", "source": source}
     return from_plain({**quantity, "assumed": True} if is_assumed else quantity, mark)

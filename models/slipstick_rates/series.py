@@ -25,13 +25,13 @@ from slipstick.errors import ModelError
 from slipstick.late import Array, np
 
 NORMAL_90 = 1.6448536269514722  # 90 % of a normal distribution lie within so many deviations
-FEW_POINTS = 8
+LEAST_POINTS_OF_STRONG_SERIES = 8
 """A series with fewer usable points is weak, and so is one of which most are from memory."""
 
-FEWEST_POINTS, SHORTEST_SPAN = 4, 4.0
+LEAST_FITTED_POINTS, LEAST_FITTED_YEARS = 4, 4.0
 """A series is fitted to at least so many points over so many years."""
 
-_SCATTERS = (0.03, 0.05, 0.07, 0.1, 0.13, 0.17, 0.22, 0.3, 0.4, 0.6)
+_TRIED_SCATTERS = (0.03, 0.05, 0.07, 0.1, 0.13, 0.17, 0.22, 0.3, 0.4, 0.6)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class RateModel:
 
 @dataclass(frozen=True, slots=True)
 class SeriesPoint:
-    """One point of a series, measured or announced.
+    """One point of a series: the measured or announced value of one device.
 
     Parameters
     ----------
@@ -112,18 +112,20 @@ class PointSeries:
 
     @property
     def used(self) -> tuple[SeriesPoint, ...]:
-        """The points that are fitted."""
+        """The points that the rate is fitted to."""
         return tuple(point for point in self.points if not point.apart)
 
     @property
     def measured(self) -> tuple[SeriesPoint, ...]:
-        """The points that are fitted and measured."""
+        """The points that the rate is fitted to and that are measured."""
         return tuple(point for point in self.used if not point.announced)
 
     @property
     def weak(self) -> bool:
         """Whether the series has few measured points, or most of them are from memory."""
-        return len(self.measured) < FEW_POINTS or 2 * self.recalled > len(self.measured)
+        return len(self.measured) < LEAST_POINTS_OF_STRONG_SERIES or 2 * self.recalled > len(
+            self.measured
+        )
 
     @property
     def recalled(self) -> int:
@@ -132,12 +134,12 @@ class PointSeries:
 
     @property
     def sign(self) -> float:
-        """1 where more is better, -1 where less is."""
+        """The factor 1 if larger values are better, -1 if smaller ones are."""
         return -1.0 if self.less_is_better else 1.0
 
     def as_of(self, year: float) -> PointSeries:
-        """Return the series with the points that were known in a year, without breaks, because
-        breaks are recognized only later.
+        """Return the series with the points that were known in a year; without breaks, because a
+        break is recognized later only.
         """
         known_points = tuple(point for point in self.points if point.known_since <= year)
         return PointSeries(
@@ -158,19 +160,19 @@ class PointSeries:
 
 
 def has_enough_years(years: Sequence[float]) -> bool:
-    """Return whether points of these years suffice to fit a rate.
+    """Return whether points of these years are enough to fit a rate.
 
     >>> has_enough_years([2001.0, 2002.0, 2003.0, 2004.0])
     False
     >>> has_enough_years([2001.0, 2002.0, 2003.0, 2005.0])
     True
     """
-    return len(years) >= FEWEST_POINTS and max(years) - min(years) >= SHORTEST_SPAN
+    return len(years) >= LEAST_FITTED_POINTS and max(years) - min(years) >= LEAST_FITTED_YEARS
 
 
 def fit_series(series: PointSeries, growth: RateModel | None = None) -> FittedSeries:
-    """Fit a series; the scatter is the most likely of a list, given the points and the usual
-    scatter of other series.
+    """Fit a rate to a series. Its scatter is the most likely one of `_TRIED_SCATTERS`, given the
+    points and the usual scatter of other series.
 
     Raises
     ------
@@ -178,8 +180,9 @@ def fit_series(series: PointSeries, growth: RateModel | None = None) -> FittedSe
     """
     if not series.usable:
         raise ModelError(
-            f"series {series.name} has {len(series.used)} points; at least {FEWEST_POINTS} over"
-            f" {SHORTEST_SPAN:g} years are needed for a rate"
+            f"series {series.name} has {len(series.used)} points; at least {LEAST_FITTED_POINTS}"
+            " over"
+            f" {LEAST_FITTED_YEARS:g} years are needed for a rate"
         )
     for point in series.points:
         if not (point.value > 0 and isfinite(point.value)):
@@ -187,16 +190,16 @@ def fit_series(series: PointSeries, growth: RateModel | None = None) -> FittedSe
                 f"series {series.name}, {point.year:g}: a value is more than 0, got {point.value!r}"
             )
     growth = growth or RateModel()
-    candidates = [FittedSeries(series, growth, scatter) for scatter in _SCATTERS]
+    candidates = [FittedSeries(series, growth, scatter) for scatter in _TRIED_SCATTERS]
     years = candidates[0].years
     levels = candidates[0].covariance(years, years, float(years[0]))  # the same for every scatter
     return max(candidates, key=lambda candidate: candidate.log_posterior(levels))
 
 
 class _PointSolution(NamedTuple):
-    """Solution of the generalized least squares for the points: the Cholesky factor of their
+    """The solution of the generalized least squares for the points: the Cholesky factor of their
     covariance, the vector of ones and the residuals divided by that factor, the common level of the
-    points, and the inverse of its variance.
+    points, and the inverse of the variance of the level.
     """
 
     factor: Array
@@ -208,7 +211,7 @@ class _PointSolution(NamedTuple):
 
 @dataclass(frozen=True)
 class FittedSeries:
-    """A series, and the level that follows from its points.
+    """A series, with the level over the years that follows from its points.
 
     Parameters
     ----------
@@ -234,13 +237,13 @@ class FittedSeries:
 
     @cached_property
     def logs(self) -> Array:
-        """The logarithms of the points' values; their sign is such that more is better."""
+        """The logarithms of the values of the points, with a sign such that more is better."""
         return np.array([self.series.sign * log(point.value) for point in self.series.used])
 
     @cached_property
     def _covariance_of_noise(self) -> Array:
-        """The covariance of the differences between the points and the level; announced points have
-        a common error.
+        """The covariance of the differences between points and level; announced points have a
+        common error.
         """
         points = self.series.used
         errors = np.array([point.error for point in points])
@@ -250,7 +253,7 @@ class FittedSeries:
         return np.asarray(np.diag(own_variances) + np.outer(plans, plans))
 
     def covariance(self, first_years: Array, second_years: Array, start_year: float) -> Array:
-        """Return the prior covariance of levels in some years, measured from the level of the first
+        """Return the prior covariance of levels in some years, relative to the level of the start
         year, which is unrestricted [first, second].
 
         Parameters
@@ -273,17 +276,18 @@ class FittedSeries:
 
     @cached_property
     def _solution(self) -> _PointSolution:
+        """The solution for the points, relative to the first year."""
         return self._solution_from(float(self.years[0]))
 
     def _solution_from(self, start_year: float) -> _PointSolution:
-        """Solve for the points if the level of the year `start_year` has an infinite prior
-        variance; see `_solve_points`.
+        """Return the solution for the points if the level of `start_year` has an infinite prior
+        variance, as `_solve_points` does.
         """
         return self._solve_points(self.covariance(self.years, self.years, start_year))
 
     def _solve_points(self, levels: Array) -> _PointSolution:
         """Return the solution for the points with an infinite prior variance of the level of the
-        first year, as a limit in closed form.
+        first year, as the limit in closed form.
 
         A large variance in its place, such as 100, would cancel and lose as many digits as 100 over
         the remaining variance has.
@@ -298,8 +302,8 @@ class FittedSeries:
         )
 
     def log_posterior(self, levels: Array) -> float:
-        """Return the logarithm of the posterior: the likelihood of the points times the prior of
-        the scatter.
+        """Return the logarithm of the posterior density: the likelihood of the points times the
+        prior of the scatter.
 
         Parameters
         ----------
@@ -317,7 +321,9 @@ class FittedSeries:
         return float(likelihood - 0.5 * scatter_deviation**2)
 
     def levels(self, years: Array) -> tuple[Array, Array]:
-        """Return mean [years] and covariance [years, years] of the level, given the points."""
+        """Return the mean [years] and the covariance [years, years] of the level in some years,
+        given the points.
+        """
         mean, scaled_covariance, solved_points, start_year = self._given_points(years)
         unexplained_level = 1.0 - scaled_covariance.T @ solved_points.ones
         level_term = np.outer(unexplained_level, unexplained_level) / solved_points.precision
@@ -328,8 +334,8 @@ class FittedSeries:
         )
 
     def _given_points(self, years: Array) -> tuple[Array, Array, _PointSolution, float]:
-        """Return the mean of the level, given the points [years], what its covariance follows from,
-        and the year from which on the rate is damped.
+        """Return the mean of the level, given the points [years], the quantities from which its
+        covariance follows, and the year after which the rate is damped.
         """
         start_year = float(min(self.years[0], np.min(years)))
         # The rate of years before the first point was damped until then as any other.
@@ -348,31 +354,33 @@ class FittedSeries:
         )
         return mean, scaled_covariance, solved_points, start_year
 
-    def log_gain(self, base: float, years: Array) -> tuple[Array, Array]:
-        """Return mean [years] and covariance [years, years] of the change of the level from the
-        base year to each year.
+    def log_gain(self, base_year: float, years: Array) -> tuple[Array, Array]:
+        """Return the mean [years] and the covariance [years, years] of the change of the level from
+        the base year to each year.
         """
-        base_and_years = np.array([base, *years])
+        base_and_years = np.array([base_year, *years])
         mean, covariance = self.levels(base_and_years)
         differences = np.hstack([-np.ones((len(years), 1)), np.eye(len(years))])
         return differences @ mean, differences @ covariance @ differences.T
 
     def predict(self, years: Array) -> tuple[Array, Array]:
-        """Return mean and standard deviation of the logarithm of a device's value in each year."""
+        """Return the mean and the standard deviation of the logarithm of a device's value in each
+        year.
+        """
         mean, covariance = self.levels(years)
         # The scatter of devices about the level adds to what is not known of the level itself.
         variance = np.maximum(np.diag(covariance), 0.0) + self.scatter**2
         return self._below_limit(mean), np.sqrt(variance)
 
     def _below_limit(self, levels: Array) -> Array:
-        """Return levels that do not exceed the limit of the series."""
+        """Return levels cut off at the limit of the series."""
         limit = self.log_limit
         return levels if limit is None else np.minimum(levels, limit)
 
     @property
     def log_limit(self) -> float | None:
-        """The logarithm of the value that no device passes; its sign is such that more is
-        better.
+        """The logarithm of the value that no device passes, with a sign such that more is better;
+        None without a limit.
         """
         limit = self.series.limit
         return None if limit is None else self.series.sign * log(limit)
@@ -385,7 +393,7 @@ class FittedSeries:
         return bool(log_mean[0] + NORMAL_90 * deviation[0] >= self.log_limit)
 
     def paths(self, years: Array, normals: Array) -> Array:
-        """Return drawn levels [samples, years].
+        """Return random levels over the years [samples, years], made of standard normal numbers.
 
         Parameters
         ----------
@@ -395,17 +403,17 @@ class FittedSeries:
         mean, covariance = self.levels(years)
         return self._below_limit(mean + with_covariance(normals, covariance))
 
-    def gain(self, base: float, years: Array) -> Array:
-        """Return how many times better a device of each year is than one of the base year: the
+    def gain(self, base_year: float, years: Array) -> Array:
+        """Return the factor by which a device of each year is better than one of the base year: the
         median [years].
         """
         # Without the covariance, which has a number for each pair of years.
-        level = self._below_limit(self._given_points(np.array([base, *years]))[0])
+        level = self._below_limit(self._given_points(np.array([base_year, *years]))[0])
         return np.asarray(np.exp(level[1:] - level[0]))
 
     def rate(self, first_year: float, last_year: float) -> tuple[float, float, float]:
-        """Return the factor by which the level got better each year between two years, with the
-        ends of its 90 % interval.
+        """Return the yearly factor by which the level improved between two years, with the ends of
+        its 90 % interval.
         """
         mean, covariance = self.log_gain(first_year, np.array([last_year]))
         middle = float(mean[0])
@@ -419,7 +427,9 @@ class FittedSeries:
         return yearly_factors[0], yearly_factors[1], yearly_factors[2]
 
     def periods(self) -> list[tuple[float, float]]:
-        """List the periods between its first point, its breaks and its last point."""
+        """Return the periods between the first point of the series, its breaks and its last
+        point.
+        """
         measured = [point.year for point in self.series.measured]
         first_year = measured[0]
         last_year = measured[-1]
@@ -428,7 +438,7 @@ class FittedSeries:
 
 
 def with_covariance(normals: Array, covariance: Array) -> Array:
-    """Return normal numbers with a covariance, from standard ones [samples, numbers].
+    """Return normal numbers with a covariance, made of standard normal numbers [samples, numbers].
 
     >>> with_covariance(np.eye(2), np.diag([1.0, 4.0]))
     array([[0., 2.],
@@ -444,7 +454,8 @@ def with_covariance(normals: Array, covariance: Array) -> Array:
 
 
 def level_covariance(first_years: Array, second_years: Array, growth: RateModel) -> Array:
-    """Return the covariance of two levels, at times after a common start with an unknown rate.
+    """Return the covariance of two levels at times after a common start, at which the rate is
+    unknown.
 
     It is :math:`s^2 A(x) A(y) + q^2 \\int_0^{\\min(x, y)} A(x - u) A(y - u)\\,du` with
     :math:`A(x) = (1 - e^{-\\theta x}) / \\theta`.
@@ -479,7 +490,7 @@ def level_covariance(first_years: Array, second_years: Array, growth: RateModel)
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """A later point, and the prediction of it by a fit of the earlier points.
+    """A later point, with the prediction of it by a fit of earlier points.
 
     Parameters
     ----------
@@ -497,12 +508,12 @@ class Prediction:
 
     @property
     def horizon(self) -> float:
-        """Years ahead."""
+        """Years from the fit to the point."""
         return self.year - self.start
 
     @property
     def held(self) -> bool:
-        """Whether the band of 90 % holds the point."""
+        """Whether the point lies within the band of 90 %."""
         return abs(self.error) <= NORMAL_90 * self.deviation
 
     @property
@@ -528,7 +539,7 @@ class BackTest:
 
     @property
     def holds(self) -> float:
-        """The fraction of the later points that lie inside the bands of 90 %."""
+        """The fraction of the later points that lie within the bands of 90 %."""
         return float(np.mean([prediction.held for prediction in self.predictions]))
 
     @property
@@ -545,11 +556,17 @@ class BackTest:
 def back_test(
     series: Iterable[PointSeries], start: float, growth: RateModel | None = None
 ) -> BackTest:
-    """Fit each series to the points known in a year, and predict every later measured point."""
+    """Fit each series to the points known in a year. Return the predictions of all later measured
+    points.
+    """
     predictions: list[Prediction] = []
     widths: list[float] = []
     for point_series in series:
-        later_points = [p for p in point_series.points if p.year > start and not p.announced]
+        later_points = [
+            series_point
+            for series_point in point_series.points
+            if series_point.year > start and not series_point.announced
+        ]
         known_series = point_series.as_of(start)
         # A series with too few points for a rate, or none to compare with, is left out of the test.
         if not (later_points and known_series.usable):
@@ -566,20 +583,20 @@ def back_test(
     return BackTest(start, tuple(predictions), tuple(widths))
 
 
-STARTS = (2005.0, 2010.0, 2015.0)
+BACK_TEST_STARTS = (2005.0, 2010.0, 2015.0)
 """The years as of which series are back-tested."""
 
-WIDEST = 4.0
+WIDEST_BAND_AT_TEN_YEARS = 4.0
 """The median width at ten years that a choice may have."""
 
-DAMPINGS = (0.04, 0.05, 0.06, 0.07, 0.08, 0.09, 0.1, 0.12)
-WALKS = (0.025, 0.03, 0.0325, 0.035, 0.0375, 0.04, 0.045, 0.05)
+TRIED_DAMPINGS = (0.04, 0.05, 0.06, 0.07, 0.08, 0.09, 0.1, 0.12)
+TRIED_WALKS = (0.025, 0.03, 0.0325, 0.035, 0.0375, 0.04, 0.045, 0.05)
 """What is tried where damping and walk are chosen."""
 
 
 def choose_rate_model(series: Sequence[PointSeries], starts: Sequence[float]) -> RateModel:
-    """Choose damping and walk by the mean score of back-tests, among values whose median width at
-    ten years is at most `WIDEST`.
+    """Return the damping and the walk with the best mean score of back-tests, among those whose
+    median width at ten years is at most `WIDEST_BAND_AT_TEN_YEARS`.
 
     Parameters
     ----------
@@ -595,7 +612,7 @@ Trials = Mapping[tuple[RateModel, float], BackTest]
 
 def back_test_all(series: Sequence[PointSeries], starts: Sequence[float]) -> Trials:
     """Return the back-tests of every damping and walk in the list, from each start."""
-    rate_models = [RateModel(damping, walk) for damping in DAMPINGS for walk in WALKS]
+    rate_models = [RateModel(damping, walk) for damping in TRIED_DAMPINGS for walk in TRIED_WALKS]
     return {
         (rate_model, start_year): back_test(series, start_year, rate_model)
         for rate_model in rate_models
@@ -604,8 +621,8 @@ def back_test_all(series: Sequence[PointSeries], starts: Sequence[float]) -> Tri
 
 
 def best_rate_model(trials: Trials, starts: Sequence[float]) -> RateModel:
-    """Return the rate model with the best mean score of back-tests, among those whose median width
-    at ten years is at most `WIDEST`.
+    """Return the rate model with the best mean score of back-tests that were run, among those whose
+    median width at ten years is at most `WIDEST_BAND_AT_TEN_YEARS`.
 
     Parameters
     ----------
@@ -617,8 +634,10 @@ def best_rate_model(trials: Trials, starts: Sequence[float]) -> RateModel:
         tests = [trials[growth, start_year] for start_year in starts]
         width = float(np.median([width for test in tests for width in test.widths]))
         score = float(np.mean([test.score for test in tests]))
-        if width <= WIDEST and (best is None or score > best[0]):
+        if width <= WIDEST_BAND_AT_TEN_YEARS and (best is None or score > best[0]):
             best = score, growth
     if best is None:
-        raise ModelError(f"no choice has a median width of at most {WIDEST:g} at ten years")
+        raise ModelError(
+            f"no choice has a median width of at most {WIDEST_BAND_AT_TEN_YEARS:g} at ten years"
+        )
     return best[1]

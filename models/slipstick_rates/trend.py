@@ -37,7 +37,7 @@ class Period:
 
     @property
     def median(self) -> float:
-        """How many times faster each year, as stated."""
+        """The yearly factor of the improvement, as stated."""
         return self.factor.value_at(0.5)
 
 
@@ -58,17 +58,17 @@ class PeriodRate:
 
     @property
     def uncertain(self) -> bool:
-        """Whether any period has more than one rate."""
+        """Whether the rate of any period is a distribution."""
         return any(period.factor.kind != "fixed" for period in self.periods)
 
     def normals_per_draw(self, years: Array) -> int:
-        """Return how many standard normal variates one draw needs: one for the rate, and one for
-        each year after the last period if the rate is uncertain.
+        """Return the number of standard normal numbers that one draw needs: one for the rate, and
+        one for each year after the last period if the rate is uncertain.
         """
         return 1 + int(np.count_nonzero(self._years_after_data(years)))
 
     def _years_after_data(self, years: Array) -> Array:
-        """Return how long after the last period each year lies, if the rate that is carried on is
+        """Return the distance of each year from the last period, if the continued rate is
         uncertain; else 0 [years].
         """
         last_period = self.periods[-1]
@@ -94,12 +94,12 @@ class PeriodRate:
             changes[:, is_later] = with_covariance(normals[:, 1:], covariance)
         return PeriodDraws(factors, years, changes)
 
-    def gain(self, base: float, years: Array, draws: Draws | None = None) -> Array:
-        """Return how many times faster it is in each year than in the base year.
+    def gain(self, base_year: float, years: Array, draws: Draws | None = None) -> Array:
+        """Return the factor of the improvement from the base year to each year.
 
         Parameters
         ----------
-        base, years : from when, and to when
+        base_year, years : from when, and to when
         draws : of the rate; as stated without them
 
         Returns
@@ -108,15 +108,17 @@ class PeriodRate:
         """
         if draws is None:
             factors = np.array([[period.median for period in self.periods]])
-            return gain(self.periods, base, years, factors)
+            return gain_of_factors(self.periods, base_year, years, factors)
         assert isinstance(draws, PeriodDraws)
-        log_changes = draws.change(base, years)
-        return np.asarray(gain(self.periods, base, years, draws.factors) * np.exp(log_changes))
+        log_changes = draws.change(base_year, years)
+        return np.asarray(
+            gain_of_factors(self.periods, base_year, years, draws.factors) * np.exp(log_changes)
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class PeriodDraws:
-    """Random draws of a rate given period by period.
+    """Random draws of a rate that is stated period by period.
 
     Parameters
     ----------
@@ -130,17 +132,17 @@ class PeriodDraws:
     years: Array
     changes: Array
 
-    def change(self, base: float, years: Array) -> Array:
-        """Return the addition to the logarithm of the gain from the base year to each year by
-        changes of the rate [samples, years].
+    def change(self, base_year: float, years: Array) -> Array:
+        """Return the contribution of changes of the rate to the logarithm of the gain from the base
+        year to each year [samples, years].
         """
-        columns = _columns(self.years, years)
-        base_column = _columns(self.years, np.array([base]))
+        columns = _columns_of_years(self.years, years)
+        base_column = _columns_of_years(self.years, np.array([base_year]))
         return np.asarray(self.changes[:, columns] - self.changes[:, base_column])
 
 
-def _columns(drawn_years: Array, years: Array) -> Array:
-    """Return the columns of the draws for these years, all of which were drawn."""
+def _columns_of_years(drawn_years: Array, years: Array) -> Array:
+    """Return the columns of the draws for some years, all of which were drawn."""
     columns = np.searchsorted(drawn_years, years).clip(max=len(drawn_years) - 1)
     assert np.array_equal(drawn_years[columns], years), "a year was not drawn"
     return np.asarray(columns)
@@ -148,7 +150,7 @@ def _columns(drawn_years: Array, years: Array) -> Array:
 
 @dataclass(frozen=True, slots=True)
 class SeriesDraws:
-    """Random draws of the level of a series and of the devices about it.
+    """Random draws of the level of a series, and of devices that differ from the level.
 
     Parameters
     ----------
@@ -166,13 +168,13 @@ class SeriesDraws:
     devices: Array
     limit: float | None = None
 
-    def gain(self, base: float, years: Array) -> Array:
-        """Return how many times better a device of each year is than a device of the base year
+    def gain(self, base_year: float, years: Array) -> Array:
+        """Return the factor by which a device of each year is better than a device of the base year
         [samples, years]; 1 in the base year.
         """
-        columns = _columns(self.years, years)
-        (base_index,) = _columns(self.years, np.array([base]))
-        is_other_year = np.asarray(years) != base
+        columns = _columns_of_years(self.years, years)
+        (base_index,) = _columns_of_years(self.years, np.array([base_year]))
+        is_other_year = np.asarray(years) != base_year
         later_level = self._limited(
             self.levels[:, columns] + self.later_devices[:, None] * is_other_year
         )
@@ -182,6 +184,7 @@ class SeriesDraws:
         return np.asarray(np.exp(later_level - base_level))
 
     def _limited(self, logs: Array) -> Array:
+        """Return logarithms cut off at the limit of the series."""
         return logs if self.limit is None else np.minimum(logs, self.limit)
 
 
@@ -203,8 +206,8 @@ class SeriesRate:
     uncertain: ClassVar[bool] = True
 
     def normals_per_draw(self, years: Array) -> int:
-        """Return how many standard normal variates one draw needs: one for the level in each
-        year, one for the device of all later years, and one for the device of the base year in
+        """Return the number of standard normal numbers that one draw needs: one for the level in
+        each year, one for the device of all later years, and one for the device of the base year in
         each year.
         """
         return 2 * len(years) + 1
@@ -221,14 +224,14 @@ class SeriesRate:
             self.fit.log_limit,
         )
 
-    def gain(self, base: float, years: Array, draws: Draws | None = None) -> Array:
-        """Return how many times faster a device of each year is than one of the base year
+    def gain(self, base_year: float, years: Array, draws: Draws | None = None) -> Array:
+        """Return the factor by which a device of each year is better than one of the base year
         [samples, years]; the median without draws.
         """
         if draws is None:
-            return self.fit.gain(base, years)[None, :]
+            return self.fit.gain(base_year, years)[None, :]
         assert isinstance(draws, SeriesDraws)
-        return draws.gain(base, years)
+        return draws.gain(base_year, years)
 
 
 Rate = PeriodRate | SeriesRate
@@ -270,7 +273,8 @@ class Trend:
     kind: str = ""
 
     def draws(self, years: Array, samples: int, seed: int) -> dict[str, Draws]:
-        """Draw each uncertain rate; part of the variation is common to all rates.
+        """Return random draws of each uncertain rate by name; a part of the variation is common to
+        all rates.
 
         Parameters
         ----------
@@ -301,32 +305,34 @@ class Trend:
         return {name: draws_by_key[self.keys[name]] for name in uncertain}
 
     def _normal_draws(self, key: str, count: int, samples: int, seed: int) -> Array:
-        """Draw standard normal numbers for the rates of one key [samples, count]; each key has its
-        own order of samples.
+        """Return standard normal numbers for the rates with one key [samples, count]; each key has
+        its own order of samples.
         """
-        rng = random_stream(seed, f"project:{self.name}:{key}")
+        random_generator = random_stream(seed, f"project:{self.name}:{key}")
         standard = Uncertainty("normal", 0.0, 1.0)
         names = [f"{index:06}" for index in range(count)]
-        points = sample_points(dict.fromkeys(names, standard), samples, rng)
+        points = sample_points(dict.fromkeys(names, standard), samples, random_generator)
         # Sequences of two keys fill space only if they are not in the same order.
-        return np.stack([points[name] for name in names], axis=1)[rng.permutation(samples)]
+        return np.stack([points[name] for name in names], axis=1)[
+            random_generator.permutation(samples)
+        ]
 
     def of(self, names: Collection[str]) -> Trend:
-        """Return the trend with the rates of these names alone."""
+        """Return the trend with only the rates of the given names."""
         return replace(self, rates={name: self.rates[name] for name in self.rates if name in names})
 
     def values(
         self,
-        base: float,
+        base_year: float,
         years: Array,
         followers: Iterable[Followed],
         draws: Mapping[str, Draws] | None = None,
     ) -> dict[str, Array]:
-        """Return the values that the rates change, by path.
+        """Return the values that the rates change by path, in each year.
 
         Parameters
         ----------
-        base : year that the values of the model are of
+        base_year : year that the values of the model are of
         years : to which they are taken
         followers : the values that follow a rate, as in the base year
         draws : as `draws` returns them; without them the rates are as stated
@@ -336,7 +342,7 @@ class Trend:
         by path [samples, years]
         """
         gains = {
-            name: rate.gain(base, years, (draws or {}).get(name))
+            name: rate.gain(base_year, years, (draws or {}).get(name))
             for name, rate in self.rates.items()
         }
         values_by_path = {
@@ -352,33 +358,35 @@ class Trend:
         }
 
 
-def elapsed(periods: tuple[Period, ...], base: float, years: Array) -> Array:
-    """Return the years of each period that lie between the base year and each given year [years,
-    periods]; the first and the last period are extended beyond their ends.
+def years_in_periods(periods: tuple[Period, ...], base_year: float, years: Array) -> Array:
+    """Return the years of each period between the base year and each given year [years, periods];
+    the first and the last period continue beyond their ends.
 
     Parameters
     ----------
     periods : in order, without gaps
-    base, years : from where, and to where; years before the base count negative
+    base_year, years : from where, and to where; years before the base count negative
 
     >>> periods = tuple(Period(a, a + 10, None) for a in (1990, 2000))
-    >>> elapsed(periods, 1995, np.array([1985.0, 2003.0, 2015.0])).tolist()
+    >>> years_in_periods(periods, 1995, np.array([1985.0, 2003.0, 2015.0])).tolist()
     [[-10.0, 0.0], [5.0, 3.0], [5.0, 15.0]]
     """
     starts = np.array([-np.inf, *(period.start for period in periods[1:])])
     period_ends = np.array([*(period.end for period in periods[:-1]), np.inf])
     return np.asarray(
-        np.clip(years[:, None], starts, period_ends) - np.clip(base, starts, period_ends)
+        np.clip(years[:, None], starts, period_ends) - np.clip(base_year, starts, period_ends)
     )
 
 
-def gain(periods: tuple[Period, ...], base: float, years: Array, factors: Array) -> Array:
-    """Return the product of yearly factors from the base year to each year: exp(sum of years in a
-    period x log factor).
+def gain_of_factors(
+    periods: tuple[Period, ...], base_year: float, years: Array, factors: Array
+) -> Array:
+    """Return the product of yearly factors from the base year to each year, exp(sum over periods of
+    years times log factor).
 
     Parameters
     ----------
-    periods, base, years : as for `elapsed`
+    periods, base_year, years : as for `years_in_periods`
     factors : yearly factor of each period [samples, periods]
 
     Returns
@@ -386,11 +394,11 @@ def gain(periods: tuple[Period, ...], base: float, years: Array, factors: Array)
     how many times faster [samples, years]
     """
     with np.errstate(all="ignore"):
-        return np.asarray(np.exp(np.log(factors) @ elapsed(periods, base, years).T))
+        return np.asarray(np.exp(np.log(factors) @ years_in_periods(periods, base_year, years).T))
 
 
 def used_periods(rate: PeriodRate, first_year: float, last_year: float) -> list[Period]:
-    """List the periods of a rate that are used between two years; the first and the last period
+    """Return the periods of a rate that are used between two years; the first and the last period
     also hold for years beyond them.
 
     >>> periods = tuple(Period(a, a + 10, None) for a in (1990, 2000, 2010))
@@ -409,7 +417,7 @@ def used_periods(rate: PeriodRate, first_year: float, last_year: float) -> list[
     ]
 
 
-def doubt_of(rate: Rate, first_year: float, last_year: float) -> str:
+def doubt_on_rate(rate: Rate, first_year: float, last_year: float) -> str:
     """Return ``guess`` or ``weak series`` if a rate is doubtful between two years; else an empty
     text.
     """
@@ -420,20 +428,20 @@ def doubt_of(rate: Rate, first_year: float, last_year: float) -> str:
 
 
 def data_span(rate: Rate) -> tuple[float, float]:
-    """Return the first and the last year of which a rate has data: of its periods, or of the points
-    that it is fitted to.
+    """Return the first and the last year for which a rate has data: of its periods, or of the
+    points that it is fitted to.
     """
     if isinstance(rate, SeriesRate):
         return float(rate.fit.years[0]), float(rate.fit.years[-1])
     return rate.periods[0].start, rate.periods[-1].end
 
 
-def can_start(rate: Rate, year: float) -> bool:
+def has_data_near_start(rate: Rate, year: float) -> bool:
     """Return whether a projection by a rate can start in a year: within the years of its data, or
-    no farther from them than their span. A rate given by periods has no earlier start.
+    no farther from them than their span. A rate that is stated by periods has no earlier start.
 
     >>> rate = PeriodRate((Period(2004, 2024, None),))
-    >>> [can_start(rate, year) for year in (2003, 2004, 2026, 2044, 2045)]
+    >>> [has_data_near_start(rate, year) for year in (2003, 2004, 2026, 2044, 2045)]
     [False, True, True, True, False]
     """
     first_data_year, last_data_year = data_span(rate)
@@ -442,11 +450,11 @@ def can_start(rate: Rate, year: float) -> bool:
 
 
 def reason_not_to_start(trend: Trend, name: str, year: float) -> str:
-    """Return a message why no projection by a rate of a trend can start in a year; empty if one
+    """Return a message on why no projection by a rate of a trend can start in a year; empty if one
     can.
     """
     rate = trend.rates[name]
-    if can_start(rate, year):
+    if has_data_near_start(rate, year):
         return ""
     first_data_year, last_data_year = data_span(rate)
     data_text = f"{last_data_year - first_data_year:.3g} years of data"
@@ -466,8 +474,8 @@ def reason_not_to_start(trend: Trend, name: str, year: float) -> str:
 def periods_outside(
     rate: Rate, first_year: float, last_year: float
 ) -> list[tuple[Period, float, float]]:
-    """List the periods whose rate is used for years outside the period, each with the first and the
-    last of these years. The list is empty for a fitted series, which covers every year.
+    """Return the periods whose rate is used for years outside the period, each with the first and
+    the last of these years; none for a fitted series, which covers every year.
     """
     if isinstance(rate, SeriesRate):
         return []

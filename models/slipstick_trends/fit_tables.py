@@ -19,8 +19,8 @@ from slipstick.report.formatting import (
     with_noun,
 )
 from slipstick_rates.series import (
-    FEW_POINTS,
-    STARTS,
+    BACK_TEST_STARTS,
+    LEAST_POINTS_OF_STRONG_SERIES,
     BackTest,
     FittedSeries,
     PointSeries,
@@ -59,7 +59,9 @@ def fit_rows(series: Sequence[PointSeries]) -> list[list[str]]:
         fit = fit_series(point_series)
         for first_year, last_year in fit.periods():
             reason = (
-                "few points" if len(measured_points) < FEW_POINTS else "most points from memory"
+                "few points"
+                if len(measured_points) < LEAST_POINTS_OF_STRONG_SERIES
+                else "most points from memory"
             )
             note = f"weak: {reason}" if point_series.weak else ""
             rows.append(_fit_row(fit, first_year, last_year, str(len(measured_points)), note))
@@ -108,7 +110,7 @@ def fit_document(series: Sequence[PointSeries]) -> list[dict[str, Any]]:
 def method_text() -> str:
     """Return sentences on the method of the fit and on the back-tests by which it was chosen."""
     growth = RateModel()
-    starts = ", ".join(f"{start:g}" for start in STARTS)
+    starts = ", ".join(f"{start:g}" for start in BACK_TEST_STARTS)
     return (
         f"Each year the growth rate of the logarithm falls by {percent(growth.damping)}, and"
         f" changes at random with a standard deviation of {growth.walk:g}. Both constants were"
@@ -127,7 +129,7 @@ def back_test_text(series: Sequence[PointSeries], *, choose: bool, markdown: boo
     choose : judge each start by what is chosen on the others, too
     markdown : for a page, else for the terminal
     """
-    tests = [back_test(series, start) for start in STARTS]
+    tests = [back_test(series, start) for start in BACK_TEST_STARTS]
     table: Callable[..., str] = markdown_table if markdown else plain_table
     blocks = [
         _coverage_sentence(tests),
@@ -159,7 +161,7 @@ def accuracy_table(series: Sequence[PointSeries]) -> str:
     """Return a table, for a page, of how fits of earlier years predicted the later points of each
     series.
     """
-    points = _all_predictions([back_test(series, start) for start in STARTS])
+    points = _all_predictions([back_test(series, start) for start in BACK_TEST_STARTS])
     rows = []
     for point_series in series:
         points_of_series = [point for point in points if point.series == point_series.name]
@@ -374,9 +376,9 @@ def _cross_check_table(series: Sequence[PointSeries], table: Callable[..., str])
     """
     rows = []
     tests = []
-    trials = back_test_all(series, STARTS)
-    for start in STARTS:
-        other_starts = [chosen_on for chosen_on in STARTS if chosen_on != start]
+    trials = back_test_all(series, BACK_TEST_STARTS)
+    for start in BACK_TEST_STARTS:
+        other_starts = [chosen_on for chosen_on in BACK_TEST_STARTS if chosen_on != start]
         growth = best_rate_model(trials, other_starts)
         test = trials[growth, start]
         tests.append(test)
@@ -397,6 +399,6 @@ def back_test_document(series: Sequence[PointSeries]) -> list[dict[str, Any]]:
     """Return every prediction of the back-tests as plain data for JSON."""
     return [
         {**asdict(prediction), "held": prediction.held}
-        for start in STARTS
+        for start in BACK_TEST_STARTS
         for prediction in back_test(series, start).predictions
     ]

@@ -54,7 +54,7 @@ from slipstick_questions.trends import (
     year_text,
 )
 from slipstick_rates.files import CORE
-from slipstick_rates.series import STARTS
+from slipstick_rates.series import BACK_TEST_STARTS
 from slipstick_rates.trend import (
     PROCESSORS,
     Draws,
@@ -279,7 +279,7 @@ class ProjectResult(QuestionResult):
         yield "### Rates"
         yield rates_table(projection)
         if series_used := used_series(projection):
-            fitted_in = join_phrases([f"{start:g}" for start in STARTS])
+            fitted_in = join_phrases([f"{start:g}" for start in BACK_TEST_STARTS])
             yield f"### Fits of {fitted_in}, and what came"
             yield accuracy_table(series_used)
 

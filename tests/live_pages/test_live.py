@@ -456,7 +456,7 @@ def test_servers_of_a_closed_network_slide_as_whole_numbers(engine: quickjs.Cont
 def test_a_value_is_typed_with_its_unit(
     engine: quickjs.Context, text: str, unit: str, value: float | None
 ) -> None:
-    units = json.dumps(live.written_units(unit))
+    units = json.dumps(live.units_to_type(unit))
     found = json.loads(engine.eval(f"JSON.stringify(typed({json.dumps(text)}, {units}))"))
     assert found == (value if value is None else pytest.approx(value))
 

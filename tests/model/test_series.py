@@ -14,9 +14,9 @@ from slipstick.schema.kinds.quantity import validate
 from slipstick.schema.library import Library
 from slipstick_rates.files import TrendSpec, series_of
 from slipstick_rates.series import (
+    BACK_TEST_STARTS,
     NORMAL_90,
-    STARTS,
-    WIDEST,
+    WIDEST_BAND_AT_TEN_YEARS,
     FittedSeries,
     PointSeries,
     RateModel,
@@ -193,19 +193,19 @@ def test_a_value_that_is_not_positive_is_refused() -> None:
 
 
 def test_a_choice_that_is_always_too_wide_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("slipstick_rates.series.DAMPINGS", (0.01,))
-    monkeypatch.setattr("slipstick_rates.series.WALKS", (0.3,))
+    monkeypatch.setattr("slipstick_rates.series.TRIED_DAMPINGS", (0.01,))
+    monkeypatch.setattr("slipstick_rates.series.TRIED_WALKS", (0.3,))
     with pytest.raises(ModelError, match="no choice has a median width of at most 4 at ten years"):
         choose_rate_model(shipped_series(), [2015.0])
 
 
 def test_the_shipped_bands_hold_what_came_and_are_not_too_wide() -> None:
-    tests = [back_test(shipped_series(), start) for start in STARTS]
+    tests = [back_test(shipped_series(), start) for start in BACK_TEST_STARTS]
     points = [each for test in tests for each in test.predictions]
     held = np.mean([abs(each.error) <= NORMAL_90 * each.deviation for each in points])
     assert len(points) == 231
     assert 0.80 <= held <= 0.97
-    assert np.median([width for test in tests for width in test.widths]) <= WIDEST
+    assert np.median([width for test in tests for width in test.widths]) <= WIDEST_BAND_AT_TEN_YEARS
     # Where a class broke its trend it is a miss, and stays one.
     missed = {(each.series, each.start) for each in points if not each.held}
     assert {("bw_gpu", 2015.0), ("clock_best", 2005.0), ("gpu_fp64", 2015.0)} <= missed

@@ -17,8 +17,8 @@ from slipstick_rates.trend import (
     PeriodRate,
     SeriesRate,
     Trend,
-    can_start,
-    gain,
+    gain_of_factors,
+    has_data_near_start,
     periods_outside,
 )
 
@@ -39,7 +39,7 @@ def walked(base: float, year: float) -> float:
 
 @given(st.floats(1985, 2025), st.floats(1985, 2025))
 def test_the_gain_is_that_of_a_walk_through_the_years(base: float, year: float) -> None:
-    (found,) = gain(PERIODS, base, np.array([year]), np.array([[1.5, 1.2, 0.9]]))[0]
+    (found,) = gain_of_factors(PERIODS, base, np.array([year]), np.array([[1.5, 1.2, 0.9]]))[0]
     assert found == pytest.approx(walked(base, year), rel=2e-3)
 
 
@@ -48,14 +48,14 @@ def test_there_by_way_of_another_year_is_there(base: float, way: float, year: fl
     rates = np.array([[1.5, 1.2, 0.9]])
 
     def between(one: float, other: float) -> float:
-        return float(gain(PERIODS, one, np.array([other]), rates)[0, 0])
+        return float(gain_of_factors(PERIODS, one, np.array([other]), rates)[0, 0])
 
     assert between(base, way) * between(way, year) == pytest.approx(between(base, year))
 
 
 def test_doubling_every_eighteen_months_is_sixty_four_in_nine_years() -> None:
     yearly = 2 ** (1 / 1.5)
-    assert gain(
+    assert gain_of_factors(
         (Period(1990, 2010, Uncertainty("fixed", yearly)),),
         1992,
         np.array([1993.5, 2001.0]),
@@ -141,7 +141,7 @@ def test_a_year_that_was_not_drawn_is_no_other_year() -> None:
 
 def test_nothing_starts_before_periods_or_farther_after_data_than_these_last() -> None:
     rate = PeriodRate(PERIODS)
-    assert [can_start(rate, year) for year in (1989, 1990, 2050, 2051)] == [
+    assert [has_data_near_start(rate, year) for year in (1989, 1990, 2050, 2051)] == [
         False,
         True,
         True,
@@ -150,7 +150,7 @@ def test_nothing_starts_before_periods_or_farther_after_data_than_these_last() -
     points = tuple(SeriesPoint(2000.0 + year, 1.2**year) for year in range(0, 12, 2))
     series = SeriesRate(fit_series(PointSeries("s", "", "", points)))
     asked = (1989, 1990, 2020, 2021)
-    assert [can_start(series, year) for year in asked] == [False, True, True, False]
+    assert [has_data_near_start(series, year) for year in asked] == [False, True, True, False]
 
 
 def test_what_is_carried_on_is_told() -> None:

@@ -11,8 +11,8 @@ import pytest
 from slipstick.cli.main import main
 from slipstick_rates.files import parse_points
 from slipstick_rates.series import (
-    STARTS,
-    WIDEST,
+    BACK_TEST_STARTS,
+    WIDEST_BAND_AT_TEN_YEARS,
     RateModel,
     back_test,
     back_test_all,
@@ -108,7 +108,7 @@ def test_the_back_test_counts_what_the_predictions_say(
 ) -> None:
     _, output, _ = run(capsys, "backtest", "--json")
     predictions = json.loads(output)["predictions"]
-    tests = [back_test(shipped_series(), start) for start in STARTS]
+    tests = [back_test(shipped_series(), start) for start in BACK_TEST_STARTS]
     assert len(predictions) == sum(len(test.predictions) for test in tests)
     held = sum(each["held"] for each in predictions) / len(predictions)
     _, text, _ = run(capsys, "backtest")
@@ -141,15 +141,15 @@ def test_options_of_the_text_are_refused_beside_json(
 
 @pytest.mark.turns(3)
 def test_the_choice_is_the_best_of_what_is_tried(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("slipstick_rates.series.DAMPINGS", (0.06, 0.07))
-    monkeypatch.setattr("slipstick_rates.series.WALKS", (0.02, 0.04))
+    monkeypatch.setattr("slipstick_rates.series.TRIED_DAMPINGS", (0.06, 0.07))
+    monkeypatch.setattr("slipstick_rates.series.TRIED_WALKS", (0.02, 0.04))
     series = shipped_series()
     allowed = [
         (test.score, growth)
         for growth in (
             RateModel(damping, walk) for damping in (0.06, 0.07) for walk in (0.02, 0.04)
         )
-        if (test := back_test(series, 2015.0, growth)).width <= WIDEST
+        if (test := back_test(series, 2015.0, growth)).width <= WIDEST_BAND_AT_TEN_YEARS
     ]
     assert len(allowed) in (2, 3)
     assert choose_rate_model(series, [2015.0]) == max(allowed, key=lambda each: each[0])[1]
@@ -195,7 +195,7 @@ def test_an_empty_table_of_points_is_called_empty(
 
 
 def test_other_series_would_have_given_other_shares() -> None:
-    tests = [back_test(shipped_series(), start) for start in STARTS]
+    tests = [back_test(shipped_series(), start) for start in BACK_TEST_STARTS]
     (low, high), (narrow, wide) = bootstrap_ends(tests)
     points = [each for test in tests for each in test.predictions]
     held = np.array([each.held for each in points])
@@ -223,11 +223,11 @@ def test_choices_of_other_starts_hold_what_is_promised_where_series_are_not_weak
     promise nothing.
     """
     strong = [series for series in shipped_series() if not series.weak]
-    trials = back_test_all(shipped_series(), STARTS)
-    own_trials = back_test_all(strong, STARTS)
+    trials = back_test_all(shipped_series(), BACK_TEST_STARTS)
+    own_trials = back_test_all(strong, BACK_TEST_STARTS)
     judged = []
-    for start in STARTS:
-        others = [chosen_on for chosen_on in STARTS if chosen_on != start]
+    for start in BACK_TEST_STARTS:
+        others = [chosen_on for chosen_on in BACK_TEST_STARTS if chosen_on != start]
         judged.append(own_trials[best_rate_model(trials, others), start])
     points = [prediction for test in judged for prediction in test.predictions]
     held = np.mean([prediction.held for prediction in points])
