@@ -471,11 +471,11 @@ def rates_outside_periods(
     )
 
 
-def doubts(
-    track: TrendedCase, years: Sequence[float] | Array, values: Collection[str]
+def doubts_on_rates(
+    track: TrendedCase, years: Sequence[float] | Array, value_names: Collection[str]
 ) -> tuple[DoubtfulRates, ...]:
-    """List the guesses and weak series among the rates that change one of the given values of a
-    case in the years, and the data that end before its base year.
+    """Return the rates that are guesses or of weak series among those that change one of the given
+    values of a case in the years, and the data that end before its base year.
     """
     has_amounts = any(name.startswith((PARAMETER_PREFIX, "amount[")) for name in value_names)
     rates_without_effect = {

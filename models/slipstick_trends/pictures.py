@@ -284,7 +284,7 @@ def _draw_rate(axes: Axes, fit: FittedSeries, last_year: float) -> None:
 
 
 def _whole_years(axes: Axes) -> None:
-    """Let the horizontal axis have ticks at whole years only."""
+    """Put the ticks of the horizontal axis at whole years only."""
     from matplotlib.ticker import MaxNLocator
 
     # Steps of 1, 2, 5 and 10 years reach the first and the last of the usual years.

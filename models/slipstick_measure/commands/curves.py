@@ -178,7 +178,8 @@ def _curves_text(
         lines.append(
             f"{len(curve_predictions)} curves, cut off after {last_point:g} and predicted at"
             f" {target:g} from their siblings, have a median error of {percent(median(errors), 2)}."
-            f" Intervals of 90 % contain {percent(sum(hits) / len(hits), 2)} of the values; the"
+            f" Intervals of 90 % contain {percent(sum(are_inside) / len(are_inside), 2)} of the"
+            " values; the"
             f" upper end is {ratio:.2f} times the lower end."
         )
     rows = [

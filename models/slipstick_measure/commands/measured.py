@@ -204,9 +204,9 @@ def measured(
     return NO_ANSWER if any(answer.failed for answer in result.answers) else DONE
 
 
-def _kept_goal(goal_text: str, has_memory: bool) -> tuple[str, float]:
-    """Parse the goal of scalability: the kept quantity and its value. A memory is in bytes if it
-    was measured, and else stands for a size.
+def _parse_goal(goal_text: str, has_memory: bool) -> tuple[str, float]:
+    """Parse a goal of scalability: the name of the quantity that is kept constant, and its value. A
+    memory is in bytes if it was measured; else it is a size.
     """
     quantity, _, value = goal_text.partition("=")
     memory = "BYTES" if has_memory else "COUNT"
@@ -227,7 +227,7 @@ def _show_scalability(result: Measured, keep: Sequence[str], as_json: bool) -> i
     from slipstick_measure.report.scalability import scalability_document, scalability_text
     from slipstick_measure.scalability import has_memory, measured_scalability
 
-    goals = dict(_kept_goal(goal_text, has_memory(result.answers)) for goal_text in keep)
+    goals = dict(_parse_goal(goal_text, has_memory(result.answers)) for goal_text in keep)
     try:
         scalability = measured_scalability(result.answers, goals)
     except ModelError as error:

@@ -569,8 +569,8 @@ class _JsimReader:
         )
 
     def split_stream(self, stream: str, members: list[str], shared: list[str]) -> None:
-        """Give the customers of a stream classes of their own, in the place of classes that they
-        share with other streams.
+        """Add classes for the customers of a stream, which replace the classes that they share with
+        other streams.
         """
         new_names = {name: f"{name} of {stream}" for name in shared}
         for name, new_name in new_names.items():

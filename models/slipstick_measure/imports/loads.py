@@ -303,7 +303,7 @@ def _simulated_percentile(network: Mapping[str, Any], share: float) -> _Percenti
         answer = solve(dict(network), method="simulation", simulation=settings)
     except SlipstickError:
         return _Percentile()
-    value = answer.values.get(f"response_time_quantile[{CLASS},{share:g}]")
+    value = answer.values.get(f"response_time_quantile[{CLASS_NAME},{share:g}]")
     return _Percentile() if value is None else _Percentile(value.value, value.low, value.high)
 
 

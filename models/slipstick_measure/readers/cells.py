@@ -183,9 +183,9 @@ def is_serial(text: str) -> bool:
     return bare_cell(text).casefold() in SERIAL
 
 
-def product(text: str) -> str:
-    """Return one number for a size written as a product, a power, with a prefix, or as a tuple of
-    lengths.
+def number_of_product(text: str) -> str:
+    """Return one number for a size that is written as a product, a power, with a prefix, or as a
+    tuple of lengths.
 
     >>> (
     ...     number_of_product("512^3"),

@@ -1478,7 +1478,7 @@ def _name_of_generator(reading: Reading, name: str) -> str:
     write.
     """
     if name == "hey":
-        return _name_of_hey(reading.text)
+        return _program_like_hey(reading.text)
     own_names = {"locust-text": "locust", "oha-json": "oha", "ghz-json": "ghz"}
     taken_from = "hey" if "Average:" in reading.text else "wrk"
     name = {**own_names, "rates-alone": taken_from}.get(name, name)

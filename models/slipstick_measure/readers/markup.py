@@ -39,7 +39,14 @@ def bar_lines(texts: Sequence[str]) -> list[BarLine]:
     between cells; empty if there is none.
     """
     for read in (
-        *(_json_records, _blocks, _fenced_table, _jira_table, _directive, _julia_frame),
+        *(
+            _json_records,
+            _blocks_of_names_and_values,
+            _fenced_table,
+            _jira_table,
+            _directive_table,
+            _julia_frame,
+        ),
         *(_go_benchmarks, _sentences),
     ):
         if len(lines := read(texts)) > 1:
@@ -292,10 +299,10 @@ def _go_benchmarks(texts: Sequence[str]) -> list[BarLine]:
     if not runs:
         return []
     rows = [
-        _joined(number, [match["name"], match["count"] or "1", match["time"]])
+        _bar_line(number, [match["name"], match["count"] or "1", match["time"]])
         for number, match in runs
     ]
-    return [_joined(runs[0][0], ["region", "processors", "time [ns]"]), *rows]
+    return [_bar_line(runs[0][0], ["region", "processors", "time [ns]"]), *rows]
 
 
 _FRAME_HEADING = re.compile(r"\s*Row │ (?P<names>\S.*)")
@@ -324,7 +331,7 @@ def _julia_frame(texts: Sequence[str]) -> list[BarLine]:
         names = gap.split(match["names"].strip())
         cells = [(row_number, gap.split(row)) for row_number, row in rows]
         if cells and {len(row) for _, row in cells} == {len(names)}:
-            return [_joined(number, names), *(_joined(*row) for row in cells)]
+            return [_bar_line(number, names), *(_bar_line(*row) for row in cells)]
     return []
 
 
@@ -419,7 +426,7 @@ def kinds_of_sentences(texts: Sequence[str]) -> list[str]:
     return [pattern for pattern in dict.fromkeys(patterns) if pattern]
 
 
-def _indented(texts: Sequence[str], start: int, depth: int) -> Iterator[BarLine]:
+def _indented_lines(texts: Sequence[str], start: int, depth: int) -> Iterator[BarLine]:
     """Yield the nonempty lines from an index on that are indented by more than `depth` blanks."""
     for number, text in enumerate(texts[start:], start + 1):
         if text.strip() and len(text) - len(text.lstrip()) <= depth:

@@ -233,8 +233,8 @@ def _refuse_roles(
 ) -> None:
     """Raise if a necessary column of a table is missing or ambiguous."""
     if not roles.values and "jobid" in {names.plain_words(column.text) for column in columns}:
-        hint = _near_heading(columns, "Elapsed")
-        reading.refuse(grid.line, "", f"there is no elapsed time of a job{hint}; {_SACCT}")
+        hint = _similar_heading_clause(columns, "Elapsed")
+        reading.refuse(grid.line, "", f"there is no elapsed time of a job{hint}; {_SACCT_ADVICE}")
     for index in {*roles.index_by_role.values(), *roles.values}:
         if re.fullmatch(r"[0-9.]+ ?[A-Za-z/]+", columns[index].text.strip()):
             message = "is a value where the heading is; write a heading above, such as p | time [s]"
@@ -466,7 +466,7 @@ class _TableReading:
             )
             unit_of_value = unit or self.columns[index].unit
             if index in self.roles.shared_hours:
-                text = _of_all_processors(split_value(text)[0], 1 / coordinates_of_row.p)
+                text = _value_of_all_processors(split_value(text)[0], 1 / coordinates_of_row.p)
                 unit_of_value = "h"
             if index in self.roles.per_processor:
                 is_efficiency = self.columns[index].is_efficiency
@@ -485,11 +485,19 @@ class _TableReading:
         if re.fullmatch(r"[0-9.]+ ?[kK]i?", cell.get("p", "")):
             message = f"{short(cell['p'])} may be 1000 or 1024 processors each; write all digits"
             reading.refuse(line, "p", message)
-        count = "1" if is_serial(cell.get("p", "")) else product(whole_number(cell.get("p", "")))
+        count = (
+            "1"
+            if is_serial(cell.get("p", ""))
+            else number_of_product(whole_number(cell.get("p", "")))
+        )
         p = reading.processors(line, "p", count) if "p" in cell else reading.hints.processors
         if p == 1 and "p" in cell:
             self.lines_of_one.setdefault("serial" if is_serial(cell["p"]) else "1", line)
-        n = reading.size(line, "n", product(cell["n"])) if cell.get("n") else reading.hints.size
+        n = (
+            reading.size(line, "n", number_of_product(cell["n"]))
+            if cell.get("n")
+            else reading.hints.size
+        )
         if n is not None and p is not None and index_by_role.get("n") in self.roles.per_processor:
             n *= p
         repetition, processor = (

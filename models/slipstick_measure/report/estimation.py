@@ -97,11 +97,12 @@ def estimation_sentences(estimation: Estimation, split: str = "") -> list[str]:
     )
     lines.append(
         f"Intervals of 90 % contain {percent(coverage, 2)} of the {rows}; in the median, the upper"
-        f" end is {_ratio_text(width)} times the lower end."
+        f" end is {_ratio_text(interval_ratio)} times the lower end."
     )
     if interval_ratio > WIDEST_PREDICTION_RATIO:
         lines.append(
-            f"An interval whose ends differ by more than a factor of {WIDEST:g} is of no use;"
+            f"An interval whose ends differ by more than a factor of {WIDEST_PREDICTION_RATIO:g}"
+            " is of no use;"
             " measure some rows of the new group, and fit them with the others."
         )
     if estimation.widened >= LARGEST_WIDENING:
