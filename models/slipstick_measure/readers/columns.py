@@ -738,7 +738,7 @@ def _take_hours(roles: Roles, hours: TableColumn, columns: Sequence[TableColumn]
     """
     if "p" not in roles.index_by_role:
         return
-    counted = names.member_called(columns[roles.index_by_role["p"]].words).casefold()
+    counted = names.member_of_heading(columns[roles.index_by_role["p"]].words).casefold()
     noun = hours.words.split()[0]
     if counted != noun and {counted, noun} != {"core", "cpu"}:
         message = (

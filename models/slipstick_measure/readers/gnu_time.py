@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from slipstick.errors import short
 from slipstick_measure.measurements import Measurements
-from slipstick_measure.readers.cells import seconds
+from slipstick_measure.readers.cells import parse_seconds
 from slipstick_measure.readers.reading import Coordinates, FileFormat, Reading
 
 _COMMAND = re.compile(r'\s*Command being timed: "(?P<command>.*)"\s*')
@@ -111,7 +111,7 @@ def _read_gnu_time(reading: Reading) -> Measurements:
         line, clock = run.values["Elapsed"]
         region = run.program if len(programs) > 1 else ""
         coordinates = Coordinates(p, reading.hints.size, region)
-        reading.add(line, coordinates, "time", repr(float(seconds(clock) or 0)), "s")
+        reading.add(line, coordinates, "time", repr(float(parse_seconds(clock) or 0)), "s")
         if "Maximum" in run.values and not run.ranks:
             line, memory = run.values["Maximum"]
             reading.add(line, coordinates, "memory", memory, "KiB")
