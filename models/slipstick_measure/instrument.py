@@ -124,8 +124,8 @@ class _Book:
 
 
 def _delay() -> float:
-    """Return how long this thread was ready without having a core [s]; 0 where the system does not
-    report it.
+    """Return the time for which this thread was ready without having a core [s]; 0 if the system
+    does not report it.
     """
     with suppress(OSError, ValueError, IndexError):
         return int(Path("/proc/thread-self/schedstat").read_text().split()[1]) * 1e-9

@@ -1259,7 +1259,7 @@ def _why_none_is_better(choice: ChosenPoints) -> str:
 
 
 def _undecided_sentence(choice: ChosenPoints) -> str:
-    """Return a sentence on the points of which estimates do not tell whether they meet the
+    """Return a sentence on the points for which it is undecided whether they meet the
     conditions.
     """
     first_undecided = choice.undecided[0]

@@ -630,6 +630,6 @@ def _processor_name() -> str:
 
 
 def _system_text() -> str:
-    """Return what Linux reports of the processors; empty on other systems."""
+    """Return the text in which Linux describes the processors; empty on other systems."""
     path = Path("/proc/cpuinfo")
     return path.read_text("utf-8", "replace") if path.exists() else ""

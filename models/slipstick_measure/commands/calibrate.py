@@ -245,7 +245,7 @@ def _verdict_of_predictions(predictions: Sequence[dict[str, Any]]) -> str:
 
 
 def _verdict(changes: Sequence[HostChange]) -> str:
-    """Describe which values differ from those of the machine file."""
+    """Return a sentence on the values that differ from those of the machine file."""
     changed_paths = [change.path for change in changes if change.changed]
     return (
         f"changed: {', '.join(changed_paths)}"

@@ -447,8 +447,8 @@ class _TableReader:
         self.numbers = self._numeric_columns()
 
     def _full_path(self, path: str) -> str:
-        """Return the path of a parameter that is written by its name alone, and every other path as
-        it is; raise for a name that no parameter has.
+        """Return the full path of a parameter that is written by its name alone; return other paths
+        unchanged. Raise for a name that no parameter has.
         """
         if not path or "." in path or path in REFERENCES:
             return path

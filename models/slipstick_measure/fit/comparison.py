@@ -297,8 +297,8 @@ class FitComparison:
         )
 
     def warning(self, p: float) -> str:
-        """Return how far a prediction lies beyond the rows and what the rows show of its error;
-        empty within the range of the rows.
+        """Return a warning on the distance of a prediction from the rows and on the errors that the
+        tests show at that distance; empty within the range of the rows.
         """
         if p <= self.largest_measured or self.refusal(p):
             return self.refusal(p)
@@ -543,7 +543,7 @@ class FitComparison:
         )
 
     def disagreement(self, p: float) -> float:
-        """Return by how much the rivals disagree on `p` processors: the largest over the smallest
+        """Return the disagreement of the rivals on `p` processors: the largest over the smallest
         prediction, minus 1.
         """
         predicted_times = [float(rival.fitted.predict([p])[0]) for rival in self.rivals]
@@ -973,8 +973,8 @@ def _parameter_values(
 def _efficiency_estimates(
     extrapolation: Extrapolation, values: Mapping[str, Value], processor_counts: Iterable[float]
 ) -> dict[str, Value]:
-    """Return the efficiency at each number of processors; its interval is that of the time there,
-    against the fitted time of the smallest number measured.
+    """Return the efficiency at each number of processors; the ends of its interval follow from
+    those of the time there, over the fitted time of the smallest measured number.
     """
     # A fit without work for one processor has no speed-up over it.
     if extrapolation.time[0] <= 0:

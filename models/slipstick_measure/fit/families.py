@@ -76,8 +76,8 @@ _SINGLE_TIME = FitParameter("single", "s", "time on one processor")
 
 
 def _divisor_text(timings: Timings) -> str:
-    """Return the division by the processors in the text of a formula; empty if each has work of its
-    own.
+    """Return the division by the processors in the text of a formula; empty if each processor has
+    work of its own.
     """
     return "" if timings.weak_scaling else " / p"
 

@@ -219,9 +219,9 @@ class LossGrowth:
 
 
 def loss_growths(timings: Timings, noise: float) -> tuple[LossGrowth, ...]:
-    """Return two estimates of how losses grow in the rows of the largest size: one from three
-    numbers of processors about a factor of two apart, and one from the last three. Return nothing
-    if there are fewer than three.
+    """Return two estimates of the growth of losses in the rows of the largest size: one from three
+    numbers of processors that differ by a factor of about two, and one from the last three numbers.
+    Return nothing if there are fewer than three.
 
     The last three rows show a plateau that the others pass over, but are near each other, so that
     noise moves an elasticity more; theirs counts `NOISE_FACTOR_OF_CLOSE_ROWS` times.
@@ -253,7 +253,7 @@ def loss_growths(timings: Timings, noise: float) -> tuple[LossGrowth, ...]:
 
 
 def _loss_growth(timings: Timings, processor_counts: tuple[float, ...], noise: float) -> LossGrowth:
-    """Return how losses grow between three numbers of processors."""
+    """Return the growth of losses between three numbers of processors."""
     rows = [timings.time[timings.p == processor_count] for processor_count in processor_counts]
     shares = [1.0] * len(processor_counts) if timings.weak_scaling else processor_counts
     works = [

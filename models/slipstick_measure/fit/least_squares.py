@@ -111,8 +111,8 @@ class FittedFormula:
         )
 
     def lost(self, p: float, n: float | None = None) -> dict[str, float]:
-        """Return how many processors are lost on `p` of them, by cause, the largest loss first; `p`
-        and `n` are as for `predict`.
+        """Return the number of processors that are lost, by cause, of `p` processors, the largest
+        loss first; `p` and `n` are as for `predict`.
         """
         point = self.timings.points([p], n)
         time = float(self.formula.time(self.theta, point)[0])

@@ -532,8 +532,8 @@ def _response_quantile(theta: Array, rate: Array, count: int, quantile: float) -
 
 
 def _root_by_halving(falling: Callable[[Array], Array], target: float, highest: Array) -> Array:
-    """Return where a falling function reaches a target, between 0 and `highest`, by halving the
-    range.
+    """Return the argument at which a falling function reaches a target, between 0 and `highest`, by
+    halving the range.
     """
     low = np.zeros_like(highest)
     high = highest
@@ -546,8 +546,8 @@ def _root_by_halving(falling: Callable[[Array], Array], target: float, highest: 
 
 
 def _predicted_response(load_fit: LoadFit, load: float, has_servers: bool) -> PredictedResponse:
-    """Predict the response time at a load, with an interval that holds those of all likely
-    stations; refused where it would be too wide.
+    """Predict the response time at a load, with an interval that contains the intervals of all
+    likely stations; without a value if the interval is too wide.
     """
     if load_fit.misfit:
         return PredictedResponse(load, reason=f"no station describes the rows: {load_fit.misfit}")

@@ -221,8 +221,8 @@ class PreparedModel:
         return waits
 
     def _cycles_per_processor(self, points: Timings) -> Array:
-        """Return how many cycles each processor executes of the measured work; 1 where the measured
-        time is that of a cycle.
+        """Return the number of cycles of the measured work that each processor executes; 1 if the
+        measured time is that of a cycle.
         """
         cycles = self.fit_settings.cycles
         return np.ones(len(points)) if cycles is None else cycles / points.p

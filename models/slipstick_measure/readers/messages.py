@@ -175,7 +175,9 @@ def _join_repetitions(reading: Reading) -> None:
 
 
 def _processes_of_command(text: str) -> int | None:
-    """Return how many processes a command starts; None for a text that is no such command."""
+    """Return the number of processes that a command starts; None for a text that is no such
+    command.
+    """
     launcher = _LAUNCH_COMMAND.search(text)
     count = _PROCESSES_OF_COMMAND.search(text, launcher.end()) if launcher else None
     return int(count[1]) if count else None

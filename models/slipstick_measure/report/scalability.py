@@ -34,8 +34,8 @@ def scalability_text(scalability: MeasuredScalability) -> str:
 
 
 def _goal_in_words(scalability: MeasuredScalability, way: str) -> str:
-    """Describe the goal that a way keeps."""
-    goal = _kept_text(scalability, way, scalability.goals[way])
+    """Return the goal of a way of scaling, in words."""
+    goal = _goal_value_text(scalability, way, scalability.goals[way])
     return {
         TIME: f"time-bound: {goal} each",
         EFFICIENCY: f"efficiency-conserved: {goal} each",
@@ -44,13 +44,15 @@ def _goal_in_words(scalability: MeasuredScalability, way: str) -> str:
 
 
 def _word_for_memory(scalability: MeasuredScalability) -> str:
-    """Return what a memory-bound run keeps: the memory if it was measured, else the size."""
+    """Return the word for what a memory-bound run keeps: the memory if it was measured, else the
+    size.
+    """
     return "memory" if scalability.has_memory else "size"
 
 
-def _kept_text(scalability: MeasuredScalability, way: str, value: float) -> str:
-    """Write a value that a way of scaling keeps constant: an efficiency in percent, a time, a
-    memory, or a number.
+def _goal_value_text(scalability: MeasuredScalability, way: str, value: float) -> str:
+    """Return a value that a way of scaling keeps constant as text: an efficiency in percent, a
+    time, a memory, or a number.
     """
     if way == EFFICIENCY:
         return percent(value)
@@ -66,7 +68,7 @@ def _sizes_table(scalability: MeasuredScalability, way: str) -> str:
             str(count),
             *_run_texts(scalability.runs[way][count]),
             " to ".join(
-                _kept_text(scalability, way, end) for end in scalability.reached[way][count]
+                _goal_value_text(scalability, way, end) for end in scalability.reached[way][count]
             ),
         ]
         for count in scalability.processors

@@ -230,8 +230,8 @@ class _ArchiveReader:
         return self.columns.finished([str(lane) for lane in self.columns.lanes], useful=useful)
 
     def _label_number(self, region: Any) -> int:
-        """Return the number of the label of a region; the label of a region that communicates or
-        waits is that of no useful work.
+        """Return the number of the label of a region; a region that communicates or waits has a
+        label that is not useful work.
         """
         name = str(region.name)
         role = _enumeration_name(region.region_role)

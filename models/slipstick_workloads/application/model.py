@@ -254,7 +254,7 @@ class _Supersteps:
         self, tally: ProcessorTally, rounds: int, name: str, is_manager: bool
     ) -> Activity:
         """Return the work and the operations of a processor in a phase; if the tally adds up
-        several rounds of the phase, those of a mean round.
+        several rounds of the phase, the mean of these rounds.
         """
         counted_operations = [*self._own_operations(tally), *self._operations_for_others(tally)]
         if is_manager:
