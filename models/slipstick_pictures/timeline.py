@@ -318,7 +318,7 @@ def _draw_levels(axes: Axes, timeline: Timeline, factor: float) -> None:
 
 
 def _use_whole_ticks(axes: Axes) -> None:
-    """Let a vertical axis start at 0, with ticks at whole numbers."""
+    """Start a vertical axis at 0, with ticks at whole numbers."""
     from matplotlib.ticker import MaxNLocator
 
     axes.set_ylim(bottom=0)

@@ -224,7 +224,7 @@ class LockManagers:
         return hops
 
     def _grant(self, processor: int, lock: _LockState) -> None:
-        """Give a lock to a processor, and count the message that carries it."""
+        """Grant a lock to a processor, and count the message that carries it."""
         giver = lock.last_holder
         lock.last_holder = processor
         lock.holder = processor
