@@ -1482,7 +1482,7 @@ def _name_of_generator(reading: Reading, name: str) -> str:
     own_names = {"locust-text": "locust", "oha-json": "oha", "ghz-json": "ghz"}
     taken_from = "hey" if "Average:" in reading.text else "wrk"
     name = {**own_names, "rates-alone": taken_from}.get(name, name)
-    return "JMeter" if name == "locust" and _AGGREGATE.match(reading.text) else name
+    return "JMeter" if name == "locust" and _AGGREGATE_HEADING.match(reading.text) else name
 
 
 def read_load(reading: Reading, name: str) -> LoadTest:

@@ -130,7 +130,7 @@ _TOML_TABLE = re.compile(r"\[\[[\w.-]+\]\]")
 """What begins one of several tables of TOML."""
 
 
-def _blocks(texts: Sequence[str]) -> list[BarLine]:
+def _blocks_of_names_and_values(texts: Sequence[str]) -> list[BarLine]:
     """Return blocks of lines with a name and a value each, which all have the names of the first
     block.
     """
@@ -415,9 +415,9 @@ def _sentences(texts: Sequence[str]) -> list[BarLine]:
     if len(nouns) != 1 or len(counts) < 2 or len(kinds_of_sentences(texts)) != 1:
         return []
     rows = [
-        _joined(sentence.number, [sentence.processors, sentence.time]) for sentence in sentences
+        _bar_line(sentence.number, [sentence.processors, sentence.time]) for sentence in sentences
     ]
-    return [_joined(sentences[0].number, [*nouns, "time"]), *rows]
+    return [_bar_line(sentences[0].number, [*nouns, "time"]), *rows]
 
 
 def kinds_of_sentences(texts: Sequence[str]) -> list[str]:
