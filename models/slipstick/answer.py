@@ -116,7 +116,7 @@ visits.
 
 
 def hint_of_known_name(name: str, groups: Sequence[str], names: Collection[str]) -> str:
-    """Return a hint, for a message, on the name to write for a value that was asked for by a
+    """Return a hint, for a message, on the name to write for a value that was requested by a
     component of the account or for one group at a resource; empty for other names.
 
     >>> hint_of_known_name("wait:db", [], ["wait[db]", "account[wait:db]"])

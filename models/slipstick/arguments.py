@@ -41,7 +41,9 @@ _SHOWN_TYPES = (str, bytes, bool, int, float, complex, list, tuple, dict, set, t
 
 
 class UnfitError(Exception):
-    """A value is not of the expected kind; `path` leads from the argument to the value."""
+    """The error of a value that is not of the expected kind; `path` leads from the argument to the
+    value.
+    """
 
     def __init__(self, expected: str, value: object, path: str = "") -> None:
         self.expected = expected

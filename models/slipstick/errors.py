@@ -215,11 +215,11 @@ def _rebuilt_error(
 
 
 class InputError(SlipstickError):
-    """The input is wrong; its author can correct it."""
+    """The error of a wrong input, which its author can correct."""
 
 
 class SpecError(InputError):
-    """Problems found in files, collected and sorted by place."""
+    """The error of problems in files, collected and sorted by place."""
 
     def __init__(self, problems: Iterable[Problem]) -> None:
         # Several cases find the same problem in a file that they share.
@@ -232,11 +232,13 @@ class SpecError(InputError):
 
 
 class UnitError(InputError):
-    """A quantity cannot be read, or its dimension is not the required dimension."""
+    """The error of a quantity that cannot be read, or whose dimension is not the required one."""
 
 
 class FormulaError(InputError):
-    """A text is not arithmetic on known names; `column` is 1-based within the text."""
+    """The error of a text that is not arithmetic on known names; `column` is 1-based within the
+    text.
+    """
 
     def __init__(self, message: str, column: int = 1) -> None:
         self.column = column
@@ -244,7 +246,7 @@ class FormulaError(InputError):
 
 
 class ModelError(InputError):
-    """A model, law or expression cannot be built or evaluated as asked.
+    """The error of a model, law or expression that cannot be built or evaluated as asked.
 
     `about` is the part of an activity that it concerns, for readers of files, which know its place.
     """
@@ -324,7 +326,8 @@ def need(library: str, purpose: str, extra: str = "report") -> Any:
 
 
 class NoAnswerError(SlipstickError):
-    """The model is well formed but has no answer, for instance because a time overflows.
+    """The error of a model that is well formed but has no answer, for instance because a time
+    overflows.
 
     `other_method` names a method that was tried and has one; empty where none is known.
     """
@@ -348,8 +351,8 @@ def with_way_out(reason: str, other_method: str) -> str:
 
 
 class TooManyStatesError(NoAnswerError):
-    """A Markov chain is too large; `size` is the number of states, for callers that know another
-    way out.
+    """The error of a Markov chain that is too large; `size` is the number of states, for callers
+    that know another way out.
     """
 
     def __init__(self, size: str, way_out: str) -> None:

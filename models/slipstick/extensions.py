@@ -52,7 +52,7 @@ class SpecKind(NamedTuple):
 
 
 class Registry(Mapping[str, T]):
-    """A registry of additions by name: first those of slipstick itself, then those of other
+    """A registry of additions by name: first the additions of slipstick itself, then those of other
     packages.
 
     Entry points are read when all names are listed, or when a name is requested that slipstick

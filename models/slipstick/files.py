@@ -15,8 +15,8 @@ from uuid import uuid4
 
 @contextmanager
 def replacement_file(path: Path) -> Iterator[Path]:
-    """Yield a temporary file beside `path`, which replaces `path` when the body ends and is removed
-    if the body fails.
+    """Yield a temporary file in the folder of `path`, which replaces `path` when the body ends and
+    is removed if the body fails.
 
     A link is followed; what is no plain file, such as a pipe or ``/dev/stdout``, is written
     directly.

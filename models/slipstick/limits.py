@@ -183,7 +183,7 @@ def limited(limit_by_name: Mapping[str, float]) -> Iterator[None]:
 
 @contextmanager
 def with_lower_limits(limit_by_name: Mapping[str, float]) -> Iterator[None]:
-    """Set lower limits for the body, regardless of those outside; inside, costs are neither
+    """Set lower limits for the body, regardless of the limits outside; inside, costs are neither
     announced nor added up.
 
     >>> with limited({"states": 1e6}), with_lower_limits({"states": 300}):

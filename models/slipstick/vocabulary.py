@@ -90,7 +90,7 @@ class Discipline:
 
     @property
     def ranked(self) -> bool:
-        """Whether it takes priorities into account."""
+        """Whether the order of service takes priorities into account."""
         return self.order == RANK
 
     @property
@@ -115,8 +115,8 @@ class Discipline:
 
     @property
     def blind(self) -> bool:
-        """Whether it selects the next customer independently of class and service time, and serves
-        it without interruption.
+        """Whether the station selects the next customer independently of class and service time,
+        and serves it without interruption.
 
         Mean waiting times are then those of first come first served at a single server that is not
         idle while customers are present.
@@ -517,7 +517,7 @@ KNOWN_OF_NETWORKS: Mapping[str, frozenset[str]] = {
 def refuse_unknown(
     constructs: Collection[str],
     method: str,
-    known: Collection[str],
+    known_constructs: Collection[str],
     known_by_method: Mapping[str, Collection[str]] = KNOWN,
 ) -> None:
     """Raise NoAnswerError if a model has a construct that a method does not support.
@@ -525,7 +525,7 @@ def refuse_unknown(
     Parameters
     ----------
     constructs : of the model
-    method, known : the method, and the constructs that it supports
+    method, known_constructs : the method, and the constructs that it supports
     known_by_method : those that the methods for models of this kind support
 
     >>> refuse_unknown([GEOMETRIC_COUNT], "quick", ())
@@ -534,7 +534,7 @@ def refuse_unknown(
     slipstick.errors.NoAnswerError: quick cannot solve geometric counts (repetitions with a
     geometric number of rounds); markov-chain and simulation can
     """
-    for construct in sorted(set(constructs) - set(known)):
+    for construct in sorted(set(constructs) - set(known_constructs)):
         knowing_methods = [
             name for name in (MARKOV_CHAIN, SIMULATION) if construct in known_by_method[name]
         ]
