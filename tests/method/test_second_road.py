@@ -27,6 +27,7 @@ from slipstick import (
     hold,
     network,
     open_model,
+    phased_model,
     pipeline,
     repeat,
     serial,
@@ -41,6 +42,7 @@ from slipstick.method.second_road import (
     EVENTS,
     FACTOR_FOR_STREAMS,
     FACTOR_OF_LONGER_RUN,
+    NOT_CHECKED,
     TOLERANCES,
     _expected_of_activity,
     _factor_of_longer_run,
@@ -440,6 +442,20 @@ def test_a_look_at_long_cycles_goes_on_if_enough_may_end(steps: int, verdict: st
     builder.add_closed_group("all", customers=4, first_instruction=0)
     look = second_look(builder.plan(), {0: Expected(steps + 100.0, 0.1)}, 80_000)
     assert (look.verdict, look.events < 80_000) == (verdict, verdict == UNSETTLED)
+
+
+def test_a_program_of_rare_events_is_simulated_longer_before_it_stays_unchecked() -> None:
+    """125 replications of 160 events are short of the 375 that its rare step asks for; 500 are
+    enough.
+    """
+    rarely_long = choose(
+        (0.998, service("disk", 0.5, scv=2.0)),
+        (0.002, service("disk", 40.0, scv=2.0, name="long")),
+    )
+    cycle = rarely_long >> delay(1.0, scv=2.0)
+    answer = solve(phased_model((4, 20, cycle), resources={"disk": Station()}))
+    assert answer.check is not None
+    assert answer.check.word != NOT_CHECKED
 
 
 def test_a_verdict_is_the_same_again() -> None:

@@ -415,7 +415,7 @@ def _factor_of_longer_run(short_run: Look, expected_time: Expected) -> int:
     if short_run.verdict in (AGREES, DIFFERS):
         return 0
     if short_run.verdict == UNSETTLED:
-        return FACTOR_FOR_STREAMS if is_stream else 0
+        return FACTOR_FOR_STREAMS if is_stream else FACTOR_OF_LONGER_RUN
     difference = abs(short_run.relative_error)
     relative_half_width = short_run.estimate.half_width / short_run.estimate.mean
     # Within a wide interval, most of the difference of a stream is noise.
