@@ -8,7 +8,6 @@ from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from itertools import accumulate
 from math import exp, sqrt
-from statistics import NormalDist
 from typing import Any
 
 from slipstick.late import Array, np
@@ -107,6 +106,8 @@ class Uncertainty:
         """Return one quantile as a plain number, without importing NumPy, for the checks of
         files.
         """
+        from statistics import NormalDist  # with a random generator, which most commands do not use
+
         normal_quantile = NormalDist().inv_cdf(probability)
         upper_probability = 1.0 - probability
         parameters: tuple[Any, ...] = self.parameters

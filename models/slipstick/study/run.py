@@ -33,7 +33,6 @@ from slipstick.late import np
 from slipstick.limits import limited
 from slipstick.method.names import first_quantity, is_transient
 from slipstick.model.system import need_model
-from slipstick.results.study import NamedAnswers, Results, Timeline
 from slipstick.results.sweep import Axis, Sweep, split_name
 from slipstick.schema.inputs import REFERENCES, Settings, given_values
 from slipstick.schema.kinds.quantity import validate
@@ -83,6 +82,7 @@ from slipstick.study.uncertain import with_intervals
 from slipstick.study.wording import default_pictures, words_of
 
 if TYPE_CHECKING:
+    from slipstick.results.study import Results, Timeline
     from slipstick.study.engine import Engine
 
 MOST_ANSWERS = 10_000
@@ -455,6 +455,8 @@ def run(
 
 def _solve_study(study: PreparedStudy, with_answers: bool, progress: Progress) -> Results:
     """Return the results of a study: of its cases, its sweeps and then its questions."""
+    from slipstick.results.study import NamedAnswers, Results  # a check has no need of them
+
     spec = study.spec
     cases = study.cases
     base_settings = cases.get(BASE, {})
