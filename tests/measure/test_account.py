@@ -38,6 +38,19 @@ def test_the_timer_s_own_cost_is_taken_off_where_asked() -> None:
     assert at(found, 16)["one_processor_estimate"] == pytest.approx(6176 + 38, abs=0.001)
 
 
+@pytest.mark.parametrize("exponent", [1, 2, 3])
+def test_work_that_grows_with_the_processors_is_weak_for_each_power_of_the_size(
+    exponent: int,
+) -> None:
+    """Cells, the edge of a square and the edge of a cube: twice the time is half the efficiency."""
+    sizes = {p: 100 * p ** (1 / exponent) for p in (1, 8, 64)}
+    found = measured(
+        table(*(run(p, "time", 2.0 if p == 64 else 1.0, n=n) for p, n in sizes.items()))
+    )
+    efficiencies = [at(found, p, n)["efficiency"] for p, n in sizes.items()]
+    assert efficiencies == pytest.approx([1.0, 1.0, 0.5])
+
+
 @pytest.mark.parametrize(
     ("p", "time", "waits", "speedup", "one"),
     [

@@ -249,7 +249,10 @@ def _names_and_values(text: str) -> list[tuple[str, str]]:
         return []
     for pieces, pair in (
         (re.split(r"[,;|]\s+|\t+", text.strip()), _NAME_VALUE_PAIR),
-        (re.split(r"\s+(?=[A-Za-z#]\w*=)", text.strip()), _JOINED_NAME_VALUE_PAIR),
+        (
+            re.split(r"(?<!\s)\s++(?=[A-Za-z#]\w*=)", text.strip()),
+            _JOINED_NAME_VALUE_PAIR,
+        ),
     ):
         matches = [pair.fullmatch(piece.strip()) for piece in pieces]
         if len(matches) > 1 and all(matches):
