@@ -54,6 +54,21 @@ def test_rows_that_never_fall_say_so() -> None:
     assert rows.crossing == (16.0, np.inf)
 
 
+@pytest.mark.parametrize(
+    ("last_time", "processors", "agrees"),
+    [
+        # A twentieth faster, or a twentieth of the processors away, is the same.
+        *((9.9, 8.0, True), (9.9, 7.7, True), (9.9, 8.4, True), (9.0, 8.0, False)),
+        *((9.9, 7.5, False), (9.9, 4.0, False), (9.0, 16.0, True), (9.0, 0.5, True)),
+    ],
+)
+def test_a_fastest_number_of_processors_agrees_where_no_row_beyond_is_faster(
+    last_time: float, processors: float, agrees: bool
+) -> None:
+    rows = MeasuredRows(timings(POWERS, np.array([40.0, 30.0, 20.0, 10.0, last_time])), 0.75)
+    assert bool(rows.agrees_on_fastest(processors)) is agrees
+
+
 def test_a_weak_table_that_begins_above_one() -> None:
     rate = np.array([1.42e7, 2.48e7, 4.88e7, 7.78e7])
     p = np.array([2.0, 4, 8, 16])
