@@ -238,6 +238,12 @@ def test_repetitions_become_one_value_and_their_spread_is_kept(statistic: str) -
         measured(table(*records), "max")
 
 
+def test_the_spread_of_a_rate_is_that_of_its_repetitions() -> None:
+    records = [run(2, "throughput", value, repetition=at) for at, value in enumerate([8.0, 4.0])]
+    value = at(measured(table(*records)), 2).values["throughput"]
+    assert (value.low, value.value, value.high) == pytest.approx((4.0, 6.0, 8.0))
+
+
 def test_a_cause_that_a_repetition_does_not_name_took_no_time_in_it() -> None:
     """Two runs of 2 s on two processors: 0.4 s are waited in one of them, so 0.2 s in the mean,
     a tenth of a processor.

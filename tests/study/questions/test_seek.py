@@ -21,7 +21,8 @@ from slipstick.report.formatting import question_section
 from slipstick.results.words import Words
 from slipstick.study.check import check_file
 from slipstick.study.run import prepare, run
-from slipstick_questions.seek import ConditionSearch, SeekResult, search_text
+from slipstick.study.uncertain import BAND_DRAWS
+from slipstick_questions.seek import ConditionSearch, SeekResult, _with_band, search_text
 from slipstick_questions.sign_changes import Change, decide, find_changes, find_estimated_changes
 from slipstick_questions.specs import SearchPictureSpec
 from tests.questions import reported, result_of
@@ -600,3 +601,14 @@ def test_a_picture_of_nothing_sought_is_refused_at_its_place(folder: Path) -> No
     picture = "pictures: [{kind: search, name: a, title: b, condition: at}]"
     with pytest.raises(SpecError, match=r"pictures.0.condition: there is no condition 'at'; .*it"):
         seek("of: parameters.latency, from: 0 us, to: 100 us, where: efficiency >= 0.6", picture)
+
+
+@pytest.mark.parametrize("starts", [False, True])
+def test_the_band_of_a_change_is_where_straight_lines_between_places_cross_zero(
+    starts: bool,
+) -> None:
+    """From 1 to -3 a line crosses zero after a quarter of the way, from 1 to -1 after a half."""
+    sign = -1.0 if starts else 1.0
+    margins = sign * np.array([[1.0, -3.0, -4.0], [1.0, -1.0, -4.0]] * (BAND_DRAWS // 2))
+    change = _with_band(margins, np.array([10.0, 14.0, 20.0]), Change(12.0, None, starts))
+    assert (change.low, change.high, change.part) == pytest.approx((11.0, 12.0, 1.0))
