@@ -20,7 +20,7 @@ from slipstick.answer import (
 from slipstick.errors import SlightlyBeyond
 from slipstick.expression.nodes import TIME
 from slipstick.model.system import grouped_model
-from slipstick.report.answer import answer_text, answers_text
+from slipstick.report.answer import answer_text, answers_text, sweep_text
 from slipstick.report.formatting import (
     WIDTH,
     common_and_differing_columns,
@@ -282,3 +282,10 @@ def test_an_answer_that_its_check_left_open_is_not_told_as_solved_exactly(
     assert ("solved exactly" in heading) == (exact and is_settled)
     assert ("exact by its equations, not confirmed" in heading) == (exact and not is_settled)
     assert (f"; {word}: a short simulation says 1 +- 0.2 s" in heading) == (not is_settled)
+
+
+def test_columns_without_room_are_named_in_the_order_of_the_table() -> None:
+    text = " ".join(sweep_text(solve("lock-and-bus", {"population.processors": [1, 2, 4]})).split())
+    names = text.partition("more columns: ")[2].split(", ")
+    assert names[:2] == ["processors_lost[lock]", "processors_lost[barrier]"]
+    assert names[-2:] == ["step[lock:door]", "step[wait:bus]"]
