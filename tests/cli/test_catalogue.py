@@ -235,3 +235,9 @@ def test_a_shell_completes_commands_names_and_paths(
         words, begun
     )
     assert [each.value for each in completions] == found
+
+
+def test_each_key_of_a_file_to_begin_with_stands_below_its_meaning() -> None:
+    lines = starter("machine", "rs6000-43p-atm").splitlines()
+    for key, meaning in {"year: 1996": "# year in which", "network: atm-oc3": "# network"}.items():
+        assert lines[lines.index(key) - 1].startswith(meaning)
