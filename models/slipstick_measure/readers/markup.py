@@ -22,6 +22,7 @@ BarLine: TypeAlias = tuple[int, str]
 
 MOST_RECORD_LINES = 100_000
 LONGEST_JSON = 10_000_000
+MOST_SENTENCES = 5_000
 LONGEST_LINE = 1_000
 _NAME_AND_VALUE = re.compile(
     r"[*+-]?\s*([A-Za-z_](?:[\w ()/.-]{0,60}[\w()/.-])?)(?:\s*+[:=]\s*| *+\t+)([^:=\s][^=|]{0,80})"
@@ -338,7 +339,7 @@ def _julia_frame(texts: Sequence[str]) -> list[BarLine]:
 _NOUNS = "|".join(sorted((word for word in PROCESSORS if len(word) > 2), key=len)[::-1])
 _COUNT_IN_WORDS = re.compile(
     rf"\b(?P<before>[0-9]+)[ -]?(?P<noun>{_NOUNS})\b"
-    rf"|(?<![A-Za-z])(?P<name>{_NOUNS})\s*[=:]?\s*(?P<behind>[0-9]+)\b",
+    rf"|(?<![A-Za-z])(?P<name>{_NOUNS})(?:\s*[=:]\s*|\s+)(?P<behind>[0-9]+)\b",
     re.IGNORECASE,
 )
 _TIME_IN_WORDS = re.compile(
@@ -349,8 +350,8 @@ _TIME_IN_WORDS = re.compile(
 _TIME_WITHOUT_UNIT = re.compile(
     r"(?<=time)\s*[:=]\s*(?P<value>[0-9]+(?:\.[0-9]+)?(?:e[-+]?[0-9]+)?)\s*$", re.IGNORECASE
 )
-_NUMBERS_ALONE = re.compile(r"\s*[0-9.]+(?:[\s,;]+[0-9.]+)+\s*")
-"""A row of a table."""
+_ROW_OF_TABLE = re.compile(r"[|;\t]|,\S|^\s*[0-9.]+(?:[\s,]+[0-9.]+)+\s*$")
+"""What a row of a table has, and no sentence."""
 _SPEEDUP_BEHIND = re.compile(r"[(\[]\s*[0-9.]+\s*(?:x|×)[^)\]]*[)\]]", re.IGNORECASE)
 """A speed-up behind a time, which the line of one processor often lacks."""
 _SERIAL_SENTENCE = re.compile(r"\W*(?:serial|sequential)\b[^0-9]*", re.IGNORECASE)
@@ -392,11 +393,11 @@ def _sentences_of(texts: Sequence[str]) -> list[_TimedSentence]:
     """Return the sentences of a text without a table in which every line with a time is one; else
     none.
     """
-    if any("|" in text or _NUMBERS_ALONE.fullmatch(text) for text in texts[:MOST_RECORD_LINES]):
+    if len(texts) > MOST_SENTENCES or any(map(_ROW_OF_TABLE.search, texts)):
         return []
     timed = [
         (number, text)
-        for number, text in enumerate(texts[:MOST_RECORD_LINES], 1)
+        for number, text in enumerate(texts, 1)
         if len(text) < LONGEST_LINE
         and (_TIME_IN_WORDS.search(text) or _TIME_WITHOUT_UNIT.search(text))
     ]
