@@ -30,12 +30,11 @@ ARRIVALS = [
 def arriving(**given: float) -> ArrivalPattern:
     """Return a pattern of arrivals; rates and durations of bursts are numbers with units."""
     units = {"burst_arrivals": RATE, "burst_time": TIME, "quiet_time": TIME}
-    return ArrivalPattern(
-        **{
-            name: Number(value, units[name]) if name in units else value
-            for name, value in given.items()
-        }
-    )
+    arguments: dict[str, Any] = {
+        name: Number(value, units[name]) if name in units else value
+        for name, value in given.items()
+    }
+    return ArrivalPattern(**arguments)
 
 
 @pytest.mark.parametrize("given", ARRIVALS)

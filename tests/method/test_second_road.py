@@ -42,7 +42,6 @@ from slipstick.method.second_road import (
     EVENTS,
     FACTOR_FOR_STREAMS,
     FACTOR_OF_LONGER_RUN,
-    NOT_CHECKED,
     TOLERANCES,
     _expected_of_activity,
     _factor_of_longer_run,
@@ -68,6 +67,7 @@ from slipstick.sim.second_look import (
     _controlled_ratio,
     second_look,
 )
+from slipstick.vocabulary import NOT_CHECKED
 
 
 def loop_before_a_barrier(processors: int = 40) -> Model:

@@ -87,7 +87,7 @@ def throughput_with_slopes(network: NetworkArrays) -> Array:
     Source: de Souza e Silva and Muntz, IEEE Trans. Computers 37(9), 1988, 1125-1129.
     """
     with_fewer = network.select([0, 0])
-    solution = exact(replace(with_fewer, population=with_fewer.population - [[0], [1]]))
+    solution = exact(replace(with_fewer, population=with_fewer.population - np.array([[0], [1]])))
     queue_change = (solution.queue[1] - solution.queue[0]).real
     think_change = (solution.throughput[1] - solution.throughput[0]).real
     demand = network.demand[:, 0]

@@ -945,7 +945,7 @@ def test_a_second_range_of_sizes_needs_two_sizes_more_than_it_has_parameters(
     size_count: int, range_count: int
 ) -> None:
     """Of seven sizes six parameters have no judgement; a thousandfold jump is told at eight."""
-    sizes = 2.0 ** np.arange(size_count)
+    sizes = np.exp2(np.arange(size_count, dtype=np.float64))
     times = np.where(np.arange(size_count) < 4, 1e-6, 1e-3)
-    found = message_ranges(sizes, times)
-    assert [len(found), found[0].last] == [range_count, 3 if range_count == 2 else size_count - 1]
+    ranges = message_ranges(sizes, times)
+    assert [len(ranges), ranges[0].last] == [range_count, 3 if range_count == 2 else size_count - 1]
