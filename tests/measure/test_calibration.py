@@ -251,10 +251,12 @@ def test_kernels_read_no_element_outside_their_memory(
     monkeypatch.setattr(
         cores,
         "kernels",
-        SimpleNamespace(PAGE=compiled.PAGE, VISIT=compiled.VISIT, **functions),
+        SimpleNamespace(
+            PAGE_BYTES=compiled.PAGE_BYTES, LINES_PER_VISIT=compiled.LINES_PER_VISIT, **functions
+        ),
     )
     runs = [calibration._kernel_of_pairs(stride) for stride in host._STRIDES]
-    runs += [calibration._kernel_of_visits(pages) for pages in (1, size // compiled.PAGE)]
+    runs += [calibration._kernel_of_visits(pages) for pages in (1, size // compiled.PAGE_BYTES)]
     runs += [calibration._kernel_of_sums(1)]
     for run in runs:
         for seed in (0, 2**62 - 1, *range(1, 2**62, 2**59)):

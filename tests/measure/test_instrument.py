@@ -273,7 +273,7 @@ def test_a_program_is_recorded_without_a_change(
     (tmp_path / "program.py").write_text(PROGRAM.format(module=module, made=made, kind=kind))
     out = str(tmp_path / "run.yaml")
     assert main(["record", "-o", out, "--", sys.executable, str(tmp_path / "program.py")]) == 3
-    assert "shows it" in capsys.readouterr().err
+    assert "shows them" in capsys.readouterr().err
     profile = Path(out).read_text()
     assert len(waits(profile)) == 2
     lock = next(name for name in waits(profile)[0] if name.startswith("lock-program-"))
