@@ -80,6 +80,7 @@ class Fitting:
     curves : the fits that the data leave, and the others, best first
     source : where the times come from
     size : of the problem that the curves are for; None where there is one size only
+    size_path : of the size in the model of a study; empty without one
     truth : the time that is known, by processors [s]; of made-up data only
     laid : the model whose values are laid over the base of the study
     efficiency : what the largest number of processors keeps, and the size needed gives [1]
@@ -88,6 +89,7 @@ class Fitting:
     member : what one of the processors is called
     bounded : intervals of times that need no law, by processors [s]
     next_runs : numbers of processors whose measurement would tell most
+    weak_scaling : each processor does the whole work, so that its time would stay the same
     rate : unit of throughputs and its size in base units, where throughputs were measured, so that
         predictions are told as such
     """
@@ -100,6 +102,7 @@ class Fitting:
     curves: tuple[Curve, ...] = ()
     source: str = ""
     size: float | None = None
+    size_path: str = ""
     truth: Mapping[float, float] = field(default_factory=dict)
     laid: str = ""
     efficiency: float = 0.75
@@ -108,6 +111,7 @@ class Fitting:
     member: str = "processor"
     bounded: Mapping[float, tuple[float, float]] = field(default_factory=dict)
     next_runs: str = ""
+    weak_scaling: bool = False
     rate: tuple[str, float] | None = None
 
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from slipstick.errors import need
 from slipstick.late import Array, NDArray, np
-from slipstick.results.words import NO_WORDS
+from slipstick.results.words import NO_WORDS, as_words
 
 if TYPE_CHECKING:
     from matplotlib import axis
@@ -289,15 +289,35 @@ _TITLES_OF_PARTS = {
 """Components of recorded runs and of page-sharing programs whose names are no words."""
 
 
+CLASS_TITLES: Mapping[str, str] = {
+    "application": "computation",
+    "software": "run-time software",
+    "system": "system calls",
+    "protocol": "protocol software",
+    "signal": "signals",
+    "adapter": "network adapters",
+    "switch": "switches",
+    "wire": "the wire",
+    "memory": "memory traffic",
+    "memory_latency": "waiting for memory",
+    "storage": "storage",
+    "storage_latency": "waiting for storage",
+    "waiting": "waiting",
+}
+"""Classes of cost in the words of a sentence."""
+
+
 def part_label(label: str) -> str:
     """Return the label of an area in words for a legend: of a wait such as ``lock:door``, of a step
     such as ``request.wire`` and of a component of this package such as ``not-running``.
 
     >>> part_label("lock:door"), part_label("sigio"), part_label("request.wire")
     ('waiting for the lock door', 'serving requests of others', 'request wire')
+    >>> part_label("busy"), part_label("fault")
+    ('useful work', 'fault')
     """
-    if ":" in label:
-        return NO_WORDS.component_phrase(label)
+    if (phrase := NO_WORDS.component_phrase(label)) != as_words(label):
+        return phrase
     return _TITLES_OF_PARTS.get(label, label.replace(".", " "))
 
 
@@ -421,36 +441,40 @@ def with_title_and_legend(
 
 
 _NARROW_WIDTH, _NARROW_HEIGHT = 3.8, 3.2  # for a telephone [inch]
+_NARROW_PLOT = 2.5  # height of one of several plots [inch]
 _LETTERS_PER_INCH = 12  # of labels
-_MOST_REMARK_LETTERS = 100  # that is written below the axis of a narrow picture
+_MOST_REMARK_LETTERS = 240  # that is written below the axis of a narrow picture
 _LETTERS_PER_COLUMN = 21  # of a legend in two columns
-_MOST_NAMES_OF_NARROW = 6  # under the axis of a narrow figure
+_MOST_NAMES_OF_NARROW = 6  # in lines under the axis of a narrow figure
+_LETTERS_OF_AN_UPRIGHT_NAME = 22
 _NUMBER = re.compile(r"[-−+\d.,e]*|\$.*\$")
 
 
 def make_narrow(figure: Figure) -> bool:
-    """Redraw a finished figure at the width of a telephone, with the legend below. Return whether
-    its texts have room there; several plots side by side, many names under an axis, and long
-    remarks do not.
+    """Redraw a finished figure at the width of a telephone, its plots one below the other and the
+    legend below them, and return whether its texts have room there: not those of legends inside
+    plots, of colour bars, or of a long remark below.
     """
     remark = figure.get_supxlabel().replace("\n", " ")
-    if len(figure.axes) != 1 or len(remark) > _MOST_REMARK_LETTERS:
+    plots = [axes for axes in figure.axes if axes.get_subplotspec() is not None]
+    has_own_legends = len(plots) > 1 and any(axes.get_legend() for axes in plots)
+    has_colour_bars = len(figure.axes) > len(plots)
+    if not plots or has_own_legends or has_colour_bars or len(remark) > _MOST_REMARK_LETTERS:
         return False
     figure.supxlabel("")
-    (axes,) = figure.axes
-    names = [label.get_text() for label in axes.get_xticklabels()]
-    has_names = not all(_NUMBER.fullmatch(name) for name in names)
-    if has_names and len(names) > _MOST_NAMES_OF_NARROW:
-        return False
-    if has_names:
-        letters = max(6, int(_LETTERS_PER_INCH * (_NARROW_WIDTH - 0.7) / len(names)))
-        axes.set_xticks(axes.get_xticks(), [textwrap.fill(name, letters) for name in names])
-    # A legend outside of the axes would cover a remark of the figure.
-    axis_texts = filter(None, [axes.get_xlabel(), remark])
-    axes.set_xlabel(
-        "\n".join(textwrap.fill(text, int(_LETTERS_PER_INCH * 3)) for text in axis_texts)
-    )
-    axes.set_ylabel(textwrap.fill(axes.get_ylabel(), int(_LETTERS_PER_INCH * 2)))
+    height = _stack(figure, plots)
+    for axes in plots:
+        _write_narrow_names(axes)
+        axes.set_xlabel(textwrap.fill(axes.get_xlabel(), int(_LETTERS_PER_INCH * 3)))
+        axes.set_ylabel(textwrap.fill(axes.get_ylabel(), int(_LETTERS_PER_INCH * 2)))
+        for place in ("left", "center"):
+            if heading := axes.get_title(loc=place):
+                wrapped = textwrap.fill(heading, int(_LETTERS_PER_INCH * 3.2))
+                axes.set_title(wrapped, loc=place, fontsize=9)
+    if remark:
+        # A legend outside of the axes would cover a remark of the figure.
+        remark_lines = textwrap.fill(remark, int(_LETTERS_PER_INCH * 3))
+        plots[-1].set_xlabel(f"{plots[-1].get_xlabel()}\n{remark_lines}".lstrip())
     legend_height = 0.0
     for wide_legend in [*figure.legends]:
         labels = [label.get_text() for label in wide_legend.get_texts()]
@@ -467,7 +491,7 @@ def make_narrow(figure: Figure) -> bool:
         )
         figure.draw_without_rendering()
         legend_height += legend.get_window_extent().height / figure.dpi
-    figure.set_size_inches(_NARROW_WIDTH, _NARROW_HEIGHT + legend_height)
+    figure.set_size_inches(_NARROW_WIDTH, height + legend_height)
     title = figure.get_suptitle().replace("\n", " ")
     figure.suptitle(
         textwrap.fill(title, int(_NARROW_WIDTH / _LETTER_WIDTH) - 2),
@@ -477,6 +501,44 @@ def make_narrow(figure: Figure) -> bool:
         fontweight="bold",
     )
     return True
+
+
+def _stack(figure: Figure, plots: Sequence[Axes]) -> float:
+    """Put plots that are side by side one below the other, each with the texts of both axes, and
+    return the height that the plots of a narrow figure need [inch].
+    """
+    subplot_specs = [axes.get_subplotspec() for axes in plots]
+    if len(plots) == 1:
+        return _NARROW_HEIGHT
+    if all(spec is not None and spec.get_gridspec().ncols == 1 for spec in subplot_specs):
+        return figure.get_figheight()
+    grid = figure.add_gridspec(len(plots), 1)
+    vertical_title = ""
+    for row, axes in enumerate(plots):
+        axes.set_subplotspec(grid[row])
+        axes.tick_params(labelbottom=True, labelleft=True)
+        vertical_title = axes.get_ylabel() or vertical_title
+        axes.set_ylabel(vertical_title)
+    return _NARROW_PLOT * len(plots)
+
+
+def _write_narrow_names(axes: Axes) -> None:
+    """Write the names under an axis of a narrow figure in lines, and many of them upright, with the
+    amounts above their bars; leave numbers as they are.
+    """
+    names = [label.get_text().replace("\n", " ") for label in axes.get_xticklabels()]
+    if all(_NUMBER.fullmatch(name) for name in names):
+        return
+    is_upright = len(names) > _MOST_NAMES_OF_NARROW
+    letters = max(6, int(_LETTERS_PER_INCH * (_NARROW_WIDTH - 0.7) / len(names)))
+    letters = _LETTERS_OF_AN_UPRIGHT_NAME if is_upright else letters
+    axes.set_xticks(axes.get_xticks(), [textwrap.fill(name, letters) for name in names])
+    if is_upright:
+        for label in axes.get_xticklabels():
+            label.set(rotation=90, ha="center", va="top", rotation_mode="default")
+        for amount in axes.texts:
+            amount.set_rotation(90)
+        axes.set_ylim(top=1.25 * axes.get_ylim()[1])
 
 
 _LETTERS_PER_INCH_OF_REMARK = 17.0  # of the smallest size in an inch

@@ -31,6 +31,7 @@ from slipstick.results.words import NO_WORDS, Words
 from slipstick.units import choose_unit
 from slipstick.vocabulary import TECHNOLOGIES
 from slipstick_pictures.look import (
+    CLASS_TITLES,
     MOST_LETTERS,
     MOST_MARKERS,
     axis_title,
@@ -254,6 +255,8 @@ def _stacked_bars(results: Results, spec: BarsSpec, order: Mapping[str, int]) ->
     table = np.array(
         [[heights_by_case[case].get(label, 0.0) for case in spec.cases] for label in fills]
     ).reshape(len(fills), len(spec.cases))
+    if spec.stack == "technology":
+        fills = {CLASS_TITLES.get(name, name): fill for name, fill in fills.items()}
     totals = table.sum(axis=0)
     titles = _bar_titles(results, spec.cases)
     value_name = "time" if unit == "s" else _sum_in_words(spec)
@@ -591,15 +594,11 @@ class _HorizontalAxis:
         axes.set_xlabel(textwrap.fill(f"{self.title}{unit}", _LONGEST_AXIS_TITLE))
 
 
-_PATH_BEGINNINGS = ("stations.", "classes.", "resources.", "population.", "technology.")
-
-
 def _title_of_axis(path: str, words: Words) -> str:
     """Return the title of an axis: the meaning that the study gives to its quantity, else a phrase
-    for a quantity of a network, else a title made from the path.
+    made from the path.
     """
-    is_known = path in words.meanings or path.startswith(_PATH_BEGINNINGS)
-    return words.quantity(path) if is_known else axis_title(path, "")
+    return words.quantity(path)
 
 
 def lines_of(sweep: Sweep, spec: LinesSpec, words: Words = NO_WORDS) -> list[Line]:
@@ -1031,9 +1030,11 @@ def _draw_map(results: Results, spec: MapSpec) -> Figure:
     legend = (_draw_categories if split_name(spec.value)[0] == "limit" else _draw_shades)(
         axes, sweep, spec, point_of_cell
     )
-    axes.set_xlabel(_cell_ticks(axes, x, "x"))
-    axes.set_ylabel(_cell_ticks(axes, y, "y"))
-    return with_title_and_legend(figure, spec.title + _fixed_axes_text(sweep, spec), *legend)
+    axes.set_xlabel(_cell_ticks(axes, x, "x", results.words))
+    axes.set_ylabel(_cell_ticks(axes, y, "y", results.words))
+    return with_title_and_legend(
+        figure, spec.title + _fixed_axes_text(sweep, spec, results.words), *legend
+    )
 
 
 def grid_of(sweep: Sweep, spec: MapSpec) -> Indices:
@@ -1063,14 +1064,14 @@ def _fixed_axes(sweep: Sweep, spec: MapSpec) -> list[Axis]:
     return [axis for axis in sweep.axes if axis.path not in (spec.x, spec.y)]
 
 
-def _fixed_axes_text(sweep: Sweep, spec: MapSpec) -> str:
+def _fixed_axes_text(sweep: Sweep, spec: MapSpec, words: Words) -> str:
     """Return the values at which the other axes of a map are fixed, in words."""
-    words = [
-        f"{axis_title(axis.path, '')} = {axis_value(axis.values[0], axis.unit)}"
+    settings = [
+        f"{_title_of_axis(axis.path, words)} = {axis_value(axis.values[0], axis.unit)}"
         for axis in _fixed_axes(sweep, spec)
         if len(axis.values) > 1
     ]
-    return f" (at {', '.join(words)})" if words else ""
+    return f" (at {', '.join(settings)})" if settings else ""
 
 
 def _draw_shades(axes: Axes, sweep: Sweep, spec: MapSpec, point_of_cell: Indices) -> tuple[()]:
@@ -1251,27 +1252,27 @@ def _tick_spacing(count: int) -> int:
     )
 
 
-def _cell_ticks(axes: Axes, axis: Axis, axis_name: str) -> str:
+def _cell_ticks(axes: Axes, axis: Axis, axis_name: str, words: Words) -> str:
     """Label cells with the values of an axis, all or at equal steps. Return the title of the
     axis.
     """
     if axis.has_names:
-        title = axis_title(axis.path, "")
-        words = [str(value) for value in axis.values]
+        title = _title_of_axis(axis.path, words)
+        labels = [str(value) for value in axis.values]
     else:
         unit, factor = choose_unit([float(value) for value in axis.values], Dimension.of(axis.unit))
         values = np.array([float(value) / factor for value in axis.values])
-        title = axis_title(axis.path, unit)
-        words = [f"{value:.3g}" for value in values]
-        if not all(map(is_round, values[:: _tick_spacing(len(words))])):
+        title = axis_title(_title_of_axis(axis.path, words), unit)
+        labels = [f"{value:.3g}" for value in values]
+        if not all(map(is_round, values[:: _tick_spacing(len(labels))])):
             return _ticks_between_cells(axes, values, axis_name, title)
-    spacing = _tick_spacing(len(words))
-    places = np.arange(0, len(words), spacing) + 0.5
+    spacing = _tick_spacing(len(labels))
+    places = np.arange(0, len(labels), spacing) + 0.5
     if axis_name == "y":
-        axes.set_yticks(places, words[::spacing])
+        axes.set_yticks(places, labels[::spacing])
         return title
-    axes.set_xticks(places, words[::spacing])
-    if sum(map(len, words[::spacing])) > MOST_LETTERS:
+    axes.set_xticks(places, labels[::spacing])
+    if sum(map(len, labels[::spacing])) > MOST_LETTERS:
         tilt_labels(axes)
     return title
 

@@ -275,7 +275,7 @@ def _draw_path(axes: Axes, timeline: Timeline, members: list[int], factor: float
         name = timeline.component(span)
         durations[name] = durations.get(name, 0.0) + (span.end - span.start) / total_time
     largest = sorted(durations.items(), key=lambda entry: -entry[1])[:_MOST_PATH_PARTS]
-    words = ", ".join(f"{name} {percent(duration)}" for name, duration in largest)
+    words = ", ".join(f"{part_label(name)} {percent(duration)}" for name, duration in largest)
     axes.set_title(f"critical path of this run (no average): {words}", loc="left", fontsize=9)
 
 
@@ -287,10 +287,8 @@ def _draw_active(axes: Axes, timeline: Timeline, factor: float) -> None:
         [0.0, *times], [0, *(count for _, count in points)], where="post", color=STROKES[0][0]
     )
     _use_whole_ticks(axes)
-    axes.set_ylabel("active")
-    axes.set_title(
-        f"processors at useful work ({', '.join(timeline.useful)})", loc="left", fontsize=9
-    )
+    axes.set_ylabel("processors")
+    axes.set_title("processors at useful work", loc="left", fontsize=9)
 
 
 def _draw_levels(axes: Axes, timeline: Timeline, factor: float) -> None:
@@ -311,8 +309,8 @@ def _draw_levels(axes: Axes, timeline: Timeline, factor: float) -> None:
             label=name,
         )
     _use_whole_ticks(axes)
-    axes.set_ylabel("present")
-    axes.set_title("at each resource, in service included", loc="left", fontsize=9)
+    axes.set_ylabel("processors")
+    axes.set_title("processors at each resource, waiting or in service", loc="left", fontsize=9)
     if used_resources:
         axes.legend(loc="upper right", fontsize=8, ncols=3)
 

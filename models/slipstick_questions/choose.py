@@ -181,8 +181,22 @@ class ChooseResult(QuestionResult):
 
     def headline(self, words: Words) -> list[str]:
         """Return sentences on the chosen points of the first cases."""
+        shown_choices = self.choices[: 1 + _MOST_FURTHER_CASES]
+        kept_choices = [choice for choice in shown_choices if choice.found]
+        missed_choices = [choice for choice in shown_choices if not choice.found]
+        headlines = self._headlines_of_points(kept_choices, words)
+        headlines += _headlines_without_choice(missed_choices, words, len(self.choices) > 1)
+        is_list_of_next = self.choices_are_alternatives and not missed_choices
+        return headlines if is_list_of_next else [". ".join(map(capital, headlines))]
+
+    def _headlines_of_points(self, choices: Sequence[ChosenPoints], words: Words) -> list[str]:
+        """Return sentences on the chosen points; of cases that are chosen among too, one sentence
+        on the best and one on the next.
+        """
+        if not choices:
+            return []
+        first_choice, *further_choices = choices
         count = len(self.choices)
-        first_choice, *further_choices = self.choices
         first_case = words.case(first_choice.case) if count > 1 else ""
         adjective = "cheapest" if _is_cost(first_choice.objective) else "best"
         beginning = f"the {adjective} {'are' if len(first_choice.units) > 1 else 'is'}"
@@ -190,16 +204,19 @@ class ChooseResult(QuestionResult):
             beginning = f"{first_case}: {beginning}"
         if self.choices_are_alternatives and first_case:
             beginning = f"{first_case}{self._equals_clause(words, adjective)} of {count}, with"
-        first_headline = _first_headline(first_choice, words, beginning, first_case)
-        shown_choices = further_choices[:_MOST_FURTHER_CASES]
-        headlines = [
-            _further_headline(choice, words, words.case(choice.case)) for choice in shown_choices
+        first_headline = _first_headline(first_choice, words, beginning)
+        if self.choices_are_alternatives and len(choices) == len(
+            self.choices[: 1 + _MOST_FURTHER_CASES]
+        ):
+            next_cases = [f"next {_alternatives_text(further_choices, words)}"]
+            return [first_headline, *(next_cases if further_choices else [])]
+        return [
+            first_headline,
+            *(
+                _further_headline(choice, words, words.case(choice.case))
+                for choice in further_choices
+            ),
         ]
-        if self.choices_are_alternatives and all(choice.found for choice in shown_choices):
-            return [first_headline, f"next {_alternatives_text(shown_choices, words)}"][
-                : len(self.choices)
-            ]
-        return [". ".join(map(capital, [first_headline, *headlines]))]
 
     def _equals_clause(self, words: Words, adjective: str) -> str:
         """Return a clause on the first case, which is the best one, and on the other cases that
@@ -229,7 +246,7 @@ class ChooseResult(QuestionResult):
         is_any_enough = self.choices_are_alternatives and True in truths
         word = YES if is_any_enough else verdict_word(truths)
         headline = self.headline(words)[0]
-        has_title_first = len(self.choices) > 1
+        has_title_first = len(self.choices) > 1 and any(choice.found for choice in self.choices)
         return TitleAnswer(word, headline if has_title_first else uncapitalized(headline))
 
     def examined(self) -> list[str]:
@@ -943,7 +960,7 @@ def _rival_points(
     )
 
 
-def _first_headline(choice: ChosenPoints, words: Words, beginning: str, case: str) -> str:
+def _first_headline(choice: ChosenPoints, words: Words, beginning: str) -> str:
     """Return a sentence on the chosen point of the first case, in a reader's words.
 
     Parameters
@@ -951,10 +968,7 @@ def _first_headline(choice: ChosenPoints, words: Words, beginning: str, case: st
     choice : the choice
     words : of the study
     beginning : the beginning of the sentence, which names the case where there are several
-    case : its title; empty where there is one case only
     """
-    if not choice.found:
-        return _headline_without_choice(choice, words, case)
     best_answer = choice.found[0]
     totals = f"{beginning} {_totals_text(choice)}," if choice.totals else beginning
     point = _point_sentence(choice, best_answer, words, totals)
@@ -989,8 +1003,6 @@ def _writes_amount_last(choice: ChosenPoints, answer: Answer, words: Words) -> b
 
 def _further_headline(choice: ChosenPoints, words: Words, case: str) -> str:
     """Return a sentence on the chosen point of a further case, with numbers only."""
-    if not choice.found:
-        return _headline_without_choice(choice, words, case)
     point = _totals_text(choice) or _point_text(choice, choice.found[0], words, False)
     return f"{case}: {point}{_objective_text(choice, words)}{_rival_clause(choice, words)}"
 
@@ -1014,10 +1026,42 @@ def _totals_text(choice: ChosenPoints) -> str:
     return f"{join_phrases(amounts)} in all" if amounts else ""
 
 
-def _headline_without_choice(choice: ChosenPoints, words: Words, case: str) -> str:
-    """Return a sentence on why no point of a case was chosen."""
-    reason = _reason_without_choice(choice, words)
-    return f"{case}: {reason}" if case else reason
+def _headlines_without_choice(
+    choices: Sequence[ChosenPoints], words: Words, are_several: bool
+) -> list[str]:
+    """Return a sentence for each reason why cases have no chosen point, with the cases."""
+    choices_by_reason: dict[str, list[ChosenPoints]] = {}
+    for choice in choices:
+        choices_by_reason.setdefault(_reason_without_choice(choice, words), []).append(choice)
+    headlines = []
+    for reason, choices_of_reason in choices_by_reason.items():
+        cases = [words.case(choice.case) for choice in choices_of_reason]
+        nearest_values = _nearest_values(choices_of_reason, words, are_several)
+        beginning = f"{join_phrases(cases)}: " if are_several else ""
+        headlines.append(f"{beginning}{reason}{nearest_values}")
+    return headlines
+
+
+def _nearest_values(choices: Sequence[ChosenPoints], words: Words, are_several: bool) -> str:
+    """Return after a colon the value of the limit that is missed most at the nearest points, which
+    are the same; empty without such points.
+    """
+    first_choice = choices[0]
+    if first_choice.nearest is None or not first_choice.points[1]:
+        return ""
+    condition = first_choice.conditions[first_choice.worst]
+    match = LIMIT.match(condition)
+    if not match:
+        return ": it misses a limit"
+    amounts = []
+    for choice in choices:
+        assert choice.nearest is not None
+        value = choice.nearest.values[f"value[{choice.worst + 1}]"]
+        amount = value_amount(match[1], value.value, value.unit, value.ends)
+        is_of_a_case = are_several and len(choices) > 1
+        amounts.append(f"{amount} for {words.case(choice.case)}" if is_of_a_case else amount)
+    clause = words.value_clause(match[1], join_phrases(amounts))
+    return f": then {clause}{_limit_text(condition, words)}"
 
 
 def _objective_text(choice: ChosenPoints, words: Words) -> str:
@@ -1081,29 +1125,20 @@ def _limit_text(condition: str, words: Words) -> str:
 
 
 def _reason_without_choice(choice: ChosenPoints, words: Words) -> str:
-    """Return the reason why no point was chosen."""
+    """Return the reason why no point was chosen, with the point that comes nearest."""
     if not choice.points[1]:
         return "no combination keeps the limits on what may be chosen"
+    limits = "all limits" if len(choice.conditions) > 1 else "the limit"
     if choice.nearest is None:
         if choice.undecided:
-            return "no combination surely keeps all limits"
+            return f"no combination surely keeps {limits}"
         if choice.unanswered:
             return "no combination has all the values that are limited"
-        return "no combination keeps all limits: all are saturated"
-    match = LIMIT.match(choice.conditions[choice.worst])
-    value = choice.nearest.values[f"value[{choice.worst + 1}]"]
-    amount = value_amount(match[1] if match else "", value.value, value.unit, value.ends)
-    reached_in_words = (
-        f"then {words.value_clause(match[1], amount)}"
-        f"{_limit_text(choice.conditions[choice.worst], words)}"
-        if match
-        else "it misses a limit"
-    )
-    certainty = "surely " if choice.undecided else ""
+        return f"no combination keeps {limits}, because all are saturated"
+    surely = "surely " if choice.undecided else ""
     return (
-        f"no combination {certainty}keeps all limits;"
-        f" {_point_text(choice, choice.nearest, words, True)} would come nearest:"
-        f" {reached_in_words}"
+        f"no combination {surely}keeps {limits};"
+        f" {_point_text(choice, choice.nearest, words, True)} would come nearest"
     )
 
 

@@ -31,7 +31,9 @@ from slipstick.report.formatting import (
     join_phrases,
     markdown_table,
     percent,
+    plain_decimal,
     quantity,
+    setting_phrase,
     three_digits,
 )
 from slipstick.results.question import (
@@ -367,6 +369,15 @@ class ScaleResult(QuestionResult):
                 beginning,
             )
             headlines.append(headline.replace("must grow not at all", _NO_GROWTH_TEXT))
+        sized_scalings = [
+            (scaling, size)
+            for scaling in other_scalings
+            if (size := _size_headline(scaling, words))
+        ]
+        if sized_scalings:
+            scalings, sizes = zip(*sized_scalings, strict=True)
+            has_further_cases = len(scalings_shown) > len(scalings)
+            headlines.append(_sentence_of_cases(scalings, sizes, words, has_further_cases))
         fastest = [_fastest_headline(scaling, words) for scaling in scalings_shown]
         beginning = "fastest at a fixed size "
         # Equal numbers of processors are stated once for all cases.
@@ -1144,6 +1155,33 @@ def _order_text(scaling: Scaling) -> str:
     order = scaling.growth.order if scaling.growth else ""
     symbols = re.sub(r"\bprocessors\b|\bp\b", "N", order).replace("**", "^")
     return f"as {symbols.replace('*', ' ')}" if order != "1" else "not at all"
+
+
+def _size_headline(scaling: Scaling, words: Words) -> str:
+    """Return the size that keeps the efficiency on the most processors, and how many times that of
+    the fewest it is; empty where no size was sought, or where a formula says it.
+    """
+    sweep = scaling.ways.get(EFFICIENCY_CONSERVED)
+    if sweep is None or scaling.growth is not None:
+        return ""
+    goal = percent(scaling.goals[EFFICIENCY_CONSERVED].value)
+    paths = [name for name in sweep.columns if split_name(name)[0] not in _KINDS_OF_RUN_COLUMNS]
+    sizes = {path: np.asarray(sweep.columns[path], dtype=float) for path in paths}
+    rows = np.flatnonzero(np.all(np.isfinite([*sizes.values()]), axis=0))
+    if not len(rows):
+        return f"no size keeps {goal} efficiency{scaling.largest.among}"
+    first, last = rows[0], rows[-1]
+    is_limit = ", the most with such a size," if last < len(sweep) - 1 else ""
+    phrases = [
+        f"{setting_phrase(path, float(f'{column[last]:.4g}'), sweep.units[path], words)}"
+        f" ({plain_decimal(column[last] / column[first], 3)} times that on"
+        f" {scaling.numbers[first]:g})"
+        for path, column in sizes.items()
+    ]
+    return (
+        f"{goal} efficiency on {words.member_count(scaling.numbers[last])}{is_limit} needs"
+        f" {join_phrases(phrases)}"
+    )
 
 
 def _fastest_headline(scaling: Scaling, words: Words) -> str:

@@ -15,31 +15,16 @@ from slipstick.results.words import NO_WORDS, Words, as_words
 from slipstick.schema.library import TECHNOLOGY
 from slipstick.schema.text import Node, plain_data
 from slipstick.study.evaluator import Evaluator
+from slipstick_pictures.look import CLASS_TITLES
 from slipstick_questions.trends import TrendedCase, year_text
 from slipstick_rates.trend import PROCESSORS, Draws
 
 CLASS_PREFIX = "technology["
-WORDS_OF_CLASSES: Mapping[str, str] = {
-    "application": "computation",
-    "software": "run-time software",
-    "system": "system calls",
-    "protocol": "protocol software",
-    "signal": "signals",
-    "adapter": "network adapters",
-    "switch": "switches",
-    "wire": "the wire",
-    "memory": "memory traffic",
-    "memory_latency": "waiting for memory",
-    "storage": "storage",
-    "storage_latency": "waiting for storage",
-    "waiting": "waiting",
-}
-"""Classes of cost in the words of a sentence."""
 
 
 def class_words(name: str) -> str:
     """Return a class of cost in the words of a sentence."""
-    return WORDS_OF_CLASSES.get(name, as_words(name))
+    return CLASS_TITLES.get(name, as_words(name))
 
 
 def class_with_verb(name: str) -> str:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from slipstick.errors import ModelError, UnknownNameError
 from slipstick.expression.nodes import Dimension
-from slipstick.late import np
+from slipstick.late import Array, np
 from slipstick.report.formatting import quantity
 from slipstick.results.words import as_words
 from slipstick.schema.kinds.study import YEAR
 from slipstick.units import choose_unit
 from slipstick_pictures.look import (
+    CLASS_TITLES,
     STROKES,
     axis_title,
     make_logarithmic,
@@ -23,13 +25,13 @@ from slipstick_pictures.look import (
 from slipstick_pictures.pictures import LIMIT_COLOUR, write_limit
 from slipstick_rates.series import NORMAL_90
 from slipstick_rates.trend import SeriesRate
-from slipstick_trends.ahead import WORDS_OF_CLASSES
 from slipstick_trends.sentences import doubt_remarks, used_rates
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from slipstick.results.sweep import Sweep
     from slipstick.results.words import Words
     from slipstick_rates.series import FittedSeries
     from slipstick_trends.projection import ProjectedCase, Projection
@@ -45,6 +47,9 @@ _COLOURED_STROKES = [
 _COLOUR_OF_MACHINES = "#cc79a7"
 
 
+_LONGEST_LABEL = 30  # letters in a line of a legend
+
+
 def values_figure(projection: Projection, spec: ProjectionPictureSpec, words: Words) -> Figure:
     """Draw values over the years, a panel for each value, with the limits that are watched."""
     figure = new_figure(8.2, 1.0 + 3.0 * len(spec.y))
@@ -56,11 +61,14 @@ def values_figure(projection: Projection, spec: ProjectionPictureSpec, words: Wo
     else:
         make_logarithmic(panels[-1].xaxis, projection.factors)
         panels[-1].set_xlabel("times that processors are as fast")
-    handles, labels = panels[0].get_legend_handles_labels()
+    handles, titles = panels[0].get_legend_handles_labels()
+    labels = [textwrap.fill(title, _LONGEST_LABEL) for title in titles]
     has_one_line = len(labels) == 1  # the title says what it is
     bands = {f"low[{name}]" for name in spec.y}
     has_bands = any(bands & track.sweep.columns.keys() for track in projection.tracks)
-    remarks = ["Shades hold 90 % of the drawn trends"] if has_bands else []
+    has_shades = len(projection.tracks) <= _MOST_BANDS
+    shown = "Shades" if has_shades else "Bars at the right, of the last year,"
+    remarks = [f"{shown} hold 90 % of the drawn trends"] if has_bands else []
     write_remark(figure, ". ".join(filter(None, [*remarks, doubt_remarks(projection)])))
     return with_title_and_legend(
         figure, spec.title, *(() if has_one_line else (_legend_title(projection), handles, labels))
@@ -74,22 +82,30 @@ def _legend_title(projection: Projection) -> str:
     return ", ".join(attribute_name for attribute_name, differs in differing.items() if differs)
 
 
-def _draw_lines(
-    axes: Axes, projection: Projection, name: str, spec: ProjectionPictureSpec, words: Words
-) -> None:
-    """Draw the lines of one value with their bands and limits, one line for each case along each
-    trend.
+def _sweeps_by_line(projection: Projection, name: str, words: Words) -> dict[str, Sweep]:
+    """Return the sweeps that have a value, by the labels of their lines: the titles of what differs
+    between lines.
     """
     differing = _legend_title(projection).split(", ")
-    sweeps = {
+    titles_of_lines = {"case": words.case, "trend": projection.titles.__getitem__}
+    return {
         ", ".join(
-            words.case(getattr(track, attribute_name))
+            titles_of_lines[attribute_name](getattr(track, attribute_name))
             for attribute_name in differing
             if attribute_name
         ): track.sweep
         for track in projection.tracks
         if name in track.sweep.columns
     }
+
+
+def _draw_lines(
+    axes: Axes, projection: Projection, name: str, spec: ProjectionPictureSpec, words: Words
+) -> None:
+    """Draw the lines of one value with their bands and limits, one line for each case along each
+    trend.
+    """
+    sweeps = _sweeps_by_line(projection, name, words)
     if not sweeps:
         raise UnknownNameError(
             "projected value",
@@ -119,7 +135,10 @@ def _draw_lines(
         axes.plot(abscissa, sweep.columns[name] / factor, label=label, **line_style)
         if f"low[{name}]" in sweep.columns:
             low, high = (band_end / factor for band_end in sweep.ends(name))
-            axes.fill_between(abscissa, low, high, color=colour, alpha=0.18, linewidth=0)
+            if len(sweeps) <= _MOST_BANDS:
+                axes.fill_between(abscissa, low, high, color=colour, alpha=0.18, linewidth=0)
+            else:
+                _draw_last_band(axes, abscissa, (low, high), (index, len(sweeps)), colour)
     values_shown = np.append(values_shown, _draw_machines(axes, projection, name, factor))
     axes.set_ylabel(axis_title(words.value(name) if "[" in name else name, unit))
     limit = projection.words.limits.get(name)
@@ -134,6 +153,28 @@ def _draw_lines(
     if limit is not None:
         limit_in_words = f"limit {quantity(limit, next(iter(sweeps.values())).units[name])}"
         write_limit(axes, limit / factor, limit_in_words, lines_drawn)
+
+
+_MOST_BANDS = 4  # more bands in one picture are one grey
+
+
+def _draw_last_band(
+    axes: Axes, abscissa: Array, ends: tuple[Array, Array], place: tuple[int, int], colour: str
+) -> None:
+    """Draw the band of the last year as a bar right of the plot, beside those of other lines.
+
+    Parameters
+    ----------
+    axes, abscissa, colour : of the line
+    ends : of its band
+    place : the index of the line, and how many there are
+    """
+    index, count = place
+    step = 0.02 * (abscissa[-1] - abscissa[0])
+    x = abscissa[-1] + (index + 1.5) * step
+    low, high = (band_end[-1] for band_end in ends)
+    axes.plot([x, x], [low, high], color=colour, linewidth=2.5, solid_capstyle="butt")
+    axes.set_xlim(right=abscissa[-1] + (count + 2) * step)
 
 
 def _draw_machines(axes: Axes, projection: Projection, name: str, factor: float) -> Sequence[float]:
@@ -185,7 +226,7 @@ def shares_figure(projection: Projection, spec: SharesPictureSpec, words: Words)
         are_several = len(projection.titles) > 1
         case = words.case(track.case)
         axes.set_title(f"{case}, {as_words(track.trend)}" if are_several else case)
-    labels = [WORDS_OF_CLASSES.get(name, name) for name in handles]
+    labels = [CLASS_TITLES.get(name, name) for name in handles]
     write_remark(figure, doubt_remarks(projection, [track.trend for track in tracks], timed=True))
     return with_title_and_legend(
         figure, spec.title, "class of cost", list(handles.values()), labels

@@ -173,6 +173,11 @@ class ProjectResult(QuestionResult):
             :_MOST_SENTENCES_OF_CASES
         ]
 
+    def examined(self) -> list[str]:
+        """List the cases that are projected, if there are several."""
+        cases = dict.fromkeys(track.case for track in self.projection.tracks)
+        return [*cases] if len(cases) > 1 else []
+
     def best(self, words: Words) -> tuple[str, str] | None:
         """Return the case with the least time in every year, with its times in words; None if there
         is none, or if bands of the last year overlap.
@@ -224,6 +229,10 @@ class ProjectResult(QuestionResult):
             rows.append([track_name(track, projection, words), *cells])
         first_year_text = f"in {year_text(min(starts))}" if len(starts) == 1 else "at first"
         last_year_text = f"in {year_text(projection.years[-1])}"
+        if projection.factors is not None:
+            first_year_text, last_year_text = (
+                f"with processors {projection.factors[row]:.4g} times as fast" for row in (0, -1)
+            )
         headings = [
             f"{words.value(name)} {shown_year}"
             for name in names

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from math import isclose, isfinite
 
 from slipstick.expression.nodes import Dimension
+from slipstick.late import np
 from slipstick.report.formatting import (
     capital,
     join_phrases,
@@ -102,7 +103,7 @@ def _worded_headlines(projection: Projection, words: Words) -> Iterator[str]:
         for history in track.conditions:
             if history.worded:
                 names_by_years = names_by_condition.setdefault(history.condition, {})
-                names = names_by_years.setdefault(_years_clause(history, track), [])
+                names = names_by_years.setdefault(_years_clause(history, track, projection), [])
                 names.append(_name_in_list(track, projection, words))
     hidden_count = len(tracks[_MOST_HEADLINES:])
     for condition_text, names_by_years in names_by_condition.items():
@@ -174,7 +175,8 @@ def _share_sentences(projection: Projection, words: Words) -> list[str]:
         for text in share_sentences("", last_year, track.shares, track.saved)
     ]
     if len(tracks) > 1 and len(texts) == len(tracks) and len({*texts}) == 1:
-        return [f"in all {len(tracks)} cases, {texts[0]}"] if len(projection.titles) == 1 else texts
+        cases = "both" if len(tracks) == 2 else f"all {len(tracks)}"
+        return [f"in {cases} cases, {texts[0]}"] if len(projection.titles) == 1 else texts
     return [
         text
         for track in tracks
@@ -261,7 +263,7 @@ def _all_outcomes(projection: Projection, words: Words) -> Iterator[str]:
         histories = [history for history in track.conditions if history.worded]
         yield from (_history_sentence(history, track, projection, words) for history in histories)
         if values := list(_value_clauses(track, words)):
-            yield f"{beginning}{track.span}, {', '.join(values)}"
+            yield f"{beginning}{_span_with_comma(track, projection)} {', '.join(values)}"
     dominants = [_dominant_sentence(track) for track in projection.tracks]
     if len(dominants) > 1 and len(set(dominants)) == 1:
         dominants = [f"in every case {text}" for text in dominants[:1] if text]
@@ -306,7 +308,8 @@ def sentences_beside_head(projection: Projection, words: Words) -> list[str]:
     head = " ".join([head, *joined_head]) if projection.factors is None else head
     values = {
         capital(
-            f"{_beginning_of_sentence(track, projection, words)}{track.span},"
+            f"{_beginning_of_sentence(track, projection, words)}"
+            f"{_span_with_comma(track, projection)}"
             f" {', '.join(_value_clauses(track, words))}"
         )
         for track in projection.tracks
@@ -317,6 +320,30 @@ def sentences_beside_head(projection: Projection, words: Words) -> list[str]:
         text for text in outcome_sentences(projection, words) if text.casefold() not in head_text
     ]
     return [text for text in texts if text not in values and text not in doubts]
+
+
+def span_phrase(track: ProjectedCase, projection: Projection) -> str:
+    """Return the years of a case from the first to the last; over factors, how many times as fast
+    processors become meanwhile.
+    """
+    if projection.factors is None:
+        return track.span
+    first, last = (f"{projection.factors[row]:.4g}" for row in (0, -1))
+    become = f"{first} to {last}" if first != "1" else last
+    return f"while processors become {become} times as fast ({track.span}),"
+
+
+def _span_with_comma(track: ProjectedCase, projection: Projection) -> str:
+    """Return the years of a case as a part of a sentence that a comma ends."""
+    return f"{span_phrase(track, projection).rstrip(',')},"
+
+
+def _with_factor(year_in_words: str, crossing: float, projection: Projection) -> str:
+    """Return a year, and over factors how many times as fast processors are then."""
+    if projection.factors is None:
+        return year_in_words
+    factor = np.exp(np.interp(crossing, projection.years, np.log(projection.factors)))
+    return f"{year_in_words}, when processors are {factor:.3g} times as fast"
 
 
 def _track_headline(track: ProjectedCase, projection: Projection, words: Words) -> str:
@@ -342,7 +369,7 @@ def _track_headline(track: ProjectedCase, projection: Projection, words: Words) 
         first_amount = _amount_in_unit_of(amounts[1], first_value, unit, amounts[0])
         changes.append(f"{words.value(name)} {verb} from {first_amount} to {amounts[1]}")
     if not changes:
-        return f"{beginning}{track.span} there is no answer"
+        return f"{beginning}{span_phrase(track, projection)} there is no answer"
     span = (
         f"from {year_text(float(years[first_and_last_row[0]]))} to"
         f" {year_text(float(years[first_and_last_row[1]]))}"
@@ -351,6 +378,7 @@ def _track_headline(track: ProjectedCase, projection: Projection, words: Words) 
     unanswered_in_words = (
         f"; no answer in {join_phrases(unanswered_years)}" if unanswered_years else ""
     )
+    span = span if track.sweep.failed else span_phrase(track, projection)
     starts_later = 0 < track.base_year < float(years[first_and_last_row[0]])
     base_year_note = (
         f"; values as given are those of {year_text(track.base_year)}" if starts_later else ""
@@ -398,7 +426,7 @@ def _history_sentence(
     the years.
     """
     beginning = _beginning_of_sentence(track, projection, words)
-    years_in_words = _years_clause(history, track)
+    years_in_words = _years_clause(history, track, projection)
     if history.worded:
         return f"{beginning}{years_in_words}, {history.condition}"
     clause = words.condition(history.condition)
@@ -406,7 +434,7 @@ def _history_sentence(
     return f"{beginning}{whether}{clause} {years_in_words}"
 
 
-def _years_clause(history: ConditionHistory, track: ProjectedCase) -> str:
+def _years_clause(history: ConditionHistory, track: ProjectedCase, projection: Projection) -> str:
     """Return a clause on the years in which a condition holds, with the band of each change."""
     undecided_years = [
         f"undecided {'in' if first_year == final_year else 'from'} {year_text(first_year)}"
@@ -416,25 +444,28 @@ def _years_clause(history: ConditionHistory, track: ProjectedCase) -> str:
     unanswered_in_words = _unanswered_clause(history, track)
     if history.crossings or undecided_years:
         last_year = float(track.sweep.points[YEAR][-1])
-        changes = [_change_clause(change, last_year) for change in history.crossings]
+        changes = [_change_clause(change, last_year, projection) for change in history.crossings]
         changes_in_words = ", ".join([*changes, *undecided_years])
         return f"{changes_in_words}{unanswered_in_words}"
     if history.holds_first is None:
-        return f"has no answer {track.span}"
+        return f"has no answer {span_phrase(track, projection)}"
     share_text = ""
     if history.holds_last is not None and 0.001 < history.holds_last < 0.999:
         share_text = f" (at the end in {percent(history.holds_last)} of the drawn trends)"
     everywhere_in_words = "wherever there is an answer" if unanswered_in_words else "throughout"
+    nowhere_in_words = "in no year"
+    if projection.factors is not None:
+        everywhere_in_words, nowhere_in_words = f"{everywhere_in_words},", "never,"
     return (
-        f"{everywhere_in_words if history.holds_first else 'in no year'}"
-        f" {track.span}{share_text}{unanswered_in_words}"
+        f"{everywhere_in_words if history.holds_first else nowhere_in_words}"
+        f" {span_phrase(track, projection).rstrip(',')}{share_text}{unanswered_in_words}"
     )
 
 
-def _change_clause(change: Change, last_year: float) -> str:
+def _change_clause(change: Change, last_year: float, projection: Projection) -> str:
     """Return a clause on the year in which a condition starts or stops holding, with its band."""
     band = change.low, change.high, change.part
-    crossing = crossing_year(change.value, *band)
+    crossing = _with_factor(crossing_year(change.value, *band), change.value, projection)
     year_in_words = f"from {crossing} on" if change.starts else f"until {crossing}"
     year_in_words += crossing_band_text(*band, last_year)
     return year_in_words + (", by a jump" if change.jump else "")
@@ -536,7 +567,7 @@ def sentences_on_middles(projection: Projection) -> Iterator[str]:
 
 def _trend_name(trend: str, projection: Projection) -> str:
     """Return the title of a trend; its name if it has none."""
-    return as_words(trend) if len(projection.titles) > 1 else "the trend"
+    return f'the trend "{projection.titles[trend]}"' if len(projection.titles) > 1 else "the trend"
 
 
 def _unused_rates_sentences(projection: Projection, words: Words) -> Iterator[str]:
@@ -618,7 +649,7 @@ def warning_sentences(projection: Projection) -> Iterator[str]:
     periods.
     """
     for trend in projection.titles:
-        beginning = f"{as_words(trend)}: " if len(projection.titles) > 1 else ""
+        beginning = f"{projection.titles[trend]}: " if len(projection.titles) > 1 else ""
         rates = used_rates(projection, trend)
         if rates and all(rate.measured for rate in rates):
             yield from _series_sentences(trend, beginning, projection)
@@ -675,10 +706,12 @@ def _series_sentences(trend: str, beginning: str, projection: Projection) -> Ite
     weak_series = doubt_remarks(projection, [trend])
     rates = used_rates(projection, trend)
     plans = {f"{rate.title} ({rate.announced})" for rate in rates if rate.announced}
-    verdict = f"every rate is fitted to {'' if plans else 'measured '}points"
+    verdict = f"all rates are fitted to {'' if plans else 'measured '}points"
     is_guess_used = any(rate.assumed for rate in rates)
-    verdict += ", some of another kind of processors" if is_guess_used else "; none is a guess"
-    verdict += f"; announced points: {'; '.join(sorted(plans))}" if plans else ""
+    verdict += ", some of another kind of processors" if is_guess_used else ""
+    verdict += f"; points that are announced, not measured: {'; '.join(sorted(plans))}" * bool(
+        plans
+    )
     yield f"{beginning}{verdict}" + (
         f"; {weak_series[0].lower()}{weak_series[1:]}" if weak_series else ""
     )

@@ -174,8 +174,23 @@ CHEAPEST = f"cheapest are 2 web servers and 5 app servers, cost 27; then {KEPT}"
         (
             (replace(CHOICE, found=(), nearest=POINT),),
             (
-                "No combination keeps all limits; 2 web servers and 5 app servers would come "
+                "No combination keeps the limit; 2 web servers and 5 app servers would come "
                 f"nearest: then {KEPT}"
+            ),
+        ),
+        (
+            tuple(replace(CHOICE, case=case, found=(), nearest=POINT) for case in ("base", "ndr")),
+            (
+                "HDR and NDR: no combination keeps the limit; 2 web servers and 5 app servers"
+                " would come nearest: then 99 % of requests are answered within 265 (259 to 272)"
+                " ms for HDR and 265 (259 to 272) ms for NDR (limit 300 ms)"
+            ),
+        ),
+        (
+            (replace(CHOICE, found=()), replace(CHOICE, case="ndr")),
+            (
+                f"NDR: the {CHEAPEST}. HDR: no combination keeps the limit, because all are"
+                " saturated"
             ),
         ),
         (
@@ -189,9 +204,12 @@ CHEAPEST = f"cheapest are 2 web servers and 5 app servers, cost 27; then {KEPT}"
             (replace(CHOICE, found=(), unanswered=4),),
             "No combination has all the values that are limited",
         ),
-        ((replace(CHOICE, found=()),), "No combination keeps all limits: all are saturated"),
+        ((replace(CHOICE, found=()),), "No combination keeps the limit, because all are saturated"),
     ],
-    ids=["one", "several", "none", "undecided", "no answer", "saturated"],
+    ids=[
+        *("one", "several", "none", "none in two cases", "none in the first", "undecided"),
+        *("no answer", "saturated"),
+    ],
 )
 def test_a_choice_has_a_sentence_in_every_state(
     choices: tuple[ChosenPoints, ...], expected: str

@@ -8,7 +8,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import combinations
+from itertools import combinations, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +34,7 @@ from slipstick_pictures.look import (
     make_narrow,
     new_figure,
     plain_ticks,
+    with_title_and_legend,
     write_remark,
 )
 from slipstick_pictures.pictures import (
@@ -72,7 +73,7 @@ def test_bars_have_a_unit_a_legend_and_their_total() -> None:
     figure = draw(SMALL_RESULTS, BARS)
     axes = figure.axes[0]
     assert axes.get_ylabel() == "time [ms]"
-    assert _legend(figure) == ["fault", "busy"]
+    assert _legend(figure) == ["fault", "useful work"]
     assert [text.get_text() for text in axes.texts] == ["1.705 ms"]
 
 
@@ -109,7 +110,7 @@ def test_areas_lie_along_the_number_that_the_cases_set() -> None:
         kind="bars", name="b", title="t", cases=[*counts], stack="component", along="processors"
     )
     (axes,) = draw(results, spec).axes
-    assert _legend(axes.figure) == ["fault", "busy"]  # type: ignore[arg-type]  # of a figure
+    assert _legend(axes.figure) == ["fault", "useful work"]  # type: ignore[arg-type]  # of a figure
     assert axes.get_xlim() == (2, 16)
     assert axes.get_xlabel() == "processors"
     tops = [np.asarray(area.get_paths()[0].vertices)[:, 1].max() for area in axes.collections]
@@ -125,7 +126,7 @@ def test_a_class_keeps_its_fill_when_others_are_absent() -> None:
         axes = draw(results, spec).axes[0]
         bars = [each for each in axes.containers if isinstance(each, BarContainer)]
         fills.append(
-            next(each.patches[0].get_facecolor() for each in bars if each.get_label() == "wire")
+            next(each.patches[0].get_facecolor() for each in bars if each.get_label() == "the wire")
         )
     assert fills[0] == fills[1]
 
@@ -178,7 +179,10 @@ def test_neighbours_in_a_stack_differ_in_grey_or_hatch() -> None:
 def test_a_line_goes_through_its_points_in_the_units_of_the_axes() -> None:
     figure = draw(SMALL_RESULTS, LINES)
     axes = figure.axes[0]
-    assert (axes.get_xlabel(), axes.get_ylabel()) == ("adapter [us]", "time [ms]")
+    assert (axes.get_xlabel(), axes.get_ylabel()) == (
+        "latency of the network adapter [us]",
+        "time [ms]",
+    )
     assert axes.get_xscale() == "log"
     assert not figure.legends, "the title says what a single line is"
     line = axes.get_lines()[0]
@@ -204,7 +208,7 @@ def test_lines_by_another_axis_bear_its_values_with_their_unit() -> None:
     results = with_sweeps(sweep("latency", [SMALL.axes[0], sizes], lambda _, x, y: x + 1000 * y))
     figure = draw(results, LINES.model_copy(update={"series": LONG}))
     assert _legend(figure) == ["10 ns/B", "80 ns/B"]
-    assert figure.legends[0].get_title().get_text() == "total per byte"
+    assert figure.legends[0].get_title().get_text() == "time of a byte on the\nprotocol"
 
 
 def test_further_axes_and_cases_part_lines_too() -> None:
@@ -333,7 +337,11 @@ def test_values_of_different_units_have_panels_of_their_own() -> None:
     figure = draw(with_sweeps(made), LINES.model_copy(update={"y": ["time", "speedup"]}))
     assert [axes.get_ylabel() for axes in figure.axes] == ["time [ms]", "speed-up"]
     assert not figure.legends
-    assert not make_narrow(figure)
+    assert make_narrow(figure)
+    figure.draw_without_rendering()
+    upper, lower = (axes.get_window_extent() for axes in figure.axes)
+    assert lower.y1 < upper.y0
+    assert (upper.x0, upper.x1) == pytest.approx((lower.x0, lower.x1))
 
 
 @pytest.mark.turns(5)
@@ -359,8 +367,8 @@ def test_a_map_has_the_values_where_its_axes_say() -> None:
     assert made.points[ADAPTER][grid[1, 2]] == axes[0].values[2]
     assert made.points[LONG][grid[1, 2]] == axes[1].values[1]
     figure = draw(_map_results()[0], spec)
-    assert figure.axes[0].get_xlabel() == "adapter [us]"
-    assert figure.axes[0].get_ylabel() == "total per byte [ns/B]"
+    assert figure.axes[0].get_xlabel() == "latency of the network adapter [us]"
+    assert figure.axes[0].get_ylabel() == "time of a byte on the protocol [ns/B]"
     assert figure.axes[1].get_ylabel() == "time [us]"
     assert [text.get_text() for text in figure.axes[0].texts] == [
         "20",
@@ -430,7 +438,7 @@ def test_drawing_leaves_the_users_settings_as_they_were() -> None:
 def test_drawing_never_loads_the_global_interface() -> None:
     program = (
         "import sys, matplotlib, slipstick_pictures.pictures\nfrom slipstick_pictures.look import"
-        " look, sheet\nwith look(): sheet(4, 3).subplots()\n"
+        " look, sheet\nwith look(): new_figure(4, 3).subplots()\n"
     )
     program += "sys.exit('matplotlib.pyplot' in sys.modules)"
     assert (
@@ -634,7 +642,7 @@ def test_remarks_stand_one_after_another_and_below_the_axis_of_a_narrow_picture(
     assert make_narrow(figure)
     assert figure.get_supxlabel() == ""
     assert f"{intervals} {guesses}" in figure.axes[0].get_xlabel().replace("\n", " ")
-    write_remark(figure, 5 * intervals)
+    write_remark(figure, 12 * intervals)
     assert not make_narrow(figure)
 
 
@@ -778,3 +786,41 @@ def test_ticks_of_whole_numbers_are_whole() -> None:
     axes.plot(servers, servers)
     plain_ticks(axes.xaxis, servers)
     assert all(tick == int(tick) for tick in axes.get_xticks())
+
+
+@pytest.mark.parametrize("columns", [1, 2])
+def test_plots_side_by_side_stand_one_below_the_other_in_a_narrow_picture(columns: int) -> None:
+    figure = new_figure(9.0, 3.0)
+    for axes in figure.subplots(2, columns, sharey=True, squeeze=False).ravel():
+        axes.plot([1, 2], [3, 4])
+    with_title_and_legend(figure, "Four plots")
+    assert make_narrow(figure)
+    figure.draw_without_rendering()
+    boxes = [axes.get_tightbbox() for axes in figure.axes]
+    width, height = figure.get_size_inches() * figure.dpi
+    for upper, lower in pairwise(boxes):
+        assert upper is not None
+        assert lower is not None
+        assert lower.y1 <= upper.y0 + 1
+        assert 0 <= lower.x0 < lower.x1 <= width
+        assert upper.y1 <= height
+
+
+def test_many_names_of_a_narrow_picture_stand_upright() -> None:
+    cases = {f"case-{index}": BASE for index in range(9)}
+    figure = draw(
+        replace(SMALL_RESULTS, cases=cases), BARS.model_copy(update={"cases": list(cases)})
+    )
+    assert make_narrow(figure)
+    labels = figure.axes[0].get_xticklabels()
+    assert {label.get_rotation() for label in labels} == {90.0}
+    figure.draw_without_rendering()
+    boxes = [label.get_window_extent() for label in labels]
+    assert all(left.x1 <= right.x0 for left, right in pairwise(boxes))
+
+
+def test_a_picture_with_colour_bars_has_no_narrow_form() -> None:
+    figure = new_figure(9.0, 3.0)
+    axes = figure.subplots()
+    figure.colorbar(axes.pcolormesh(np.ones((2, 2))), ax=axes)
+    assert not make_narrow(with_title_and_legend(figure, "A map"))

@@ -53,8 +53,8 @@ def test_a_picture_has_a_bar_for_each_span_and_lanes_for_branches() -> None:
     rows, active, queues = figure.axes
     bars = [(bar.get_x(), bar.get_width(), round(bar.get_height(), 3)) for bar in rows.patches]  # type: ignore[attr-defined]
     assert sorted(bars) == [(0.0, 1.0, 0.4), (0.0, 1.5, 0.4), (0.0, 2.0, 0.8)]
-    assert rows.get_title(loc="left") == "critical path of this run (no average): busy 100 %"
-    assert active.get_title(loc="left") == "processors at useful work (busy)"
+    assert rows.get_title(loc="left") == "critical path of this run (no average): useful work 100 %"
+    assert active.get_title(loc="left") == "processors at useful work"
     assert queues.get_xlabel() == "time [ms]"
     assert [line.get_label() for line in queues.lines] == ["bus"]
 
@@ -106,8 +106,8 @@ def test_a_phase_adds_up_what_each_processor_did_until_the_slowest_arrived() -> 
     with look():
         figure = draw_phase(found, "One phase")
     assert rows_of(figure) == {
-        "processor 0": [("busy", 0.0, 3.0), ("barrier", 3.0, 1.0)],
-        "processor 1": [("busy", 0.0, 2.0), ("other", 2.0, 2.0)],
+        "processor 0": [("useful work", 0.0, 3.0), ("barrier", 3.0, 1.0)],
+        "processor 1": [("useful work", 0.0, 2.0), ("other", 2.0, 2.0)],
     }
 
 

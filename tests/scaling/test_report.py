@@ -134,7 +134,7 @@ def test_the_picture_has_a_band_for_each_cause_under_the_line_of_all() -> None:
     with look():
         figure = ScaleResult((MADE,)).draw(BANDS, {})
     (axes,) = figure.axes
-    assert [each.get_label() for each in axes.collections] == ["busy", "lock"]
+    assert [each.get_label() for each in axes.collections] == ["useful work", "lock"]
     (line,) = axes.lines
     assert np.array_equal(np.asarray(line.get_xdata()), np.asarray(line.get_ydata()))
 
@@ -351,6 +351,10 @@ def test_the_head_speaks_of_customers_and_of_the_ends_of_a_range() -> None:
     scaling = replace(MADE, fastest=nothing, largest=nothing, growth=None)
     assert ScaleResult((scaling,)).headline(Words(member="customer")) == [
         "no number of customers (of 2 to 60) is 50 % efficient",
+        (
+            "50 % efficiency on 4 customers, the most with such a size, needs 40 items (4 times"
+            " that on 2)"
+        ),
         (
             "fastest at a fixed size (of 2 to 60) on no number of customers, because none has an "
             "answer"

@@ -611,8 +611,8 @@ def test_a_format_without_points_follows_another_by_a_guess_that_is_marked(
     assert by_class["application"].source.endswith(f"taken for {kind}")
     assert not by_class["memory"].assumed
     assert (
-        "every rate is fitted to points, some of another kind of processors;"
-        " announced points: Memory bandwidth of a GPU (5)"
+        "all rates are fitted to points, some of another kind of processors; points that"
+        " are announced, not measured: Memory bandwidth of a GPU (5)"
     ) in result.doubt()
     assert "guesses: computation" in result.doubt()
     assert "Guesses: computation" in question_section(result)

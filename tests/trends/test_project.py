@@ -15,7 +15,7 @@ from scipy import stats
 from slipstick.errors import SpecError, UnknownNameError
 from slipstick.report.formatting import question_section
 from slipstick.results.study import tidy_columns
-from slipstick.results.words import Words
+from slipstick.results.words import NO_WORDS, Words
 from slipstick.schema.kinds.study import StudySpec
 from slipstick.schema.library import Library, catalogue_folder
 from slipstick.schema.text import Mark, Table
@@ -386,7 +386,7 @@ def test_heads_and_legends_tell_cases_and_trends_only_where_they_differ(folder: 
     beside = result_of(found(two), ProjectResult)
     (legend,) = beside.draw(spec, {}).legends
     assert legend.get_title().get_text() == "trend"
-    assert [text.get_text() for text in legend.get_texts()] == ["trend", "slow"]
+    assert [text.get_text() for text in legend.get_texts()] == ["trend", "Slow networks"]
     assert any(line.startswith("Slow networks: ") for line in beside.headline(Words({}, {})))
 
 
@@ -418,6 +418,9 @@ def test_factors_stand_on_the_axis_and_in_every_table(folder: Path) -> None:
     made = result_of(results, ProjectResult)
     assert made.draw(picture, {}).axes[0].get_xlabel() == "times that processors are as fast"
     assert "| processors |" in question_section(made)
+    assert made.headline(NO_WORDS)[0].startswith(
+        "while processors become 4 times as fast (from 2005 to 2009.1), time falls from"
+    )
     assert [each.point["processors"] for each in made.answers()] == [1.0, 2.0, 4.0]
     assert tidy_columns(results, ["time"])["processors"][-3:] == [1.0, 2.0, 4.0]
 

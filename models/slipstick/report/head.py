@@ -79,9 +79,11 @@ def head_lines(results: Results, value_names: Sequence[str]) -> list[str]:
     )
     compare_cases = _what_if_lines if _WHAT_IF.match(results.title) else _comparison_lines
     comparison_lines = list(compare_cases(results, value_names)) if are_cases_comparable else []
-    # A question that examined several cases compares them by itself.
+    # A question that examined several cases compares them by itself, and a list of more than two
+    # values is read in the table.
     has_compared_cases = any(
-        len(question.examined()) > 1 for question in results.questions.values()
+        max(len(question.examined()), len(results.cases) - 1) > 1
+        for question in results.questions.values()
     )
     unlike_case_lines = (
         list(_unlike_case_lines(results, value_names))
@@ -98,13 +100,13 @@ def head_lines(results: Results, value_names: Sequence[str]) -> list[str]:
     if verdict.word:
         lines.insert(0, f"{verdict.word}: {verdict.sentence}")
     # Where questions alone are answered, the first case is only their starting point.
+    # A ranking of changes says nothing of the value itself.
+    is_base_missing = not question_lines or results.questions.keys() <= {"rank"}
     base_lines = (
-        list(_base_lines(results, value_names, is_value_stated=bool(unlike_case_lines)))
+        list(_base_lines(results, value_names, bool(unlike_case_lines) or not is_base_missing))
         if comparison_lines or len(results.cases) == 1 or not question_lines
         else []
     )
-    # A ranking of changes says nothing of the value itself.
-    is_base_missing = not question_lines or results.questions.keys() <= {"rank"}
     asks_for_base = _HOW_MUCH.match(results.title) and is_base_missing and not unlike_case_lines
     lines = [*base_lines, *lines] if asks_for_base else [*lines, *base_lines]
     if not question_lines:
@@ -444,7 +446,7 @@ def _base_lines(
         line += f"; {with_article(words.member)} spends {join_phrases(shares_in_words)}"
     if base_answer.limits:
         line += f"; {base_answer.limits[0].pipeline} is limited by {base_answer.limits[0].stage}"
-    if ";" in line or not is_value_stated:
+    if ";" in line or given_values or not is_value_stated:
         yield line
 
 
@@ -483,6 +485,11 @@ def _comparison_lines(results: Results, value_names: Sequence[str]) -> Iterator[
         f"{ratio} for {join_phrases(cases)}{doubt}"
         for (ratio, doubt), cases in cases_by_ratio.items()
     ]
+    # Cases that questions compare and that are alike as given need no sentence.
+    if results.questions and all(
+        ratio.startswith(("about", "exactly")) for ratio, _ in cases_by_ratio
+    ):
+        return
     # A list of several cases has an "and" of its own.
     has_lists = len(ratio_clauses) < sum(map(len, cases_by_ratio.values()))
     comparison = "; ".join(ratio_clauses) if has_lists else join_phrases(ratio_clauses)
@@ -832,19 +839,13 @@ def _method_clauses(
         return
     approximate_count = sum(count_by_method.values())
     answer_count = len(methods_and_exactness)
+    subject = f"{approximate_count} of {answer_count} answers"
+    if approximate_count == answer_count:
+        subject = {1: "the answer", 2: "both answers"}.get(answer_count, "all answers")
+    is_single = approximate_count == 1
+    subject += " is" if is_single else " are"
     if set(count_by_method) == {"simulation"}:
-        share_text = (
-            ""
-            if approximate_count == answer_count
-            else f"{approximate_count} of {with_noun(answer_count, 'answer')} "
-        )
-        if share_text:
-            verb = "is" if approximate_count == 1 else "are"
-            yield f"{share_text}{verb} simulated and {'has' if verb == 'is' else 'have'} intervals"
-        elif answer_count == 1:
-            yield "the answer is simulated and has an interval"
-        else:
-            yield "all answers are simulated and have intervals"
+        yield f"{subject} simulated and {'has an interval' if is_single else 'have intervals'}"
     else:
         method_counts = join_phrases(
             [
@@ -854,12 +855,7 @@ def _method_clauses(
                 for method, count in count_by_method.items()
             ]
         )
-        share_text = (
-            "the answer is"
-            if answer_count == approximate_count == 1
-            else f"{approximate_count} of {with_noun(answer_count, 'answer')} are"
-        )
-        yield f"{share_text} approximate ({method_counts})"
+        yield f"{subject} approximate ({method_counts})"
     note_counts = Counter(
         note
         for answer in answers
@@ -903,9 +899,8 @@ def _loss_clauses(answers: Sequence[Answer], sweeps: Sequence[Sweep]) -> list[st
 
 def _missing_answer_clauses(answers: Sequence[Answer], sweeps: Sequence[Sweep]) -> Iterator[str]:
     """Yield clauses on how many points have no answer, and on how many lie outside their bounds."""
-    failed_count = sum(1 for answer in answers if answer.failed) + sum(
-        len(sweep.failed) for sweep in sweeps
-    )
+    failed_cases = sum(1 for answer in answers if answer.failed)
+    failed_count = sum(len(sweep.failed) for sweep in sweeps)
     bound_texts = [answer.bound for answer in answers]
     bound_texts += [
         bound_text for sweep in sweeps for bound_text in sweep.provenance.outside.values()
@@ -914,6 +909,8 @@ def _missing_answer_clauses(answers: Sequence[Answer], sweeps: Sequence[Sweep]) 
         bool(bound_text) and not isinstance(bound_text, SlightlyBeyond)
         for bound_text in bound_texts
     )
+    if failed_cases:
+        yield f"{with_noun(failed_cases, 'case has', 'cases have')} no answer as given"
     if failed_count:
         yield f"{with_noun(failed_count, 'point has', 'points have')} no answer"
     if outside_count:

@@ -1076,9 +1076,9 @@ def _notes_of_machine(
         adapter_noun = "adapter" if node_adapters == 1 else "adapters"
         yield (
             f"{node_processors:g} processors of a node share {node_adapters:g} {adapter_noun}"
-            " (machine.node.adapters): a collective operation pairs ranks without regard to nodes,"
-            " and their messages cross the adapter one after the other; algorithms that work in"
-            " levels, or those of a library, send fewer (machine.node.collectives)"
+            " (machine.node.adapters), which sends the messages of a collective operation one after"
+            " the other; algorithms that work in levels, or those of a library, send fewer"
+            " (machine.node.collectives)"
         )
 
 

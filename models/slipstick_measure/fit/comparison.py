@@ -868,6 +868,7 @@ def fits(
         member=timings.member,
         bounded=bounded,
         next_runs=comparison.next_runs(),
+        weak_scaling=timings.weak_scaling,
         rate=timings.rate,
     )
 

@@ -178,7 +178,7 @@ class _ReadFit:
         fitting = fits(
             timings, self.families, processors, intervals, self.drawn, self.spec.efficiency.value
         )
-        fitting = replace(fitting, source=self.source, truth=truth)
+        fitting = replace(fitting, source=self.source, truth=truth, size_path=self.spec.size)
         return fitting if self.base is None else _with_base(fitting, self.base.built.name)
 
 

@@ -9,17 +9,19 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from slipstick.answer import Answer, Value
-from slipstick.late import np
+from slipstick.late import Array, np
 from slipstick.report.formatting import (
     TextBlock,
     TextTable,
     percent,
     plain_decimal,
     terminal_blocks,
+    uncapitalized,
     value_amount,
+    with_article,
 )
 from slipstick.results.question import TitleAnswer, verdict_word
-from slipstick.results.words import Words
+from slipstick.results.words import Words, is_plural
 from slipstick_measure.report.measured import INDENT, LOST, amount_text, with_noun_for_processors
 from slipstick_measure.results import Fitting
 from slipstick_pictures.look import (
@@ -31,6 +33,7 @@ from slipstick_pictures.look import (
 )
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 
@@ -221,7 +224,7 @@ def fit_headline(fitting: Fitting, words: Words) -> list[str]:
     lines = [finding.removeprefix("Measured: ").rstrip(".") for finding in fitting.findings[:1]]
     lines = [f"measured {line}" for line in lines]
     if fitting.has_law and (limits := _limits_sentence(best_answer, fitting.efficiency)):
-        lines.insert(0, f"{limits.rstrip('.')}, by the fitted model")
+        lines.insert(0, f"by the fitted model, {uncapitalized(limits)}")
     if fitting.has_law:
         lines[1:1] = [
             f"on p = {processors:g}: {_prediction_text(best_answer, processors)}"
@@ -232,12 +235,13 @@ def fit_headline(fitting: Fitting, words: Words) -> list[str]:
         for name in best_answer.values
         if name.startswith(_SIZE_NAME_PREFIX) and fitting.has_law
     ]
+    noun = words.meanings.get(fitting.size_path, "")
     for name in sizes[-1:]:
-        lines.append(
-            _size_text(best_answer.values[name], _goal_of_size(fitting, name)).replace(
-                "n = ", "a size of "
-            )
-        )
+        size_text = _size_text(best_answer.values[name], _goal_of_size(fitting, name))
+        if is_plural(noun.partition(" ")[0]):
+            lines.append(re.sub(r"n = (\S+?)(?=[,.]( |$))", rf"\1 {noun}", size_text))
+        else:
+            lines.append(size_text.replace("n = ", f"{with_article(noun or 'size')} of "))
     if not fitting.has_law:
         lines.append(fitting.verdict)
     return [with_noun_for_processors(line.rstrip("."), words) for line in lines]
@@ -415,7 +419,8 @@ MOST_CURVES = 6
 
 
 def draw_fits(fitting: Fitting, title: str) -> Figure:
-    """Draw measured times and the fits over the number of processors; both axes are logarithmic.
+    """Draw measured times and the fits over the number of processors, and below the efficiencies
+    with the one that was asked for; times and numbers of processors are on logarithmic axes.
 
     Where nothing was measured the ground is grey: there the curves are extrapolations.
 
@@ -425,8 +430,8 @@ def draw_fits(fitting: Fitting, title: str) -> Figure:
     title : heading
     """
 
-    figure = new_figure(7.5, 4.4)
-    axes = figure.subplots()
+    figure = new_figure(7.5, 6.6)
+    axes, axes_of_efficiency = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))
     for curve, (colour, _, dashes) in zip(fitting.curves[:MOST_CURVES], STROKES[1:], strict=False):
         axes.plot(curve.p, curve.time, color=colour, linestyle=dashes, label=f"model {curve.name}")
         if curve.low:
@@ -455,14 +460,15 @@ def draw_fits(fitting: Fitting, title: str) -> Figure:
         np.array([*fitting.time, *(time for curve in fitting.curves for time in curve.time)]),
     )
     last_processors = max([max(fitting.p), *(max(curve.p) for curve in fitting.curves)])
-    axes.axvspan(
-        max(fitting.p),
-        last_processors,
-        color="#000000",
-        alpha=0.07,
-        linewidth=0,
-        label="beyond the data",
-    )
+    for panel in (axes, axes_of_efficiency):
+        panel.axvspan(
+            max(fitting.p),
+            last_processors,
+            color="#000000",
+            alpha=0.07,
+            linewidth=0,
+            label="beyond the data",
+        )
     ticks = [
         2.0**power
         for power in range(int(last_processors).bit_length())
@@ -471,11 +477,41 @@ def draw_fits(fitting: Fitting, title: str) -> Figure:
     axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
     axes.set_xlim(1 / 1.1, last_processors)
     members = Words(member=fitting.member).members
-    axes.set_xlabel(
+    axes_of_efficiency.set_xlabel(
         members
         if fitting.size is None
         else f"{members}; size n = {_size_with_separators(fitting.size)}"
     )
     axes.set_ylabel(axis_title("time", "s"))
-    figure.legend(loc="outside right upper", alignment="left")
+    _draw_efficiencies(axes_of_efficiency, fitting)
+    figure.legend(*axes.get_legend_handles_labels(), loc="outside right upper", alignment="left")
     return with_title_and_legend(figure, title)
+
+
+def _draw_efficiencies(axes: Axes, fitting: Fitting) -> None:
+    """Draw the efficiency of each curve and of the measured times against the smallest number of
+    processors, and the one that was asked for as a limit.
+    """
+    from slipstick_pictures.pictures import LIMIT_COLOUR, write_limit
+
+    measured_p, measured_times = np.array(fitting.p), np.array(fitting.time)
+    base = float(measured_p.min())
+
+    def efficiencies(p: Array, time: Array, base_time: float) -> Array:
+        """Return the efficiencies at numbers of processors in percent."""
+        ratios: Array = base_time / time * (1.0 if fitting.weak_scaling else base / p)
+        return ratios / 0.01
+
+    for curve, (colour, _, dashes) in zip(fitting.curves[:MOST_CURVES], STROKES[1:], strict=False):
+        p, time = np.array(curve.p), np.array(curve.time)
+        base_time = float(np.interp(base, p, time))
+        axes.plot(p, efficiencies(p, time, base_time), color=colour, linestyle=dashes)
+    base_time = float(np.median(measured_times[measured_p == base]))
+    points = efficiencies(measured_p, measured_times, base_time)
+    axes.plot(measured_p, points, linestyle="", marker="o", color=STROKES[0][0], markersize=4)
+    lines_drawn = [*axes.lines]
+    goal = fitting.efficiency / 0.01
+    axes.axhline(goal, color=LIMIT_COLOUR, linewidth=1.0, linestyle=(0, (6, 3)))
+    axes.set_ylim(bottom=0.0)
+    axes.set_ylabel(axis_title("efficiency" if base == 1 else f"efficiency over {base:g}", "%"))
+    write_limit(axes, goal, f"limit {percent(fitting.efficiency)}", lines_drawn)
