@@ -438,7 +438,7 @@ def test_drawing_leaves_the_users_settings_as_they_were() -> None:
 def test_drawing_never_loads_the_global_interface() -> None:
     program = (
         "import sys, matplotlib, slipstick_pictures.pictures\nfrom slipstick_pictures.look import"
-        " look, sheet\nwith look(): new_figure(4, 3).subplots()\n"
+        " look, new_figure\nwith look(): new_figure(4, 3).subplots()\n"
     )
     program += "sys.exit('matplotlib.pyplot' in sys.modules)"
     assert (
