@@ -160,8 +160,8 @@ class Calibration:
             SMALLEST_SET, self.most, 1 + round(3 * np.log2(self.most / SMALLEST_SET))
         )
         runs = [self._kernel_of_grain(Timing("step", {}, 1000), compute=1000)]
-        for pages in (int(count) for count in np.unique(sets // kernels.PAGE)):
-            elements = pages * kernels.PAGE // _ELEMENT_BYTES
+        for pages in (int(count) for count in np.unique(sets // kernels.PAGE_BYTES)):
+            elements = pages * kernels.PAGE_BYTES // _ELEMENT_BYTES
             runs.append(self._kernel_of_visits(pages))
             runs.append(
                 self._kernel_of_grain(
@@ -298,9 +298,9 @@ class Calibration:
         kernels = self.cores.kernels
         memory = self.cores.memory
         words = self.cores.words
-        size = pages * kernels.PAGE
-        warm = min(4 * pages, _MOST_WARMING_READS // kernels.VISIT)
-        timing = Timing("visit", {"bytes": size}, kernels.VISIT)
+        size = pages * kernels.PAGE_BYTES
+        warm = min(4 * pages, _MOST_WARMING_READS // kernels.LINES_PER_VISIT)
+        timing = Timing("visit", {"bytes": size}, kernels.LINES_PER_VISIT)
         reader = self._cache_warmer(size // _ELEMENT_BYTES)
         return TimedKernel(
             timing, lambda rank, *rest: kernels.visits(memory, words, pages, warm, *rest), 1, reader
