@@ -18,7 +18,7 @@ from dataclasses import replace
 from functools import cached_property, partial
 
 from slipstick.answer import DeferredShares
-from slipstick.errors import Definition, Doubt, NoAnswerError
+from slipstick.errors import Definition, Doubt
 from slipstick.expression.nodes import TIME, parameters, zero
 from slipstick.expression.tape import Columns, Tape, Values, selected_values
 from slipstick.late import NDArray, np
@@ -164,14 +164,10 @@ def _saturation_populations(
     """Return the population at which each closed chain would saturate its slowest station, by
     name.
     """
-    if not network.closed.any():
+    # Customers that are lost need no server, so that no number of them saturates one.
+    if network.losses or not network.closed.any():
         return {}
-    try:
-        population_by_class = saturation_population(network)[0].real
-    except NoAnswerError:
-        # With loss, the arrival rate may exceed the service rate; a closed class would then get no
-        # service.
-        return {}
+    population_by_class = saturation_population(network)[0].real
     return {
         f"saturation_population[{chain_name}]": float(population_by_class[class_index])
         for class_index, chain_name in enumerate(network.classes)

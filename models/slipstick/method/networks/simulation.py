@@ -5,6 +5,7 @@ estimate is the ratio of two such weighted sums.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -92,7 +93,7 @@ def _simulated_solution(
     estimates = _NetworkEstimates(network_layout, planned_network, result)
     estimated_values = estimates.values()
     if result is not None:
-        check_departures(result, planned_network.lossy_chains)
+        check_departures(result, estimates.begun_cycles())
         estimates.check_queues()
     remarks = estimates.remarks()
     gradient = None
@@ -127,6 +128,19 @@ class _NetworkEstimates:
             class_name: chain_name
             for chain_name, chain in network_layout.chains.items()
             for class_name in chain.classes
+        }
+
+    def begun_cycles(self) -> dict[str, float]:
+        """Return how many cycles have begun of each chain of which some customers are lost; NaN
+        unless they may wait before a region without bound, and are counted behind it.
+        """
+        regions = self.network_layout.model.regions.values()
+        is_counted = regions and not any(region.loses_customers for region in regions)
+        return {
+            chain_name: float(self.result.batches.sum(axis=0) @ self.weights_of_cycles(chain_name))
+            if self.result and is_counted and chain_name in self.planned_network.counting_places
+            else math.nan
+            for chain_name in self.planned_network.lossy_chains
         }
 
     def check_queues(self) -> None:

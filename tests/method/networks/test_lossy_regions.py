@@ -1,0 +1,60 @@
+"""Regions whose customers wait outside, around stations that lose some: what grows is refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from slipstick.api import solve
+from slipstick.errors import NoAnswerError
+from slipstick.model.network import (
+    QueueingNetwork,
+    closed_class,
+    network,
+    open_class,
+    region,
+    station,
+)
+from slipstick.sim.settings import Simulation
+
+LOSSES: list[dict[str, Any]] = [
+    {"capacity": 2},
+    {"patience": {"jobs": 3.0}},
+    {"timeout": {"jobs": 2.0}},
+]
+
+
+def hall(rate: float, places: int, **losses: Any) -> QueueingNetwork:
+    """Return two stations in a region of some places, the first of which loses customers."""
+    return network(
+        {"jobs": open_class(rate)},
+        {"web": station(service={"jobs": 0.5}, **losses), "db": station(service={"jobs": 0.6})},
+        regions={"hall": region(["web", "db"], places)},
+    )
+
+
+@pytest.mark.parametrize("losses", LOSSES)
+def test_a_queue_before_a_region_that_grows_is_refused(losses: dict[str, Any]) -> None:
+    """With two places at most two are served at a time, some 1.2 a second."""
+    short = Simulation(seed=11, events=40_000)
+    with pytest.raises(NoAnswerError, match="jobs arrive faster than they leave: 3 in a second"):
+        solve(hall(3.0, 2, **losses), simulation=short)
+
+
+@pytest.mark.parametrize("losses", LOSSES)
+def test_a_short_run_of_a_region_that_keeps_up_is_answered(losses: dict[str, Any]) -> None:
+    short = Simulation(seed=12, events=4_000, precision=0.0001)
+    answer = solve(hall(0.8, 3, **losses), simulation=short)
+    assert answer.converged is False
+    longer = solve(hall(0.8, 3, **losses), simulation=Simulation(seed=13, events=200_000))
+    assert answer["throughput[jobs]"] == pytest.approx(longer["throughput[jobs]"], rel=0.15)
+
+
+def test_a_population_that_saturates_is_not_defined_where_customers_are_lost() -> None:
+    think = {"jobs": closed_class(5, think_time=2.0)}
+    plain = network(think, {"db": station(service={"jobs": 0.6})})
+    assert solve(plain)["saturation_population[jobs]"] == pytest.approx(2.6 / 0.6)
+    for losses in ({"capacity": 2}, {"patience": {"jobs": 3.0}}):
+        lossy = network(think, {"db": station(service={"jobs": 0.6}, **losses)})
+        assert "saturation_population[jobs]" not in solve(lossy).values
