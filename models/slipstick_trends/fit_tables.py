@@ -149,11 +149,11 @@ _START_HEADINGS = (
     "as of",
     "series",
     "later points",
-    "90 % holds",
+    "in the 90 % band",
     "median error",
     "width at ten years",
 )
-_HORIZON_HEADINGS = ("years ahead", "points", "90 % holds", "median error")
+_HORIZON_HEADINGS = ("years ahead", "points", "in the 90 % band", "median error")
 _MISS_HEADINGS = ("series", "as of", "missed", "worst", "real/predicted", "band")
 
 
@@ -189,7 +189,7 @@ def accuracy_table(series: Sequence[PointSeries]) -> str:
 _ACCURACY_HEADINGS = (
     "series",
     "later points",
-    "90 % holds",
+    "in the 90 % band",
     "median error",
     "worst real/predicted",
 )

@@ -150,7 +150,7 @@ class ValidationResult(QuestionResult):
             f"{name}: median error {percent(median(errors), 2)}, mean"
             f" {percent(validation_set.mean, 2)}, over {with_noun(len(errors), 'group')},"
             f" {percent(min(errors), 2)} to {percent(max(errors), 2)}, {validation_set.split};"
-            f" intervals hold {percent(validation_set.coverage, 2)}"
+            f" {percent(validation_set.coverage, 2)} of the rows lie in their intervals"
         )
         return sentence + peers
 
