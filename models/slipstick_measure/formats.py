@@ -29,7 +29,11 @@ from slipstick_measure.readers import (
 )
 from slipstick_measure.readers.known import known_text
 from slipstick_measure.readers.load_tests import GENERATORS, load_format, read_load
-from slipstick_measure.readers.markup import bar_lines, kinds_of_sentences
+from slipstick_measure.readers.markup import (
+    bar_lines,
+    go_benchmarks_with_parts,
+    kinds_of_sentences,
+)
 from slipstick_measure.readers.reading import NUMBER, FileFormat, Reading, open_file
 from slipstick_measure.traces.readers import TRACE_FORMATS, checked_trace, read_trace, trace_format
 
@@ -123,6 +127,9 @@ def read(path: Path | str, hints: Hints | None = None, format: str | None = None
             " metric, and no output that is known; name its columns (--column p=NAME --column"
             " time=NAME) or its --format, which slipstick measured --help lists",
         )
+    for line, benchmark in go_benchmarks_with_parts(reading.lines) if is_records else ():
+        message = "the number behind the name is taken for processors, as of -cpu, and not for a"
+        reading.add_note(line, benchmark, f"{message} part of the name")
     return _with_hints(FORMATS[name].read(reading), reading.hints)
 
 

@@ -183,8 +183,10 @@ def _noun_of_counts(cells: Sequence[str]) -> str:
     """
     counted = [split_value(cell)[1] for cell in cells if not is_serial(cell)]
     nouns = {noun.casefold() for noun in counted if noun}
-    are_counts = bool(nouns) and None not in counted and nouns <= set(names.PROCESSORS)
-    return max(nouns, key=len) if are_counts else ""
+    plural = max(nouns, key=len, default="")
+    is_one_noun = all(plural in (noun, f"{noun}s", f"{noun}es") for noun in nouns)
+    are_counts = is_one_noun and None not in counted and nouns <= set(names.PROCESSORS)
+    return plural if are_counts else ""
 
 
 def _is_of_bytes(unit: str) -> bool:

@@ -24,9 +24,10 @@ _VALUE = re.compile(
     r"(?:\([^)]*\))?: (?P<value>[0-9:.]+)\s*"
 )
 _LAUNCHER = re.compile(
-    r"\b(?:mpirun|mpiexec|orterun|srun|aprun|prun)\b.*?"
-    r"\s(?:-np|-n|--ntasks|--np)[ =]?(?P<count>[0-9]+)"
+    r"\b(?:mpirun|mpiexec|orterun|srun|aprun|prun)(?:\s+-\S+(?:\s+[^-\s]\S*)?)*?"
+    r"\s+(?:-np|-n|--ntasks|--np)[ =]?(?P<count>[0-9]+)(?=\s|$)"
 )
+"""The ranks among the options before the program, whose own options may have the same letters."""
 _THREADS = re.compile(
     r"\bOMP_NUM_THREADS=(?P<environment>[0-9]+)"
     r"|\s--?(?:num-?|n)?(?:threads|workers|jobs|procs|cores|cpus|cpus-per-task)[ =]"
@@ -104,10 +105,8 @@ def _read_gnu_time(reading: Reading) -> Measurements:
         if "Elapsed" not in run.values:
             reading.add_note(run.line, "", "the run is cut before its elapsed time, and left out")
             continue
-        if letter := next(
-            (each for each in _THREADS.finditer(run.command) if each["letter"]), None
-        ):
-            reading.add_note(run.line, letter[0].strip(), "is taken for the number of threads")
+        if (threads := _THREADS.search(run.command)) and threads["letter"]:
+            reading.add_note(run.line, threads[0].strip(), "is taken for the number of threads")
         line, clock = run.values["Elapsed"]
         region = run.program if len(programs) > 1 else ""
         coordinates = Coordinates(p, reading.hints.size, region)

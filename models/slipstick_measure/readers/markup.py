@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby, takewhile
 from typing import Any, NamedTuple, TypeAlias
 
-from slipstick_measure.readers.names import LOADS, PROCESSORS, plain_words
+from slipstick_measure.readers.names import LOADS, PROCESSORS, REPETITIONS, SIZES, plain_words
 
 BarLine: TypeAlias = tuple[int, str]
 """A line of a table, with its number in the file."""
@@ -357,16 +357,47 @@ _SPEEDUP_BEHIND = re.compile(r"[(\[]\s*[0-9.]+\s*(?:x|×)[^)\]]*[)\]]", re.IGNOR
 _SERIAL_SENTENCE = re.compile(r"\W*(?:serial|sequential)\b[^0-9]*", re.IGNORECASE)
 
 
+_SIZE_NOUNS = "|".join(sorted(SIZES, key=len)[::-1])
+_SIZE_IN_WORDS = re.compile(
+    rf"(?<![A-Za-z])(?:{_SIZE_NOUNS})(?:\s*[=:]\s*|\s+)(?P<behind>[0-9]+)\b(?![.\w])"
+    rf"|(?<![\w.])(?P<before>[0-9]+) (?:{_SIZE_NOUNS})\b",
+    re.IGNORECASE,
+)
+_OTHER_NUMBER = re.compile(r"(?P<word>[A-Za-z]*)[^A-Za-z0-9]*(?P<number>[0-9][0-9.,]*)")
+
+
 class _TimedSentence(NamedTuple):
-    """A line with one time and one number of processors: its line number, its words without the
-    numbers, the noun of the processors, their number, and the time.
+    """A line with one time and one number of processors.
+
+    Parameters
+    ----------
+    number : of the line
+    words : without the time, the processors and the size
+    noun : of the processors
+    processors : their number
+    time : with its unit
+    size : of the problem; empty if the line names none
     """
 
     number: int
-    pattern: str
+    words: str
     noun: str
     processors: str
     time: str
+    size: str = ""
+
+    @property
+    def pattern(self) -> str:
+        """The words without numbers."""
+        return " ".join(re.sub(r"[0-9][0-9.,]*", "#", self.words).split())
+
+    @property
+    def other_numbers(self) -> list[str]:
+        """The numbers among the words; empty for those that tell a repetition."""
+        return [
+            "" if match["word"].casefold() in REPETITIONS else match["number"]
+            for match in _OTHER_NUMBER.finditer(self.words)
+        ]
 
 
 def _sentence(number: int, text: str) -> _TimedSentence | None:
@@ -379,14 +410,22 @@ def _sentence(number: int, text: str) -> _TimedSentence | None:
     counts = list(_COUNT_IN_WORDS.finditer(rest))
     if not counts and _SERIAL_SENTENCE.fullmatch(text[: times[0].start()]):
         return _TimedSentence(number, "", "", "serial", time)
-    if len(counts) != 1:
+    if len(counts) != 1 or _names_one(counts[0]):
         return None
     noun = (counts[0]["noun"] or counts[0]["name"]).lower()
-    plural = noun if noun.endswith("s") and not noun.endswith("ss") else f"{noun}s"
-    words = f"{rest[: counts[0].start()]}#{rest[counts[0].end() :]}"
-    words = _SPEEDUP_BEHIND.sub("", words)
-    pattern = " ".join(re.sub(r"[0-9][0-9.,]*", "#", words).split())
-    return _TimedSentence(number, pattern, plural, counts[0]["before"] or counts[0]["behind"], time)
+    plural = f"{noun}es" if noun.endswith("ss") else f"{noun.removesuffix('s')}s"
+    words = _SPEEDUP_BEHIND.sub("", f"{rest[: counts[0].start()]}#{rest[counts[0].end() :]}")
+    sizes = list(_SIZE_IN_WORDS.finditer(words))
+    size = (sizes[0]["before"] or sizes[0]["behind"]) if len(sizes) == 1 else ""
+    words = _SIZE_IN_WORDS.sub("#", words) if size else words
+    processors = counts[0]["before"] or counts[0]["behind"]
+    return _TimedSentence(number, words, plural, processors, time, size)
+
+
+def _names_one(count: re.Match[str]) -> bool:
+    """Return whether a number behind a noun in the singular names one processor, as in thread 3."""
+    name = (count["name"] or "").casefold()
+    return f"{name}s" in PROCESSORS or f"{name}es" in PROCESSORS
 
 
 def _sentences_of(texts: Sequence[str]) -> list[_TimedSentence]:
@@ -413,18 +452,53 @@ def _sentences(texts: Sequence[str]) -> list[BarLine]:
     sentences = _sentences_of(texts)
     nouns = {sentence.noun for sentence in sentences} - {""}
     counts = {sentence.processors for sentence in sentences}
+    have_size = {bool(sentence.size) for sentence in sentences if sentence.noun}
     if len(nouns) != 1 or len(counts) < 2 or len(kinds_of_sentences(texts)) != 1:
         return []
-    rows = [
-        _bar_line(sentence.number, [sentence.processors, sentence.time]) for sentence in sentences
-    ]
-    return [_bar_line(sentences[0].number, [*nouns, "time"]), *rows]
+    if have_size != {True}:
+        rows = [_bar_line(line.number, [line.processors, line.time]) for line in sentences]
+        return [_bar_line(sentences[0].number, [*nouns, "time"]), *rows]
+    rows = [_bar_line(line.number, [line.processors, line.size, line.time]) for line in sentences]
+    return [_bar_line(sentences[0].number, [*nouns, "n", "time"]), *rows]
 
 
 def kinds_of_sentences(texts: Sequence[str]) -> list[str]:
-    """Return the words of the sentences with times, each kind once, without their numbers."""
-    patterns = (sentence.pattern for sentence in _sentences_of(texts))
-    return [pattern for pattern in dict.fromkeys(patterns) if pattern]
+    """Return the words of the sentences with times, each kind once: without their numbers, or with
+    them if sentences with different numbers tell of the same processors, as of two problems.
+    """
+    sentences = [sentence for sentence in _sentences_of(texts) if sentence.noun]
+    patterns = list(dict.fromkeys(sentence.pattern for sentence in sentences))
+    if len(patterns) != 1 or not _have_factor(sentences):
+        return patterns
+    return list(dict.fromkeys(" ".join(sentence.words.split()) for sentence in sentences))
+
+
+def _have_factor(sentences: Sequence[_TimedSentence]) -> bool:
+    """Return whether a number among the words has several values, each with several numbers of
+    processors.
+    """
+    for numbers in zip(*(sentence.other_numbers for sentence in sentences), strict=True):
+        counts_by_number: dict[str, set[str]] = {}
+        for number, sentence in zip(numbers, sentences, strict=True):
+            counts_by_number.setdefault(number, set()).add(sentence.processors)
+        if len(counts_by_number) > 1 and min(map(len, counts_by_number.values())) > 1:
+            return True
+    return False
+
+
+def go_benchmarks_with_parts(texts: Sequence[str]) -> list[BarLine]:
+    """Return the first line with a part of a benchmark of Go whose name ends with a number, and the
+    name: the number may belong to it.
+    """
+    matches = (
+        (number, _GO_BENCHMARK.fullmatch(text.strip()))
+        for number, text in enumerate(texts[:MOST_RECORD_LINES], 1)
+    )
+    return [
+        (number, match["name"])
+        for number, match in matches
+        if match and match["count"] and "/" in match["name"]
+    ][:1]
 
 
 def _indented_lines(texts: Sequence[str], start: int, depth: int) -> Iterator[BarLine]:

@@ -586,7 +586,11 @@ def split_heading(cell: str) -> tuple[str, str | None]:
     if "/" in heading_text and plain_words(head) in TIMES:  # wall/step
         return plain_words(head), None
     name_and_unit = _UNIT_AT_END.fullmatch(re.sub(r"[*`_]", " ", heading_text).strip())
-    if name_and_unit is None or name_and_unit["unit"] in ("m", "d") or name in (*TIMES, *RATES):
+    if (
+        name_and_unit is None
+        or name_and_unit["unit"] in ("m", "d")
+        or name in (*TIMES, *RATES, *HOURS)
+    ):
         return name, None
     if (
         time_unit(name_and_unit["unit"]) not in _SECONDS

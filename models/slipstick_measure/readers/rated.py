@@ -344,6 +344,13 @@ _GROMACS_RATE = re.compile(r"\s*Performance:\s+(?P<values>[0-9.]+(?:\s+[0-9.]+)+
 _GROMACS_UNITS = re.compile(r"\s*(?:\([\w/]+\)\s+)*\(ns/day\)(?:\s+\([\w/]+\))*\s*")
 _GROMACS_ATOMS = re.compile(r"\s*There are: (?P<atoms>[0-9]+) Atoms\s*")
 _GROMACS_RUN = re.compile(r"\s*starting mdrun '(?P<system>.+)'\s*")
+_GROMACS_RANKS = re.compile(
+    r"\s*Using (?P<ranks>[0-9]+) MPI (?:threads?|process(?:es)?).*"
+    r"|.*\bnnodes: +(?P<nodes>[0-9]+)\s*"
+)
+_GROMACS_THREADS = re.compile(r"\s*Using (?P<threads>[0-9]+) OpenMP threads?\b.*")
+_GROMACS_BY_CLOCK = re.compile(r"\s*Parallel run - timing based on wallclock\.\s*")
+"""What GROMACS 4.0 prints where the time of all cores is that of one of them."""
 _GROMACS_GPUS = re.compile(r"\s*[0-9]+ GPUs? (?:auto-|user-)?selected for this run\.?.*")
 
 
@@ -353,34 +360,79 @@ def _is_gromacs(reading: Reading) -> bool:
     )
 
 
+class _GromacsRun:
+    """What a log of GROMACS tells before the performance of a run."""
+
+    def __init__(self) -> None:
+        self.ranks = 0
+        self.threads = 1
+        self.is_by_clock = False
+        self.cores = 0.0
+
+    def takes(self, text: str) -> bool:
+        """Return whether a line tells of the processors of the run, which are then kept."""
+        if ranks := _GROMACS_RANKS.fullmatch(text):
+            self.ranks = int(ranks["ranks"] or ranks["nodes"])
+        elif threads := _GROMACS_THREADS.fullmatch(text):
+            self.ranks, self.threads = self.ranks or 1, int(threads["threads"])
+        elif _GROMACS_BY_CLOCK.fullmatch(text):
+            self.is_by_clock = True
+        elif time := _GROMACS_TIME.fullmatch(text):
+            self.cores = 0.0 if self.is_by_clock else float(time["percent"]) / 100
+        else:
+            return False
+        return True
+
+    def processors(self, reading: Reading, line: int) -> int:
+        """Return the threads of all ranks, which the log names, else the time of all cores over the
+        elapsed time; a note tells if that is no whole number.
+        """
+        count = self.ranks * self.threads or round(self.cores)
+        if told := reading.hints.processors:
+            return told
+        if not count:
+            message = (
+                "no lines before it tell the processors, as 'Using 4 MPI processes' and 'Time:'"
+                " with percents do; write --processors N"
+            )
+            reading.refuse(line, "Performance", message)
+        if not self.ranks and abs(self.cores - count) > _MOST_UNUSED_CORES:
+            message = (
+                f"is taken as of {count} threads, for the time of all cores is {self.cores:.4g}"
+                " times the elapsed time; --processors N tells their number"
+            )
+            reading.add_note(line, "Performance", message)
+        return count
+
+
+_MOST_UNUSED_CORES = 0.1
+"""Difference between the time of cores over the elapsed time and a whole number [1]: waits of
+threads leave less of 10 threads in good order."""
+
+
 def _read_gromacs(reading: Reading) -> Measurements:
-    """Read the simulated time in a day of each run. Its processors are the threads of all ranks:
-    the time of all cores over the elapsed time, which a run prints in percent.
-    """
-    region, percent, column = "", "", 0
+    """Read the simulated time in a day of each run."""
+    region, column = "", 0
     n = reading.hints.size
+    run = _GromacsRun()
     for line, text in enumerate(reading.lines, 1):
-        if run := _GROMACS_RUN.fullmatch(text):
-            region = run["system"]
+        if run.takes(text):
+            continue
+        if system := _GROMACS_RUN.fullmatch(text):
+            region = system["system"]
         elif atoms := _GROMACS_ATOMS.fullmatch(text):
             n = reading.hints.size or float(atoms["atoms"]) or None
-        elif time := _GROMACS_TIME.fullmatch(text):
-            percent = time["percent"]
         elif _GROMACS_GPUS.fullmatch(text) and reading.hints.processors is None:
             message = "the run uses GPUs, and its threads are counted; --processors N tells GPUs"
             reading.add_note(line, "", message)
         elif _GROMACS_UNITS.fullmatch(text):
             column = text.split().index("(ns/day)")
         elif rate := _GROMACS_RATE.fullmatch(text):
-            threads = round(float(percent or 0) / 100)
-            if not reading.hints.processors and not threads:
-                message = "no line 'Time:' with percents is before it; write --processors N"
-                reading.refuse(line, "Performance", message)
+            coordinates = Coordinates(run.processors(reading, line), n, region)
             values = rate["values"].split()
             if column < len(values):
-                coordinates = Coordinates(reading.hints.processors or threads, n, region)
                 reading.add(line, coordinates, "throughput", values[column], "ns/day")
-            percent = ""
+            run = _GromacsRun()
     source = f"output of GROMACS {reading.name}"
     return replace(reading.finished(), title="GROMACS", source=source)
 

@@ -424,6 +424,7 @@ class _TableReading:
         self.short_clock_times: list[tuple[int, str]] = []
         self.lines_of_one: dict[str, int] = {}
         self.summary_lines: list[tuple[int, str]] = []
+        self.has_rows = False
         self.devices: dict[str, int] = {}
         self.device_by_run: dict[tuple[int | None, float | None, str], str] = {}
 
@@ -440,13 +441,14 @@ class _TableReading:
             return
         count_index = self.roles.index_by_role.get("p")
         count_cell = "" if count_index is None else cells[count_index].strip()
-        if names.plain_words(count_cell) in names.SUMMARIES:
+        if self.has_rows and names.plain_words(count_cell) in names.SUMMARIES:
             self.summary_lines.append((line, count_cell))
             return
         texts = [cells[index] for index in self.roles.values]
         if all(is_missing(text) for text in texts) and any(text.strip() for text in texts):
             self.missing_cells.append((line, next(text.strip() for text in texts if text.strip())))
             return
+        self.has_rows = True
         coordinates_of_row = self._coordinates_of_row(line, cells)
         if coordinates_of_row is None:
             return

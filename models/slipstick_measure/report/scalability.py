@@ -39,7 +39,8 @@ def _goal_in_words(scalability: MeasuredScalability, way: str) -> str:
     return {
         TIME: f"time-bound: {goal} each",
         EFFICIENCY: f"efficiency-conserved: {goal} each",
-        MEMORY: f"memory-bound: a {_word_for_memory(scalability)} of {goal} a processor",
+        MEMORY: f"memory-bound: a {_word_for_memory(scalability)} of {goal} a processor"
+        + (", of the measured memory over the processors" if scalability.has_memory else ""),
     }[way]
 
 
