@@ -1497,8 +1497,11 @@ class _States:
     def _after_abandonment(
         self, positions: Sequence[Position], processor: int, units: Sequence[int]
     ) -> InstantEvent:
-        """Return the positions after a processor has abandoned the queue of its attempt. Processors
-        behind it may now be served if they need fewer permits.
+        """Return the event by which a processor abandons the queue of its attempt: the names it is
+        counted under, the units after it, and the positions that may follow with their
+        probabilities.
+
+        Processors behind it may now be served if they need fewer permits.
         """
         (_, node_number, *_), remaining = positions[processor]
         name = self._nodes[node_number].resource

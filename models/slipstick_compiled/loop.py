@@ -2,7 +2,8 @@
 
 The functions correspond to the classes and methods of `slipstick.sim.plain`, which say what they
 mean. A token, a resource, a group or a pool is a row of its table; tokens stand in queues of
-`State.queue`, linked by their rows.
+`State.queue`, linked by their rows. The functions `execute_*` execute one instruction of a token
+and return whether the token goes on at once with its next instruction.
 
 Compiled code is cached in a directory named after the text that it is made of: numba itself looks
 only at the file of the outermost function when it decides whether cached code is valid.
@@ -526,7 +527,7 @@ def begin_service(tables: State, resource: Row, token: int, end_time: float) -> 
 
 
 @inlined
-def service_time(resource: Row, token_record: Row, work: float, now: float) -> float:
+def limit_service(resource: Row, token_record: Row, work: float, now: float) -> float:
     """Return the duration of a service that begins now: its work or, if the time limit of the visit
     ends it before, the time that is left to the limit [s].
     """
@@ -589,7 +590,7 @@ def enter(tables: State, resource: Row, token: int, work: float, now: float) -> 
             resource.busy += 1
             token_record.waiting_time = 0.0
             begin_service(
-                tables, resource, token, now + service_time(resource, token_record, work, now)
+                tables, resource, token, now + limit_service(resource, token_record, work, now)
             )
         else:
             token_record.work = work
@@ -695,7 +696,7 @@ def begin_ordered_service(tables: State, resource: Row, token: int, now: float) 
     token_record = tables.token[token]
     # Services with a limit are not interrupted, so that one begins once.
     if token_record.cut_label != 0 and token_record.patience >= 0.0:
-        token_record.work = token_record.requested_work = service_time(
+        token_record.work = token_record.requested_work = limit_service(
             resource, token_record, token_record.work, now
         )
     token_record.finish = now + token_record.work
@@ -765,7 +766,7 @@ def leave(tables: State, token: int, now: float) -> None:
                 tables,
                 resource,
                 next_token,
-                now + service_time(resource, next_record, next_record.work, now),
+                now + limit_service(resource, next_record, next_record.work, now),
             )
     elif resource.kind == StationKind.SHARED:
         resource.service_received = token_record.finish
@@ -924,7 +925,7 @@ def remove_holder(tables: State, resource: Row, token: int) -> None:
 
 
 @inlined
-def first_waiting(tables: State, resource: Row, now: float) -> int:
+def take_first_waiting(tables: State, resource: Row, now: float) -> int:
     """Remove and return the token that has waited longest for a unit of a counter or for a task."""
     count_departure(tables, resource, now)
     next_token = take_first(tables, resource.queue)
@@ -1486,7 +1487,7 @@ def execute_counter_instruction(tables: State, token: int, instruction: Row, now
         append(tables, resource.queue, token)
         if resource.busy > 0:
             resource.busy -= 1
-            first_waiting(tables, resource, now)
+            take_first_waiting(tables, resource, now)
             return True
         if instruction[3] >= 0:
             release(tables, tables.resource[locks + instruction[3]], token, 1, now)
@@ -1495,14 +1496,14 @@ def execute_counter_instruction(tables: State, token: int, instruction: Row, now
         accumulate(tables, resource, now)
         resource.busy += 1
     elif instruction[2] < 0:
-        wake(tables, first_waiting(tables, resource, now), now)
+        wake(tables, take_first_waiting(tables, resource, now), now)
     else:
         tables.token[token].pc = instruction[3]
         hand_over(
             tables,
             tables.resource[locks + instruction[2]],
             token,
-            first_waiting(tables, resource, now),
+            take_first_waiting(tables, resource, now),
             now,
         )
     return True
@@ -1659,7 +1660,7 @@ def take_task(
         token_record.pc = next_instruction
         pool_record.open = 0
         while tables.queue[tasks.queue, 0] >= 0:
-            waiting_token = first_waiting(tables, tasks, now)
+            waiting_token = take_first_waiting(tables, tasks, now)
             tables.token[waiting_token].label = ending_label
             tables.token[waiting_token].pc = next_instruction
             wake(tables, waiting_token, now)
@@ -1680,7 +1681,7 @@ def leave_queue(
         tables.queue[tasks.queue, 0] >= 0
         and tables.task_queue[pool_record.first_queue + queue, 0] >= 0
     ):
-        next_token = first_waiting(tables, tasks, now)
+        next_token = take_first_waiting(tables, tasks, now)
         tables.token[next_token].label = label
         tables.registers[next_token, register] = queue
         hand_over(tables, monitor, token, next_token, now)

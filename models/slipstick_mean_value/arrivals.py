@@ -506,16 +506,16 @@ class ArrivalState:
                         / nonzero(ratio_by_queue[lock]),
                         high=1.0,
                     )
-                    met_in_service = chance_of_predecessor * erlang_b(
+                    chance_met_in_service = chance_of_predecessor * erlang_b(
                         self.in_service[release_visit.index], queue.servers - 1
                     )
                     delay_without_predecessor = delay.scaled(1 - chance_of_predecessor)
-                    number_ahead = met_in_service * residual / nonzero(service.mean)
+                    number_ahead = chance_met_in_service * residual / nonzero(service.mean)
                     delay = replace(
                         delay_without_predecessor,
                         number_ahead=delay_without_predecessor.number_ahead + number_ahead,
                         time=delay_without_predecessor.time
-                        + met_in_service * residual / queue.servers,
+                        + chance_met_in_service * residual / queue.servers,
                     )
                 delays[visit.index, release_visit.index] = delay
 

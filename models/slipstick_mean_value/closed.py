@@ -1220,12 +1220,12 @@ class _RecursionStep:
                 mean_time - mean_time_before
                 for mean_time, mean_time_before in zip(mean_times, mean_times_before, strict=True)
             ]
-            self._book_shortfalls(
+            self._book_added_waits(
                 processors, added_times, utilization_by_queue, visits_by_queue, traversed_cycles
             )
         return mean_times
 
-    def _book_shortfalls(
+    def _book_added_waits(
         self,
         processors: int,
         added_waits: Sequence[Array],
@@ -1233,7 +1233,8 @@ class _RecursionStep:
         visits_by_queue: Sequence[Sequence[Array]],
         traversed_cycles: Traversed,
     ) -> None:
-        """Book the waits that were added, as waits at the overloaded queues.
+        """Split the wait that was added to the cycle of each group (`added_waits`) [s] among the
+        queues with a utilization above 1, and book it in `traversed_cycles`.
 
         A lock is often as busy as the station that is used under it, up to rounding. So the queues
         share the wait in proportion to the squares of their excess utilization, which has no jumps

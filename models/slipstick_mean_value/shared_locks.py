@@ -501,7 +501,7 @@ def _ends_of_fair_writes(
 
 def _ends_of_fair_reads(state: Array, most_readers: int) -> Iterator[_LockTransition]:
     """Yield the ends of reads at a fair lock."""
-    readers, _writers, _none, waiting = state
+    readers, _writers, _readers_waiting, waiting = state
     is_reading = readers > 0
     has_waiting = waiting > 0
     is_last = readers == 1

@@ -184,27 +184,29 @@ class _RowOfBatch:
     def __init__(self, row_index: int) -> None:
         self._row_index = row_index
 
-    def column(self, array: Array) -> Array:
-        """Return the row from an array; an array that holds for all populations has no rows."""
+    def row_of(self, array: Array) -> Array:
+        """Return the row of this population. An array without an axis of populations is returned
+        unchanged, and a single row holds for all populations.
+        """
         if array.ndim < 2:
             return array
         row: Array = array[self._row_index if len(array) > 1 else 0]
         return row
 
     def columns(self, arrays: Mapping[Key, Array]) -> dict[Key, Array]:
-        """Return the row from each array of a table."""
-        return {key: self.column(array) for key, array in arrays.items()}
+        """Return the row of this population from each array of a table."""
+        return {key: self.row_of(array) for key, array in arrays.items()}
 
     def time(self, time: RandomTime) -> RandomTime:
-        """Return the row from a random time."""
-        return RandomTime(self.column(time.mean), self.column(time.variance), time.kind)
+        """Return the random time of this population."""
+        return RandomTime(self.row_of(time.mean), self.column(time.variance), time.kind)
 
     def times(self, times: Mapping[int, RandomTime]) -> dict[int, RandomTime]:
-        """Return the row from the time of each visit."""
+        """Return the random time of each visit for this population."""
         return {visit_index: self.time(time) for visit_index, time in times.items()}
 
     def cycle(self, members: int, cycle: CycleState) -> CycleState:
-        """Return the row from the cycle of a group; `members` is the number of its processors."""
+        """Return the cycle of a group of `members` processors for this population."""
         visit_times = VisitTimes(
             self.times(cycle.visit_times.waits),
             self.times(cycle.visit_times.services),
@@ -214,7 +216,7 @@ class _RowOfBatch:
         return CycleState(members, self.time(cycle.time), visit_times)
 
     def arrivals(self, arrivals: ArrivalState) -> ArrivalState:
-        """Return the row from the state that an arriving processor finds."""
+        """Return the state that an arriving processor finds for this population."""
         return ArrivalState(
             arrivals.other_processors,
             present=self.columns(arrivals.present),

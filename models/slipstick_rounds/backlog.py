@@ -103,7 +103,9 @@ class Backlog:
         """
         return np.asarray(np.maximum(self._rounds.highest, self._with_first))
 
-    def _present_without_limit(self, present: Array, mean_queued: Array) -> Array:
+    def _present_without_limit(
+        self, present_without_and_with_first: Array, mean_queued: Array
+    ) -> Array:
         """Return the number of customers in the second phase, by the number of pieces that wait, as
         if it had no limit [points, pieces].
 
@@ -111,7 +113,7 @@ class Backlog:
         phases take for one of them, as a queue does that gets as much as it can do. Meanwhile one
         customer comes to the second phase in each S, and those that were there leave.
         """
-        rounds, (without_first, with_first) = self._rounds, present
+        rounds, (without_first, with_first) = self._rounds, present_without_and_with_first
         rounds_needed = rounds.units / self._room
         load = (
             rounds.rate
@@ -194,12 +196,17 @@ class Backlog:
         )
 
     @classmethod
-    def sizes(cls, rounds: MeanRounds, present: Array) -> Array:
-        """Return how many numbers of waiting pieces the chain of each point distinguishes
-        [points].
+    def sizes(cls, rounds: MeanRounds, present_with_first: Array) -> Array:
+        """Return the number of states of the chain at each point, one for each number of waiting
+        pieces up to a limit [points].
+
+        `present_with_first` is the number of customers in the second phase in rounds with first
+        phases [points, 1; 1].
         """
-        _, pieces_per_first_phase, pieces_per_round = cls._units_and_pieces(rounds, present)
-        load = cls.load(rounds, present)
+        _, pieces_per_first_phase, pieces_per_round = cls._units_and_pieces(
+            rounds, present_with_first
+        )
+        load = cls.load(rounds, present_with_first)
         sizes = 2 * pieces_per_round + pieces_per_first_phase * np.ceil(
             8 + 8 / np.maximum(1 - load, 0.1)
         )

@@ -53,8 +53,8 @@ class FirstPhases(NamedTuple):
 
     @property
     def worked_off(self) -> Array:
-        """By how many fewer first phases wait or are under way at the end of a second phase than at
-        its beginning, L - L_v [points; 1].
+        """The mean number of first phases that wait or are under way when a second phase begins,
+        minus the mean number when it ends, L - L_v [points; 1].
         """
         return self.behind - self.behind_later
 

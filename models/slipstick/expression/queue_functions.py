@@ -201,7 +201,10 @@ def poisson_adjoint(operands: Sequence[Array], value: Array, adjoint: Array) -> 
 
 
 def _rate_after_stage(rate: Array, inputs: Array, outputs: Array) -> Array:
-    """Return the rate after one stage, by logarithms because 1 - m/b loses digits for small m."""
+    """Return the request rate of a link after one stage of switches, 1 - (1 - rate / outputs)^inputs.
+
+    By logarithms, because 1 - rate / outputs loses the digits of a small rate.
+    """
     rate_after_stage: Array = -np.expm1(inputs * np.log1p(-rate / outputs))
     return rate_after_stage
 

@@ -263,7 +263,7 @@ class ActivityForm(CompiledModel):
         value_by_expr = self.numbers(values)
         table = self.table(value_by_expr, with_account=True)
         is_exact = self.exact(values, table)
-        processors_by_group = {
+        size_by_group = {
             group.name: group.processors if group.rate is None else group.rate
             for group in self.model.population.groups
             if group.name
@@ -271,9 +271,7 @@ class ActivityForm(CompiledModel):
         # The times of every group where mean value refuses the model.
         unanswered_times = np.full(len(table.time), np.nan)
         steps = [
-            step
-            for step in self.model.steps
-            if not processors_by_group or step.name in table.booked
+            step for step in self.model.steps if not size_by_group or step.name in table.booked
         ]
         solution = activity_solution(
             self.model,
@@ -284,8 +282,8 @@ class ActivityForm(CompiledModel):
             exact=is_exact,
             errors=self.reasons_without_promise(table, is_exact),
             groups={
-                name: (table.groups.get(name, unanswered_times), value_by_expr[processors])
-                for name, processors in processors_by_group.items()
+                name: (table.groups.get(name, unanswered_times), value_by_expr[group_size])
+                for name, group_size in size_by_group.items()
             },
             think_times=think_times(self.model, values),
             single_values={

@@ -614,11 +614,11 @@ class Answers:
                     reason_by_point.setdefault(point_index, reason)
         return reason_by_point
 
-    def limits(self) -> dict[str, list[str]]:
+    def limiting_stages(self) -> dict[str, list[str]]:
         """Name the limiting stage of each pipeline at each point: the longest, and of equally long
         ones the first.
         """
-        stages_by_pipeline = {}
+        limiting_stages_by_pipeline = {}
         for pipeline_name, columns_by_stage in self.solution.stages.items():
             stage_time_table = np.stack(
                 [
@@ -629,11 +629,11 @@ class Answers:
             stage_names = list(columns_by_stage)
             has_times = np.isfinite(stage_time_table.sum(axis=0))
             longest_stages = np.argmax(stage_time_table, axis=0)
-            stages_by_pipeline[pipeline_name] = [
+            limiting_stages_by_pipeline[pipeline_name] = [
                 stage_names[stage_index] if has_time else ""
                 for stage_index, has_time in zip(longest_stages, has_times, strict=True)
             ]
-        return stages_by_pipeline
+        return limiting_stages_by_pipeline
 
     def answer(
         self,

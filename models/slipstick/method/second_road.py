@@ -409,7 +409,7 @@ def _factor_of_longer_run(short_run: Look, expected_time: Expected) -> int:
     It is worth it where its interval, which narrows with the root of the events, would be narrow
     enough, or where its difference is near the tolerance.
     """
-    from slipstick.sim.second_look import AGREES, CERTAIN_WIDTH, DIFFERS, UNSETTLED
+    from slipstick.sim.second_look import AGREES, CERTAIN_HALF_WIDTH, DIFFERS, UNSETTLED
 
     is_stream = expected_time.least_cycles > 0
     if short_run.verdict in (AGREES, DIFFERS):
@@ -419,13 +419,15 @@ def _factor_of_longer_run(short_run: Look, expected_time: Expected) -> int:
     difference = abs(short_run.relative_error)
     relative_half_width = short_run.estimate.half_width / short_run.estimate.mean
     # Within a wide interval, most of the difference of a stream is noise.
-    width_expected = relative_half_width / math.sqrt(FACTOR_FOR_STREAMS)
-    if is_stream and width_expected <= STREAM_TOLERANCE_PART * expected_time.tolerance:
+    half_width_expected = relative_half_width / math.sqrt(FACTOR_FOR_STREAMS)
+    if is_stream and half_width_expected <= STREAM_TOLERANCE_PART * expected_time.tolerance:
         return FACTOR_FOR_STREAMS
-    width_needed = CERTAIN_WIDTH if expected_time.is_exact else expected_time.tolerance - difference
+    half_width_needed = (
+        CERTAIN_HALF_WIDTH if expected_time.is_exact else expected_time.tolerance - difference
+    )
     is_worth_it = (
         difference > SUSPICIOUS_TOLERANCE_PART * expected_time.tolerance
-        or relative_half_width <= math.sqrt(FACTOR_OF_LONGER_RUN) * width_needed
+        or relative_half_width <= math.sqrt(FACTOR_OF_LONGER_RUN) * half_width_needed
     )
     return FACTOR_OF_LONGER_RUN if is_worth_it else 0
 

@@ -483,13 +483,13 @@ class Attempt(Activity):
     def __post_init__(self) -> None:
         if not (isinstance(self.visit, Hold) or (isinstance(self.visit, Step) and self.resource)):
             kind = "delay" if isinstance(self.visit, Step) else self.visit.kind
-            copies = (
+            copies_hint = (
                 "; a step at one of several copies is a choice: name one station"
                 if isinstance(self.visit, Choice)
                 else ""
             )
             raise ModelError(
-                f"an attempt is one step at a station, or one hold, and no {kind}{copies}"
+                f"an attempt is one step at a station, or one hold, and no {kind}{copies_hint}"
             )
         time_limits = [
             time_limit for time_limit in (self.timeout, self.patience) if time_limit is not None

@@ -1900,20 +1900,23 @@ class Model:
                 " processors that repeat a cycle, or to arrivals"
             )
 
-    def _check_hold(self, node: Activity, name: str) -> None:
+    def _check_hold(self, node: Activity, resource_name: str) -> None:
         """Raise if a resource is held twice, or in a mode that it does not have."""
         inner_nodes = (inner for child in node.children for inner in steps(child))
-        if any(name in inner.held for inner in inner_nodes):
+        if any(resource_name in inner.held for inner in inner_nodes):
             raise ModelError(
-                f"{name} is requested by a processor that holds it already, which is a deadlock"
+                f"{resource_name} is requested by a processor that holds it already, which is a"
+                " deadlock"
             )
         if isinstance(node, Hold) and node.permits is not None:
             self._check_permits(node, node.permits)
-        modes = self.resources[name].modes
+        modes = self.resources[resource_name].modes
         if node.mode not in modes:
             modes_in_words = f"in one of the modes {', '.join(MODES)}"
             mode_in_words = modes_in_words if modes == MODES else "without a mode"
-            raise ModelError(f"{name} is {self.resources[name].noun}; hold it {mode_in_words}")
+            raise ModelError(
+                f"{resource_name} is {self.resources[resource_name].noun}; hold it {mode_in_words}"
+            )
 
     def _check_permits(self, node: Hold, permit_expr: Expr) -> None:
         """Raise if several permits are taken of a resource without permits, or more permits than
@@ -1942,8 +1945,8 @@ class Model:
         """Return the monitor that has a counter as its condition; None if there is no such
         monitor.
         """
-        owner = counter.rpartition(".")[0]
-        return owner if isinstance(self.resources.get(owner), Monitor) else None
+        resource_name = counter.rpartition(".")[0]
+        return resource_name if isinstance(self.resources.get(resource_name), Monitor) else None
 
     def _check_use(self, user: str, name: str, use: str) -> None:
         """Raise if a resource does not exist, or is not of the kind that its user needs."""
@@ -2411,8 +2414,8 @@ def phased_model(
     name, resources, useful, amounts : see `Model`
     """
     phases = tuple(
-        Phase(as_count(count, "repeat"), as_count(processors, "processors"), cycle)
-        for count, processors, cycle in parts
+        Phase(as_count(repetitions, "repeat"), as_count(processors, "processors"), cycle)
+        for repetitions, processors, cycle in parts
     )
     if not phases:
         raise ModelError("a program needs at least one phase")
@@ -2458,8 +2461,8 @@ def superstep_model(
     2
     """
     supersteps = tuple(
-        Superstep(as_count(count, "repeat"), tuple(bodies), barrier)
-        for count, bodies, barrier in parts
+        Superstep(as_count(repetitions, "repeat"), tuple(bodies), barrier)
+        for repetitions, bodies, barrier in parts
     )
     if (
         not supersteps

@@ -178,7 +178,7 @@ class Program:
                 f"{self.name} needs {missing_data[0].name}: {missing_data[0].data} of a program,"
                 " derived or measured"
             )
-        inputs_by_default = [
+        defaulted_inputs = [
             program_input
             for program_input in self.inputs
             if program_input.name not in checked_values and program_input.default is not None
@@ -186,7 +186,7 @@ class Program:
         return {
             **{
                 program_input.name: _default_value(program_input, machine)
-                for program_input in inputs_by_default
+                for program_input in defaulted_inputs
             },
             **checked_values,
         }

@@ -847,7 +847,7 @@ def _method_clauses(
     if set(count_by_method) == {"simulation"}:
         yield f"{subject} simulated and {'has an interval' if is_single else 'have intervals'}"
     else:
-        method_counts = join_phrases(
+        methods_phrase = join_phrases(
             [
                 f"{count} by {_method_words(method)}"
                 if len(count_by_method) > 1
@@ -855,7 +855,7 @@ def _method_clauses(
                 for method, count in count_by_method.items()
             ]
         )
-        yield f"{subject} approximate ({method_counts})"
+        yield f"{subject} approximate ({methods_phrase})"
     note_counts = Counter(
         note
         for answer in answers

@@ -63,7 +63,7 @@ WIDENING = 1.3
 WIDEST_INTERVAL = 0.25
 """Half-width, relative to the mean, above which nothing is contradicted [1]."""
 
-CERTAIN_WIDTH = 0.03
+CERTAIN_HALF_WIDTH = 0.03
 """Half-width, relative to the mean, up to which a run that holds an exact mean confirms it [1]."""
 
 MOST_UNLIKE = 0.3
@@ -335,7 +335,7 @@ def _worst_look(
             and is_last_look
             and abs(relative_error) <= 2 * relative_half_width
         ):
-            verdict = AGREES if relative_half_width <= 2 * CERTAIN_WIDTH else UNDECIDED
+            verdict = AGREES if relative_half_width <= 2 * CERTAIN_HALF_WIDTH else UNDECIDED
         least_half_width = _least_half_width(run.plan, column_sums[0])
         if verdict == DIFFERS and (
             least_half_width > WIDEST_INTERVAL
@@ -573,7 +573,7 @@ def _verdict(difference: float, half_width: float, expected_time: Expected, is_e
             return DIFFERS
         return (
             AGREES
-            if difference <= half_width <= CERTAIN_WIDTH
+            if difference <= half_width <= CERTAIN_HALF_WIDTH
             or difference + half_width <= expected_time.tolerance
             else UNDECIDED
         )

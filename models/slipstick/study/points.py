@@ -287,7 +287,7 @@ def solve_block(block: Block) -> SolvedBlock:
             answer = points.answer(index if len(points) > 1 else 0, shares=False)
             reason_by_index[index] = answer.failed or "no answer"
     # A single limit holds for all points of the block.
-    limits = {key: limit * (block.count // len(limit)) for key, limit in points.limits().items()}
+    limits = {key: limit * (block.count // len(limit)) for key, limit in points.limiting_stages().items()}
     indices = range(block.count if block.with_answers else 0)
     answers = tuple(points.answer(index if len(points) > 1 else 0) for index in indices)
     return SolvedBlock(columns, points.provenance(block.count), reason_by_index, limits, answers)

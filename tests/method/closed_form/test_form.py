@@ -425,7 +425,7 @@ def test_columns_hold_what_answers_hold() -> None:
 def test_the_limiting_stage_is_named_and_the_first_wins_a_tie() -> None:
     line = pipeline([serial(A), parallel(C), serial(B)], 3, name="line")
     swept = ClosedForm(closed_model(line)).points({"a": np.array([1.0, 2.0, 2.5])})
-    assert swept.limits() == {"line": ["b", "a", "a"]}
+    assert swept.limiting_stages() == {"line": ["b", "a", "a"]}
     (limit,) = swept.answer(0).limits
     assert (limit.pipeline, limit.stage, limit.stages) == ("line", "b", {"a": 1.0, "b": 2.0})
 

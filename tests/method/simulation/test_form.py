@@ -30,7 +30,7 @@ def test_every_point_is_what_it_is_alone() -> None:
     alone = solve(MODEL, {"population.processors": 8.0, "work": 3.0}, SETTINGS)
     assert points.answer(2) == alone
     assert len(points) == 3
-    assert points.limits() == {}
+    assert points.limiting_stages() == {}
     columns = points.columns()
     assert (
         columns["time"][2]

@@ -289,12 +289,12 @@ class StepSpec(ItemSpec):
 
     @classmethod
     def write(cls, activity: activities.Step, writer: ActivityWriter) -> dict[str, Any]:
-        data: dict[str, Any] = {"name": plain_name(activity.name)}
-        time = time_as_data(activity.time, activity.distribution, writer.values)
-        data |= (
-            {"delay": time}
+        step_data: dict[str, Any] = {"name": plain_name(activity.name)}
+        time_data = time_as_data(activity.time, activity.distribution, writer.values)
+        step_data |= (
+            {"delay": time_data}
             if activity.resource is None
-            else {"service": activity.resource, "time": time}
+            else {"service": activity.resource, "time": time_data}
         )
         optional_values = {
             "component": (activity.component, "busy"),
@@ -302,12 +302,12 @@ class StepSpec(ItemSpec):
             "rank": (activity.rank, 0),
             "think": (activity.think, False),
         }
-        data |= {
+        step_data |= {
             key: value for key, (value, default) in optional_values.items() if value != default
         }
         if activity.weight is not None:
-            data["weight"] = writer.values.expr_as_data(activity.weight)
-        return data | (
+            step_data["weight"] = writer.values.expr_as_data(activity.weight)
+        return step_data | (
             {"scv": activity.scv} if activity.scv and activity.distribution is None else {}
         )
 
@@ -1685,15 +1685,15 @@ def _kind_key_of(resource_or_item: Any, keys: Mapping[str, object]) -> str | Non
     return next((key for key in keys if key in keys_present), None)
 
 
-def _kind_of_resource(value: Any) -> str:
+def _kind_of_resource(resource: Any) -> str:
     """Return the kind of a resource by its key or a misspelt key; a resource without either is a
     station.
     """
-    if (key := _kind_key_of(value, RESOURCES)) is not None:
+    if (key := _kind_key_of(resource, RESOURCES)) is not None:
         return key
     unknown_keys = (
-        [str(key_name)[:80] for key_name in value if key_name not in StationSpec.model_fields]
-        if isinstance(value, dict)
+        [str(key_name)[:80] for key_name in resource if key_name not in StationSpec.model_fields]
+        if isinstance(resource, dict)
         else []
     )
     # A few keys are enough: to compare letters is slow.
@@ -2177,19 +2177,19 @@ class ActivityReader:
             else choose(*((1 / len(blocks), block) for block in blocks))
         )
 
-    def build_list(self, value: list[Any], loc: Loc) -> object:
+    def build_list(self, written_list: list[Any], loc: Loc) -> object:
         """Build the value of a list: one activity for a list of items, several activities for a
         list of such lists, and probabilities with activities for a list of options.
         """
-        if (value and isinstance(value[0], ItemSpec)) or not value:
-            return self.body(value, loc)
+        if (written_list and isinstance(written_list[0], ItemSpec)) or not written_list:
+            return self.body(written_list, loc)
         built_values = (
             (
                 self.body(item, (*loc, index))
                 if isinstance(item, list)
                 else tuple(self.values.field_values(item, (*loc, index), self.build_list).values())
             )
-            for index, item in enumerate(value)
+            for index, item in enumerate(written_list)
         )
         return tuple(built_values)
 
@@ -2271,15 +2271,15 @@ class ActivityReader:
         if "useful" not in self._spec.model_fields_set:
             return
         components = {step.component for step in model.steps}
-        for index, name in enumerate(self._spec.useful):
-            if name not in components:
+        for index, component in enumerate(self._spec.useful):
+            if component not in components:
                 components_text = (
                     f"there are {', '.join(sorted(components))}"
                     if components
                     else "there are no steps"
                 )
                 self.values.report_problem(
-                    ("useful", index), f"no step has the component {name!r}; {components_text}"
+                    ("useful", index), f"no step has the component {component!r}; {components_text}"
                 )
 
     def _build_population(self) -> system.Population:

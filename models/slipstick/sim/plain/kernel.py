@@ -840,7 +840,7 @@ class Kernel(EventLoop):
         counter.queue.append(token)
         if counter.busy:
             counter.busy -= 1
-            counter.first_waiting(now)
+            counter.take_first_waiting(now)
             return True
         if monitor is not None:
             monitor.release(token, now)
@@ -861,10 +861,10 @@ class Kernel(EventLoop):
             counter.accumulate(now)
             counter.busy += 1
         elif monitor is None:
-            self.wake(counter.first_waiting(now), now)
+            self.wake(counter.take_first_waiting(now), now)
         else:
             token.pc = next_instruction
-            monitor.hand_over(token, counter.first_waiting(now), now)
+            monitor.hand_over(token, counter.take_first_waiting(now), now)
         return True
 
     def enter_pool(
@@ -912,7 +912,7 @@ class Kernel(EventLoop):
             token.pc = next_instruction
             pool.open = False
             while pool.tasks.queue:
-                waiter = pool.tasks.first_waiting(now)
+                waiter = pool.tasks.take_first_waiting(now)
                 waiter.label = ending_label
                 waiter.pc = next_instruction
                 self.wake(waiter, now)

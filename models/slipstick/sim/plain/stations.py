@@ -130,7 +130,7 @@ class SimulatedStation(PatientQueue):
             self.busy_time_before = self.busy_time
         self.requested_work += work
 
-    def service_time(self, token: Token, work: float, now: float) -> float:
+    def limit_service(self, token: Token, work: float, now: float) -> float:
         """Return the duration of a service that begins now: its work or, if the time limit of the
         visit ends it before, the time that is left to the limit [s].
         """
@@ -182,7 +182,7 @@ class Fcfs(SimulatedStation):
         if self.busy < self.servers:
             self.busy += 1
             token.waiting_time = 0.0
-            end_time = now + self.service_time(token, work, now)
+            end_time = now + self.limit_service(token, work, now)
             token.patience = -1.0
             heappush(
                 self.event_loop.heap, (end_time, self.event_loop.order(), self.leave_action, token)
@@ -207,7 +207,7 @@ class Fcfs(SimulatedStation):
             next_token = self.queue.popleft()
             next_token.waiting_time = now - next_token.booked_until
             next_token.cause = token.customer
-            end_time = now + self.service_time(next_token, next_token.work, now)
+            end_time = now + self.limit_service(next_token, next_token.work, now)
             if next_token.patience >= 0:
                 next_token.patience = -1.0
                 next_token.event_cell[0] = None
@@ -281,7 +281,7 @@ class Ordered(SimulatedStation):
             token.event_cell[0] = None
         # Services with a limit are not interrupted, so that one begins once.
         if token.cut_label and token.patience >= 0:
-            token.work = token.requested_work = self.service_time(token, token.work, now)
+            token.work = token.requested_work = self.limit_service(token, token.work, now)
         token.patience = -1.0
         self.serving.append(token)
         self._plan_end(token, now)
@@ -772,7 +772,7 @@ class SimulatedLock(PatientQueue):
         self.waiting_time += wait
         self.squared_waits += wait * wait
 
-    def first_waiting(self, now: float) -> Token:
+    def take_first_waiting(self, now: float) -> Token:
         """Remove and return the token that has waited longest for a unit of a counter."""
         self.accumulate(now)
         self.present -= 1
@@ -1001,7 +1001,7 @@ class SimulatedPool:
         waited longest for one.
         """
         if self.queues[queue_number] and self.tasks.queue:
-            next_token = self.tasks.first_waiting(now)
+            next_token = self.tasks.take_first_waiting(now)
             next_token.label = label
             next_token.registers[register] = queue_number
             self.monitors[queue_number].hand_over(token, next_token, now)
