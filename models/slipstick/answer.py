@@ -472,13 +472,13 @@ class Answer(ShownAsTables):
     def __repr__(self) -> str:
         if self.failed is not None:
             return f"<Answer for {self.model} by {self.method}: no answer: {self.refusal}>"
-        first_values = ", ".join(
+        first_values_text = ", ".join(
             f"{name} = {value}" for name, value in list(self.named_values.items())[:2]
         )
         hidden_count = len(self.names) - 2
         return (
             f"<Answer for {self.model} by {self.method}:"
-            f" {first_values}{f', and {hidden_count} more' if hidden_count > 0 else ''}>"
+            f" {first_values_text}{f', and {hidden_count} more' if hidden_count > 0 else ''}>"
         )
 
     @property

@@ -106,10 +106,11 @@ def latex_table(
         for cells in (column_titles, *_first_rows(rows, len(column_titles), most_rows))
     ]
     caption_lines = [f"\\rlap{{{_latex_text(title)}}} \\\\"] if title else []
-    lines = "\n".join([*caption_lines, f"{title_line} \\\\ \\hline", " \\\\\n".join(row_lines)])
-    return (
-        f"$\\displaystyle \\begin{{array}}{{{'l' * len(column_titles)}}}\n{lines}\n\\end{{array}}$"
+    table_text = "\n".join(
+        [*caption_lines, f"{title_line} \\\\ \\hline", " \\\\\n".join(row_lines)]
     )
+    column_marks = "l" * len(column_titles)
+    return f"$\\displaystyle \\begin{{array}}{{{column_marks}}}\n{table_text}\n\\end{{array}}$"
 
 
 _LATEX_MARKS = {"\\": r"\backslash ", "^": r"\wedge ", "~": r"\sim "}

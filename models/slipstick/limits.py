@@ -209,10 +209,10 @@ def with_summed_costs() -> Iterator[list[float]]:
     """Apply limits to the sum of all requests in the body; yield a list to which each request adds
     its cost, as a fraction of its limit.
     """
-    fractions_spent: list[float] = []
-    reset_token = _SPENT.set(fractions_spent)
+    spent_fractions: list[float] = []
+    reset_token = _SPENT.set(spent_fractions)
     try:
-        yield fractions_spent
+        yield spent_fractions
     finally:
         _SPENT.reset(reset_token)
 

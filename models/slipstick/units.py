@@ -169,11 +169,13 @@ def to_base(text: str, dimension: Dimension) -> float:
         )
     factor, own_dimension = _factor_and_dimension(text, unit or "1")
     if own_dimension != dimension and not (dimension == _RATE and own_dimension in _COUNTED_RATES):
-        wanted_units = (
+        wanted_dimension_text = (
             f"but {_dimension_in_words(dimension)} is wanted, such as"
             f" {_example_quantity(number_text, dimension)}"
         )
-        raise UnitError(f"{text!r} is {_dimension_in_words(own_dimension)}, {wanted_units}")
+        raise UnitError(
+            f"{text!r} is {_dimension_in_words(own_dimension)}, {wanted_dimension_text}"
+        )
     return _value_in_base_units(text, number_text, factor)
 
 

@@ -202,12 +202,12 @@ class ActivityChain(ActivityForm):
         table = ActivityTable(np.array(value_by_expr[self.model.population.size]), reason_by_point)
         points_by_transitions = defaultdict[Any, list[int]](list)
         for point in table.answerable_points.tolist():
-            key = (
+            numbers_and_kinds = (
                 (number[point].real, expr.dimension == COUNT)
                 for expr, number in value_by_expr.items()
             )
             points_by_transitions[
-                tuple(value if is_count else bool(value) for value, is_count in key)
+                tuple(value if is_count else bool(value) for value, is_count in numbers_and_kinds)
             ].append(point)
         point_groups = list(points_by_transitions.values())
         for points in point_groups:
@@ -300,12 +300,12 @@ class ActivityChain(ActivityForm):
 
     def _remarks(self, table: ActivityTable, is_exact: bool, point_index: int) -> Remarks:
         remarks = super()._remarks(table, is_exact, point_index)
-        stations = ", ".join(shared_stations_with_cuts(self.model))
-        if remarks.failed or not stations:
+        stations_text = ", ".join(shared_stations_with_cuts(self.model))
+        if remarks.failed or not stations_text:
             return remarks
         note = (
-            f"the time of services at {stations} that are given up is in that of their steps, and"
-            " counts like theirs; a simulation has it apart"
+            f"the time of services at {stations_text} that are given up is in that of their steps,"
+            " and counts like theirs; a simulation has it apart"
         )
         return replace(remarks, notes=(*remarks.notes, note))
 
@@ -377,8 +377,10 @@ def _unfit_parts(model: Model, value_by_expr: Mapping[Expr, Array]) -> Iterator[
     for node in distinct_activities(model.bodies):
         resource = model.resources.get(node.uses[0]) if node.uses else None
         if is_parallel(node) or node.use == ASKED:
-            methods = "simulation" if node.use == ASKED else _other_methods(model)
-            yield _UnfitPart(f"one thing at a time of a processor, so no {node.kind}", "", methods)
+            methods_text = "simulation" if node.use == ASKED else _other_methods(model)
+            yield _UnfitPart(
+                f"one thing at a time of a processor, so no {node.kind}", "", methods_text
+            )
         elif isinstance(node, act.Hold) and node.permits is not None:
             capacity = model.resources[node.resource].capacity
             permits_taken = value_by_expr.get(node.permits, np.ones(1)).real
@@ -543,8 +545,8 @@ def _servers_away(states: _States, positions: Array, resource_name: str) -> Arra
     }
     is_away = np.zeros(len(states.positions))
     for position_number, position in enumerate(states.positions[1:] if absent_groups else (), 1):
-        keys = states.sums_counted_at(position)
-        is_present = any(key[:2] == ("present", resource_name) for key in keys)
+        sum_keys = states.sums_counted_at(position)
+        is_present = any(sum_key[:2] == ("present", resource_name) for sum_key in sum_keys)
         is_away[position_number] = is_present and position[1][0][1] in absent_groups
     return np.asarray(is_away[positions].sum(axis=1))
 
@@ -1311,7 +1313,7 @@ class _States:
                     )
                     yield 1 / self._value_by_expr[breaker.open], positions, units_after, ()
             yield from self._arrival_transitions(positions, units)
-            serving = [
+            serving_steps = [
                 self._nodes[position[1]] for position, _ in positions if position[0] == "serve"
             ]
             for processor, position in enumerate(positions):
@@ -1321,7 +1323,9 @@ class _States:
                         *self._rate_and_outcomes_of_abandonment(positions, processor), units
                     )
                 if action in ("delay", "serve") and position not in positions[:processor]:
-                    rate, outcomes = self._rate_and_outcomes_of_phase(positions, processor, serving)
+                    rate, outcomes = self._rate_and_outcomes_of_phase(
+                        positions, processor, serving_steps
+                    )
                     yield from self._transitions_to_lasting_states(rate, outcomes, units)
 
     def _transitions_at_start(self) -> Iterator[tuple[Any, ...]]:
@@ -1378,7 +1382,7 @@ class _States:
                 )
 
     def _rate_and_outcomes_of_phase(
-        self, positions: Sequence[Position], processor: int, serving: Sequence[act.Step]
+        self, positions: Sequence[Position], processor: int, serving_steps: Sequence[act.Step]
     ) -> tuple[Any, Outcomes]:
         """Return the rate at which the phase of a delay or a service ends, of all processors at
         the same position together, and the positions that may follow.
@@ -1386,14 +1390,14 @@ class _States:
         Parameters
         ----------
         positions, processor : the state, and the place of the first processor at the position
-        serving : the step of each service under way
+        serving_steps : the step of each service under way
         """
         (action, node_number, phase), remaining = positions[processor]
         phases = self._phases_by_node[node_number]
         name = self._nodes[node_number].resource
         speed = 1.0
         if name:
-            steps_together = [step for step in serving if step.resource == name]
+            steps_together = [step for step in serving_steps if step.resource == name]
             speed = self._speed_of_service(positions, self._nodes[node_number], steps_together)
         rate = (
             positions.count(positions[processor])
@@ -1504,16 +1508,19 @@ class _States:
         Processors behind it may now be served if they need fewer permits.
         """
         (_, node_number, *_), remaining = positions[processor]
-        name = self._nodes[node_number].resource
+        resource_name = self._nodes[node_number].resource
         remaining_positions = [*positions[:processor], *positions[processor + 1 :]]
         is_hold = bool(self._nodes[node_number].held)
-        names, remaining_positions = (
-            self._after_hand_over(remaining_positions, name)
+        counted_names, remaining_positions = (
+            self._after_hand_over(remaining_positions, resource_name)
             if is_hold
             else ((), remaining_positions)
         )
         return (
-            (name, *names),  # a visit that ends in the queue counts like one that is served
+            (
+                resource_name,
+                *counted_names,
+            ),  # a visit that ends in the queue counts like one that is served
             units,
             [
                 (probability, [position_after, *remaining_positions])
@@ -1710,21 +1717,25 @@ class _States:
         """
         (_, node_number, *_), remaining = positions[processor]
         node = self._nodes[node_number]
-        present = [self._number_present(positions, name) for name in node.first_resources]
-        places = range(len(present))
+        present_counts = [self._number_present(positions, name) for name in node.first_resources]
+        places = range(len(present_counts))
         choices = list[tuple[float, int]]()
         if node.by == SHORTEST:
-            shortest_places = [place for place in places if present[place] == min(present)]
+            shortest_places = [
+                place for place in places if present_counts[place] == min(present_counts)
+            ]
             choices = [(1 / len(shortest_places), place) for place in shortest_places]
         else:
             # Two options are drawn in order; the second is chosen only if fewer are present there,
             # so that the first one wins a tie.
-            pairs = list(permutations(places, 2))
-            shorter = (
-                second_place if present[second_place] < present[first_place] else first_place
-                for first_place, second_place in pairs
+            place_pairs = list(permutations(places, 2))
+            places_with_fewer = (
+                second_place
+                if present_counts[second_place] < present_counts[first_place]
+                else first_place
+                for first_place, second_place in place_pairs
             )
-            choices = [(1 / len(pairs), place) for place in shorter]
+            choices = [(1 / len(place_pairs), place) for place in places_with_fewer]
         outcomes = [
             (choice_probability * outcome_probability, position_after)
             for choice_probability, place in choices
@@ -1832,13 +1843,13 @@ class _States:
         (_, node_number, try_count), remaining = positions[processor]
         node = self._nodes[node_number]
         name, breaker = node.breaker, self.breakers[node.breaker]
-        state = units[self._unit_names.index(name)]
-        begun_trials, passed_trials = _trial_counts(breaker, state)
-        if state == OPEN or begun_trials == breaker.trials:
+        breaker_state = units[self._unit_names.index(name)]
+        begun_trials, passed_trials = _trial_counts(breaker, breaker_state)
+        if breaker_state == OPEN or begun_trials == breaker.trials:
             onward = self._after_failure(remaining, node_number, try_count)
-            names = (name, REFUSED + name, *self._giving_up_names(node_number, try_count))
-            return names, units, _with_replaced_position(positions, processor, onward)
-        if state < OPEN:
+            counted_names = (name, REFUSED + name, *self._giving_up_names(node_number, try_count))
+            return counted_names, units, _with_replaced_position(positions, processor, onward)
+        if breaker_state < OPEN:
             units = self._with_breaker_state(
                 units, name, _half_open_state(breaker, begun_trials + 1, passed_trials)
             )
@@ -1863,22 +1874,25 @@ class _States:
         (_, _, (try_count, is_counted)), remaining = remaining[-1], remaining[:-1]
         has_failed = outcome == FAILED
         onward = self._outcomes_of_continuing(remaining)
-        names = (PASSED_AT + node.resource,)
+        counted_names = (PASSED_AT + node.resource,)
         if has_failed:
             onward = self._after_failure(remaining, node_number, try_count)
-            names = (FAILED_AT + node.resource, *self._giving_up_names(node_number, try_count))
+            counted_names = (
+                FAILED_AT + node.resource,
+                *self._giving_up_names(node_number, try_count),
+            )
         outcomes = _with_replaced_position(positions, processor, onward)
         if not is_counted:
-            return names, units, outcomes
-        state = self._breaker_state_after_try(
+            return counted_names, units, outcomes
+        breaker_state = self._breaker_state_after_try(
             self.breakers[name], units[self._unit_names.index(name)], has_failed
         )
-        if state == OPEN:
+        if breaker_state == OPEN:
             outcomes = [
                 (probability, self._with_uncounted_tries(positions_after, name))
                 for probability, positions_after in outcomes
             ]
-        return names, self._with_breaker_state(units, name, state), outcomes
+        return counted_names, self._with_breaker_state(units, name, breaker_state), outcomes
 
     def _breaker_state_after_try(self, breaker: Breaker, state: int, has_failed: bool) -> int:
         """Return the state of a circuit breaker after a try: open, half-open, or closed with the
@@ -1993,7 +2007,7 @@ class _States:
         """Grant a lock or permits to waiting processors in their order, until one of them cannot be
         granted; return the names of the grants and the positions after them.
         """
-        names: tuple[str, ...] = ()
+        counted_names: tuple[str, ...] = ()
         while waiting_places := self._waiting_places(positions, name):
             resource = self._resources[name]
             if isinstance(resource, ReaderWriterLock):
@@ -2004,17 +2018,17 @@ class _States:
             node = self._nodes[node_number]
             if not self._is_free_for(positions, node):
                 break
-            woken = (
+            woken_position = (
                 ("go", node_number, 0),
                 (*remaining, ("held", node_number, 0), self._stack_element(node.body)),
             )
             positions = [
                 *positions[: waiting_places[0]],
                 *positions[waiting_places[0] + 1 :],
-                woken,
+                woken_position,
             ]
-            names = (*names, name)
-        return names, positions
+            counted_names = (*counted_names, name)
+        return counted_names, positions
 
     def _after_taking_unit(
         self, positions: Sequence[Position], processor: int, units: Sequence[int]
@@ -2090,7 +2104,7 @@ class _States:
                     positions, processor, [(1.0, (("barrier", node_number), remaining))]
                 ),
             )
-        woken = [positions[place] for place in waiting_places]
+        woken_positions = [positions[place] for place in waiting_places]
         if not self._value_by_expr[self._resources[node.name].cost].any():
             positions_after = [
                 (("go", node_number, 0), remaining) if place == processor else position
@@ -2098,7 +2112,8 @@ class _States:
                 if place not in waiting_places
             ]
             positions_after += [
-                (("go", position[1], 0), remaining_behind) for position, remaining_behind in woken
+                (("go", position[1], 0), remaining_behind)
+                for position, remaining_behind in woken_positions
             ]
             return (), units, [(1.0, positions_after)]
         if self.breakers:
@@ -2112,7 +2127,7 @@ class _States:
                 f" processors spend it together, unlike that of {node.name}; leave it out, or ask"
                 " for simulation"
             )
-        members = [positions[processor], *woken]
+        members = [positions[processor], *woken_positions]
         return (
             (),
             units,
@@ -2222,18 +2237,21 @@ class _States:
         """Return the positions at the start of an activity that is executed a number of times; the
         fraction of the number is the probability of one more.
         """
-        values = self._value_by_expr[count]
+        count_values = self._value_by_expr[count]
         # A count that misses a whole number by no more than 1e-9 misses it by rounding.
-        whole_count = math.floor(float(values.real[0]) + 1e-9)
-        fraction = values - whole_count
+        whole_count = math.floor(float(count_values.real[0]) + 1e-9)
+        fraction = count_values - whole_count
         # A number that is made of times may differ between the points in derivatives alone.
         is_whole = float(fraction.real[0]) <= 1e-9 and not fraction.imag.any()
-        counts: list[tuple[Any, int]] = [(1.0, whole_count)]
+        probabilities_and_counts: list[tuple[Any, int]] = [(1.0, whole_count)]
         if not is_whole:
-            counts = [(whole_count + 1 - values, whole_count), (fraction, whole_count + 1)]
+            probabilities_and_counts = [
+                (whole_count + 1 - count_values, whole_count),
+                (fraction, whole_count + 1),
+            ]
         return [
             (count_probability * outcome_probability, outcome)
-            for count_probability, round_count in counts
+            for count_probability, round_count in probabilities_and_counts
             for outcome_probability, outcome in self._outcomes_of_continuing(
                 (*remaining, ("again", node_number, round_count))
             )

@@ -252,7 +252,7 @@ def refuse_counted_servers(
     """
     if isinstance(model, QueueingNetwork):
         network_station = model.stations[station]
-        is_counted = {
+        has_trait_by_name = {
             "rates": bool(network_station.rates),
             "a capacity": network_station.capacity is not None,
             "balking": bool(network_station.balking),
@@ -263,7 +263,7 @@ def refuse_counted_servers(
         }
     else:
         resource = model.resources[station]
-        is_counted = {
+        has_trait_by_name = {
             "rates": isinstance(resource, Station) and bool(resource.rates),
             "a pick by the number present": ROUTES_BY_STATE in model.constructs,
             "an attempt": any(
@@ -271,7 +271,7 @@ def refuse_counted_servers(
                 for node in distinct_activities(model.bodies)
             ),
         }
-    for trait, has_trait in is_counted.items():
+    for trait, has_trait in has_trait_by_name.items():
         if has_trait:
             raise ModelError(
                 f"{station} cannot {action} with {trait}: a server {servers_away} would count among"

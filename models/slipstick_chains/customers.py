@@ -189,8 +189,8 @@ class Absences:
             - solution.values[f"utilization[{station_name}]"] * station.servers
         )
         with np.errstate(all="ignore"):
-            factor = (queue - waiting) / (queue - rate * wait)
-        return servers_away + waiting, busy_share, np.where(wait > 0, factor, 1.0)
+            throughput_factor = (queue - waiting) / (queue - rate * wait)
+        return servers_away + waiting, busy_share, np.where(wait > 0, throughput_factor, 1.0)
 
     def _without_absences(self, columns: Mapping[str, T], table: str = "") -> dict[str, T]:
         """Return the columns of a table without those of the groups or classes that stand for

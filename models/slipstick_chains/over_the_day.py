@@ -72,10 +72,10 @@ def profiles_of(model: Model) -> dict[str, Profile]:
     }
     periods = {name: period_of(profile) for name, profile in profiles.items()}
     if periods and not math.isclose(min(periods.values()), max(periods.values()), rel_tol=1e-9):
-        lengths = ", ".join(f"that of {name} {period:g} s" for name, period in periods.items())
+        lengths_text = ", ".join(f"that of {name} {period:g} s" for name, period in periods.items())
         raise NoAnswerError(
-            f"values before the long run need profiles of one period, but {lengths}; write all for"
-            " the same period"
+            f"values before the long run need profiles of one period, but {lengths_text}; write all"
+            " for the same period"
         )
     return profiles
 
@@ -88,18 +88,18 @@ def with_mean_rates(model: Model, faster_stream: str | None = None) -> Model:
     if PROFILES not in population.constructs:
         return model
     if isinstance(population, OpenPopulation):
-        factor = 2.0 if faster_stream == STREAM else 1.0
+        rate_factor = 2.0 if faster_stream == STREAM else 1.0
         pattern = replace(population.pattern, profile=())
-        population = replace(population, rate=population.rate * factor, pattern=pattern)
+        population = replace(population, rate=population.rate * rate_factor, pattern=pattern)
         return replace(model, population=population)
 
     def at_mean_rate(group: Group) -> Group:
         """Return a group without its profile, at its mean rate or at twice this rate."""
         if group.arrivals is None:
             return group
-        factor = 2.0 if group.name == faster_stream else 1.0
+        rate_factor = 2.0 if group.name == faster_stream else 1.0
         pattern = replace(group.pattern, profile=())
-        return replace(group, arrivals=group.arrivals * factor, pattern=pattern)
+        return replace(group, arrivals=group.arrivals * rate_factor, pattern=pattern)
 
     groups = list(map(at_mean_rate, population.groups))
     return replace(model, population=population_of_groups(groups))

@@ -237,8 +237,8 @@ def model_with_schedules(
         resources[name] = replace(station, discipline=ranked_discipline, servers=servers)
         for absence_number, (start, length) in enumerate(absences_of(schedule), 1):
             label = f"off_{arithmetic_name(name)}_{absence_number}"
-            names = (*(group.name for group in groups), *model.resources)
-            check_label_of_absence(label, name, names)
+            used_names = (*(group.name for group in groups), *model.resources)
+            check_label_of_absence(label, name, used_names)
             absences[label] = _absence_of_servers(name, start, length, period)
             cycle = delay(start, name=f"on-{label[4:]}") >> service(name, length, name=label)
             off_duty.append(
@@ -310,8 +310,8 @@ def _common_period(schedules: Mapping[str, ServersByTime]) -> float:
         if not any(count for _, count in schedule):
             raise ModelError(f"the schedule of {name} has no part with a server; give it one")
     if len(set(periods.values())) > 1:
-        lengths = ", ".join(f"that of {name} {period:g} s" for name, period in periods.items())
-        raise ModelError(f"all schedules of servers last equally long, but {lengths}")
+        lengths_text = ", ".join(f"that of {name} {period:g} s" for name, period in periods.items())
+        raise ModelError(f"all schedules of servers last equally long, but {lengths_text}")
     return next(iter(periods.values()))
 
 

@@ -298,10 +298,12 @@ def _simulated_passage(
 
     _check_station(model.resources if isinstance(model, Model) else model.stations, station)
     name = f"time_until[{station},{present}]"
-    value = simulated_values(model, [name], values, float, backlogs_of(model), simulation)[name]
-    if isinstance(value, str) or value.value is None:
-        raise NoAnswerError(str(value))
-    return value.value
+    passage_time = simulated_values(model, [name], values, float, backlogs_of(model), simulation)[
+        name
+    ]
+    if isinstance(passage_time, str) or passage_time.value is None:
+        raise NoAnswerError(str(passage_time))
+    return passage_time.value
 
 
 def _passage_time(
@@ -360,11 +362,13 @@ def _refuse_patterns(model: QueueingNetwork | Model) -> None:
         has_capacity = any(
             station.capacity or station.balking for station in model.stations.values()
         )
-        has_pattern = {
+        is_present_by_pattern = {
             TRACES: any(members.trace for members in classes),
             BATCHES: has_capacity and any(members.batch > 1 for members in classes),
         }
-        patterns = frozenset(name for name, is_present in has_pattern.items() if is_present)
+        patterns = frozenset(
+            name for name, is_present in is_present_by_pattern.items() if is_present
+        )
     for pattern in sorted(patterns):
         raise NoAnswerError(
             "values before the long run follow Poisson streams, bursts and profiles;"
@@ -456,8 +460,8 @@ def _activity_chains(
     """
     has_streams = model.population.open or STREAMS in model.constructs
     if not has_streams and (most is not None or backlog):
-        key = "the backlog" if backlog else "most"
-        raise ModelError(f"no streams come to {model.name}, so leave out {key}")
+        needless_argument = "the backlog" if backlog else "most"
+        raise ModelError(f"no streams come to {model.name}, so leave out {needless_argument}")
     profiles = profiles_of(model)
     at_mean_rates = with_mean_rates(model)
     _check_parameters(model, values or {}, ActivityChain(at_mean_rates))
@@ -481,12 +485,12 @@ def _activity_chains(
             most_followed += most_followed // 2
 
 
-def _settled_columns(columns_by_size: Iterator[Columns]) -> Columns:
+def _settled_columns(columns_of_chains: Iterator[Columns]) -> Columns:
     """Return the columns of the first chain whose values differ little from those of the smaller
     chain before it, or else the columns of the largest chain.
     """
-    earlier_columns = next(columns_by_size)
-    for later_columns in columns_by_size:
+    earlier_columns = next(columns_of_chains)
+    for later_columns in columns_of_chains:
         changes = [
             np.abs(column - earlier_columns.get(name, 0.0)) / np.maximum(1.0, np.abs(column))
             for name, column in later_columns.items()

@@ -228,22 +228,24 @@ def _observations_of_runs(
     never present [runs, questions].
     """
     observations: list[list[float]] = []
-    events = 0
-    unreached = set[int]()
-    most_events = min(simulation.events, MOST_EVENTS)
+    event_count = 0
+    unreached_questions = set[int]()
+    event_limit = min(simulation.events, MOST_EVENTS)
     while len(observations) < MOST_RUNS:
         run = _RunFromStart(followed_plan, simulation.seed, len(observations))
-        observations.append(run.follow(questions, unreached))
-        events += run.kernel.events
+        observations.append(run.follow(questions, unreached_questions))
+        event_count += run.kernel.events
         # A mean over the other runs would be too small, so that no further run follows it.
-        unreached = set(np.flatnonzero(np.isnan(observations[-1])).tolist())
-        if len(unreached) == len(questions):
+        unreached_questions = set(np.flatnonzero(np.isnan(observations[-1])).tolist())
+        if len(unreached_questions) == len(questions):
             break
         if len(observations) >= FEWEST_RUNS and (
-            events * (1 + 1 / len(observations)) > most_events
+            event_count * (1 + 1 / len(observations)) > event_limit
             or (
                 len(observations) % FEWEST_RUNS == 0
-                and _are_precise(np.delete(observations, list(unreached), axis=1), simulation)
+                and _are_precise(
+                    np.delete(observations, list(unreached_questions), axis=1), simulation
+                )
             )
         ):
             break
@@ -348,8 +350,10 @@ class _RunFromStart:
         """
         if not self._absent_groups or not isinstance(resource, Ordered):
             return 0
-        waiting = (token for *_, token in resource.queue)
-        return sum(token.group in self._absent_groups for token in (*resource.serving, *waiting))
+        waiting_tokens = (token for *_, token in resource.queue)
+        return sum(
+            token.group in self._absent_groups for token in (*resource.serving, *waiting_tokens)
+        )
 
     def follow(
         self, questions: Sequence[_TransientValue], left_out: Collection[int] = ()
@@ -363,7 +367,7 @@ class _RunFromStart:
         """
         kernel = self.kernel
         observations = [math.nan] * len(questions)
-        passages = {
+        passage_by_index = {
             question_index: question
             for question_index, question in enumerate(questions)
             if isinstance(question, _Passage) and question_index not in left_out
@@ -376,7 +380,8 @@ class _RunFromStart:
         # Customers that are there at time 0 begin.
         kernel.run(0)
         initial_counts = {
-            passage.resource: self.present(passage.resource) for passage in passages.values()
+            passage.resource: self.present(passage.resource)
+            for passage in passage_by_index.values()
         }
         while kernel.events < MOST_EVENTS_OF_RUN:
             next_time = kernel.heap[0][0] if kernel.heap else math.inf
@@ -387,14 +392,14 @@ class _RunFromStart:
                 observations[question_index] = question.observation(self.present(question.resource))
             for question_index in [
                 question_index
-                for question_index, passage in passages.items()
+                for question_index, passage in passage_by_index.items()
                 if passage.has_ended(
                     self.present(passage.resource), initial_counts[passage.resource]
                 )
             ]:
-                del passages[question_index]
+                del passage_by_index[question_index]
                 observations[question_index] = kernel.now
-            if not (times or passages) or not kernel.heap:
+            if not (times or passage_by_index) or not kernel.heap:
                 break
             kernel.run(1)
         return observations

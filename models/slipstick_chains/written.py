@@ -189,16 +189,16 @@ def _keys_by_station(
     """Return, by station, the keys that state why its servers go away."""
     keys_by_station: dict[str, dict[str, Any]] = {}
     for absence in absences.values():
-        keys = keys_by_station.setdefault(absence.station, {})
-        keys[absence.by] = absence.start, absence.length
-    for name, keys in keys_by_station.items():
-        if SCHEDULE in keys:
-            by_schedule = [
+        station_keys = keys_by_station.setdefault(absence.station, {})
+        station_keys[absence.by] = absence.start, absence.length
+    for name, station_keys in keys_by_station.items():
+        if SCHEDULE in station_keys:
+            schedule_absences = [
                 absence
                 for absence in absences.values()
                 if (absence.station, absence.by) == (name, SCHEDULE)
             ]
-            keys[SCHEDULE] = _parts_of_period(by_schedule, servers[name])
+            station_keys[SCHEDULE] = _parts_of_period(schedule_absences, servers[name])
     return keys_by_station
 
 
@@ -231,11 +231,11 @@ def _amounts_as_written(
     amounts: Mapping[str, Expr], keys_by_station: KeysByStation
 ) -> dict[str, Expr]:
     """Return the amounts of a model without those that breakdowns and schedules add."""
-    kinds = {BREAKDOWN: ("availability",), SCHEDULE: ("on_duty", "busy")}
+    kinds_by_reason = {BREAKDOWN: ("availability",), SCHEDULE: ("on_duty", "busy")}
     added_names = {
         f"{kind}_{arithmetic_name(name)}"
         for name, keys in keys_by_station.items()
         for key in keys
-        for kind in kinds[key]
+        for kind in kinds_by_reason[key]
     }
     return {name: amount for name, amount in amounts.items() if name not in added_names}

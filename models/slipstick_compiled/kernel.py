@@ -360,7 +360,7 @@ def _resource_table(plan: Plan, layout: Layout) -> Rows:
         RANDOM: StationKind.FCFS,
         SHARED: StationKind.SHARED,
     }
-    kinds_with_rates = {ARRIVAL: StationKind.SHARED, SHARED: StationKind.SHARED}
+    kind_with_rates_by_order = {ARRIVAL: StationKind.SHARED, SHARED: StationKind.SHARED}
     first_rates = accumulate((len(station.rates) for station in plan.stations), initial=0)
     for row, station, first_rate in zip(stations, plan.stations, first_rates, strict=False):
         discipline = DISCIPLINES[station.discipline]
@@ -368,7 +368,7 @@ def _resource_table(plan: Plan, layout: Layout) -> Rows:
         row.rate_count = len(station.rates)
         row.first_rate = first_rate
         row.kind = (
-            kinds_with_rates.get(discipline.order, StationKind.ORDERED)
+            kind_with_rates_by_order.get(discipline.order, StationKind.ORDERED)
             if station.rates
             else kinds_by_order.get(discipline.order, StationKind.ORDERED)
         )

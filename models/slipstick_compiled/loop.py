@@ -165,9 +165,12 @@ def goes_before(tables: State, first_token: int, second_token: int) -> bool:
     """Return whether a token comes before another in a queue: by its key, and for equal keys by its
     order.
     """
-    first = tables.token[first_token]
-    second = tables.token[second_token]
-    return bool(first.key < second.key or (first.key == second.key and first.order < second.order))
+    first_record = tables.token[first_token]
+    second_record = tables.token[second_token]
+    return bool(
+        first_record.key < second_record.key
+        or (first_record.key == second_record.key and first_record.order < second_record.order)
+    )
 
 
 @inlined
@@ -1127,9 +1130,9 @@ def pick(tables: State, token: int, instruction: Row, value: float, now: float) 
         option = least_loaded_option(tables, first_resource, option_count, rule, value, now)
     else:
         # One random number chooses an ordered pair of different stations.
-        pair = int(value * option_count * (option_count - 1))
-        option = pair // (option_count - 1)
-        second_option = pair % (option_count - 1)
+        pair_index = int(value * option_count * (option_count - 1))
+        option = pair_index // (option_count - 1)
+        second_option = pair_index % (option_count - 1)
         if second_option >= option:
             second_option += 1
         present = tables.resource[tables.targets[first_resource + second_option]].present
@@ -1187,25 +1190,25 @@ def end(tables: State, token: int, instruction: Row, now: float) -> bool:
     goes_onward = instruction[1]
     token_record = tables.token[token]
     run = tables.run[0]
-    group = tables.group[token_record.group]
+    group_record = tables.group[token_record.group]
     is_response_kept = instruction[2] == 0
     cycle_start = token_record.cycle_start
     if is_response_kept:
-        tables.responses[token_record.group, group.response_count] = now - cycle_start
-        group.response_count += 1
-        tables.statistics[group.statistics_column] += 1.0
-        tables.statistics[group.statistics_column + 1] += now - cycle_start
+        tables.responses[token_record.group, group_record.response_count] = now - cycle_start
+        group_record.response_count += 1
+        tables.statistics[group_record.statistics_column] += 1.0
+        tables.statistics[group_record.statistics_column + 1] += now - cycle_start
     for label in range(tables.time_by_label.shape[1]):
         if tables.time_by_label[token, label] != 0.0:
-            tables.statistics[group.first_label_column + label] += tables.time_by_label[
+            tables.statistics[group_record.first_label_column + label] += tables.time_by_label[
                 token, label
             ]
             tables.time_by_label[token, label] = 0.0
-    if group.kind == GroupKind.CLOSED:
+    if group_record.kind == GroupKind.CLOSED:
         token_record.cycle_start = now
         if goes_onward == 0:
-            token_record.pc = group.first_instruction
-    if group.kind == GroupKind.ONCE:
+            token_record.pc = group_record.first_instruction
+    if group_record.kind == GroupKind.ONCE:
         run.alive -= 1
         if run.alive == 0:
             write_row(tables, now)
@@ -1214,12 +1217,12 @@ def end(tables: State, token: int, instruction: Row, now: float) -> bool:
         if run.cycles_to_row == 0:
             run.cycles_to_row = run.cycles_per_row
             write_row(tables, now)
-    if group.kind == GroupKind.OPEN:
+    if group_record.kind == GroupKind.OPEN:
         free_token(tables, token)
-    if group.kind == GroupKind.CLOSED and cycle_start == now:
+    if group_record.kind == GroupKind.CLOSED and cycle_start == now:
         token_record.event_kind = EventKind.AGAIN
         token_record.event = plan_event(tables, now, token)
-    return bool(group.kind == GroupKind.CLOSED and cycle_start != now)
+    return bool(group_record.kind == GroupKind.CLOSED and cycle_start != now)
 
 
 @inlined
@@ -1808,13 +1811,13 @@ def missing_supply(tables: State, token: int) -> int:
         ):
             return Return.TABLE_FULL
     elif op == Op.FORK or op == Op.PIPELINE or op == Op.SPAWN:
-        needed_tokens = 1
+        needed_token_count = 1
         if op == Op.FORK:
-            needed_tokens = instruction[2]
+            needed_token_count = instruction[2]
         elif op == Op.PIPELINE:
-            needed_tokens = int(tables.counts[instruction[1]]) + 1
-        if run.free_count < needed_tokens:
-            run.needed = needed_tokens
+            needed_token_count = int(tables.counts[instruction[1]]) + 1
+        if run.free_count < needed_token_count:
+            run.needed = needed_token_count
             return Return.NEEDS_SPACE
     if tables.trace.shape[0] > 0:
         if run.trace_length == tables.trace.shape[0]:

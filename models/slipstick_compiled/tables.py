@@ -31,10 +31,10 @@ Rows = Any
 """A table of rows with named columns."""
 
 
-def _name_columns(names: str, times: str = "") -> np.dtype[Any]:
+def _name_columns(whole_number_names: str, time_names: str = "") -> np.dtype[Any]:
     """Name the columns of a table: whole numbers, and times [s]."""
-    columns = [(name, np.int64) for name in names.split()] + [
-        (name, np.float64) for name in times.split()
+    columns = [(name, np.int64) for name in whole_number_names.split()] + [
+        (name, np.float64) for name in time_names.split()
     ]
     return np.dtype((np.record, np.dtype(columns, align=True)))
 

@@ -584,12 +584,12 @@ class ArrivalState:
                         visit_ratios[waiting_visit] * delays[waiting_visit, delaying_visit].time
                         for waiting_visit, delaying_visit in limited_pairs
                     )
-                    factor = np.where(
+                    limiting_factor = np.where(
                         total_wait.real > work_limit.real, work_limit / nonzero(total_wait), 1.0
                     )
                     delays.update(
                         {
-                            visit_pair: delays[visit_pair].scaled(factor)
+                            visit_pair: delays[visit_pair].scaled(limiting_factor)
                             for visit_pair in limited_pairs
                         }
                     )

@@ -309,11 +309,11 @@ def _number_of_different_branches(fork: Activity) -> int:
     """Count the branches of a fork that differ in the resources that they use; one integral serves
     all branches that use the same.
     """
-    requests_by_branch = (
+    requests_of_branches = (
         tuple(requested_resource(node) for node in steps(branch) if node.use in (SERVED, HELD))
         for branch in fork.children
     )
-    return len(set(requests_by_branch))
+    return len(set(requests_of_branches))
 
 
 class Recursion:
@@ -1657,13 +1657,13 @@ def _weight_of_members(
     shape = (len(row_counts), usual_weight.shape[-1])
     weight = np.empty(shape, dtype=usual_weight.dtype)
     for count in np.unique(row_counts).tolist():
-        rows = row_counts == count
-        weight[rows] = _weight_by_machine_repair(
+        has_count = row_counts == count
+        weight[has_count] = _weight_by_machine_repair(
             queue,
             count,
-            mean_numbers.selected_rows(queue, rows, shape),
+            mean_numbers.selected_rows(queue, has_count, shape),
             service_by_visit,
-            np.broadcast_to(usual_weight, shape)[rows],
+            np.broadcast_to(usual_weight, shape)[has_count],
         )
     return weight
 
@@ -1730,15 +1730,17 @@ def without_negative_parts(seconds_booked: dict[str, Array]) -> dict[str, Array]
     A part is negative where a longer time makes a mixture less variable, and so its maximum
     shorter.
     """
-    total = added(seconds_booked.values())
+    sum_of_all = added(seconds_booked.values())
     not_below_zero = {
         label: np.where(seconds > 0, seconds, 0.0) for label, seconds in seconds_booked.items()
     }
     sum_above_zero = added(not_below_zero.values())
-    factor = np.where(
-        sum_above_zero > total, total / np.where(sum_above_zero > 0, sum_above_zero, 1.0), 1.0
+    reduction_factor = np.where(
+        sum_above_zero > sum_of_all,
+        sum_of_all / np.where(sum_above_zero > 0, sum_above_zero, 1.0),
+        1.0,
     )
-    return {label: seconds * factor for label, seconds in not_below_zero.items()}
+    return {label: seconds * reduction_factor for label, seconds in not_below_zero.items()}
 
 
 def _missing_wait(

@@ -117,14 +117,14 @@ class MeanValue(ActivityForm):
             }
         )
         # Of any size the same parts are refused, and a few processors are solved at once.
-        few_processors = {
+        few_by_count_expr = {
             count_expr: np.minimum(value_by_expr[count_expr], _FEW_PROCESSORS)
             for count_expr in self.model.population.counts
         }
         try:
             with np.errstate(all="ignore"):
                 _solver_of_population(self.model)(
-                    self.model, {**value_by_expr, **few_processors}, False
+                    self.model, {**value_by_expr, **few_by_count_expr}, False
                 )
         except NoAnswerError:
             return True
@@ -636,7 +636,7 @@ def reasons_without_promised_error(model: Model) -> list[str]:
     is_stream = model.population.open
     greatest_scv = max(scvs, default=0.0)
     measured_features = features_at_model_values(model)
-    case_applies = {
+    applies_by_case = {
         "constant times": not any(scvs)
         and (not names_by_property["choices"] or names_by_property["shared locks"]),
         "varied times": greatest_scv > MOST_VARIED,
@@ -654,7 +654,7 @@ def reasons_without_promised_error(model: Model) -> list[str]:
         "streams beside processors": STREAMS in model.constructs
         and _is_beyond_linearizer(model, measured_features, names_by_property),
     }
-    return [error for case, error in _MEASURED_ERROR_BY_CASE.items() if case_applies[case]]
+    return [error for case, error in _MEASURED_ERROR_BY_CASE.items() if applies_by_case[case]]
 
 
 def _is_beyond_linearizer(

@@ -393,11 +393,13 @@ def _factors_of_powers(factor_of_power_0: Array, earlier_factors: Sequence[Array
     shape = np.broadcast_shapes(
         factor_of_power_0.shape, *(factors.shape[1:] for factors in earlier_factors)
     )
-    total = np.zeros((power_count, *shape), np.result_type(factor_of_power_0, *earlier_factors))
-    total[0] = factor_of_power_0
+    summed_factors = np.zeros(
+        (power_count, *shape), np.result_type(factor_of_power_0, *earlier_factors)
+    )
+    summed_factors[0] = factor_of_power_0
     for factors in earlier_factors:
-        total[1 : 1 + len(factors)] += _with_more_dimensions(factors, total.ndim)
-    return total
+        summed_factors[1 : 1 + len(factors)] += _with_more_dimensions(factors, summed_factors.ndim)
+    return summed_factors
 
 
 def _with_more_dimensions(factors: Array, dimensions: int) -> Array:

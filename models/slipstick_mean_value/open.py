@@ -381,12 +381,12 @@ def _limited_waits(
     saturation, with it 106 % (benchmarks/mean_value.py).
     """
     for visit in (visit for visit in queue.visits if visit.exclusive):
-        met_work = [
+        met_works = [
             flow_by_visit[met_visit.index] * service_by_visit[met_visit.index].mean
             for met_visit in queue.visits
             if visit.can_meet(met_visit)
         ]
-        longest_wait = added(met_work) / queue.servers / nonzero(flow_by_visit[visit.index])
+        longest_wait = added(met_works) / queue.servers / nonzero(flow_by_visit[visit.index])
         wait = wait_by_visit[visit.index]
         wait_by_visit[visit.index] = wait.scaled(
             np.where(wait.mean.real > longest_wait.real, longest_wait / nonzero(wait.mean), 1.0)
@@ -445,10 +445,10 @@ def _refuse_unsolvable(model: Model, recursion: Recursion) -> None:
             " mean-value needs a station for that"
         )
     if recursion.spin_locks:
-        lock_names = ", ".join(spin_lock.queue.name for spin_lock in recursion.spin_locks)
+        lock_names_text = ", ".join(spin_lock.queue.name for spin_lock in recursion.spin_locks)
         raise NoAnswerError(
-            f"an open population sets no limit to how many spin at {lock_names}; mean-value has no"
-            " answer, simulation may"
+            f"an open population sets no limit to how many spin at {lock_names_text}; mean-value has"
+            " no answer, simulation may"
         )
 
 
@@ -471,9 +471,9 @@ def _queues_from_innermost(recursion: Recursion) -> list[Queue]:
             locks[lock_name] for lock_name in TopologicalSorter(inner_locks).static_order()
         ]
     except CycleError as error:
-        circle_names = ", ".join(sorted(set(error.args[1])))
+        circle_text = ", ".join(sorted(set(error.args[1])))
         raise NoAnswerError(
-            f"locks {circle_names} are each taken while another of them is held; mean-value solves"
+            f"locks {circle_text} are each taken while another of them is held; mean-value solves"
             " a lock after those taken inside it, so it has no order for these; simulate it"
         ) from None
     return [queue for queue in recursion.queues if not queue.lock] + ordered_locks

@@ -232,14 +232,14 @@ def _extrapolated_wait(
     """
     first_increase = half_wait - quarter_wait
     last_increase = full_wait - half_wait
-    factor = clamped(
+    growth_factor = clamped(
         np.where(first_increase.real > 0, last_increase / nonzero(first_increase), 0.0), high=2.0
     )
     # The sum of the geometric series below is 0 / 0 for a factor of 1, and smooth there.
-    factor = np.where(abs(factor - 1) < 1e-6, 1 + 1e-6, factor)
-    extrapolated_wait: Array = full_wait + last_increase * factor * (
-        factor ** np.log2(multiple) - 1
-    ) / (factor - 1)
+    growth_factor = np.where(abs(growth_factor - 1) < 1e-6, 1 + 1e-6, growth_factor)
+    extrapolated_wait: Array = full_wait + last_increase * growth_factor * (
+        growth_factor ** np.log2(multiple) - 1
+    ) / (growth_factor - 1)
     return extrapolated_wait
 
 

@@ -477,20 +477,20 @@ def _pipeline_time(traversal: Traversal, pipeline: Pipeline) -> RandomTime:
     (tests/method/mean_value/test_traversal.py); the construct "pipelines" of
     benchmarks/mean_value.py adds contention.
     """
-    items = traversal.value_by_expr[pipeline.items]
+    exact_item_count = traversal.value_by_expr[pipeline.items]
     stages = [_StageTimes(traversal, stage) for stage in pipeline.stages]
     # One more than the whole number, so that a fraction can be interpolated.
-    item_count = min(int(np.floor(np.max(items.real))) + 1, MOST_ITEMS)
-    item_times = _ItemTimes(stages, items)
-    item_ends = [item_times.item(item_number) for item_number in range(item_count)]
+    simulated_item_count = min(int(np.floor(np.max(exact_item_count.real))) + 1, MOST_ITEMS)
+    item_times = _ItemTimes(stages, exact_item_count)
+    item_ends = [item_times.item(item_number) for item_number in range(simulated_item_count)]
     is_constant = all(body_time.kind == "constant" for stage in stages for body_time in stage.times)
     mean, variance = (
-        _interpolated_value([item_end[moment_index] for item_end in item_ends], items)
+        _interpolated_value([item_end[moment_index] for item_end in item_ends], exact_item_count)
         for moment_index in (0, 1)
     )
     if traversal.fixed_times is None:
         waits = {
-            stage.visit.index: stage.total_wait / item_count
+            stage.visit.index: stage.total_wait / simulated_item_count
             for stage in stages
             if stage.visit and stage.is_parallel
         }
@@ -503,17 +503,17 @@ def _pipeline_time(traversal: Traversal, pipeline: Pipeline) -> RandomTime:
     return RandomTime(mean, variance, "constant" if is_constant else "general")
 
 
-def _interpolated_value(value_by_items: list[Array], item_count: Array) -> Array:
+def _interpolated_value(values_of_counts: list[Array], item_count: Array) -> Array:
     """Return the value of a sequence at a number of items, linearly interpolated, and extrapolated
     beyond the last.
     """
-    if len(value_by_items) == 1:
-        return value_by_items[0]
-    value_table = np.stack(np.broadcast_arrays(*value_by_items), axis=-1)
-    index_below = np.clip(np.floor(item_count.real).astype(int), 1, len(value_by_items) - 1) - 1
+    if len(values_of_counts) == 1:
+        return values_of_counts[0]
+    value_table = np.stack(np.broadcast_arrays(*values_of_counts), axis=-1)
+    index_below = np.clip(np.floor(item_count.real).astype(int), 1, len(values_of_counts) - 1) - 1
     # Times may be the same at all points at which the number of items differs, or the reverse.
     table_shape = np.broadcast_shapes(index_below.shape, value_table.shape[:-1])
-    value_table = np.broadcast_to(value_table, (*table_shape, len(value_by_items)))
+    value_table = np.broadcast_to(value_table, (*table_shape, len(values_of_counts)))
     picked_index = np.broadcast_to(index_below[..., None], (*table_shape, 1))
     value_below, value_above = (
         np.take_along_axis(value_table, picked_index + offset, axis=-1)[..., 0] for offset in (0, 1)

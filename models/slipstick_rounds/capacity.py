@@ -306,15 +306,15 @@ class MeanRounds:
             return np.asarray(added_by_first)
         # Of two for which a round has no room, the next round does the rest.
         works = self.first_work()
-        added_by_two = []
+        times_added_by_two = []
         for index, work in enumerate(works):
             work_of_two = work + works[(3 * index + 2) % len(works)]
             work_left = np.clip(work_of_two - room, 0.0, room)
             time_of_two = self.time(present, np.minimum(work_of_two, room)) + self.time(
                 present, work_left
             )
-            added_by_two.append(time_of_two - 2 * time_without_first)
-        added_by_further = np.mean(added_by_two, axis=0) - added_by_first
+            times_added_by_two.append(time_of_two - 2 * time_without_first)
+        added_by_further = np.mean(times_added_by_two, axis=0) - added_by_first
         added_by_further = np.where(self.units < room, added_by_further, added_by_first)
         added_time = added_by_first
         for _ in range(ROUNDS_TOGETHER):

@@ -63,10 +63,14 @@ def _reason_without_answer(point: PointNumbers) -> str:
     if point.population and not point.think_time:
         return "no time between visits is random"
     most_customers = point.population or math.inf
-    limits = (server.places, server.budget / first_phase.work, server.memory / first_phase.work)
-    if point.population and min(limits) < most_customers:
+    customer_limits = (
+        server.places,
+        server.budget / first_phase.work,
+        server.memory / first_phase.work,
+    )
+    if point.population and min(customer_limits) < most_customers:
         return "not all customers fit into one round"
-    if not point.population and min(limits) < math.inf:
+    if not point.population and min(customer_limits) < math.inf:
         return "a round serves a limited number of customers"
     if point.population > MOST_SERVED:
         return f"{point.population:,} customers are more than the {MOST_SERVED} that it counts"
@@ -94,9 +98,9 @@ def _open_chain_at(point: PointNumbers) -> tuple[RoundMeans, Array, Array]:
     """Return the means of a chain with a Poisson stream at one point, with the times of rounds that
     serve 1, 2, ... customers, in total and by component [s].
     """
-    most_customers = 32
-    while most_customers <= MOST_SERVED:
-        round_times, component_times = _round_times_by_component(point, most_customers)
+    customer_limit = 32
+    while customer_limit <= MOST_SERVED:
+        round_times, component_times = _round_times_by_component(point, customer_limit)
         try:
             return (
                 open_chain(round_times, point.rate, point.server.batching_delay),
@@ -104,7 +108,7 @@ def _open_chain_at(point: PointNumbers) -> tuple[RoundMeans, Array, Array]:
                 component_times,
             )
         except ValueError:
-            most_customers *= 2
+            customer_limit *= 2
     time_per_customer = float(round_times[-1] - round_times[-2])
     is_saturated = point.rate * time_per_customer >= 1
     raise NoAnswerError(

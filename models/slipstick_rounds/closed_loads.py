@@ -220,11 +220,11 @@ def _first_phase_of_a_burst(rounds: MeanRounds, customers: int) -> float:
     room = rounds.room(customers_before)
     rounds_at_end = np.cumsum(rounds.units / room, axis=1)[0]
     last_rounds = np.ceil(rounds_at_end - 1e-9).astype(int)
-    count = int(last_rounds[-1])
-    served_before = np.searchsorted(rounds_at_end, np.arange(1.0, count))
+    round_count = int(last_rounds[-1])
+    served_before = np.searchsorted(rounds_at_end, np.arange(1.0, round_count))
     present = np.append(0, served_before)[None, :].astype(np.float64)
     units = rounds.room(present)
-    units[:, -1] *= rounds_at_end[-1] - (count - 1)
+    units[:, -1] *= rounds_at_end[-1] - (round_count - 1)
     return float(np.cumsum(rounds.time(present, units))[last_rounds - 1].mean())
 
 

@@ -49,9 +49,13 @@ not valid.
 """
 
 
-def _named_columns(**kinds: str) -> np.dtype[Any]:
+def _named_columns(**names_by_type: str) -> np.dtype[Any]:
     """Return the names of the columns of a table, by the type of their numbers."""
-    columns = [(name, kind) for kind, names in kinds.items() for name in names.split()]
+    columns = [
+        (name, number_type)
+        for number_type, names in names_by_type.items()
+        for name in names.split()
+    ]
     return np.dtype(columns, align=True)
 
 
@@ -523,28 +527,28 @@ def _time_of_round(tables: Tables) -> float:
             registers[tables.inputs[index]] = tables.contents[index]
     for index in range(len(tables.code)):
         operator, output_register, first_operand, operand_count = tables.code[index]
-        result = registers[tables.operands[first_operand]]
+        outcome = registers[tables.operands[first_operand]]
         if operand_count > 1:
-            result = _fold_operands(tables, operator, result, first_operand, operand_count)
+            outcome = _fold_operands(tables, operator, outcome, first_operand, operand_count)
         elif operator == CEIL:
-            result = math.ceil(result)
+            outcome = math.ceil(outcome)
         elif operator == FLOOR:
-            result = math.floor(result)
+            outcome = math.floor(outcome)
         elif operator == LOG2:
-            result = np.log2(result)
+            outcome = np.log2(outcome)
         elif operator == SQRT:
-            result = np.sqrt(result)
+            outcome = np.sqrt(outcome)
         elif operator == EXP:
-            result = np.exp(result)
+            outcome = np.exp(outcome)
         elif operator == LOG:
-            result = np.log(result)
-        registers[output_register] = result
-    total = 0.0
+            outcome = np.log(outcome)
+        registers[output_register] = outcome
+    round_time = 0.0
     for component in range(len(tables.outputs)):
         time = registers[tables.outputs[component]]
         tables.component_times[component] += time
-        total += time
-    return total
+        round_time += time
+    return round_time
 
 
 @compiled

@@ -113,9 +113,11 @@ class BatchServerFormula(BatchServerForm):
             PointAnswer({}, remarks=Remarks(failed=_reason_without_formula(point)))
             for point in points
         ]
-        answerable = [index for index, answer in enumerate(answers) if not answer.remarks.failed]
-        solved_answers = self._answers_of_streams([points[index] for index in answerable])
-        for index, answer in zip(answerable, solved_answers, strict=True):
+        answerable_indexes = [
+            index for index, answer in enumerate(answers) if not answer.remarks.failed
+        ]
+        solved_answers = self._answers_of_streams([points[index] for index in answerable_indexes])
+        for index, answer in zip(answerable_indexes, solved_answers, strict=True):
             answers[index] = answer
         return answers
 
@@ -141,27 +143,31 @@ class BatchServerFormula(BatchServerForm):
             for load in loads
         ]
         rounds = MeanRounds(points)
-        rows = np.flatnonzero(loads < 1)
-        streams = ConvergedStreams(rounds, rows)
+        answerable_rows = np.flatnonzero(loads < 1)
+        streams = ConvergedStreams(rounds, answerable_rows)
         is_saturated = streams.place_load >= LARGEST_PLACE_LOAD
-        groups = group_size(rounds, streams.beside[:, None])[:, 0] - 1
+        mean_waiting_groups = group_size(rounds, streams.beside[:, None])[:, 0] - 1
         most_groups = np.where(rounds.memory_binds[:, 0], GROUPS_WAIT_FOR_MEMORY, GROUPS_WAIT)
-        groups_wait = streams.probability_full * groups > most_groups
+        groups_wait = streams.probability_full * mean_waiting_groups > most_groups
         waits_long = (streams.probability_full > SELDOM) & (streams.place_load > MOST_TAKEN)
         is_refused = groups_wait | waits_long
-        reasons = dict.fromkeys(rows[is_refused[rows]].tolist(), PLACES_TAKEN)
+        reasons = dict.fromkeys(answerable_rows[is_refused[answerable_rows]].tolist(), PLACES_TAKEN)
         reasons |= {
-            row: str(saturation_error(streams.place_load[row]))
-            for row in rows[is_saturated[rows]].tolist()
+            point_row: str(saturation_error(streams.place_load[point_row]))
+            for point_row in answerable_rows[is_saturated[answerable_rows]].tolist()
         }
         reasons |= dict.fromkeys(streams.unconverged_rows.tolist(), NOT_SETTLED)
-        for row, reason in reasons.items():
-            answers[row] = PointAnswer({}, remarks=Remarks(failed=reason))
-        rows = np.setdiff1d(rows, [*reasons])
-        for row, computed_point in zip(
-            rows.tolist(), values_of_streams(rounds, rows, streams), strict=True
+        for point_row, reason in reasons.items():
+            answers[point_row] = PointAnswer({}, remarks=Remarks(failed=reason))
+        answerable_rows = np.setdiff1d(answerable_rows, [*reasons])
+        for point_row, computed_point in zip(
+            answerable_rows.tolist(),
+            values_of_streams(rounds, answerable_rows, streams),
+            strict=True,
         ):
-            answers[row] = self._answer(points[row], computed_point, float(loads[row]))
+            answers[point_row] = self._answer(
+                points[point_row], computed_point, float(loads[point_row])
+            )
         return answers
 
     def _answer(
@@ -244,11 +250,11 @@ def _reason_without_formula(point: PointNumbers) -> str:
             " simulation"
         )
     second_phase = point.phases[1]
-    least_steps = STREAM_STEPS if point.rate else LEAST_STEPS
-    if (steps := max(second_phase.mean / second_phase.piece, 1.0)) < least_steps:
+    least_step_count = STREAM_STEPS if point.rate else LEAST_STEPS
+    if (step_count := max(second_phase.mean / second_phase.piece, 1.0)) < least_step_count:
         return (
-            f"the formula knows second phases of at least {least_steps:g} rounds, and here they"
-            f" have {steps:.3g}; ask for simulation"
+            f"the formula knows second phases of at least {least_step_count:g} rounds, and here"
+            f" they have {step_count:.3g}; ask for simulation"
         )
     return ""
 

@@ -123,7 +123,7 @@ def _sum_of_deviations(
 
 
 def variance_and_correlation_of_means(
-    lengths: Array, chosen: Sequence[int] | slice = slice(None)
+    lengths: Array, length_indices: Sequence[int] | slice = slice(None)
 ) -> tuple[Array, Array]:
     """Return the variance of the mean number present while a second phase lasts, relative to the
     variance of the number, and the correlation of that mean with the number of arrivals meanwhile
@@ -139,9 +139,9 @@ def variance_and_correlation_of_means(
     Parameters
     ----------
     lengths : equally probable ones, as parts of their mean [points, lengths; 1]
-    chosen : indices of those that are asked for
+    length_indices : indices of the lengths that are asked for
     """
-    chosen_lengths = lengths[:, chosen]
+    chosen_lengths = lengths[:, length_indices]
     own_length, other_length = chosen_lengths[:, :, None], lengths[:, None, :]
     shorter_length = np.minimum(own_length, other_length)
     covariance_integral = (

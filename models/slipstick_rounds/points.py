@@ -229,7 +229,7 @@ class BatchServerForm(CompiledModel):
         """
         parameters = self.model.parameters
         own_values = {name: parameter.value for name, parameter in parameters.items()}
-        timeless = {
+        timeless_names = {
             name
             for name, own_parameter in parameters.items()
             if not own_parameter.dimension.time_power
@@ -237,14 +237,14 @@ class BatchServerForm(CompiledModel):
         customers = self.model.customers
         if not isinstance(customers, OpenCustomers):
             counts = [customers.population, *([customers.visits] if customers.visits else [])]
-            timeless -= {parameter.name for parameter in parameters_of(*counts)}
+            timeless_names -= {parameter.name for parameter in parameters_of(*counts)}
         values_at_point = {
             name: value
             for name, value in {**own_values, **changed_numbers}.items()
             if value
             and (
                 parameters[name].dimension.time_power
-                or (name in timeless and not _is_small_whole_number(value))
+                or (name in timeless_names and not _is_small_whole_number(value))
             )
         }
 
@@ -276,7 +276,7 @@ class BatchServerForm(CompiledModel):
             parameters,
             frozenset(rates),
             amount_names,
-            frozenset(timeless),
+            frozenset(timeless_names),
         )
 
     def _names_with_derivatives(self) -> list[str]:
@@ -338,12 +338,12 @@ class BatchServerForm(CompiledModel):
         self, answers: list[PointAnswer]
     ) -> tuple[Columns, Columns, Columns, Columns]:
         """Gather values, the ends of their intervals and accounts into columns."""
-        names = dict.fromkeys(name for answer in answers for name in answer.values)
+        value_names = dict.fromkeys(name for answer in answers for name in answer.values)
         account_names = dict.fromkeys(name for answer in answers for name in answer.account)
         missing_estimate = Estimate(math.nan)
         values_by_name = {
             name: [answer.values.get(name, missing_estimate) for answer in answers]
-            for name in names
+            for name in value_names
         }
         account = {
             name: np.array([answer.account.get(name, math.nan) for answer in answers])
@@ -389,8 +389,8 @@ class BatchServerForm(CompiledModel):
     ) -> PointNumbers:
         """Return the numbers of the model at one point, from its parameters by name."""
         model = self.model
-        uniform = {name for name, phase in model.phases.items() if not phase.samples}
-        if reason := _reason_invalid(value_by_name, tuple(model.phases), uniform):
+        uniform_phases = {name for name, phase in model.phases.items() if not phase.samples}
+        if reason := _reason_invalid(value_by_name, tuple(model.phases), uniform_phases):
             return PointNumbers(RoundServer(self._duration(own_values)), (), reason_invalid=reason)
         phases = tuple(
             PhaseNumbers(
@@ -641,7 +641,7 @@ def _meets_rule(value: float, rule: str) -> bool:
 
 
 def _reason_invalid(
-    value_by_name: Mapping[str, float], phases: Collection[str], uniform: Collection[str]
+    value_by_name: Mapping[str, float], phases: Collection[str], uniform_phases: Collection[str]
 ) -> str:
     """Return why the numbers describe no server, and the way to correct them; empty if they do."""
     for name, value in value_by_name.items():
@@ -660,7 +660,7 @@ def _reason_invalid(
             )
         if not _meets_rule(value, rule):
             return f"{meaning}{phase_suffix} is {value:,.6g}: give {rule}"
-    for phase in uniform:
+    for phase in uniform_phases:
         work = value_by_name[f"{phase}.work"]
         least_work = value_by_name.get(f"{phase}.least")
         if (

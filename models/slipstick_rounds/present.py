@@ -106,13 +106,13 @@ def solve_present(
         ]
     )
     waits = waits_for_places(rounds, customers_on_server, visit_times, last_number, mean)
-    columns = (
+    number_columns = (
         mean * prolongation,
         beside_in_groups,
         weights[:, :1] / total_weight,
         *waits,
     )
-    return PresentNumbers._make([*(column.ravel() for column in columns), fullness])
+    return PresentNumbers._make([*(column.ravel() for column in number_columns), fullness])
 
 
 def share_behind(rounds: MeanRounds, present: Array, worked_off: Array) -> Array:

@@ -230,13 +230,13 @@ class RoundByRound:
         pace = WorkPace()
         while self.ended < most_visits and admitted_count < events:
             self._wait_for_a_round()
-            shares = self._divide_budget()
-            admitted_count += len(shares)
+            customer_shares = self._divide_budget()
+            admitted_count += len(customer_shares)
             visits_done = max(self.ended, most_visits * admitted_count / events)
             pace.check(visits_done, most_visits, f"the simulation follows {most_visits:,} visits")
-            self._do_rounds(shares, self._count_equal_rounds(shares))
-            counts = [self.now, self.rounds, self.busy, self.served, self.ended, self.put_back]
-            self.log.append(np.append(counts, self.booked_times))
+            self._do_rounds(customer_shares, self._count_equal_rounds(customer_shares))
+            log_counts = [self.now, self.rounds, self.busy, self.served, self.ended, self.put_back]
+            self.log.append(np.append(log_counts, self.booked_times))
         return RoundRun(
             self.arrival_times, self.end_times, self.end_times[:, -1] > 0, np.array(self.log)
         )
@@ -319,38 +319,46 @@ class RoundByRound:
         """
         return customer.left + sum(customer.later_work) if self.server.reserved else customer.left
 
-    def _count_equal_rounds(self, shares: list[tuple[_Customer, float]]) -> int:
+    def _count_equal_rounds(self, customer_shares: list[tuple[_Customer, float]]) -> int:
         """Return the number of further rounds with the same customers and the same work, during
         which only the memory in use grows.
         """
         server = self.server
-        gets_full_pieces = all(share == server.pieces[customer.phase] for customer, share in shares)
+        gets_full_pieces = all(
+            share == server.pieces[customer.phase] for customer, share in customer_shares
+        )
         if not gets_full_pieces or server.batching_delay or server.interval:
             return 1
-        count = min(MOST_ALIKE, *(int(customer.left / share) for customer, share in shares))
+        round_count = min(
+            MOST_ALIKE, *(int(customer.left / share) for customer, share in customer_shares)
+        )
         if not server.reserved and math.isfinite(server.memory):
-            growth = sum(share for customer, share in shares if customer.phase)
+            growth = sum(share for customer, share in customer_shares if customer.phase)
             if growth:
-                count = min(count, int((server.memory - self.memory_used) / growth))
-        return max(count, 1)
+                round_count = min(round_count, int((server.memory - self.memory_used) / growth))
+        return max(round_count, 1)
 
-    def _do_rounds(self, shares: list[tuple[_Customer, float]], count: int) -> None:
-        """Do `count` rounds with the same customers; fewer if a customer arrives in between."""
-        component_times = self._round_times(shares, count)
+    def _do_rounds(self, customer_shares: list[tuple[_Customer, float]], round_count: int) -> None:
+        """Do `round_count` rounds with the same customers; fewer if a customer arrives in
+        between.
+        """
+        component_times = self._round_times(customer_shares, round_count)
         # Sums one after the other, as the compiled kernel forms them: `sum` adds in pairs.
         round_ends = self.now + np.cumsum(np.cumsum(component_times, axis=0)[-1])
         is_admission_blocked = bool(self.waiting) or len(self.present) >= self.server.places
-        if self.due and count > 1 and not is_admission_blocked:
-            count = min(count, int(np.searchsorted(round_ends, self.due[0][0])) + 1)
-        self.rounds += count
-        self.served += count * len(shares)
-        present = np.bincount([customer.phase for customer, _ in shares], minlength=self.phases)
-        times = np.cumsum(component_times[:, :count], axis=1)[:, -1]
+        if self.due and round_count > 1 and not is_admission_blocked:
+            round_count = min(round_count, int(np.searchsorted(round_ends, self.due[0][0])) + 1)
+        self.rounds += round_count
+        self.served += round_count * len(customer_shares)
+        present = np.bincount(
+            [customer.phase for customer, _ in customer_shares], minlength=self.phases
+        )
+        times = np.cumsum(component_times[:, :round_count], axis=1)[:, -1]
         self.booked_times = self.booked_times + np.outer(present, times).ravel()
-        self.busy += float(round_ends[count - 1]) - self.now
-        self.now = float(round_ends[count - 1])
-        for customer, share in shares:
-            self._advance(customer, share * count)
+        self.busy += float(round_ends[round_count - 1]) - self.now
+        self.now = float(round_ends[round_count - 1])
+        for customer, share in customer_shares:
+            self._advance(customer, share * round_count)
         self._make_room()
 
     def _round_times(self, shares: list[tuple[_Customer, float]], count: int) -> Array:

@@ -191,8 +191,8 @@ class BatchServerSimulation(BatchServerForm):
         idle_periods = _idle_periods(run)
         if idle_periods < FEWEST_IDLE:
             estimates["utilization"] = Estimate(estimates["utilization"].mean)
-            times = "once" if idle_periods == 1 else f"{idle_periods} times"
-            notes.append(f"the server was idle {times} only: utilization has no interval")
+            times_phrase = "once" if idle_periods == 1 else f"{idle_periods} times"
+            notes.append(f"the server was idle {times_phrase} only: utilization has no interval")
         return estimates, is_precise, tuple(notes)
 
     def _run_with_stream(self, point: PointNumbers, replication: int, visits: int) -> _VisitsRun:
@@ -204,11 +204,11 @@ class BatchServerSimulation(BatchServerForm):
 
         # Customers that are under way when a run without end is stopped have to be there.
         supplied_visits = visits if point.visits else visits + max(point.population, 1000)
-        columns = [
+        work_columns = [
             _draw_work(stream(f"work {index}"), phase, supplied_visits)
             for index, phase in enumerate(point.phases)
         ]
-        work = np.stack(columns, axis=1).astype(np.float64)
+        work = np.stack(work_columns, axis=1).astype(np.float64)
         delays = np.full(supplied_visits, point.delay)
         if point.delay and point.delay_scv:
             shape = 1 / point.delay_scv
@@ -270,19 +270,19 @@ class BatchServerSimulation(BatchServerForm):
     def _times_of_visits(self, sample: _VisitsRun) -> dict[str, Array]:
         """Return the times of each visit that ended, by name of the value, in the order of ends."""
         run, work = sample.run, sample.work
-        order = np.flatnonzero(run.has_ended)
-        order = order[np.argsort(run.end_times[order, -1], kind="stable")]
-        arrival_times = run.arrival_times[order] - sample.delays[order]
-        end_times = run.end_times[order]
-        columns = {"response_time": end_times[:, -1] - arrival_times}
+        visit_order = np.flatnonzero(run.has_ended)
+        visit_order = visit_order[np.argsort(run.end_times[visit_order, -1], kind="stable")]
+        arrival_times = run.arrival_times[visit_order] - sample.delays[visit_order]
+        end_times = run.end_times[visit_order]
+        times_by_name = {"response_time": end_times[:, -1] - arrival_times}
         for index, phase in enumerate(self.model.phases):
-            columns[f"phase_time[{phase}]"] = end_times[:, index] - arrival_times
+            times_by_name[f"phase_time[{phase}]"] = end_times[:, index] - arrival_times
             if index:
                 spent = end_times[:, index] - end_times[:, index - 1]
-                columns[f"time_per_unit[{phase}]"] = spent / work[order, index]
+                times_by_name[f"time_per_unit[{phase}]"] = spent / work[visit_order, index]
         for index, phase in enumerate(self.model.phases):
-            columns[f"{_UNITS}{phase}"] = work[order, index]
-        return columns
+            times_by_name[f"{_UNITS}{phase}"] = work[visit_order, index]
+        return times_by_name
 
     def _estimates_of_ratios(
         self, samples: Sequence[_RunSample], successive: bool
@@ -323,9 +323,11 @@ class BatchServerSimulation(BatchServerForm):
         add_ratio("utilization", busy, time)
         add_ratio("put_back", put_back, visits_ended)
         phases = list(self.model.phases)
-        names = self.model.components
-        account_by_phase = np.array(account_columns).reshape(len(phases), len(names), len(samples))
-        for index, name in enumerate(names):
+        component_names = self.model.components
+        account_by_phase = np.array(account_columns).reshape(
+            len(phases), len(component_names), len(samples)
+        )
+        for index, name in enumerate(component_names):
             add_ratio(f"account[{name}]", account_by_phase[:, index].sum(axis=0), visits_ended)
             for phase, spent in zip(phases, account_by_phase[:, index], strict=True):
                 if len(phases) > 1:

@@ -223,8 +223,10 @@ class BatchServerSpec(ModelFileSpec):
         }
         means = QuantityReader(tree, self.parameters, parameters)
         rates = rounds.mean_parameters(phases)
-        spelt = {f"unit_rate[{label}]": rates[f"unit_rate.{label}"] for label in phases}
-        amounts = means.amounts(self.amounts, {**rates, **spelt})
+        rate_by_written_name = {
+            f"unit_rate[{label}]": rates[f"unit_rate.{label}"] for label in phases
+        }
+        amounts = means.amounts(self.amounts, {**rates, **rate_by_written_name})
         if problems := [*quantity_reader.problems, *means.problems]:
             raise SpecError(problems)
         try:

@@ -74,8 +74,8 @@ def _time_between_by_work(
     rounds_of_second = (rounds.rate * rounds.steps)[:, 0]
     share_of_first = rounds.share_of_first(present)[:, 0]
     for _ in range(ROUNDS_OF_WORK):
-        number = np.maximum(rounds_of_second * time_between, 1e-9)
-        time_of_one = (rounds.time(number[:, None], 0.0)[:, 0] - fixed_time) / number
+        mean_number = np.maximum(rounds_of_second * time_between, 1e-9)
+        time_of_one = (rounds.time(mean_number[:, None], 0.0)[:, 0] - fixed_time) / mean_number
         share_left = busy_share - share_of_first - rounds_of_second * time_of_one
         is_known = share_left > LEAST_ROOM * busy_share
         time_by_work = fixed_time / np.maximum(share_left, 1e-9)

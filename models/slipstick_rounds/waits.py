@@ -111,18 +111,21 @@ def quantiles_with_waits(times: Array, weights: Array, waits: Waits) -> Array:
     by more than `LARGEST_SHIFT` is not known, NaN: as many customers wait as it leaves out, and two
     simulations differ as much.
     """
-    order = np.argsort(times, axis=1)
-    weight_below = np.cumsum(np.take_along_axis(weights, order, axis=1), axis=1)
-    quantiles = _weighted_quantiles(times, order, weight_below, QUANTILES)
-    rows = np.flatnonzero(waits.taken > RARE_WAIT)
-    if not len(rows):
+    time_order = np.argsort(times, axis=1)
+    weight_below = np.cumsum(np.take_along_axis(weights, time_order, axis=1), axis=1)
+    quantiles = _weighted_quantiles(times, time_order, weight_below, QUANTILES)
+    rows_with_waits = np.flatnonzero(waits.taken > RARE_WAIT)
+    if not len(rows_with_waits):
         return quantiles
     probabilities = (np.arange(SUPPORT) + 0.5) / SUPPORT
-    support = _weighted_quantiles(times[rows], order[rows], weight_below[rows], probabilities)[
-        :, None, :
-    ]
-    waits_of_rows = Waits(*(column[rows, None, None] for column in waits))
-    lower_times = quantiles[rows]
+    support = _weighted_quantiles(
+        times[rows_with_waits],
+        time_order[rows_with_waits],
+        weight_below[rows_with_waits],
+        probabilities,
+    )[:, None, :]
+    waits_of_rows = Waits(*(column[rows_with_waits, None, None] for column in waits))
+    lower_times = quantiles[rows_with_waits]
     upper_times = lower_times + waits_of_rows.wait[:, :, 0] * math.log(1 / RARE)
     for _ in range(HALVINGS):
         middle_times = (lower_times + upper_times) / 2
@@ -141,7 +144,7 @@ def quantiles_with_waits(times: Array, weights: Array, waits: Waits) -> Array:
     is_sure &= _probability_within(
         upper_times / (1 + LARGEST_SHIFT), support, fewer_waits
     ) <= np.array(QUANTILES)
-    quantiles[rows] = np.where(is_sure, upper_times, math.nan)
+    quantiles[rows_with_waits] = np.where(is_sure, upper_times, math.nan)
     return quantiles
 
 

@@ -201,7 +201,8 @@ def poisson_adjoint(operands: Sequence[Array], value: Array, adjoint: Array) -> 
 
 
 def _rate_after_stage(rate: Array, inputs: Array, outputs: Array) -> Array:
-    """Return the request rate of a link after one stage of switches, 1 - (1 - rate / outputs)^inputs.
+    """Return the request rate of a link after one stage of switches:
+    1 - (1 - rate / outputs)^inputs.
 
     By logarithms, because 1 - rate / outputs loses the digits of a small rate.
     """
@@ -315,13 +316,15 @@ def _md1_levels(load: Array) -> Iterator[tuple[Array, Array]]:
     # What j + 1 - i arrivals or more are multiplied with: the latest level comes with two of them.
     earlier_levels: deque[tuple[Array, Array]] = deque(maxlen=_MOST_ARRIVALS)
     for level in count_from(1):
-        within_reach = level <= _MOST_ARRIVALS
+        is_within_reach = level <= _MOST_ARRIVALS
         probability = (
-            empty_probability * tail_probabilities[level] if within_reach else np.zeros_like(load)
+            empty_probability * tail_probabilities[level]
+            if is_within_reach
+            else np.zeros_like(load)
         )
         slope = (
             empty_probability * arrival_probabilities[level - 1] - tail_probabilities[level]
-            if within_reach
+            if is_within_reach
             else np.zeros_like(load)
         )
         for distance, (earlier_probability, earlier_slope) in enumerate(earlier_levels):
@@ -356,9 +359,9 @@ def _level_probabilities(load: Array, count: Array) -> tuple[Array, Array]:
 
     def copy_level(level: int, probability: Array, slope: Array) -> None:
         """Copy the probability of a level to the points whose count it is."""
-        at_level = count == level
-        np.copyto(probabilities, probability, where=at_level)
-        np.copyto(slopes, slope, where=at_level)
+        is_at_level = count == level
+        np.copyto(probabilities, probability, where=is_at_level)
+        np.copyto(slopes, slope, where=is_at_level)
 
     _pass_levels(load, count, copy_level)
     return probabilities, slopes
@@ -431,9 +434,9 @@ def _wait_probability(load: Array, elapsed: Array) -> tuple[Array, Array, Array]
         )
 
     _pass_levels(load, next_whole, add_level)
-    beyond_limit = next_whole > MOST_PRESENT
+    is_beyond_limit = next_whole > MOST_PRESENT
     for column in (probability, slope_by_load, slope_by_time):
-        column[beyond_limit] = np.nan
+        column[is_beyond_limit] = np.nan
     return probability, slope_by_load, slope_by_time
 
 

@@ -1057,11 +1057,13 @@ def _times_and_throughputs(
 ) -> dict[str, Array]:
     """Return the time of a cycle [s] and the throughput [1/s] of each group that has a name."""
     values: dict[str, Array] = {}
-    arriving = {group.name for group in model.population.groups if group.arrivals is not None}
+    arriving_groups = {
+        group.name for group in model.population.groups if group.arrivals is not None
+    }
     for group_name, (cycle_time, processors) in groups.items():
         throughput = (
             processors
-            if group_name in arriving
+            if group_name in arriving_groups
             else np.where(processors > 0, CYCLE_RATE.equation(processors, cycle_time), 0.0)
         )
         values[f"time[{group_name}]"] = np.broadcast_to(cycle_time, shape)

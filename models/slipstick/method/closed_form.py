@@ -697,8 +697,8 @@ class CompiledLaw(CompiledModel):
     def _remarks(self, value: float, is_valid: bool) -> Remarks:
         """Return the remarks on one point: why the law has no value there, or what it assumes."""
         if not is_valid:
-            conditions = " and ".join(map(str, self.law.conditions))
-            return Remarks(failed=f"law {self.law.name} holds for {conditions} only")
+            conditions_text = " and ".join(map(str, self.law.conditions))
+            return Remarks(failed=f"law {self.law.name} holds for {conditions_text} only")
         if not math.isfinite(value):
             return Remarks(failed=f"law {self.law.name} comes out as {value!r}")
         return Remarks(notes=(self.law.note,) if self.law.note else ())

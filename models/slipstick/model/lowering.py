@@ -187,8 +187,8 @@ def _inexpressible_losses(network: QueueingNetwork, class_name: str) -> Iterator
             yield f"{name} blocks when it is full"
         if station.capacity is not None and class_name in station.balking:
             yield f"{name} has a capacity, and {class_name} balk there"
-        limit = "balking" if class_name in station.balking else "patience"
-        trait = f"{name} has {'a capacity' if station.capacity else limit}"
+        loss_cause = "balking" if class_name in station.balking else "patience"
+        trait = f"{name} has {'a capacity' if station.capacity else loss_cause}"
         _, visits = _time_and_visits(station, class_name)
         if visit_position < len(visited_stations) or _value_at_defaults(visits) > 1:
             yield (

@@ -1342,8 +1342,12 @@ class _Inspection:
             source_class, source_station = route.source
             source_in_words = f"{source_station} as {source_class}"
             if route.by != first_route.by:
-                rules = " and ".join(rule or "probability" for rule in (first_route.by, route.by))
-                message = f"the routes out of {source_in_words} are selected by {rules}; give one"
+                rules_text = " and ".join(
+                    rule or "probability" for rule in (first_route.by, route.by)
+                )
+                message = (
+                    f"the routes out of {source_in_words} are selected by {rules_text}; give one"
+                )
                 yield Fault(path, message)
             elif route.by and _known_value(route.probability) != 1:
                 message = f"a route by {route.by} has no probability; leave it out"

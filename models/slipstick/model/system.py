@@ -359,8 +359,8 @@ class Station(CostlessResource):
 
     def __post_init__(self) -> None:
         _refuse_unknown_word("discipline", self.discipline, STATION_DISCIPLINES)
-        is_written = {"servers": self.servers != 1, "rates": bool(self.rates)}
-        for _, message in contradicted_keys(self.discipline, is_written):
+        is_written_by_key = {"servers": self.servers != 1, "rates": bool(self.rates)}
+        for _, message in contradicted_keys(self.discipline, is_written_by_key):
             raise ModelError(message)
         object.__setattr__(self, "rates", tuple(map(as_expr, self.rates)))
         for rate in self.rates:

@@ -111,14 +111,14 @@ class Uncertainty:
         normal_quantile = NormalDist().inv_cdf(probability)
         upper_probability = 1.0 - probability
         parameters: tuple[Any, ...] = self.parameters
-        value = parameters[0]
+        quantile = parameters[0]
         match self.kind, parameters:
             case "normal", (mean, deviation):
-                value = mean + deviation * normal_quantile
+                quantile = mean + deviation * normal_quantile
             case "lognormal", (median, spread):
-                value = median * exp(min(spread * normal_quantile, _MOST_LOG))
+                quantile = median * exp(min(spread * normal_quantile, _MOST_LOG))
             case "uniform", (low, high):
-                value = low + probability * (high - low)
+                quantile = low + probability * (high - low)
             case "triangular", (low, mode, high):
                 is_below_mode = probability * (high - low) < mode - low
                 squared_distance = (
@@ -126,15 +126,15 @@ class Uncertainty:
                     if is_below_mode
                     else upper_probability * (high - low) * (high - mode)
                 )
-                value = (
+                quantile = (
                     low + sqrt(squared_distance) if is_below_mode else high - sqrt(squared_distance)
                 )
-            case "discrete", (values, weights):
+            case "discrete", (support_values, weights):
                 cumulative_weights = list(accumulate(weights))
-                value = values[
+                quantile = support_values[
                     bisect_left(cumulative_weights, probability * cumulative_weights[-1])
                 ]
-        return float(value)
+        return float(quantile)
 
 
 QUASI_RANDOM = "quasi-random"

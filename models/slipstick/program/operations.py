@@ -698,10 +698,10 @@ class MachineOperations:
         if messages_at_once is not None:
             # Messages that cross an adapter together share its bandwidth equally.
             seconds = messages_at_once * seconds
-        inside_node = self.machine.node is not None and network is self.machine.node.network
+        is_inside_node = self.machine.node is not None and network is self.machine.node.network
         # Inside a node where the number sharing is known, the factor above stands for the queue at
         # the medium.
-        if network.medium == "shared" and not (inside_node and messages_at_once is not None):
+        if network.medium == "shared" and not (is_inside_node and messages_at_once is not None):
             return service(
                 "wire",
                 seconds,

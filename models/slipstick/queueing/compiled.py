@@ -250,10 +250,16 @@ def newton_steps(
             # The matrix is a diagonal one and a product of positive ones: without exchange of rows.
             for class_index in range(class_count):
                 for other_class in range(class_index + 1, class_count):
-                    factor = jacobian[other_class, class_index] / jacobian[class_index, class_index]
-                    throughput_step[other_class] -= factor * throughput_step[class_index]
+                    elimination_factor = (
+                        jacobian[other_class, class_index] / jacobian[class_index, class_index]
+                    )
+                    throughput_step[other_class] -= (
+                        elimination_factor * throughput_step[class_index]
+                    )
                     for column in range(class_index + 1, class_count):
-                        jacobian[other_class, column] -= factor * jacobian[class_index, column]
+                        jacobian[other_class, column] -= (
+                            elimination_factor * jacobian[class_index, column]
+                        )
             for class_index in range(class_count - 1, -1, -1):
                 for column in range(class_index + 1, class_count):
                     throughput_step[class_index] -= (

@@ -248,10 +248,10 @@ class NetworkArrays:
     @cached_property
     def all_single(self) -> bool:
         """Whether every station is one server of constant speed."""
-        single_servers = all(speeds is None for speeds in self.rates) and bool(
+        are_single_servers = all(speeds is None for speeds in self.rates) and bool(
             (self.servers == 1).all()
         )
-        return single_servers and not any(
+        return are_single_servers and not any(
             DISCIPLINES[discipline].delay for discipline in set(self.discipline)
         )
 
@@ -307,13 +307,13 @@ class NetworkArrays:
             DISCIPLINES[discipline].product_form == ANY_SERVICE for discipline in self.discipline
         ):
             return ("",) * len(self.stations)
-        visited = self.visits != 0
+        is_visited = self.visits != 0
         service_times = self.service.real
-        longest_time = np.max(service_times, axis=1, where=visited, initial=0.0)
-        shortest_time = np.min(service_times, axis=1, where=visited, initial=np.inf)
+        longest_time = np.max(service_times, axis=1, where=is_visited, initial=0.0)
+        shortest_time = np.min(service_times, axis=1, where=is_visited, initial=np.inf)
         # The same time may have been computed in two ways, which differ by rounding.
         times_differ = (longest_time > shortest_time * (1 + 1e-12)).any(axis=0)
-        is_not_exponential = (visited & (self.scv.real != 1) & (service_times != 0)).any(
+        is_not_exponential = (is_visited & (self.scv.real != 1) & (service_times != 0)).any(
             axis=(0, 1)
         )
         reasons = tuple(

@@ -40,7 +40,7 @@ def open_path(stations: Sequence[tuple[float, int, float]]) -> Transform:
     Source: Burke, Operations Research 17(4), 1969, 754-755; Walrand and Varaiya, Adv. Applied
     Probability 12(4), 1980, 1000-1018 (overtake-free paths).
     """
-    wait_by_station = [
+    waits_of_stations = [
         (
             (float(erlang_c(np.array([load]), servers)[0]), mean / (servers - load))
             if servers
@@ -54,7 +54,7 @@ def open_path(stations: Sequence[tuple[float, int, float]]) -> Transform:
         factors = [
             (1 - wait_probability + wait_probability / (1 + s * wait)) / (1 + s * mean)
             for (mean, _, _), (wait_probability, wait) in zip(
-                stations, wait_by_station, strict=True
+                stations, waits_of_stations, strict=True
             )
         ]
         return np.asarray(np.prod(factors, axis=0))

@@ -372,10 +372,12 @@ def _answer_lines(answer: Answer) -> Iterator[str]:
     if values_in_words:
         yield wrapped(f"{answer.model}: {', '.join(values_in_words)}", _INDENT)
     total_time = sum(answer.account.values())
-    parts_by_time = sorted(answer.account.items(), key=lambda label_and_time: -label_and_time[1])
+    components_longest_first = sorted(
+        answer.account.items(), key=lambda label_and_time: -label_and_time[1]
+    )
     parts_in_words = [
         f"{percent(time / total_time)} {words.component_phrase(label)}"
-        for label, time in parts_by_time[:_MOST_NAMED]
+        for label, time in components_longest_first[:_MOST_NAMED]
         if total_time > 0 and time >= _LEAST_TIME_SHARE * total_time
     ]
     if len(answer.account) > 1 and parts_in_words:

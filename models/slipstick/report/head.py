@@ -235,19 +235,19 @@ def _not_examined_lines(results: Results) -> Iterator[str]:
     searched = dict.fromkeys(
         path for question in results.questions.values() for path in question.searched()
     )
-    left_out = [
+    cases_left_out = [
         case
         for case in case_names[1:]
         if results.cases[case].model == model
         and results.settings.get(case, {"": ""}).keys() - {*searched, "method"}
     ]
-    if left_out and len(case_names) <= 1 + _FEW_CASES:
+    if cases_left_out and len(case_names) <= 1 + _FEW_CASES:
         words = results.words
-        quantities = join_phrases([f"the {words.quantity(path)}" for path in searched])
-        cases_left_out = join_phrases([*map(words.case, left_out)])
+        searched_text = join_phrases([f"the {words.quantity(path)}" for path in searched])
+        left_out_text = join_phrases([*map(words.case, cases_left_out)])
         yield (
-            f"the search varies {quantities or 'the year'} in one case only,"
-            f" {words.case(case_names[0])}; it leaves out {cases_left_out}"
+            f"the search varies {searched_text or 'the year'} in one case only,"
+            f" {words.case(case_names[0])}; it leaves out {left_out_text}"
         )
 
 
@@ -260,9 +260,13 @@ def _recommendation_lines(results: Results, value_names: Sequence[str]) -> Itera
     """Yield the sentence that recommends a case, if one case is best by all questions and by the
     compared value.
     """
-    best_by_question = [question.best(results.words) for question in results.questions.values()]
+    best_cases_of_questions = [
+        question.best(results.words) for question in results.questions.values()
+    ]
     cases_and_reasons = [
-        case_and_reason for case_and_reason in best_by_question if case_and_reason is not None
+        case_and_reason
+        for case_and_reason in best_cases_of_questions
+        if case_and_reason is not None
     ]
     value_name, ranked_cases = _comparable_cases(results, value_names) or ("", [])
     if len(ranked_cases) < 2:
@@ -434,13 +438,13 @@ def _base_lines(
     line = f"{opening}{words.value_with_amount(value_name, _value_text(base_answer, value_name))}"
     total_time = sum(base_answer.account.values())
     if len(base_answer.account) > 1 and total_time > 0:
-        parts_by_time = sorted(
+        components_longest_first = sorted(
             base_answer.account.items(), key=lambda label_and_time: -label_and_time[1]
         )
         shares_in_words = [
             f"{percent(seconds / total_time)} {'of its time ' if index == 0 else ''}on"
             f" {words.component_phrase(label)}"
-            for index, (label, seconds) in enumerate(parts_by_time[:3])
+            for index, (label, seconds) in enumerate(components_longest_first[:3])
             if seconds >= _LEAST_SHARE * total_time
         ]
         line += f"; {with_article(words.member)} spends {join_phrases(shares_in_words)}"
@@ -517,13 +521,13 @@ def _unlike_case_lines(results: Results, value_names: Sequence[str]) -> Iterator
     if not unlike_cases:
         return
     words = results.words
-    values_by_case = [
+    value_texts = [
         f"{_value_text(case_answer, value_name)} for {words.case(case)}"
         for case, case_answer in [(base, base_answer), *unlike_cases]
     ]
     if _WHICH.match(results.title) and not results.questions:
         yield from _extreme_line([(base, base_answer), *unlike_cases], value_name, words)
-    yield words.value_with_amount(value_name, join_phrases(values_by_case))
+    yield words.value_with_amount(value_name, join_phrases(value_texts))
 
 
 def _extreme_line(
@@ -752,10 +756,10 @@ def _basis_sentence(results: Results, value_names: Sequence[str]) -> str:
             method for method, _ in dict.fromkeys(methods_and_exactness)
         )
         # In the order of their first use, without repetition.
-        methods = join_phrases(
+        methods_phrase = join_phrases(
             [_method_words(method) for method in (first_method, *further_methods)]
         )
-        exactness_clause = f"by {methods}, without approximation"
+        exactness_clause = f"by {methods_phrase}, without approximation"
         doubts = ["its fitted parameters are estimates"] if questions_with_estimates else []
         doubts += _assumption_clauses(answers, results.words)
         subject = "the model is solved " if doubts else ""
@@ -794,9 +798,12 @@ def _assumption_clauses(answers: Iterable[Answer], words: Words) -> Iterator[str
                 effect_by_path[path] = max(effect_by_path[path], *effects, 0.0 if effects else 1.0)
     paths = [path for path, effect in effect_by_path.most_common() if effect]
     if paths:
-        names = join_phrases([*map(words.quantity, paths[:_FEW_INPUTS])])
-        count = f"{len(paths)} of its inputs are" if len(paths) > 1 else "one of its inputs is"
-        yield f"{count} assumed{', such as' if len(paths) > _FEW_INPUTS else ':'} {names}"
+        names_phrase = join_phrases([*map(words.quantity, paths[:_FEW_INPUTS])])
+        subject_text = (
+            f"{len(paths)} of its inputs are" if len(paths) > 1 else "one of its inputs is"
+        )
+        such_as = ", such as" if len(paths) > _FEW_INPUTS else ":"
+        yield f"{subject_text} assumed{such_as} {names_phrase}"
 
 
 def _distinct_doubts(doubts: Iterable[str]) -> Iterator[str]:

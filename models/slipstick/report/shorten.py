@@ -54,7 +54,7 @@ def first_page(text: str) -> str:
         f"{head}\n\n{last_section}{_details_sentence(section_names)}\n\n"
     )
     line_shares = [_LINE_SHARES.get(section_name, 3) for section_name in section_names]
-    lines_by_share = [
+    lines_per_share = [
         printed_lines(long_section) / line_share if line_share else inf
         for long_section, line_share in zip(sections, line_shares, strict=True)
     ]
@@ -62,7 +62,7 @@ def first_page(text: str) -> str:
     shares_left = sum(line_shares)
     # Sections that need the least of their share come first: what they leave is shared among the
     # longer ones.
-    ranked_indices = sorted(range(len(sections)), key=lines_by_share.__getitem__)
+    ranked_indices = sorted(range(len(sections)), key=lines_per_share.__getitem__)
     # In the second pass, each section may take the lines that the others left.
     for index in (
         *ranked_indices,

@@ -274,10 +274,12 @@ class Results(Labelled, ShownAsTables):
         """Return every answer that a table or a picture may name: the answers of cases, and answers
         that questions add.
         """
-        answers_by_question = (question.named_answers() for question in self.questions.values())
+        answers_of_questions = (question.named_answers() for question in self.questions.values())
         return {
             **self.cases,
-            **{name: answer for answers in answers_by_question for name, answer in answers.items()},
+            **{
+                name: answer for answers in answers_of_questions for name, answer in answers.items()
+            },
         }
 
     @checked(name=TEXT)

@@ -610,8 +610,8 @@ def _with_new_parameters_first(base: Table, merged_values: Table) -> Table:
     base_node, parameters = (node_at(table, ["parameters"]) for table in (base, merged_values))
     if not isinstance(base_node, Table) or not isinstance(parameters, Table):
         return merged_values
-    inherited, entries = base_node.entries, parameters.entries
-    ordered: dict[str, Entry] = {}
+    inherited_entries, entries = base_node.entries, parameters.entries
+    ordered_entries: dict[str, Entry] = {}
     for first_name in entries:
         pending_names = [first_name]
         while pending_names:
@@ -620,16 +620,16 @@ def _with_new_parameters_first(base: Table, merged_values: Table) -> Table:
                 used_name
                 for used_name in _names_in_formula(entries[name].node)
                 if used_name in entries
-                and used_name not in ordered
+                and used_name not in ordered_entries
                 and used_name not in pending_names
-                if name not in inherited or used_name not in inherited
+                if name not in inherited_entries or used_name not in inherited_entries
             ]
             if unordered_names:
                 pending_names.append(unordered_names[0])
             else:
-                ordered[pending_names.pop()] = entries[name]
+                ordered_entries[pending_names.pop()] = entries[name]
     entry = merged_values.entries["parameters"]
-    ordered_entry = entry._replace(node=Table(ordered, parameters.mark))
+    ordered_entry = entry._replace(node=Table(ordered_entries, parameters.mark))
     return Table({**merged_values.entries, "parameters": ordered_entry}, merged_values.mark)
 
 
@@ -857,13 +857,13 @@ def _refuse_unmatched_keys(schema_node: Any) -> None:
 
 def next_command(spec_kind: str, file: str = "FILE") -> str:
     """Return the command to type after a file of a kind was written."""
-    further_command = {
+    further_command_by_kind = {
         "study": f", slipstick run {file}",
         "activity": f", slipstick solve {file}",
         "queueing-network": f", slipstick solve {file}",
         "machine": f", slipstick solve MODEL --machine {file}",
     }
-    return f"slipstick check {file}{further_command.get(spec_kind, '')}"
+    return f"slipstick check {file}{further_command_by_kind.get(spec_kind, '')}"
 
 
 def starter(spec_kind: str, name: str = "") -> str:

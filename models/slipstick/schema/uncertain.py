@@ -161,20 +161,20 @@ def _values_of_fit(
     spec = validate(FittedSpec, library.load("fitted", node.value, node.mark, FITTED))
     owner_by_column = _named_owners(settings, spec)
     paths = [path for path in spec.parameters if path not in certain_settings]
-    weights_by_path = [
+    weight_rows = [
         [_weight_of_fitted_value(name, path, owner_by_column) for name in spec.unknowns]
         for path in paths
     ]
-    centre = [_dot_product(row, spec.centre) for row in weights_by_path]
+    centre = [_dot_product(path_weights, spec.centre) for path_weights in weight_rows]
     covariance = [
         [
             _dot_product(
-                row,
+                path_weights,
                 [_dot_product(covariance_row, row_weights) for covariance_row in spec.covariance],
             )
-            for row_weights in weights_by_path
+            for row_weights in weight_rows
         ]
-        for row in weights_by_path
+        for path_weights in weight_rows
     ]
     # An owner that the fit has not seen adds the spread between owners.
     for index, path in enumerate(paths):
@@ -197,7 +197,9 @@ def _values_of_fit(
     fitted_values = UncertainValues(
         tuple(paths),
         tuple(centre),
-        tuple(tuple(variance_factor * entry for entry in row) for row in covariance),
+        tuple(
+            tuple(variance_factor * entry for entry in path_weights) for path_weights in covariance
+        ),
         dict(spec.noise),
         source_text,
     )

@@ -319,10 +319,10 @@ class Variation:
 
     def __init__(self, model: Model) -> None:
         groups = model.population.groups if len(model.population.groups) > 1 else ()
-        bodies_by_group: list[tuple[Activity, ...]] = [(group.cycle,) for group in groups]
+        bodies_of_groups: list[tuple[Activity, ...]] = [(group.cycle,) for group in groups]
         random_times = [
             ALWAYS if model.population.open else _mean_random_time(bodies)
-            for bodies in bodies_by_group or [model.bodies]
+            for bodies in bodies_of_groups or [model.bodies]
         ]
         self.may_be_random = zero(TIME) not in random_times
         self._time_count = len(random_times)
@@ -371,11 +371,11 @@ def _counts_by_stage_note(model: Model) -> dict[str, CountAndLimit]:
     """
     pipelines_by_shared_names: dict[tuple[str, ...], dict[str, Expr]] = {}
     for pipeline in pipelines_of(model.bodies):
-        names_by_stage = [_served_names(stage.bodies) for stage in pipeline.stages]
+        names_of_stages = [_served_names(stage.bodies) for stage in pipeline.stages]
         shared_names = tuple(
             resource_name
-            for resource_name in sorted(set().union(*names_by_stage))
-            if sum(resource_name in stage_names for stage_names in names_by_stage) > 1
+            for resource_name in sorted(set().union(*names_of_stages))
+            if sum(resource_name in stage_names for stage_names in names_of_stages) > 1
         )
         if shared_names:
             pipelines_by_shared_names.setdefault(shared_names, {})[pipeline.name] = pipeline.items
@@ -415,7 +415,7 @@ def _requests_at_once(model: Model, resource_names: Sequence[str]) -> dict[str, 
     if isinstance(model.population, SuperstepPopulation):
         return dict.fromkeys(resource_names, processors_present)
     counts_by_node: dict[int, dict[str, Expr]] = {}
-    requests_by_body = [
+    requests_of_bodies = [
         most_requests_at_once(body, requested_resource, counts_by_node) for body in model.bodies
     ]
     group_sizes = [
@@ -425,7 +425,9 @@ def _requests_at_once(model: Model, resource_names: Sequence[str]) -> dict[str, 
 
     def requests_at(resource_name: str) -> Expr:
         """Return an upper bound on the requests at one resource at one moment [1]."""
-        body_requests = [requests.get(resource_name, Number(0.0)) for requests in requests_by_body]
+        body_requests = [
+            requests.get(resource_name, Number(0.0)) for requests in requests_of_bodies
+        ]
         if resource_name == "each-other":
             # Each item or branch asks another processor, but so may every other asker.
             return processors_present
@@ -513,8 +515,8 @@ class Saturation:
         evaluated_columns = iter(self._tape.run(selected_values(values, self._tape.parameters)))
         shape = (count_of_points(values),)
         resource_count = len(self._resource_names)
-        speed_by_resource = [next(evaluated_columns) for _ in self._resource_names]
-        columns_by_stream = [
+        resource_speeds = [next(evaluated_columns) for _ in self._resource_names]
+        columns_of_streams = [
             [np.broadcast_to(next(evaluated_columns), shape) for _ in range(1 + resource_count)]
             for _ in self._streams
         ]
@@ -523,7 +525,7 @@ class Saturation:
             # A stream without work at the resource counts neither in its load nor in its rate.
             rates_and_demands = [
                 (arrival_rate, stream_demands[position - 1])
-                for arrival_rate, *stream_demands in columns_by_stream
+                for arrival_rate, *stream_demands in columns_of_streams
                 if np.any(stream_demands[position - 1])
             ]
             load_by_point = sum(
@@ -535,7 +537,7 @@ class Saturation:
             )
             # A load of exactly 1 has no steady state either: the queue is a random walk without
             # drift.
-            load_by_point = load_by_point / speed_by_resource[position - 1]
+            load_by_point = load_by_point / resource_speeds[position - 1]
             for point_index in np.flatnonzero(load_by_point >= 1):
                 reason = saturated_text(
                     self._model,

@@ -121,8 +121,8 @@ def lump_alike_resources(activities: Sequence[Activity], model: Model) -> Lumped
             return node.rebuilt([with_lumped_options(child) for child in node.children])
         lumped_options: list[tuple[Expr, Activity]] = []
         for shapes, options in _alike_options(node, model):
-            names_by_option = tuple(shape.names for shape in shapes)
-            if names_by_option not in lumped_names:
+            names_of_options = tuple(shape.names for shape in shapes)
+            if names_of_options not in lumped_names:
                 lumped_options += [
                     (probability, with_lumped_options(body)) for probability, body in options
                 ]
@@ -130,17 +130,17 @@ def lump_alike_resources(activities: Sequence[Activity], model: Model) -> Lumped
             # Options that differ only in which of alike resources they use become one option, of
             # the sum of their probabilities, at the first of the resources.
             probability, body = options[0]
-            lumped_options.append((probability * len(names_by_option), body))
-            lumped_activities.options_by_probability[probability * len(names_by_option)] = (
+            lumped_options.append((probability * len(names_of_options), body))
+            lumped_activities.options_by_probability[probability * len(names_of_options)] = (
                 probability,
-                len(names_by_option),
+                len(names_of_options),
             )
             lumped_activities.copies_by_resource.update(
-                zip(names_by_option[0], zip(*names_by_option, strict=True), strict=True)
+                zip(names_of_options[0], zip(*names_of_options, strict=True), strict=True)
             )
-            labels_by_option = [shape.labels for shape in shapes]
+            labels_of_options = [shape.labels for shape in shapes]
             lumped_activities.copies_by_label.update(
-                zip(labels_by_option[0], zip(*labels_by_option, strict=True), strict=True)
+                zip(labels_of_options[0], zip(*labels_of_options, strict=True), strict=True)
             )
         return Choice(tuple(lumped_options))
 

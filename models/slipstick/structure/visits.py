@@ -582,16 +582,16 @@ def _most_requests(node: Activity, queue_name: str) -> int:
     """Return the largest number of requests that one processor can have at a queue at once. A
     pipeline can have one at each stage.
     """
-    requests_by_child = [_most_requests(child, queue_name) for child in node.children]
+    requests_of_children = [_most_requests(child, queue_name) for child in node.children]
     visit = visit_of(node)
     is_visit_to_queue = visit is not None and visit.queue == queue_name
     match node.combination:
         case Combination.IN_TURN:
-            return max(int(is_visit_to_queue), *requests_by_child, 0)
+            return max(int(is_visit_to_queue), *requests_of_children, 0)
         case Combination.LONGEST:
-            return sum(requests_by_child)
+            return sum(requests_of_children)
         case Combination.ITEMS if isinstance(node, Pipeline):
-            remaining_requests = iter(requests_by_child)
+            remaining_requests = iter(requests_of_children)
             return sum(max(next(remaining_requests) for _ in stage.bodies) for stage in node.stages)
         case _:
             raise no_rule("the number of requests at once", node)

@@ -250,7 +250,7 @@ def most_requests_at_once(
     requests_by_node : numbers of parts that trees share, by identity
     """
     if id(activity) not in requests_by_node:
-        requests_by_child = [
+        requests_of_children = [
             most_requests_at_once(child, name_of_request, requests_by_node)
             for child in activity.children
         ]
@@ -260,10 +260,12 @@ def most_requests_at_once(
             # Of children that are executed in turn only one is under way, of branches all are.
             case Combination.IN_TURN:
                 requests_by_name = _combine_by_name(
-                    [own_request, *requests_by_child], maximum_of_distinct
+                    [own_request, *requests_of_children], maximum_of_distinct
                 )
             case Combination.LONGEST:
-                weighted_branches = zip(activity.weighted_children, requests_by_child, strict=True)
+                weighted_branches = zip(
+                    activity.weighted_children, requests_of_children, strict=True
+                )
                 requests_of_branches = [
                     _scale_work(executions, branch_requests)
                     for (executions, _), branch_requests in weighted_branches
@@ -273,7 +275,7 @@ def most_requests_at_once(
                     maximum_of_distinct,
                 )
             case Combination.ITEMS if isinstance(activity, Pipeline):
-                requests_by_name = _item_requests_at_once(activity, requests_by_child)
+                requests_by_name = _item_requests_at_once(activity, requests_of_children)
             case _:
                 raise no_rule(AT_ONCE, activity)
         requests_by_node[id(activity)] = requests_by_name
@@ -281,26 +283,26 @@ def most_requests_at_once(
 
 
 def _item_requests_at_once(
-    pipeline: Pipeline, requests_by_body: Sequence[Mapping[str, Expr]]
+    pipeline: Pipeline, requests_of_bodies: Sequence[Mapping[str, Expr]]
 ) -> dict[str, Expr]:
     """Return the largest number of requests that the items of a pipeline can have under way at
     once, by name [1].
     """
-    remaining_requests = iter(requests_by_body)
-    requests_by_stage = [
+    remaining_requests = iter(requests_of_bodies)
+    requests_of_stages = [
         _combine_by_name([next(remaining_requests) for _ in stage.bodies], maximum_of_distinct)
         for stage in pipeline.stages
     ]
     # A serial stage holds one item at a time, a parallel one any number of them.
-    item_requests_by_stage = [
+    item_requests_of_stages = [
         stage_requests if stage.kind == "serial" else _scale_work(pipeline.items, stage_requests)
-        for stage, stage_requests in zip(pipeline.stages, requests_by_stage, strict=True)
+        for stage, stage_requests in zip(pipeline.stages, requests_of_stages, strict=True)
     ]
-    most_of_an_item = _combine_by_name(requests_by_stage, maximum_of_distinct)
+    most_of_an_item = _combine_by_name(requests_of_stages, maximum_of_distinct)
     # An item is at one stage at a time.
     return {
         request_name: minimum(requests, pipeline.items * most_of_an_item[request_name])
-        for request_name, requests in _combine_by_name(item_requests_by_stage, total).items()
+        for request_name, requests in _combine_by_name(item_requests_of_stages, total).items()
     }
 
 

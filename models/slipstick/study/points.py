@@ -235,9 +235,9 @@ class SolvedBlock(PointTable):
     def joined(cls, counts_and_blocks: Sequence[tuple[int, SolvedBlock]]) -> SolvedBlock:
         """Join the results of blocks, one after the other, each with its number of points."""
         block_ends = list(accumulate((count for count, _ in counts_and_blocks), initial=0))
-        indices_by_block = (np.arange(*span) for span in pairwise(block_ends))
+        indices_of_blocks = (np.arange(*span) for span in pairwise(block_ends))
         blocks = [solved_block for _, solved_block in counts_and_blocks]
-        table = PointTable.join(block_ends[-1], zip(indices_by_block, blocks, strict=True))
+        table = PointTable.join(block_ends[-1], zip(indices_of_blocks, blocks, strict=True))
         answers = tuple(answer for solved_block in blocks for answer in solved_block.answers)
         return cls(table.columns, table.provenance, table.failed, table.limits, answers)
 
@@ -287,7 +287,9 @@ def solve_block(block: Block) -> SolvedBlock:
             answer = points.answer(index if len(points) > 1 else 0, shares=False)
             reason_by_index[index] = answer.failed or "no answer"
     # A single limit holds for all points of the block.
-    limits = {key: limit * (block.count // len(limit)) for key, limit in points.limiting_stages().items()}
+    limits = {
+        key: limit * (block.count // len(limit)) for key, limit in points.limiting_stages().items()
+    }
     indices = range(block.count if block.with_answers else 0)
     answers = tuple(points.answer(index if len(points) > 1 else 0) for index in indices)
     return SolvedBlock(columns, points.provenance(block.count), reason_by_index, limits, answers)
@@ -345,10 +347,10 @@ def _quantile_columns(
     # Only methods that keep the details of a solution compute these point by point.
     if not value_names or points.solution.detail is None:
         return {}
-    answer_by_point = [points.answer(row, shares=False) for row in range(len(points))]
-    columns = {name: [answer.find(name) for answer in answer_by_point] for name in value_names}
+    answers_of_points = [points.answer(row, shares=False) for row in range(len(points))]
+    columns = {name: [answer.find(name) for answer in answers_of_points] for name in value_names}
     for name in value_names:
-        intervals = [answer.ends(name) for answer in answer_by_point]
+        intervals = [answer.ends(name) for answer in answers_of_points]
         if any(end is not None for interval in intervals for end in interval):
             columns |= {
                 f"low[{name}]": [low for low, _ in intervals],
@@ -375,7 +377,7 @@ def _transient_columns(block: PointBlock, names: Sequence[str]) -> dict[str, Arr
         {path: float(values[row % len(values)]) for path, values in varied_values.items()}
         for row in range(block.count)
     )
-    values_by_point = [
+    transient_values_of_points = [
         transient_values(
             solvable.model,
             names,
@@ -385,9 +387,12 @@ def _transient_columns(block: PointBlock, names: Sequence[str]) -> dict[str, Arr
         for point_values in values_of_points
     ]
     columns: dict[str, Array] = {}
-    for value_name in values_by_point[0]:
-        table = [_value_and_ends(value_by_name[value_name]) for value_by_name in values_by_point]
-        column, *ends = np.array(table).T
+    for value_name in transient_values_of_points[0]:
+        values_and_ends = [
+            _value_and_ends(value_by_name[value_name])
+            for value_by_name in transient_values_of_points
+        ]
+        column, *ends = np.array(values_and_ends).T
         columns[value_name] = column
         if solvable.form.estimated or any((end != column).any() for end in ends):
             columns |= {

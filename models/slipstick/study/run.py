@@ -411,15 +411,15 @@ def _misnamed_columns(
     problems = list(question.name_problems(names_by_answer))
     names_by_case = {**names_by_answer, **question.names_by_case}
     for path, question_spec in parts_of(study.spec.questions[key]):
-        answers = question_spec.answers_of_columns() or list(cases)
-        answer_names = [names_by_case[case] for case in answers]
-        only_cases = cases.keys() >= set(answers)
+        answering_cases = question_spec.answers_of_columns() or list(cases)
+        answer_names = [names_by_case[case] for case in answering_cases]
+        are_only_cases = cases.keys() >= set(answering_cases)
         for keys, name in columns_in(question_spec):
             message = (
                 unknown_value_message(name, answer_names, "no case has") if answer_names else ""
             )
-            if only_cases and not message:
-                message = hint_of_missing_group(name, [cases[case] for case in answers])
+            if are_only_cases and not message:
+                message = hint_of_missing_group(name, [cases[case] for case in answering_cases])
             if message:
                 problem = study.problem((key, *path, *keys), message)
                 # The question's own check says more than this one.
@@ -530,17 +530,19 @@ def _order_questions(study: PreparedStudy, results: Results) -> Results:
     title_questions = _title_questions(spec.title)
     ordered_keys = [key for key in study_keys if key in results.questions]
     ordered_keys.sort(key=lambda key: key not in title_questions)  # which keeps their order
-    only_base = all(
+    are_only_of_base = all(
         {*cases_of(question_spec)} <= {BASE} for question_spec in spec.questions.values()
     )
-    cases_before = "cases" in study_keys and all(
+    cases_come_first = "cases" in study_keys and all(
         study_keys.index("cases") < study_keys.index(key) for key in ordered_keys
     )
     questions = {key: results.questions[key] for key in ordered_keys}
     return replace(
         results,
         questions=questions,
-        cases_first=only_base and cases_before and not {*title_questions} & {*ordered_keys},
+        cases_first=are_only_of_base
+        and cases_come_first
+        and not {*title_questions} & {*ordered_keys},
     )
 
 

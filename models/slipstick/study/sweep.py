@@ -693,11 +693,13 @@ def _has_effect(path: str, plan: SweepPlan, columns: Mapping[str, Array]) -> boo
     # Sorted by the values of the other axes, points that differ in this axis only are neighbours:
     # one pass compares them instead of all pairs.
     row_order = np.argsort(combination_by_row.reshape(-1), kind="stable")
-    same_combination = np.diff(combination_by_row.reshape(-1)[row_order]) == 0
+    is_same_combination = np.diff(combination_by_row.reshape(-1)[row_order]) == 0
     for column in columns.values():
         sorted_column = column[row_order]
         # NaN differs from itself, but two points without a value are alike.
-        both_missing = np.isnan(sorted_column[1:]) & np.isnan(sorted_column[:-1])
-        if np.any(same_combination & (sorted_column[1:] != sorted_column[:-1]) & ~both_missing):
+        are_both_missing = np.isnan(sorted_column[1:]) & np.isnan(sorted_column[:-1])
+        if np.any(
+            is_same_combination & (sorted_column[1:] != sorted_column[:-1]) & ~are_both_missing
+        ):
             return True
     return False

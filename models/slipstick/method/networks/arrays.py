@@ -338,12 +338,14 @@ class NetworkLayout:
             for class_name in getattr(station, limit_key)
         }
         for path, column in columns.items():
-            numbers = column.real
+            real_column = column.real
             # Most numbers are of a usual size, and are looked at no further.
             if path.endswith(".population") or not (
-                SMALLEST <= numbers.min() <= numbers.max() <= LARGEST
+                SMALLEST <= real_column.min() <= real_column.max() <= LARGEST
             ):
-                for point_index, reason in _unsound_numbers(path, numbers, path in duration_paths):
+                for point_index, reason in _unsound_numbers(
+                    path, real_column, path in duration_paths
+                ):
                     reason_by_point.setdefault(point_index, reason)
         for (class_name, station_name), balking_probabilities in self._balking(
             columns, {name: [name] for name in self.classes}

@@ -482,21 +482,23 @@ def flat_network(network_layout: NetworkLayout, values: Mapping[str, float]) -> 
     network_points = network_layout.network_points(columns)
     regions = network_layout.model.regions
     # Only the run finds how many customers come to these stations.
-    unknown_load = [
+    stations_of_unknown_load = [
         station_name
         for region in regions.values()
         if region.loses_customers
         for station_name in region.stations
     ]
-    unknown_load += [
+    stations_of_unknown_load += [
         route.target[1]
         for route in network_layout.model.routing
         if route.by and route.target is not None
     ]
     for guarded in network_layout.model.breakers.values():
-        unknown_load += guarded.stations
+        stations_of_unknown_load += guarded.stations
     if reason_by_point := reasons_unsolvable(
-        without_lossy_arrivals(network_points, unknown_load) if unknown_load else network_points
+        without_lossy_arrivals(network_points, stations_of_unknown_load)
+        if stations_of_unknown_load
+        else network_points
     ):
         raise NoAnswerError(reason_by_point[0])
     plan_writer = BlockedNetwork if network_layout.model.blocks else FlatNetwork

@@ -20,8 +20,8 @@ def network_before_losses(network_points: NetworkPoints) -> NetworkArrays:
     if not network.losses:
         return network
     may_lose = _places_of_losses(network_points)
-    visits = network_points.visits.real > 0
-    is_lost_before = np.cumsum(may_lose & visits, axis=2) - (may_lose & visits) > 0
+    is_visited = network_points.visits.real > 0
+    is_lost_before = np.cumsum(may_lose & is_visited, axis=2) - (may_lose & is_visited) > 0
     certain_visits = np.where(is_lost_before, 0.0, network_points.visits)
     chain_of_class = network_points.chain_of
     for chain_index, reference in enumerate(network_points.references):

@@ -801,14 +801,19 @@ class FlatNetwork:
         """
         station = self.model.stations[place[1]]
         capacity = self._losing_capacity(place[1]) or MOST_HOLDERS
-        shares = np.diff(balking_probabilities, prepend=0.0, append=1.0)
-        limits = [*range(station.servers, station.servers + len(balking_probabilities)), capacity]
+        limit_probabilities = np.diff(balking_probabilities, prepend=0.0, append=1.0)
+        customer_limits = [
+            *range(station.servers, station.servers + len(balking_probabilities)),
+            capacity,
+        ]
         self.builder.admit_by_draw(
             service_label(place),
             place[1],
             [
-                (float(share), min(limit, capacity))
-                for share, limit in zip(shares, limits, strict=True)
+                (float(limit_probability), min(customer_limit, capacity))
+                for limit_probability, customer_limit in zip(
+                    limit_probabilities, customer_limits, strict=True
+                )
             ],
             self._mark_after_failure(chain_name, place),
         )
@@ -866,8 +871,8 @@ def without_lossy_arrivals(
     simulation tells how many customers such stations lose and pass on.
     """
     network = network_points.network
-    visits = network.visits[:, :, np.isin(network.stations, lossy_stations)].real > 0
-    remaining_arrivals = np.where(visits.any(axis=(0, 2)), 0.0, network.arrivals)
+    is_visited = network.visits[:, :, np.isin(network.stations, lossy_stations)].real > 0
+    remaining_arrivals = np.where(is_visited.any(axis=(0, 2)), 0.0, network.arrivals)
     return replace(network_points, network=replace(network, arrivals=remaining_arrivals))
 
 
@@ -885,11 +890,11 @@ def check_places_of_region(region_name: str, region: Region, planned_network: Fl
         if station in region.stations
     ]
     # Losses lower the load by an amount that only the run tells.
-    never_lost = [
+    is_never_lost = [
         chain_name not in planned_network.counting_places
         for chain_name in planned_network.network_layout.chains
     ]
-    seconds_held = float((network.arrivals[0].real * sum(place_seconds))[never_lost].sum())
+    seconds_held = float((network.arrivals[0].real * sum(place_seconds))[is_never_lost].sum())
     if (load := seconds_held / region.capacity) >= 1:
         places_in_words = f"{region.capacity:,} place{'s' if region.capacity > 1 else ''}"
         reason = Saturated(

@@ -162,15 +162,15 @@ class _NetworkEstimates:
             visitors = {self.chain_by_class[class_name] for class_name, _ in places}
             if not visitors & lossy_chains:
                 continue
-            arrivals = float(
+            arrival_count = float(
                 column_sums @ self.added_weights(map(self._weights_of_entries, places))
             )
-            departures = float(column_sums[self.layout.ended_visits[resource_index]])
-            if 0 < departures < arrivals * (1 - least_gap(departures)):
+            departure_count = float(column_sums[self.layout.ended_visits[resource_index]])
+            if 0 < departure_count < arrival_count * (1 - least_gap(departure_count)):
                 raise NoAnswerError(
-                    f"more customers come to {station_name} than leave it: {arrivals / elapsed:.4g}"
-                    f" and {departures / elapsed:.4g} in a second, in the {elapsed:.4g} s that were"
-                    " simulated; lower the arrivals, shorten the service, or add servers"
+                    f"more customers come to {station_name} than leave it:"
+                    f" {arrival_count / elapsed:.4g} and {departure_count / elapsed:.4g} in a second,"
+                    f" in the {elapsed:.4g} s that were simulated; lower the arrivals, shorten the service, or add servers"
                 )
 
     def values(self) -> dict[str, Value]:

@@ -532,10 +532,10 @@ def _overload_notes(
     for resource_name, resource in model.resources.items():
         if resource_name not in resources_used:
             continue
-        work_at_resource = [
+        works_of_groups_at_resource = [
             work_of_group.get(resource_name, zero(TIME)) for work_of_group in work_of_groups
         ]
-        tape = Tape(work_at_resource)
+        tape = Tape(works_of_groups_at_resource)
         columns = tape.run(selected_values(parameter_values, tape.parameters))
         low, mean_load, high = (
             sum(
@@ -751,14 +751,19 @@ def _response_estimates(
     """Yield the response times of the groups that think or arrive, and the share of responses
     within the target of each group with a target.
     """
-    group_by_name = {group.name or ALL: group for group in model.population.groups}
+    group_by_name = {
+        model_group.name or ALL: model_group for model_group in model.population.groups
+    }
     for group_index, plan_group in enumerate(result.plan.groups):
-        group = group_by_name.get(plan_group.name)
-        if group is not None and group.has_response_time:
-            yield labelled_name("response_time", group.name), result.mean_time(group_index)
+        model_group = group_by_name.get(plan_group.name)
+        if model_group is not None and model_group.has_response_time:
+            yield labelled_name("response_time", model_group.name), result.mean_time(group_index)
             for level in QUANTILES:
                 quantile = result.time_quantile(level, group_index)
-                yield labelled_name("response_time_quantile", group.name, f"{level:g}"), quantile
+                yield (
+                    labelled_name("response_time_quantile", model_group.name, f"{level:g}"),
+                    quantile,
+                )
     index_by_name = {
         plan_group.name: group_index for group_index, plan_group in enumerate(result.plan.groups)
     }

@@ -634,9 +634,9 @@ def _station_state(point: NetworkPoint, station: int, truncation: int | None) ->
     network = point.network
     visitors = np.flatnonzero(point.visited()[:, station]).tolist()
     share_by_class = None
-    impatient = network.patience is not None and bool(network.patience[0, :, station].any())
+    has_impatient = network.patience is not None and bool(network.patience[0, :, station].any())
     balks = any(station_name == network.stations[station] for _, station_name in network.balking)
-    if not balks and _only_from_outside(point, visitors, station) and not impatient:
+    if not balks and _only_from_outside(point, visitors, station) and not has_impatient:
         rate_by_class = {
             class_index: network.arrivals[0, class_index]
             * point.routing.entry[class_index, station]
@@ -657,7 +657,7 @@ def _station_state(point: NetworkPoint, station: int, truncation: int | None) ->
         most_present=max(_most_present(point, station, truncation), 1),
         ranks=ranks,
         shares=share_by_class,
-        impatient=impatient,
+        impatient=has_impatient,
         weights=None
         if network.weights is None
         else {
@@ -703,8 +703,8 @@ def size_in_words(point: NetworkPoint, truncation: int | None, state_limit: floa
     )
     is_closed = point.network.closed
     is_visited = point.visited()
-    open_stations = int(is_visited[~is_closed].any(axis=0).sum())
-    placements = math.comb((truncation or 0) + open_stations, open_stations)
+    open_station_count = int(is_visited[~is_closed].any(axis=0).sum())
+    placements = math.comb((truncation or 0) + open_station_count, open_station_count)
     for member_classes in np.unique(point.routing.groups()[is_closed], axis=0):
         customer_count = int(point.population()[member_classes].sum())
         station_count = int(is_visited[member_classes].any(axis=0).sum())

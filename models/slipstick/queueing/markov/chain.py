@@ -277,7 +277,7 @@ def stationary(
     )
     # Elimination works on the full matrix; factors of a large chain fill up, so there iteration is
     # tried before them.
-    methods_by_size = (
+    methods_of_size = (
         ("gth",)
         if closed_size <= MOST_ELIMINATED_STATES
         else ("direct",)
@@ -286,7 +286,7 @@ def stationary(
     )
     probabilities = _solved_by_methods(
         closed_generator,
-        (method,) if method else methods_by_size,
+        (method,) if method else methods_of_size,
         start_probability,
         {} if solved_before is None else solved_before,
     )
@@ -423,15 +423,15 @@ def _likely_state(generator: csr_array, start_probability: NDArray[np.float64]) 
     jump_matrix = sparse.csr_array((0.95 * generator / exit_rates[:, None]).T)
     state_weights = start_probability
     previous_likeliest = -1
-    jumps = 64
+    jump_count = 64
     while (
         previous_likeliest != (likeliest := int(np.argmax(state_weights / exit_rates)))
-        and jumps <= 8192
+        and jump_count <= 8192
     ):
         previous_likeliest = likeliest
-        for _ in range(jumps):
+        for _ in range(jump_count):
             state_weights = state_weights + jump_matrix @ state_weights
-        jumps *= 2
+        jump_count *= 2
     return likeliest
 
 

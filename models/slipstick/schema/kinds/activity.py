@@ -1316,10 +1316,10 @@ class StationSpec(RepeatedSpec):
         return super(StationSpec, spec_of_station).build(quantity_reader, loc)
 
     def check_rules(self) -> None:
-        written_keys = {"servers": self.servers != 1, "rates": self.rates is not None}
-        for key, reason in contradicted_keys(self.discipline, written_keys):
+        is_written_by_key = {"servers": self.servers != 1, "rates": self.rates is not None}
+        for key, reason in contradicted_keys(self.discipline, is_written_by_key):
             raise broken_rule(reason, key)
-        if self.schedule and written_keys["servers"]:
+        if self.schedule and is_written_by_key["servers"]:
             raise broken_rule(SERVERS_BY_SCHEDULE, "servers")
         if self.finish_service and not (self.schedule or self.breakdown):
             raise broken_rule(FINISH_WITHOUT_ABSENCE, "finish_service")
@@ -2327,11 +2327,13 @@ class ActivityReader:
         return system.Group(name, Number(0.0), cycle, arrival_rate, pattern, target_expr)
 
     def _build_phases(self, phases: Sequence[PhaseSpec], loc: Loc) -> system.PhasedPopulation:
-        fields_by_phase = (
-            self.values.field_values(phase, (*loc, index), self.build_list)
-            for index, phase in enumerate(phases)
+        fields_of_phases = (
+            self.values.field_values(phase_spec, (*loc, index), self.build_list)
+            for index, phase_spec in enumerate(phases)
         )
-        return system.PhasedPopulation(tuple(system.Phase(**phase) for phase in fields_by_phase))
+        return system.PhasedPopulation(
+            tuple(system.Phase(**phase_spec) for phase_spec in fields_of_phases)
+        )
 
 
 def activity_data(model: system.Model) -> dict[str, Any]:
