@@ -447,8 +447,8 @@ def _refuse_unsolvable(model: Model, recursion: Recursion) -> None:
     if recursion.spin_locks:
         lock_names_text = ", ".join(spin_lock.queue.name for spin_lock in recursion.spin_locks)
         raise NoAnswerError(
-            f"an open population sets no limit to how many spin at {lock_names_text}; mean-value has"
-            " no answer, simulation may"
+            f"an open population sets no limit to how many spin at {lock_names_text};"
+            " mean-value has no answer, simulation may"
         )
 
 

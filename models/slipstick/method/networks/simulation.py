@@ -169,8 +169,9 @@ class _NetworkEstimates:
             if 0 < departure_count < arrival_count * (1 - least_gap(departure_count)):
                 raise NoAnswerError(
                     f"more customers come to {station_name} than leave it:"
-                    f" {arrival_count / elapsed:.4g} and {departure_count / elapsed:.4g} in a second,"
-                    f" in the {elapsed:.4g} s that were simulated; lower the arrivals, shorten the service, or add servers"
+                    f" {arrival_count / elapsed:.4g} and {departure_count / elapsed:.4g} in a"
+                    f" second, in the {elapsed:.4g} s that were simulated; lower the arrivals,"
+                    " shorten the service, or add servers"
                 )
 
     def values(self) -> dict[str, Value]:
