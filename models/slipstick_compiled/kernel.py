@@ -94,19 +94,23 @@ class CompiledKernel:
         run = self.state.run[0]
         token_count = 0
         arrivals = list[tuple[float, int, int]]()
-        for group_number, customers in enumerate(self.plan.groups):
-            if customers.kind == "open":
-                self._refill_draws(customers.arrivals)
-                tables.values_taken[customers.arrivals] = 1
+        for group_number, group in enumerate(self.plan.groups):
+            if group.kind == "open":
+                self._refill_draws(group.arrivals)
+                tables.values_taken[group.arrivals] = 1
                 arrivals.append(
-                    (tables.values[customers.arrivals, 0], len(arrivals), -1 - group_number)
+                    (tables.values[group.arrivals, 0], len(arrivals), -1 - group_number)
                 )
                 continue
-            tokens = tables.token[token_count : token_count + len(customers.starts)]
-            tokens["group"], tokens["pc"] = group_number, customers.starts
+            tokens = tables.token[token_count : token_count + len(group.starts)]
+            tokens["group"], tokens["pc"] = group_number, group.starts
             token_count += len(tokens)
-        started = tables.token[:token_count]
-        started["customer"], started["permits"], started["weight"] = np.arange(token_count), 1, 1.0
+        started_tokens = tables.token[:token_count]
+        started_tokens["customer"], started_tokens["permits"], started_tokens["weight"] = (
+            np.arange(token_count),
+            1,
+            1.0,
+        )
         for column in (
             "parent",
             "awaited_stage",
@@ -117,11 +121,11 @@ class CompiledKernel:
             "event",
             "patience",
         ):
-            started[column] = -1
+            started_tokens[column] = -1
         if token_count:
-            tables.queue[READY], run.first_free, started["next"][-1] = (
+            tables.queue[READY], run.first_free, started_tokens["next"][-1] = (
                 (0, token_count - 1),
-                started["next"][-1],
+                started_tokens["next"][-1],
                 -1,
             )
             run.free_count -= token_count
@@ -165,9 +169,9 @@ class CompiledKernel:
 
     def run(self, events: int) -> bool:
         """Simulate a number of events; return False when no event is left."""
-        last_event = self.events + events
+        last_event_number = self.events + events
         while True:
-            return_reason = self._go_on(self.state, last_event - self.events)
+            return_reason = self._go_on(self.state, last_event_number - self.events)
             run = self.state.run[0]
             if return_reason == Return.NEEDS_RANDOM:
                 self._refill_draws(run.needed)
@@ -333,10 +337,17 @@ def _number_of_draw(op: int, *operands: int) -> int:
     """Return the number of the draw from which an instruction takes its value; -1 if it draws
     none.
     """
-    drawing_first = (Op.DELAY, Op.DRAW_DESTINATION, Op.CHOOSE, Op.BACK_OFF, Op.PATIENCE, Op.PICK)
-    operand_of_first = dict.fromkeys(drawing_first, 0)
+    ops_of_first_operand = (
+        Op.DELAY,
+        Op.DRAW_DESTINATION,
+        Op.CHOOSE,
+        Op.BACK_OFF,
+        Op.PATIENCE,
+        Op.PICK,
+    )
+    operand_index_of_first = dict.fromkeys(ops_of_first_operand, 0)
     operand_index = {
-        **operand_of_first,
+        **operand_index_of_first,
         Op.SERVE: 1,
         Op.SET_COUNT: 2,
         Op.PIPELINE: 1,
@@ -355,7 +366,7 @@ def _resource_table(plan: Plan, layout: Layout) -> Rows:
         table[name] = 1 + queue_kind * resource_count + np.arange(resource_count)
     stations = table[: len(plan.stations)]
     locks = table[len(plan.stations) :]
-    kinds_by_order = {
+    kind_by_order = {
         ARRIVAL: StationKind.FCFS,
         RANDOM: StationKind.FCFS,
         SHARED: StationKind.SHARED,
@@ -370,7 +381,7 @@ def _resource_table(plan: Plan, layout: Layout) -> Rows:
         row.kind = (
             kind_with_rates_by_order.get(discipline.order, StationKind.ORDERED)
             if station.rates
-            else kinds_by_order.get(discipline.order, StationKind.ORDERED)
+            else kind_by_order.get(discipline.order, StationKind.ORDERED)
         )
         if station.may_be_abandoned and discipline.order == ARRIVAL and station.rates:
             row.kind = StationKind.ORDERED
@@ -467,26 +478,26 @@ def _pool_tables(plan: Plan) -> dict[str, Any]:
     }
 
 
-def _enlarged_tables(tables: State, tokens: int, events: int) -> State:
+def _enlarged_tables(tables: State, added_tokens: int, added_events: int) -> State:
     """Return the tables with room for more tokens and events."""
 
-    def longer(name: str, added_rows: int) -> NDArray[Any]:
+    def lengthened(name: str, added_rows: int) -> NDArray[Any]:
         table = getattr(tables, name)
-        enlarged = np.zeros((len(table) + added_rows, *table.shape[1:]), dtype=table.dtype)
-        enlarged[: len(table)] = table
-        return enlarged
+        enlarged_table = np.zeros((len(table) + added_rows, *table.shape[1:]), dtype=table.dtype)
+        enlarged_table[: len(table)] = table
+        return enlarged_table
 
-    tables_by_token = {
-        name: longer(name, tokens)
+    token_tables = {
+        name: lengthened(name, added_tokens)
         for name in ("token", "time_by_label", "last_branch_times", "registers")
     }
-    larger_tables = tables._replace(**tables_by_token, heap=longer("heap", events))
+    larger_tables = tables._replace(**token_tables, heap=lengthened("heap", added_events))
     tokens_before = len(tables.token)
     run = larger_tables.run[0]
     larger_tables.token["next"][tokens_before:] = [
-        *range(tokens_before + 1, tokens_before + tokens),
+        *range(tokens_before + 1, tokens_before + added_tokens),
         run.first_free,
     ]
     run.first_free = tokens_before
-    run.free_count += tokens
+    run.free_count += added_tokens
     return larger_tables

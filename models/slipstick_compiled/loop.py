@@ -72,7 +72,7 @@ def inlined(function: F) -> F:
 def plan_event(tables: State, time: float, token: int) -> int:
     """Add an event to the event list, and return its number."""
     run = tables.run[0]
-    order: int = run.next_order
+    event_order: int = run.next_order
     position = run.events_planned
     run.next_order += 1
     run.events_planned += 1
@@ -85,9 +85,9 @@ def plan_event(tables: State, time: float, token: int) -> int:
         position = parent
     event = tables.heap[position]
     event.time = time
-    event.order = order
+    event.order = event_order
     event.token = token
-    return order
+    return event_order
 
 
 @inlined
@@ -110,7 +110,7 @@ def move_event(tables: State, position: int, source_position: int) -> None:
 
 
 @inlined
-def remove_first(tables: State) -> None:
+def remove_first_event(tables: State) -> None:
     """Remove the first event of the event list."""
     tables.run[0].events_planned -= 1
     event_count = tables.run[0].events_planned
@@ -177,14 +177,14 @@ def goes_before(tables: State, first_token: int, second_token: int) -> bool:
 def insert(tables: State, queue: int, token: int) -> None:
     """Insert a token into a queue by its key, behind those with an equal key."""
     previous_token = tables.queue[queue, 1]
-    current = -1
+    current_token = -1
     if previous_token >= 0 and goes_before(tables, token, previous_token):
         previous_token = -1
-        current = tables.queue[queue, 0]
-        while not goes_before(tables, token, current):
-            previous_token = current
-            current = tables.token[current].next
-    put_between(tables, queue, token, previous_token, current)
+        current_token = tables.queue[queue, 0]
+        while not goes_before(tables, token, current_token):
+            previous_token = current_token
+            current_token = tables.token[current_token].next
+    put_between(tables, queue, token, previous_token, current_token)
 
 
 @inlined
@@ -201,10 +201,10 @@ def take_first(tables: State, queue: int) -> int:
 def take_out(tables: State, queue: int, token: int) -> None:
     """Remove a token from a queue."""
     previous_token = -1
-    current = tables.queue[queue, 0]
-    while current != token:
-        previous_token = current
-        current = tables.token[current].next
+    current_token = tables.queue[queue, 0]
+    while current_token != token:
+        previous_token = current_token
+        current_token = tables.token[current_token].next
     following_token = tables.token[token].next
     if previous_token < 0:
         tables.queue[queue, 0] = following_token
@@ -340,14 +340,14 @@ def consult(tables: State, token: int, instruction: Row, now: float) -> bool:
     tally_number = instruction[2]
     register = instruction[3]
     refusal_instruction = instruction[4]
-    column = tables.run[0].tally_column + 2 * tally_number
-    tables.statistics[column] += 1
+    tally_column = tables.run[0].tally_column + 2 * tally_number
+    tables.statistics[tally_column] += 1
     resource = tables.resource[tables.run[0].first_lock + breaker_number]
     accumulate(tables, resource, now)
     breaker = tables.breaker[resource.breaker]
     if resource.busy > 0 or (breaker.half_open != 0 and breaker.trials_begun == breaker.trials):
         tables.registers[token, register] = -1
-        tables.statistics[column + 1] += 1
+        tables.statistics[tally_column + 1] += 1
         tables.token[token].pc = refusal_instruction
         return True
     breaker.trials_begun += breaker.half_open
@@ -462,11 +462,11 @@ def enter_weighted(tables: State, resource: Row, token: int, work: float, now: f
     token_record = tables.token[token]
     token_record.work = token_record.requested_work = work
     previous_token = -1
-    current = tables.queue[resource.queue, 0]
-    while current >= 0 and tables.token[current].weight >= token_record.weight:
-        previous_token = current
-        current = tables.token[current].next
-    put_between(tables, resource.queue, token, previous_token, current)
+    current_token = tables.queue[resource.queue, 0]
+    while current_token >= 0 and tables.token[current_token].weight >= token_record.weight:
+        previous_token = current_token
+        current_token = tables.token[current_token].next
+    put_between(tables, resource.queue, token, previous_token, current_token)
     resource.present += 1
     plan_weighted_departure(tables, resource, now)
 
@@ -638,7 +638,7 @@ def enter(tables: State, resource: Row, token: int, work: float, now: float) -> 
 
 
 @inlined
-def merge_heaps(tables: State, first: int, second: int) -> int:
+def merge_heaps(tables: State, first_token: int, second_token: int) -> int:
     """Merge two heaps of customers that share servers, and return the customer on top, whose
     service ends first; of equal ends, the earlier arrival comes first. -1 is an empty heap.
 
@@ -647,28 +647,28 @@ def merge_heaps(tables: State, first: int, second: int) -> int:
 
     Source: Sleator and Tarjan, SIAM Journal on Computing 15(1), 1986, 52-69.
     """
-    top = -1
-    above = -1
-    while first >= 0 and second >= 0:
-        first_token = tables.token[first]
-        second_token = tables.token[second]
-        if second_token.finish < first_token.finish or (
-            second_token.finish == first_token.finish and second_token.order < first_token.order
+    top_token = -1
+    token_above = -1
+    while first_token >= 0 and second_token >= 0:
+        first_record = tables.token[first_token]
+        second_record = tables.token[second_token]
+        if second_record.finish < first_record.finish or (
+            second_record.finish == first_record.finish and second_record.order < first_record.order
         ):
-            first, second = second, first
-        if above < 0:
-            top = first
+            first_token, second_token = second_token, first_token
+        if token_above < 0:
+            top_token = first_token
         else:
-            tables.token[above].subheap = first
-        above = first
-        lower = tables.token[first]
-        first = lower.next
-        lower.next = lower.subheap
-    remaining_heap = max(first, second)
-    if above < 0:
+            tables.token[token_above].subheap = first_token
+        token_above = first_token
+        lower_record = tables.token[first_token]
+        first_token = lower_record.next
+        lower_record.next = lower_record.subheap
+    remaining_heap = max(first_token, second_token)
+    if token_above < 0:
         return remaining_heap
-    tables.token[above].subheap = remaining_heap
-    return top
+    tables.token[token_above].subheap = remaining_heap
+    return top_token
 
 
 @inlined
@@ -1099,14 +1099,16 @@ def least_loaded_option(
         least_load = min(least_load, load)
         greatest_load = max(greatest_load, load)
     # Sums of times that differ by rounding are equal.
-    equal_load = least_load + NEVER_WAITED * greatest_load
+    largest_equal_load = least_load + NEVER_WAITED * greatest_load
     equal_count = 0
     for option in range(option_count):
-        equal_count += load_of_option(tables, first_resource + option, rule, now) <= equal_load
+        equal_count += (
+            load_of_option(tables, first_resource + option, rule, now) <= largest_equal_load
+        )
     options_to_skip = int(value * equal_count)
     chosen_option = 0
     for option in range(option_count):
-        if load_of_option(tables, first_resource + option, rule, now) <= equal_load:
+        if load_of_option(tables, first_resource + option, rule, now) <= largest_equal_load:
             if options_to_skip == 0:
                 chosen_option = option
             options_to_skip -= 1
@@ -1118,14 +1120,14 @@ def pick(tables: State, token: int, instruction: Row, value: float, now: float) 
     """Execute PICK: choose one of several alternatives in turn, by the shortest queue or the least
     work, or by the shorter of two queues drawn at random.
     """
-    tally = tables.run[0].tally_column + 2 * instruction[2]
+    tally_column = tables.run[0].tally_column + 2 * instruction[2]
     rule = instruction[3]
     first_target = instruction[4]
     option_count = instruction[5]
     first_resource = first_target + option_count
     option = 0
     if rule == PickRule.IN_TURN:
-        option = int(tables.statistics[tally]) % option_count
+        option = int(tables.statistics[tally_column]) % option_count
     elif rule != PickRule.SHORTER_OF_TWO:
         option = least_loaded_option(tables, first_resource, option_count, rule, value, now)
     else:
@@ -1135,10 +1137,10 @@ def pick(tables: State, token: int, instruction: Row, value: float, now: float) 
         second_option = pair_index % (option_count - 1)
         if second_option >= option:
             second_option += 1
-        present = tables.resource[tables.targets[first_resource + second_option]].present
-        if present < tables.resource[tables.targets[first_resource + option]].present:
+        second_present = tables.resource[tables.targets[first_resource + second_option]].present
+        if second_present < tables.resource[tables.targets[first_resource + option]].present:
             option = second_option
-    tables.statistics[tally] += 1.0
+    tables.statistics[tally_column] += 1.0
     tables.token[token].pc = tables.targets[first_target + option]
     return True
 
@@ -1152,10 +1154,10 @@ def admit(tables: State, token: int, instruction: Row) -> bool:
     resource_number = instruction[2]
     capacity = instruction[3]
     refusal_instruction = instruction[4]
-    tally = tables.run[0].tally_column + 2 * tally_number
-    tables.statistics[tally] += 1.0
+    tally_column = tables.run[0].tally_column + 2 * tally_number
+    tables.statistics[tally_column] += 1.0
     if capacity > 0 and tables.resource[resource_number].present >= capacity:
-        tables.statistics[tally + 1] += 1.0
+        tables.statistics[tally_column + 1] += 1.0
         tables.token[token].pc = refusal_instruction
     return True
 
@@ -1168,9 +1170,9 @@ def count_access(tables: State, token: int, instruction: Row) -> bool:
     tally_number = instruction[1]
     local_customer = instruction[2]
     notifying_lock = instruction[3]
-    tally = tables.run[0].tally_column + 2 * tally_number
+    tally_column = tables.run[0].tally_column + 2 * tally_number
     run = tables.run[0]
-    tables.statistics[tally] += 1.0
+    tables.statistics[tally_column] += 1.0
     next_holder_waits = (
         notifying_lock >= 0
         and tables.queue[tables.resource[run.first_lock + notifying_lock].queue, 0] >= 0
@@ -1178,7 +1180,7 @@ def count_access(tables: State, token: int, instruction: Row) -> bool:
     if not next_holder_waits and (
         local_customer < 0 or local_customer == tables.token[token].customer
     ):
-        tables.statistics[tally + 1] += 1.0
+        tables.statistics[tally_column + 1] += 1.0
     return True
 
 
@@ -1335,9 +1337,9 @@ def spawn(tables: State, token: int, instruction: Row, now: float) -> bool:
     first_instruction = instruction[1]
     lock_number = instruction[2]
     token_record = tables.token[token]
-    beside_token = new_token(tables, now, token_record.group, token_record.customer, -1, 0)
-    tables.token[beside_token].pc = first_instruction
-    tables.token[beside_token].destination = token_record.destination
+    branch_token = new_token(tables, now, token_record.group, token_record.customer, -1, 0)
+    tables.token[branch_token].pc = first_instruction
+    tables.token[branch_token].destination = token_record.destination
     if lock_number < 0:
         tables.run[0].unawaited_branches += 1
         tables.run[0].unended_branches += 1
@@ -1345,8 +1347,8 @@ def spawn(tables: State, token: int, instruction: Row, now: float) -> bool:
         taken_lock = tables.resource[tables.run[0].first_lock + lock_number]
         for position in range(taken_lock.first_holder, taken_lock.first_holder + taken_lock.busy):
             if tables.holder[position] == token:
-                tables.holder[position] = beside_token
-    append(tables, READY, beside_token)
+                tables.holder[position] = branch_token
+    append(tables, READY, branch_token)
     return True
 
 
@@ -1357,43 +1359,43 @@ def join(tables: State, token: int, instruction: Row, now: float) -> None:
     """
     token_record = tables.token[token]
     label_count = tables.time_by_label.shape[1]
-    parent = token_record.parent
-    if parent < 0:
+    parent_token = token_record.parent
+    if parent_token < 0:
         tables.run[0].unended_branches -= 1
         free_token(tables, token)
         return
     token_record.parent = -1
-    parent_token = tables.token[parent]
+    parent_record = tables.token[parent_token]
     # Of the branches that end last at the same time, the first in the program counts, so that the
     # order of events does not matter.
-    if now > parent_token.last_end or token_record.index < parent_token.last_branch:
-        parent_token.last_end = now
-        parent_token.last_branch = token_record.index
+    if now > parent_record.last_end or token_record.index < parent_record.last_branch:
+        parent_record.last_end = now
+        parent_record.last_branch = token_record.index
         for label in range(label_count):
-            tables.last_branch_times[parent, label] = tables.time_by_label[token, label]
-    parent_token.branches_left -= 1
-    if parent_token.branches_left > 0:
+            tables.last_branch_times[parent_token, label] = tables.time_by_label[token, label]
+    parent_record.branches_left -= 1
+    if parent_record.branches_left > 0:
         return
     for label in range(label_count):
-        tables.time_by_label[parent, label] += tables.last_branch_times[parent, label]
+        tables.time_by_label[parent_token, label] += tables.last_branch_times[parent_token, label]
     if instruction[1] >= 0:
         pipeline_column = tables.run[0].pipeline_column + 2 * instruction[1]
         tables.statistics[pipeline_column] += 1.0
-        tables.statistics[pipeline_column + 1] += now - parent_token.booked_until
-    parent_token.booked_until = now
+        tables.statistics[pipeline_column + 1] += now - parent_record.booked_until
+    parent_record.booked_until = now
     # Items refer to their neighbours, so all are freed together; branches that have not ended go
     # on.
-    child = parent_token.child
-    while child >= 0:
-        if tables.token[child].parent < 0:
-            free_token(tables, child)
+    child_token = parent_record.child
+    while child_token >= 0:
+        if tables.token[child_token].parent < 0:
+            free_token(tables, child_token)
         else:
-            tables.token[child].parent = -1
+            tables.token[child_token].parent = -1
             tables.run[0].unawaited_branches += 1
             tables.run[0].unended_branches += 1
-        child = tables.token[child].sibling
-    parent_token.child = -1
-    append(tables, READY, parent)
+        child_token = tables.token[child_token].sibling
+    parent_record.child = -1
+    append(tables, READY, parent_token)
 
 
 @inlined
@@ -1406,17 +1408,18 @@ def execute_lock_instruction(
     token_record = tables.token[token]
     op = instruction[0]
     if op == Op.BACK_OFF:
-        doublings = tables.registers[token, instruction[3]]
-        time = (
+        doubling_count = tables.registers[token, instruction[3]]
+        pause_time = (
             min(
-                tables.counts[instruction[4]] * float(1 << doublings), tables.counts[instruction[5]]
+                tables.counts[instruction[4]] * float(1 << doubling_count),
+                tables.counts[instruction[5]],
             )
             * value
         )
         # At most 60 doublings: 1 << 63 would overflow a 64-bit number, and the limit is reached
         # long before.
-        tables.registers[token, instruction[3]] = min(doublings + 1, 60)
-        return pass_time(tables, token, instruction[2], time, now)
+        tables.registers[token, instruction[3]] = min(doubling_count + 1, 60)
+        return pass_time(tables, token, instruction[2], pause_time, now)
     resource = tables.resource[tables.run[0].first_lock + instruction[1]]
     if op == Op.ACQUIRE:
         token_record.label = instruction[2]
@@ -1482,8 +1485,8 @@ def execute_barrier(tables: State, token: int, instruction: Row, now: float) -> 
 @inlined
 def execute_counter_instruction(tables: State, token: int, instruction: Row, now: float) -> bool:
     """Execute WAIT and GIVE: take a unit of a counter or wait for it, or give a unit."""
-    locks = tables.run[0].first_lock
-    resource = tables.resource[locks + instruction[1]]
+    first_lock = tables.run[0].first_lock
+    resource = tables.resource[first_lock + instruction[1]]
     if instruction[0] == Op.WAIT:
         tables.token[token].label = instruction[2]
         request(tables, resource, token, now)
@@ -1493,7 +1496,7 @@ def execute_counter_instruction(tables: State, token: int, instruction: Row, now
             take_first_waiting(tables, resource, now)
             return True
         if instruction[3] >= 0:
-            release(tables, tables.resource[locks + instruction[3]], token, 1, now)
+            release(tables, tables.resource[first_lock + instruction[3]], token, 1, now)
         return False
     if tables.queue[resource.queue, 0] < 0:
         accumulate(tables, resource, now)
@@ -1504,7 +1507,7 @@ def execute_counter_instruction(tables: State, token: int, instruction: Row, now
         tables.token[token].pc = instruction[3]
         hand_over(
             tables,
-            tables.resource[locks + instruction[2]],
+            tables.resource[first_lock + instruction[2]],
             token,
             take_first_waiting(tables, resource, now),
             now,
@@ -1693,20 +1696,20 @@ def leave_queue(
 
 
 @compiled
-def go_on(tables: State, events: int) -> int:
+def go_on(tables: State, events_left: int) -> int:
     """Simulate a number of events, and return why the loop stopped."""
     run = tables.run[0]
     while True:
         if run.running < 0:
             if tables.queue[READY, 0] >= 0:
                 run.running = take_first(tables, READY)
-            elif events <= 0:
+            elif events_left <= 0:
                 return Return.EVENTS_DONE
             else:
                 return_reason = next_event(tables)
                 if return_reason != Return.EVENTS_DONE:
                     return return_reason
-                events -= 1
+                events_left -= 1
                 run.events += 1
                 if run.running < 0:
                     continue
@@ -1728,15 +1731,15 @@ def next_event(tables: State) -> int:
     if run.events_planned == 0:
         return Return.NO_EVENTS
     now = tables.heap[0].time
-    order = tables.heap[0].order
+    event_order = tables.heap[0].order
     token = tables.heap[0].token
     if token < 0:
         return arrive(tables, -1 - token)
-    remove_first(tables)
+    remove_first_event(tables)
     run.now = now
     # An event that was planned anew, for another speed of service or after a preemption, is void.
     token_record = tables.token[token]
-    if token_record.event != order:
+    if token_record.event != event_order:
         return Return.EVENTS_DONE
     token_record.event = -1
     if token_record.event_kind == EventKind.SERVED:
@@ -1764,7 +1767,7 @@ def arrive(tables: State, group: int) -> int:
         run.needed = 1
         return Return.NEEDS_SPACE
     run.now = tables.heap[0].time
-    remove_first(tables)
+    remove_first_event(tables)
     plan_event(tables, run.now + take_value(tables, group_record.arrival_draw), -1 - group)
     token = new_token(tables, run.now, group, group_record.arrival_count, -1, 0)
     group_record.arrival_count += 1

@@ -194,8 +194,8 @@ def solve_closed(model: Model, value_by_expr: Numbers, with_account: bool) -> Ac
         reasons_by_point = {**count_reasons, **reasons_by_point}
     recursion = Recursion(model, model.bodies)
     table = ActivityTable(np.array(value_by_expr[groups[0].processors]), reasons_by_point)
-    processors_by_group = [np.rint(value_by_expr[group.processors].real) for group in groups]
-    processors_by_point = np.stack(processors_by_group, axis=-1)
+    processors_of_groups = [np.rint(value_by_expr[group.processors].real) for group in groups]
+    processors_by_point = np.stack(processors_of_groups, axis=-1)
     in_product_form = product_form_points(model, recursion.trees, recursion.queues, value_by_expr)[
         table.answerable_points
     ]
@@ -390,27 +390,27 @@ class Recursion:
             queues_inside = {
                 visit.queue for hold in holds_of_permits for visit in visits_of_tree_part(hold.body)
             }
-            used_inside_only = all(
+            are_used_inside_only = all(
                 queue.name in visit.held
                 for inner_queue in self.queues
                 if inner_queue.name in queues_inside
                 for visit in inner_queue.visits
             )
-            is_plain_permits = (
+            are_plain_permits = (
                 queue.lock
                 and queue.servers > 1
                 and not queue.order
                 and queue.name not in permits_taken_together
             )
-            is_plain_permits = (
-                is_plain_permits
+            are_plain_permits = (
+                are_plain_permits
                 and queue.requests == queue.copies == 1
                 and not any(visit.held for visit in queue.visits)
             )
             if (
-                is_plain_permits
+                are_plain_permits
                 and queues_inside
-                and used_inside_only
+                and are_used_inside_only
                 and all(_is_memoryless(hold.body, self.model) for hold in holds_of_permits)
             ):
                 options = (
@@ -496,8 +496,10 @@ class Recursion:
         omitted_processors = (
             MOST_FOLLOWED if not every_population and self._starts_together() else 0
         )
-        rows = len(next(iter(distinct_values.values()), ()))
-        most_together = max(1, MOST_AT_ONCE // max(rows, 1)) if self._rows_are_independent else 1
+        row_count = len(next(iter(distinct_values.values()), ()))
+        most_together = (
+            max(1, MOST_AT_ONCE // max(row_count, 1)) if self._rows_are_independent else 1
+        )
         populations_done = 0
         for batch in batches(largest_population, most_together):
             # Larger populations take longer.
@@ -716,7 +718,7 @@ class Recursion:
         """Return the service demand of one cycle at each queue, divided by the number of servers
         [s].
         """
-        work_by_queue = []
+        demands_of_queues = []
         for queue in self.queues:
             # One processor alone sends requests to processors outside the population.
             visits_inside = [
@@ -729,8 +731,8 @@ class Recursion:
                 for visit in visits_inside
                 if visit.index in visit_ratios
             )
-            work_by_queue.append(work_of_queue / (queue.all_servers(processors) * queue.copies))
-        return work_by_queue
+            demands_of_queues.append(work_of_queue / (queue.all_servers(processors) * queue.copies))
+        return demands_of_queues
 
 
 class MeanNumbers:
@@ -946,12 +948,12 @@ class _RecursionStep:
                 else None
             )
         member_table = np.array(populations)[..., None]
-        members_by_group = tuple(
+        members_of_groups = tuple(
             member_table[:, group_index] if members else 0
             for group_index, members in enumerate(populations[0])
         )
         common_state = self._state_of_population(
-            sum(populations[0]), members_by_group, states_before
+            sum(populations[0]), members_of_groups, states_before
         )
         yield from single_states(common_state, populations)
 
@@ -1032,9 +1034,9 @@ class _RecursionStep:
         state = PopulationState(0, (None,), ArrivalState())
         recent_times = list[Array]()
         spreads = list[float]()
-        iterations = 0
-        while iterations < MOST_ITERATIONS:
-            iterations += 1
+        iteration_count = 0
+        while iteration_count < MOST_ITERATIONS:
+            iteration_count += 1
             state = self.state((members,), {(members - 1,): state})
             recent_times = [*recent_times[1 - WINDOW :], state.first_cycle.time.mean]
             if len(recent_times) == WINDOW:
@@ -1050,8 +1052,8 @@ class _RecursionStep:
                 if len(spreads_before) == 3 and np.ptp(spreads_before) <= CYCLING * spread:
                     break
         raise NoAnswerError(
-            f"the state of {wanted_processors:,} processors does not settle within {iterations:,}"
-            " steps; ask for simulation or bounds"
+            f"the state of {wanted_processors:,} processors does not settle within"
+            f" {iteration_count:,} steps; ask for simulation or bounds"
         )
 
     def _arrival_waits(
@@ -1437,20 +1439,22 @@ class _RecursionStep:
         """Return the squared coefficient of variation, between 0 and 1, of the time between visits
         to a queue [1].
         """
-        rest_mean = cycle.time.mean
-        rest_variance = cycle.time.variance
+        mean_between_visits = cycle.time.mean
+        variance_between_visits = cycle.time.variance
         # The rest of the cycle is the cycle without the visits to the queue; their times are taken
         # as independent of it, so that variances subtract.
         for visit_index in visit_indices:
             service = cycle.visit_times.services[visit_index]
             wait = cycle.visit_times.waits[visit_index]
             visit_ratio = self._ratios[group_index][visit_index] / copy_count
-            rest_mean = rest_mean - visit_ratio * (service.mean + wait.mean)
-            rest_variance = rest_variance - visit_ratio * (service.variance + wait.variance)
-        scv = rest_variance / nonzero(rest_mean * rest_mean)
+            mean_between_visits = mean_between_visits - visit_ratio * (service.mean + wait.mean)
+            variance_between_visits = variance_between_visits - visit_ratio * (
+                service.variance + wait.variance
+            )
+        scv = variance_between_visits / nonzero(mean_between_visits * mean_between_visits)
         # Where nothing but rounding is left between visits, the scv is not known; 1 is the neutral
         # value.
-        is_unknown = (rest_mean.real <= 1e-9 * cycle.time.mean.real) | (scv.real > 1)
+        is_unknown = (mean_between_visits.real <= 1e-9 * cycle.time.mean.real) | (scv.real > 1)
         return np.where(is_unknown, 1.0, clamped(scv))
 
 
@@ -1559,11 +1563,11 @@ class FlowEquivalentServer:
             axis=-1
         )
         for visit_index, (means, mean_squares) in self._waits_alone(
-            number_of_chances := probability_by_holders.shape[-1]
+            holder_state_count := probability_by_holders.shape[-1]
         ).items():
             mean_wait, mean_square = (
                 np.einsum(
-                    "...k,...k->...", probability_by_holders, moments[..., :number_of_chances]
+                    "...k,...k->...", probability_by_holders, moments[..., :holder_state_count]
                 )
                 for moments in (means, mean_squares)
             )
@@ -1577,7 +1581,7 @@ class FlowEquivalentServer:
         if self._wait_moments[0] < holder_count:
             # The recursion asks for one holder more at each step: doubling keeps stacking rare.
             most_holders = min(2 * holder_count, self.queue.servers)
-            waits_by_holders = [
+            waits_of_holder_counts = [
                 cycle.visit_times.waits for cycle in self._cycles_of_holders(most_holders)
             ]
             mean_by_visit, variance_by_visit = (
@@ -1585,10 +1589,10 @@ class FlowEquivalentServer:
                     visit_index: _stacked_columns(
                         [
                             getattr(wait_by_visit[visit_index], moment)
-                            for wait_by_visit in waits_by_holders
+                            for wait_by_visit in waits_of_holder_counts
                         ]
                     )
-                    for visit_index in waits_by_holders[0]
+                    for visit_index in waits_of_holder_counts[0]
                 }
                 for moment in ("mean", "variance")
             )
@@ -1744,7 +1748,9 @@ def without_negative_parts(seconds_booked: dict[str, Array]) -> dict[str, Array]
 
 
 def _missing_wait(
-    cycle_times: Sequence[Array], work_by_group: Sequence[Array], visits_by_group: Sequence[Array]
+    cycle_times: Sequence[Array],
+    works_of_groups: Sequence[Array],
+    visits_of_groups: Sequence[Array],
 ) -> Array:
     """Solve sum a / (t + v d) = 1 over the groups for the wait d that must be added to each visit,
     by Newton's method; a is the work of a group at the queue, t its cycle time and v its number of
@@ -1755,16 +1761,18 @@ def _missing_wait(
     for _ in range(NEWTON_STEPS):
         longer_times = [
             cycle_time_before + visits_of_group * missing_wait
-            for cycle_time_before, visits_of_group in zip(cycle_times, visits_by_group, strict=True)
+            for cycle_time_before, visits_of_group in zip(
+                cycle_times, visits_of_groups, strict=True
+            )
         ]
         utilization = added(
             work_of_group / nonzero(longer_time)
-            for work_of_group, longer_time in zip(work_by_group, longer_times, strict=True)
+            for work_of_group, longer_time in zip(works_of_groups, longer_times, strict=True)
         )
         slope = added(
             work_of_group * visits_of_group / nonzero(longer_time * longer_time)
             for work_of_group, visits_of_group, longer_time in zip(
-                work_by_group, visits_by_group, longer_times, strict=True
+                works_of_groups, visits_of_groups, longer_times, strict=True
             )
         )
         # To the last digit, so that derivatives, which lag a step behind, converge too.
