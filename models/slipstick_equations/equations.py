@@ -492,29 +492,29 @@ def _is_single_server(station: NetworkStation) -> bool:
 
 def _definition_lines(model: QueueingNetwork) -> Iterator[Equation]:
     """Yield the definitions of the demands and rates of a network."""
-    for name, customer_class in {
+    for class_name, customer_class in {
         **model.classes,
-        **{name: chain.members for name, chain in model.chains.items()},
+        **{class_name: chain.members for class_name, chain in model.chains.items()},
     }.items():
         if isinstance(customer_class, ClosedClass):
-            yield _definition("N", name, customer_class.population)
+            yield _definition("N", class_name, customer_class.population)
             if customer_class.think_time != zero(TIME):
-                yield _definition("Z", name, customer_class.think_time)
+                yield _definition("Z", class_name, customer_class.think_time)
         else:
             letter = "A" if _loses_arrivals(model) else "X"
-            yield _definition(letter, name, customer_class.arrivals)
-    routed_classes = {name for chain in model.chains.values() for name in chain.classes}
+            yield _definition(letter, class_name, customer_class.arrivals)
+    routed_classes = {class_name for chain in model.chains.values() for class_name in chain.classes}
     for station_name, station in model.stations.items():
-        for name in station.visitors():
+        for class_name in station.visitors():
             visits = (
-                Parameter(f"V.{name}.{station_name}")
-                if name in routed_classes
-                else station.visits.get(name)
+                Parameter(f"V.{class_name}.{station_name}")
+                if class_name in routed_classes
+                else station.visits.get(class_name)
             )
-            work = station.demand.get(name) or station.service[name]
-            if name not in station.demand and visits is not None:
-                work = work * visits
-            yield _definition("D", f"{name},{station_name}", work)
+            demand = station.demand.get(class_name) or station.service[class_name]
+            if class_name not in station.demand and visits is not None:
+                demand = demand * visits
+            yield _definition("D", f"{class_name},{station_name}", demand)
 
 
 def _added_definitions(model: AddedModel) -> list[Equation]:

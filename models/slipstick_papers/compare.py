@@ -562,7 +562,7 @@ def _table_text(table: PublishedTable, difference_texts: list[list[str]]) -> str
     ]
     if provenance and provenance.common:
         rows = []
-    for row, marks in zip(table.rows, difference_texts, strict=True):
+    for row, row_difference_texts in zip(table.rows, difference_texts, strict=True):
         if row.input and not any(cell.slip for cell in row.cells):
             rows.append(
                 [
@@ -577,17 +577,20 @@ def _table_text(table: PublishedTable, difference_texts: list[list[str]]) -> str
         )
         rows.append([escape(row.label), "computed", *computed_texts])
         if row.against:
-            values = [
+            value_texts = [
                 _value_text(cell.printed, cell.printed_ends, _decimal_count(cell))
                 for cell in row.cells
             ]
             against_cells = (
-                f"{value} ({escape(case)})" for value, case in zip(values, row.against, strict=True)
+                f"{value_text} ({escape(case)})"
+                for value_text, case in zip(value_texts, row.against, strict=True)
             )
             rows.append(["", "against", *against_cells])
         else:
             rows.append(["", row.reference, *printed_texts])
-        rows.append(["", "difference" if row.reference == "printed" else "error", *marks])
+        rows.append(
+            ["", "difference" if row.reference == "printed" else "error", *row_difference_texts]
+        )
     common_sentences = (
         [f"Computed {provenance.common}."] if provenance and provenance.common else []
     )

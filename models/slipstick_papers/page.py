@@ -273,15 +273,16 @@ def _few_draws_sentence(reports: Sequence[_Report]) -> str:
     kept_counts = {count for count in kept_counts if count}
     if not kept_counts:
         return ""
-    shares = [
+    share_phrases = [
         f"{percent(1 - _LEAST_PROBABILITY ** (1 / count))} where {count} are kept"
         for count in sorted({min(kept_counts), max(kept_counts)})
     ]
-    widest = percent(0.98 / math.sqrt(min(kept_counts)))
+    widest_text = percent(0.98 / math.sqrt(min(kept_counts)))
     return (
         "What holds in all draws that are kept, or in none, may be otherwise in further draws: with"
-        f" 95 % confidence in at most {join_phrases(shares, 'and')}. A share of draws is known to"
-        f" within {widest} of them, or better. Of all combinations a share is exact."
+        f" 95 % confidence in at most {join_phrases(share_phrases, 'and')}. A share of draws is"
+        " known to"
+        f" within {widest_text} of them, or better. Of all combinations a share is exact."
     )
 
 

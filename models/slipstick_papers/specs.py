@@ -471,14 +471,14 @@ class UnpublishedInputSpec(Spec):
 
     def _check_units(self) -> None:
         """Raise if values have different units, such as a time and a size; names have no unit."""
-        quantities: dict[int, Dimension] = {}
+        dimension_by_index: dict[int, Dimension] = {}
         for index, value in enumerate(self.values):
             with suppress(UnitError):
-                quantities[index] = parse(str(value))[1]
-        first_number = next(iter(quantities), 0)
-        for index, dimension in quantities.items():
-            if dimension != quantities[first_number]:
-                message = f"{self.values[index]} has another unit than {self.values[first_number]}"
+                dimension_by_index[index] = parse(str(value))[1]
+        first_index = next(iter(dimension_by_index), 0)
+        for index, dimension in dimension_by_index.items():
+            if dimension != dimension_by_index[first_index]:
+                message = f"{self.values[index]} has another unit than {self.values[first_index]}"
                 raise broken_rule(message, "values", index)
 
 

@@ -977,7 +977,7 @@ def _crossing_lines(
     panel.
     """
     to_panel = axes.transData - axes.transAxes
-    limit = to_panel.transform((axes.get_xlim()[0], place))[1]
+    limit_height = to_panel.transform((axes.get_xlim()[0], place))[1]
     label_places = np.linspace(0.0, _LETTER_WIDTH * letter_count, 20)
     label_places = 1.0 - label_places[::-1] if is_right else label_places
     crossing_count = 0
@@ -987,7 +987,7 @@ def _crossing_lines(
         if len(points):
             x = points[:, 0]
             y = points[:, 1]
-            heights = np.interp(label_places, x, y, left=np.nan, right=np.nan) - limit
+            heights = np.interp(label_places, x, y, left=np.nan, right=np.nan) - limit_height
             heights = heights if is_above else -heights
             crossing_count += bool(np.any((heights > 0.0) & (heights < _LABEL_HEIGHT)))
     return crossing_count

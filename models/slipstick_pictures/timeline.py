@@ -360,23 +360,23 @@ def chrome_trace(timeline: Timeline) -> str:
     ]
     for name, changes in timeline.levels.items():
         for time, present, busy in changes:
-            count = {"present": present, "busy": busy}
+            counts = {"present": present, "busy": busy}
             events.append(
                 {
                     "name": name,
                     "ph": "C",
                     "pid": RESOURCE_PROCESS,
                     "ts": time * MICROSECONDS,
-                    "args": count,
+                    "args": counts,
                 }
             )
-    document = {
+    other_data = {
         "writer": "slipstick",
         "useful": list(timeline.useful),
         "until": timeline.covered * MICROSECONDS,
     }
     return json.dumps(
-        {"displayTimeUnit": "ms", "otherData": document, "traceEvents": events}, allow_nan=False
+        {"displayTimeUnit": "ms", "otherData": other_data, "traceEvents": events}, allow_nan=False
     )
 
 

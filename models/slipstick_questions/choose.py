@@ -600,7 +600,9 @@ def _matching_quantities(
 
 @dataclass
 class _Enumeration:
-    """The points that were solved, as answers, and how near each is to meeting all conditions."""
+    """The points solved so far: `found` and `undecided` as pairs of objective and answer, `failed`
+    as triples of the margin of the worst condition, its index and the answer.
+    """
 
     choosing: _Choosing
     found: list[tuple[float, Answer]] = field(default_factory=list)

@@ -269,14 +269,17 @@ class SeekResult(QuestionResult):
         """Return the case in which the first condition holds for the widest range of values, with
         its range in words; None if none is the best.
         """
-        cases_by_width = _cases_by_width(
+        searches_widest_first = _cases_by_width(
             [search for search in self.searches if search.name == self.searches[0].name]
         )
-        if len(cases_by_width) < 2 or not _first_is_widest(cases_by_width):
+        if len(searches_widest_first) < 2 or not _first_is_widest(searches_widest_first):
             return None
-        widest_case = cases_by_width[0]
-        clause = _condition_clause(widest_case, words)
-        return widest_case.case, f"{clause} {_range_of_condition_text(widest_case, words, True)}"
+        widest_search = searches_widest_first[0]
+        clause = _condition_clause(widest_search, words)
+        return (
+            widest_search.case,
+            f"{clause} {_range_of_condition_text(widest_search, words, True)}",
+        )
 
     def verdict(self, words: Words, answers: Mapping[str, Answer]) -> TitleAnswer | None:
         """Return whether the first condition holds at the present value of each case, as an answer

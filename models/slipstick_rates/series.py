@@ -334,8 +334,9 @@ class FittedSeries:
         )
 
     def _given_points(self, years: Array) -> tuple[Array, Array, _PointSolution, float]:
-        """Return the mean of the level, given the points [years], the quantities from which its
-        covariance follows, and the year after which the rate is damped.
+        """Return, given the points: the mean of the level [years], its covariance with the points
+        divided by their factor [points, years], the solution of the points, and the year after
+        which the rate is damped.
         """
         start_year = float(min(self.years[0], np.min(years)))
         # The rate of years before the first point was damped until then as any other.
@@ -453,7 +454,7 @@ def with_covariance(normals: Array, covariance: Array) -> Array:
     return np.asarray((normals * roots) @ (eigenvectors[:, order] * signs).T)
 
 
-def level_covariance(first_years: Array, second_years: Array, growth: RateModel) -> Array:
+def level_covariance(first_times: Array, second_times: Array, growth: RateModel) -> Array:
     """Return the covariance of two levels at times after a common start, at which the rate is
     unknown.
 
@@ -465,15 +466,17 @@ def level_covariance(first_years: Array, second_years: Array, growth: RateModel)
     array([[2.25]])
     """
     damping = growth.damping
-    rows = np.asarray(first_years)[:, None]
-    columns = np.asarray(second_years)[None, :]
-    earlier_years = np.minimum(rows, columns)
-    later_years = np.maximum(rows, columns)
+    times_down = np.asarray(first_times)[:, None]
+    times_across = np.asarray(second_times)[None, :]
+    earlier_years = np.minimum(times_down, times_across)
+    later_years = np.maximum(times_down, times_across)
     if damping < 1e-3:  # the closed form cancels; a walk is the limit
-        from_start = rows * columns
+        from_start = times_down * times_across
         from_walk = earlier_years**2 * (3 * later_years - earlier_years) / 6
     else:
-        from_start = np.expm1(-damping * rows) * np.expm1(-damping * columns) / damping**2
+        from_start = (
+            np.expm1(-damping * times_down) * np.expm1(-damping * times_across) / damping**2
+        )
         decay_earlier = np.exp(-damping * earlier_years)
         decay_between = np.exp(-damping * (later_years - earlier_years))
         decay_later = np.exp(-damping * later_years)

@@ -446,13 +446,13 @@ def _meanings_of_parameters(tracks: Iterable[TrendedCase]) -> dict[str, str]:
 
 
 def _cases_with_years(
-    spec: ProjectSpec, names: Sequence[str], study: StudyContext
+    spec: ProjectSpec, projected_names: Sequence[str], study: StudyContext
 ) -> Iterator[tuple[Evaluator, float, str]]:
     """Yield the projected cases, and every other case whose machine has a year, each with that year
     and the kind of its processors.
     """
     for case, settings in study.cases.items():
-        start_year = spec.base_year if case in names else None
+        start_year = spec.base_year if case in projected_names else None
         start_year = start_year if start_year is not None else machine_year(case, study)
         if start_year is not None:
             yield (

@@ -346,7 +346,9 @@ def _output_names(network: Multistage) -> list[str]:
 
 
 def _circuit_name(index: int) -> str:
-    """Return the name of the right to a circuit to a memory module."""
+    """Return the name of the resource that a request holds while it uses the circuit to memory
+    module `index`.
+    """
     return f"circuit-{index}"
 
 

@@ -380,7 +380,8 @@ class GrainSteps:
 
     def _critical_section(self, grain: Grain, processor_0_only: bool) -> Activity:
         """Build the critical section, with the acquisition of its lock before it and the release
-        after it.
+        after it. With `processor_0_only`, its accesses spread over the memory modules as those of
+        processor 0 do, else as those of all processors.
 
         The latency of a free lock consists of accesses and instructions. The share `held` of the
         instructions, which depends on the kind of lock, is executed while the lock is held. The

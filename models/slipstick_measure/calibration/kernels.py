@@ -226,7 +226,8 @@ def _pass_barrier(words: Array, kind: int, rank: int, parties: int, turn: int) -
 
 @_compiled
 def grains(memory: Array, words: Array, rank: int, turns: int, plan: Array, ticks: Array) -> Any:
-    """Repeat a grain: random accesses, computing, a critical section, a barrier.
+    """Repeat a grain: random accesses, computing, a critical section, a barrier. Return the number
+    of grains that this processor completed.
 
     Without barrier, processor 0 does `turns` and all others go on until it is done.
 
@@ -238,7 +239,8 @@ def grains(memory: Array, words: Array, rank: int, turns: int, plan: Array, tick
     turns : grains of processor 0
     plan : parties, elements, accesses, whether they write, units of computing, lock, units in the
         section, barrier, reads before the clock is read, and the two numbers of a unit of computing
-    ticks : `TICKS` numbers
+    ticks : `TICKS` numbers, of which the first is the seed; the clocks and the gauge are written
+        into it
     """
     parties, elements, accesses, write, compute, lock, critical, barrier, warm, factor, summand = (
         plan

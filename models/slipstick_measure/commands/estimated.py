@@ -135,21 +135,26 @@ def estimate_rows(
     return DONE
 
 
-def _column_uses(columns: Sequence[str], measured_columns: Sequence[str]) -> dict[str, ColumnUse]:
+def _column_uses(
+    setting_texts: Sequence[str], measured_texts: Sequence[str]
+) -> dict[str, ColumnUse]:
     """Return the use of each column: a setting of the model or a measured value."""
     from slipstick_measure.fit.columns import ColumnUse, heading_and_unit
 
-    uses = {}
-    for option, texts in (("--column", columns), ("--measured", measured_columns)):
-        for text in texts:
-            model_name, equals, column_text = text.partition("=")
-            if not (model_name and equals and column_text):
-                refuse(option, f"write OURS=COLUMN, such as parameters.batch=clients; got {text!r}")
+    use_by_heading = {}
+    for option, option_texts in (("--column", setting_texts), ("--measured", measured_texts)):
+        for option_text in option_texts:
+            name_in_model, equals, column_text = option_text.partition("=")
+            if not (name_in_model and equals and column_text):
+                refuse(
+                    option,
+                    f"write OURS=COLUMN, such as parameters.batch=clients; got {option_text!r}",
+                )
             heading, unit = heading_and_unit(column_text.strip())
-            model_name = model_name.strip()
-            uses[heading] = (
-                ColumnUse(path=model_name, unit=unit)
+            name_in_model = name_in_model.strip()
+            use_by_heading[heading] = (
+                ColumnUse(path=name_in_model, unit=unit)
                 if option == "--column"
-                else ColumnUse(measured=model_name, unit=unit)
+                else ColumnUse(measured=name_in_model, unit=unit)
             )
-    return uses
+    return use_by_heading

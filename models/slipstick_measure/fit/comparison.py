@@ -210,10 +210,10 @@ class FitComparison:
         criteria = np.array([test.criterion for test in tests])
         weights = np.exp(-(criteria - criteria.min()) / 2)
         weights /= weights.sum()
-        distances = np.array([test.log_difference for test in tests])
-        mean_difference = float(weights @ distances)
+        log_differences = np.array([test.log_difference for test in tests])
+        mean_difference = float(weights @ log_differences)
         variance = float(weights @ np.square([test.explained_deviation for test in tests]))
-        variance += float(weights @ (distances - mean_difference) ** 2)
+        variance += float(weights @ (log_differences - mean_difference) ** 2)
         form_error = np.sqrt(max(0.0, mean_difference**2 - variance))
         if form_error <= max(LARGEST_RELATIVE_ERROR, MOST_REPETITIONS * self.noise):
             return ""
@@ -228,11 +228,21 @@ class FitComparison:
         """Return in words the runs that would be most informative: between the two largest numbers
         of processors, and beyond.
         """
-        p = self.best.fitted.timings.processors
-        processor_counts = {round(float(p[-1]) * 1.5), round(float(p[-1]) * 2)}
-        if self.misfit and len(p) > 1 and p[-1] - p[-2] > 1:
-            processor_counts = {round(float(np.sqrt(p[-1] * p[-2]))), round(float(p[-1]) * 1.5)}
-        return " and ".join(f"{processor_count:g}" for processor_count in sorted(processor_counts))
+        measured_counts = self.best.fitted.timings.processors
+        proposed_counts = {
+            round(float(measured_counts[-1]) * 1.5),
+            round(float(measured_counts[-1]) * 2),
+        }
+        if (
+            self.misfit
+            and len(measured_counts) > 1
+            and measured_counts[-1] - measured_counts[-2] > 1
+        ):
+            proposed_counts = {
+                round(float(np.sqrt(measured_counts[-1] * measured_counts[-2]))),
+                round(float(measured_counts[-1]) * 1.5),
+            }
+        return " and ".join(f"{processor_count:g}" for processor_count in sorted(proposed_counts))
 
     @property
     def best(self) -> Candidate:
@@ -361,15 +371,15 @@ class FitComparison:
         )
         tail_probability = (1 + level) / 2
         widening = float(stdtrit(2, tail_probability) / ndtri(tail_probability))
-        weight = np.exp([-candidate.behind / 2 for candidate in likely_candidates])
-        centre = np.log(
+        weights = np.exp([-candidate.behind / 2 for candidate in likely_candidates])
+        log_times = np.log(
             [float(candidate.fitted.predict([p])[0]) for candidate in likely_candidates]
         )
         log_errors = [_log_error(candidate.fitted, p) for candidate in likely_candidates]
         extrapolation_error = DEVIATION_PER_DOUBLING * max(
             0.0, float(np.log2(p / self.largest_measured))
         )
-        spread = np.hypot(
+        log_deviations = np.hypot(
             log_errors,
             [
                 widening * (worst_form_error if form_error is None else form_error)
@@ -382,34 +392,41 @@ class FitComparison:
         ]
         # The errors are taken as independent, so their squares add up; 1e-12 keeps the division by
         # a spread of 0 defined.
-        spread = np.hypot(np.hypot(spread, extrapolation_error), bends) + 1e-12
+        log_deviations = np.hypot(np.hypot(log_deviations, extrapolation_error), bends) + 1e-12
         degrees_of_freedom = np.array([candidate.fitted.freedom for candidate in likely_candidates])
-        if not np.isfinite(spread).all():
+        if not np.isfinite(log_deviations).all():
             return 0.0, float("inf")
 
-        def excess_probability(log: float, probability: float) -> float:
+        def excess_probability(log_time: float, probability: float) -> float:
             return (
-                float(weight @ stdtr(degrees_of_freedom, (log - centre) / spread) / weight.sum())
+                float(
+                    weights
+                    @ stdtr(degrees_of_freedom, (log_time - log_times) / log_deviations)
+                    / weights.sum()
+                )
                 - probability
             )
 
         def quantile(probability: float) -> float:
-            ends = centre + spread * stdtrit(degrees_of_freedom, probability)
+            quantiles = log_times + log_deviations * stdtrit(degrees_of_freedom, probability)
             # A single family, or equal ones: the quantile of the mixture is theirs, and there is no
             # bracket.
-            if np.ptp(ends) < 1e-12:
-                return float(ends[0])
+            if np.ptp(quantiles) < 1e-12:
+                return float(quantiles[0])
             return float(
                 brentq(
-                    excess_probability, ends.min() - 1e-9, ends.max() + 1e-9, args=(probability,)
+                    excess_probability,
+                    quantiles.min() - 1e-9,
+                    quantiles.max() + 1e-9,
+                    args=(probability,),
                 )
             )
 
-        low, high = (
+        low_time, high_time = (
             float(np.exp(quantile(1 - tail_probability))),
             float(np.exp(quantile(tail_probability))),
         )
-        return low, max(high, self._longest_time_beyond(p, level))
+        return low_time, max(high_time, self._longest_time_beyond(p, level))
 
     def _longest_time_beyond(self, p: float, level: float) -> float:
         """Return the longest time beyond the rows without a law [s]; 0 within them, or if the
@@ -469,11 +486,17 @@ class FitComparison:
         """Return the intervals of the time [s] by number of processors, for those of the given
         numbers that have a prediction with a finite error.
         """
-        ends = {p: self.predict(p, level) for p in processor_counts if not self.refusal(p)}
-        ends |= {p: interval for p in ends if (interval := self.interval_by_bounds(p, level))}
+        interval_by_processors = {
+            p: self.predict(p, level) for p in processor_counts if not self.refusal(p)
+        }
+        interval_by_processors |= {
+            p: interval
+            for p in interval_by_processors
+            if (interval := self.interval_by_bounds(p, level))
+        }
         return {
             p: interval
-            for p, interval in ends.items()
+            for p, interval in interval_by_processors.items()
             if interval[1] <= WIDEST_PREDICTION_RATIO * interval[0]
         }
 
@@ -485,12 +508,12 @@ class FitComparison:
         Rows are of one machine if its servers are told, or throughputs by threads or cores.
         """
         timings = self.best.fitted.timings
-        of_machine = timings.servers is not None or (
+        is_of_one_machine = timings.servers is not None or (
             timings.rate is not None and timings.member in MEMBERS_OF_ONE_MACHINE
         )
         return (
             growth_bounds(timings, self.noise)
-            if of_machine and not self.is_chosen_by_caller
+            if is_of_one_machine and not self.is_chosen_by_caller
             else None
         )
 
@@ -514,8 +537,8 @@ class FitComparison:
         """Return intervals of the time that need no law, for the numbers of processors at which
         these replace the intervals of laws [s].
         """
-        intervals = {p: self.interval_by_bounds(p, level) for p in processor_counts}
-        return {p: interval for p, interval in intervals.items() if interval}
+        interval_by_processors = {p: self.interval_by_bounds(p, level) for p in processor_counts}
+        return {p: interval for p, interval in interval_by_processors.items() if interval}
 
     def refusal_of_width(self, p: float, level: float) -> str:
         """Return the reason why a prediction is too uncertain to be useful; an empty text if it is
@@ -531,12 +554,14 @@ class FitComparison:
                 f"no prediction at p = {p:g}: the error of a fit is beyond all numbers; are the"
                 " measured times right?"
             )
-        rate = self.best.fitted.timings.rate
+        throughput_unit = self.best.fitted.timings.rate
         range_in_words = f"the time lies between {low:.3g} s and {high:.3g} s"
-        if rate:
-            unit, size = rate
-            least_rate, most_rate = (plain_decimal(p / time / size, 3) for time in (high, low))
-            range_in_words = f"the throughput lies between {least_rate} and {most_rate} {unit}"
+        if throughput_unit:
+            throughput_name, work_size = throughput_unit
+            least_rate, most_rate = (plain_decimal(p / time / work_size, 3) for time in (high, low))
+            range_in_words = (
+                f"the throughput lies between {least_rate} and {most_rate} {throughput_name}"
+            )
         return (
             f"no prediction at p = {p:g}: {range_in_words}, a factor of {high / low:.3g}; measure"
             f" on {self.next_runs()} next"
@@ -553,7 +578,7 @@ class FitComparison:
         """Return sentences on which families the data prefer, and which they cannot distinguish,
         for predictions on some numbers of processors.
         """
-        names = ", ".join(rival.name for rival in self.rivals)
+        rival_names = ", ".join(rival.name for rival in self.rivals)
         best_candidate = self.best
         if self.misfit:
             return (
@@ -561,13 +586,14 @@ class FitComparison:
                 f" {self.misfit}"
             )
         if len(self.rivals) == 1:
-            sentence = f"the data prefer {names}"
+            sentence = f"the data prefer {rival_names}"
         else:
-            sentence = f"the data cannot distinguish these: {names}"
+            sentence = f"the data cannot distinguish these: {rival_names}"
             sentence += "".join(
-                f"; at p = {processors:g} they differ by {100 * self.disagreement(processors):.1f}"
+                f"; at p = {processor_count:g} they differ by"
+                f" {100 * self.disagreement(processor_count):.1f}"
                 " %"
-                for processors in processor_counts
+                for processor_count in processor_counts
             )
         if (
             best_candidate.missed is None
@@ -608,9 +634,10 @@ def compare(
         judged
     """
     if len(timings.processors) == 1:
-        count = f"{timings.p[0]:g} {'processor' if timings.p[0] == 1 else 'processors'}"
+        count_text = f"{timings.p[0]:g} {'processor' if timings.p[0] == 1 else 'processors'}"
         raise NoAnswerError(
-            f"all timings are on {count}, which does not show how the time changes; measure on 2 or"
+            f"all timings are on {count_text}, which does not show how the time changes; measure"
+            " on 2 or"
             " more"
         )
     chosen_families = [
@@ -664,18 +691,21 @@ def _refuse_too_few_observations(fitted_formula: FittedFormula) -> FittedFormula
     """
     if np.isfinite(fitted_formula.aicc):
         return fitted_formula
-    count = len(fitted_formula.timings)
-    raise _TooFewError(count, fitted_formula)
+    observation_count = len(fitted_formula.timings)
+    raise _TooFewError(observation_count, fitted_formula)
 
 
 class _TooFewError(NoAnswerError):
     """The error that a family has too many parameters to be judged by the observations."""
 
-    def __init__(self, count: int, fitted_formula: FittedFormula) -> None:
-        parameters = len(fitted_formula.theta)
-        self.missing_count = parameters + fitted_formula.formula.chosen_exponents + 3 - count
+    def __init__(self, observation_count: int, fitted_formula: FittedFormula) -> None:
+        parameter_count = len(fitted_formula.theta)
+        self.missing_count = (
+            parameter_count + fitted_formula.formula.chosen_exponents + 3 - observation_count
+        )
         super().__init__(
-            f"{count} observations are too few to judge {parameters} parameters by: add"
+            f"{observation_count} observations are too few to judge {parameter_count} parameters"
+            " by: add"
             f" {self.missing_count} or more"
         )
 
@@ -685,50 +715,52 @@ def _held_out_tests(
 ) -> tuple[HeldOut, ...]:
     """Test a family at several steps, each by a fit to the smaller runs."""
     timings = fitted_formula.timings
-    largest_number = float(timings.p.max())
-    limits = {
+    largest_processors = float(timings.p.max())
+    limits_of_fit = {
         float(inner_processors.max())
         for step in steps
-        if len(inner_processors := timings.p[timings.p <= largest_number / step * (1 + 1e-9)])
+        if len(inner_processors := timings.p[timings.p <= largest_processors / step * (1 + 1e-9)])
     }
     tests = (
-        _held_out_test(family, fitted_formula, largest_number, limit)
-        for limit in sorted(limits, reverse=True)
+        _held_out_test(family, fitted_formula, largest_processors, limit)
+        for limit in sorted(limits_of_fit, reverse=True)
     )
     return tuple(test for test in tests if test)
 
 
 def _held_out_test(
-    family: Family, fitted_formula: FittedFormula, largest_number: float, limit: float
+    family: Family, fitted_formula: FittedFormula, largest_processors: float, limit: float
 ) -> HeldOut | None:
     """Test a family: fit it to runs on few processors and compare its prediction with the largest
     runs. Return None if such a fit is impossible.
     """
     timings = fitted_formula.timings
-    inner_timings = timings.select(timings.p <= limit)
-    largest_runs = timings.select(timings.p == largest_number)
-    if len(inner_timings.processors) <= len(fitted_formula.theta):
+    smaller_timings = timings.select(timings.p <= limit)
+    largest_runs = timings.select(timings.p == largest_processors)
+    if len(smaller_timings.processors) <= len(fitted_formula.theta):
         return None
     try:
-        inner_fit = fit(family, inner_timings)
+        smaller_fit = fit(family, smaller_timings)
     except NoAnswerError:
         return None
-    if inner_fit.freedom < 1:
+    if smaller_fit.freedom < 1:
         return None
-    log_errors = np.log(inner_fit.formula.time(inner_fit.theta, largest_runs) / largest_runs.time)
-    explained = _log_error(inner_fit, largest_number) ** 2 + fitted_formula.scatter**2 / len(
-        log_errors
+    log_errors = np.log(
+        smaller_fit.formula.time(smaller_fit.theta, largest_runs) / largest_runs.time
     )
+    explained_variance = _log_error(
+        smaller_fit, largest_processors
+    ) ** 2 + fitted_formula.scatter**2 / len(log_errors)
     mean_difference = float(log_errors.mean())
-    form_error = float(np.sqrt(max(0.0, mean_difference**2 - explained)))
-    missed = float(np.sqrt(np.mean(np.expm1(log_errors) ** 2)))
+    form_error = float(np.sqrt(max(0.0, mean_difference**2 - explained_variance)))
+    relative_error = float(np.sqrt(np.mean(np.expm1(log_errors) ** 2)))
     return HeldOut(
-        largest_number / limit,
-        missed,
+        largest_processors / limit,
+        relative_error,
         form_error,
-        inner_fit.aicc,
+        smaller_fit.aicc,
         mean_difference,
-        float(np.sqrt(explained)),
+        float(np.sqrt(explained_variance)),
     )
 
 
@@ -817,22 +849,26 @@ def fits(
     UnknownNameError, NoAnswerError : as for `compare`
     """
     intervals = intervals or IntervalSettings()
-    largest_number = float(timings.p.max())
+    largest_processors = float(timings.p.max())
     comparison = compare(
         timings,
         families,
         sorted(
             {
                 *TESTED_STEPS,
-                *(processors / largest_number for processors in p if processors > largest_number),
+                *(
+                    processors / largest_processors
+                    for processors in p
+                    if processors > largest_processors
+                ),
             }
         ),
     )
-    bounded = comparison.intervals_by_bounds(p, intervals.level)
+    intervals_by_bounds = comparison.intervals_by_bounds(p, intervals.level)
     warnings = tuple(
         warning
         for processors in p
-        if processors not in bounded
+        if processors not in intervals_by_bounds
         and (
             warning := comparison.refusal_of_width(processors, intervals.level)
             or comparison.warning(processors)
@@ -847,26 +883,26 @@ def fits(
     answers += [Answer(name, "fit", failed=reason) for name, reason in comparison.failed.items()]
     curves = (
         _curves_of_fits(
-            comparison, min(max([2 * largest_number, *p]), comparison.reach), intervals.level
+            comparison, min(max([2 * largest_processors, *p]), comparison.reach), intervals.level
         )
         if drawn
         else ()
     )
     size = float(timings.n.max()) if timings.has_sizes else None
-    fitting_data = timings.select(timings.n == timings.n.max())
-    measured_points = fitting_data.p.tolist(), fitting_data.time.tolist()
+    timings_of_largest_size = timings.select(timings.n == timings.n.max())
+    measured_columns = timings_of_largest_size.p.tolist(), timings_of_largest_size.time.tolist()
     return Fitting(
         tuple(answers),
         comparison.verdict(p),
         warnings,
-        *measured_points,
+        *measured_columns,
         curves,
         size=size,
         efficiency=efficiency,
         findings=tuple(measured_rows.sentences()),
         has_law=not comparison.misfit,
         member=timings.member,
-        bounded=bounded,
+        bounded=intervals_by_bounds,
         next_runs=comparison.next_runs(),
         weak_scaling=timings.weak_scaling,
         rate=timings.rate,
@@ -884,7 +920,7 @@ def _curves_of_fits(
         for count in (CURVE_POINTS, INTERVAL_POINTS)
     )
     predictions = comparison.predictions(interval_points, level)
-    low, high = ([ends[side] for ends in predictions.values()] for side in (0, 1))
+    low_times, high_times = ([ends[side] for ends in predictions.values()] for side in (0, 1))
     curves = [
         Curve(
             candidate.name,
@@ -896,7 +932,7 @@ def _curves_of_fits(
         )
         for candidate in comparison.candidates
     ]
-    return replace(curves[0], at=list(predictions), low=low, high=high), *curves[1:]
+    return replace(curves[0], at=list(predictions), low=low_times, high=high_times), *curves[1:]
 
 
 def _answer_of_fit(
@@ -980,14 +1016,16 @@ def _efficiency_estimates(
     # A fit without work for one processor has no speed-up over it.
     if extrapolation.time[0] <= 0:
         return {}
-    efficiencies = {}
+    efficiency_by_name = {}
     for p in processor_counts:
         time = values[f"time[{p:g}]"]
         longest_first = (time.high, time.low) if time.low is not None else ()
-        ends = [extrapolation.efficiency(p, end) for end in longest_first if end is not None]
+        efficiency_ends = [
+            extrapolation.efficiency(p, end) for end in longest_first if end is not None
+        ]
         efficiency = extrapolation.efficiency(p, time.value or 0.0)
-        efficiencies[f"efficiency[{p:g}]"] = Value(efficiency, "1", *ends)
-    return efficiencies
+        efficiency_by_name[f"efficiency[{p:g}]"] = Value(efficiency, "1", *efficiency_ends)
+    return efficiency_by_name
 
 
 def _size_needed(
@@ -1006,10 +1044,10 @@ def _size_needed(
     size_interval = fit_intervals.interval_of_positive(
         partial(sizes_needed, fitted_formula, p, efficiency), level
     )
-    open_ended = size_interval.high >= LARGEST_SIZE_RATIO * fitted_formula.timings.n.max() * (
+    is_open_ended = size_interval.high >= LARGEST_SIZE_RATIO * fitted_formula.timings.n.max() * (
         1 - SIZE_TOLERANCE
     )
-    return Value(size, "1", size_interval.low, None if open_ended else size_interval.high)
+    return Value(size, "1", size_interval.low, None if is_open_ended else size_interval.high)
 
 
 def _scaling_limits(extrapolation: Extrapolation, rows: MeasuredRows) -> dict[str, Value]:
@@ -1029,9 +1067,9 @@ def _scaling_limits(extrapolation: Extrapolation, rows: MeasuredRows) -> dict[st
                 "largest_speedup": Value(largest_speedup, "1"),
                 "largest_speedup_processors": Value(processors, "1"),
             }
-        efficient = extrapolation.largest_efficient(rows.efficiency)
-        if rows.agrees_on_efficiency(efficient):
-            values["efficient_processors"] = Value(efficient, "1")
+        efficient_processors = extrapolation.largest_efficient(rows.efficiency)
+        if rows.agrees_on_efficiency(efficient_processors):
+            values["efficient_processors"] = Value(efficient_processors, "1")
     values["most_processors"] = Value(float(extrapolation.p[-1]), "1")
     if extrapolation.base > 1:
         values["base_processors"] = Value(extrapolation.base, "1")

@@ -476,14 +476,16 @@ def _family_of_station(kind: TriedStation, think: float | None, quantile: float 
 
     def starts(points: Timings) -> list[Array]:
         shortest_time = float(points.time.min())
-        load = float(points.p.max())
-        highest_rate = load if think is None else load / (think + float(points.time[-1]))
-        services = [
+        highest_load = float(points.p.max())
+        highest_rate = (
+            highest_load if think is None else highest_load / (think + float(points.time[-1]))
+        )
+        service_times = [
             min(share * kind.servers / highest_rate, shortest_time) for share in (0.5, 0.9, 0.99)
         ]
         return [
             np.array([max(shortest_time - service, 0.1 * shortest_time), service])
-            for service in services
+            for service in service_times
         ]
 
     formula = TimeFormula(kind.description, "R = B + S + W", parameters, time, starts)

@@ -72,19 +72,22 @@ class MeasuredRows:
         p, _ = self.medians
         if len(p) < 2:
             return []
-        goal = percent(self.efficiency)
-        efficiency = dict(zip(p.tolist(), (self.speedups / p).tolist(), strict=True))
-        low, high = self.crossing
+        goal_text = percent(self.efficiency)
+        efficiency_by_processors = dict(zip(p.tolist(), (self.speedups / p).tolist(), strict=True))
+        last_at_goal, first_below_goal = self.crossing
         reference_in_words = "" if p[0] == 1 else f" over p = {p[0]:g}"
-        if np.isinf(high):
+        if np.isinf(first_below_goal):
             sentence = (
-                f"Measured: efficiency{reference_in_words} is {percent(efficiency[low])} at p ="
-                f" {low:g}, the largest measured; it does not fall below {goal}."
+                f"Measured: efficiency{reference_in_words} is"
+                f" {percent(efficiency_by_processors[last_at_goal])} at p ="
+                f" {last_at_goal:g}, the largest measured; it does not fall below {goal_text}."
             )
         else:
             sentence = (
-                f"Measured: efficiency{reference_in_words} falls below {goal} between p = {low:g}"
-                f" ({percent(efficiency[low])}) and p = {high:g} ({percent(efficiency[high])})."
+                f"Measured: efficiency{reference_in_words} falls below {goal_text} between p ="
+                f" {last_at_goal:g}"
+                f" ({percent(efficiency_by_processors[last_at_goal])}) and p ="
+                f" {first_below_goal:g} ({percent(efficiency_by_processors[first_below_goal])})."
             )
         best_index = int(self.speedups.argmax())
         if best_index < len(p) - 1:

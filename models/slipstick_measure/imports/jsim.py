@@ -205,7 +205,7 @@ class _JsimReader:
         JSIM goes by the kind of a parameter: the times of a server that is shared stand under
         another name in some files.
         """
-        elements: dict[str, XmlElement] = {}
+        element_by_class: dict[str, XmlElement] = {}
         for parameter_element in section.children if section else ():
             if parameter in (
                 parameter_element.get("name"),
@@ -217,9 +217,9 @@ class _JsimReader:
                     if child.tag == "refClass":
                         class_name = child.text.strip()
                     elif child.tag == "subParameter":
-                        elements[class_name or next(classes_in_order, "")] = child
+                        element_by_class[class_name or next(classes_in_order, "")] = child
                         class_name = ""
-        return {name: element for name, element in elements.items() if name in self.classes}
+        return {name: element for name, element in element_by_class.items() if name in self.classes}
 
     def number_of_parameter(
         self, element: XmlElement, name: str, least: float = 0.0
@@ -227,48 +227,55 @@ class _JsimReader:
         """Return the number of a parameter by its name; None if it is missing."""
         for child in element.every("parameter", "subParameter"):
             if child.get("name") == name:
-                value = next(child.every("value"), child)
-                return self.model.number(value, value.text.strip(), least)
+                value_element = next(child.every("value"), child)
+                return self.model.number(value_element, value_element.text.strip(), least)
         return None
 
-    def moments(self, distribution: XmlElement, place: Place) -> tuple[float, float] | None:
+    def moments_of_parameters(
+        self, distribution: XmlElement, place: Place
+    ) -> tuple[float, float] | None:
         """Return the mean and the squared coefficient of variation of a class's time at a node.
         Return None if the class has no time there, and a mean of 0 if its time is zero.
         """
         class_at_node = f"{place[0]} at {place[1]}"
-        paths = [
+        class_names = [
             child.get("classPath").rpartition(".")[2]
             for child in (distribution, *distribution.every("subParameter"))
         ]
-        if paths[0] == "ZeroServiceTimeStrategy":
+        if class_names[0] == "ZeroServiceTimeStrategy":
             return 0.0, 0.0
-        if paths[0] == "DisabledServiceTimeStrategy" or len(paths) == 1:
+        if class_names[0] == "DisabledServiceTimeStrategy" or len(class_names) == 1:
             return None
-        kind = paths[1]
-        if paths[0] == "ServiceTimeStrategy" and kind in (*_MATRICES, _TIMES_OF_FILE):
-            return self._moments_of_process(kind, distribution, place)
-        if paths[0] != "ServiceTimeStrategy" or kind not in _DISTRIBUTIONS:
+        distribution_name = class_names[1]
+        if class_names[0] == "ServiceTimeStrategy" and distribution_name in (
+            *_MATRICES,
+            _TIMES_OF_FILE,
+        ):
+            return self._moments_of_process(distribution_name, distribution, place)
+        if class_names[0] != "ServiceTimeStrategy" or distribution_name not in _DISTRIBUTIONS:
             self.refuse(
                 distribution,
-                f"the time of {class_at_node} is a {short(kind)} by a {short(paths[0])}; a network"
+                f"the time of {class_at_node} is a {short(distribution_name)} by a"
+                f" {short(class_names[0])}; a network"
                 " has no such time: choose a distribution of the same mean and variance in JMT",
             )
-        names, moments = _DISTRIBUTIONS[kind]
+        parameter_names, moments_of_parameters = _DISTRIBUTIONS[distribution_name]
         parameter_values = [
             self.number_of_parameter(distribution, name, -1e9 if name in ("mu", "mean") else 0.0)
-            for name in names
+            for name in parameter_names
         ]
         try:
-            mean, scv = moments(*parameter_values)
+            mean, scv = moments_of_parameters(*parameter_values)
         except (ArithmeticError, TypeError):
             mean = scv = math.nan
         if not (0 < mean < math.inf and 0 <= scv < math.inf):
             self.refuse(
                 distribution,
-                f"the {kind} of {class_at_node} needs {', '.join(names)} that give a mean and a"
+                f"the {distribution_name} of {class_at_node} needs {', '.join(parameter_names)}"
+                " that give a mean and a"
                 " variance",
             )
-        if kind in _DISTRIBUTIONS_BY_TWO_MOMENTS:
+        if distribution_name in _DISTRIBUTIONS_BY_TWO_MOMENTS:
             self.two_moment_lines[place] = distribution.line
         return mean, scv
 
@@ -290,14 +297,15 @@ class _JsimReader:
 
     def _moments_of_file(self, distribution: XmlElement, class_at_node: str) -> tuple[float, float]:
         """Return the mean and the squared coefficient of variation of times from a file."""
-        file = next(
+        file_name = next(
             (child for child in distribution.every("value") if not child.children), distribution
         ).text.strip()
-        moments = jmt_times.moments_of_file(self.model.reading.file, file)
+        moments = jmt_times.moments_of_file(self.model.reading.file, file_name)
         if moments is None:
             self.refuse(
                 distribution,
-                f"the times of {class_at_node} are in the file {short(file)}, which is not beside"
+                f"the times of {class_at_node} are in the file {short(file_name)}, which is not"
+                " beside"
                 " this model; put it there, with numbers alone, or choose a distribution in JMT",
             )
         assert moments is not None
@@ -309,8 +317,8 @@ class _JsimReader:
         """Return the mean and the squared coefficient of variation of phases or of a process of
         arrivals.
         """
-        names, sums = _MATRICES[kind]
-        matrix_d0, matrix_d1 = (self._rows_of_matrix(distribution, name) for name in names)
+        matrix_names, sums_rule = _MATRICES[kind]
+        matrix_d0, matrix_d1 = (self._rows_of_matrix(distribution, name) for name in matrix_names)
         is_square = matrix_d1 and all(len(row) == len(matrix_d1) for row in matrix_d1)
         try:
             if (
@@ -328,8 +336,9 @@ class _JsimReader:
         except (ArithmeticError, ValueError):
             self.refuse(
                 distribution,
-                f"the {kind} of {class_at_node} needs {' and '.join(names)} of one size, of at most"
-                f" {jmt_times.MOST_PHASES} states, that give a mean and a variance; {sums}",
+                f"the {kind} of {class_at_node} needs {' and '.join(matrix_names)} of one size,"
+                " of at most"
+                f" {jmt_times.MOST_PHASES} states, that give a mean and a variance; {sums_rule}",
             )
         return mean, scv
 
@@ -355,8 +364,8 @@ class _JsimReader:
         """Read classes, nodes, times and routes."""
         root = self.model.root
         declare_fields(root, self.ledger, JSIM_TABLE)
-        sims = list(root.every("sim"))
-        simulation_element = sims[0] if sims else root
+        simulation_elements = list(root.every("sim"))
+        simulation_element = simulation_elements[0] if simulation_elements else root
         for element in simulation_element.children:
             if element.tag in ("userClass", "node"):
                 elements_by_name = self.classes if element.tag == "userClass" else self.nodes
@@ -368,22 +377,26 @@ class _JsimReader:
                 self._refuse_unknown_section(section, node)
             server = self.find_section(node, *_DISCIPLINE_OF_SERVER)
             for name, strategy in self.elements_by_class(server, "ServiceStrategy").items():
-                if (time := self.moments(strategy, (name, node))) is not None and time[0] > 0:
-                    self.times[name, node] = time
-        targets: dict[str, list[str]] = {}
+                if (moments := self.moments(strategy, (name, node))) is not None and moments[0] > 0:
+                    self.times[name, node] = moments
+        targets_by_node: dict[str, list[str]] = {}
         for connection in simulation_element.every("connection"):
             for end in ("source", "target"):
                 if connection.get(end) not in self.nodes:
                     self.refuse(connection, f"there is no node {short(connection.get(end))}")
-            targets.setdefault(connection.get("source"), []).append(connection.get("target"))
+            targets_by_node.setdefault(connection.get("source"), []).append(
+                connection.get("target")
+            )
         for node in self.nodes:
             for name in self.classes:
-                self.routes[name, node] = list(self._routes_from(name, node, targets.get(node, [])))
+                self.routes[name, node] = list(
+                    self._routes_from(name, node, targets_by_node.get(node, []))
+                )
         for region in simulation_element.every("blockingRegion"):
-            names = [node.get("nodeName") for node in region.every("regionNode")]
-            region_nodes = {name for _, nodes in self.regions for name in nodes}
-            if names and set(names) <= set(self.nodes) - region_nodes:
-                self.regions.append((region, names))
+            region_node_names = [node.get("nodeName") for node in region.every("regionNode")]
+            nodes_of_regions = {name for _, nodes in self.regions for name in nodes}
+            if region_node_names and set(region_node_names) <= set(self.nodes) - nodes_of_regions:
+                self.regions.append((region, region_node_names))
             else:
                 self.ledger.declare("regions", region.line, region.get("name"))
 
@@ -406,60 +419,65 @@ class _JsimReader:
         router = self.elements_by_class(self.find_section(node, "Router"), "RoutingStrategy").get(
             class_name
         )
-        kind = router.get("classPath").rpartition(".")[2] if router else "RandomStrategy"
-        if kind == "DisabledRoutingStrategy":
+        strategy_name = router.get("classPath").rpartition(".")[2] if router else "RandomStrategy"
+        if strategy_name == "DisabledRoutingStrategy":
             return
         is_closed = self.classes[class_name].get("type") == "closed"
         destinations = [
             target for target in targets if not (is_closed and self.find_section(target, "JobSink"))
         ]
-        shares = {destination: 1 / len(destinations) for destination in destinations}
-        if router and kind == "EmpiricalStrategy":
-            shares = self._empirical_shares(router)
-        elif router and kind == "RoundRobinStrategy" and len(destinations) > 1:
+        share_by_target = {destination: 1 / len(destinations) for destination in destinations}
+        if router and strategy_name == "EmpiricalStrategy":
+            share_by_target = self._empirical_shares(router)
+        elif router and strategy_name == "RoundRobinStrategy" and len(destinations) > 1:
             self.ledger.declare("turns", router.line, f"{class_name} from {node}")
         elif (
             router
-            and kind not in ("RandomStrategy", "RoundRobinStrategy")
-            and (len(destinations) > 1 or kind == "ClassSwitchRoutingStrategy")
+            and strategy_name not in ("RandomStrategy", "RoundRobinStrategy")
+            and (len(destinations) > 1 or strategy_name == "ClassSwitchRoutingStrategy")
         ):
             other_advice = "an activity chooses by state (pick): write one by hand"
             self.refuse(
                 router,
-                f"{short(class_name)} leave {short(node)} by {short(kind)}, which a network does"
+                f"{short(class_name)} leave {short(node)} by {short(strategy_name)}, which a"
+                " network does"
                 " not have;"
-                f" {_ADVICE_ON_ROUTING.get(kind, other_advice)}",
+                f" {_ADVICE_ON_ROUTING.get(strategy_name, other_advice)}",
             )
-        total = math.fsum(shares.values())
-        if router and self._note_rounding(router, shares, f"{class_name} to leave {node}"):
-            shares = {target_name: share / total for target_name, share in shares.items()}
-            total = 1.0
-        if router and shares and not math.isclose(total, 1.0, rel_tol=1e-6):
+        share_sum = math.fsum(share_by_target.values())
+        if router and self._note_rounding(router, share_by_target, f"{class_name} to leave {node}"):
+            share_by_target = {
+                target_name: share / share_sum for target_name, share in share_by_target.items()
+            }
+            share_sum = 1.0
+        if router and share_by_target and not math.isclose(share_sum, 1.0, rel_tol=1e-6):
             self.refuse(
                 router,
                 f"the probabilities of {short(class_name)} to leave {short(node)} add up to"
-                f" {total:g}, not to 1",
+                f" {share_sum:g}, not to 1",
             )
-        switch = self.elements_by_class(self.find_section(node, "ClassSwitch"), "matrix").get(
+        class_switch = self.elements_by_class(self.find_section(node, "ClassSwitch"), "matrix").get(
             class_name
         )
         class_changes = (
-            {class_name: 1.0} if switch is None else self._class_changes(switch, class_name, node)
+            {class_name: 1.0}
+            if class_switch is None
+            else self._class_changes(class_switch, class_name, node)
         )
         for new_class, change_probability in class_changes.items():
-            for target_name, share in shares.items():
+            for target_name, share in share_by_target.items():
                 yield (
                     (
                         SINK
                         if self.find_section(target_name, "JobSink")
                         else (new_class, target_name)
                     ),
-                    change_probability * share / total,
+                    change_probability * share / share_sum,
                 )
 
     def _empirical_shares(self, router: XmlElement) -> dict[str, float]:
         """Return the probability of each node that a router names."""
-        shares = dict[str, float]()
+        share_by_node = dict[str, float]()
         named_node = ""
         for node_element in router.every("subParameter"):
             if node_element.get("name") == "stationName":
@@ -476,13 +494,13 @@ class _JsimReader:
                         node_element,
                         "a probability stands before the name of its node; write stationName first",
                     )
-                shares[named_node] = shares.get(named_node, 0.0) + share
-        return shares
+                share_by_node[named_node] = share_by_node.get(named_node, 0.0) + share
+        return share_by_node
 
     def number_in(self, element: XmlElement) -> float:
         """Return the number in an element."""
-        value = next(element.every("value"), element)
-        return self.model.number(value, value.text.strip())
+        value_element = next(element.every("value"), element)
+        return self.model.number(value_element, value_element.text.strip())
 
     def _class_changes(self, switch: XmlElement, class_name: str, node: str) -> dict[str, float]:
         """Return the classes that a customer of one class may become at a switch, with their
@@ -497,30 +515,41 @@ class _JsimReader:
             elif child.tag == "subParameter":
                 new_class = new_name or next(classes_in_order, "")
                 new_name = ""
-                if new_class in self.classes and (share := self.number_in(child)) > 0:
-                    probability_by_class[new_class] = share
+                if new_class in self.classes and (probability := self.number_in(child)) > 0:
+                    probability_by_class[new_class] = probability
         if self._note_rounding(switch, probability_by_class, f"{class_name} to change at {node}"):
-            total = math.fsum(probability_by_class.values())
+            probability_sum = math.fsum(probability_by_class.values())
             probability_by_class = {
-                new_class: share / total for new_class, share in probability_by_class.items()
+                new_class: probability / probability_sum
+                for new_class, probability in probability_by_class.items()
             }
-        if not math.isclose(total := math.fsum(probability_by_class.values()), 1.0, rel_tol=1e-6):
+        if not math.isclose(
+            probability_sum := math.fsum(probability_by_class.values()), 1.0, rel_tol=1e-6
+        ):
             self.refuse(
                 switch,
-                f"{short(class_name)} change at {short(node)} with probabilities of {total:g} in"
+                f"{short(class_name)} change at {short(node)} with probabilities of"
+                f" {probability_sum:g} in"
                 " all, not 1",
             )
         return probability_by_class
 
-    def _note_rounding(self, element: XmlElement, shares: Mapping[str, float], event: str) -> bool:
+    def _note_rounding(
+        self, element: XmlElement, probabilities: Mapping[str, float], event: str
+    ) -> bool:
         """Return whether the sum of probabilities differs from 1 only by the rounding of their
         digits; note it if so.
         """
-        total = math.fsum(shares.values())
-        if not total or math.isclose(total, 1.0, rel_tol=1e-6) or not is_rounded(shares.values()):
+        probability_sum = math.fsum(probabilities.values())
+        if (
+            not probability_sum
+            or math.isclose(probability_sum, 1.0, rel_tol=1e-6)
+            or not is_rounded(probabilities.values())
+        ):
             return False
         note = (
-            f"the probabilities of {event} add up to {total:.9g} by rounding, and are scaled to 1"
+            f"the probabilities of {event} add up to {probability_sum:.9g} by rounding, and"
+            " are scaled to 1"
         )
         self.notes[note] = None
         return True
@@ -529,7 +558,7 @@ class _JsimReader:
         """Return the places that follow a place, with their probabilities; nodes without a time are
         passed through.
         """
-        shares: dict[Place, float] = {}
+        share_by_place: dict[Place, float] = {}
         if passed_nodes > MOST_PASSED_NODES:
             self.refuse(
                 self.nodes[place[1]],
@@ -537,7 +566,7 @@ class _JsimReader:
             )
         for target, share in self.routes[place]:
             if target == SINK or target in self.times:
-                shares[target] = shares.get(target, 0.0) + share
+                share_by_place[target] = share_by_place.get(target, 0.0) + share
                 continue
             if (
                 self.find_section(target[1], *_DISCIPLINE_OF_SERVER)
@@ -554,9 +583,11 @@ class _JsimReader:
                     f"{short(target[0])} cannot leave {short(target[1])}: it has no route from"
                     " there",
                 )
-            for last_place, fraction in self.next_places(target, passed_nodes + 1).items():
-                shares[last_place] = shares.get(last_place, 0.0) + share * fraction
-        return shares
+            for last_place, onward_share in self.next_places(target, passed_nodes + 1).items():
+                share_by_place[last_place] = (
+                    share_by_place.get(last_place, 0.0) + share * onward_share
+                )
+        return share_by_place
 
     def _takes_no_time(self, place: Place) -> bool:
         """Return whether the service time of a class at a node is zero."""
@@ -568,12 +599,12 @@ class _JsimReader:
             "ZeroServiceTimeStrategy"
         )
 
-    def split_stream(self, stream: str, members: list[str], shared: list[str]) -> None:
+    def split_stream(self, stream: str, class_names: list[str], shared_classes: list[str]) -> None:
         """Add classes for the customers of a stream, which replace the classes that they share with
         other streams.
         """
-        new_names = {name: f"{name} of {stream}" for name in shared}
-        for name, new_name in new_names.items():
+        new_name_by_class = {name: f"{name} of {stream}" for name in shared_classes}
+        for name, new_name in new_name_by_class.items():
             element = self.classes[name]
             self.classes[new_name] = XmlElement(
                 element.tag, {**element.attributes, "name": new_name}, element.line
@@ -581,18 +612,20 @@ class _JsimReader:
             self.original_class[new_name] = name
             self.times |= {
                 (new_name, node): time
-                for (member, node), time in self.times.items()
-                if member == name
+                for (class_name, node), time in self.times.items()
+                if class_name == name
             }
-        for name, node in product(members, self.nodes):
+        for name, node in product(class_names, self.nodes):
             routes = [
                 (
-                    target if target == SINK else (new_names.get(target[0], target[0]), target[1]),
+                    target
+                    if target == SINK
+                    else (new_name_by_class.get(target[0], target[0]), target[1]),
                     share,
                 )
                 for target, share in self.routes[name, node]
             ]
-            self.routes[new_names.get(name, name), node] = routes
+            self.routes[new_name_by_class.get(name, name), node] = routes
 
 
 def jsim_spec(reading: Reading) -> ImportedSpec:
@@ -636,52 +669,62 @@ def _chains_by_title(jsim: _JsimReader) -> Iterator[tuple[str, dict[str, Any], l
     """Yield the chains by title, each with the places that its customers reach. Classes that
     customers change between are one chain; streams come first, for they may share classes.
     """
-    assigned: set[str] = set()
-    streams = [
+    assigned_classes: set[str] = set()
+    stream_classes = [
         name
         for name, element in jsim.classes.items()
         if _arrivals_of_class(jsim, element) is not None
     ]
-    for name, element in sorted(jsim.classes.items(), key=lambda item: item[0] not in streams):
-        if name in assigned:
+    for name, element in sorted(
+        jsim.classes.items(), key=lambda item: item[0] not in stream_classes
+    ):
+        if name in assigned_classes:
             continue
-        begin = _first_place(jsim, name, element)
-        places = _places_reached(jsim, begin)
-        members = list(dict.fromkeys(place[0] for place in places))
-        shared = [
+        first_place = _first_place(jsim, name, element)
+        places = _places_reached(jsim, first_place)
+        member_classes = list(dict.fromkeys(place[0] for place in places))
+        shared_classes = [
             member
-            for member in members
-            if member != name and (member in assigned or member in streams)
+            for member in member_classes
+            if member != name and (member in assigned_classes or member in stream_classes)
         ]
-        if name in streams and shared:
-            jsim.split_stream(name, members, shared)
-            places = _places_reached(jsim, begin)
-            members = list(dict.fromkeys(place[0] for place in places))
-        if assigned & set(members):
+        if name in stream_classes and shared_classes:
+            jsim.split_stream(name, member_classes, shared_classes)
+            places = _places_reached(jsim, first_place)
+            member_classes = list(dict.fromkeys(place[0] for place in places))
+        if assigned_classes & set(member_classes):
             jsim.refuse(
                 element,
                 f"{short(name)} come into classes of other customers; a network has one stream for"
                 " each",
             )
-        other_members = [member for member in members if member != name]
-        assigned |= {name, *members}
+        other_members = [member for member in member_classes if member != name]
+        assigned_classes |= {name, *member_classes}
         title = jsim.model.name(element)
-        if len(members) > 1:
+        if len(member_classes) > 1:
             title = f"{title}-chain"
         customers = _customers_of_class(jsim, [name, *other_members])
-        class_names = [jsim.model.name(jsim.classes[member]) for member in members]
-        chain = {"classes": class_names, **customers, "reference": _names_of_place(jsim, begin)}
+        class_names = [jsim.model.name(jsim.classes[member]) for member in member_classes]
+        chain = {
+            "classes": class_names,
+            **customers,
+            "reference": _names_of_place(jsim, first_place),
+        }
         yield title, chain, places
 
 
 def _routes_from_stations(jsim: _JsimReader, places: Iterable[Place]) -> Iterator[dict[str, Any]]:
-    """Yield the routes from each place, with their probabilities."""
+    """Yield the documents of the routes from each place, with their probabilities."""
     for place in places:
         next_places = jsim.next_places(place)
         for next_place, share in next_places.items():
-            target = "out" if next_place == SINK else _names_of_place(jsim, next_place)
+            target_names = "out" if next_place == SINK else _names_of_place(jsim, next_place)
             probability = share / math.fsum(next_places.values())
-            yield {"from": _names_of_place(jsim, place), "to": target, "probability": probability}
+            yield {
+                "from": _names_of_place(jsim, place),
+                "to": target_names,
+                "probability": probability,
+            }
 
 
 def _what_if_axes(jsim: _JsimReader, chains: Mapping[str, Any]) -> list[SpecAxes]:
@@ -691,48 +734,53 @@ def _what_if_axes(jsim: _JsimReader, chains: Mapping[str, Any]) -> list[SpecAxes
     The range of one class is from its own value; that of all classes is in percent of their own.
     """
     for element in jsim.model.root.every("parametric"):
-        fields = {field.get("name"): field.get("value") for field in element.every("field")}
-        kind = element.get("classPath").rpartition(".")[2]
-        if element.get("enabled") == "false" or not {"Steps", "To"} <= set(fields):
+        value_by_field = {field.get("name"): field.get("value") for field in element.every("field")}
+        analysis_kind = element.get("classPath").rpartition(".")[2]
+        if element.get("enabled") == "false" or not {"Steps", "To"} <= set(value_by_field):
             continue
-        steps = min(round(jsim.model.number(element, fields["Steps"], 1.0)), MOST_ANALYSIS_VALUES)
-        last_value = jsim.model.number(element, fields["To"])
-        is_single_class = fields.get("Is single class") == "true"
-        name = jsim.model.spec_names.names.get(fields.get("Class", ""), "")
+        value_count = min(
+            round(jsim.model.number(element, value_by_field["Steps"], 1.0)), MOST_ANALYSIS_VALUES
+        )
+        last_value = jsim.model.number(element, value_by_field["To"])
+        is_single_class = value_by_field.get("Is single class") == "true"
+        varied_class = jsim.model.spec_names.names.get(value_by_field.get("Class", ""), "")
         axes: SpecAxes = {}
         for title, chain in chains.items():
-            if is_single_class and name not in chain["classes"]:
+            if is_single_class and varied_class not in chain["classes"]:
                 continue
-            if kind.startswith("ArrivalRate") and "burst_arrivals" not in chain:
-                if own_arrivals := chain.get("arrivals"):
-                    rate = float(own_arrivals["value"].split()[0])
-                    end = (
+            if analysis_kind.startswith("ArrivalRate") and "burst_arrivals" not in chain:
+                if arrivals := chain.get("arrivals"):
+                    rate = float(arrivals["value"].split()[0])
+                    last_rate = (
                         last_value / jsim.model.second
                         if is_single_class
                         else rate * last_value / 100
                     )
                     axes[f"chains.{title}.arrivals"] = [
-                        f"{exact_number(value)} /s" for value in _evenly_spaced(rate, end, steps)
+                        f"{exact_number(value)} /s"
+                        for value in _evenly_spaced(rate, last_rate, value_count)
                     ]
             elif (
-                kind.startswith("NumberOfCustomer")
+                analysis_kind.startswith("NumberOfCustomer")
                 and is_single_class
-                and _has_all_customers(jsim, fields, chain)
+                and _has_all_customers(jsim, value_by_field, chain)
             ):
-                counts = map(round, _evenly_spaced(chain["population"], last_value, steps))
-                axes[f"chains.{title}.population"] = list(dict.fromkeys(counts))
+                populations = map(
+                    round, _evenly_spaced(chain["population"], last_value, value_count)
+                )
+                axes[f"chains.{title}.population"] = list(dict.fromkeys(populations))
         if axes:
             return [axes]
     return []
 
 
 def _has_all_customers(
-    jsim: _JsimReader, fields: Mapping[str, str], chain: Mapping[str, Any]
+    jsim: _JsimReader, value_by_field: Mapping[str, str], chain: Mapping[str, Any]
 ) -> bool:
     """Return whether the varied class has all customers of a closed chain."""
-    element = jsim.classes[fields["Class"]]
-    own_customers = jsim.model.number(element, element.get("customers") or "0")
-    return "population" in chain and round(own_customers) == chain["population"]
+    element = jsim.classes[value_by_field["Class"]]
+    class_customers = jsim.model.number(element, element.get("customers") or "0")
+    return "population" in chain and round(class_customers) == chain["population"]
 
 
 def _evenly_spaced(first_value: float, last_value: float, count: int) -> list[float]:
@@ -743,7 +791,7 @@ def _evenly_spaced(first_value: float, last_value: float, count: int) -> list[fl
 
 
 def _names_of_place(jsim: _JsimReader, place: Place) -> list[str]:
-    """Return the names of a class and a station in the spec."""
+    """Return the names that the class and the station of a place have in the spec."""
     return [jsim.model.name(jsim.classes[place[0]]), jsim.model.name(jsim.nodes[place[1]])]
 
 
@@ -769,12 +817,12 @@ def _first_place(jsim: _JsimReader, name: str, element: XmlElement) -> Place:
     return first_place
 
 
-def _places_reached(jsim: _JsimReader, begin: Place) -> list[Place]:
+def _places_reached(jsim: _JsimReader, first_place: Place) -> list[Place]:
     """Return all places that customers reach from a place; refuse one that they cannot leave."""
-    reached_places = {begin: None}
-    pending = [begin]
-    while pending:
-        place = pending.pop()
+    reached_places = {first_place: None}
+    unexpanded_places = [first_place]
+    while unexpanded_places:
+        place = unexpanded_places.pop()
         next_places = jsim.next_places(place)
         if not next_places:
             jsim.refuse(
@@ -793,17 +841,17 @@ def _places_reached(jsim: _JsimReader, begin: Place) -> list[Place]:
             if next_place != SINK and next_place not in reached_places
         ]
         reached_places.update(dict.fromkeys(new_places))
-        pending += new_places
+        unexpanded_places += new_places
     return list(reached_places)
 
 
-def _customers_of_class(jsim: _JsimReader, names: list[str]) -> dict[str, Any]:
+def _customers_of_class(jsim: _JsimReader, class_names: list[str]) -> dict[str, Any]:
     """Return the plain data of the customers of a chain of classes: the population, or the
     arrivals.
     """
-    elements = [jsim.classes[name] for name in names]
-    kinds = {element.get("type") for element in elements}
-    if kinds == {"closed"}:
+    elements = [jsim.classes[name] for name in class_names]
+    class_types = {element.get("type") for element in elements}
+    if class_types == {"closed"}:
         return {
             "population": round(
                 sum(
@@ -817,10 +865,11 @@ def _customers_of_class(jsim: _JsimReader, names: list[str]) -> dict[str, Any]:
         for element in elements
         if (arrival := _arrivals_of_class(jsim, element)) is not None
     ]
-    if kinds != {"open"} or len(streams) != 1:
+    if class_types != {"open"} or len(streams) != 1:
         jsim.refuse(
             elements[0],
-            f"{short(', '.join(names))} are of {len(streams)} streams that change into each other",
+            f"{short(', '.join(class_names))} are of {len(streams)} streams that change into each"
+            " other",
         )
     return streams[0][1]
 
@@ -843,8 +892,8 @@ def _arrivals_of_class(jsim: _JsimReader, element: XmlElement) -> dict[str, Any]
         for child in distribution.every("subParameter")
     ):
         quiet_rate, burst_rate, burst_begin_rate, burst_end_rate = (
-            jsim.number_of_parameter(distribution, key)
-            for key in ("lambda0", "lambda1", "sigma0", "sigma1")
+            jsim.number_of_parameter(distribution, parameter_name)
+            for parameter_name in ("lambda0", "lambda1", "sigma0", "sigma1")
         )
         if quiet_rate is None or burst_rate is None or not burst_begin_rate or not burst_end_rate:
             jsim.refuse(
@@ -859,19 +908,19 @@ def _arrivals_of_class(jsim: _JsimReader, element: XmlElement) -> dict[str, Any]
             "quiet_time": jsim.model.time(distribution, 1 / burst_begin_rate),
             "burst_time": jsim.model.time(distribution, 1 / burst_end_rate),
         }
-    if (time := jsim.moments(distribution, (name, reference_source))) is None or not time[0]:
+    if (moments := jsim.moments(distribution, (name, reference_source))) is None or not moments[0]:
         return None
-    if time[1] != 1:
+    if moments[1] != 1:
         jsim.ledger.declare(
-            "arrival-variance", distribution.line, f"{name} with an scv of {time[1]:.4g}"
+            "arrival-variance", distribution.line, f"{name} with an scv of {moments[1]:.4g}"
         )
-    return {"arrivals": jsim.model.rate(distribution, 1 / time[0])}
+    return {"arrivals": jsim.model.rate(distribution, 1 / moments[0])}
 
 
 def _station_documents(jsim: _JsimReader, reached_places: dict[Place, None]) -> dict[str, Any]:
     """Return the plain data of the stations that customers reach, by name."""
-    stations: dict[str, Any] = {}
-    highest_rank = max(
+    document_by_station: dict[str, Any] = {}
+    highest_priority = max(
         (
             jsim.model.number(node_element, node_element.get("priority") or "0")
             for node_element in jsim.classes.values()
@@ -883,65 +932,74 @@ def _station_documents(jsim: _JsimReader, reached_places: dict[Place, None]) -> 
         server = jsim.find_section(node, *_DISCIPLINE_OF_SERVER)
         if not visitors:
             continue
-        class_names = {name: jsim.model.name(jsim.classes[name]) for name in visitors}
+        spec_name_by_class = {name: jsim.model.name(jsim.classes[name]) for name in visitors}
         if server is None:  # where customers only begin
-            zero_times = {
-                class_names[name]: jsim.model.time(node_element, 0.0) for name in visitors
+            zero_time_by_class = {
+                spec_name_by_class[name]: jsim.model.time(node_element, 0.0) for name in visitors
             }
-            stations[jsim.model.name(node_element)] = {"discipline": "is", "service": zero_times}
+            document_by_station[jsim.model.name(node_element)] = {
+                "discipline": "is",
+                "service": zero_time_by_class,
+            }
             continue
-        stations[jsim.model.name(node_element)] = _station_document(
-            jsim, node, server, visitors, highest_rank
+        document_by_station[jsim.model.name(node_element)] = _station_document(
+            jsim, node, server, visitors, highest_priority
         )
-    return stations
+    return document_by_station
 
 
 def _station_document(
-    jsim: _JsimReader, node: str, server: XmlElement, visitors: list[str], highest_rank: float
+    jsim: _JsimReader, node: str, server: XmlElement, visitors: list[str], highest_priority: float
 ) -> dict[str, Any]:
     """Return the document of a station with a server, and declare the features of the station that
     a network cannot express.
     """
     element = jsim.nodes[node]
     queue = jsim.find_section(node, "Queue")
-    class_names = {name: jsim.model.name(jsim.classes[name]) for name in visitors}
+    spec_name_by_class = {name: jsim.model.name(jsim.classes[name]) for name in visitors}
     _declare_losses(jsim, node, server, queue, visitors)
-    kind = _DISCIPLINE_OF_SERVER[server.get("className")]
-    if kind == "fcfs":
-        kind = _discipline_of_queue(jsim, node, queue, visitors)
-    station: dict[str, Any] = {"discipline": kind}
-    servers = jsim.number_of_parameter(server, "maxJobs", 1.0) if kind != "is" else None
-    if servers and servers > 1:
-        station["servers"] = round(servers)
-    times = {name: jsim.times[name, node] for name in visitors}
-    station["service"] = {
-        class_names[name]: jsim.model.time(element, mean) for name, (mean, _) in times.items()
+    discipline = _DISCIPLINE_OF_SERVER[server.get("className")]
+    if discipline == "fcfs":
+        discipline = _discipline_of_queue(jsim, node, queue, visitors)
+    document: dict[str, Any] = {"discipline": discipline}
+    server_count = jsim.number_of_parameter(server, "maxJobs", 1.0) if discipline != "is" else None
+    if server_count and server_count > 1:
+        document["servers"] = round(server_count)
+    moments_by_class = {name: jsim.times[name, node] for name in visitors}
+    document["service"] = {
+        spec_name_by_class[name]: jsim.model.time(element, mean)
+        for name, (mean, _) in moments_by_class.items()
     }
     if scv_by_class := {
-        class_names[name]: float(f"{scv:.9g}") for name, (_, scv) in times.items() if scv != 1
+        spec_name_by_class[name]: float(f"{scv:.9g}")
+        for name, (_, scv) in moments_by_class.items()
+        if scv != 1
     }:
-        station["scv"] = scv_by_class
-    if kind.startswith("priority"):
-        ranks = {
+        document["scv"] = scv_by_class
+    if discipline.startswith("priority"):
+        priority_by_class = {
             name: jsim.model.number(jsim.classes[name], jsim.classes[name].get("priority") or "0")
             for name in visitors
         }
-        station["priority"] = {
-            class_names[name]: round(highest_rank - rank) for name, rank in ranks.items()
+        document["priority"] = {
+            spec_name_by_class[name]: round(highest_priority - priority)
+            for name, priority in priority_by_class.items()
         }
-    if kind == "ps" and (weights := _sharing_weights(jsim, node, server, visitors)):
-        if station.get("servers", 1) == 1:
-            station["weight"] = {class_names[name]: weight for name, weight in weights.items()}
+    if discipline == "ps" and (weight_by_class := _sharing_weights(jsim, node, server, visitors)):
+        if document.get("servers", 1) == 1:
+            document["weight"] = {
+                spec_name_by_class[name]: weight for name, weight in weight_by_class.items()
+            }
         else:
             jsim.ledger.declare("weights", server.line, node)
-    if kind not in ("ps", "is", "lcfs-pr"):  # elsewhere means depend on means alone
+    if discipline not in ("ps", "is", "lcfs-pr"):  # elsewhere means depend on means alone
         for name in visitors:
             if (name, node) in jsim.two_moment_lines:
                 jsim.ledger.declare(
                     "moments", jsim.two_moment_lines[name, node], f"{name} at {node}"
                 )
-    station |= _capacity_of_station(jsim, node, queue, visitors) if kind != "is" else {}
-    return station
+    document |= _capacity_of_station(jsim, node, queue, visitors) if discipline != "is" else {}
+    return document
 
 
 def _declare_losses(
@@ -951,38 +1009,46 @@ def _declare_losses(
     for name, element in jsim.elements_by_class(queue, "Impatience").items():
         if name in visitors and element.get("name") in ("Reneging", "Balking"):
             jsim.ledger.declare("impatience", element.line, f"{name} at {node}")
-    parameters = {element.get("name"): element for element in server.every("parameter")}
-    for key in ("delayOffTime", "setUpTime", "SwitchoverStrategy"):
-        if key in parameters:
-            jsim.ledger.declare("preparation", parameters[key].line, f"{node}, by {key}")
+    parameter_by_name = {element.get("name"): element for element in server.every("parameter")}
+    for parameter_name in ("delayOffTime", "setUpTime", "SwitchoverStrategy"):
+        if parameter_name in parameter_by_name:
+            jsim.ledger.declare(
+                "preparation",
+                parameter_by_name[parameter_name].line,
+                f"{node}, by {parameter_name}",
+            )
     for name, element in jsim.elements_by_class(server, "classParallelism").items():
         if name in visitors and jsim.number_in(element) > 1:
             jsim.ledger.declare("several-servers", element.line, f"{name} at {node}")
-    if _has_different_servers(parameters, len(jsim.classes)):
+    if _has_different_servers(parameter_by_name, len(jsim.classes)):
         jsim.ledger.declare("server-kinds", server.line, node)
     if jsim.number_of_parameter(server, "maxRunning", -1.0) not in (None, -1.0):
-        jsim.ledger.declare("sharing-limit", parameters["maxRunning"].line, node)
-    ranks = {jsim.classes[name].get("priority") or "0" for name in visitors}
-    if len(ranks) > 1 and _shares_by_rank(jsim, server, visitors):
+        jsim.ledger.declare("sharing-limit", parameter_by_name["maxRunning"].line, node)
+    priorities = {jsim.classes[name].get("priority") or "0" for name in visitors}
+    if len(priorities) > 1 and _shares_by_rank(jsim, server, visitors):
         jsim.ledger.declare("priorities", server.line, node)
     if _QUANTUM_STRATEGY in _strategies_of_sharing(jsim, server, visitors):
         jsim.ledger.declare("quantum", server.line, node)
 
 
-def _has_different_servers(parameters: Mapping[str, XmlElement], classes: int) -> bool:
+def _has_different_servers(parameter_by_name: Mapping[str, XmlElement], class_count: int) -> bool:
     """Return whether the servers of a station are of several kinds, with times of their own or for
     some classes only.
     """
-    compatible = parameters.get("serverCompatibilities")
-    if compatible and any(value.text.strip() == "false" for value in compatible.every("value")):
+    compatibilities = parameter_by_name.get("serverCompatibilities")
+    if compatibilities and any(
+        value.text.strip() == "false" for value in compatibilities.every("value")
+    ):
         return True
-    names = parameters.get("serverNames")
-    times = parameters.get("ServiceStrategy", parameters.get("ServerStrategy"))
+    server_names = parameter_by_name.get("serverNames")
+    service_times = parameter_by_name.get(
+        "ServiceStrategy", parameter_by_name.get("ServerStrategy")
+    )
     return bool(
-        names
-        and times
-        and len(names.children) > 1
-        and sum(child.tag == "subParameter" for child in times.children) > classes
+        server_names
+        and service_times
+        and len(server_names.children) > 1
+        and sum(child.tag == "subParameter" for child in service_times.children) > class_count
     )
 
 
@@ -1021,7 +1087,7 @@ def _sharing_weights(
     """Return the weights of the classes that share a server; empty if all have equal weights.
     Declare a loss if they share it in another way.
     """
-    weights = {
+    weight_by_class = {
         name: jsim.model.number(element, value.text.strip())
         for name, element in jsim.elements_by_class(server, "serviceWeights").items()
         for value in element.every("value")
@@ -1029,13 +1095,13 @@ def _sharing_weights(
     }
     strategies = _strategies_of_sharing(jsim, server, visitors)
     ignores_weights = bool(strategies) and strategies <= {"EPSStrategy", _QUANTUM_STRATEGY}
-    are_alike = strategies <= {"DPSStrategy"} and len(set(weights.values())) < 2
-    if len(visitors) < 2 or ignores_weights or are_alike:
+    are_equal_weights = strategies <= {"DPSStrategy"} and len(set(weight_by_class.values())) < 2
+    if len(visitors) < 2 or ignores_weights or are_equal_weights:
         return {}
-    if strategies != {"DPSStrategy"} or min(weights.values()) <= 0:
+    if strategies != {"DPSStrategy"} or min(weight_by_class.values()) <= 0:
         jsim.ledger.declare("weights", server.line, node)
         return {}
-    return weights
+    return weight_by_class
 
 
 def _discipline_of_queue(
@@ -1043,27 +1109,29 @@ def _discipline_of_queue(
 ) -> str:
     """Return the discipline of a queue in front of servers."""
     for parameter in queue.every("parameter") if queue else ():
-        kind = parameter.get("classPath").rpartition(".")[2]
-        if parameter.get("name") == _QUEUE_ORDER and kind not in ("", _QUEUE_ORDER):
+        order_name = parameter.get("classPath").rpartition(".")[2]
+        if parameter.get("name") == _QUEUE_ORDER and order_name not in ("", _QUEUE_ORDER):
             jsim.refuse(
                 parameter,
-                f"customers are taken from the queue of {short(node)} by {short(kind)}, which a"
+                f"customers are taken from the queue of {short(node)} by {short(order_name)},"
+                " which a"
                 " network does not have; let them queue in the order of arrival in JMT (FCFS)",
             )
     strategies = jsim.elements_by_class(queue, "QueuePutStrategy")
-    orders = {
+    strategy_by_order = {
         strategies[name].get("classPath").rpartition(".")[2]: strategies[name]
         for name in visitors
         if name in strategies
     }
-    for order, element in orders.items():
-        if order not in _DISCIPLINE_OF_ORDER or len(orders) > 1:
+    for order, element in strategy_by_order.items():
+        if order not in _DISCIPLINE_OF_ORDER or len(strategy_by_order) > 1:
             jsim.refuse(
                 element,
-                f"customers queue at {short(node)} by {short(', '.join(orders))}, which a network"
+                f"customers queue at {short(node)} by {short(', '.join(strategy_by_order))},"
+                " which a network"
                 " does not have; let them queue in the order of arrival in JMT (FCFS)",
             )
-    return _DISCIPLINE_OF_ORDER[next(iter(orders))] if orders else "fcfs"
+    return _DISCIPLINE_OF_ORDER[next(iter(strategy_by_order))] if strategy_by_order else "fcfs"
 
 
 def _capacity_of_station(
@@ -1074,25 +1142,25 @@ def _capacity_of_station(
     if size is None or size < 1:
         return {}
     strategies = jsim.elements_by_class(queue, "dropStrategies")
-    rules = {
+    rule_names = {
         next(strategies[name].every("value"), strategies[name]).text.strip()
         for name in visitors
         if name in strategies
     } or {"drop"}
-    rule = next(iter(rules))
-    if len(rules) > 1 or rule not in _BLOCKING_OF_RULE:
-        detail = f"{node}, by the rule {', '.join(sorted(rules))[:80]}"
+    rule_name = next(iter(rule_names))
+    if len(rule_names) > 1 or rule_name not in _BLOCKING_OF_RULE:
+        detail = f"{node}, by the rule {', '.join(sorted(rule_names))[:80]}"
         jsim.ledger.declare("full-queues", queue.line if queue else 1, detail)
         return {}
-    blocking = {} if rule == "drop" else {"blocking": _BLOCKING_OF_RULE[rule]}
+    blocking = {} if rule_name == "drop" else {"blocking": _BLOCKING_OF_RULE[rule_name]}
     return {"capacity": round(size), **blocking}
 
 
-def _leave_out_blocking(jsim: _JsimReader, stations: dict[str, Any], classes: int) -> None:
+def _leave_out_blocking(jsim: _JsimReader, stations: dict[str, Any], class_count: int) -> None:
     """Declare blocking after service as a loss unless a method answers it: one class, and single
     exponential servers at all stations.
     """
-    is_answered = classes == 1 and all(
+    is_answered = class_count == 1 and all(
         station["discipline"] != "is"
         and not station["discipline"].startswith("priority")
         and station.get("servers", 1) == 1
@@ -1129,28 +1197,30 @@ def _region_documents(
     """
     for element, nodes in jsim.regions:
         visitors = {name for name, node in reached_places if node in nodes}
-        names = [jsim.model.name(jsim.nodes[node]) for node in nodes]
-        names = [name for name in names if name in stations]
+        station_names = [jsim.model.name(jsim.nodes[node]) for node in nodes]
+        station_names = [name for name in station_names if name in stations]
         limits = _stated_limits(jsim, element)
-        if not names or not (limits or _has_other_limits(jsim, element)):
+        if not station_names or not (limits or _has_other_limits(jsim, element)):
             continue
-        station = stations[names[0]]
+        station = stations[station_names[0]]
         capacity = round(limits[0][1]) if limits else 0
         loss_flags = _loss_flags(element, visitors)
         has_single_limit = len(limits) == 1 and (
             limits[0][0].tag == "globalConstraint" or len(visitors) == 1
         )
-        weights = {weight.get("weight") for weight in element.every("classWeight")}
-        blocks = any(stations[name].get("blocking", "loss") != "loss" for name in names)
+        weight_texts = {weight.get("weight") for weight in element.every("classWeight")}
+        has_blocking_station = any(
+            stations[name].get("blocking", "loss") != "loss" for name in station_names
+        )
         is_expressible = (
             has_single_limit
             and capacity >= 1
-            and not weights - {"", "1"}
+            and not weight_texts - {"", "1"}
             and not _has_other_limits(jsim, element)
             and len(loss_flags) == 1
-            and not blocks
+            and not has_blocking_station
         )
-        if is_expressible and len(names) == 1:
+        if is_expressible and len(station_names) == 1:
             if loss_flags == {True} and "capacity" not in station:
                 station["capacity"] = capacity
                 continue
@@ -1166,7 +1236,7 @@ def _region_documents(
         blocking = {"blocking": "loss"} if True in loss_flags else {}
         title = jsim.model.name(element)
         title = title if title not in stations else f"{title}-region"
-        yield title, {"stations": names, "capacity": capacity, **blocking}
+        yield title, {"stations": station_names, "capacity": capacity, **blocking}
 
 
 def _has_other_limits(jsim: _JsimReader, region: XmlElement) -> bool:
@@ -1193,11 +1263,11 @@ def _loss_flags(region: XmlElement, visitors: Iterable[str]) -> set[bool]:
     """Return, as a set, whether the region loses the customers that do not fit, for each class that
     visits it.
     """
-    drops = {
+    loses_by_class = {
         rule.get("jobClass"): rule.get("dropThisClass").casefold() == "true"
         for rule in region.every("dropRules")
     }
-    return {drops.get(name, False) for name in visitors}
+    return {loses_by_class.get(name, False) for name in visitors}
 
 
 def _may_end_inside(
@@ -1206,13 +1276,13 @@ def _may_end_inside(
     """Return whether a cycle of a closed class may end at a station inside a region, on a route
     within the region.
     """
-    references = [
+    first_places = [
         _first_place(jsim, name, element)
         for name, element in jsim.classes.items()
         if element.get("type") == "closed"
     ]
     return any(
-        target in references and target[1] in nodes
+        target in first_places and target[1] in nodes
         for place in reached_places
         if place[1] in nodes
         for target in jsim.next_places(place)

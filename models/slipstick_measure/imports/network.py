@@ -184,7 +184,7 @@ def network_spec(tables: Sequence[Measurements], placement: str) -> ImportedSpec
     titles = (
         _PROTOCOLS[_is_adapter_operation(latencies[0])] if len(ranges) == 2 else numbered_titles
     )
-    wire, source = _wire_time(ranges, rates)
+    wire_time_per_byte, wire_source = _wire_time(ranges, rates)
     spec.document |= {
         "source": "measured",
         "sources": {
@@ -201,12 +201,12 @@ def network_spec(tables: Sequence[Measurements], placement: str) -> ImportedSpec
         "protocol": {
             "added": quantity(0, "B", "inside", True),
             "ranges": dict(
-                _cost_of_range(message_range, name, index, sizes, wire, len(ranges))
+                _cost_of_range(message_range, name, index, sizes, wire_time_per_byte, len(ranges))
                 for index, (message_range, name) in enumerate(zip(ranges, titles, strict=True))
             ),
         },
         "wire": {
-            "per_byte": quantity(wire * 1e9, "ns/B", source, True),
+            "per_byte": quantity(wire_time_per_byte * 1e9, "ns/B", wire_source, True),
             "added": quantity(0, "B", "inside", True),
         },
         "adapter": quantity(0, "us", "inside", True),

@@ -191,11 +191,11 @@ def _loads(tiers: Sequence[Tier], customers: Customers) -> list[float]:
 
 def _most_others(tier: Tier, load: float, customers: Customers) -> int:
     """Return the largest number of other customers at a tier that is not unlikely."""
-    everyone = customers.population - 1
+    other_count = customers.population - 1
     if load >= 1:
-        return everyone
+        return other_count
     most = tier.servers + int(np.ceil(np.log(UNLIKELY) / np.log(load))) if load > 0 else 1
-    return min(everyone, most) if customers.population else most
+    return min(other_count, most) if customers.population else most
 
 
 class _CustomerAmongOthers:

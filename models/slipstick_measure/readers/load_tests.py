@@ -180,31 +180,32 @@ def _classified_columns(grid: CellGrid) -> dict[int, _LoadColumn]:
 def _without_others_of_a_kind(
     reading: Reading, grid: CellGrid, load_columns: Mapping[int, _LoadColumn]
 ) -> dict[int, _LoadColumn]:
-    """Return the columns of a load test with at most one column of users, rates, response times or
-    throughputs each. A response time with a unit has precedence, and requests have precedence over
-    bytes; bytes are left out beside users and response times, which are of requests.
+    """Return the columns of a load test, by index, with at most one column each of users, rates,
+    response times and throughputs. A response time with a unit has precedence, and requests have
+    precedence over bytes; bytes are left out beside users and response times, which are of
+    requests.
 
     Raises
     ------
     SpecError : several throughputs of requests, none of which is the total
     """
-    chosen = dict[str, int]()
-    throughputs = dict[str, list[int]](bytes=[], requests=[])
+    index_by_kind = dict[str, int]()
+    throughput_indices = dict[str, list[int]](bytes=[], requests=[])
     for index, column in sorted(load_columns.items(), key=lambda item: item[1].unit is None):
         if column.kind == "throughput":
             unit = rate_unit(column.unit or "")
             is_of_bytes = unit is not None and unit.unit == "B/s"
-            throughputs["bytes" if is_of_bytes else "requests"].append(index)
+            throughput_indices["bytes" if is_of_bytes else "requests"].append(index)
         elif column.kind in ("users", "rate", "response"):
-            chosen.setdefault(column.kind, index)
-    if requests := sorted(throughputs["requests"]):
-        chosen["throughput"] = _total_throughput(reading, grid, requests)
-    elif throughputs["bytes"] and not {"users", "response"} <= chosen.keys():
-        chosen["throughput"] = min(throughputs["bytes"])
+            index_by_kind.setdefault(column.kind, index)
+    if request_indices := sorted(throughput_indices["requests"]):
+        index_by_kind["throughput"] = _total_throughput(reading, grid, request_indices)
+    elif throughput_indices["bytes"] and not {"users", "response"} <= index_by_kind.keys():
+        index_by_kind["throughput"] = min(throughput_indices["bytes"])
     return {
         index: column
         for index, column in load_columns.items()
-        if column.kind in ("quantile", "busy") or index in chosen.values()
+        if column.kind in ("quantile", "busy") or index in index_by_kind.values()
     }
 
 
@@ -212,7 +213,7 @@ def _total_throughput(reading: Reading, grid: CellGrid, indices: Sequence[int]) 
     """Return the index of the column of throughputs that is the sum of the others, or of one of
     equal columns; raise for other sets of columns, such as the throughputs of reads and of writes.
     """
-    totals = {
+    total_by_index = {
         index: sum(
             number_in(split_amount(row[index])[0]) or 0.0
             for _, row in grid.rows
@@ -220,16 +221,17 @@ def _total_throughput(reading: Reading, grid: CellGrid, indices: Sequence[int]) 
         )
         for index in indices
     }
-    largest = max(indices, key=lambda index: totals[index])
-    others = [total for index, total in totals.items() if index != largest]
-    if others and all(
-        abs(other - totals[largest]) > MULTIPLE_TOLERANCE * totals[largest]
-        for other in (*others, sum(others))
+    largest_index = max(indices, key=lambda index: total_by_index[index])
+    other_totals = [total for index, total in total_by_index.items() if index != largest_index]
+    if other_totals and all(
+        abs(other_total - total_by_index[largest_index])
+        > MULTIPLE_TOLERANCE * total_by_index[largest_index]
+        for other_total in (*other_totals, sum(other_totals))
     ):
         headings = " or ".join(grid.heading[index] for index in indices)
         reason = f"which column is the throughput, {headings}? take the others out of the file"
         reading.refuse(grid.line, grid.heading[indices[1]], reason)
-    return largest
+    return largest_index
 
 
 def _has_percent(grid: CellGrid, column: TableColumn) -> bool:
@@ -372,13 +374,13 @@ def _in_seconds(reading: Reading, line: int, name: str, value: float, unit: str 
     time.
     """
     unit_text = unit or reading.hints.unit
-    base_unit = time_of_unit(unit_text)[0] if unit_text else ""
-    if base_unit not in _SECONDS:
+    time_unit = time_of_unit(unit_text)[0] if unit_text else ""
+    if time_unit not in _SECONDS:
         reason = "there is no unit of time; write one, as in 'mean [ms]', or give --unit ms"
         if all(problem.message != reason for problem in reading.problems):  # once for the table
             reading.add_problem(line, name, reason)
         return 0.0
-    return value * _SECONDS[base_unit]
+    return value * _SECONDS[time_unit]
 
 
 def _load_test_of_rows(reading: Reading, rows: list[LoadRow]) -> LoadTest:
@@ -453,25 +455,33 @@ until it is sent.
 def _read_wrk(reading: Reading) -> LoadRow:
     """Read the output of wrk or wrk2; wrk2 sends at a rate, wrk has a user for each connection."""
     text = _UNCORRECTED_PERCENTILES.sub("", reading.text)
-    latency = _first_match(r"^[ \t]*Latency\s+([0-9.]+\w+)", text)
+    latency_match = _first_match(r"^[ \t]*Latency\s+([0-9.]+\w+)", text)
     throughput = _number_of_match(_first_match(r"^[ \t]*Requests/sec:\s+([0-9.]+)", text))
     rate = None
-    command = _first_match(r"^(?>.*?\bwrk2? ).*(?:-R|--rate)[ =]*+([0-9.]+[kKMG]?)", text)
+    command_match = _first_match(r"^(?>.*?\bwrk2? ).*(?:-R|--rate)[ =]*+([0-9.]+[kKMG]?)", text)
     # wrk2 sends at a rate, and counts its own delay; it calibrates in runs of over 10 s.
-    if command or "Thread calibration:" in text or "HdrHistogram" in text:
-        rate = float(split_amount(command[1])[0]) if command else throughput
-        if not command:
+    if command_match or "Thread calibration:" in text or "HdrHistogram" in text:
+        rate = float(split_amount(command_match[1])[0]) if command_match else throughput
+        if not command_match:
             reading.add_note(
                 1, "", "wrk2 sends at a rate that it does not print: its throughput is taken"
             )
-    requests = _number_of_match(_first_match(r"^[ \t]*([0-9]+) requests in", text))
-    errors = _first_match(r"^[ \t]*Socket errors:(.*)$", text)
-    failed_requests = sum(map(int, re.findall(r" ([0-9]+)", errors[1]))) if errors else 0
-    few_failed = requests is None or failed_requests <= LARGEST_FAILED_SHARE * requests
-    recorded_mean = _first_match(r"^[ \t]*#\[Mean\s+=\s+([0-9.]+),", text)
-    mean = _parse_time(latency[1]) if latency else _number_of_match(recorded_mean, 1e-3)
-    duration = _first_match(r" in ([0-9.]+[a-z]+),", text)
-    seconds = _parse_time(duration[1]) if duration else None
+    request_count = _number_of_match(_first_match(r"^[ \t]*([0-9]+) requests in", text))
+    errors_match = _first_match(r"^[ \t]*Socket errors:(.*)$", text)
+    failed_requests = (
+        sum(map(int, re.findall(r" ([0-9]+)", errors_match[1]))) if errors_match else 0
+    )
+    are_few_failed = (
+        request_count is None or failed_requests <= LARGEST_FAILED_SHARE * request_count
+    )
+    recorded_mean_match = _first_match(r"^[ \t]*#\[Mean\s+=\s+([0-9.]+),", text)
+    mean = (
+        _parse_time(latency_match[1])
+        if latency_match
+        else _number_of_match(recorded_mean_match, 1e-3)
+    )
+    duration_match = _first_match(r" in ([0-9.]+[a-z]+),", text)
+    seconds = _parse_time(duration_match[1]) if duration_match else None
     if mean and seconds and rate is not None and mean > _LARGE_SHARE_OF_RUN * seconds:
         unsteady_reason = (
             f"the mean response time is a large part of the {seconds:g} s of the run: more was"
@@ -487,7 +497,7 @@ def _read_wrk(reading: Reading) -> LoadRow:
         throughput=throughput,
         response=mean,
         quantiles=_parse_quantiles(text, r"^[ \t]*([0-9.]+)%\s+([0-9.]+[a-z]+)\s*$"),
-        unsteady="" if few_failed else f"{failed_requests} requests failed",
+        unsteady="" if are_few_failed else f"{failed_requests} requests failed",
     )
 
 
@@ -518,10 +528,10 @@ def _read_hey(reading: Reading) -> LoadRow:
     file contains it.
     """
     text = reading.text
-    mean = _first_match(r"^[ \t]*Average:\s+([0-9.]+ ?[a-zµ]+)", text)
-    command = _first_match(r"^.*\b(?:hey|oha|ghz) +(\S.*)$", text)
-    workers = re.search(r"-c[ =]*([0-9]+)", command[1]) if command else None
-    if command and not workers and reading.hints.processors is None:
+    mean_match = _first_match(r"^[ \t]*Average:\s+([0-9.]+ ?[a-zµ]+)", text)
+    command_match = _first_match(r"^.*\b(?:hey|oha|ghz) +(\S.*)$", text)
+    workers_match = re.search(r"-c[ =]*([0-9]+)", command_match[1]) if command_match else None
+    if command_match and not workers_match and reading.hints.processors is None:
         unsteady_reason = (
             f"its command has no -c: {_HEY_WORKERS:g} workers are taken, as hey does by itself"
         )
@@ -529,9 +539,11 @@ def _read_hey(reading: Reading) -> LoadRow:
         reading.add_note(1, "", unsteady_reason)
     return LoadRow(
         1,
-        users=_number_of_match(workers) if workers or not command else _HEY_WORKERS,
+        users=_number_of_match(workers_match)
+        if workers_match or not command_match
+        else _HEY_WORKERS,
         throughput=_number_of_match(_first_match(r"^[ \t]*Requests/sec:\s+([0-9.]+)", text)),
-        response=_parse_time(mean[1]) if mean else None,
+        response=_parse_time(mean_match[1]) if mean_match else None,
         quantiles=_parse_quantiles(text, r"^[ \t]*([0-9.]+)%+ in ([0-9.]+ ?[a-zµ]+)"),
     )
 
@@ -550,8 +562,8 @@ def _read_oha_json(reading: Reading) -> LoadRow:
     document = json.loads(reading.text)
     summary = document["summary"]
     if float(success := summary.get("successRate", 1)) < 1:
-        why = f"requests failed: a part of {float(success):g} succeeded"
-        reading.add_note(1, "successRate", why)
+        failure_note = f"requests failed: a part of {float(success):g} succeeded"
+        reading.add_note(1, "successRate", failure_note)
     return LoadRow(
         1,
         throughput=float(summary["requestsPerSec"]),
@@ -568,9 +580,12 @@ def _read_ghz_json(reading: Reading) -> LoadRow:
     """Read what ghz --format json writes [ns], with its workers, or the rate at which it sends."""
     document = json.loads(reading.text)
     options: Mapping[str, Any] = document.get("options") or {}
-    if failed := {**document.get("errorDistribution", {})}:
-        why = f"{sum(map(int, failed.values()))} requests failed, and are counted in the throughput"
-        reading.add_note(1, "errorDistribution", why)
+    if failures_by_reason := {**document.get("errorDistribution", {})}:
+        failure_note = (
+            f"{sum(map(int, failures_by_reason.values()))} requests failed, and are"
+            " counted in the throughput"
+        )
+        reading.add_note(1, "errorDistribution", failure_note)
     rate = float(options.get("rps") or 0.0) or None
     workers = options.get("concurrency")
     return LoadRow(
@@ -580,8 +595,8 @@ def _read_ghz_json(reading: Reading) -> LoadRow:
         throughput=float(document["rps"]),
         response=float(document["average"]) * 1e-9,
         quantiles={
-            float(entry["percentage"]) / 100: float(entry["latency"]) * 1e-9
-            for entry in document.get("latencyDistribution") or ()
+            float(percentile["percentage"]) / 100: float(percentile["latency"]) * 1e-9
+            for percentile in document.get("latencyDistribution") or ()
         },
     )
 
@@ -599,10 +614,10 @@ _LATENCY_ALONE = re.compile(r"^[ \t]*(?:Latency|Average:)[ \t]+([0-9.]+ ?[a-zµ]
 def _read_rates_alone(reading: Reading) -> list[LoadRow]:
     """Read the rates that were taken out of outputs of wrk or hey, with the mean before each."""
     rows = []
-    end = 0
+    previous_end = 0
     for match in _RATE_ALONE.finditer(reading.text):
-        times = _LATENCY_ALONE.findall(reading.text, end, match.start())
-        end = match.end()
+        times = _LATENCY_ALONE.findall(reading.text, previous_end, match.start())
+        previous_end = match.end()
         rows.append(
             LoadRow(
                 reading.text.count("\n", 0, match.start("rate")) + 1,
@@ -619,10 +634,10 @@ def _read_sysbench(reading: Reading) -> LoadRow:
     interrupted run has only its interval lines.
     """
     text = reading.text
-    intervals = re.findall(r"\bthds: ([0-9]+),? tps: ([0-9.]+)", text)
-    events = _number_of_match(_first_match(r"total number of events:\s+([0-9]+)", text))
+    threads_and_rates = re.findall(r"\bthds: ([0-9]+),? tps: ([0-9.]+)", text)
+    event_count = _number_of_match(_first_match(r"total number of events:\s+([0-9]+)", text))
     seconds = _number_of_match(_first_match(r"total time:\s+([0-9.]+)s", text))
-    events_of_one = _number_of_match(_first_match(r"events \(avg/stddev\):\s+([0-9.]+)", text))
+    events_per_thread = _number_of_match(_first_match(r"events \(avg/stddev\):\s+([0-9.]+)", text))
     users = _number_of_match(_first_match(r"(?:Number of threads: |-threads=)([0-9]+)", text))
     throughput = _number_of_match(
         _first_match(
@@ -630,30 +645,33 @@ def _read_sysbench(reading: Reading) -> LoadRow:
             text,
         )
     )
-    if intervals:
-        users = users or float(intervals[-1][0])
+    if threads_and_rates:
+        users = users or float(threads_and_rates[-1][0])
         if not throughput:
-            throughput = sum(float(tps) for _, tps in intervals) / len(intervals)
+            throughput = sum(float(tps) for _, tps in threads_and_rates) / len(threads_and_rates)
             unsteady_reason = (
-                f"the end of the output is missing: {len(intervals)} intervals give the throughput"
+                f"the end of the output is missing: {len(threads_and_rates)}"
+                " intervals give the throughput"
             )
             reading.add_note(1, "", unsteady_reason)
-    quantile = _first_match(r"(?<![0-9])([0-9]++)(?:th)? percentile:\s++([0-9.]+)", text)
-    target = _number_of_match(_first_match(r"Target transaction rate: ([0-9.]+)/sec", text))
+    quantile_match = _first_match(r"(?<![0-9])([0-9]++)(?:th)? percentile:\s++([0-9.]+)", text)
+    target_rate = _number_of_match(_first_match(r"Target transaction rate: ([0-9.]+)/sec", text))
     total_time = _number_of_match(_first_match(r"^[ \t]*sum:\s+([0-9.]+)", text), 1e-3)
     mean = _number_of_match(_first_match(r"^[ \t]*avg:\s+([0-9.]+)", text), 1e-3)
-    if total_time and events and not mean:
-        mean = total_time / events  # times below 10 us are printed as 0.00 ms
-    users = users or (round(events / events_of_one) if events and events_of_one else None)
+    if total_time and event_count and not mean:
+        mean = total_time / event_count  # times below 10 us are printed as 0.00 ms
+    users = users or (
+        round(event_count / events_per_thread) if event_count and events_per_thread else None
+    )
     return LoadRow(
         1,
-        users=users if target is None else None,
-        rate=target,
-        throughput=throughput or (events / seconds if events and seconds else None),
+        users=users if target_rate is None else None,
+        rate=target_rate,
+        throughput=throughput or (event_count / seconds if event_count and seconds else None),
         response=mean,
         quantiles=(
-            {float(quantile[1]) / 100: float(quantile[2]) / 1e3}
-            if quantile and 0 < float(quantile[1]) < 100 and float(quantile[2])
+            {float(quantile_match[1]) / 100: float(quantile_match[2]) / 1e3}
+            if quantile_match and 0 < float(quantile_match[1]) < 100 and float(quantile_match[2])
             else {}
         ),
     )
@@ -666,9 +684,9 @@ def _read_pgbench(reading: Reading) -> LoadRow:
     The output of an interrupted run has only lines of progress.
     """
     text = reading.text
-    rate_limit = _first_match(r"^[ \t]*rate limit schedule lag", text)
-    throughput_line = _first_match(r"^[ \t]*tps = ([0-9.]+) \(excluding connections", text)
-    throughput = _number_of_match(throughput_line or _first_match(r"^[ \t]*tps = ([0-9.]+)", text))
+    rate_limit_match = _first_match(r"^[ \t]*rate limit schedule lag", text)
+    throughput_match = _first_match(r"^[ \t]*tps = ([0-9.]+) \(excluding connections", text)
+    throughput = _number_of_match(throughput_match or _first_match(r"^[ \t]*tps = ([0-9.]+)", text))
     progress_lines = re.findall(
         r"^[ \t]*progress: [0-9.]+ s, ([0-9.]+) tps, lat ([0-9.]+) ms", text, re.MULTILINE
     )
@@ -684,16 +702,16 @@ def _read_pgbench(reading: Reading) -> LoadRow:
             f"the end of the output is missing: {len(rates)} intervals give the throughput"
         )
         reading.add_note(1, "", unsteady_reason)
-    if rate_limit:
+    if rate_limit_match:
         reading.add_note(
             1, "", "pgbench sent at a rate that it does not print: its throughput is taken"
         )
     return LoadRow(
         1,
         users=None
-        if rate_limit
+        if rate_limit_match
         else _number_of_match(_first_match(r"^[ \t]*number of clients: ([0-9]+)", text)),
-        rate=throughput if rate_limit else None,
+        rate=throughput if rate_limit_match else None,
         throughput=throughput,
         response=response,
     )
@@ -711,10 +729,12 @@ def _without_parts(reading: Reading, text: str) -> str:
     """Return the output of k6 without the metrics of scenarios and groups, and note which were left
     out.
     """
-    for part in _K6_PART.finditer(text):
-        line = text.count("\n", 0, part.start()) + 1
-        reading.add_note(line, part["name"].strip(), "is a part of the total, and is left out")
-    return _K6_PART.sub(lambda part: "\n" * part[0].count("\n"), text)
+    for part_match in _K6_PART.finditer(text):
+        line = text.count("\n", 0, part_match.start()) + 1
+        reading.add_note(
+            line, part_match["name"].strip(), "is a part of the total, and is left out"
+        )
+    return _K6_PART.sub(lambda part_match: "\n" * part_match[0].count("\n"), text)
 
 
 _METRIC_MARK = "[ \\t\u2713\u2717]*+"
@@ -725,8 +745,8 @@ def _k6_share(name: str) -> float | None:
     """Return the share of requests that a statistic of k6 is a percentile of, such as p(95) or med;
     None for other statistics.
     """
-    match = re.fullmatch(r"p\(?([0-9.]+)\)?", name)
-    share = 0.5 if name == "med" else float(match[1]) / 100 if match else 0.0
+    percentile_match = re.fullmatch(r"p\(?([0-9.]+)\)?", name)
+    share = 0.5 if name == "med" else float(percentile_match[1]) / 100 if percentile_match else 0.0
     return share if 0 < share < 1 else None
 
 
@@ -735,8 +755,8 @@ def _read_k6(reading: Reading) -> LoadRow:
     it began iterations.
     """
     text = reading.text
-    duration_line = _first_match(rf"^{_METRIC_MARK}http_req_duration\.*:\s+(.*)$", text)
-    words = [word.partition("=") for word in duration_line[1].split()] if duration_line else []
+    duration_match = _first_match(rf"^{_METRIC_MARK}http_req_duration\.*:\s+(.*)$", text)
+    words = [word.partition("=") for word in duration_match[1].split()] if duration_match else []
     statistics = {name: value for name, _, value in words if name and value}
     quantiles = {
         share: time
@@ -747,9 +767,11 @@ def _read_k6(reading: Reading) -> LoadRow:
     if largest_time and (
         impossible_shares := [share for share, time in quantiles.items() if time > largest_time]
     ):
-        names = ", ".join(f"p({100 * share:g})" for share in impossible_shares)
+        percentile_names = ", ".join(f"p({100 * share:g})" for share in impossible_shares)
         reading.add_note(
-            1, "", f"{names} is above the largest time: its line is cut, so it is left out"
+            1,
+            "",
+            f"{percentile_names} is above the largest time: its line is cut, so it is left out",
         )
         quantiles = {
             share: time for share, time in quantiles.items() if share not in impossible_shares
@@ -762,28 +784,26 @@ def _read_k6(reading: Reading) -> LoadRow:
     throughput = _number_of_match(
         _first_match(rf"^{_METRIC_MARK}http_reqs\.*:\s+[0-9]+\s+([0-9.]+)/s", text)
     )
-    least_and_most_users = _first_match(
-        rf"^{_METRIC_MARK}vus\.*:.*\bmin=([0-9]+) +max=([0-9]+)", text
-    )
-    constant_users = _first_match(r"^[ \t]*\* \S+: [0-9]+ looping VUs? for ", text)
+    user_range_match = _first_match(rf"^{_METRIC_MARK}vus\.*:.*\bmin=([0-9]+) +max=([0-9]+)", text)
+    constant_users_match = _first_match(r"^[ \t]*\* \S+: [0-9]+ looping VUs? for ", text)
     has_ramp = (
-        least_and_most_users is not None
-        and not constant_users
-        and _has_ramp(float(least_and_most_users[1]), float(least_and_most_users[2]))
+        user_range_match is not None
+        and not constant_users_match
+        and _has_ramp(float(user_range_match[1]), float(user_range_match[2]))
     )
     has_ramp = has_ramp or bool(_first_match(r"^[ \t]*\* \S+: Up to [0-9]+ looping VUs", text))
-    if rate_scenario := _first_match(r"^[ \t]*\* \S+: (?:Up to )?[0-9.]+ iterations/s for ", text):
+    if rate_match := _first_match(r"^[ \t]*\* \S+: (?:Up to )?[0-9.]+ iterations/s for ", text):
         reading.add_note(
             1, "", "k6 began iterations at a rate: its requests a second are taken for it"
         )
     return LoadRow(
         1,
-        users=None if rate_scenario else users,
-        rate=throughput if rate_scenario else None,
+        users=None if rate_match else users,
+        rate=throughput if rate_match else None,
         throughput=throughput,
         response=_parse_time(statistics.get("avg", "")),
         quantiles=quantiles,
-        unsteady=_USERS_CHANGED.format(users) if has_ramp and not rate_scenario and users else "",
+        unsteady=_USERS_CHANGED.format(users) if has_ramp and not rate_match and users else "",
     )
 
 
@@ -819,11 +839,11 @@ def _read_k6_json(reading: Reading) -> LoadRow:
     """Read the summary of k6 as JSON [ms]."""
     metrics = _k6_metrics(json.loads(reading.text))
     if "http_reqs" not in metrics:
-        unsteady_reason = (
+        failure_note = (
             "its metrics have no http_reqs: a script wrote its own summary (handleSummary);"
         )
         reading.refuse(
-            1, "", f"{unsteady_reason} slipstick measured reads k6 run --summary-export=FILE"
+            1, "", f"{failure_note} slipstick measured reads k6 run --summary-export=FILE"
         )
 
     def metric_values(name: str) -> Mapping[str, Any]:
@@ -831,10 +851,12 @@ def _read_k6_json(reading: Reading) -> LoadRow:
         statistics: Mapping[str, Any] = metric.get("values", metric)
         return statistics
 
-    duration = metric_values("http_req_duration")
-    rate = metric_values("http_reqs")
+    duration_statistics = metric_values("http_req_duration")
+    request_statistics = metric_values("http_reqs")
     quantiles = {
-        share: float(value) / 1e3 for name, value in duration.items() if (share := _k6_share(name))
+        share: float(value) / 1e3
+        for name, value in duration_statistics.items()
+        if (share := _k6_share(name))
     }
     users = metric_values("vus_max").get("max", metric_values("vus_max").get("value"))
     running_users = metric_values("vus")
@@ -842,17 +864,17 @@ def _read_k6_json(reading: Reading) -> LoadRow:
     users = running_users.get("max") or users
     failed_requests = metric_values("http_req_failed")
     if share := float(failed_requests.get("rate", failed_requests.get("value")) or 0.0):
-        unsteady_reason = (
+        failure_note = (
             f"{100 * share:.3g} % of the requests failed, and are counted in the throughput"
         )
-        reading.add_note(1, "http_req_failed", f"{unsteady_reason} and the times")
+        reading.add_note(1, "http_req_failed", f"{failure_note} and the times")
     has_ramp = users is not None and _has_ramp(float(running_users.get("min", users)), float(users))
     return LoadRow(
         1,
         users=None if users is None else float(users),
         unsteady=_USERS_CHANGED.format(float(users)) if has_ramp else "",
-        throughput=float(rate["rate"]) if "rate" in rate else None,
-        response=float(duration["avg"]) / 1e3 if "avg" in duration else None,
+        throughput=float(request_statistics["rate"]) if "rate" in request_statistics else None,
+        response=float(duration_statistics["avg"]) / 1e3 if "avg" in duration_statistics else None,
         quantiles=quantiles,
     )
 
@@ -875,24 +897,26 @@ def _read_locust_text(reading: Reading) -> LoadRow:
     """
     text = reading.text
     total_row = list(_LOCUST_ROW.finditer(text))[-1]
-    latencies = [float(number_text) for number_text in re.findall("[0-9.]+", total_row["rest"])]
-    command = _first_match(r"\(([0-9]+) total users\)", text) or _first_match(
+    row_numbers = [float(number_text) for number_text in re.findall("[0-9.]+", total_row["rest"])]
+    users_match = _first_match(r"\(([0-9]+) total users\)", text) or _first_match(
         r"^(?>.*?\blocust ).*(?:-c|-u|--users)[ =]*+([0-9]+)", text
     )
-    shares = _LOCUST_SHARES.search(text, total_row.end())
-    times = _LOCUST_TIMES.search(text, shares.end()) if shares else None
+    percentages_match = _LOCUST_SHARES.search(text, total_row.end())
+    times_match = _LOCUST_TIMES.search(text, percentages_match.end()) if percentages_match else None
     heading = text[: total_row.start()].rpartition("# reqs")[2]
     quantiles = {}
-    if re.match(r"[^\n]*\bAvg\s+Min\s+Max\b[ |]+Med", heading) and len(latencies) > 4:
-        quantiles[0.5] = latencies[3] / 1e3
-    if shares and times:
-        for share, time in zip(shares["shares"].split(), times["times"].split(), strict=False):
+    if re.match(r"[^\n]*\bAvg\s+Min\s+Max\b[ |]+Med", heading) and len(row_numbers) > 4:
+        quantiles[0.5] = row_numbers[3] / 1e3
+    if percentages_match and times_match:
+        for share, time in zip(
+            percentages_match["shares"].split(), times_match["times"].split(), strict=False
+        ):
             quantiles[float(share.rstrip("%")) / 100] = float(time) / 1e3
     return LoadRow(
         1,
-        users=_number_of_match(command),
-        throughput=latencies[-2] if "failures/s" in text else latencies[-1],
-        response=latencies[0] / 1e3 if len(latencies) > 4 else None,
+        users=_number_of_match(users_match),
+        throughput=row_numbers[-2] if "failures/s" in text else row_numbers[-1],
+        response=row_numbers[0] / 1e3 if len(row_numbers) > 4 else None,
         quantiles={share: time for share, time in quantiles.items() if share < 1},
     )
 
@@ -900,22 +924,26 @@ def _read_locust_text(reading: Reading) -> LoadRow:
 def _read_vegeta(reading: Reading) -> LoadRow:
     """Read a report of vegeta, which sends at a rate; the throughput counts successful requests."""
     text = reading.text
-    rates = _first_match(
+    rates_match = _first_match(
         r"^[ \t]*Requests\s+\[total, rate.*?\]\s+[0-9]+, ([0-9.]+)(?:, ([0-9.]+))?", text
     )
-    times = _first_match(r"^[ \t]*Latencies\s+\[(.*?)\]\s+(.*)$", text)
-    names = times[1].split(", ") if times else []
-    values = dict(zip(names, times[2].split(", ") if times else [], strict=False))
+    latencies_match = _first_match(r"^[ \t]*Latencies\s+\[(.*?)\]\s+(.*)$", text)
+    statistic_names = latencies_match[1].split(", ") if latencies_match else []
+    time_texts = dict(
+        zip(
+            statistic_names, latencies_match[2].split(", ") if latencies_match else [], strict=False
+        )
+    )
     quantiles = {
         float(name) / 100: time
-        for name, value in values.items()
+        for name, value in time_texts.items()
         if name.replace(".", "").isdigit() and (time := _parse_time(value)) is not None
     }
     return LoadRow(
         1,
-        rate=float(rates[1]) if rates else None,
-        throughput=float(rates[2] or rates[1]) if rates else None,
-        response=_parse_time(values.get("mean", "")),
+        rate=float(rates_match[1]) if rates_match else None,
+        throughput=float(rates_match[2] or rates_match[1]) if rates_match else None,
+        response=_parse_time(time_texts.get("mean", "")),
         quantiles=quantiles,
     )
 
@@ -923,20 +951,20 @@ def _read_vegeta(reading: Reading) -> LoadRow:
 def _read_vegeta_json(reading: Reading) -> LoadRow:
     """Read a report of vegeta as JSON, with times in nanoseconds."""
     report = json.loads(reading.text)
-    times = report["latencies"]
+    time_by_statistic = report["latencies"]
     quantiles = {
         float(match[1]) / 100: float(value) * 1e-9
-        for name, value in times.items()
+        for name, value in time_by_statistic.items()
         if (match := re.fullmatch(r"([0-9]+)th", name))
     }
     if report.get("success", 1) < 1:
-        unsteady_reason = f"requests failed: a part of {report['success']:g} succeeded"
-        reading.add_note(1, "", unsteady_reason)
+        failure_note = f"requests failed: a part of {report['success']:g} succeeded"
+        reading.add_note(1, "", failure_note)
     return LoadRow(
         1,
         rate=float(report["rate"]),
         throughput=float(report.get("throughput", report["rate"])),
-        response=float(times["mean"]) * 1e-9,
+        response=float(time_by_statistic["mean"]) * 1e-9,
         quantiles=quantiles,
     )
 
@@ -944,12 +972,12 @@ def _read_vegeta_json(reading: Reading) -> LoadRow:
 def _read_bombardier(reading: Reading) -> LoadRow:
     """Read the output of bombardier, whose users are its connections."""
     text = reading.text
-    latency = _first_match(r"^[ \t]*Latency\s+([0-9.]+[a-zµ]+)", text)
+    latency_match = _first_match(r"^[ \t]*Latency\s+([0-9.]+[a-zµ]+)", text)
     return LoadRow(
         1,
         users=_number_of_match(_first_match(r"using ([0-9]+) connection", text)),
         throughput=_number_of_match(_first_match(r"^[ \t]*Reqs/sec\s+([0-9.]+)", text)),
-        response=_parse_time(latency[1]) if latency else None,
+        response=_parse_time(latency_match[1]) if latency_match else None,
         quantiles=_parse_quantiles(text, r"^[ \t]*([0-9.]+)%\s+([0-9.]+[a-zµ]+)\s*$"),
     )
 
@@ -957,9 +985,9 @@ def _read_bombardier(reading: Reading) -> LoadRow:
 def _read_bombardier_json(reading: Reading) -> LoadRow:
     """Read what bombardier --print result --format json writes, with times in microseconds."""
     document = json.loads(reading.text)
-    result = document["result"]
-    latency = result["latency"]
-    failed_requests = sum(int(result.get(name, 0)) for name in ("req4xx", "req5xx", "others"))
+    test_result = document["result"]
+    time_statistics = test_result["latency"]
+    failed_requests = sum(int(test_result.get(name, 0)) for name in ("req4xx", "req5xx", "others"))
     if failed_requests:
         reading.add_note(
             1, "", f"{failed_requests} requests failed, and are counted in the throughput"
@@ -967,11 +995,11 @@ def _read_bombardier_json(reading: Reading) -> LoadRow:
     return LoadRow(
         1,
         users=float(document["spec"]["numberOfConnections"]),
-        throughput=float(result["rps"]["mean"]),
-        response=float(latency["mean"]) * 1e-6,
+        throughput=float(test_result["rps"]["mean"]),
+        response=float(time_statistics["mean"]) * 1e-6,
         quantiles={
-            float(share) / 100: float(time) * 1e-6
-            for share, time in (latency.get("percentiles") or {}).items()
+            float(percentage) / 100: float(time) * 1e-6
+            for percentage, time in (time_statistics.get("percentiles") or {}).items()
         },
     )
 
@@ -984,8 +1012,8 @@ def _read_gatling(reading: Reading) -> LoadRow:
 
     Where it prints no bars, numbers are not grouped: a comma is that of a language.
     """
-    text, commas = _GATLING_COMMA.subn(r"\1.\2", reading.text)
-    if commas:
+    text, comma_count = _GATLING_COMMA.subn(r"\1.\2", reading.text)
+    if comma_count:
         reading.add_note(1, "", "its numbers are read with a decimal comma")
     quantiles = {
         float(match[1]) / 100: float(match[2].replace(",", "")) / 1e3
@@ -1205,11 +1233,13 @@ def _check_lengths(reading: Reading, grid: CellGrid) -> None:
     unquoted decimal commas.
     """
     for line, cells in grid.rows:
-        count = f"{len(cells)} values, where the header promises {len(grid.heading)}"
+        lengths_text = f"{len(cells)} values, where the header promises {len(grid.heading)}"
         if len(cells) > len(grid.heading):
-            reading.add_problem(line, "", f"{count}; write 1.5 for one and a half")
+            reading.add_problem(line, "", f"{lengths_text}; write 1.5 for one and a half")
         elif len(cells) < len(grid.heading):
-            reading.add_problem(line, "", f"{count}; complete this row, or take the line out")
+            reading.add_problem(
+                line, "", f"{lengths_text}; complete this row, or take the line out"
+            )
     if reading.problems:
         reading.finished()
 
@@ -1290,7 +1320,7 @@ def _read_locust_history(reading: Reading) -> list[LoadRow]:
     grid = table_of_file(reading)
     _check_lengths(reading, grid)
     index_by_heading = {name: index for index, name in enumerate(grid.heading)}
-    shares = {
+    index_by_percentile = {
         name: index for name, index in index_by_heading.items() if re.fullmatch(r"[0-9.]+%", name)
     }
     rows_by_users: dict[float, list[Sequence[str]]] = defaultdict(list)
@@ -1309,7 +1339,7 @@ def _read_locust_history(reading: Reading) -> list[LoadRow]:
         "is of all seconds since the start, so it is left out",
     )
     _note_failures(reading, grid, rows_by_users)
-    total = sum(map(len, rows_by_users.values()))
+    row_count = sum(map(len, rows_by_users.values()))
     return [
         LoadRow(
             1,
@@ -1318,13 +1348,13 @@ def _read_locust_history(reading: Reading) -> list[LoadRow]:
             / len(rows),
             quantiles={
                 float(name.rstrip("%")) / 100: float(rows[-1][index]) / 1e3
-                for name, index in shares.items()
+                for name, index in index_by_percentile.items()
                 if name != "100%" and re.fullmatch("[0-9.]+", rows[-1][index])
             },
         )
         for users, rows in sorted(rows_by_users.items())
         if users >= 1
-        and len(rows) >= LEAST_SHARE_OF_LOAD * total
+        and len(rows) >= LEAST_SHARE_OF_LOAD * row_count
         and any(float(cells[index_by_heading["Requests/s"]]) for cells in rows)
     ]
 
@@ -1344,11 +1374,11 @@ def _note_failures(
         for name in ("Requests/s", "Failures/s")
     )
     if failure_rate and request_rate:
-        counted = "are counted in the throughput and the times"
+        counted_text = "are counted in the throughput and the times"
         reading.add_note(
             grid.line,
             "Failures/s",
-            f"{failure_rate / request_rate:.3g} of the requests failed, and {counted}",
+            f"{failure_rate / request_rate:.3g} of the requests failed, and {counted_text}",
         )
 
 
@@ -1361,15 +1391,15 @@ _TESTED_ADDRESS = re.compile(
 def _read_all_tests(reading: Reading, name: str) -> list[LoadRow]:
     """Read all tests in the output of a load generator, which may contain runs at several loads."""
     generator = GENERATORS[name]
-    begin = generator.begin or generator.pattern
+    begin_pattern = generator.begin or generator.pattern
     if generator.header and generator.header.search(reading.text):
-        begin = generator.header
-    starts = [match.start() for match in begin.finditer(reading.text)]
+        begin_pattern = generator.header
+    test_starts = [match.start() for match in begin_pattern.finditer(reading.text)]
     for unique_line in generator.unique_lines:
-        lines = [match.start() for match in unique_line.finditer(reading.text)]
-        starts = lines if len(lines) > len(starts) else starts
-    if len(starts) < 2 or name == "fio" or reading.text.lstrip()[:1] == "{":
-        starts = [0]
+        line_starts = [match.start() for match in unique_line.finditer(reading.text)]
+        test_starts = line_starts if len(line_starts) > len(test_starts) else test_starts
+    if len(test_starts) < 2 or name == "fio" or reading.text.lstrip()[:1] == "{":
+        test_starts = [0]
     rows = list[LoadRow]()
     if len(addresses := list(dict.fromkeys(_TESTED_ADDRESS.findall(reading.text)))) > 1:
         addresses_in_words = ", ".join(short(address) for address in addresses)
@@ -1380,31 +1410,32 @@ def _read_all_tests(reading: Reading, name: str) -> list[LoadRow]:
         )
     line = 1
     previous_start = 0
-    for start, end in zip(starts, [*starts[1:], len(reading.text)], strict=True):
+    for start, end in zip(test_starts, [*test_starts[1:], len(reading.text)], strict=True):
         line = line + reading.text.count("\n", previous_start, start)
         previous_start = start
-        test = Reading(reading.file, reading.text[start:end], reading.hints)
-        if len(starts) > 1 and not generator.pattern.search(test.text):
+        test_reading = Reading(reading.file, reading.text[start:end], reading.hints)
+        if len(test_starts) > 1 and not generator.pattern.search(test_reading.text):
             reading.add_note(line, "", "the run that begins here has no summary, so it is left out")
             continue
-        end_count = len(generator.ends.findall(test.text)) if generator.ends else 1
-        if end_count > 1:
+        results_count = len(generator.ends.findall(test_reading.text)) if generator.ends else 1
+        if results_count > 1:
             message = (
-                f"{end_count} results follow this head, and the first is read; give each run its"
+                f"{results_count} results follow this head, and the first is read; give each run"
+                " its"
                 " head"
             )
             reading.add_note(line, "", message)
-        rows_of_test = generator.read(test)
-        for note in test.notes:
+        rows_of_test = generator.read(test_reading)
+        for note in test_reading.notes:
             reading.add_note(line + note.line - 1, note.path, note.message)
         rows += [
             replace(row, line=line + max(row.line, 1) - 1)
             for row in ([rows_of_test] if isinstance(rows_of_test, LoadRow) else rows_of_test)
         ]
-        for failure in generator.failures.finditer(test.text) if generator.failures else ():
+        for failure in generator.failures.finditer(test_reading.text) if generator.failures else ():
             failure_line = " ".join(failure[0].split())[:200]
             message = f"requests failed, and {name} counts them in its own way: {failure_line}"
-            reading.add_note(line + test.text.count("\n", 0, failure.start()), "", message)
+            reading.add_note(line + test_reading.text.count("\n", 0, failure.start()), "", message)
     return rows
 
 
@@ -1424,19 +1455,21 @@ def _with_users_before(text: str, rows: Sequence[LoadRow]) -> list[LoadRow]:
     """
     matches = list(_USERS_BEFORE.finditer(text))
     # A line below the last run may belong to a run that is cut.
-    lines = [
+    line_pairs = [
         line
         for match, row in zip(matches, rows, strict=False)
         for line in (text.count("\n", 0, match.end()) + 1, row.line)
     ]
-    are_in_turn = len(rows) == 1 or all(
-        line_before < line_after for line_before, line_after in pairwise(lines)
+    have_ascending_lines = len(rows) == 1 or all(
+        line_before < line_after for line_before, line_after in pairwise(line_pairs)
     )
-    is_known = any(row.users or row.rate for row in rows)
-    if len(matches) != len(rows) or is_known or not are_in_turn:
+    is_load_known = any(row.users or row.rate for row in rows)
+    if len(matches) != len(rows) or is_load_known or not have_ascending_lines:
         return list(rows)
-    users = [float(match["after"] or match["before"]) for match in matches]
-    return [replace(row, users=count) for row, count in zip(rows, users, strict=True)]
+    user_counts = [float(match["after"] or match["before"]) for match in matches]
+    return [
+        replace(row, users=user_count) for row, user_count in zip(rows, user_counts, strict=True)
+    ]
 
 
 _WHERE_USERS_ARE = {
@@ -1463,12 +1496,14 @@ def _with_decimal_points(reading: Reading, text: str) -> str:
     Its commas are decimal if at least one cannot stand between thousands, and more numbers have
     commas than points: versions and addresses keep their points.
     """
-    commas = _COMMA_NUMBER.findall(text) if text.lstrip()[:1] not in "{[" else []
-    decimal = [number_text for number_text in commas if not _THOUSANDS.fullmatch(number_text)]
-    if not decimal or len(commas) <= len(_POINT_NUMBER.findall(text)):
+    comma_numbers = _COMMA_NUMBER.findall(text) if text.lstrip()[:1] not in "{[" else []
+    decimal_numbers = [
+        number_text for number_text in comma_numbers if not _THOUSANDS.fullmatch(number_text)
+    ]
+    if not decimal_numbers or len(comma_numbers) <= len(_POINT_NUMBER.findall(text)):
         return text
     reading.add_note(
-        1, decimal[0], "is read with a decimal comma, and so are all numbers of the file"
+        1, decimal_numbers[0], "is read with a decimal comma, and so are all numbers of the file"
     )
     return re.sub(r"(?<=[0-9]),(?=[0-9])", ".", text)
 
@@ -1479,9 +1514,9 @@ def _name_of_generator(reading: Reading, name: str) -> str:
     """
     if name == "hey":
         return _program_like_hey(reading.text)
-    own_names = {"locust-text": "locust", "oha-json": "oha", "ghz-json": "ghz"}
-    taken_from = "hey" if "Average:" in reading.text else "wrk"
-    name = {**own_names, "rates-alone": taken_from}.get(name, name)
+    name_by_format = {"locust-text": "locust", "oha-json": "oha", "ghz-json": "ghz"}
+    assumed_generator = "hey" if "Average:" in reading.text else "wrk"
+    name = {**name_by_format, "rates-alone": assumed_generator}.get(name, name)
     return "JMeter" if name == "locust" and _AGGREGATE_HEADING.match(reading.text) else name
 
 
@@ -1521,11 +1556,13 @@ def read_load(reading: Reading, name: str) -> LoadTest:
         rows = [replace(rows[0], users=float(users), unsteady=reason)]
     if any(row.users is None and row.rate is None for row in rows):
         generator_name = _name_of_generator(reading, name)
-        where = _WHERE_USERS_ARE.get(generator_name, "")
+        where_users_are = _WHERE_USERS_ARE.get(generator_name, "")
         explanation = f"{generator_name} does not print how many users there were; write"
         if len(rows) > 1:
             reading.refuse(
                 1, "", f"{explanation} a line such as clients=8 before each of {len(rows)} runs"
             )
-        reading.refuse(1, "", f"{explanation} --processors N{where and ', '}{where}")
+        reading.refuse(
+            1, "", f"{explanation} --processors N{where_users_are and ', '}{where_users_are}"
+        )
     return LoadTest(reading.file, tuple(rows), notes=tuple(dict.fromkeys(reading.notes)))

@@ -539,26 +539,26 @@ def _draw_concurrency(axes: Axes, views: TraceViews) -> None:
 
 
 def _draw_work(
-    axes: Axes, views: TraceViews, shown_labels: Sequence[str], order: Mapping[str, int]
+    axes: Axes, views: TraceViews, shown_labels: Sequence[str], fill_by_component: Mapping[str, int]
 ) -> None:
     """Draw stacked bands of activities, in the same colours for every trace; activities that are
     not shown are merged.
     """
-    factor = _label_time_axis(axes, views)
+    time_unit_size = _label_time_axis(axes, views)
     zeros = np.zeros(len(views.edges) - 1)
     bands = {name: views.work.get(name, zeros) for name in shown_labels}
     bands[_OTHERS] = np.sum(
         [zeros, *(work for name, work in views.work.items() if name not in shown_labels)], axis=0
     )
     base = zeros
-    fills = {**fills_of([*order, *bands]), **order}
+    fills = {**fills_of([*fill_by_component, *bands]), **fill_by_component}
     for name, work in bands.items():
         top = base + work / np.diff(views.edges)
         if work.any():
             style = fill_style(fills[name])
             axes.stairs(
                 top,
-                views.edges / factor,
+                views.edges / time_unit_size,
                 baseline=base,
                 fill=True,
                 label=_name_in_lines(name),

@@ -144,18 +144,20 @@ class Lowering:
                 self._add_arrival_group(entry)
             document = {}
         if not document or self._worker_groups:
-            document = self._document_with_groups(document)
+            document = self._groups_document(bool(document))
         self._check_size_of_cycles(document)
         return ImportedSpec(
             "activity", title, self.network.reading.file, self._document_in_order(document)
         )
 
-    def _document_with_groups(self, document: dict[str, Any]) -> dict[str, Any]:
-        """Return the groups of the file; a single closed group becomes its population."""
-        if document:  # an open stream whose requests wake others: arrivals as a group
+    def _groups_document(self, has_open_stream: bool) -> dict[str, Any]:
+        """Return the document of the groups of the file; a single closed group becomes its
+        population.
+        """
+        if has_open_stream:  # an open stream whose requests wake others: arrivals as a group
             self.groups.clear()
             self._add_arrival_group(
-                next(e for e in self.network.entries.values() if e.arrivals.value)
+                next(entry for entry in self.network.entries.values() if entry.arrivals.value)
             )
         groups = {**self.groups, **self._worker_groups}
         if len(groups) == 1:
