@@ -266,8 +266,8 @@ SLIPS = (
     ),
     Slip(
         "slipstick_measure/account.py",
-        "elapsed - busy / point.p - sum(lost_seconds.values())",
-        "elapsed - busy / point.p",
+        "elapsed - total_busy / point.p - sum(lost_seconds.values())",
+        "elapsed - total_busy / point.p",
         "tests/measure/test_account.py",
     ),
     # studies and their questions

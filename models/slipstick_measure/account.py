@@ -97,17 +97,22 @@ def regions_of(points: Sequence[MeasuredPoint], region_name: str | None = None) 
         list(dict.fromkeys(region for point in points for region in point.regions(metric)))
         for metric in _METRICS_OF_WHOLE
     )
-    named = list(filter(None, regions_by_metric))
-    names = next((names for names in named if region_name in names), named[0] if named else [])
-    if region_name is not None and region_name not in names:
-        raise UnknownNameError("region with a time", region_name, names)
-    if not names:
+    regions_with_values = list(filter(None, regions_by_metric))
+    region_names = next(
+        (region_names for region_names in regions_with_values if region_name in region_names),
+        regions_with_values[0] if regions_with_values else [],
+    )
+    if region_name is not None and region_name not in region_names:
+        raise UnknownNameError("region with a time", region_name, region_names)
+    if not region_names:
         return Regions("")
     whole_region = (
-        region_name if region_name is not None else _region_of_complete_run(points, names)
+        region_name if region_name is not None else _region_of_complete_run(points, region_names)
     )
     inner_regions = [
-        name for name in names if name != whole_region and _is_inside_region(name, whole_region)
+        name
+        for name in region_names
+        if name != whole_region and _is_inside_region(name, whole_region)
     ]
     subregions = tuple(
         name
@@ -115,7 +120,10 @@ def regions_of(points: Sequence[MeasuredPoint], region_name: str | None = None) 
         if ARROW not in name.removeprefix(whole_region).removeprefix(ARROW)
     )
     other_metrics = [
-        name for names_of_metric in named[1:] for name in names_of_metric if name not in names
+        name
+        for names_of_metric in regions_with_values[1:]
+        for name in names_of_metric
+        if name not in region_names
     ]
     if region_name is None and other_metrics:
         run = next(iter(points[0].values.values())).run
@@ -126,28 +134,29 @@ def regions_of(points: Sequence[MeasuredPoint], region_name: str | None = None) 
         part_times = [
             part_time for subregion in subregions if (part_time := point.find("time", subregion))
         ]
-        total = sum(part_time.value for part_time in part_times)
-        if whole_time and total > LARGEST_SUM_OF_PARTS * whole_time.value:
+        sum_of_parts = sum(part_time.value for part_time in part_times)
+        if whole_time and sum_of_parts > LARGEST_SUM_OF_PARTS * whole_time.value:
             message = (
-                f"the regions take {total:g} s at p = {point.p}, the whole {whole_time.value:g} s;"
+                f"the regions take {sum_of_parts:g} s at p = {point.p}, the whole"
+                f" {whole_time.value:g} s;"
                 " they overlap, or are added up over processors, so the account leaves them out"
             )
             return Regions(whole_region, (), (part_times[0].run.problem(message, "region"),))
     return Regions(whole_region, subregions)
 
 
-def _region_of_complete_run(points: Sequence[MeasuredPoint], names: Sequence[str]) -> str:
+def _region_of_complete_run(points: Sequence[MeasuredPoint], region_names: Sequence[str]) -> str:
     """Return the region without a name, else the region that contains all other regions; raise if
     there is no such region.
     """
-    if "" in names:
+    if "" in region_names:
         return ""
-    roots = [
+    outermost_regions = [
         name
-        for name in names
-        if all(_is_inside_region(region, name) or region == name for region in names)
+        for name in region_names
+        if all(_is_inside_region(region, name) or region == name for region in region_names)
     ]
-    if len(roots) != 1:
+    if len(outermost_regions) != 1:
         run = next(
             value.run
             for point in points
@@ -155,16 +164,16 @@ def _region_of_complete_run(points: Sequence[MeasuredPoint], names: Sequence[str
             if metric in _METRICS_OF_WHOLE
         )
         names_in_words = ", ".join(
-            name if len(name) <= 80 else f"{name[:77]}..." for name in names[:8]
+            name if len(name) <= 80 else f"{name[:77]}..." for name in region_names[:8]
         )
-        names_in_words += ", ..." if len(names) > 8 else ""
+        names_in_words += ", ..." if len(region_names) > 8 else ""
         message = (
             f"which region is the whole? there are {names_in_words}; name it with --region, or"
             " leave it empty in the file; curves of several programs are read by slipstick fit"
             " --curve COLUMN"
         )
         raise SpecError([run.problem(message, "region")])
-    return roots[0]
+    return outermost_regions[0]
 
 
 def _is_inside_region(name: str, outer: str) -> bool:
@@ -242,8 +251,10 @@ def measured(
     check_waits(runs, points, answers)
     if len({point.p for point in points}) == 1:
         run = runs.records[0]
-        count = f"{run.p} {'processor' if run.p == 1 else 'processors'}"
-        message = f"all runs have {count}; one number of them does not show how the program scales"
+        count_text = f"{run.p} {'processor' if run.p == 1 else 'processors'}"
+        message = (
+            f"all runs have {count_text}; one number of them does not show how the program scales"
+        )
         notes.append(run.problem(message, ""))
     fields_of_files = (answers, tuple(dict.fromkeys(notes)), runs.title, runs.source)
     return Measured(*fields_of_files, statistic, runs.rate, runs.member)
@@ -267,7 +278,7 @@ def check_waits(
     """
     if runs.mean_waits is not None:
         return
-    drifts: list[tuple[float, float, Measurement]] = []
+    drifts_and_runs: list[tuple[float, float, Measurement]] = []
     for point, answer in zip(points, answers, strict=True):
         single_time = answer.find("one_processor_time")
         elapsed_time = answer.find("time")
@@ -281,14 +292,14 @@ def check_waits(
         total_wait = sum(wait.value for wait in waits_by_cause)
         time_if_sum = point.p * elapsed_time - total_wait
         time_if_mean = point.p * (elapsed_time - total_wait)
-        drifts.append(
+        drifts_and_runs.append(
             (time_if_sum / single_time - 1, time_if_mean / single_time - 1, waits_by_cause[0].run)
         )
-    if not drifts or max(abs(drift) for drift, _, _ in drifts) <= WAIT_TOLERANCE:
+    if not drifts_and_runs or max(abs(drift) for drift, _, _ in drifts_and_runs) <= WAIT_TOLERANCE:
         return
-    if max(abs(drift) for _, drift, _ in drifts) > WAIT_TOLERANCE:
+    if max(abs(drift) for _, drift, _ in drifts_and_runs) > WAIT_TOLERANCE:
         return
-    run = max(drifts, key=lambda entry: abs(entry[0]))[2]
+    run = max(drifts_and_runs, key=lambda entry: abs(entry[0]))[2]
     message = (
         f"is {run.text or f'{run.value:g} s'} at p = {run.p} the mean of a processor? Then the runs"
         f" agree with that on one processor; as a sum over all {run.p} they do not. Say --waits"
@@ -310,15 +321,19 @@ class _Account:
     notes: list[Problem] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        all_times = {index: self._elapsed_time(point) for index, point in enumerate(self.points)}
-        times = {index: time for index, time in all_times.items() if time is not None}
-        self.growth = growth_of(self.runs, self.points, times)
-        self.timed_points = [self.points[index] for index in times] or self.points
+        time_or_none_by_index = {
+            index: self._elapsed_time(point) for index, point in enumerate(self.points)
+        }
+        time_by_index = {
+            index: time for index, time in time_or_none_by_index.items() if time is not None
+        }
+        self.growth = growth_of(self.runs, self.points, time_by_index)
+        self.timed_points = [self.points[index] for index in time_by_index] or self.points
 
     def answer(self, point: MeasuredPoint) -> Answer:
         """Return the account of one point, and the values that follow from it."""
         time = self._elapsed_time(point)
-        shares = self._shares_by_efficiencies(point) if time is None else None
+        share_by_cause = self._shares_by_efficiencies(point) if time is None else None
         coordinates: dict[str, float | str] = (
             {"p": point.p} if point.n is None else {"p": point.p, "n": point.n}
         )
@@ -327,12 +342,12 @@ class _Account:
             return Answer("measured", "account", point=coordinates, **fields)
 
         if time is None:
-            if shares is None:
+            if share_by_cause is None:
                 return answer_with(failed="there is no elapsed time at this point")
-            ratios = _values_by_laws(point.p, 1.0, shares)
-            del ratios["latency"]
+            values_without_time = _values_by_laws(point.p, 1.0, share_by_cause)
+            del values_without_time["latency"]
             notes: tuple[str, ...] = ("no elapsed time here, so ratios only",)
-            return answer_with(values=ratios, useful=(USEFUL,), notes=notes)
+            return answer_with(values=values_without_time, useful=(USEFUL,), notes=notes)
         elapsed = time.value
         if elapsed <= 0:
             message = (
@@ -379,8 +394,8 @@ class _Account:
         value = 1 / time.value if metric == "throughput" else time.value
         if len(values) == 1:
             return {name: Value(value, time.run.unit)}, ()
-        note = (f"{name}: {len(values)} repetitions; low and high are the least and the largest",)
-        return {name: Value(value, time.run.unit, min(values), max(values))}, note
+        notes = (f"{name}: {len(values)} repetitions; low and high are the least and the largest",)
+        return {name: Value(value, time.run.unit, min(values), max(values))}, notes
 
     def _account_of_point(
         self, point: MeasuredPoint, elapsed: float
@@ -406,14 +421,14 @@ class _Account:
             )
         divisor = 1 if self.growth.weak else point.p
         time_at_work = account[USEFUL] + account.pop(EXTRA, 0.0)
-        useful_seconds = {
+        seconds_by_cause = {
             EXTRA: time_at_work - useful_on_one_processor / divisor,
             WAITS_ON_ONE: -(single_time - useful_on_one_processor) / divisor,
         }
         lost_seconds = {cause: seconds for cause, seconds in account.items() if cause != USEFUL}
         # Losses of the size of rounding errors are no causes of their own.
         lost_seconds |= {
-            cause: loss for cause, loss in useful_seconds.items() if abs(loss) > 1e-12 * elapsed
+            cause: loss for cause, loss in seconds_by_cause.items() if abs(loss) > 1e-12 * elapsed
         }
         return {USEFUL: elapsed - sum(lost_seconds.values()), **lost_seconds}, True
 
@@ -434,8 +449,8 @@ class _Account:
         """Return the points that an account of a point may be compared with: those of the same
         size, or all in weak scaling.
         """
-        own_group = self.growth.group(point)
-        return [point for point in self.points if self.growth.group(point) == own_group]
+        group = self.growth.group(point)
+        return [point for point in self.points if self.growth.group(point) == group]
 
     def _run_on_one_processor(self, point: MeasuredPoint) -> MeasuredPoint | None:
         """Return the run on one processor with the same size, in weak scaling the same work a
@@ -449,17 +464,21 @@ class _Account:
         time of one unit of work.
         """
         whole_region = self.regions.whole
-        reduced = (
+        elapsed_time = (
             point.find("time", whole_region)
             or point.find("cycle", whole_region)
             or point.find("cycle")
         )
-        if reduced is not None:
-            return reduced
+        if elapsed_time is not None:
+            return elapsed_time
         for metric in _METRICS_WITHOUT_TIME:
-            rate = point.find(metric, whole_region) or point.find(metric)
-            if rate is not None and min(rate.values) > 0:
-                return Reduced(1 / rate.value, tuple(1 / value for value in rate.values), rate.run)
+            measured_rate = point.find(metric, whole_region) or point.find(metric)
+            if measured_rate is not None and min(measured_rate.values) > 0:
+                return Reduced(
+                    1 / measured_rate.value,
+                    tuple(1 / value for value in measured_rate.values),
+                    measured_rate.run,
+                )
         return None
 
     def _time_on_one_processor(self, point: MeasuredPoint) -> float | None:
@@ -469,8 +488,8 @@ class _Account:
         if self.runs.one_processor is not None:
             return self.runs.one_processor
         single_run = self._run_on_one_processor(point)
-        reduced = self._elapsed_time(single_run) if single_run else None
-        return reduced.value if reduced else None
+        single_time = self._elapsed_time(single_run) if single_run else None
+        return single_time.value if single_time else None
 
     def _account_by_waits(self, point: MeasuredPoint, elapsed: float) -> dict[str, float]:
         """Return the account by waits (Dritz and Boyle): all time except waits is useful, unless
@@ -482,11 +501,11 @@ class _Account:
         lost_seconds = {
             cause or WAITING: self._lost_time(point, cause) / point.p for cause in causes
         }
-        busy = point.total("busy")
-        if busy is not None:
-            lost_seconds["idle"] = elapsed - busy / point.p - sum(lost_seconds.values())
+        total_busy = point.total("busy")
+        if total_busy is not None:
+            lost_seconds["idle"] = elapsed - total_busy / point.p - sum(lost_seconds.values())
             return self._checked_account(
-                point, elapsed, {USEFUL: busy / point.p, **lost_seconds}, "idle"
+                point, elapsed, {USEFUL: total_busy / point.p, **lost_seconds}, "idle"
             )
         return self._checked_account(
             point, elapsed, {USEFUL: elapsed - sum(lost_seconds.values()), **lost_seconds}, USEFUL
@@ -509,12 +528,13 @@ class _Account:
     def _wait_without_timer_cost(self, point: MeasuredPoint, cause: str) -> float:
         """Return the wait of all processors for a cause, without the cost of the timer."""
         wait = point.total("wait", cause) or 0.0
-        events = point.total("events", cause)
-        if self.timer and events is not None:
-            cost = events * self.timer
-            if cost > wait * (1 + BOOKING_TOLERANCE):
+        event_count = point.total("events", cause)
+        if self.timer and event_count is not None:
+            timer_cost = event_count * self.timer
+            if timer_cost > wait * (1 + BOOKING_TOLERANCE):
                 note = (
-                    f"{events:g} events of {self.timer:g} s cost {cost:g} s, more than the wait,"
+                    f"{event_count:g} events of {self.timer:g} s cost {timer_cost:g} s, more than"
+                    " the wait,"
                     f" {wait:g} s"
                 )
                 raise SpecError(
@@ -524,7 +544,7 @@ class _Account:
                         )
                     ]
                 )
-            return wait - min(cost, wait)
+            return wait - min(timer_cost, wait)
         if self.timer:
             note = f"no events of {cause} at p = {point.p}, so its wait keeps the timer's own cost"
             self.notes.append(point.first("wait", cause).problem(note, cause))
@@ -566,46 +586,57 @@ class _Account:
         defines load balance as a quotient or, as PyPOP does, by a difference. Useful is what the
         smallest run needed as well, PE times computation scalability.
         """
-        efficiencies = {
+        efficiency_by_name = {
             name: efficiency.value
             for name in EFFICIENCIES
             if (efficiency := point.find(name)) is not None
         }
-        parallel = efficiencies.get("parallel_efficiency")
-        communication = efficiencies.get("communication_efficiency")
-        if parallel is None and communication is not None and "load_balance" in efficiencies:
-            parallel = efficiencies["load_balance"] * communication
-        if parallel is None:
+        parallel_efficiency = efficiency_by_name.get("parallel_efficiency")
+        communication_efficiency = efficiency_by_name.get("communication_efficiency")
+        if (
+            parallel_efficiency is None
+            and communication_efficiency is not None
+            and "load_balance" in efficiency_by_name
+        ):
+            parallel_efficiency = efficiency_by_name["load_balance"] * communication_efficiency
+        if parallel_efficiency is None:
             return None
-        scalability = efficiencies.get("computation_scalability", 1.0)
-        if scalability > 1.0:
+        computation_scalability = efficiency_by_name.get("computation_scalability", 1.0)
+        if computation_scalability > 1.0:
             message = (
-                f"is {scalability:g} at p = {point.p}: computing took less time than in the"
+                f"is {computation_scalability:g} at p = {point.p}: computing took less time than"
+                " in the"
                 " smallest run"
             )
             self.notes.append(point.first("computation_scalability").problem(message))
-        useful_part = min(scalability, 1.0)
-        shares = {USEFUL: parallel * useful_part, EXTRA: parallel * (1 - useful_part)}
-        if communication is None:
-            shares["not-parallel"] = 1 - parallel
+        useful_part = min(computation_scalability, 1.0)
+        share_by_cause = {
+            USEFUL: parallel_efficiency * useful_part,
+            EXTRA: parallel_efficiency * (1 - useful_part),
+        }
+        if communication_efficiency is None:
+            share_by_cause["not-parallel"] = 1 - parallel_efficiency
         else:
-            shares["imbalance"] = communication - parallel
-            transfer = efficiencies.get("transfer_efficiency")
-            if transfer is None:
-                shares["communication"] = 1 - communication
+            share_by_cause["imbalance"] = communication_efficiency - parallel_efficiency
+            transfer_efficiency = efficiency_by_name.get("transfer_efficiency")
+            if transfer_efficiency is None:
+                share_by_cause["communication"] = 1 - communication_efficiency
             else:
-                shares |= {"serialization": transfer - communication, "transfer": 1 - transfer}
+                share_by_cause |= {
+                    "serialization": transfer_efficiency - communication_efficiency,
+                    "transfer": 1 - transfer_efficiency,
+                }
         run = point.first(
-            "parallel_efficiency" if "parallel_efficiency" in efficiencies else "load_balance"
+            "parallel_efficiency" if "parallel_efficiency" in efficiency_by_name else "load_balance"
         )
-        for name, share in shares.items():
+        for name, share in share_by_cause.items():
             if share < -2 * BOOKING_TOLERANCE:
                 message = (
                     f"the efficiencies contradict one another: {name} would be {100 * share:.1f} %"
                     " of the time"
                 )
                 raise SpecError([run.problem(message, "parallel_efficiency")])
-        return {name: share for name, share in shares.items() if share or name == USEFUL}
+        return {name: share for name, share in share_by_cause.items() if share or name == USEFUL}
 
     def _account_by_regions(self, point: MeasuredPoint, elapsed: float) -> dict[str, float]:
         """Return the account by regions. Each region loses the time beyond its time without loss,
@@ -619,21 +650,21 @@ class _Account:
         ):
             return {}
         if single_time is not None:
-            useful = single_time if self.growth.weak else single_time / point.p
+            useful_time = single_time if self.growth.weak else single_time / point.p
         else:
-            useful = self.growth.ideal_time(reference, reference_time_of_whole.value, point.p)
+            useful_time = self.growth.ideal_time(reference, reference_time_of_whole.value, point.p)
         lost_seconds: dict[str, float] = {}
         for region in self.regions.parts:
             region_time = point.find("time", region)
             reference_time = reference.find("time", region)
             if region_time and reference_time:
-                ideal = self.growth.ideal_time(reference, reference_time.value, point.p)
+                ideal_time = self.growth.ideal_time(reference, reference_time.value, point.p)
                 lost_seconds[region.rpartition(ARROW)[2].strip() or region] = (
-                    region_time.value - ideal
+                    region_time.value - ideal_time
                 )
-        remaining_seconds = elapsed - useful - sum(lost_seconds.values())
+        remaining_seconds = elapsed - useful_time - sum(lost_seconds.values())
         return {
-            USEFUL: useful,
+            USEFUL: useful_time,
             **lost_seconds,
             "other" if lost_seconds else "lost": remaining_seconds,
         }
@@ -665,19 +696,21 @@ class _Account:
         """Return further values: the time on one processor as measured and as estimated, the
         speed-up over the smallest run, and the POP efficiencies.
         """
-        ratios: dict[str, float] = {}
+        ratio_by_name: dict[str, float] = {}
         single_time = self._time_on_one_processor(point)
         has_waits = bool(point.regions("wait"))
         values: dict[str, Value] = {}
         if (memory := point.find("memory", self.regions.whole)) is not None:
             values["memory"] = Value(memory.value, "B")
         if account and has_waits and not self.growth.weak:
-            waits = point.p * (elapsed - _time_at_work(account))
-            estimate = SEQUENTIAL_ESTIMATE.equation(processors=point.p, waits=waits, time=elapsed)
+            total_wait = point.p * (elapsed - _time_at_work(account))
+            estimate = SEQUENTIAL_ESTIMATE.equation(
+                processors=point.p, waits=total_wait, time=elapsed
+            )
             values["one_processor_estimate"] = Value(estimate, "s")
             if single_time is not None:
                 values["one_processor_time"] = Value(single_time, "s")
-                ratios["one_processor_drift"] = estimate / single_time - 1
+                ratio_by_name["one_processor_drift"] = estimate / single_time - 1
         reference = self.growth.reference(point, self.timed_points)
         reference_time = self._elapsed_time(reference)
         if (
@@ -686,18 +719,18 @@ class _Account:
             and reference is not point
             and reference_time.value > 0
         ):
-            ideal = self.growth.ideal_time(reference, reference_time.value, point.p)
-            ratios["relative_speedup"] = ideal / elapsed * point.p / reference.p
+            ideal_time = self.growth.ideal_time(reference, reference_time.value, point.p)
+            ratio_by_name["relative_speedup"] = ideal_time / elapsed * point.p / reference.p
         busy_times = [sample.value for sample in point.each("busy")]
         if busy_times and max(busy_times) > 0:
             mean_busy = sum(busy_times) / point.p
             largest_busy = max(busy_times)
-            ratios |= {
+            ratio_by_name |= {
                 "parallel_efficiency": mean_busy / elapsed,
                 "load_balance": mean_busy / largest_busy,
             }
-            ratios["communication_efficiency"] = largest_busy / elapsed
-        return values | {name: Value(value, "1") for name, value in ratios.items()}
+            ratio_by_name["communication_efficiency"] = largest_busy / elapsed
+        return values | {name: Value(value, "1") for name, value in ratio_by_name.items()}
 
 
 def _time_at_work(account: Mapping[str, float]) -> float:

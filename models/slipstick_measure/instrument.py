@@ -363,10 +363,10 @@ class TimedPool:
         self.name = name
         self.parties = parties
         self.monitor = TimedMonitor(name, context).declare("tasks")
-        threads = context is threading
-        self._manager = None if threads else context.Manager()
+        is_for_threads = context is threading
+        self._manager = None if is_for_threads else context.Manager()
         self._tasks: Any = list(tasks) if self._manager is None else self._manager.list(tasks)
-        self._waiting_count: Any = [0] if threads else context.Array("i", 1, lock=False)
+        self._waiting_count: Any = [0] if is_for_threads else context.Array("i", 1, lock=False)
 
     def add(self, task: Any) -> None:
         """Add a task."""
@@ -484,10 +484,10 @@ class WaitRecorder:
         """Run ``worker(rank, *arguments)`` on each processor and wait for all; a worker that
         fails or is killed is named.
         """
-        start = self.context.Thread if self.context is threading else self.context.Process
-        all_arguments = (self._temporary.name, worker, *arguments)
+        worker_class = self.context.Thread if self.context is threading else self.context.Process
+        worker_arguments = (self._temporary.name, worker, *arguments)
         workers = [
-            start(target=_run_worker, args=(rank, *all_arguments), name=f"worker {rank}")
+            worker_class(target=_run_worker, args=(rank, *worker_arguments), name=f"worker {rank}")
             for rank in range(self.processors)
         ]
         for child in workers:
@@ -541,15 +541,18 @@ class _WorkerTimes:
         self.begin = self.cells[BEGIN]
         self.missing = not self.cells[END]
         self.end = max(self.cells[END], self.cells[LAST])
-        waits = {name: self.cells[HEAD + 2 * index] for index, name in enumerate(names)}
+        wait_by_cause = {name: self.cells[HEAD + 2 * index] for index, name in enumerate(names)}
         self.events = {
             name: int(self.cells[HEAD + 2 * index + 1]) for index, name in enumerate(names)
         }
-        time_away = max(0.0, self.end - self.begin - sum(waits.values()) - self.cells[RAN])
+        time_away = max(0.0, self.end - self.begin - sum(wait_by_cause.values()) - self.cells[RAN])
         delayed_time = min(time_away, self.cells[DELAYED])
-        lost_seconds = {NO_CORE: delayed_time, NOT_RUNNING: time_away - delayed_time}
-        self.waits = {**waits, **{name: time for name, time in lost_seconds.items() if time > 0}}
-        self.waited = sum(waits.values())
+        away_time_by_cause = {NO_CORE: delayed_time, NOT_RUNNING: time_away - delayed_time}
+        self.waits = {
+            **wait_by_cause,
+            **{name: time for name, time in away_time_by_cause.items() if time > 0},
+        }
+        self.waited = sum(wait_by_cause.values())
 
 
 def profile_of(folder: Path, title: str = "") -> str:
@@ -564,41 +567,44 @@ def profile_of(folder: Path, title: str = "") -> str:
     ValueError : nothing was recorded
     """
     all_workers = sorted(
-        (_WorkerTimes(path) for path in folder.glob("*.book")), key=lambda book: book.begin
+        (_WorkerTimes(path) for path in folder.glob("*.book")), key=lambda worker: worker.begin
     )
     if not all_workers:
         raise ValueError("nothing was recorded: no Python program ran to its end or waited")
-    ranked_books = [book for book in all_workers if book.kind.isdigit()]
-    workers = [book for book in all_workers if book.kind == THREAD]
+    ranked_workers = [worker for worker in all_workers if worker.kind.isdigit()]
+    workers = [worker for worker in all_workers if worker.kind == THREAD]
     busy_period = max((worker.end for worker in workers), default=0.0) - min(
         (worker.begin for worker in workers), default=0.0
     )
-    unranked = [
-        book
-        for book in all_workers
-        if book.kind == THREAD or book.waited < 0.5 * busy_period or not workers
+    unranked_workers = [
+        worker
+        for worker in all_workers
+        if worker.kind == THREAD or worker.waited < 0.5 * busy_period or not workers
     ]
-    books_counted = ranked_books or unranked or all_workers
-    begin = books_counted[0].begin
-    end = max(book.end for book in books_counted)
-    processors = list(_workers_by_processor(books_counted))
+    counted_workers = ranked_workers or unranked_workers or all_workers
+    begin = counted_workers[0].begin
+    end = max(worker.end for worker in counted_workers)
+    workers_by_processor = list(_workers_by_processor(counted_workers))
     notes = [
-        f"{book.label} ended before it wrote its account, {end - book.end:.3g} s before the end"
-        for book in books_counted
-        if book.missing
+        f"{worker.label} ended before it wrote its account, {end - worker.end:.3g} s before the end"
+        for worker in counted_workers
+        if worker.missing
     ]
-    if books_counted is unranked and len(unranked) < len(all_workers):
+    if counted_workers is unranked_workers and len(unranked_workers) < len(all_workers):
         notes.append("the main thread, which waited for the others, is left out")
     time_away = sum(
-        book.waits.get(NOT_RUNNING, 0.0) + book.waits.get(NO_CORE, 0.0) for book in books_counted
+        worker.waits.get(NOT_RUNNING, 0.0) + worker.waits.get(NO_CORE, 0.0)
+        for worker in counted_workers
     )
-    if time_away > TOLD_PART * len(processors) * (end - begin):
-        fraction = time_away / len(processors) / (end - begin)
+    if time_away > TOLD_PART * len(workers_by_processor) * (end - begin):
+        fraction = time_away / len(workers_by_processor) / (end - begin)
         notes.append(
             f"{fraction:.0%} of the time workers neither ran nor waited for what is timed: other"
             " programs, the interpreter's lock, or input"
         )
-    times_by_processor = [_sum_of_workers(processor, begin, end) for processor in processors]
+    times_by_processor = [
+        _sum_of_workers(processor, begin, end) for processor in workers_by_processor
+    ]
     source = "; ".join(["recorded by slipstick.instrument", *notes])
     return _profile_text(title or "Recorded waits", source, end - begin, times_by_processor)
 
@@ -633,16 +639,20 @@ def _profile_text(
 
 def _workers_by_processor(workers: Sequence[_WorkerTimes]) -> Iterable[list[_WorkerTimes]]:
     """Return the workers of each processor, in the order of time."""
-    processors: dict[str, list[_WorkerTimes]] = {}
+    workers_by_name: dict[str, list[_WorkerTimes]] = {}
     for worker in workers:
-        free = (
+        free_processors = (
             name
-            for name, earlier_workers in processors.items()
+            for name, earlier_workers in workers_by_name.items()
             if earlier_workers[-1].end <= worker.begin
         )
-        name = worker.kind if worker.kind.isdigit() else next(free, f"thread {len(processors)}")
-        processors.setdefault(name, []).append(worker)
-    return processors.values()
+        name = (
+            worker.kind
+            if worker.kind.isdigit()
+            else next(free_processors, f"thread {len(workers_by_name)}")
+        )
+        workers_by_name.setdefault(name, []).append(worker)
+    return workers_by_name.values()
 
 
 def _sum_of_workers(
@@ -651,20 +661,24 @@ def _sum_of_workers(
     """Add up the times of the workers of one processor; time without a worker is idle, after a kill
     missing.
     """
-    waits: dict[str, float] = {}
-    events: dict[str, int] = {}
+    wait_by_cause: dict[str, float] = {}
+    events_by_cause: dict[str, int] = {}
     last_end = begin
     gap_cause = IDLE
     for worker in workers:
-        waits[gap_cause] = waits.get(gap_cause, 0.0) + worker.begin - last_end
-        for name, value in worker.waits.items():
-            waits[name] = waits.get(name, 0.0) + value
+        wait_by_cause[gap_cause] = wait_by_cause.get(gap_cause, 0.0) + worker.begin - last_end
+        for name, seconds in worker.waits.items():
+            wait_by_cause[name] = wait_by_cause.get(name, 0.0) + seconds
         for name, event_count in worker.events.items():
-            events[name] = events.get(name, 0) + event_count
+            events_by_cause[name] = events_by_cause.get(name, 0) + event_count
         last_end = worker.end
         gap_cause = MISSING if worker.missing else IDLE
-    waits[gap_cause] = waits.get(gap_cause, 0.0) + end - last_end
-    return {name: value for name, value in waits.items() if value > 0 or name in events}, events
+    wait_by_cause[gap_cause] = wait_by_cause.get(gap_cause, 0.0) + end - last_end
+    return {
+        name: seconds
+        for name, seconds in wait_by_cause.items()
+        if seconds > 0 or name in events_by_cause
+    }, events_by_cause
 
 
 def _yaml_string(text: str) -> str:
@@ -694,26 +708,26 @@ def _cause_at_call(kind: str) -> str:
     return f"{kind}-{_name_by_call_site[call_site]}"
 
 
-def _lock_of(plain: Callable[[], Any]) -> Callable[[], Any]:
+def _lock_of(make_plain_lock: Callable[[], Any]) -> Callable[[], Any]:
     """Return a lock factory: timed locks for programs, and plain ones for the standard library,
     whose waits are recorded at its calls.
     """
     return lambda: (
-        plain()
+        make_plain_lock()
         if sys._getframe(1).f_code.co_filename.startswith(_LIBRARY)
-        else TimedLock(_cause_at_call("lock"), plain())
+        else TimedLock(_cause_at_call("lock"), make_plain_lock())
     )
 
 
-def _replace_by_timed(owner: Any, name: str, kind: str) -> None:
+def _replace_by_timed(waiting_class: Any, method_name: str, cause_kind: str) -> None:
     """Replace a waiting method by one that records its time."""
-    method = getattr(owner, name)
+    method = getattr(waiting_class, method_name)
 
     def timed_method(self: Any, *arguments: Any, **keywords: Any) -> Any:
-        with _recorded_wait(_cause_at_call(kind)):
+        with _recorded_wait(_cause_at_call(cause_kind)):
             return method(self, *arguments, **keywords)
 
-    setattr(owner, name, timed_method)
+    setattr(waiting_class, method_name, timed_method)
 
 
 def patch(folder: str) -> None:
@@ -816,20 +830,22 @@ def record(command: Sequence[str], file: str | Path, title: str = "") -> int:
     """
     import subprocess
 
-    with tempfile.TemporaryDirectory(prefix="slipstick-") as temporary:
-        books = Path(temporary, "books")
-        start = Path(temporary, "start")
-        books.mkdir()
-        start.mkdir()
+    with tempfile.TemporaryDirectory(prefix="slipstick-") as folder_path:
+        books_folder = Path(folder_path, "books")
+        start_folder = Path(folder_path, "start")
+        books_folder.mkdir()
+        start_folder.mkdir()
         # Python imports `sitecustomize` as it starts; one of the user's own is imported after it.
-        (start / "sitecustomize.py").write_text(
-            _START.format(file=__file__, books=str(books), start=str(start))
+        (start_folder / "sitecustomize.py").write_text(
+            _START.format(file=__file__, books=str(books_folder), start=str(start_folder))
         )
-        search_path = os.pathsep.join(filter(None, [str(start), os.environ.get("PYTHONPATH", "")]))
+        search_path = os.pathsep.join(
+            filter(None, [str(start_folder), os.environ.get("PYTHONPATH", "")])
+        )
         status = subprocess.run(
             command, env={**os.environ, "PYTHONPATH": search_path}, check=False
         ).returncode
-        _write_profile(file, profile_of(books, title or " ".join(command)))
+        _write_profile(file, profile_of(books_folder, title or " ".join(command)))
     return status
 
 

@@ -156,40 +156,42 @@ class Calibration:
         """
         kernels = self.cores.kernels
         words = self.cores.words
-        sets = np.geomspace(
+        set_sizes = np.geomspace(
             SMALLEST_SET, self.most, 1 + round(3 * np.log2(self.most / SMALLEST_SET))
         )
-        runs = [self._kernel_of_grain(Timing("step", {}, 1000), compute=1000)]
-        for pages in (int(count) for count in np.unique(sets // kernels.PAGE_BYTES)):
-            elements = pages * kernels.PAGE_BYTES // _ELEMENT_BYTES
-            runs.append(self._kernel_of_visits(pages))
-            runs.append(
+        timed_kernels = [self._kernel_of_grain(Timing("step", {}, 1000), compute=1000)]
+        for pages in (int(count) for count in np.unique(set_sizes // kernels.PAGE_BYTES)):
+            element_count = pages * kernels.PAGE_BYTES // _ELEMENT_BYTES
+            timed_kernels.append(self._kernel_of_visits(pages))
+            timed_kernels.append(
                 self._kernel_of_grain(
-                    Timing("read", {"bytes": elements * _ELEMENT_BYTES}, _READS_PER_TURN),
-                    elements=elements,
+                    Timing("read", {"bytes": element_count * _ELEMENT_BYTES}, _READS_PER_TURN),
+                    elements=element_count,
                     accesses=_READS_PER_TURN,
                 )
             )
-        runs += [self._kernel_of_pairs(stride) for stride in _STRIDES]
-        runs += [self._kernel_of_sums(parties) for parties in sorted({1, self.parties})]
-        runs.append(
-            TimedKernel(Timing("swap", {}), lambda rank, n, ticks: kernels.swaps(words, n, ticks))
+        timed_kernels += [self._kernel_of_pairs(stride) for stride in _STRIDES]
+        timed_kernels += [self._kernel_of_sums(parties) for parties in sorted({1, self.parties})]
+        timed_kernels.append(
+            TimedKernel(
+                Timing("swap", {}), lambda rank, turns, ticks: kernels.swaps(words, turns, ticks)
+            )
         )
         if self.parties > 1:
-            runs.append(
+            timed_kernels.append(
                 TimedKernel(
                     Timing("ping", {}, 2),
-                    lambda rank, n, ticks: kernels.ping(words, rank, 2, n, ticks),
+                    lambda rank, turns, ticks: kernels.ping(words, rank, 2, turns, ticks),
                     2,
                 )
             )
-            runs += [
+            timed_kernels += [
                 self._kernel_of_grain(Timing("lock", {"lock": name}), lock=name)
                 for name in SPEC_LOCKS
             ]
             for name, parties in product(SPEC_LOCKS, (1, 2)):
                 timing = Timing("turns", {"lock": name, "processors": parties})
-                runs.append(
+                timed_kernels.append(
                     self._kernel_of_grain(
                         timing,
                         parties,
@@ -200,8 +202,8 @@ class Calibration:
                 )
             for name in BARRIERS:
                 timing = Timing("barrier", {"barrier": name, "processors": self.parties})
-                runs.append(self._kernel_of_grain(timing, self.parties, barrier=name))
-        return self._run_kernels(runs)
+                timed_kernels.append(self._kernel_of_grain(timing, self.parties, barrier=name))
+        return self._run_kernels(timed_kernels)
 
     def grains(self) -> list[Timing]:
         """Run the test grains whose times are compared with predictions; no value of the machine is
@@ -223,29 +225,33 @@ class Calibration:
         ------
         NoAnswerError : other programs use the cores all the time
         """
-        return self._run_kernels([self._kernel_of_inputs(grain) for grain in grains], parts=1)
+        return self._run_kernels([self._kernel_of_inputs(grain) for grain in grains], part_count=1)
 
     def _kernel_of_inputs(self, grain: Mapping[str, Any]) -> TimedKernel:
         """Return the kernel of a grain with the given inputs."""
         parties = 1 + grain.get("competitors", 0)
-        write = grain.get("access") == "write"
-        settings_of_place = ("pattern", "competitors", "access")
+        is_write = grain.get("access") == "write"
+        names_of_other_inputs = ("pattern", "competitors", "access")
         grain_settings = {
-            key: value for key, value in grain.items() if key not in settings_of_place
+            input_name: value
+            for input_name, value in grain.items()
+            if input_name not in names_of_other_inputs
         }
-        return self._kernel_of_grain(Timing("grain", grain), parties, write=write, **grain_settings)
+        return self._kernel_of_grain(
+            Timing("grain", grain), parties, write=is_write, **grain_settings
+        )
 
-    def _run_kernels(self, runs: list[TimedKernel], parts: int = 3) -> list[Timing]:
+    def _run_kernels(self, timed_kernels: list[TimedKernel], part_count: int = 3) -> list[Timing]:
         """Run kernels in turn several times, and return their times."""
-        share = self.seconds / parts / (PASSES * len(runs))
-        for run in runs * PASSES:
-            self.cores.measure(run, share)
-        for timing in (run.timing for run in runs):
+        seconds_per_run = self.seconds / part_count / (PASSES * len(timed_kernels))
+        for timed_kernel in timed_kernels * PASSES:
+            self.cores.measure(timed_kernel, seconds_per_run)
+        for timing in (timed_kernel.timing for timed_kernel in timed_kernels):
             if len(timing.seconds) < LEAST_REPETITIONS:
                 timing.seconds += timing.crowded
             else:
                 timing.disturbed += len(timing.crowded)
-        return [run.timing for run in runs]
+        return [timed_kernel.timing for timed_kernel in timed_kernels]
 
     def _kernel_of_grain(
         self,
@@ -266,12 +272,26 @@ class Calibration:
         """
         kernels = self.cores.kernels
         cores = self.cores
-        warmed = min(elements * _ELEMENT_BYTES // _LINE_BYTES, _MOST_WARMING_READS)
+        warming_reads = min(elements * _ELEMENT_BYTES // _LINE_BYTES, _MOST_WARMING_READS)
 
         def plan(*work: Any) -> Array:
             accesses, compute, lock, critical = work
-            kinds = ("", *SPEC_LOCKS).index(lock), critical, ("", *BARRIERS).index(barrier)
-            grain_arguments = [parties, elements, accesses, write, compute, *kinds, warmed, 3, 7]
+            numbers_of_kinds = (
+                ("", *SPEC_LOCKS).index(lock),
+                critical,
+                ("", *BARRIERS).index(barrier),
+            )
+            grain_arguments = [
+                parties,
+                elements,
+                accesses,
+                write,
+                compute,
+                *numbers_of_kinds,
+                warming_reads,
+                3,
+                7,
+            ]
             return np.array(grain_arguments, dtype=np.int64)
 
         own_plan = plan(accesses, compute, lock, critical)
@@ -299,11 +319,14 @@ class Calibration:
         memory = self.cores.memory
         words = self.cores.words
         size = pages * kernels.PAGE_BYTES
-        warm = min(4 * pages, _MOST_WARMING_READS // kernels.LINES_PER_VISIT)
+        warming_reads = min(4 * pages, _MOST_WARMING_READS // kernels.LINES_PER_VISIT)
         timing = Timing("visit", {"bytes": size}, kernels.LINES_PER_VISIT)
-        reader = self._cache_warmer(size // _ELEMENT_BYTES)
+        warmer = self._cache_warmer(size // _ELEMENT_BYTES)
         return TimedKernel(
-            timing, lambda rank, *rest: kernels.visits(memory, words, pages, warm, *rest), 1, reader
+            timing,
+            lambda rank, *rest: kernels.visits(memory, words, pages, warming_reads, *rest),
+            1,
+            warmer,
         )
 
     def _kernel_of_pairs(self, stride: int) -> TimedKernel:
@@ -311,13 +334,13 @@ class Calibration:
         kernels = self.cores.kernels
         memory = self.cores.memory
         words = self.cores.words
-        distance = stride // _ELEMENT_BYTES
-        blocks = min(_MOST_PAIR_BLOCKS, len(memory) // _BLOCK_ELEMENTS)
+        element_distance = stride // _ELEMENT_BYTES
+        block_count = min(_MOST_PAIR_BLOCKS, len(memory) // _BLOCK_ELEMENTS)
         timing = Timing("pair", {"stride": stride})
         return TimedKernel(
             timing,
             lambda rank, *rest: kernels.pairs(
-                memory, words, blocks, _BLOCK_ELEMENTS, distance, *rest
+                memory, words, block_count, _BLOCK_ELEMENTS, element_distance, *rest
             ),
         )
 
@@ -328,14 +351,16 @@ class Calibration:
         kernels = self.cores.kernels
         memory = self.cores.memory
         words = self.cores.words
-        portion = (elements or len(memory)) // parties
-        piece = min(portion, _PIECE_ELEMENTS)
-        timing = Timing("stream", {"processors": parties}, piece * parties * _ELEMENT_BYTES)
-        piece_sizes = piece, portion // piece
+        elements_per_core = (elements or len(memory)) // parties
+        piece_elements = min(elements_per_core, _PIECE_ELEMENTS)
+        timing = Timing(
+            "stream", {"processors": parties}, piece_elements * parties * _ELEMENT_BYTES
+        )
+        piece_elements_and_count = piece_elements, elements_per_core // piece_elements
         return TimedKernel(
             timing,
             lambda rank, *rest: kernels.stream(
-                memory, words, parties, rank * portion, *piece_sizes, *rest
+                memory, words, parties, rank * elements_per_core, *piece_elements_and_count, *rest
             ),
             parties,
         )
@@ -369,9 +394,9 @@ def machine_spec(
             f" {platform.machine()}"
         ),
         **{
-            kernel: words
-            for kernel, words in _KERNEL_DESCRIPTIONS.items()
-            if kernel in kernels_used
+            kernel_name: description
+            for kernel_name, description in _KERNEL_DESCRIPTIONS.items()
+            if kernel_name in kernels_used
         },
         "system": "told by the operating system",
         "cannot": "not measurable on this host",
@@ -420,10 +445,11 @@ def _note_disturbances(
     parties: int,
 ) -> None:
     """Note how many repetitions other programs disturbed, and which values are missing or noisy."""
-    disturbed = sum(timing.disturbed for timing in timings)
+    disturbed_count = sum(timing.disturbed for timing in timings)
     repetition_count = sum(len(timing.seconds) + timing.disturbed for timing in timings)
     spec.add_note(
-        f"{disturbed} of {repetition_count} repetitions were disturbed by other programs, and left"
+        f"{disturbed_count} of {repetition_count} repetitions were disturbed by other programs,"
+        " and left"
         " out"
     )
     if parties == 1:
@@ -431,12 +457,14 @@ def _note_disturbances(
             "left out: locks, barriers and what one core gets from the cache of another, which need"
             " two cores"
         )
-    if noisy := [
+    if noisy_paths := [
         path
         for path, host_value in host_values.items()
         if host_value.high - host_value.low > 2 * _NOISY_WIDTH * host_value.value
     ]:
-        spec.add_note(f"noisy, more than {_NOISY_WIDTH:.0%} to either side: {', '.join(noisy)}")
+        spec.add_note(
+            f"noisy, more than {_NOISY_WIDTH:.0%} to either side: {', '.join(noisy_paths)}"
+        )
 
 
 def _widened_to_reported_sizes(
@@ -451,29 +479,32 @@ def _widened_to_reported_sizes(
         (path for path in host_values if path.endswith("size")),
         key=lambda path: host_values[path].value,
     )
-    for path, size in zip(
+    for path, reported_size in zip(
         paths, reported_sizes if len(reported_sizes) == len(paths) else (), strict=False
     ):
-        value, low, high = host_values[path]
-        widened_values[path] = HostValue(value, min(low, size), max(high, size))
-        if max(size / value, value / size) > _SAME_SIZE_RATIO:
-            sizes = (
-                f"measured by reads {value / 2**20:.3g} MiB, the system reports"
-                f" {size / 2**20:.3g} MiB"
+        measured_size, low, high = host_values[path]
+        widened_values[path] = HostValue(
+            measured_size, min(low, reported_size), max(high, reported_size)
+        )
+        if max(reported_size / measured_size, measured_size / reported_size) > _SAME_SIZE_RATIO:
+            sizes_text = (
+                f"measured by reads {measured_size / 2**20:.3g} MiB, the system reports"
+                f" {reported_size / 2**20:.3g} MiB"
             )
             spec.add_note(
-                f"{path}: {sizes}, and the interval holds both; of a cache that others use, a guest"
+                f"{path}: {sizes_text}, and the interval holds both; of a cache that others use,"
+                " a guest"
                 " gets a share"
             )
     if reported_sizes and len(reported_sizes) != len(paths):
         spec.add_note(f"reads show {len(paths)} caches, the system reports {len(reported_sizes)}")
     if "hypervisor" in _system_text() and "cache.other" in host_values:
-        differing_sizes = (
+        delay_text = (
             "where the hypervisor moves cores, what passes between them may take three times as"
             " long"
         )
         spec.add_note(
-            f"a virtual machine: {differing_sizes}, and memory varies with other guests; 10 % again"
+            f"a virtual machine: {delay_text}, and memory varies with other guests; 10 % again"
             " is not promised"
         )
     return widened_values
@@ -561,8 +592,8 @@ def compare_with_file(file: Path, host_values: Mapping[str, HostValue]) -> list[
 
 def _value_in_spec(spec: Any, path: str) -> Given | None:
     """Return the quantity at a path of a machine; None if there is none."""
-    for name in path.split("."):
-        spec = spec.get(name) if isinstance(spec, dict) else getattr(spec, name, None)
+    for key in path.split("."):
+        spec = spec.get(key) if isinstance(spec, dict) else getattr(spec, key, None)
     return spec if isinstance(spec, Given) else None
 
 

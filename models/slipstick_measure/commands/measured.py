@@ -176,50 +176,59 @@ def measured(
     from slipstick_measure.account import measured as account
     from slipstick_measure.report.measured import measured_text, notes_text
 
-    servers = servers_of(options.pop("servers"))
-    test = read_load_test(files, servers, **options)
-    if test is not None:
-        return _show_load(test, as_json)
-    result = account(
+    server_count_by_tier = servers_of(options.pop("servers"))
+    load_test = read_load_test(files, server_count_by_tier, **options)
+    if load_test is not None:
+        return _show_load(load_test, as_json)
+    account_of_runs = account(
         read_data(files, **options), statistic, region, _parse_quantity("--timer", timer)
     )
     if scalability or keep:
-        return _show_scalability(result, keep, as_json)
+        return _show_scalability(account_of_runs, keep, as_json)
     if as_json:
         print_json(
             {
-                "answers": list(map(answer_document, result.answers)),
-                "notes": plain_problems(result.notes),
+                "answers": list(map(answer_document, account_of_runs.answers)),
+                "notes": plain_problems(account_of_runs.notes),
             }
         )
     else:
         click.echo(
             measured_text(
-                *(result.answers, result.title, result.source, result.statistic, result.rate),
-                result.member,
+                *(
+                    account_of_runs.answers,
+                    account_of_runs.title,
+                    account_of_runs.source,
+                    account_of_runs.statistic,
+                    account_of_runs.rate,
+                ),
+                account_of_runs.member,
             ),
             nl=False,
         )
-        click.echo(notes_text(result.notes), nl=False, err=True)
-    return NO_ANSWER if any(answer.failed for answer in result.answers) else DONE
+        click.echo(notes_text(account_of_runs.notes), nl=False, err=True)
+    return NO_ANSWER if any(answer.failed for answer in account_of_runs.answers) else DONE
 
 
 def _parse_goal(goal_text: str, has_memory: bool) -> tuple[str, float]:
     """Parse a goal of scalability: the name of the quantity that is kept constant, and its value. A
     memory is in bytes if it was measured; else it is a size.
     """
-    quantity, _, value = goal_text.partition("=")
-    memory = "BYTES" if has_memory else "COUNT"
-    dimensions = {"efficiency": "COUNT", "time": "TIME", "memory": memory}
-    if quantity not in dimensions or not value:
-        refuse("--keep", f"write one of {', '.join(dimensions)} with a value; got {goal_text!r}")
-    goal = _parse_quantity("--keep", value, dimensions[quantity])
-    if goal is None or (quantity == "efficiency" and goal > 1):
-        refuse("--keep", f"an efficiency is at most 100 %; got {value}")
-    return quantity, goal
+    quantity, _, value_text = goal_text.partition("=")
+    memory_dimension = "BYTES" if has_memory else "COUNT"
+    dimension_by_quantity = {"efficiency": "COUNT", "time": "TIME", "memory": memory_dimension}
+    if quantity not in dimension_by_quantity or not value_text:
+        refuse(
+            "--keep",
+            f"write one of {', '.join(dimension_by_quantity)} with a value; got {goal_text!r}",
+        )
+    goal_value = _parse_quantity("--keep", value_text, dimension_by_quantity[quantity])
+    if goal_value is None or (quantity == "efficiency" and goal_value > 1):
+        refuse("--keep", f"an efficiency is at most 100 %; got {value_text}")
+    return quantity, goal_value
 
 
-def _show_scalability(result: Measured, keep: Sequence[str], as_json: bool) -> int:
+def _show_scalability(account_of_runs: Measured, goal_texts: Sequence[str], as_json: bool) -> int:
     """Compute the scalability of measured runs with the goals of a user, and print it as text or
     JSON.
     """
@@ -227,21 +236,23 @@ def _show_scalability(result: Measured, keep: Sequence[str], as_json: bool) -> i
     from slipstick_measure.report.scalability import scalability_document, scalability_text
     from slipstick_measure.scalability import has_memory, measured_scalability
 
-    goals = dict(_parse_goal(goal_text, has_memory(result.answers)) for goal_text in keep)
+    goal_by_quantity = dict(
+        _parse_goal(goal_text, has_memory(account_of_runs.answers)) for goal_text in goal_texts
+    )
     try:
-        scalability = measured_scalability(result.answers, goals)
+        scalability = measured_scalability(account_of_runs.answers, goal_by_quantity)
     except ModelError as error:
         refuse("--scalability", str(error))
     if as_json:
         print_json(
             {
                 "scalability": scalability_document(scalability),
-                "notes": plain_problems(result.notes),
+                "notes": plain_problems(account_of_runs.notes),
             }
         )
     else:
         click.echo(scalability_text(scalability), nl=False)
-        click.echo(notes_text(result.notes), nl=False, err=True)
+        click.echo(notes_text(account_of_runs.notes), nl=False, err=True)
     return DONE
 
 
@@ -278,15 +289,15 @@ def _show_load(test: LoadTest, as_json: bool) -> int:
     return DONE
 
 
-def servers_of(options: Sequence[str]) -> dict[str, int]:
+def servers_of(option_texts: Sequence[str]) -> dict[str, int]:
     """Parse TIER=NUMBER pairs, one for each tier, in one option or in several."""
-    servers: dict[str, int] = {}
-    for server_text in (pair for pairs in options for pair in pairs.split(",")):
+    server_count_by_tier: dict[str, int] = {}
+    for server_text in (pair for option_text in option_texts for pair in option_text.split(",")):
         tier, equals, count_text = server_text.partition("=")
         if not equals or not tier.strip():
             refuse("--servers", f"write TIER=NUMBER, such as db=4; got {server_text!r}")
-        servers[tier.strip()] = _whole_number(count_text.strip(), "--servers") or 1
-    return servers
+        server_count_by_tier[tier.strip()] = _whole_number(count_text.strip(), "--servers") or 1
+    return server_count_by_tier
 
 
 def read_data(
@@ -313,7 +324,7 @@ def read_data(
 
 
 def _hints_of_options(
-    count: int,
+    file_count: int,
     columns: Sequence[str],
     unit: str | None,
     processors: str | None,
@@ -322,49 +333,54 @@ def _hints_of_options(
     scaling: str | None = None,
     waits: str | None = None,
 ) -> list[Hints]:
-    """Return for each of `count` files the hints that the options give on how to read it."""
+    """Return for each of `file_count` files the hints that the options give on how to read it."""
     from slipstick_measure.measurements import Hints
 
     heading_by_role = dict(_parse_column(column) for column in columns)
     processor_counts = [
         _whole_number(option_text)
-        for option_text in _split_for_files("--processors", processors, count)
+        for option_text in _split_for_files("--processors", processors, file_count)
     ]
-    seconds = [
+    elapsed_times = [
         _parse_quantity("--time", option_text)
-        for option_text in _split_for_files("--time", times, count)
+        for option_text in _split_for_files("--time", times, file_count)
     ]
-    are_weak_scaling = None if scaling is None else scaling == "weak"
-    mean_waits = None if waits is None else waits == "mean"
+    is_weak_scaling = None if scaling is None else scaling == "weak"
+    are_waits_means = None if waits is None else waits == "mean"
     return [
         Hints(
-            p,
+            processor_count,
             _parse_quantity("--size", size, "COUNT"),
-            time,
+            elapsed_time,
             unit,
             heading_by_role,
-            weak=are_weak_scaling,
-            mean_waits=mean_waits,
+            weak=is_weak_scaling,
+            mean_waits=are_waits_means,
         )
-        for p, time in zip(processor_counts, seconds, strict=True)
+        for processor_count, elapsed_time in zip(processor_counts, elapsed_times, strict=True)
     ]
 
 
-def _split_for_files(option: str, text: str | None, count: int) -> list[str | None]:
+def _split_for_files(option: str, option_value: str | None, file_count: int) -> list[str | None]:
     """Split the text of an option that has one value for all files or one for each. Return the
-    value of each of `count` files.
+    value of each of `file_count` files.
     """
-    texts: list[str | None] = (
-        [None] if text is None else [option_text.strip() for option_text in text.split(",")]
+    value_texts: list[str | None] = (
+        [None]
+        if option_value is None
+        else [option_text.strip() for option_text in option_value.split(",")]
     )
-    if len(texts) not in (1, count):
-        refuse(option, f"{len(texts)} values for {count} files; give one for all, or one a file")
-    return texts * count if len(texts) == 1 else texts
+    if len(value_texts) not in (1, file_count):
+        refuse(
+            option,
+            f"{len(value_texts)} values for {file_count} files; give one for all, or one a file",
+        )
+    return value_texts * file_count if len(value_texts) == 1 else value_texts
 
 
-def _parse_column(text: str) -> tuple[str, str]:
+def _parse_column(column_text: str) -> tuple[str, str]:
     """Parse the role of a column and its heading in the file."""
-    role, equals, heading = text.partition("=")
+    role, equals, heading = column_text.partition("=")
     from slipstick_measure.measurements import METRICS
     from slipstick_measure.readers.reading import COLUMNS
 
@@ -372,7 +388,8 @@ def _parse_column(text: str) -> tuple[str, str]:
     if not (equals and heading and role.strip() in roles):
         refuse(
             "--column",
-            f"write OURS=THEIRS, such as p=ranks, with one of {', '.join(roles)}; got {text!r}",
+            f"write OURS=THEIRS, such as p=ranks, with one of {', '.join(roles)}; got"
+            f" {column_text!r}",
         )
     return role.strip(), heading.strip()
 
@@ -488,18 +505,18 @@ def trace(
     from slipstick_measure.traces.views import network_of_machine, views_of
 
     network = network_of_machine(machine, Library()) if machine else None
-    width, begin, end = (
+    window_length, first_time, last_time = (
         _parse_quantity(*option)
         for option in (("--window", window), ("--from", first), ("--to", last))
     )
     views_by_file = {}
     for file in files:
         chosen_part = read_trace(file, format_, unit).chosen(
-            only, _split_at_commas(useful), begin or 0.0, end
+            only, _split_at_commas(useful), first_time or 0.0, last_time
         )
         for kind, trace_part in chosen_part.traces_by_kind().items():
             views_by_file[f"{file}, {kind}s" if kind else str(file)] = views_of(
-                trace_part, width, network
+                trace_part, window_length, network
             )
     if picture is not None:
         _write_trace_picture(views_by_file, view, ", ".join(file.name for file in files), picture)
@@ -715,23 +732,31 @@ def fit(
         column_options = (columns, measured_columns, curve_columns, sibling_columns)
         predicted_numbers = _predicted_numbers(predicted_at)
         return continue_curves(files, *column_options, predicted_numbers, as_json)
-    rows = (measured_columns, choices, groups, out)
+    row_options = (measured_columns, choices, groups, out)
     models = _split_at_commas(options["models"])
-    if wants_rows(files, models, free, columns, rows):
+    if wants_rows(files, models, free, columns, row_options):
         solver_options = (options["method"], options["changes"])
-        return estimate_rows(files, models, free, columns, *rows, *solver_options, as_json)
+        return estimate_rows(files, models, free, columns, *row_options, *solver_options, as_json)
     if not models and not free:
-        test = _read_response_times(files, options)
-        if test is not None:
-            return _fit_load(test, predicted_at, servers, picture, as_json)
-    unused = {options.pop("statistic"), options.pop("timer")} - {"median", None}
-    if unused:
+        load_test = _read_response_times(files, options)
+        if load_test is not None:
+            return _fit_load(load_test, predicted_at, servers, picture, as_json)
+    unused_options = {options.pop("statistic"), options.pop("timer")} - {"median", None}
+    if unused_options:
         refuse(
             "fit", "every repetition counts, as it was measured; leave out --statistic and --timer"
         )
     family_options = {
-        key: options.pop(key)
-        for key in ("models", "free", "population", "size_path", "cycles", "method", "changes")
+        option_name: options.pop(option_name)
+        for option_name in (
+            "models",
+            "free",
+            "population",
+            "size_path",
+            "cycles",
+            "method",
+            "changes",
+        )
     }
     families = _families_to_fit(**family_options)
     timings, notes = _timings_to_fit(files, region, options)
@@ -794,16 +819,18 @@ def _read_response_times(files: Sequence[Path], options: Mapping[str, Any]) -> L
     """Read files as a load test with response times at several loads; return None if they are not
     one.
     """
-    keys = ("columns", "unit", "processors", "times", "size", "scaling", "waits", "format_")
-    test = read_load_test(files, {}, **{key: options[key] for key in keys})
-    if test is None or len(test.rows) < 2:
+    option_names = ("columns", "unit", "processors", "times", "size", "scaling", "waits", "format_")
+    load_test = read_load_test(
+        files, {}, **{option_name: options[option_name] for option_name in option_names}
+    )
+    if load_test is None or len(load_test.rows) < 2:
         return None
-    has_times = any(row.response is not None or row.quantiles for row in test.rows)
-    return test if has_times else None
+    has_times = any(row.response is not None or row.quantiles for row in load_test.rows)
+    return load_test if has_times else None
 
 
 def _fit_load(
-    test: LoadTest, loads: str, servers: int | None, picture: Path | None, as_json: bool
+    load_test: LoadTest, loads_text: str, servers: int | None, picture: Path | None, as_json: bool
 ) -> int:
     """Fit a station to response times against load, and print the result."""
     from slipstick.results.question import as_data
@@ -814,20 +841,20 @@ def _fit_load(
 
     predicted_loads = [
         float(_parse_quantity("--at", _rate_with_unit(rate_text), "RATE") or 0.0)
-        for rate_text in _split_at_commas(loads)
+        for rate_text in _split_at_commas(loads_text)
     ]
-    load_fit = fit_loads(test, predicted_loads, servers)
-    result = load_fit.result()
+    load_fit = fit_loads(load_test, predicted_loads, servers)
+    fit_result = load_fit.result()
     if picture is not None:
-        title = Path(test.file).name
-        write_picture(lambda: draw_load_fit(result, load_fit.curves(), title), picture)
+        title = Path(load_test.file).name
+        write_picture(lambda: draw_load_fit(fit_result, load_fit.curves(), title), picture)
         click.echo(f"wrote {picture}", err=True)
     if as_json:
-        document = {**as_data(result), "sentences": load_fit_sentences(result)}
-        print_json({"load_fit": document, "notes": plain_problems(test.notes)})
+        document = {**as_data(fit_result), "sentences": load_fit_sentences(fit_result)}
+        print_json({"load_fit": document, "notes": plain_problems(load_test.notes)})
     else:
-        click.echo(load_fit_text(result), nl=False)
-        click.echo(notes_text(test.notes), nl=False, err=True)
+        click.echo(load_fit_text(fit_result), nl=False)
+        click.echo(notes_text(load_test.notes), nl=False, err=True)
     return DONE
 
 
@@ -838,16 +865,20 @@ def _rate_with_unit(rate_text: str) -> str:
 
 def _target_efficiency(efficiency_text: str) -> float:
     """Parse an efficiency, above 0 and at most 1."""
-    goal = _parse_quantity("--efficiency", efficiency_text, "COUNT") or 0.0
-    if goal > 1:
-        suggestion = f"; write {goal:g} % or {goal / 100:g}" if goal <= 100 else ""
+    efficiency = _parse_quantity("--efficiency", efficiency_text, "COUNT") or 0.0
+    if efficiency > 1:
+        suggestion = (
+            f"; write {efficiency:g} % or {efficiency / 100:g}" if efficiency <= 100 else ""
+        )
         refuse("--efficiency", f"an efficiency is at most 100 %; got {efficiency_text}{suggestion}")
-    return goal
+    return efficiency
 
 
-def _split_at_commas(text: str | None) -> list[str]:
+def _split_at_commas(text_with_commas: str | None) -> list[str]:
     """Return the texts between the commas of a text, without empty ones."""
-    return [part_text.strip() for part_text in (text or "").split(",") if part_text.strip()]
+    return [
+        list_text.strip() for list_text in (text_with_commas or "").split(",") if list_text.strip()
+    ]
 
 
 def _families_to_fit(
@@ -866,8 +897,8 @@ def _families_to_fit(
     from slipstick_measure.fit.families import FAMILIES
     from slipstick_measure.fit.model import FitSettings, prepare_model
 
-    names = _split_at_commas(models)
-    model_names = [name for name in names if name not in FAMILIES]
+    names_of_laws_and_models = _split_at_commas(models)
+    model_names = [name for name in names_of_laws_and_models if name not in FAMILIES]
     if not free:
         if population or size_path or cycles or method or changes:
             refuse(
@@ -880,7 +911,7 @@ def _families_to_fit(
                 f"there is no law {model_names[0]!r}{did_you_mean(model_names[0], list(FAMILIES))};"
                 " of a model, say which parameters are free, such as --free parameters.work",
             )
-        return list(names) or None
+        return list(names_of_laws_and_models) or None
     if len(model_names) != 1:
         refuse(
             "--model",
@@ -892,12 +923,12 @@ def _families_to_fit(
     if method:
         settings["method"] = text_node(method, "--with")
     free_paths = [text_node(path, "--free") for path in _split_at_commas(free)]
-    processors = text_node(population, "--population") if population else None
-    size = text_node(size_path, "--size-of") if size_path else None
-    family_names = [name for name in names if name in FAMILIES] or list(FAMILIES)
+    processors_node = text_node(population, "--population") if population else None
+    size_node = text_node(size_path, "--size-of") if size_path else None
+    family_names = [name for name in names_of_laws_and_models if name in FAMILIES] or list(FAMILIES)
     return [
         prepare_model(
-            FitSettings(settings, free_paths, processors, size, cycles), library
+            FitSettings(settings, free_paths, processors_node, size_node, cycles), library
         ).family(),
         *family_names,
     ]

@@ -107,17 +107,17 @@ class ColumnTable:
         above 0.
         """
         cells = self.column(heading)
-        values = []
+        numbers = []
         for row in rows:
             try:
-                value = float(cells[row])
+                number = float(cells[row])
             except ValueError:
-                value = 0.0
-            if not 0 < value < inf:
+                number = 0.0
+            if not 0 < number < inf:
                 message = f"a plain number above 0 is needed; got {cells[row]!r}"
                 raise self.mark(row).error(message, heading)
-            values.append(value)
-        return values
+            numbers.append(number)
+        return numbers
 
     def mark(self, row: int) -> Mark:
         """Return the place of a row in its file, for messages."""
@@ -129,11 +129,14 @@ class ColumnTable:
             if heading not in self.headings:
                 hint = did_you_mean(heading, list(self.headings))
                 raise Mark(self.file, 1, 1).error(f"rows are chosen by no column {heading!r}{hint}")
-        columns = {heading: self.column(heading) for heading in values_by_heading}
+        cells_by_heading = {heading: self.column(heading) for heading in values_by_heading}
         return [
             row
             for row in range(len(self.rows))
-            if all(columns[heading][row] in values for heading, values in values_by_heading.items())
+            if all(
+                cells_by_heading[heading][row] in allowed_cells
+                for heading, allowed_cells in values_by_heading.items()
+            )
         ]
 
     def select(self, values_by_heading: Mapping[str, Sequence[str]]) -> ColumnTable:
@@ -188,11 +191,11 @@ def read_columns(path: Path | str) -> ColumnTable:
     ]
     if problems:
         raise SpecError(problems)
-    units = {name: unit for name, unit in names_and_units if unit}
+    unit_by_heading = {name: unit for name, unit in names_and_units if unit}
     return ColumnTable(
         file,
         headings,
-        units,
+        unit_by_heading,
         tuple(table_rows[1:]),
         tuple(line_number for line_number, _ in lines[1:]),
     )
@@ -243,10 +246,12 @@ def unit_at_end_of_name(heading: str, expected_unit: str) -> str:
     >>> unit_at_end_of_name("tpot_ms", "1/s")
     ''
     """
-    stem, _, last_word = heading.casefold().rpartition("_")
-    unit = f"1/{last_word}" if stem.endswith("_per") else last_word
+    words_before, _, last_word = heading.casefold().rpartition("_")
+    unit = f"1/{last_word}" if words_before.endswith("_per") else last_word
     try:
-        has_expected_dimension = bool(stem) and parse_unit(unit)[1] == parse_unit(expected_unit)[1]
+        has_expected_dimension = (
+            bool(words_before) and parse_unit(unit)[1] == parse_unit(expected_unit)[1]
+        )
     except UnitError:
         return ""
     return unit if has_expected_dimension else ""
@@ -330,7 +335,7 @@ class Observed:
         self,
         free: Sequence[str],
         log_values: Array,
-        fixed: Mapping[str, Array],
+        fixed_values: Mapping[str, Array],
         rows: NDArray[np.intp],
     ) -> tuple[Array, Array]:
         """Return the logarithms of the model's values at rows, and their derivatives by the
@@ -340,12 +345,12 @@ class Observed:
         ----------
         free : paths of the parameters
         log_values : their logarithms at each row, (n, k)
-        fixed : values of further paths at each row, (n,)
+        fixed_values : values of further paths at each row, (n,)
         rows : which rows, (n,)
         """
         index_by_row = np.full(len(self), -1)
         index_by_row[rows] = np.arange(len(rows))
-        logs = np.full((len(self.measured), len(rows)), np.nan)
+        log_model_values = np.full((len(self.measured), len(rows)), np.nan)
         derivatives = np.zeros((len(self.measured), len(rows), len(free)))
         with np.errstate(all="ignore"):
             for compiled_rows in self._compiled_rows:
@@ -353,7 +358,9 @@ class Observed:
                 if not len(rows_of_model):
                     continue
                 target_indices = index_by_row[compiled_rows.rows[rows_of_model]]
-                target_values = {path: values[target_indices] for path, values in fixed.items()}
+                target_values = {
+                    path: values[target_indices] for path, values in fixed_values.items()
+                }
                 target_values |= {
                     path: np.exp(log_values[target_indices, index])
                     for index, path in enumerate(free)
@@ -365,13 +372,13 @@ class Observed:
                 free_of_model = [path for path in free if path in form_paths]
                 values_and_slopes = compiled_rows.form.slopes(values, free_of_model, self.measured)
                 for index, name in enumerate(self.measured):
-                    value, by_name = values_and_slopes[name]
+                    value, slope_by_path = values_and_slopes[name]
                     value = np.broadcast_to(value, (len(rows_of_model),))
-                    logs[index, target_indices] = np.log(value)
+                    log_model_values[index, target_indices] = np.log(value)
                     for path in free_of_model:
-                        elasticity = by_name[path] * values[path] / value
+                        elasticity = slope_by_path[path] * values[path] / value
                         derivatives[index, target_indices, free.index(path)] = elasticity
-        return logs, derivatives
+        return log_model_values, derivatives
 
 
 def _has_differing_numbers(cells: Sequence[str]) -> bool:
@@ -459,11 +466,11 @@ class _TableReader:
         if node_at(tree, path) is not None:
             return path
         parameters = node_at(tree, "parameters")
-        names = list(parameters.entries) if isinstance(parameters, Table) else []
-        if path in names:
+        parameter_names = list(parameters.entries) if isinstance(parameters, Table) else []
+        if path in parameter_names:
             return f"parameters.{path}"
-        problem = f"the model has no parameter {path!r}{did_you_mean(path, names)}"
-        raise Mark(self.table.file, 1, 1).error(problem)
+        message = f"the model has no parameter {path!r}{did_you_mean(path, parameter_names)}"
+        raise Mark(self.table.file, 1, 1).error(message)
 
     def _model_of_common_settings(self) -> tuple[Inputs, BuiltModel]:
         """Return the inputs and the model that the common settings give; if these are incomplete,
@@ -483,13 +490,17 @@ class _TableReader:
             return ColumnUse(measured=heading)
         if heading == "machine" and node_at(self.inputs.tree, heading) is None:
             return None  # the model has none, so the cells are names of the table's own
-        candidates = [heading, f"parameters.{heading}", f"parameters.{parameter_name(heading)}"]
+        candidate_paths = [
+            heading,
+            f"parameters.{heading}",
+            f"parameters.{parameter_name(heading)}",
+        ]
         known_paths = {*self.built.parameters, *_REFERENCES_IN_HEADINGS}
-        for candidate in candidates:
+        for candidate_path in candidate_paths:
             path = (
-                candidate
-                if candidate in _REFERENCES_IN_HEADINGS
-                else canonical(self.inputs.tree, candidate)
+                candidate_path
+                if candidate_path in _REFERENCES_IN_HEADINGS
+                else canonical(self.inputs.tree, candidate_path)
             )
             if path in known_paths:
                 return ColumnUse(path=path)
@@ -529,11 +540,11 @@ class _TableReader:
     def _settings_of_row(self, row: int) -> dict[str, Node]:
         """Return the settings of a row by path: those of all rows and those that its cells give."""
         row_mark = self.table.mark(row)
-        nodes = dict(self.settings)
+        node_by_path = dict(self.settings)
         for path, text in self.row_settings[row].items():
             node = read_value(text, row_mark.file)
-            nodes[path] = node._replace(mark=row_mark) if hasattr(node, "_replace") else node
-        return nodes
+            node_by_path[path] = node._replace(mark=row_mark) if hasattr(node, "_replace") else node
+        return node_by_path
 
     def _model_of_row(self, row: int) -> tuple[Inputs, BuiltModel]:
         """Return the inputs and the model of a row."""
@@ -551,29 +562,31 @@ class _TableReader:
 
     def _measured_logs(self) -> tuple[tuple[str, ...], Array]:
         """Return the names of the measured values and the logarithms of their cells."""
-        names = self.built.shape.answer_names(self.built.options.method)
-        columns = {use.measured: heading for heading, use in self.uses.items() if use.measured}
-        if not columns:
+        unit_by_name = self.built.shape.answer_names(self.built.options.method)
+        heading_by_measured_name = {
+            use.measured: heading for heading, use in self.uses.items() if use.measured
+        }
+        if not heading_by_measured_name:
             quantity = first_quantity(self.built.shape.model, self.built.options.method)
             raise Mark(self.table.file, 1, 1).error(
                 f"no column is a measured value of {self.built.name}; name one"
                 f" {quantity!r}, or say which it is (--measured {quantity}=COLUMN)"
             )
-        logs = np.full((len(columns), len(self.table.rows)), np.nan)
+        logs = np.full((len(heading_by_measured_name), len(self.table.rows)), np.nan)
         problems: list[Problem] = []
-        for index, (name, heading) in enumerate(columns.items()):
-            if name not in names:
-                hint = did_you_mean(name, list(names))
+        for index, (name, heading) in enumerate(heading_by_measured_name.items()):
+            if name not in unit_by_name:
+                hint = did_you_mean(name, list(unit_by_name))
                 raise Mark(self.table.file, 1, 1).error(
                     f"an answer for {self.built.name} has no value {name!r}{hint}"
                 )
             unit = self.uses[heading].unit or self.table.units.get(heading, "")
-            unit = unit or unit_at_end_of_name(heading, names[name])
+            unit = unit or unit_at_end_of_name(heading, unit_by_name[name])
             for row, cell in enumerate(self.table.column(heading)):
                 if is_missing(cell):
                     continue
                 try:
-                    value = _measured_number(cell, unit, names[name])
+                    value = _measured_number(cell, unit, unit_by_name[name])
                 except UnitError as error:
                     problems.append(self.table.mark(row).problem(str(error), heading))
                     continue
@@ -584,41 +597,41 @@ class _TableReader:
                     problems.append(self.table.mark(row).problem(message, heading))
         if problems:
             raise SpecError(problems)
-        return tuple(columns), logs
+        return tuple(heading_by_measured_name), logs
 
     def _numeric_columns(self) -> dict[str, Array]:
         """Return the values of each column that holds numbers of the model, by path, in base
         units.
         """
-        columns = {}
+        values_by_path = {}
         problems = []
         for path in self.paths:
             parameter = self.built.parameters.get(path)
             if parameter is None or any(path not in settings for settings in self.row_settings):
                 continue
-            base_values: dict[str, float] = {}
-            values = np.empty(len(self.row_settings))
+            value_by_text: dict[str, float] = {}
+            column_values = np.empty(len(self.row_settings))
             for row, settings in enumerate(self.row_settings):
-                text = settings[path]
-                if text not in base_values:
+                setting_text = settings[path]
+                if setting_text not in value_by_text:
                     try:
-                        base_values[text] = to_base(text, parameter.dimension)
+                        value_by_text[setting_text] = to_base(setting_text, parameter.dimension)
                     except UnitError as error:
                         problems.append(self.table.mark(row).problem(str(error), path))
-                        base_values[text] = np.nan
-                values[row] = base_values[text]
-            columns[path] = values
+                        value_by_text[setting_text] = np.nan
+                column_values[row] = value_by_text[setting_text]
+            values_by_path[path] = column_values
         if problems:
             raise SpecError(problems)
-        return columns
+        return values_by_path
 
     def _compiled_rows(
-        self, paths: Sequence[str], columns: Mapping[str, Array]
+        self, paths: Sequence[str], values_by_path: Mapping[str, Array]
     ) -> Iterator[_CompiledRows]:
         """Yield groups of rows that share a compiled model; the model is checked at the smallest
         and the largest value of every number.
         """
-        shaping_paths = [path for path in paths if path not in columns]
+        shaping_paths = [path for path in paths if path not in values_by_path]
         while True:
             rows_by_settings: dict[tuple[str, ...], list[int]] = {}
             for row, settings in enumerate(self.row_settings):
@@ -630,24 +643,28 @@ class _TableReader:
                     f"the rows need {len(rows_by_settings)} models, at most {MOST_MODELS}: columns"
                     f" {', '.join(shaping_paths)} shape a model; take fewer values of them"
                 )
-            models = {
-                key: self._model_of_row(rows_of_model[0])[1]
-                for key, rows_of_model in rows_by_settings.items()
+            model_by_shaping_values = {
+                shaping_values: self._model_of_row(rows_of_model[0])[1]
+                for shaping_values, rows_of_model in rows_by_settings.items()
             }
             further_paths = {
                 path
-                for model in models.values()
-                for path in columns
+                for model in model_by_shaping_values.values()
+                for path in values_by_path
                 if path not in shaping_paths and not model.can_vary([path])
             }
             if not further_paths:
                 break
             shaping_paths += sorted(further_paths)
-        for key, rows_of_model in rows_by_settings.items():
+        for shaping_values, rows_of_model in rows_by_settings.items():
             self._check_extremes(
-                rows_of_model, [path for path in columns if path not in shaping_paths], columns
+                rows_of_model,
+                [path for path in values_by_path if path not in shaping_paths],
+                values_by_path,
             )
-            yield self._compile_rows(models[key], np.array(rows_of_model), columns)
+            yield self._compile_rows(
+                model_by_shaping_values[shaping_values], np.array(rows_of_model), values_by_path
+            )
 
     def _check_extremes(
         self, rows: Sequence[int], paths: Sequence[str], columns: Mapping[str, Array]
@@ -682,12 +699,12 @@ class _TableReader:
 def _measured_number(cell: str, unit: str, expected_unit: str) -> float:
     """Read a measured number with the unit of its heading or of its cell, in base units."""
     dimension = parse_unit(expected_unit)[1]
-    text = (
+    quantity_text = (
         cell
         if any(character.isalpha() and character not in "eE" for character in cell)
         else f"{cell} {unit}"
     )
-    value = to_base(text.strip(), dimension)
+    value = to_base(quantity_text.strip(), dimension)
     if not isfinite(value):
         raise UnitError(f"{cell} is no number")
     return value

@@ -80,10 +80,12 @@ class FreeParameter:
 
     @property
     def prior(self) -> Prior:
-        """The log-normal distribution whose 5 % and 95 % quantiles are `low` and `high`."""
-        low = log(self.low)
-        high = log(self.high)
-        return Prior(self.path, (low + high) / 2, (high - low) / 2 / NORMAL_90, self.owners)
+        """The log-normal distribution whose 5 % and 95 % quantiles are `log_low` and `log_high`."""
+        log_low = log(self.low)
+        log_high = log(self.high)
+        return Prior(
+            self.path, (log_low + log_high) / 2, (log_high - log_low) / 2 / NORMAL_90, self.owners
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,10 +131,14 @@ class EstimationTask:
     noise: float | None = None
     sizes: tuple[float, ...] = ()
 
-    def labels(self, columns: Sequence[str]) -> list[str]:
+    def labels(self, headings: Sequence[str]) -> list[str]:
         """Return for each row the joined cells of some columns."""
-        cells = [self.observed.labels(column) for column in columns]
-        return [" ".join(row) for row in zip(*cells, strict=True)] if cells else [""] * self.count
+        cells_by_column = [self.observed.labels(heading) for heading in headings]
+        return (
+            [" ".join(row) for row in zip(*cells_by_column, strict=True)]
+            if cells_by_column
+            else [""] * self.count
+        )
 
     @property
     def count(self) -> int:
@@ -142,9 +148,9 @@ class EstimationTask:
     def owners(self, rows: Rows) -> RowGroups:
         """Return the owners of rows by column, with at least one column."""
         columns = dict.fromkeys(column for parameter in self.free for column in parameter.owners)
-        labels = {column: self.observed.labels(column) for column in columns}
-        all_groups = RowGroups(labels or {"": [""] * self.count})
-        return all_groups.select(rows)
+        labels_by_column = {column: self.observed.labels(column) for column in columns}
+        groups_of_all_rows = RowGroups(labels_by_column or {"": [""] * self.count})
+        return groups_of_all_rows.select(rows)
 
 
 @dataclass(frozen=True)
@@ -167,20 +173,20 @@ def estimation(task: EstimationTask) -> Estimation:
     """
     _check_combinations(task)
     fit = _fit_all_rows(task)
-    left_out = [
+    errors_of_fitted = [
         _error_of_group(task, name, rows, _fit_rows(task, other_rows, fit), other_rows)
         for name, rows, other_rows in _groups_to_leave_out(task)
     ]
-    left_out_predictions = [
+    errors_of_predicted = [
         _error_of_group(task, name, rows, fit, None) for name, rows in _groups_to_predict(task)
     ]
-    factor = widening_factor([*left_out, *left_out_predictions])
+    factor = widening_factor([*errors_of_fitted, *errors_of_predicted])
     fit = replace(fit, posterior=with_wider_deviations(fit.posterior, factor))
-    if left_out_predictions:
-        factor_of_fitted = widening_factor(left_out)
-        errors = [_with_wider_intervals(group, factor_of_fitted) for group in left_out_predictions]
+    if errors_of_predicted:
+        factor_by_fitted = widening_factor(errors_of_fitted)
+        errors = [_with_wider_intervals(group, factor_by_fitted) for group in errors_of_predicted]
     else:
-        errors = widened_by_others(left_out)
+        errors = widened_by_others(errors_of_fitted)
     return _estimation_results(task, fit, errors, factor)
 
 
@@ -191,7 +197,7 @@ def _fit_all_rows(task: EstimationTask) -> _Fit:
             task, np.array(task.fitted_rows) if task.fitted_rows else np.arange(task.count)
         )
     priors = tuple(parameter.prior for parameter in task.free)
-    count = len(task.observed.measured)
+    value_count = len(task.observed.measured)
     posterior = Posterior(
         priors,
         (),
@@ -199,7 +205,7 @@ def _fit_all_rows(task: EstimationTask) -> _Fit:
         np.diag([prior.deviation**2 for prior in priors]),
         {},
         # The noise that a spec states is a standard deviation, not the scale of heavy tails.
-        np.full(count, task.noise / DEVIATION_PER_SCALE),
+        np.full(value_count, task.noise / DEVIATION_PER_SCALE),
         0.0,
     )
     return _Fit(posterior, {})
@@ -243,10 +249,11 @@ def _groups_to_predict(task: EstimationTask) -> Iterator[tuple[str, Rows]]:
 
 def _check_combinations(task: EstimationTask) -> None:
     """Raise if the choices have too many combinations to fit each."""
-    combinations = np.prod([len(choice.values) for choice in task.choices] or [1])
-    if combinations > MOST_COMBINATIONS:
+    combination_count = np.prod([len(choice.values) for choice in task.choices] or [1])
+    if combination_count > MOST_COMBINATIONS:
         raise NoAnswerError(
-            f"the choices have {combinations:.0f} combinations, at most {MOST_COMBINATIONS}; leave"
+            f"the choices have {combination_count:.0f} combinations, at most {MOST_COMBINATIONS};"
+            " leave"
             " out unlikely values"
         )
 
@@ -255,21 +262,26 @@ def _fit_rows(task: EstimationTask, rows: Rows, start: _Fit | None = None) -> _F
     """Estimate parameters and choices from some rows: first with choices that are equal for all
     owners, then owner by owner, by the evidence of each value.
     """
-    weights = _initial_weights(task, rows, start)
-    posterior = _posterior_of_rows(task, rows, weights, start.posterior if start else None)
-    for _ in range(2 if len(weights) > 1 else 1):
-        for key in weights:
+    weights_by_choice = _initial_weights(task, rows, start)
+    posterior = _posterior_of_rows(
+        task, rows, weights_by_choice, start.posterior if start else None
+    )
+    for _ in range(2 if len(weights_by_choice) > 1 else 1):
+        for choice_and_owner in weights_by_choice:
             evidences = []
-            for option in range(len(task.choices[key[0]].values)):
-                changed_weights = {**weights, key: np.eye(len(weights[key]))[option]}
+            for value_index in range(len(task.choices[choice_and_owner[0]].values)):
+                changed_weights = {
+                    **weights_by_choice,
+                    choice_and_owner: np.eye(len(weights_by_choice[choice_and_owner]))[value_index],
+                }
                 evidences.append(
                     _posterior_of_rows(task, rows, changed_weights, posterior).evidence
                 )
-            relative = np.exp(np.array(evidences) - max(evidences))
-            weights[key] = relative / relative.sum()
-        if weights:
-            posterior = _posterior_of_rows(task, rows, weights, posterior)
-    return _Fit(posterior, weights)
+            relative_evidences = np.exp(np.array(evidences) - max(evidences))
+            weights_by_choice[choice_and_owner] = relative_evidences / relative_evidences.sum()
+        if weights_by_choice:
+            posterior = _posterior_of_rows(task, rows, weights_by_choice, posterior)
+    return _Fit(posterior, weights_by_choice)
 
 
 def _initial_weights(
@@ -278,54 +290,63 @@ def _initial_weights(
     """Return the initial probabilities of the values of choices: those of `start`, a fit to more
     rows, else the combination with the most evidence, equal for all owners.
     """
-    keys = [
+    choices_and_owners = [
         (index, owner)
         for index, choice in enumerate(task.choices)
         for owner in dict.fromkeys(np.array(task.labels(choice.owners))[rows].tolist())
     ]
-    if not keys or start is not None:
-        return {key: start.weights[key] for key in keys} if start else {}
-    best_start: tuple[float, dict[tuple[int, str], Array]] | None = None
-    for options in product(*(range(len(choice.values)) for choice in task.choices)):
-        weights = {
-            (index, owner): np.eye(len(task.choices[index].values))[options[index]]
-            for index, owner in keys
+    if not choices_and_owners or start is not None:
+        return (
+            {
+                choice_and_owner: start.weights[choice_and_owner]
+                for choice_and_owner in choices_and_owners
+            }
+            if start
+            else {}
+        )
+    best_evidence_and_weights: tuple[float, dict[tuple[int, str], Array]] | None = None
+    for value_indices in product(*(range(len(choice.values)) for choice in task.choices)):
+        weights_by_choice = {
+            (index, owner): np.eye(len(task.choices[index].values))[value_indices[index]]
+            for index, owner in choices_and_owners
         }
-        evidence = _posterior_of_rows(task, rows, weights).evidence
-        if best_start is None or evidence > best_start[0]:
-            best_start = evidence, weights
-    assert best_start is not None
-    return best_start[1]
+        evidence = _posterior_of_rows(task, rows, weights_by_choice).evidence
+        if best_evidence_and_weights is None or evidence > best_evidence_and_weights[0]:
+            best_evidence_and_weights = evidence, weights_by_choice
+    assert best_evidence_and_weights is not None
+    return best_evidence_and_weights[1]
 
 
 def _posterior_of_rows(
     task: EstimationTask,
     rows: Rows,
-    weights: dict[tuple[int, str], Array],
+    weights_by_choice: dict[tuple[int, str], Array],
     start: Posterior | None = None,
 ) -> Posterior:
     """Return the posterior of the free parameters from some rows; each choice has its most probable
     value there.
     """
-    fixed = {
+    fixed_values = {
         choice.path: np.array(
             [
-                choice.values[int(weights[index, owner].argmax())]
+                choice.values[int(weights_by_choice[index, owner].argmax())]
                 for owner in np.array(task.labels(choice.owners))[rows]
             ]
         )
         for index, choice in enumerate(task.choices)
     }
     priors = [parameter.prior for parameter in task.free]
-    logs = task.observed.logs[:, rows]
+    measured_logs = task.observed.logs[:, rows]
     precision = SIMULATED_PRECISION if task.observed.estimated else PRECISION
-    slopes = _function_with_slopes(task, fixed, rows)
+    function_with_slopes = _function_with_slopes(task, fixed_values, rows)
     owners = task.owners(rows)
     try:
-        return estimate(slopes, logs, owners, priors, start, precision)
+        return estimate(function_with_slopes, measured_logs, owners, priors, start, precision)
     except FloatingPointError:
-        values, _ = slopes(np.tile([prior.mean for prior in priors], (len(rows), 1)))
-        rows_without_value = np.flatnonzero((np.isfinite(logs) & ~np.isfinite(values)).any(axis=0))
+        values, _ = function_with_slopes(np.tile([prior.mean for prior in priors], (len(rows), 1)))
+        rows_without_value = np.flatnonzero(
+            (np.isfinite(measured_logs) & ~np.isfinite(values)).any(axis=0)
+        )
         place_in_words = (
             f"in line {task.observed.table.lines[rows[rows_without_value[0]]]}"
             if len(rows_without_value)
@@ -354,24 +375,24 @@ def predict_rows(task: EstimationTask, fit: _Fit, rows: Rows) -> tuple[Array, Ar
     shape = (len(task.observed.measured), len(rows))
     mean = np.zeros(shape)
     mean_square = np.zeros(shape)
-    options = [range(len(choice.values)) for choice in task.choices]
-    for option_indices in product(*options):
-        weight = np.ones(len(rows))
-        fixed = {}
+    option_ranges = [range(len(choice.values)) for choice in task.choices]
+    for option_indices in product(*option_ranges):
+        weights = np.ones(len(rows))
+        fixed_values = {}
         for index, (choice, option) in enumerate(zip(task.choices, option_indices, strict=True)):
             labels = np.array(task.labels(choice.owners))[rows]
-            weight = weight * [
+            weights = weights * [
                 _weights_of_owner(fit, index, owner, choice)[option] for owner in labels
             ]
-            fixed[choice.path] = np.full(len(rows), choice.values[option])
+            fixed_values[choice.path] = np.full(len(rows), choice.values[option])
         # A combination of such a small weight hardly changes the mean, so it is not solved.
-        if not (weight > 1e-6).any():
+        if not (weights > 1e-6).any():
             continue
         values, deviation = fit.posterior.predict(
-            _function_with_slopes(task, fixed, rows), task.owners(rows)
+            _function_with_slopes(task, fixed_values, rows), task.owners(rows)
         )
-        mean = mean + weight * values
-        mean_square = mean_square + weight * (deviation**2 + values**2)
+        mean = mean + weights * values
+        mean_square = mean_square + weights * (deviation**2 + values**2)
     # The difference of squares may be negative by rounding.
     return mean, np.sqrt(np.maximum(mean_square - mean**2, 1e-12))
 
@@ -392,26 +413,26 @@ def _error_of_group(
     task: EstimationTask, name: str, rows: Rows, fit: _Fit, fitted_rows: Rows | None
 ) -> GroupError:
     """Predict a group by a fit without it, and return its errors."""
-    values, deviation = predict_rows(task, fit, rows)
+    predicted_logs, deviations = predict_rows(task, fit, rows)
     if task.sizes and task.noise is None:
-        deviation = np.hypot(deviation, _deviation_of_extrapolation(task, rows, fitted_rows))
-    logs = task.observed.logs[:, rows]
-    is_known = np.isfinite(logs) & np.isfinite(values)
-    residual = (logs - values)[is_known]
-    relative_errors = np.abs(np.expm1(-residual))
-    half_widths = NORMAL_90 * deviation[is_known]
+        deviations = np.hypot(deviations, _deviation_of_extrapolation(task, rows, fitted_rows))
+    measured_logs = task.observed.logs[:, rows]
+    is_known = np.isfinite(measured_logs) & np.isfinite(predicted_logs)
+    residuals = (measured_logs - predicted_logs)[is_known]
+    relative_errors = np.abs(np.expm1(-residuals))
+    half_widths = NORMAL_90 * deviations[is_known]
     return GroupError(
         name,
         int(is_known.sum()),
         float(np.median(relative_errors)),
         float(relative_errors.mean()),
-        float(np.median(np.expm1(-residual))),
+        float(np.median(np.expm1(-residuals))),
         float(np.quantile(relative_errors, 0.9)),
         float(relative_errors.max()),
-        float(np.mean(np.abs(residual) <= half_widths)),
+        float(np.mean(np.abs(residuals) <= half_widths)),
         float(np.median(np.exp(2 * half_widths))),
-        tuple(_misfit_reasons(task, rows, residual, is_known, fit)),
-        tuple(residual.tolist()),
+        tuple(_misfit_reasons(task, rows, residuals, is_known, fit)),
+        tuple(residuals.tolist()),
         tuple(half_widths.tolist()),
     )
 
@@ -422,34 +443,36 @@ def _deviation_of_extrapolation(
     """Return the additional standard deviation of predictions outside of the fitted range of sizes
     [log].
     """
-    sizes = np.log2(np.array(task.sizes))
-    fitted_sizes = sizes[np.array(task.fitted_rows) if fitted_rows is None else fitted_rows]
-    distance_beyond = np.maximum(sizes[rows] - fitted_sizes.max(), fitted_sizes.min() - sizes[rows])
+    log_sizes = np.log2(np.array(task.sizes))
+    fitted_log_sizes = log_sizes[np.array(task.fitted_rows) if fitted_rows is None else fitted_rows]
+    distance_beyond = np.maximum(
+        log_sizes[rows] - fitted_log_sizes.max(), fitted_log_sizes.min() - log_sizes[rows]
+    )
     return np.asarray(DEVIATION_PER_DOUBLING * np.maximum(distance_beyond, 0.0))
 
 
 def _misfit_reasons(
-    task: EstimationTask, rows: Rows, residual: Array, finite: NDArray[np.bool_], fit: _Fit
+    task: EstimationTask, rows: Rows, residuals: Array, is_known: NDArray[np.bool_], fit: _Fit
 ) -> Iterator[str]:
     """Yield what explains most of the squared residuals of a group: a parameter, or a column of
     numbers with which they grow; nothing if the residuals are no larger than the noise.
     """
-    squared_residuals = float(residual @ residual)
-    if squared_residuals < len(residual) * float(np.max(fit.posterior.noise)) ** 2 * 2:
+    sum_of_squared_residuals = float(residuals @ residuals)
+    if sum_of_squared_residuals < len(residuals) * float(np.max(fit.posterior.noise)) ** 2 * 2:
         return
-    fraction, reason = max(
+    share, reason = max(
         [
             (LEAST_EXPLAINED_SHARE, ""),
-            *_error_shares_by_parameter(task, rows, residual, finite, fit),
-            *_error_shares_by_growth(task, rows, residual, finite),
+            *_error_shares_by_parameter(task, rows, residuals, is_known, fit),
+            *_error_shares_by_growth(task, rows, residuals, is_known),
         ]
     )
     if reason:
-        yield f"{fraction:.0%} of the misfit {reason}"
+        yield f"{share:.0%} of the misfit {reason}"
 
 
 def _error_shares_by_parameter(
-    task: EstimationTask, rows: Rows, residual: Array, finite: NDArray[np.bool_], fit: _Fit
+    task: EstimationTask, rows: Rows, residuals: Array, is_known: NDArray[np.bool_], fit: _Fit
 ) -> Iterator[tuple[float, str]]:
     """Yield for each parameter the share of the squared residuals that another value would remove,
     with a description.
@@ -461,45 +484,45 @@ def _error_shares_by_parameter(
         for index, choice in enumerate(task.choices)
     }
     parameter_values = np.tile(fit.posterior.centre[: len(task.free)], (len(rows), 1))
-    _, slopes = task.observed.slopes(
+    _, all_slopes = task.observed.slopes(
         [parameter.path for parameter in task.free], parameter_values, choice_values, rows
     )
     for index, parameter in enumerate(task.free):
-        slope = slopes[:, :, index][finite]
-        if (sum_of_squares := float(slope @ slope)) <= 0:
+        slopes_by_parameter = all_slopes[:, :, index][is_known]
+        if (sum_of_squares := float(slopes_by_parameter @ slopes_by_parameter)) <= 0:
             continue
-        shift = float(slope @ residual) / sum_of_squares
-        remainder = residual - shift * slope
-        if abs(shift) < LARGEST_LOG_SHIFT:
-            factor_in_words = f"{np.exp(shift):.2f} times as much as elsewhere"
+        log_shift = float(slopes_by_parameter @ residuals) / sum_of_squares
+        remainder = residuals - log_shift * slopes_by_parameter
+        if abs(log_shift) < LARGEST_LOG_SHIFT:
+            factor_in_words = f"{np.exp(log_shift):.2f} times as much as elsewhere"
             yield (
-                1 - float(remainder @ remainder) / float(residual @ residual),
+                1 - float(remainder @ remainder) / float(residuals @ residuals),
                 f"goes with {parameter.path}: {factor_in_words}",
             )
 
 
 def _error_shares_by_growth(
-    task: EstimationTask, rows: Rows, residual: Array, finite: NDArray[np.bool_]
+    task: EstimationTask, rows: Rows, residuals: Array, is_known: NDArray[np.bool_]
 ) -> Iterator[tuple[float, str]]:
     """Yield for each numeric column the share of the squared residuals explained by its logarithm,
     with a description.
     """
-    centred = residual - residual.mean()
+    centred_residuals = residuals - residuals.mean()
     for path, column in task.observed.numbers.items():
         if not (column[rows] > 0).all():
             continue
         doublings = np.log2(column[rows])
-        centred_doublings = np.broadcast_to(doublings - doublings.mean(), finite.shape)[finite]
+        centred_doublings = np.broadcast_to(doublings - doublings.mean(), is_known.shape)[is_known]
         # The number is the same in all rows of the group: nothing grows with it.
         if (sum_of_squares := float(centred_doublings @ centred_doublings)) < 1e-9:
             continue
-        slope = float(centred_doublings @ centred) / sum_of_squares
-        remainder = residual - slope * centred_doublings
+        slope = float(centred_doublings @ centred_residuals) / sum_of_squares
+        remainder = residuals - slope * centred_doublings
         reason = (
             f"grows with {path}, {np.expm1(slope):+.0%} a doubling: something that depends on it is"
             " not in the model"
         )
-        yield 1 - float(remainder @ remainder) / float(residual @ residual), reason
+        yield 1 - float(remainder @ remainder) / float(residuals @ residuals), reason
 
 
 def widening_factor(groups: Sequence[GroupError]) -> float:
@@ -520,8 +543,8 @@ def widening_factor(groups: Sequence[GroupError]) -> float:
         [np.full(len(group.halves), 1 / len(group.halves) / len(groups)) for group in groups]
     )
     order = np.argsort(ratios)
-    first_enough = np.searchsorted(np.cumsum(weights[order]), WANTED_COVERAGE - 1e-9)
-    return float(np.clip(ratios[order][first_enough], 1.0, LARGEST_WIDENING))
+    index_of_quantile = np.searchsorted(np.cumsum(weights[order]), WANTED_COVERAGE - 1e-9)
+    return float(np.clip(ratios[order][index_of_quantile], 1.0, LARGEST_WIDENING))
 
 
 def widened_by_others(groups: Sequence[GroupError]) -> list[GroupError]:
@@ -566,13 +589,17 @@ def _estimation_results(
         )
         for (choice_index, owner), weights in fit.weights.items()
     )
-    values, _ = predict_rows(task, fit, np.arange(task.count))
-    relative_errors = np.abs(np.expm1((values - observed.logs)[np.isfinite(observed.logs)]))
-    score = None
-    simple_score = None
+    predicted_logs, _ = predict_rows(task, fit, np.arange(task.count))
+    relative_errors = np.abs(np.expm1((predicted_logs - observed.logs)[np.isfinite(observed.logs)]))
+    mean_score = None
+    mean_simple_score = None
     if len(errors) >= 3:
-        groups = [(np.array(error.residuals), np.array(error.halves)) for error in errors]
-        score, simple_score = (float(scores.mean()) for scores in interval_scores_of_groups(groups))
+        residuals_and_halves = [
+            (np.array(error.residuals), np.array(error.halves)) for error in errors
+        ]
+        mean_score, mean_simple_score = (
+            float(scores.mean()) for scores in interval_scores_of_groups(residuals_and_halves)
+        )
     return Estimation(
         model=observed.built.name,
         source=observed.table.file,
@@ -586,8 +613,8 @@ def _estimation_results(
         noise_assumed=bool(posterior.freedom.min() < ENOUGH_FREEDOM),
         fitted_error=float(np.median(relative_errors)),
         widened=widening_factor,
-        score=score,
-        simple_score=simple_score,
+        score=mean_score,
+        simple_score=mean_simple_score,
         ignored=observed.ignored,
         ignored_numbers=observed.ignored_numbers,
         names=tuple(
@@ -613,7 +640,7 @@ def _estimated_parameters(task: EstimationTask, fit: _Fit) -> Iterator[Estimated
     for index, parameter in enumerate(task.free):
         estimated_parameter = task.observed.built.entries[parameter.path]
         deviation = float(posterior.deviations[index]) * posterior.widened
-        owners = tuple(
+        owner_factors = tuple(
             OwnerFactor(
                 f"{column}={owner}",
                 float(np.exp(posterior.centre[parameter_count + offset_index])),
@@ -633,7 +660,7 @@ def _estimated_parameters(task: EstimationTask, fit: _Fit) -> Iterator[Estimated
             parameter.low,
             parameter.high,
             float(posterior.deviations[index]) / parameter.prior.deviation,
-            owners,
+            owner_factors,
         )
 
 
@@ -652,22 +679,28 @@ def interval_scores_of_groups(groups: Sequence[tuple[Array, Array]]) -> tuple[Ar
     """
     from scipy.stats import t
 
-    squares = [float(np.mean(residual**2)) for residual, _ in groups]
+    mean_squares = [float(np.mean(residuals**2)) for residuals, _ in groups]
     scores = []
     simple_scores = []
-    for index, (residual, half_width) in enumerate(groups):
-        scores.append(_interval_score(residual, half_width))
-        other_squares = [
-            square for other_index, square in enumerate(squares) if other_index != index
+    for index, (residuals, half_widths) in enumerate(groups):
+        scores.append(_interval_score(residuals, half_widths))
+        other_mean_squares = [
+            mean_square
+            for other_index, mean_square in enumerate(mean_squares)
+            if other_index != index
         ]
-        width = float(t.ppf(0.95, len(other_squares) - 1)) * np.sqrt(np.mean(other_squares))
-        simple_scores.append(_interval_score(residual, np.full(len(residual), width)))
+        half_width_of_others = float(t.ppf(0.95, len(other_mean_squares) - 1)) * np.sqrt(
+            np.mean(other_mean_squares)
+        )
+        simple_scores.append(
+            _interval_score(residuals, np.full(len(residuals), half_width_of_others))
+        )
     return np.concatenate(scores), np.concatenate(simple_scores)
 
 
-def _interval_score(residual: Array, half_width: Array) -> Array:
+def _interval_score(residuals: Array, half_widths: Array) -> Array:
     """Return the interval score of each row [log]: the width of its interval of 90 %, and 20 times
     the distance of the row from the interval.
     """
-    excess: Array = np.maximum(np.abs(residual) - half_width, 0.0)
-    return 2 * half_width + 2 / (1 - WANTED_COVERAGE) * excess
+    excesses: Array = np.maximum(np.abs(residuals) - half_widths, 0.0)
+    return 2 * half_widths + 2 / (1 - WANTED_COVERAGE) * excesses

@@ -59,9 +59,10 @@ def _register_family(
     def register(formulas: _Formulas) -> _Formulas:
         def checked_formulas(timings: Timings) -> list[TimeFormula]:
             if timings.has_sizes and not has_sizes:
-                count = len(set(timings.n.tolist()))
+                size_count = len(set(timings.n.tolist()))
                 raise NoAnswerError(
-                    f"the data have {count} sizes, and this family has no size; fit the runs of one"
+                    f"the data have {size_count} sizes, and this family has no size; fit the runs"
+                    " of one"
                     " size (--size)"
                 )
             return list(formulas(timings))
@@ -171,22 +172,24 @@ def cycle_times(time_outside: Array | float, demands: Array, populations: Array)
     >>> cycle_times(9.0, np.array([1.0]), np.array([1.0, 2.0, 64.0])).round(3).tolist()
     [10.0, 10.1, 64.0]
     """
-    rows = np.broadcast_to(demands, (len(populations), demands.shape[-1]))
-    outsides = np.broadcast_to(time_outside, populations.shape)
-    times = np.empty(len(populations))
-    has_closed_form = _has_distinct_demands(rows)
-    are_alike = ~has_closed_form & (demands.shape[-1] == 2)
-    is_summed = are_alike & (populations <= MOST_SUMMED_CUSTOMERS)
+    demand_rows = np.broadcast_to(demands, (len(populations), demands.shape[-1]))
+    times_outside = np.broadcast_to(time_outside, populations.shape)
+    times_by_population = np.empty(len(populations))
+    has_closed_form = _has_distinct_demands(demand_rows)
+    have_similar_demands = ~has_closed_form & (demands.shape[-1] == 2)
+    is_summed = have_similar_demands & (populations <= MOST_SUMMED_CUSTOMERS)
     methods = (
         (has_closed_form, _cycle_times_of_few_stations),
         (is_summed, _cycle_times_by_sum),
-        (are_alike & ~is_summed, _cycle_times_of_similar_stations),
-        (~has_closed_form & ~are_alike, _times_by_recursion),
+        (have_similar_demands & ~is_summed, _cycle_times_of_similar_stations),
+        (~has_closed_form & ~have_similar_demands, _times_by_recursion),
     )
     for selected, solve in methods:
         if selected.any():
-            times[selected] = solve(outsides[selected], rows[selected], populations[selected])
-    return times
+            times_by_population[selected] = solve(
+                times_outside[selected], demand_rows[selected], populations[selected]
+            )
+    return times_by_population
 
 
 LEAST_DEMAND_DIFFERENCE = 1e-4
@@ -204,10 +207,10 @@ def _has_distinct_demands(demands: Array) -> NDArray[np.bool_]:
     """
     if demands.shape[1] > 2:
         return np.zeros(len(demands), dtype=bool)
-    largest = demands.max(axis=1)
-    smallest = demands.min(axis=1)
+    largest_demands = demands.max(axis=1)
+    smallest_demands = demands.min(axis=1)
     are_distinct: NDArray[np.bool_] = (demands.shape[1] == 1) | (
-        largest - smallest > LEAST_DEMAND_DIFFERENCE * largest
+        largest_demands - smallest_demands > LEAST_DEMAND_DIFFERENCE * largest_demands
     )
     return are_distinct
 
@@ -226,11 +229,11 @@ def _cycle_times_by_sum(time_outside: Array, demands: Array, populations: Array)
     """
     from scipy.special import gammaln, logsumexp
 
-    smallest = np.finfo(float).tiny
-    mean_demand = np.maximum(demands.mean(axis=1), smallest)[:, None]
+    smallest_number = np.finfo(float).tiny
+    mean_demand = np.maximum(demands.mean(axis=1), smallest_number)[:, None]
     # Below 1e-9 the difference changes no digit, for its square counts; at 0 it could not divide.
     half_difference = np.maximum(np.ptp(demands, axis=1)[:, None] / 2 / mean_demand, 1e-9)
-    log_think = np.log(np.maximum(time_outside, smallest))[:, None]
+    log_time_outside = np.log(np.maximum(time_outside, smallest_number))[:, None]
     customers_inside = np.arange(populations.max() + 1)[None]
     log_inside = (
         customers_inside * np.log(mean_demand)
@@ -241,7 +244,7 @@ def _cycle_times_by_sum(time_outside: Array, demands: Array, populations: Array)
     def log_constant(customers: Array) -> Array:
         customers_outside = customers[:, None] - customers_inside
         log_terms = (
-            customers_outside * log_think
+            customers_outside * log_time_outside
             - gammaln(np.maximum(customers_outside, 0) + 1)
             + log_inside
         )
@@ -281,21 +284,23 @@ def _cycle_times_of_few_stations(time_outside: Array, demands: Array, population
     the differences of ``D`` times that of the one and ``E`` times that of the other; S is the
     reciprocal of Erlang's loss formula, and S and S' stand for N - 1 customers.
     """
-    smallest = np.finfo(float).tiny
-    sorted_demands = np.maximum(np.sort(demands, axis=1)[:, ::-1], smallest)
-    think = np.maximum(time_outside, smallest)
+    smallest_number = np.finfo(float).tiny
+    sorted_demands = np.maximum(np.sort(demands, axis=1)[:, ::-1], smallest_number)
+    positive_time_outside = np.maximum(time_outside, smallest_number)
     with np.errstate(over="ignore", under="ignore"):
-        load = np.minimum(think[:, None] / sorted_demands, 1e250)
-        sums = [_log_state_sum(populations - 1, station_load) for station_load in load.T]
-        probability_alone = np.exp(-sums[0])
+        loads = np.minimum(positive_time_outside[:, None] / sorted_demands, 1e250)
+        log_sums = [_log_state_sum(populations - 1, station_load) for station_load in loads.T]
+        probability_alone = np.exp(-log_sums[0])
         larger_demand = sorted_demands[:, 0]
-        if len(sums) == 1:
-            times_of_one_station: Array = think * probability_alone + populations * larger_demand
+        if len(log_sums) == 1:
+            times_of_one_station: Array = (
+                positive_time_outside * probability_alone + populations * larger_demand
+            )
             return times_of_one_station
         smaller_demand = sorted_demands[:, 1]
-        ratio = np.exp(sums[1] - sums[0])
+        ratio = np.exp(log_sums[1] - log_sums[0])
         demand_difference = larger_demand - smaller_demand * ratio
-        numerator = think * (larger_demand - smaller_demand) * probability_alone
+        numerator = positive_time_outside * (larger_demand - smaller_demand) * probability_alone
         times: Array = (
             numerator + populations * (larger_demand**2 - smaller_demand**2 * ratio)
         ) / demand_difference
@@ -312,21 +317,23 @@ def _log_state_sum(customers: Array, load: Array) -> Array:
     probability_below = gammaincc(customers + 1, load)
     log_term = customers * np.log(load) - load - gammaln(customers + 1)
     is_far = probability_below < 1e-250
-    sums: Array = np.log(np.where(is_far, 1.0, probability_below)) - log_term
+    log_sums: Array = np.log(np.where(is_far, 1.0, probability_below)) - log_term
     if is_far.any():
         largest_log_term = float((customers[is_far] / load[is_far]).max())
-        count = 2 + int(-40 / np.log(min(max(largest_log_term, 1e-18), 0.9999)))
-        customers_left = np.maximum(customers[is_far, None] - np.arange(count), 0.0)
-        sums[is_far] = np.log1p(np.cumprod(customers_left / load[is_far, None], axis=1).sum(axis=1))
-    return sums
+        term_count = 2 + int(-40 / np.log(min(max(largest_log_term, 1e-18), 0.9999)))
+        customers_left = np.maximum(customers[is_far, None] - np.arange(term_count), 0.0)
+        log_sums[is_far] = np.log1p(
+            np.cumprod(customers_left / load[is_far, None], axis=1).sum(axis=1)
+        )
+    return log_sums
 
 
 def _times_by_recursion(time_outside: Array, demands: Array, populations: Array) -> Array:
     """Return cycle times by mean value analysis, customer by customer."""
-    cycles: Array = (
+    cycle_times: Array = (
         populations / _solve_network(time_outside, demands, populations).throughput[:, 0]
     )
-    return cycles
+    return cycle_times
 
 
 def _solve_network(
@@ -338,29 +345,32 @@ def _solve_network(
     """
     from slipstick.queueing.exact import exact
 
-    service = demands if demands.ndim == 1 else demands[:, None, :]
+    demands_by_population = demands if demands.ndim == 1 else demands[:, None, :]
     # A search may try demands so small that the throughput overflows: the cycle time is then 0.
     with np.errstate(over="ignore"):
         return exact(
             network_arrays(
-                service, population=populations[:, None], think=np.reshape(time_outside, (-1, 1))
+                demands_by_population,
+                population=populations[:, None],
+                think=np.reshape(time_outside, (-1, 1)),
             )
         )
 
 
-def _closed_queue(stations: int) -> _Formulas:
+def _closed_queue(station_count: int) -> _Formulas:
     """Return the formulas of a closed queueing network with some stations; the parameters are the
     time outside and each demand.
     """
-    names = (
+    demand_names = (
         ["service"]
-        if stations == 1
-        else [f"service{station_number}" for station_number in range(1, stations + 1)]
+        if station_count == 1
+        else [f"service{station_number}" for station_number in range(1, station_count + 1)]
     )
-    demands = [
-        FitParameter(name, "s", "service demand at a station with one server") for name in names
+    demand_parameters = [
+        FitParameter(name, "s", "service demand at a station with one server")
+        for name in demand_names
     ]
-    parameters = (FitParameter("outside", "s", "time outside the stations"), *demands)
+    parameters = (FitParameter("outside", "s", "time outside the stations"), *demand_parameters)
 
     def time(theta: Array, points: Timings) -> Array:
         times: Array = cycle_times(theta[0], theta[1:].T, points.p) / work_divisor(points)
@@ -370,20 +380,20 @@ def _closed_queue(stations: int) -> _Formulas:
         waits = (
             _solve_network(theta[0], theta[1:], points.p).residence[:, 0] - theta[1:]
         ) / work_divisor(points)[:, None]
-        return {f"waiting for {name}": waits[:, index] for index, name in enumerate(names)}
+        return {f"waiting for {name}": waits[:, index] for index, name in enumerate(demand_names)}
 
     def starts(points: Timings) -> list[Array]:
-        work = points.time * work_divisor(points)
-        least_work = float(work.min())
-        last_slope = float((work / points.p).min())
+        work_times = points.time * work_divisor(points)
+        least_work_time = float(work_times.min())
+        last_slope = float((work_times / points.p).min())
         # The slope at the end is the largest demand if the station is saturated there; it is not
         # larger.
         demand_guesses = [0.999 * last_slope, 0.5 * last_slope, 0.1 * last_slope]
         return [
             np.array(
                 [
-                    max(least_work - demand_guess, 0.05 * least_work),
-                    *(demand_guess * 0.5**station for station in range(stations)),
+                    max(least_work_time - demand_guess, 0.05 * least_work_time),
+                    *(demand_guess * 0.5**station for station in range(station_count)),
                 ]
             )
             for demand_guess in demand_guesses
@@ -391,7 +401,7 @@ def _closed_queue(stations: int) -> _Formulas:
 
     def formulas(timings: Timings) -> Iterator[TimeFormula]:
         text = f"T = cycle of a closed queueing network{_divisor_text(timings)}"
-        yield TimeFormula(f"queue-{stations}", text, parameters, time, starts, lost=lost)
+        yield TimeFormula(f"queue-{station_count}", text, parameters, time, starts, lost=lost)
 
     return formulas
 
@@ -440,7 +450,7 @@ def _phase_barrier(timings: Timings) -> Iterator[TimeFormula]:
     """Yield the formula of phases of random work, each of which lasts until the slowest processor
     is done, and of a barrier with a cost per doubling of processors.
     """
-    weak = timings.weak_scaling
+    is_weak_scaling = timings.weak_scaling
 
     def spread(points: Timings) -> Array:
         return expected_largest(points.p) / (
@@ -449,7 +459,8 @@ def _phase_barrier(timings: Timings) -> Iterator[TimeFormula]:
 
     yield linear_formula(
         "phase-barrier",
-        f"T = work{_divisor_text(timings)} + spread largest(p){'' if weak else ' / sqrt(p)'} + step"
+        f"T = work{_divisor_text(timings)} + spread"
+        f" largest(p){'' if is_weak_scaling else ' / sqrt(p)'} + step"
         " log2(p)",
         [
             (
@@ -518,16 +529,29 @@ def repair_cycles(time_outside: Array, service: Array, servers: int, populations
     from scipy.special import gammaln, logsumexp
 
     customers = np.round(populations)
-    smallest = np.finfo(float).tiny
-    think = np.maximum(np.broadcast_to(time_outside, customers.shape), smallest)
-    demand = np.maximum(np.broadcast_to(service, customers.shape), think * 1e-250 + smallest)
-    load = think / demand
-    n = np.arange(min(servers, int(customers.max())) + 1.0)[:, None]
-    logs = gammaln(customers + 1) - gammaln(customers - n + 1) - gammaln(n + 1) - n * np.log(load)
+    smallest_number = np.finfo(float).tiny
+    positive_time_outside = np.maximum(
+        np.broadcast_to(time_outside, customers.shape), smallest_number
+    )
+    positive_service = np.maximum(
+        np.broadcast_to(service, customers.shape), positive_time_outside * 1e-250 + smallest_number
+    )
+    time_ratio = positive_time_outside / positive_service
+    customers_inside = np.arange(min(servers, int(customers.max())) + 1.0)[:, None]
+    log_weights = (
+        gammaln(customers + 1)
+        - gammaln(customers - customers_inside + 1)
+        - gammaln(customers_inside + 1)
+        - customers_inside * np.log(time_ratio)
+    )
     if servers <= customers.max():
-        logs[-1] += _log_state_sum(np.maximum(customers - servers, 0.0), servers * load)
-    busy = np.exp(logsumexp(logs, b=n, axis=0) - logsumexp(logs, axis=0))
-    times: Array = customers * demand / busy
+        log_weights[-1] += _log_state_sum(
+            np.maximum(customers - servers, 0.0), servers * time_ratio
+        )
+    busy_servers = np.exp(
+        logsumexp(log_weights, b=customers_inside, axis=0) - logsumexp(log_weights, axis=0)
+    )
+    times: Array = customers * positive_service / busy_servers
     return times
 
 
@@ -567,13 +591,19 @@ def _saturating_formulas(timings: Timings) -> Iterator[TimeFormula]:
         return times
 
     def starts(points: Timings) -> list[Array]:
-        work = points.time * work_divisor(points)
-        least_work = float(work.min())
-        work_growth = float((work / points.p).min())
+        work_times = points.time * work_divisor(points)
+        least_work_time = float(work_times.min())
+        least_slope = float((work_times / points.p).min())
         return [
-            np.array([fraction * least_work, (1 - fraction) * least_work, scale * work_growth])
+            np.array(
+                [
+                    fraction * least_work_time,
+                    (1 - fraction) * least_work_time,
+                    fraction_of_slope * least_slope,
+                ]
+            )
             for fraction in (0.1, 0.5)
-            for scale in (0.5, 0.9)
+            for fraction_of_slope in (0.5, 0.9)
         ]
 
     parameters = (
@@ -635,20 +665,20 @@ def _latency_formulas(timings: Timings) -> Iterator[TimeFormula]:
     """
     if timings.weak_scaling and not timings.has_sizes:
         raise NoAnswerError("for one size and weak scaling, latency is the same as power-log")
-    sizes = [Fraction(0), Fraction(1, 2), Fraction(1)] if timings.has_sizes else [Fraction(0)]
+    size_powers = [Fraction(0), Fraction(1, 2), Fraction(1)] if timings.has_sizes else [Fraction(0)]
     work = FitParameter("work", "s", "time of one unit of work on one processor")
-    useful: tuple[FitParameter, Basis] = (work, lambda points: points.n / work_divisor(points))
-    for power, log_power, size_power in product(_POWERS_OF_LATENCY, _LOG_POWERS, sizes):
+    useful_term: tuple[FitParameter, Basis] = (work, lambda points: points.n / work_divisor(points))
+    for power, log_power, size_power in product(_POWERS_OF_LATENCY, _LOG_POWERS, size_powers):
         term_text = " ".join(
             filter(None, [_term_text("p", power, log_power), _term_text("n", size_power, 0)])
         )
         parameter = FitParameter("latency", "s", "factor of the average latency")
         text = f"T = work n{_divisor_text(timings)} + latency {term_text}".rstrip()
-        terms = [useful, (parameter, _power_basis(power, log_power, size_power))]
+        terms_of_formula = [useful_term, (parameter, _power_basis(power, log_power, size_power))]
         yield linear_formula(
             "latency",
             text,
-            terms,
+            terms_of_formula,
             chosen_exponents=2 + timings.has_sizes,
             lost={"latency": "latency"},
         )
@@ -668,8 +698,8 @@ def _power_log(timings: Timings) -> Iterator[TimeFormula]:
         _TERMS[0],
     )
     yield linear_formula("power-log", "T = constant", [constant])
-    falling = [] if timings.weak_scaling else [-power for power in _POWERS if 0 < power <= 1]
-    for power, log_power in product([*falling, *_POWERS], _LOG_POWERS):
+    falling_powers = [] if timings.weak_scaling else [-power for power in _POWERS if 0 < power <= 1]
+    for power, log_power in product([*falling_powers, *_POWERS], _LOG_POWERS):
         if power or log_power:
             term = (FitParameter("factor", "s", "of the term in p"), _power_basis(power, log_power))
             text = f"T = constant + factor {_term_text('p', power, log_power)}"

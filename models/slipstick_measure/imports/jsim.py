@@ -231,9 +231,7 @@ class _JsimReader:
                 return self.model.number(value_element, value_element.text.strip(), least)
         return None
 
-    def moments_of_parameters(
-        self, distribution: XmlElement, place: Place
-    ) -> tuple[float, float] | None:
+    def moments(self, distribution: XmlElement, place: Place) -> tuple[float, float] | None:
         """Return the mean and the squared coefficient of variation of a class's time at a node.
         Return None if the class has no time there, and a mean of 0 if its time is zero.
         """

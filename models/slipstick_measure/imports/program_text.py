@@ -218,18 +218,18 @@ class ProgramText:
         branch was taken, None if unknown.
         """
         match = _CONDITION.search(statement.text.strip())
-        truth = self.value(_without_end(match)) if match else 1.0
-        truth = None if was_taken is None and truth != 0.0 else truth
-        if truth == 0.0:
+        condition_value = self.value(_without_end(match)) if match else 1.0
+        condition_value = None if was_taken is None and condition_value != 0.0 else condition_value
+        if condition_value == 0.0:
             return was_taken
-        body = statement.block
-        if not body and match is None:
+        block = statement.block
+        if not block and match is None:
             return was_taken
-        if truth is not None:
-            yield from self._calls_of_block(body, depth + 1)
+        if condition_value is not None:
+            yield from self._calls_of_block(block, depth + 1)
             return 1.0
         values_before = dict(self.value_by_variable)
-        for call in self._calls_of_block(body, depth + 1):
+        for call in self._calls_of_block(block, depth + 1):
             yield call._replace(is_certain=False)
         changed_names = {
             name
@@ -261,29 +261,35 @@ class ProgramText:
             yield from self._calls_of_block(statement.block, depth + 1)
             return
         condition = _without_end(match)
-        counter = next(
+        counter_name = next(
             (name for name in re.findall(r"\w+", condition) if name in self.value_by_variable), ""
         )
         iteration = 0
         while not self._has_stopped and self._count <= MOST_STATEMENTS:
-            truth = self.value(condition)
-            if truth == 0.0:
+            condition_value = self.value(condition)
+            if condition_value == 0.0:
                 return
             iteration += 1
-            self.loops[counter] = self.value_by_variable.get(counter), iteration, iteration + 1
+            self.loops[counter_name] = (
+                self.value_by_variable.get(counter_name),
+                iteration,
+                iteration + 1,
+            )
             yield from self._calls_of_block(statement.block, depth + 1)
-            if truth is None:
+            if condition_value is None:
                 return
 
     def _loop_variable(self, header: str) -> tuple[str, list[ProgramValue]]:
         """Return the variable and the values of a loop; an empty name for other statements."""
         if (match := _FOR.match(header)) is None:
-            start = _APPLY.search(header)
+            start_match = _APPLY.search(header)
             apply_match = _FUNCTION_OF_APPLY.search(header)
-            if start is None or apply_match is None:
+            if start_match is None or apply_match is None:
                 return "", []
-            items = self.value(header[start.end() : apply_match.start()])
-            return apply_match["name"], items if isinstance(items, list) else [items]
+            item_values = self.value(header[start_match.end() : apply_match.start()])
+            return apply_match["name"], item_values if isinstance(item_values, list) else [
+                item_values
+            ]
         groups = match.groupdict()
         if groups.get("counter"):
             return groups["counter"], self._values_of_counting_loop(match)
@@ -294,23 +300,23 @@ class ProgramText:
     def _values_of_counting_loop(self, match: re.Match[str]) -> list[ProgramValue]:
         """List the values of a loop with a start, a condition and a step."""
         name = match["counter"]
-        comparison = match["until"]
+        comparison_sign = match["until"]
         first_value = self.value(match["first"])
         last_value = self.value(match["last"])
         if not isinstance(first_value, float) or not isinstance(last_value, float):
             return [None]
         if re.search("float|double", match["type"]):
             first_value = float(first_value)
-        step = _next_value_expression(name, match["step"])
+        next_value_text = _next_value_expression(name, match["step"])
         value_before = self.value_by_variable.get(name)
         values: list[ProgramValue] = []
         value: ProgramValue = first_value
         while isinstance(value, float) and len(values) < MOST_STATEMENTS:
-            if not _result_of_operation(comparison, value, last_value):
+            if not _result_of_operation(comparison_sign, value, last_value):
                 break
             values.append(value)
             self.value_by_variable[name] = value
-            next_value = self.value(step)
+            next_value = self.value(next_value_text)
             if next_value is None or next_value == value:
                 values.append(None)  # how it goes on is not known
                 break
@@ -321,44 +327,55 @@ class ProgramText:
     def _plain_statement(self, statement: _Statement) -> Iterator[CalledFunction]:
         """Execute an assignment or a declaration, or yield a call."""
         text = statement.text.strip()
-        if (declaration := _DECLARATION.match(text)) and len(
-            declarators := _split_arguments(declaration["of"])
+        if (declaration_match := _DECLARATION.match(text)) and len(
+            declarator_texts := _split_arguments(declaration_match["of"])
         ) > 1:
-            for declarator in declarators:
+            for declarator in declarator_texts:
                 single_declaration = _Statement(
-                    f"{declaration['types']} {declarator}", statement.line
+                    f"{declaration_match['types']} {declarator}", statement.line
                 )
                 yield from self._plain_statement(single_declaration)
             return
-        if declaration and re.fullmatch(r"\w++", declaration["of"].strip()):
-            self.types[declaration["of"].strip()] = declaration["types"]
+        if declaration_match and re.fullmatch(r"\w++", declaration_match["of"].strip()):
+            self.types[declaration_match["of"].strip()] = declaration_match["types"]
             return
         if names_match := _MULTIPLE_ASSIGNMENT.match(text):
-            values = _split_arguments(names_match["of"])
-            names = [name.strip() for name in names_match["names"].split(",")]
-            for name, declarator in zip(names, values, strict=False):
-                if len(names) == len(values) and name not in self.reading.hints.settings:
+            value_texts = _split_arguments(names_match["of"])
+            variable_names = [name.strip() for name in names_match["names"].split(",")]
+            for name, declarator in zip(variable_names, value_texts, strict=False):
+                if (
+                    len(variable_names) == len(value_texts)
+                    and name not in self.reading.hints.settings
+                ):
                     self.value_by_variable[name] = self.value(declarator)
             return
         if step_match := _INCREMENT.match(text):
             name = step_match[1] or step_match[2]
             text = f"{name} = {_next_value_expression(name, text)}"
-        if match := _CALL.match(_ASSIGNED_CALL.sub("", text)):
-            texts = _split_arguments(match["given"])
-            name = match["name"][0].upper() + match["name"][1:]
-            arguments = [self.value(text.removeprefix("&")) for text in texts]  # pointers of C, too
-            yield CalledFunction(name, arguments, texts, statement.line, match["module"] or "")
+        if statement_match := _CALL.match(_ASSIGNED_CALL.sub("", text)):
+            argument_texts = _split_arguments(statement_match["given"])
+            name = statement_match["name"][0].upper() + statement_match["name"][1:]
+            argument_values = [
+                self.value(text.removeprefix("&")) for text in argument_texts
+            ]  # pointers of C, too
+            yield CalledFunction(
+                name,
+                argument_values,
+                argument_texts,
+                statement.line,
+                statement_match["module"] or "",
+            )
             self._has_stopped |= name == self.last_function
-        elif match := _TEXT_FUNCTION.match(text):
-            self._write_text(match)
-        elif match := _ASSIGNMENT.match(text):
-            self._assign(match, statement.line)
+        elif statement_match := _TEXT_FUNCTION.match(text):
+            self._write_text(statement_match)
+        elif statement_match := _ASSIGNMENT.match(text):
+            self._assign(statement_match, statement.line)
 
     def _write_text(self, match: re.Match[str]) -> None:
         """Set a variable to the text that a call of a function of C writes into it."""
-        pieces = _split_arguments(match["of"])
-        pieces = pieces[1:] if match["how"] == "snprintf" else pieces
-        values = [self.value(piece) for piece in pieces]
+        argument_texts = _split_arguments(match["of"])
+        argument_texts = argument_texts[1:] if match["how"] == "snprintf" else argument_texts
+        values = [self.value(argument_text) for argument_text in argument_texts]
         if match["how"] == "strcat":
             values = [self.value_by_variable.get(match["name"]), *values]
         are_known = all(value is not None for value in values)
@@ -372,43 +389,43 @@ class ProgramText:
 
     def _value_of_type(self, name: str, value: ProgramValue) -> ProgramValue:
         """Return a value as a variable of its declared type holds it."""
-        types = self.types.get(name, "")
+        type_words = self.types.get(name, "")
         if not self.dialect.whole or not isinstance(value, float) or not math.isfinite(value):
             return value
-        if re.search(r"\b(?:float|double)\b", types):
+        if re.search(r"\b(?:float|double)\b", type_words):
             return float(value)
-        return ProgramInteger(int(value)) if re.search(r"\b(?:int|long)\b", types) else value
+        return ProgramInteger(int(value)) if re.search(r"\b(?:int|long)\b", type_words) else value
 
     def _assign(self, match: re.Match[str], line: int) -> None:
         """Set a variable, or an item of a list, to the value of an expression."""
         name = match["name"]
-        if types := match["types"]:
-            self.types[name] = types
+        if type_words := match["types"]:
+            self.types[name] = type_words
         if name in self.reading.hints.settings:
             self.value_by_variable[name] = self._value_of_type(
                 name, self.value_by_variable.get(name)
             )
             return
-        text = match["of"]
+        expression = match["of"]
         if match["how"][0] in "-+*/":
-            text = f"{name} {match['how'][0]} ({text})"
-        value = self.value(text)
+            expression = f"{name} {match['how'][0]} ({expression})"
+        value = self.value(expression)
         self.lines.setdefault(name, line)
         value = self._value_of_type(name, value)
-        if types and match["at"]:  # the size of a list
+        if type_words and match["at"]:  # the size of a list
             self.value_by_variable.setdefault(name, [])
             return
         if not match["at"]:
             self.value_by_variable[name] = value
             return
         index = self.value(match["at"])
-        items = self.value_by_variable.get(name)
+        item_values = self.value_by_variable.get(name)
         if isinstance(index, float) and self.dialect.first <= index < 10_000:
-            items = items if isinstance(items, list) else []
+            item_values = item_values if isinstance(item_values, list) else []
             item_index = int(index) - self.dialect.first
-            items += [None] * max(0, item_index + 1 - len(items))
-            items[item_index] = value
-            self.value_by_variable[name] = items
+            item_values += [None] * max(0, item_index + 1 - len(item_values))
+            item_values[item_index] = value
+            self.value_by_variable[name] = item_values
 
 
 def program_without_comments(text: str) -> str:
@@ -445,12 +462,12 @@ def _next_value_expression(name: str, step: str) -> str:
     """Return the expression for the next value of a loop's variable, from the step of the loop;
     empty if it is not understood.
     """
-    assignment = step.replace("$", "").strip()
-    if match := re.fullmatch(rf"(?:{name}\s*(\+\+|--)|(\+\+|--)\s*{name})", assignment):
+    step_text = step.replace("$", "").strip()
+    if match := re.fullmatch(rf"(?:{name}\s*(\+\+|--)|(\+\+|--)\s*{name})", step_text):
         return f"{name} {(match[1] or match[2])[0]} 1"
-    if match := re.fullmatch(rf"{name}\s*([-+*/])=\s*(.+)", assignment):
+    if match := re.fullmatch(rf"{name}\s*([-+*/])=\s*(.+)", step_text):
         return f"{name} {match[1]} ({match[2]})"
-    match = re.fullmatch(rf"{name}\s*=\s*(.+)", assignment)
+    match = re.fullmatch(rf"{name}\s*=\s*(.+)", step_text)
     return match[1] if match else ""
 
 
@@ -459,8 +476,8 @@ def _nested_statements(text: str, dialect: Dialect) -> list[_Statement]:
     program = _without_comments(text)
     if dialect.slashes:
         program = _DEFINE.sub(r"\1 = \2;", program)
-    python = _PYTHON_BLOCK.search(program) is not None
-    scanner = _Scanner(_with_braces(program) if python else program, dialect.slashes)
+    has_python_blocks = _PYTHON_BLOCK.search(program) is not None
+    scanner = _Scanner(_with_braces(program) if has_python_blocks else program, dialect.slashes)
     return scanner.block(0)
 
 
@@ -480,7 +497,9 @@ def _without_comments(text: str) -> str:
 
 
 def _without_end(header: re.Match[str]) -> str:
-    """Return a header without its final colon and its outer brackets."""
+    """Return the condition or the list in the header of a statement, without the colon behind it
+    and the brackets around it.
+    """
     text = header["of"].rstrip().removesuffix(":").rstrip()
     return text.removesuffix(")") if header["open"] else text
 
@@ -488,21 +507,21 @@ def _without_end(header: re.Match[str]) -> str:
 def _with_braces(text: str) -> str:
     """Return Python code with braces around its blocks, line by line."""
     lines: list[str] = []
-    depths = [0]
+    open_indentations = [0]
     for line in text.split("\n"):
         code = line.strip()
         if code and not code.startswith("#"):
-            depth = len(line) - len(line.lstrip())
+            indentation = len(line) - len(line.lstrip())
             closing_braces = ""
-            while depth < depths[-1]:
-                depths.pop()
+            while indentation < open_indentations[-1]:
+                open_indentations.pop()
                 closing_braces += "}"
-            if depth > depths[-1]:
-                depths.append(depth)
+            if indentation > open_indentations[-1]:
+                open_indentations.append(indentation)
                 lines[-1] = re.sub(r":\s*+(#.*)?$", " {", lines[-1])
             line = f"{closing_braces} {line}" if closing_braces else line
         lines.append(line)
-    return "\n".join(lines) + "}" * (len(depths) - 1)
+    return "\n".join(lines) + "}" * (len(open_indentations) - 1)
 
 
 class _Scanner:
@@ -571,7 +590,7 @@ class _Scanner:
 
 def _split_arguments(text: str) -> list[str]:
     """Split arguments at commas outside of brackets and quotes."""
-    pieces = list[str]()
+    arguments = list[str]()
     depth = 0
     begin_position = 0
     quote = ""
@@ -585,10 +604,10 @@ def _split_arguments(text: str) -> list[str]:
         elif character in ")]}":
             depth -= 1
         elif character == "," and not depth:
-            pieces.append(text[begin_position:position].strip())
+            arguments.append(text[begin_position:position].strip())
             begin_position = position + 1
     last_argument = text[begin_position:].strip()
-    return [*pieces, last_argument] if last_argument or pieces else []
+    return [*arguments, last_argument] if last_argument or arguments else []
 
 
 _CASTS = {"double": "double", "float": "double", "int": "int", "long": "int"}
@@ -620,7 +639,7 @@ class _Expression:
         self._depth = 0
 
     def whole(self) -> ProgramValue:
-        """Return the value of the whole text."""
+        """Return the value of the expression; raise NotKnownError if anything follows it."""
         value = self._value_of_level(0)
         if self._position < len(self._tokens):
             raise NotKnownError
@@ -671,29 +690,31 @@ class _Expression:
         """
         if self._position >= len(self._tokens):
             raise NotKnownError
-        kind, text = self._tokens[self._position]
+        token_kind, token_text = self._tokens[self._position]
         self._position += 1
-        if kind == "number":
-            is_whole_number = self._dialect.whole and text.isdigit()
-            return ProgramInteger(text) if is_whole_number else float(text.rstrip("lLfF"))
-        if kind == "text":
-            return self._text(text)
-        cast, next_sign = (
+        if token_kind == "number":
+            is_whole_number = self._dialect.whole and token_text.isdigit()
+            return (
+                ProgramInteger(token_text) if is_whole_number else float(token_text.rstrip("lLfF"))
+            )
+        if token_kind == "text":
+            return self._text(token_text)
+        type_word, next_sign = (
             [sign for _, sign in self._tokens[self._position : self._position + 2]] + ["", ""]
         )[:2]
-        if text == "(" and cast in _CASTS and next_sign == ")":
+        if token_text == "(" and type_word in _CASTS and next_sign == ")":
             self._position += 2
-            return _result_of_function(_CASTS[cast], [self._value_of_power()], {})
-        if text in ("(", "["):
-            list_items = self._list_items(")" if text == "(" else "]")
-            return list_items[0] if text == "(" and len(list_items) == 1 else list_items
-        if kind != "name":
+            return _result_of_function(_CASTS[type_word], [self._value_of_power()], {})
+        if token_text in ("(", "["):
+            list_items = self._list_items(")" if token_text == "(" else "]")
+            return list_items[0] if token_text == "(" and len(list_items) == 1 else list_items
+        if token_kind != "name":
             raise NotKnownError
         if self._take_sign("("):
-            value = _result_of_function(text, *self._argument_values())
+            value = _result_of_function(token_text, *self._argument_values())
             is_whole_number = isinstance(value, ProgramInteger) and self._dialect.whole
             return float(value) if isinstance(value, float) and not is_whole_number else value
-        name = _QUALIFIER.sub("", text)
+        name = _QUALIFIER.sub("", token_text)
         if name.endswith(".length") and name not in self._variables:
             items = self._variables[name.removesuffix(".length")]
             return ProgramInteger(len(items)) if isinstance(items, list) else None
@@ -706,13 +727,17 @@ class _Expression:
             value = value[index] if isinstance(value, list) and index >= 0 else None
         return value
 
-    def _text(self, text: str) -> str:
+    def _text(self, quoted_text: str) -> str:
         """Return a text in quotes, with the values of the expressions within it."""
-        unquoted_text = text.lstrip("fr")[1:-1]
-        sign = "f" if text.startswith("f") else self._dialect.inserts * text.startswith('"')
+        unquoted_text = quoted_text.lstrip("fr")[1:-1]
+        insert_sign = (
+            "f"
+            if quoted_text.startswith("f")
+            else self._dialect.inserts * quoted_text.startswith('"')
+        )
         return (
-            re.sub(_TEXT_INSERTS[sign], self._value_in_text, unquoted_text)
-            if sign
+            re.sub(_TEXT_INSERTS[insert_sign], self._value_in_text, unquoted_text)
+            if insert_sign
             else unquoted_text
         )
 
@@ -721,20 +746,20 @@ class _Expression:
         expression = next(filter(None, match.groups()), "")
         return _text_of_value(_Expression(expression, self._variables, self._dialect).whole())
 
-    def _list_items(self, end: str) -> list[Any]:
+    def _list_items(self, end_sign: str) -> list[Any]:
         """Return the values of the items of a list up to its end."""
-        values: list[Any] = []
-        while not self._take_sign(end):
-            values.append(self._value_of_level(0))
-            if not self._take_sign(",") and self._tokens[self._position][1] != end:
+        item_values: list[Any] = []
+        while not self._take_sign(end_sign):
+            item_values.append(self._value_of_level(0))
+            if not self._take_sign(",") and self._tokens[self._position][1] != end_sign:
                 raise NotKnownError
-        return values
+        return item_values
 
     def _argument_values(self) -> tuple[list[Any], dict[str, Any]]:
         """Return the values of the positional arguments of a call, and the values of named
         arguments by name.
         """
-        values = list[Any]()
+        positional_values = list[Any]()
         value_by_name = dict[str, Any]()
         while not self._take_sign(")"):
             next_sign = (
@@ -747,10 +772,10 @@ class _Expression:
                 self._position += 2
                 value_by_name[name] = self._value_of_level(0)
             else:
-                values.append(self._value_of_level(0))
+                positional_values.append(self._value_of_level(0))
             if not self._take_sign(",") and self._tokens[self._position][1] != ")":
                 raise NotKnownError
-        return values, value_by_name
+        return positional_values, value_by_name
 
 
 def _as_number(value: ProgramValue) -> float:
@@ -810,10 +835,10 @@ def _result_of_operation(sign: str, left: ProgramValue, right: ProgramValue) -> 
 def _formatted_text(values: Sequence[Any]) -> str:
     """Return a text with values in the place of its format marks."""
     pattern, *operands = values
-    arguments = iter(operands)
+    remaining_operands = iter(operands)
 
     def format_next(match: re.Match[str]) -> str:
-        value = next(arguments)
+        value = next(remaining_operands)
         if match[1] in "di":
             return str(int(_as_number(value)))
         return _text_of_value(value) if match[1] == "s" else f"{_as_number(value):g}"
@@ -872,5 +897,7 @@ def _numbers_of_sequence(name: str, arguments: list[float]) -> list[Any]:
     else:
         first_value, last_value, step = (*arguments, 1.0)[:3]
         last_value -= step if name == "range" else 0.0
-    count = math.floor((last_value - first_value) / step + 1e-9) + 1
-    return [first_value + step * index for index in range(min(max(count, 0), MOST_STATEMENTS))]
+    number_count = math.floor((last_value - first_value) / step + 1e-9) + 1
+    return [
+        first_value + step * index for index in range(min(max(number_count, 0), MOST_STATEMENTS))
+    ]

@@ -49,17 +49,17 @@ class TableColumn:
         words, unit = names.rate_heading(bare_text) or names.split_heading(bare_text)
         column = cls(index, text.strip(), words, unit, cells)
         column.kind = column.kind_by_name()
-        if not column.kind and (noun := _noun_of_counts(cells)):
-            column.words, column.kind = noun, "p"
+        if not column.kind and (processor_noun := _noun_of_counts(cells)):
+            column.words, column.kind = processor_noun, "p"
             return column
         separated_words = names.words_by_capitals(bare_text)
         if column.kind or " " not in separated_words:
             return column
         words, unit = names.split_heading(separated_words)
-        by_words = cls(index, text.strip(), words, unit, cells)
-        by_words.kind = by_words.kind_by_name()
+        column_by_words = cls(index, text.strip(), words, unit, cells)
+        column_by_words.kind = column_by_words.kind_by_name()
         # TotalCPU of sacct is a time, and no count of processors.
-        return column if by_words.kind in ("", "p", "load") else by_words
+        return column if column_by_words.kind in ("", "p", "load") else column_by_words
 
     @cached_property
     def numbers(self) -> list[float | None]:
@@ -106,9 +106,9 @@ class TableColumn:
     @cached_property
     def is_in_percent(self) -> bool:
         """Whether the efficiencies in cells without a percent sign are percentages."""
-        numbers_alone = (number_in(cell) for cell in self.cells if "%" not in cell)
+        numbers_without_sign = (number_in(cell) for cell in self.cells if "%" not in cell)
         return self.unit == "%" or any(
-            (number or 0.0) > LARGEST_EFFICIENCY_RATIO for number in numbers_alone
+            (number or 0.0) > LARGEST_EFFICIENCY_RATIO for number in numbers_without_sign
         )
 
     def ideal_efficiency(self, cell: str) -> float:
@@ -123,9 +123,9 @@ class TableColumn:
     @property
     def is_in_bytes(self) -> bool:
         """Return whether the heading or every cell with a value has a unit of bytes."""
-        texts = [cell for cell in self.cells if not is_missing(cell)]
-        units = [self.unit] if self.unit else [split_value(cell)[1] for cell in texts]
-        return bool(texts) and all(unit is not None and _is_of_bytes(unit) for unit in units)
+        filled_cells = [cell for cell in self.cells if not is_missing(cell)]
+        units = [self.unit] if self.unit else [split_value(cell)[1] for cell in filled_cells]
+        return bool(filled_cells) and all(unit is not None and _is_of_bytes(unit) for unit in units)
 
     @property
     def is_per_processor(self) -> bool:
@@ -139,12 +139,12 @@ class TableColumn:
         """Return whether every row has a cell, and at least two different cells occur in several
         runs each.
         """
-        runs_of: dict[str, set[tuple[str, ...]]] = defaultdict(set)
+        runs_by_cell: dict[str, set[tuple[str, ...]]] = defaultdict(set)
         for cell, run in zip(self.cells, runs, strict=True):
-            runs_of[cell.strip()].add(run)
+            runs_by_cell[cell.strip()].add(run)
         return (
-            "" not in runs_of
-            and sum(len(runs_of_cell) > 1 for runs_of_cell in runs_of.values()) > 1
+            "" not in runs_by_cell
+            and sum(len(runs_of_cell) > 1 for runs_of_cell in runs_by_cell.values()) > 1
         )
 
     def kind_by_name(self) -> str:
@@ -169,8 +169,8 @@ class TableColumn:
         if head in names.SIZES and tail in names.SIDES:
             return "n"
         if head and tail in names.PROCESSORS:
-            of_one = {"n": "n of one", "rate": "rate", "memory": "memory"}
-            return of_one.get(TableColumn.of(0, head, []).kind, "")
+            kind_for_processor = {"n": "n of one", "rate": "rate", "memory": "memory"}
+            return kind_for_processor.get(TableColumn.of(0, head, []).kind, "")
         stem = word.removesuffix(" time")
         if (self.has_time_unit or stem != word) and stem not in names.OCCASIONS:
             return "part"
@@ -344,10 +344,11 @@ def _take_programs(roles: Roles, columns: Sequence[TableColumn], region_is_named
         if column.known_numbers and (
             _is_setting(column, runs) or (column.kind == "load" and tells_apart)
         ):
-            size = "" if "n" in roles.index_by_role else ", n=NAME"
+            size_option = "" if "n" in roles.index_by_role else ", n=NAME"
             message = (
                 "its numbers tell rows of the same processors apart: are they variants, sizes or"
-                f" repetitions? write --column region=NAME{size} or repetition=NAME, or take the"
+                f" repetitions? write --column region=NAME{size_option} or repetition=NAME, or"
+                " take the"
                 " column out of the file"
             )
             roles.refusals.append((column.text, message))
@@ -402,7 +403,7 @@ def _is_setting(column: TableColumn, runs: Sequence[_Run]) -> bool:
     return (
         min(runs_by_cell.values()) > 1
         and all(len(set(cells.values())) == 1 for cells in cells_by_run.values())
-        and len(row_and_cell_counts) == len({rows for rows, _ in row_and_cell_counts})
+        and len(row_and_cell_counts) == len({row_count for row_count, _ in row_and_cell_counts})
         and any(cell_count > 1 for _, cell_count in row_and_cell_counts)
     )
 
@@ -459,10 +460,10 @@ def _take_coordinates(
     line. Return the columns that are left.
     """
     for role in ("region", "metric", "unit", "repetition"):
-        matching = [column for column in free_columns if column.kind == role]
-        if matching and role not in roles.index_by_role:
-            roles.index_by_role[role] = matching[0].index
-            free_columns = [column for column in free_columns if column is not matching[0]]
+        role_columns = [column for column in free_columns if column.kind == role]
+        if role_columns and role not in roles.index_by_role:
+            roles.index_by_role[role] = role_columns[0].index
+            free_columns = [column for column in free_columns if column is not role_columns[0]]
     free_columns = _take_processors(roles, free_columns, columns)
     if "n" not in roles.index_by_role:
         size_columns = [column for column in free_columns if column.kind in ("n", "n of one")]
@@ -569,8 +570,10 @@ def _choose_processors(
         column for column in columns_of_several if not column.is_constant
     ] or columns_of_several[:1]
     if len(varied_columns) > 1:
-        largest = max(varied_columns, key=lambda column: sum(column.known_numbers))
-        if not _are_proportional(varied_columns) and not _is_product(largest, varied_columns):
+        largest_column = max(varied_columns, key=lambda column: sum(column.known_numbers))
+        if not _are_proportional(varied_columns) and not _is_product(
+            largest_column, varied_columns
+        ):
             names_in_words = " or ".join(column.text for column in varied_columns)
             product = "*".join(column.text for column in varied_columns)
             message = (
@@ -578,8 +581,8 @@ def _choose_processors(
                 f" p={product} if they multiply"
             )
             roles.refusals.append((varied_columns[1].text, message))
-        varied_columns = [largest]
-        roles.guessed_columns["p"] = largest
+        varied_columns = [largest_column]
+        roles.guessed_columns["p"] = largest_column
     if varied_columns:
         return varied_columns[0]
     load_columns = [column for column in free_columns if column.kind == "load"]
@@ -605,14 +608,14 @@ def _may_be_processors(column: TableColumn) -> bool:
     """Return whether the numbers of a column can be numbers of processors: whole, at least 1, and
     rising.
     """
-    rising = all(
+    is_rising = all(
         number_before <= number_after
         for number_before, number_after in pairwise(column.known_numbers)
     )
     return (
         column.is_numeric
         and not column.is_constant
-        and rising
+        and is_rising
         and all(number == int(number) and number >= 1 for number in column.known_numbers)
     )
 
@@ -631,16 +634,16 @@ def _are_proportional(columns: Sequence[TableColumn]) -> bool:
     return True
 
 
-def _is_product(largest: TableColumn, columns: Sequence[TableColumn]) -> bool:
+def _is_product(largest_column: TableColumn, columns: Sequence[TableColumn]) -> bool:
     """Return whether each number of the largest column is the product of the numbers of the other
     columns in its row.
     """
-    factors = [column for column in columns if column is not largest]
-    for row, total in enumerate(largest.numbers):
+    factor_columns = [column for column in columns if column is not largest_column]
+    for row, largest_number in enumerate(largest_column.numbers):
         product = 1.0
-        for column in factors:
+        for column in factor_columns:
             product *= column.numbers[row] or 0.0
-        if total != product:
+        if largest_number != product:
             return False
     return True
 
@@ -713,15 +716,15 @@ def _take_values(
     ]:
         roles.values[speedup_columns[0].index] = ("speedup", "")
         _refuse_ratio(roles, speedup_columns[0], free_columns, columns)
-    elif hours := [column for column in free_columns if column.words in names.HOURS]:
-        _take_hours(roles, hours[0], columns)
-    elif least_times := [
+    elif hours_columns := [column for column in free_columns if column.words in names.HOURS]:
+        _take_hours(roles, hours_columns[0], columns)
+    elif least_time_columns := [
         column
         for column in free_columns
         if column.kind == "spread" and _is_least_time(column) and column.known_numbers
     ]:
-        roles.values[least_times[0].index] = ("time", "")
-        roles.guessed_columns["time"] = least_times[0]
+        roles.values[least_time_columns[0].index] = ("time", "")
+        roles.guessed_columns["time"] = least_time_columns[0]
     else:
         _take_by_direction(roles, free_columns, columns, unit_is_rate)
 
@@ -734,60 +737,73 @@ def _is_least_time(column: TableColumn) -> bool:
     )
 
 
-def _take_hours(roles: Roles, hours: TableColumn, columns: Sequence[TableColumn]) -> None:
+def _take_hours(roles: Roles, hours_column: TableColumn, columns: Sequence[TableColumn]) -> None:
     """Take the hours of all processors together as the elapsed time times the processors; refuse
     hours of others than those that are counted, such as core hours beside nodes.
     """
     if "p" not in roles.index_by_role:
         return
-    counted = names.member_of_heading(columns[roles.index_by_role["p"]].words).casefold()
-    noun = hours.words.split()[0]
-    if counted != noun and {counted, noun} != {"core", "cpu"}:
+    counted_noun = names.member_of_heading(columns[roles.index_by_role["p"]].words).casefold()
+    hours_noun = hours_column.words.split()[0]
+    if counted_noun != hours_noun and {counted_noun, hours_noun} != {"core", "cpu"}:
         message = (
-            f"is of {noun}s, and {columns[roles.index_by_role['p']].text} counts others: write a"
-            f" column of {noun}s, or of the elapsed time"
+            f"is of {hours_noun}s, and {columns[roles.index_by_role['p']].text} counts others:"
+            " write a"
+            f" column of {hours_noun}s, or of the elapsed time"
         )
-        roles.refusals.append((hours.text, message))
+        roles.refusals.append((hours_column.text, message))
         return
-    roles.values[hours.index] = ("time", "")
-    roles.shared_hours.add(hours.index)
+    roles.values[hours_column.index] = ("time", "")
+    roles.shared_hours.add(hours_column.index)
 
 
 def _refuse_ratio(
     roles: Roles,
-    speedup: TableColumn,
+    speedup_column: TableColumn,
     free_columns: Sequence[TableColumn],
     columns: Sequence[TableColumn],
 ) -> None:
     """Raise if the speed-ups are ratios of two other columns: they compare two versions of a
     program, and not several processors with one.
     """
-    others = [column for column in free_columns if column.is_numeric and not column.kind]
+    numeric_columns = [column for column in free_columns if column.is_numeric and not column.kind]
     if "p" not in roles.index_by_role:
         return
-    p = columns[roles.index_by_role["p"]].numbers
+    processor_counts = columns[roles.index_by_role["p"]].numbers
     has_sizes = "n" in roles.index_by_role
-    sizes = columns[roles.index_by_role["n"]].numbers if has_sizes else [None] * len(p)
-    for time_before, time_after in permutations(others, 2):
-        rows = [
-            (size, b, a, s)
-            for size, b, a, s in zip(
-                sizes, time_before.numbers, time_after.numbers, speedup.numbers, strict=True
+    sizes = (
+        columns[roles.index_by_role["n"]].numbers if has_sizes else [None] * len(processor_counts)
+    )
+    for first_column, second_column in permutations(numeric_columns, 2):
+        times_and_ratios = [
+            (size, first_time, second_time, ratio)
+            for size, first_time, second_time, ratio in zip(
+                sizes,
+                first_column.numbers,
+                second_column.numbers,
+                speedup_column.numbers,
+                strict=True,
             )
-            if b and a and s
+            if first_time and second_time and ratio
         ]
         # A time that is the same for all numbers of processors is that of one.
-        times_before = {(size, b) for size, b, *_ in rows}
-        is_of_one = len(times_before) == len({size for size, *_ in rows}) < len(rows)
-        is_ratio = all(abs(b / a / s - 1) < 5 * MULTIPLE_TOLERANCE for _, b, a, s in rows)
-        if len(rows) > 1 and is_ratio and not is_of_one:
-            are_rates = _trend_with_processors(p, time_before.numbers, sizes) > 0
-            role = f"throughput={time_before.text}" if are_rates else f"time={time_after.text}"
+        first_times = {(size, first_time) for size, first_time, *_ in times_and_ratios}
+        is_of_one = (
+            len(first_times) == len({size for size, *_ in times_and_ratios}) < len(times_and_ratios)
+        )
+        is_ratio = all(
+            abs(first_time / second_time / ratio - 1) < 5 * MULTIPLE_TOLERANCE
+            for _, first_time, second_time, ratio in times_and_ratios
+        )
+        if len(times_and_ratios) > 1 and is_ratio and not is_of_one:
+            are_rates = _trend_with_processors(processor_counts, first_column.numbers, sizes) > 0
+            role = f"throughput={first_column.text}" if are_rates else f"time={second_column.text}"
             message = (
-                f"is {time_before.text} over {time_after.text}, and not over one processor; write"
+                f"is {first_column.text} over {second_column.text}, and not over one processor;"
+                " write"
                 f" --column {role}"
             )
-            roles.refusals.append((speedup.text, message))
+            roles.refusals.append((speedup_column.text, message))
             return
 
 
@@ -812,30 +828,34 @@ def _take_times(
     if len(message_columns) < len(time_columns):
         time_columns = [column for column in time_columns if column not in message_columns]
         part_columns = [*part_columns, *message_columns]
-    candidates = list(time_columns) or list(part_columns)
-    if len(candidates) > 1 and time_columns:
-        total_times = [column for column in candidates if column.words in _TOTAL_TIME_HEADINGS]
+    candidate_columns = list(time_columns) or list(part_columns)
+    if len(candidate_columns) > 1 and time_columns:
+        total_columns = [
+            column for column in candidate_columns if column.words in _TOTAL_TIME_HEADINGS
+        ]
         mean_columns = [
-            column for column in candidates if set(column.words.split()) & set(_MEAN_WORDS)
+            column for column in candidate_columns if set(column.words.split()) & set(_MEAN_WORDS)
         ]
         # The words of "compute time" and "total time" are "time", too.
         plain_columns = sorted(
-            (column for column in candidates if column.words == "time"),
+            (column for column in candidate_columns if column.words == "time"),
             key=lambda column: ("total" not in column.text.casefold(), len(column.text)),
         )
-        candidates = total_times[:1] or plain_columns[:1] or mean_columns[:1] or candidates
-    if len(candidates) > 1:
-        names_in_words = " or ".join(column.text for column in candidates)
+        candidate_columns = (
+            total_columns[:1] or plain_columns[:1] or mean_columns[:1] or candidate_columns
+        )
+    if len(candidate_columns) > 1:
+        names_in_words = " or ".join(column.text for column in candidate_columns)
         message = f"which column is the elapsed time, {names_in_words}? write --column time=NAME"
-        roles.refusals.append((candidates[1].text, message))
+        roles.refusals.append((candidate_columns[1].text, message))
         return
-    roles.values[candidates[0].index] = ("time", "")
-    inner_columns = [column for column in part_columns if column is not candidates[0]]
+    roles.values[candidate_columns[0].index] = ("time", "")
+    inner_columns = [column for column in part_columns if column is not candidate_columns[0]]
     roles.values |= {
         column.index: ("time", column.text.partition("[")[0].strip()) for column in inner_columns
     }
-    if candidates[0].kind == "part":
-        roles.guessed_columns["time"] = candidates[0]
+    if candidate_columns[0].kind == "part":
+        roles.guessed_columns["time"] = candidate_columns[0]
 
 
 def _take_rate(roles: Roles, rate_columns: Sequence[TableColumn]) -> None:
@@ -853,27 +873,36 @@ def _take_rate(roles: Roles, rate_columns: Sequence[TableColumn]) -> None:
     roles.values[varied_columns[0].index] = ("throughput", "")
 
 
-def _work_grows(roles: Roles, columns: Sequence[TableColumn], rate: TableColumn) -> bool | None:
+def _work_grows(
+    roles: Roles, columns: Sequence[TableColumn], rate_column: TableColumn
+) -> bool | None:
     """Return whether the work, time multiplied by rate, grows with the processors; None if it is
     undecided.
     """
-    by_index = {column.index: column for column in columns}
+    column_by_index = {column.index: column for column in columns}
     if "p" not in roles.index_by_role:
         return None
-    time = next(by_index[index] for index, value in roles.values.items() if value == ("time", ""))
-    rows = zip(by_index[roles.index_by_role["p"]].numbers, time.numbers, rate.numbers, strict=True)
-    work = [
-        (processors, time_value * rate_value * (processors if rate.is_per_processor else 1))
+    time_column = next(
+        column_by_index[index] for index, value in roles.values.items() if value == ("time", "")
+    )
+    rows = zip(
+        column_by_index[roles.index_by_role["p"]].numbers,
+        time_column.numbers,
+        rate_column.numbers,
+        strict=True,
+    )
+    work_by_run = [
+        (processors, time_value * rate_value * (processors if rate_column.is_per_processor else 1))
         for processors, time_value, rate_value in rows
         if processors and time_value and rate_value
     ]
-    if len({processors for processors, _ in work}) < 2:
+    if len({processors for processors, _ in work_by_run}) < 2:
         return None
-    work_per_processor = [amount / processors for processors, amount in work]
-    amounts = [amount for _, amount in work]
+    work_per_processor = [work_amount / processors for processors, work_amount in work_by_run]
+    work_amounts = [work_amount for _, work_amount in work_by_run]
     if max(work_per_processor) < 1.1 * min(work_per_processor):
         return True
-    return False if max(amounts) < 1.1 * min(amounts) else None
+    return False if max(work_amounts) < 1.1 * min(work_amounts) else None
 
 
 def _work_grows_by_author(roles: Roles, columns: Sequence[TableColumn]) -> bool | None:
@@ -881,7 +910,7 @@ def _work_grows_by_author(roles: Roles, columns: Sequence[TableColumn]) -> bool 
     that grows with the processors. Return None if the table states none, or if they fit neither
     kind of work.
     """
-    by_index = {column.index: column for column in columns}
+    column_by_index = {column.index: column for column in columns}
     derived_columns = [column for column in columns if column.kind in ("speedup", "efficiency")]
     time_indices = [index for index, value in roles.values.items() if value == ("time", "")]
     if (
@@ -891,12 +920,15 @@ def _work_grows_by_author(roles: Roles, columns: Sequence[TableColumn]) -> bool 
         or not time_indices
     ):
         return None
-    processors, time = by_index[roles.index_by_role["p"]], by_index[time_indices[0]]
+    processor_column, time_column = (
+        column_by_index[roles.index_by_role["p"]],
+        column_by_index[time_indices[0]],
+    )
     for column in derived_columns:
         rows = [
             (processor_count, time_there, ratio)
             for processor_count, time_there, ratio in zip(
-                processors.numbers, time.numbers, column.numbers, strict=True
+                processor_column.numbers, time_column.numbers, column.numbers, strict=True
             )
             if processor_count and time_there and ratio
         ]
@@ -904,22 +936,24 @@ def _work_grows_by_author(roles: Roles, columns: Sequence[TableColumn]) -> bool 
             continue
         first_count, first_time, _ = min(rows)
         is_efficiency = column.kind == "efficiency"
-        scale = (
+        full_ratio = (
             100.0
             if is_efficiency and max(ratio for *_, ratio in rows) > LARGEST_EFFICIENCY_RATIO
             else 1.0
         )
-        for weak in (False, True):
-            expected_times = [
-                first_time / time_there * (processor_count / first_count) ** (weak - is_efficiency)
+        for is_weak in (False, True):
+            expected_ratios = [
+                first_time
+                / time_there
+                * (processor_count / first_count) ** (is_weak - is_efficiency)
                 for processor_count, time_there, _ in rows
             ]
             if all(
-                abs(ratio / scale - value) <= 2 * MULTIPLE_TOLERANCE * value
-                for (*_, ratio), value in zip(rows, expected_times, strict=True)
+                abs(ratio / full_ratio - value) <= 2 * MULTIPLE_TOLERANCE * value
+                for (*_, ratio), value in zip(rows, expected_ratios, strict=True)
             ):
-                roles.heading_of_growth = column.text if weak else ""
-                return weak
+                roles.heading_of_growth = column.text if is_weak else ""
+                return is_weak
     return None
 
 
@@ -932,28 +966,32 @@ def _take_by_direction(
     """Assign a column whose heading does not say what its values are: to the throughput if the
     values rise with the processors, to the time if they fall.
     """
-    candidates = [
+    candidate_columns = [
         column for column in free_columns if column.kind == "measured" and column.is_numeric
     ]
-    candidates = candidates or [
+    candidate_columns = candidate_columns or [
         column for column in free_columns if not column.kind and column.is_numeric
     ]
-    if len(candidates) != 1 or "p" not in roles.index_by_role:
+    if len(candidate_columns) != 1 or "p" not in roles.index_by_role:
         return
-    value = candidates[0]
-    p = columns[roles.index_by_role["p"]]
-    n = columns[roles.index_by_role["n"]].numbers if "n" in roles.index_by_role else p.numbers
-    direction = _trend_with_processors(p.numbers, value.numbers, n)
+    value_column = candidate_columns[0]
+    processor_column = columns[roles.index_by_role["p"]]
+    sizes = (
+        columns[roles.index_by_role["n"]].numbers
+        if "n" in roles.index_by_role
+        else processor_column.numbers
+    )
+    direction = _trend_with_processors(processor_column.numbers, value_column.numbers, sizes)
     if unit_is_rate or direction > 0:
-        roles.values[value.index] = ("throughput", "")
-        roles.guessed_columns["throughput"] = value
+        roles.values[value_column.index] = ("throughput", "")
+        roles.guessed_columns["throughput"] = value_column
     elif direction < 0:
-        roles.values[value.index] = ("time", "")
-        roles.guessed_columns["time"] = value
+        roles.values[value_column.index] = ("time", "")
+        roles.guessed_columns["time"] = value_column
     else:
         roles.refusals.append(
             (
-                value.text,
+                value_column.text,
                 (
                     "is it a time or a throughput? write --column time=NAME or --column"
                     " throughput=NAME"
@@ -963,25 +1001,27 @@ def _take_by_direction(
 
 
 def _trend_with_processors(
-    p: Sequence[float | None], values: Sequence[float | None], sizes: Sequence[float | None]
+    processor_counts: Sequence[float | None],
+    values: Sequence[float | None],
+    sizes: Sequence[float | None],
 ) -> int:
     """Return 1 if values rise with the processors, -1 if they fall, else 0. Only values of one size
     are compared, unless each number of processors has a size of its own.
     """
-    rows = [row for row in zip(sizes, p, values, strict=True) if None not in row[1:]]
+    rows = [row for row in zip(sizes, processor_counts, values, strict=True) if None not in row[1:]]
     is_one_size = len({size for size, *_ in rows}) == len(rows)
     points = sorted(
-        (0.0 if is_one_size else n or 0.0, value_before or 0.0, value_after or 0.0)
-        for n, value_before, value_after in rows
+        (0.0 if is_one_size else n or 0.0, processor_count or 0.0, value or 0.0)
+        for n, processor_count, value in rows
     )
-    steps = [
-        after[2] - before[2]
-        for before, after in pairwise(points)
-        if after[1] > before[1] and after[0] == before[0]
+    value_changes = [
+        next_point[2] - previous_point[2]
+        for previous_point, next_point in pairwise(points)
+        if next_point[1] > previous_point[1] and next_point[0] == previous_point[0]
     ]
-    rises = sum(step > 0 for step in steps)
-    falls = sum(step < 0 for step in steps)
+    rise_count = sum(change > 0 for change in value_changes)
+    fall_count = sum(change < 0 for change in value_changes)
     is_level = len({n for n, *_ in points}) == 1 and points[0][2] != 0.0
     if is_level and 0.9 < points[-1][2] / points[0][2] < 1.1:
         return 0
-    return 1 if rises > 2 * falls else -1 if falls > 2 * rises else 0
+    return 1 if rise_count > 2 * fall_count else -1 if fall_count > 2 * rise_count else 0

@@ -59,12 +59,12 @@ from slipstick_measure.readers.reading import (
 
 def _build_columns(grid: CellGrid) -> list[TableColumn]:
     """Build the columns of a table from the rows that have as many cells as its heading."""
-    width = len(grid.heading)
-    rows = [cells for _, cells in grid.rows if len(cells) == width]
+    column_count = len(grid.heading)
+    rows = [cells for _, cells in grid.rows if len(cells) == column_count]
     comma = comma_meaning(cell for cells in rows for cell in cells)
-    texts = [[with_points(cell, comma) for cell in cells] for cells in rows]
+    cells_with_points = [[with_points(cell, comma) for cell in cells] for cells in rows]
     return [
-        TableColumn.of(index, text, [cells[index] for cells in texts])
+        TableColumn.of(index, text, [cells[index] for cells in cells_with_points])
         for index, text in enumerate(grid.heading)
     ]
 
@@ -91,7 +91,9 @@ def _is_tidy(reading: Reading) -> bool:
     if grid.delimiter == " " and any(number_in(cell) is not None for cell in grid.heading):
         return False  # prose with numbers
     columns = _build_columns(grid)
-    named_headings = {theirs.strip().casefold() for theirs in reading.hints.columns.values()}
+    named_headings = {
+        named_heading.strip().casefold() for named_heading in reading.hints.columns.values()
+    }
     known_headings = {word for column in columns for word in (column.text.casefold(), column.words)}
     return looks_like_runs(columns) or bool(named_headings & known_headings)
 
@@ -128,32 +130,40 @@ def _read_tidy(reading: Reading) -> Measurements:
     return replace(reading.finished(), weak=roles.weak, member=member)
 
 
-def _with_product(grid: CellGrid, processors: str) -> CellGrid:
+def _with_product(grid: CellGrid, product_text: str) -> CellGrid:
     """Return a table with one more column, the product of several columns, if the user names the
     processors as such a product: ``p=ranks*threads``; else the table unchanged.
     """
-    factors = [name.strip().casefold() for name in processors.split("*")]
-    headings = [name.strip().casefold() for name in grid.heading]
-    if len(factors) < 2 or not set(factors) <= set(headings) or processors in grid.heading:
+    factor_headings = [heading_text.strip().casefold() for heading_text in product_text.split("*")]
+    headings = [heading_text.strip().casefold() for heading_text in grid.heading]
+    if (
+        len(factor_headings) < 2
+        or not set(factor_headings) <= set(headings)
+        or product_text in grid.heading
+    ):
         return grid
-    factor_indices = [headings.index(name) for name in factors]
+    factor_indices = [headings.index(heading_text) for heading_text in factor_headings]
     rows = []
     for line, cells in grid.rows:
         numbers = [number_in(cells[index]) for index in factor_indices if index < len(cells)]
         known_numbers = [number for number in numbers if number is not None]
         product = f"{prod(known_numbers):g}" if len(known_numbers) == len(factor_indices) else ""
         rows.append((line, [*cells, product]))
-    return grid._replace(heading=[*grid.heading, processors], rows=rows)
+    return grid._replace(heading=[*grid.heading, product_text], rows=rows)
 
 
 def _refuse_split_names(reading: Reading, grid: CellGrid) -> None:
     """Raise if all rows of a table have fewer cells than its heading, because a name in the heading
     was split.
     """
-    counts = {len(cells) for _, cells in grid.rows}
-    if len(counts) == 1 and (count := counts.pop()) < len(grid.heading) and len(grid.rows) > 1:
+    cell_counts = {len(cells) for _, cells in grid.rows}
+    if (
+        len(cell_counts) == 1
+        and (cell_count := cell_counts.pop()) < len(grid.heading)
+        and len(grid.rows) > 1
+    ):
         message = (
-            f"the heading has {len(grid.heading)} names, and every row {count} values; write a"
+            f"the heading has {len(grid.heading)} names, and every row {cell_count} values; write a"
             f" name that contains {grid.delimiter!r} in quotes"
         )
         reading.refuse(grid.line, "", message)
@@ -163,7 +173,7 @@ def _whole_jobs(reading: Reading, grid: CellGrid) -> Iterator[tuple[int, Sequenc
     """Yield the rows of a table. In the accounts of a batch system these are the completed jobs,
     without their steps; the others are noted.
     """
-    words = [names.plain_words(text) for text in grid.heading]
+    words = [names.plain_words(reason) for reason in grid.heading]
     job_index = words.index("jobid") if "jobid" in words else None
     state_index = words.index("state") if "state" in words and job_index is not None else None
     left_out_rows: list[tuple[int, str]] = []
@@ -177,7 +187,7 @@ def _whole_jobs(reading: Reading, grid: CellGrid) -> Iterator[tuple[int, Sequenc
         else:
             yield line, cells
     if left_out_rows:
-        names_in_words = ", ".join(text for _, text in left_out_rows[:4])
+        names_in_words = ", ".join(reason for _, reason in left_out_rows[:4])
         rest_in_words = f" and {len(left_out_rows) - 4} more" if len(left_out_rows) > 4 else ""
         reading.add_note(
             left_out_rows[0][0],
@@ -193,14 +203,21 @@ def _with_processors_of_jobs(grid: CellGrid) -> CellGrid:
     words = [names.plain_words(text) for text in grid.heading]
     if "jobid" not in words or "alloctres" not in words or {"ncpus", "alloccpus"} & {*words}:
         return grid
-    index = words.index("alloctres")
-    heading = [*grid.heading]
-    heading[index] = "NCPUS"
+    resources_index = words.index("alloctres")
+    headings = [*grid.heading]
+    headings[resources_index] = "NCPUS"
     rows = []
     for line, cells in grid.rows:
-        count = _CPUS.search(cells[index]) if len(cells) == len(words) else None
-        rows.append((line, [*cells[:index], count[1], *cells[index + 1 :]] if count else cells))
-    return grid._replace(heading=heading, rows=rows)
+        cpus_match = _CPUS.search(cells[resources_index]) if len(cells) == len(words) else None
+        rows.append(
+            (
+                line,
+                [*cells[:resources_index], cpus_match[1], *cells[resources_index + 1 :]]
+                if cpus_match
+                else cells,
+            )
+        )
+    return grid._replace(heading=headings, rows=rows)
 
 
 _CPUS = re.compile(r"\bcpu=([0-9]+)")
@@ -208,14 +225,15 @@ _CPUS = re.compile(r"\bcpu=([0-9]+)")
 
 def _check_named_headings(reading: Reading, grid: CellGrid, columns: Sequence[TableColumn]) -> None:
     """Report headings that the user names for a role and the table does not have."""
-    headings = [column.text for column in columns]
+    known_headings = [column.text for column in columns]
     known_words = {word for column in columns for word in (column.text.casefold(), column.words)}
     for role, heading in reading.hints.columns.items():
         if heading.strip().casefold() not in known_words:
             reading.add_problem(
                 grid.line,
                 "",
-                f"there is no column {heading!r} to be {role}{did_you_mean(heading, headings)}",
+                f"there is no column {heading!r} to be"
+                f" {role}{did_you_mean(heading, known_headings)}",
             )
 
 
@@ -264,16 +282,21 @@ def _refuse_roles(
             "values stand in column value if there is a column metric; keep one of the two",
         )
     unit = reading.hints.unit
-    if (value := roles.guessed_columns.get("throughput")) and unit and time_of_unit(unit)[1]:
-        first_cell = value.cells[0]
-        last_cell = value.cells[-1]
+    if (
+        (guessed_column := roles.guessed_columns.get("throughput"))
+        and unit
+        and time_of_unit(unit)[1]
+    ):
+        first_cell = guessed_column.cells[0]
+        last_cell = guessed_column.cells[-1]
         reading.add_problem(
             grid.line,
-            value.text,
+            guessed_column.text,
             f"goes from {first_cell} to {last_cell} as p grows, as a throughput does, and --unit"
             f" {unit} is of"
-            f" a time; write --column throughput={shlex.quote(value.text)} without --unit, or"
-            f" --column time={shlex.quote(value.text)}",
+            f" a time; write --column throughput={shlex.quote(guessed_column.text)} without"
+            " --unit, or"
+            f" --column time={shlex.quote(guessed_column.text)}",
         )
     if reading.problems:
         reading.finished()
@@ -305,16 +328,16 @@ def _note_roles(
     for text in near_misses:
         hint = did_you_mean(names.plain_words(text), [*COLUMNS, *METRICS])
         reading.add_note(grid.line, text, f"this column is left out{hint}")
-    left_out = [heading for heading in roles.unread_headings if heading not in near_misses]
-    left_out += grid.means
+    left_out_headings = [heading for heading in roles.unread_headings if heading not in near_misses]
+    left_out_headings += grid.means
     is_documented = all(
         _is_documented_heading(role, column) for role, column in column_by_role.items()
     )
     is_documented = (
-        is_documented and not left_out and not roles.guessed_columns and roles.weak is None
+        is_documented and not left_out_headings and not roles.guessed_columns and roles.weak is None
     )
     if not is_documented:
-        clauses = _clauses_of_reading(columns, roles, column_by_role, left_out)
+        clauses = _clauses_of_reading(columns, roles, column_by_role, left_out_headings)
         other_reading = _other_reading_in_words(reading, columns, roles)
         reading.add_note(grid.line, "columns", f"read as {'; '.join(clauses)}{other_reading}")
     _note_outside(reading, grid, is_documented)
@@ -335,9 +358,11 @@ def _note_outside(reading: Reading, grid: CellGrid, is_documented: bool) -> None
     )
     if not lines_outside or (is_documented and not other_table_line):
         return
-    count = len(lines_outside)
+    line_count = len(lines_outside)
     lines_in_words = (
-        f"{count} lines outside the table are" if count > 1 else "a line outside the table is"
+        f"{line_count} lines outside the table are"
+        if line_count > 1
+        else "a line outside the table is"
     )
     other_table_in_words = (
         f"; another table begins in line {other_table_line}: keep it in a file of its own"
@@ -353,32 +378,36 @@ def _clauses_of_reading(
     columns: Sequence[TableColumn],
     roles: Roles,
     column_by_role: Mapping[str, TableColumn],
-    left_out: Sequence[str],
+    left_out_headings: Sequence[str],
 ) -> list[str]:
     """List how the columns were read: the heading of each role, and what else was derived."""
-    headings = {role: column.text for role, column in column_by_role.items()}
+    heading_by_role = {role: column.text for role, column in column_by_role.items()}
     if roles.program_columns:
-        headings["region"] = " ".join(columns[index].text for index in roles.program_columns)
-    guesses = {role: heading for role, heading in headings.items() if role != heading}
-    clauses = [", ".join(f"{role} = {heading}" for role, heading in guesses.items())]
-    clauses = clauses if guesses else ["their names say"]
-    if (counts := roles.guessed_columns.get("p")) and counts.words in names.SIZES:
-        clauses.append(f"{counts.text} counts processors, and is no size")
-    if left_out:
-        clauses.append(f"left out: {', '.join(left_out)}")
+        heading_by_role["region"] = " ".join(columns[index].text for index in roles.program_columns)
+    differing_headings = {
+        role: heading for role, heading in heading_by_role.items() if role != heading
+    }
+    clauses = [", ".join(f"{role} = {heading}" for role, heading in differing_headings.items())]
+    clauses = clauses if differing_headings else ["their names say"]
+    if (
+        processor_column := roles.guessed_columns.get("p")
+    ) and processor_column.words in names.SIZES:
+        clauses.append(f"{processor_column.text} counts processors, and is no size")
+    if left_out_headings:
+        clauses.append(f"left out: {', '.join(left_out_headings)}")
     if roles.heading_of_growth:
         clauses.append(f"the work grows with the processors, as {roles.heading_of_growth} says")
-    efficiencies = [
+    efficiency_headings = [
         columns[index].text for index in sorted(roles.per_processor) if columns[index].is_efficiency
     ]
-    if efficiencies:
-        clauses.append(f"{efficiencies[0]}: taken p times, as a speed-up over one processor")
-    if per_processor := [
+    if efficiency_headings:
+        clauses.append(f"{efficiency_headings[0]}: taken p times, as a speed-up over one processor")
+    if headings_per_processor := [
         columns[index].text
         for index in sorted(roles.per_processor)
         if not columns[index].is_efficiency
     ]:
-        clauses.append(f"{', '.join(per_processor)}: of one processor each, taken p times")
+        clauses.append(f"{', '.join(headings_per_processor)}: of one processor each, taken p times")
     return clauses
 
 
@@ -397,13 +426,13 @@ def _other_reading_in_words(reading: Reading, columns: Sequence[TableColumn], ro
     option that does.
     """
     options: list[str] = []
-    if value := roles.guessed_columns.get("throughput"):
-        options.append(f"--column time={shlex.quote(value.text)} --unit s")
-    elif value := roles.guessed_columns.get("time"):
-        options.append(f"--column throughput={shlex.quote(value.text)}")
-    if counts := roles.guessed_columns.get("p"):
-        heading = shlex.quote(counts.text)
-        is_size_too = counts.words in names.SIZES
+    if guessed_column := roles.guessed_columns.get("throughput"):
+        options.append(f"--column time={shlex.quote(guessed_column.text)} --unit s")
+    elif guessed_column := roles.guessed_columns.get("time"):
+        options.append(f"--column throughput={shlex.quote(guessed_column.text)}")
+    if processor_column := roles.guessed_columns.get("p"):
+        heading = shlex.quote(processor_column.text)
+        is_size_too = processor_column.words in names.SIZES
         options.append(f"--column n={heading} --processors N" if is_size_too else "--column p=NAME")
     file = shlex.quote(reading.file)
     if options:
@@ -431,12 +460,14 @@ class _TableReading:
     def read_row(self, line: int, cells: Sequence[str]) -> None:
         """Read a row: its coordinates, then the value in each column of values."""
         reading = self.reading
-        width = len(self.columns)
-        cells = _without_empty_ends(cells, width)
-        if len(cells) != width:
-            counts = f"{len(cells)} {'value' if len(cells) == 1 else 'values'}"
+        column_count = len(self.columns)
+        cells = _without_empty_ends(cells, column_count)
+        if len(cells) != column_count:
+            count_text = f"{len(cells)} {'value' if len(cells) == 1 else 'values'}"
             reading.add_problem(
-                line, "", f"{counts}, where the header promises {width}; check the delimiter"
+                line,
+                "",
+                f"{count_text}, where the header promises {column_count}; check the delimiter",
             )
             return
         count_index = self.roles.index_by_role.get("p")
@@ -444,77 +475,89 @@ class _TableReading:
         if self.has_rows and names.plain_words(count_cell) in names.SUMMARIES:
             self.summary_lines.append((line, count_cell))
             return
-        texts = [cells[index] for index in self.roles.values]
-        if all(is_missing(text) for text in texts) and any(text.strip() for text in texts):
-            self.missing_cells.append((line, next(text.strip() for text in texts if text.strip())))
+        value_cells = [cells[index] for index in self.roles.values]
+        if all(is_missing(cell) for cell in value_cells) and any(
+            cell.strip() for cell in value_cells
+        ):
+            self.missing_cells.append(
+                (line, next(cell.strip() for cell in value_cells if cell.strip()))
+            )
             return
         self.has_rows = True
-        coordinates_of_row = self._coordinates_of_row(line, cells)
-        if coordinates_of_row is None:
+        row_coordinates = self._coordinates_of_row(line, cells)
+        if row_coordinates is None:
             return
         index_by_role = self.roles.index_by_role
         unit = bare_cell(cells[index_by_role["unit"]]) if "unit" in index_by_role else None
         metric_in_row = cells[index_by_role["metric"]].strip() if "metric" in index_by_role else ""
-        for index, (column, region) in sorted(self.roles.values.items()):
-            text = cells[index]
-            if is_missing(text) and (column is not None or text.strip()):
-                if text.strip():
-                    self.missing_cells.append((line, text.strip()))
+        for index, (metric_of_column, region) in sorted(self.roles.values.items()):
+            cell = cells[index]
+            if is_missing(cell) and (metric_of_column is not None or cell.strip()):
+                if cell.strip():
+                    self.missing_cells.append((line, cell.strip()))
                 continue
-            name = column or metric_in_row or "time"
-            self._note_units(line, name, unit)
-            coordinates = (
-                coordinates_of_row._replace(region=region) if region else coordinates_of_row
-            )
+            metric = metric_of_column or metric_in_row or "time"
+            self._note_units(line, metric, unit)
+            coordinates = row_coordinates._replace(region=region) if region else row_coordinates
             unit_of_value = unit or self.columns[index].unit
             if index in self.roles.shared_hours:
-                text = _value_of_all_processors(split_value(text)[0], 1 / coordinates_of_row.p)
+                cell = _value_of_all_processors(split_value(cell)[0], 1 / row_coordinates.p)
                 unit_of_value = "h"
             if index in self.roles.per_processor:
                 is_efficiency = self.columns[index].is_efficiency
-                whole = self.columns[index].ideal_efficiency(text) if is_efficiency else 1.0
-                text = _value_of_all_processors(text, coordinates_of_row.p / whole)
+                full_efficiency = (
+                    self.columns[index].ideal_efficiency(cell) if is_efficiency else 1.0
+                )
+                cell = _value_of_all_processors(cell, row_coordinates.p / full_efficiency)
                 unit_of_value = None if is_efficiency else unit_of_value
-            self._add_value(line, coordinates, name, text, unit_of_value, self.columns[index])
+            self._add_value(line, coordinates, metric, cell, unit_of_value, self.columns[index])
 
     def _coordinates_of_row(self, line: int, cells: Sequence[str]) -> Coordinates | None:
         """Return the coordinates of a row; None after recording a problem."""
         reading = self.reading
         index_by_role = self.roles.index_by_role
-        cell = {name: bare_cell(cells[index]) for name, index in index_by_role.items()}
-        if device := device_of(cell.get("p", "")):
+        cell_by_role = {name: bare_cell(cells[index]) for name, index in index_by_role.items()}
+        if device := device_of(cell_by_role.get("p", "")):
             self.devices.setdefault(device, line)
-        if re.fullmatch(r"[0-9.]+ ?[kK]i?", cell.get("p", "")):
-            message = f"{short(cell['p'])} may be 1000 or 1024 processors each; write all digits"
+        if re.fullmatch(r"[0-9.]+ ?[kK]i?", cell_by_role.get("p", "")):
+            message = (
+                f"{short(cell_by_role['p'])} may be 1000 or 1024 processors each; write all digits"
+            )
             reading.refuse(line, "p", message)
-        count = (
+        count_text = (
             "1"
-            if is_serial(cell.get("p", ""))
-            else number_of_product(whole_number(cell.get("p", "")))
+            if is_serial(cell_by_role.get("p", ""))
+            else number_of_product(whole_number(cell_by_role.get("p", "")))
         )
-        p = reading.processors(line, "p", count) if "p" in cell else reading.hints.processors
-        if p == 1 and "p" in cell:
-            self.lines_of_one.setdefault("serial" if is_serial(cell["p"]) else "1", line)
+        p = (
+            reading.processors(line, "p", count_text)
+            if "p" in cell_by_role
+            else reading.hints.processors
+        )
+        if p == 1 and "p" in cell_by_role:
+            self.lines_of_one.setdefault("serial" if is_serial(cell_by_role["p"]) else "1", line)
         n = (
-            reading.size(line, "n", number_of_product(cell["n"]))
-            if cell.get("n")
+            reading.size(line, "n", number_of_product(cell_by_role["n"]))
+            if cell_by_role.get("n")
             else reading.hints.size
         )
         if n is not None and p is not None and index_by_role.get("n") in self.roles.per_processor:
             n *= p
         repetition, processor = (
-            reading.whole(line, name, cell[name]) if cell.get(name) else None
+            reading.whole(line, name, cell_by_role[name]) if cell_by_role.get(name) else None
             for name in ("repetition", "processor")
         )
-        if p is None or (cell.get("repetition") and repetition is None):
+        if p is None or (cell_by_role.get("repetition") and repetition is None):
             return None
         if processor is not None and not 0 <= processor <= p:
             reading.add_problem(line, "processor", f"there is no processor {processor} among {p}")
             return None
-        if cell.get("processor") and processor is None:
+        if cell_by_role.get("processor") and processor is None:
             return None
         region = " ".join(bare_cell(cells[index]) for index in self.roles.program_columns)
-        coordinates = Coordinates(p, n, region or cell.get("region", ""), repetition, processor)
+        coordinates = Coordinates(
+            p, n, region or cell_by_role.get("region", ""), repetition, processor
+        )
         earlier_device = (
             self.device_by_run.setdefault(coordinates[:3], device) if device else device
         )
@@ -526,21 +569,23 @@ class _TableReading:
             return None
         return coordinates
 
-    def _note_units(self, line: int, name: str, unit: str | None) -> None:
+    def _note_units(self, line: int, metric: str, unit: str | None) -> None:
         """Note a unit of a metric that differs from the unit in an earlier row."""
-        units = self.units.setdefault(metric_name(name), [unit]) if unit else []
-        if unit and unit not in units:
+        earlier_units = self.units.setdefault(metric_name(metric), [unit]) if unit else []
+        if unit and unit not in earlier_units:
             self.reading.add_note(
-                line, name, f"is in {unit} here and in {units[0]} before; each is taken as it says"
+                line,
+                metric,
+                f"is in {unit} here and in {earlier_units[0]} before; each is taken as it says",
             )
-            units.append(unit)
+            earlier_units.append(unit)
 
     def _add_value(
         self,
         line: int,
         coordinates: Coordinates,
-        name: str,
-        text: str,
+        metric: str,
+        cell: str,
         unit: str | None,
         column: TableColumn,
     ) -> None:
@@ -548,19 +593,19 @@ class _TableReading:
         unit that the column has.
         """
         reading = self.reading
-        clock_seconds = parse_seconds(text)
+        clock_seconds = parse_seconds(cell)
         if (
             clock_seconds is not None
-            and METRICS.get(metric_name(name), METRICS["time"]) in _TIME_METRICS
+            and METRICS.get(metric_name(metric), METRICS["time"]) in _TIME_METRICS
         ):
-            if text.count(":") == 1:
-                self.short_clock_times.append((line, text.strip()))
-            reading.add(line, coordinates, name, repr(float(clock_seconds)), "s")
+            if cell.count(":") == 1:
+                self.short_clock_times.append((line, cell.strip()))
+            reading.add(line, coordinates, metric, repr(float(clock_seconds)), "s")
             return
-        number_text, unit_of_cell, spread_text = split_value(text)
+        number_text, unit_of_cell, spread_text = split_value(cell)
         self.spread_lines += [line] if spread_text else []
-        if name == "throughput":
-            number_text, unit_of_cell = split_amount(text)
+        if metric == "throughput":
+            number_text, unit_of_cell = split_amount(cell)
         if unit_of_cell is not None and unit is not None and not _is_unit(unit):
             unit = None  # a word in brackets
         if (
@@ -570,17 +615,17 @@ class _TableReading:
         ):
             reading.add_problem(
                 line,
-                name,
-                f"{text.strip()} has a unit of its own, beside {unit}; keep one of the two",
+                metric,
+                f"{cell.strip()} has a unit of its own, beside {unit}; keep one of the two",
             )
         if (
-            name == "throughput"
+            metric == "throughput"
             and unit is None
             and unit_of_cell is None
             and column.rate is not None
         ):
             unit = column.text.rstrip(":")
-        reading.add(line, coordinates, name, number_text, unit_of_cell or unit)
+        reading.add(line, coordinates, metric, number_text, unit_of_cell or unit)
 
     def note_unread_parts(self) -> None:
         """Note which cells and spreads were left out, and which times can be read in two ways."""
@@ -621,40 +666,44 @@ class _TableReading:
 _TIME_METRICS = [metric for metric in METRICS.values() if str(metric.dimension) == "s"]
 
 
-def _base_unit(text: str) -> str:
+def _base_unit(unit_text: str) -> str:
     """Return a unit of time in its standard spelling, without a divisor such as step; return other
     units unchanged.
     """
-    return time_of_unit(text)[0]
+    return time_of_unit(unit_text)[0]
 
 
-def _is_unit(text: str) -> bool:
+def _is_unit(unit_text: str) -> bool:
     """Return whether a text is a unit, of a rate or any other."""
     try:
-        parse_unit(time_of_unit(text)[0])
+        parse_unit(time_of_unit(unit_text)[0])
     except UnitError:
-        return names.rate_unit(text) is not None
+        return names.rate_unit(unit_text) is not None
     return True
 
 
-def _value_of_all_processors(text: str, factor: float) -> str:
+def _value_of_all_processors(cell: str, factor: float) -> str:
     """Return the value of one processor as the value of all processors, multiplied by their number,
     with its unit unless it is an efficiency.
     """
-    number_text, unit, _ = split_value(text)
+    number_text, unit, _ = split_value(cell)
     unit = None if unit == "%" else unit
     try:
         return f"{float(number_text) * factor!r} {unit or ''}".strip()
     except ValueError:
-        return text  # which the reading refuses
+        return cell  # which the reading refuses
 
 
-def _without_empty_ends(cells: Sequence[str], width: int) -> Sequence[str]:
+def _without_empty_ends(cells: Sequence[str], column_count: int) -> Sequence[str]:
     """Return the cells of a row without empty ones beyond the heading, which delimiters at the ends
     of lines cause.
     """
-    extra = cells[width:]
-    return cells[:width] if extra and not any(cell.strip() for cell in extra) else cells
+    extra_cells = cells[column_count:]
+    return (
+        cells[:column_count]
+        if extra_cells and not any(cell.strip() for cell in extra_cells)
+        else cells
+    )
 
 
 FORMATS = (FileFormat("csv", _is_tidy, _read_tidy),)

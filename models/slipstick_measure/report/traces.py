@@ -91,11 +91,11 @@ def trace_sentence(views: TraceViews) -> str:
         ((loss, name) for name, loss in lost_by_cause.items() if loss > NEGLIGIBLE_LOSS),
         reverse=True,
     )
-    losses = ", ".join(
+    losses_text = ", ".join(
         f"{plain_decimal(loss, 3)} to {_shortened_name(name)}"
         for loss, name in largest_losses[:_MOST_CAUSES_IN_SENTENCE]
     )
-    losses += (
+    losses_text += (
         f", {plain_decimal(other_loss, 3)} to others"
         if (other_loss := sum(loss for loss, _ in largest_losses[_MOST_CAUSES_IN_SENTENCE:]))
         else ""
@@ -103,7 +103,7 @@ def trace_sentence(views: TraceViews) -> str:
     return (
         f"{sentence}, on average {plain_decimal(answer['concurrency'] or 0.0)} of them at"
         f" useful work, at most {answer['largest_concurrency']:g};"
-        f" processors lost: {losses or 'none'}"
+        f" processors lost: {losses_text or 'none'}"
     )
 
 
@@ -116,10 +116,10 @@ def trace_headline(views: TraceViews, words: Words) -> str:
     words : of the study
     """
     answer = views.answer
-    count = words.member_count(float(answer.point["p"]))
-    time = amount_text(answer.values["time"])
+    processors_text = words.member_count(float(answer.point["p"]))
+    time_text = amount_text(answer.values["time"])
     if not answer.account:
-        return f"{count} for {time}"
+        return f"{processors_text} for {time_text}"
     lost_by_cause = {
         name[len(LOST) : -1]: answer[name] or 0.0 for name in answer.values if name.startswith(LOST)
     }
@@ -127,15 +127,17 @@ def trace_headline(views: TraceViews, words: Words) -> str:
         ((loss, name) for name, loss in lost_by_cause.items() if loss > NEGLIGIBLE_LOSS),
         reverse=True,
     )
-    useful = plain_decimal(answer["concurrency"] or 0.0, 3)
-    losses = join_phrases(
+    useful_text = plain_decimal(answer["concurrency"] or 0.0, 3)
+    losses_text = join_phrases(
         [
             f"{plain_decimal(loss, 3)} to {_cause_of_lost_time(name, words)}"
             for loss, name in largest_losses[:_MOST_CAUSES_IN_HEADLINE]
         ]
     )
-    loss_text = f", and lose {losses}" if losses else ""
-    return f"of {count}, {useful} do useful work on average over {time}{loss_text}"
+    loss_text = f", and lose {losses_text}" if losses_text else ""
+    return (
+        f"of {processors_text}, {useful_text} do useful work on average over {time_text}{loss_text}"
+    )
 
 
 def _cause_of_lost_time(name: str, words: Words) -> str:
@@ -158,10 +160,12 @@ def trace_parts(views: TraceViews) -> Iterator[str]:
 
 def _tables_of_trace(views: TraceViews) -> Iterator[TextBlock]:
     """Yield the titles and tables of a trace: accesses, concurrency, and values by window."""
-    remote = views.answer.find("remote_accesses")
+    remote_count = views.answer.find("remote_accesses")
     access_count = views.matrix.sum()
     remote_in_words = (
-        "" if remote is None else f"; {remote:.10g} of {access_count:.10g} to other nodes"
+        ""
+        if remote_count is None
+        else f"; {remote_count:.10g} of {access_count:.10g} to other nodes"
     )
     counts_activities = _counts_activities(views)
     title = (
@@ -169,14 +173,15 @@ def _tables_of_trace(views: TraceViews) -> Iterator[TextBlock]:
         if counts_activities
         else "Accesses, processors by objects"
     )
-    tables = {f"{title}{remote_in_words}": _matrix_table(views)}
+    table_by_title = {f"{title}{remote_in_words}": _matrix_table(views)}
     if views.answer.account:
-        tables["Processors at useful work at a time"] = _concurrency_table(views)
-    for title, (head, rows) in {**tables, "By window": _windows_table(views)}.items():
-        yield from (f"{title}:", TextTable(head, rows, range(1, len(head))))
-    if remote is not None:
+        table_by_title["Processors at useful work at a time"] = _concurrency_table(views)
+    for title, (headings, rows) in {**table_by_title, "By window": _windows_table(views)}.items():
+        yield from (f"{title}:", TextTable(headings, rows, range(1, len(headings))))
+    if remote_count is not None:
         yield (
-            f"{_count_text(remote)} of {_count_text(views.answer['accesses'] or 0.0)} accesses go"
+            f"{_count_text(remote_count)} of {_count_text(views.answer['accesses'] or 0.0)}"
+            " accesses go"
             " to other nodes, through the network."
         )
 
@@ -194,19 +199,23 @@ def _matrix_table(views: TraceViews) -> _HeadAndRows:
     accesses, and the sum of the others.
     """
     used_columns = np.flatnonzero(views.matrix.any(axis=0))
-    rows = _indices_of_largest(views.matrix.sum(axis=1))
-    columns = _indices_of_largest(views.matrix[:, used_columns].sum(axis=0), _MOST_COLUMNS)
-    counts = _rows_and_sum_of_others(views.matrix[:, used_columns], rows)
-    column_names = [_shortened_name(views.objects[used_columns[column]]) for column in columns]
-    counts = _rows_and_sum_of_others(counts.T, columns).T
-    row_names = [views.processors[row] for row in rows]
-    row_names += [_OTHERS] * (len(counts) - len(row_names))
-    column_names += [_OTHERS] * (counts.shape[1] - len(column_names))
+    row_indices = _indices_of_largest(views.matrix.sum(axis=1))
+    column_indices = _indices_of_largest(views.matrix[:, used_columns].sum(axis=0), _MOST_COLUMNS)
+    access_counts = _rows_and_sum_of_others(views.matrix[:, used_columns], row_indices)
+    column_names = [
+        _shortened_name(views.objects[used_columns[column]]) for column in column_indices
+    ]
+    access_counts = _rows_and_sum_of_others(access_counts.T, column_indices).T
+    row_names = [views.processors[row] for row in row_indices]
+    row_names += [_OTHERS] * (len(access_counts) - len(row_names))
+    column_names += [_OTHERS] * (access_counts.shape[1] - len(column_names))
     table = [
         [name, *map(_count_text, row), _count_text(row.sum())]
-        for name, row in zip(row_names, counts, strict=True)
+        for name, row in zip(row_names, access_counts, strict=True)
     ]
-    table.append(["all", *map(_count_text, counts.sum(axis=0)), _count_text(counts.sum())])
+    table.append(
+        ["all", *map(_count_text, access_counts.sum(axis=0)), _count_text(access_counts.sum())]
+    )
     return ["processor", *column_names, "all"], table
 
 
@@ -217,13 +226,13 @@ def _indices_of_largest(sums: Array, limit: int = _MOST_ROWS) -> list[int]:
     return sorted(np.argsort(-sums, kind="stable")[: limit - 1].tolist())
 
 
-def _rows_and_sum_of_others(counts: Array, indices: Sequence[int]) -> Array:
+def _rows_and_sum_of_others(access_counts: Array, indices: Sequence[int]) -> Array:
     """Return the rows of a matrix with the given indices, followed by the sum of all other rows."""
-    other_counts = np.delete(counts, indices, axis=0)
+    other_counts = np.delete(access_counts, indices, axis=0)
     return (
-        np.vstack([counts[indices], other_counts.sum(axis=0)])
+        np.vstack([access_counts[indices], other_counts.sum(axis=0)])
         if len(other_counts)
-        else counts[indices]
+        else access_counts[indices]
     )
 
 
@@ -251,16 +260,22 @@ def _count_text(value: float) -> str:
 
 def _concurrency_table(views: TraceViews) -> _HeadAndRows:
     """Build the table of the time at each number of processors at useful work."""
-    times = views.concurrency
-    total = views.concurrency.sum()
-    levels = [level for level in range(len(times)) if times[level] > 1e-9 * total]
+    time_by_level = views.concurrency
+    total_time = views.concurrency.sum()
+    levels = [
+        level for level in range(len(time_by_level)) if time_by_level[level] > 1e-9 * total_time
+    ]
     step = max(1, -(-len(levels) // _MOST_ROWS))
     rows = []
     for start in range(0, len(levels), step):
-        group = levels[start : start + step]
-        time = float(times[group].sum())
-        levels_text = f"{group[0]}" if len(group) == 1 else f"{group[0]} to {group[-1]}"
-        rows.append([levels_text, quantity(time, "s"), percent(time / total)])
+        levels_of_row = levels[start : start + step]
+        time = float(time_by_level[levels_of_row].sum())
+        levels_text = (
+            f"{levels_of_row[0]}"
+            if len(levels_of_row) == 1
+            else f"{levels_of_row[0]} to {levels_of_row[-1]}"
+        )
+        rows.append([levels_text, quantity(time, "s"), percent(time / total_time)])
     return ["at useful work", "time", "part"], rows
 
 
@@ -268,32 +283,34 @@ def _windows_table(views: TraceViews) -> _HeadAndRows:
     """Build the table of utilization, work by activity and contention by window; if there are many,
     windows are merged.
     """
-    count = len(views.edges) - 1
-    starts = np.arange(0, count, -(-count // _MOST_ROWS))
-    length = np.add.reduceat(np.diff(views.edges), starts) * len(views.processors)
+    window_count = len(views.edges) - 1
+    first_windows = np.arange(0, window_count, -(-window_count // _MOST_ROWS))
+    processor_time = np.add.reduceat(np.diff(views.edges), first_windows) * len(views.processors)
     shown_activities = sorted(views.work, key=lambda name: -views.work[name].sum())[:4]
-    busy = np.add.reduceat(views.utilization.sum(axis=0) * np.diff(views.edges), starts)
-    columns = {
-        name: (np.add.reduceat(views.work[name], starts) / length).round(9)
+    busy_time = np.add.reduceat(views.utilization.sum(axis=0) * np.diff(views.edges), first_windows)
+    share_by_activity = {
+        name: (np.add.reduceat(views.work[name], first_windows) / processor_time).round(9)
         for name in shown_activities
     }
     unit = "1" if views.conflicts else "s"
-    contention_columns = {
-        f"contention: {name}": np.add.reduceat(values, starts)
-        for name, values in [*views.contention.items()][:4]
+    contention_by_heading = {
+        f"contention: {name}": np.add.reduceat(waits, first_windows)
+        for name, waits in [*views.contention.items()][:4]
     }
-    useful = busy / length if views.answer.account else None  # accesses alone tell of no work
+    useful_share = (
+        busy_time / processor_time if views.answer.account else None
+    )  # accesses alone tell of no work
     rows = [
         [
-            quantity(float(views.edges[start]), "s"),
-            *([] if useful is None else [percent(float(useful[index]))]),
-            *(percent(float(column[index])) for column in columns.values()),
-            *(quantity(float(column[index]), unit) for column in contention_columns.values()),
+            quantity(float(views.edges[first_window]), "s"),
+            *([] if useful_share is None else [percent(float(useful_share[index]))]),
+            *(percent(float(column[index])) for column in share_by_activity.values()),
+            *(quantity(float(column[index]), unit) for column in contention_by_heading.values()),
         ]
-        for index, start in enumerate(starts)
+        for index, first_window in enumerate(first_windows)
     ]
-    headings = ["from"] if useful is None else ["from", "useful"]
-    return [*headings, *map(_shortened_name, columns), *contention_columns], rows
+    headings = ["from"] if useful_share is None else ["from", "useful"]
+    return [*headings, *map(_shortened_name, share_by_activity), *contention_by_heading], rows
 
 
 def draw_traces(
@@ -314,38 +331,45 @@ def draw_traces(
     words : titles of the cases, which traces may be of
     """
     most_processors = max(len(trace.processors) for trace in traces.values())
-    height = min(5.0, 1.6 + 0.14 * most_processors) if view in ("matrix", "utilization") else 2.1
-    lines = _traces_by_line(traces) if view == "matrix" else [[name] for name in traces]
-    width = _width_of(traces, lines) if view == "matrix" else _PICTURE_WIDTH
-    figure = new_figure(width, 0.6 + height * len(lines))
+    height_of_trace = (
+        min(5.0, 1.6 + 0.14 * most_processors) if view in ("matrix", "utilization") else 2.1
+    )
+    names_by_line = _traces_by_line(traces) if view == "matrix" else [[name] for name in traces]
+    width = _width_of(traces, names_by_line) if view == "matrix" else _PICTURE_WIDTH
+    figure = new_figure(width, 0.6 + height_of_trace * len(names_by_line))
     drawers = {
         "matrix": _draw_matrix,
         "utilization": _draw_utilization,
         "concurrency": _draw_concurrency,
     }
-    shares: dict[str, float] = {}
+    largest_share_by_label: dict[str, float] = {}
     for views in traces.values():
         for label, work in views.work.items():
-            shares[label] = max(
-                shares.get(label, 0.0), float(work.sum()) / views.edges[-1] / len(views.processors)
+            largest_share_by_label[label] = max(
+                largest_share_by_label.get(label, 0.0),
+                float(work.sum()) / views.edges[-1] / len(views.processors),
             )
-    shown_labels = sorted(shares, key=lambda label: -shares[label])[:_MOST_BANDS]
-    titles = _titles_of(traces, words)
-    for (name, views), axes in zip(traces.items(), _axes_of_traces(figure, lines), strict=True):
+    shown_labels = sorted(largest_share_by_label, key=lambda label: -largest_share_by_label[label])[
+        :_MOST_BANDS
+    ]
+    title_by_trace = _titles_of(traces, words)
+    for (name, views), axes in zip(
+        traces.items(), _axes_of_traces(figure, names_by_line), strict=True
+    ):
         if view in drawers:
             drawers[view](axes, views)
         elif view == "work":
             _draw_work(axes, views, shown_labels, order)
         else:
             _draw_contention(axes, views)
-        head = [titles[name]] if len(traces) > 1 else []
-        head += [_matrix_totals(views)] if view == "matrix" else []
-        traces_in_line = max(len(line) for line in lines if name in line)
-        wrapped = textwrap.wrap(
-            ": ".join(head),
+        title_parts = [title_by_trace[name]] if len(traces) > 1 else []
+        title_parts += [_matrix_totals(views)] if view == "matrix" else []
+        traces_in_line = max(len(line) for line in names_by_line if name in line)
+        title_lines = textwrap.wrap(
+            ": ".join(title_parts),
             int(_LETTERS_PER_INCH * width / traces_in_line) - (6 if traces_in_line == 1 else 15),
         )
-        axes.set_title("\n".join(wrapped), loc="left", fontsize=9)
+        axes.set_title("\n".join(title_lines), loc="left", fontsize=9)
     return with_title_and_legend(figure, title)
 
 
@@ -360,19 +384,19 @@ def _traces_by_line(traces: Mapping[str, TraceViews]) -> list[list[str]]:
     """Return the names of the traces whose matrices are drawn side by side, by line: up to three
     that have few columns.
     """
-    lines: list[list[str]] = []
+    names_by_line: list[list[str]] = []
     for name, views in traces.items():
-        last_line = lines[-1] if lines else []
-        columns = [_used_columns(traces[trace_name]) for trace_name in last_line]
+        last_line = names_by_line[-1] if names_by_line else []
+        column_counts = [_used_columns(traces[trace_name]) for trace_name in last_line]
         fits_on_line = (
-            max(columns, default=_LEAST_WIDE_COLUMNS) < _LEAST_WIDE_COLUMNS
+            max(column_counts, default=_LEAST_WIDE_COLUMNS) < _LEAST_WIDE_COLUMNS
             and len(last_line) < _MOST_PICTURES_IN_LINE
         )
         if fits_on_line and _used_columns(views) < _LEAST_WIDE_COLUMNS:
             last_line.append(name)
         else:
-            lines.append([name])
-    return lines
+            names_by_line.append([name])
+    return names_by_line
 
 
 def _used_columns(views: TraceViews) -> int:
@@ -382,9 +406,9 @@ def _used_columns(views: TraceViews) -> int:
 
 def _width_of(traces: Mapping[str, TraceViews], lines: Sequence[Sequence[str]]) -> float:
     """Return the width of a picture of matrices, which is smaller for few columns [in]."""
-    columns = max(sum(_used_columns(traces[name]) for name in line) for line in lines)
-    most_in_line = max(map(len, lines))
-    return min(_PICTURE_WIDTH, 0.7 * columns + 2.8 * most_in_line)
+    largest_column_count = max(sum(_used_columns(traces[name]) for name in line) for line in lines)
+    most_traces = max(map(len, lines))
+    return min(_PICTURE_WIDTH, 0.7 * largest_column_count + 2.8 * most_traces)
 
 
 def _axes_of_traces(figure: Figure, lines: Sequence[Sequence[str]]) -> Iterator[Axes]:
@@ -402,20 +426,20 @@ def _titles_of(traces: Mapping[str, TraceViews], words: Words) -> dict[str, str]
     """Return the title of each trace: the title of the case whose run the trace shows, if there is
     such a case.
     """
-    titles = {
+    title_by_trace = {
         name: words.titles.get(name) or words.titles.get(views.file) or words.case(name)
         for name, views in traces.items()
     }
-    if len({*titles.values()}) < len(titles):
+    if len({*title_by_trace.values()}) < len(title_by_trace):
         return {name: words.case(name) for name in traces}
-    return titles
+    return title_by_trace
 
 
 def _label_time_axis(axes: Axes, views: TraceViews) -> float:
     """Label the time axis of a trace. Return the size of its unit [s]."""
-    unit, factor = choose_unit([float(views.edges[-1])], TIME)
+    unit, unit_size = choose_unit([float(views.edges[-1])], TIME)
     axes.set_xlabel(axis_title("time", unit))
-    return factor
+    return unit_size
 
 
 def _draw_shaded(
@@ -457,26 +481,31 @@ def _numbers_or_names(names: Sequence[str], prefix: str) -> list[str]:
 def _draw_matrix(axes: Axes, views: TraceViews) -> None:
     """Draw the accesses of each processor to each object."""
     used_columns = np.flatnonzero(views.matrix.any(axis=0))
-    columns = used_columns[
+    column_indices = used_columns[
         _indices_of_largest(views.matrix[:, used_columns].sum(axis=0), _MOST_DRAWN_ROWS)
     ]
-    counts = views.matrix[:, columns]
+    access_counts = views.matrix[:, column_indices]
     counts_activities = _counts_activities(views)
     label = _TITLE_OF_ACTIVITIES if counts_activities else "accesses"
     _draw_shaded(
-        axes, np.arange(counts.shape[1] + 1) - 0.5, views.processors, counts, label, vmin=0
+        axes,
+        np.arange(access_counts.shape[1] + 1) - 0.5,
+        views.processors,
+        access_counts,
+        label,
+        vmin=0,
     )
-    _write_counts(axes, counts)
-    label_step = -(-counts.shape[1] // 24)
-    title_of_objects = [views.objects[column] for column in columns]
-    names = _numbers_or_names(title_of_objects, _MODULE_PREFIX)
-    write_names_along(axes, names[::label_step] if label_step > 1 else names)
+    _write_counts(axes, access_counts)
+    label_step = -(-access_counts.shape[1] // 24)
+    object_names = [views.objects[column] for column in column_indices]
+    column_labels = _numbers_or_names(object_names, _MODULE_PREFIX)
+    write_names_along(axes, column_labels[::label_step] if label_step > 1 else column_labels)
     if label_step > 1:
-        axes.set_xticks(range(0, len(names), label_step), names[::label_step])
-    axes.set_xlim(-0.5, len(names) - 0.5)
-    of_modules = all(name.startswith(_MODULE_PREFIX) for name in title_of_objects)
+        axes.set_xticks(range(0, len(column_labels), label_step), column_labels[::label_step])
+    axes.set_xlim(-0.5, len(column_labels) - 0.5)
+    are_modules = all(name.startswith(_MODULE_PREFIX) for name in object_names)
     axes.set_xlabel(
-        "activity" if counts_activities else "memory module" if of_modules else "object"
+        "activity" if counts_activities else "memory module" if are_modules else "object"
     )
 
 
@@ -487,8 +516,10 @@ _MOST_CELLS_WITH_NUMBERS = 16
 
 def _matrix_totals(views: TraceViews) -> str:
     """Return the number of accesses in a matrix, and the number of accesses to other nodes."""
-    remote = views.answer.find("remote_accesses")
-    remote_in_words = "" if remote is None else f", {_count_text(remote)} of them to other nodes"
+    remote_count = views.answer.find("remote_accesses")
+    remote_in_words = (
+        "" if remote_count is None else f", {_count_text(remote_count)} of them to other nodes"
+    )
     counted_things = "beginnings of activities" if _counts_activities(views) else "accesses"
     return f"{_count_text(views.matrix.sum())} {counted_things}{remote_in_words}"
 
@@ -508,10 +539,10 @@ def _write_counts(axes: Axes, counts: Array) -> None:
 
 def _draw_utilization(axes: Axes, views: TraceViews) -> None:
     """Draw the useful part of each window by processor."""
-    factor = _label_time_axis(axes, views)
+    time_unit_size = _label_time_axis(axes, views)
     _draw_shaded(
         axes,
-        views.edges / factor,
+        views.edges / time_unit_size,
         views.processors,
         views.utilization,
         "useful part",
@@ -522,16 +553,19 @@ def _draw_utilization(axes: Axes, views: TraceViews) -> None:
 
 def _draw_concurrency(axes: Axes, views: TraceViews) -> None:
     """Draw the number of processors at useful work over time."""
-    factor = _label_time_axis(axes, views)
+    time_unit_size = _label_time_axis(axes, views)
     axes.stairs(
-        views.utilization.sum(axis=0), views.edges / factor, color=STROKES[0][0], baseline=None
+        views.utilization.sum(axis=0),
+        views.edges / time_unit_size,
+        color=STROKES[0][0],
+        baseline=None,
     )
-    mean = views.answer["concurrency"] or 0.0
+    mean_concurrency = views.answer["concurrency"] or 0.0
     axes.axhline(
-        mean,
+        mean_concurrency,
         color=STROKES[2][0],
         linestyle="--",
-        label=f"on average {mean:.3g} of {len(views.processors)}",
+        label=f"on average {mean_concurrency:.3g} of {len(views.processors)}",
     )
     axes.set_ylim(0, len(views.processors) * 1.02)
     axes.set_ylabel("at useful work")
@@ -546,25 +580,25 @@ def _draw_work(
     """
     time_unit_size = _label_time_axis(axes, views)
     zeros = np.zeros(len(views.edges) - 1)
-    bands = {name: views.work.get(name, zeros) for name in shown_labels}
-    bands[_OTHERS] = np.sum(
+    work_by_label = {name: views.work.get(name, zeros) for name in shown_labels}
+    work_by_label[_OTHERS] = np.sum(
         [zeros, *(work for name, work in views.work.items() if name not in shown_labels)], axis=0
     )
-    base = zeros
-    fills = {**fills_of([*fill_by_component, *bands]), **fill_by_component}
-    for name, work in bands.items():
-        top = base + work / np.diff(views.edges)
+    lower_edges = zeros
+    fill_by_label = {**fills_of([*fill_by_component, *work_by_label]), **fill_by_component}
+    for name, work in work_by_label.items():
+        upper_edges = lower_edges + work / np.diff(views.edges)
         if work.any():
-            style = fill_style(fills[name])
+            style = fill_style(fill_by_label[name])
             axes.stairs(
-                top,
+                upper_edges,
                 views.edges / time_unit_size,
-                baseline=base,
+                baseline=lower_edges,
                 fill=True,
                 label=_name_in_lines(name),
                 **style,
             )
-        base = top
+        lower_edges = upper_edges
     axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.02), fontsize=8)
     axes.set_ylim(bottom=0)
     axes.set_ylabel("processors")
@@ -583,23 +617,23 @@ def _draw_contention(axes: Axes, views: TraceViews) -> None:
     """Draw the conflicts or waiting requests of each resource over time; equal lines are named in
     the legend.
     """
-    factor = _label_time_axis(axes, views)
-    conflicts_drawn: dict[str, Array] = {}
+    time_unit_size = _label_time_axis(axes, views)
+    waits_by_label: dict[str, Array] = {}
     for (colour, _, dashes), (name, waits) in zip(STROKES, views.contention.items(), strict=False):
         waits_shown = waits if views.conflicts else waits / np.diff(views.edges)
         equal_label = next(
-            (label for label, line in conflicts_drawn.items() if np.allclose(line, waits_shown)), ""
+            (label for label, line in waits_by_label.items() if np.allclose(line, waits_shown)), ""
         )
-        conflicts_drawn[name] = waits_shown
+        waits_by_label[name] = waits_shown
         axes.stairs(
             waits_shown,
-            views.edges / factor,
+            views.edges / time_unit_size,
             color=colour,
             linestyle=dashes,
             label=_resource_label(name, equal_label),
             baseline=None,
         )
-    if conflicts_drawn and not any(line.any() for line in conflicts_drawn.values()):
+    if waits_by_label and not any(line.any() for line in waits_by_label.values()):
         message = "no request conflicts with another" if views.conflicts else "nothing waits"
         axes.text(0.5, 0.5, message, transform=axes.transAxes, ha="center")
     axes.set_ylim(0, max(1.0, axes.get_ylim()[1]))

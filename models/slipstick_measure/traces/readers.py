@@ -62,34 +62,34 @@ def text_pieces(path: Path | str, bound: str, advice: str, size: int = 1 << 20) 
     ------
     SpecError : as for `file_text`
     """
-    start = Mark(shown_name(path), 1, 1)
+    mark_of_file = Mark(shown_name(path), 1, 1)
     bytes_read = 0
     decode = getincrementaldecoder("utf-8")().decode
-    with open_file(path, start, bound, advice) as raw_file:
+    with open_file(path, mark_of_file, bound, advice) as raw_file:
         is_packed = raw_file.read(2) == GZIP
         _ = raw_file.seek(0)
         if not is_packed and (binary := known_bytes(path)):
-            raise start.error(binary)
+            raise mark_of_file.error(binary)
         file = GzipFile(fileobj=raw_file) if is_packed else raw_file
         while True:
             try:
-                data = file.read(size)
-                bytes_read += len(data)
-                text = decode(data, final=not data)
+                piece = file.read(size)
+                bytes_read += len(piece)
+                text = decode(piece, final=not piece)
             except (EOFError, zlib.error):
-                raise start.error(
+                raise mark_of_file.error(
                     f"the packed file ends or is damaged after {bytes_read:,} bytes; unpack what is"
                     " left of it"
                 ) from None
             except UnicodeDecodeError as error:
                 invalid_byte = error.object[error.start]
-                raise start.error(
+                raise mark_of_file.error(
                     f"byte 0x{invalid_byte:02x} near byte {bytes_read:,} is not UTF-8; save the"
                     " file as UTF-8 text"
                 ) from None
             if bytes_read > limit(bound):
-                raise start.error(too_many(bound, "bytes", advice))
-            if not data:
+                raise mark_of_file.error(too_many(bound, "bytes", advice))
+            if not piece:
                 return
             yield text
 
@@ -118,21 +118,22 @@ def checked_trace(
     UnknownNameError : there is no such format
     MissingExtraError : the library that reads it is not installed
     """
-    name = format or trace_format(path)
-    if name is None:
+    format_name = format or trace_format(path)
+    if format_name is None:
         # A file that cannot be read is refused here.
         head = next(text_pieces(path, BYTES, ADVICE_ON_SIZE, _HEAD_BYTES), "")
         if not head.strip():
             _refuse(path, "the file is empty; the program may have failed to write it")
         if known_file := known_text(head):
             _refuse(path, f"this is {known_file.description}: {known_file.advice}")
-        formats = ", ".join(TRACE_FORMATS)
+        format_names = ", ".join(TRACE_FORMATS)
         _refuse(
             path,
-            f"this is no trace, or an unknown one; name its format with --format, one of {formats};"
+            "this is no trace, or an unknown one; name its format with --format, one of"
+            f" {format_names};"
             f" {_RECORD_ADVICE}",
         )
-    return look_up("format of traces", name, TRACE_FORMATS).read(path, unit)
+    return look_up("format of traces", format_name, TRACE_FORMATS).read(path, unit)
 
 
 def _problem_of_file(path: Path | str, message: str) -> SpecError:
@@ -234,7 +235,7 @@ _UNREAD_KINDS = {"2": "events", "4": "collective operations", "c": "communicator
 def _read_paraver(path: Path | str, unit: str | None) -> ReadTrace:
     """Read a Paraver trace: states are spans, and messages are accesses."""
     columns = TraceColumns(path)
-    left_out = Counter[str]()
+    unread_counts = Counter[str]()
     lines = _numbered_lines(path)
     header = _HEADER.fullmatch(next(lines)[1])
     if header is None:
@@ -246,19 +247,19 @@ def _read_paraver(path: Path | str, unit: str | None) -> ReadTrace:
     ) or columns.refuse(
         f"times are in {header['unit']}; Paraver writes _ns, or microseconds without a unit"
     )
-    names = _state_names(path)
-    states: dict[str, int] = {}
+    name_by_state = _state_names(path)
+    label_by_state: dict[str, int] = {}
     for line_number, line in lines:
         kind, *fields = line.split(":")
         try:
             if kind == "1" and len(fields) == 7:
                 _, application, task, thread, begin, end, state = map(int, fields)
-                if fields[6] not in states:
-                    states[fields[6]] = columns.named(
-                        columns.labels, names.get(state, f"state {state}")
+                if fields[6] not in label_by_state:
+                    label_by_state[fields[6]] = columns.named(
+                        columns.labels, name_by_state.get(state, f"state {state}")
                     )
                 lane = columns.named(columns.lanes, (application, task, thread))
-                columns.span(lane, states[fields[6]], begin, end)
+                columns.span(lane, label_by_state[fields[6]], begin, end)
             elif kind == "3" and len(fields) == 14:
                 *endpoint_fields, _, _ = map(int, fields)
                 receiver = columns.named(columns.lanes, tuple(endpoint_fields[7:10]))
@@ -267,7 +268,7 @@ def _read_paraver(path: Path | str, unit: str | None) -> ReadTrace:
                     lane, _thread_name(list(columns.lanes)[receiver]), endpoint_fields[5]
                 )
             elif kind in _UNREAD_KINDS:
-                left_out[kind] += 1
+                unread_counts[kind] += 1
             elif line.strip() and not line.startswith("#"):
                 columns.refuse(
                     f"{short(line)} is not a record of a Paraver trace; is the file cut or"
@@ -276,16 +277,19 @@ def _read_paraver(path: Path | str, unit: str | None) -> ReadTrace:
                 )
         except (ValueError, OverflowError):
             columns.refuse(f"{short(line)} has a field that is no number in range", line_number)
-    if left_out:
-        kinds_in_words = ", ".join(f"{n:,} {_UNREAD_KINDS[kind]}" for kind, n in left_out.items())
+    if unread_counts:
+        kinds_in_words = ", ".join(
+            f"{record_count:,} {_UNREAD_KINDS[kind]}"
+            for kind, record_count in unread_counts.items()
+        )
         columns.add_note(f"left out, for states hold the time: {kinds_in_words}")
-    useful = [label for label in columns.labels if label == names[_RUNNING]]
+    useful_labels = [label for label in columns.labels if label == name_by_state[_RUNNING]]
     end_of_header = float(header["end"])
     has_later_spans = columns.end and max(columns.end) > end_of_header
     return columns.finished(
         [_thread_name(key) for key in columns.lanes],
         None,
-        useful,
+        useful_labels,
         "unknown",
         None if has_later_spans else end_of_header,
     )
@@ -301,7 +305,7 @@ def _state_names(path: Path | str) -> dict[int, str]:
     """Read the names of states from the file beside the trace; the standard names if it is
     missing.
     """
-    names = dict(enumerate(_STATES))
+    name_by_state = dict(enumerate(_STATES))
     unpacked_path = Path(path).with_suffix("") if Path(path).suffix == ".gz" else Path(path)
     states_path = unpacked_path.with_suffix(".pcf")
     for block in (
@@ -312,8 +316,8 @@ def _state_names(path: Path | str) -> dict[int, str]:
         for row in block["rows"].splitlines():
             code, _, name = row.strip().partition(" ")
             if code.isdigit() and len(code) < 19 and name.strip():
-                names[int(code)] = name.strip()[:100]
-    return names
+                name_by_state[int(code)] = name.strip()[:100]
+    return name_by_state
 
 
 # perf sched timehist: a task is a processor of the account; a row ends a time of waiting, of delay
@@ -331,8 +335,8 @@ _PREEMPTED = "R"
 def _read_timehist(path: Path | str, unit: str | None) -> ReadTrace:
     """Read the output of perf sched timehist: each row has a wait, a delay and a run of a task."""
     trace = TraceColumns(path, resolution=3e-6)
-    skipped = array("q")
-    header = ""
+    skipped_lines = array("q")
+    heading = ""
     visual_columns = slice(0, 0)
     running_label, delayed_label, waiting_label = (
         trace.named(trace.labels, label) for label in (BUSY_LABEL, "wait:processor", "wait")
@@ -344,50 +348,51 @@ def _read_timehist(path: Path | str, unit: str | None) -> ReadTrace:
                 if visual_columns.stop
                 else line
             )
-            if header
+            if heading
             else None
         )
         if row is None:
             if "sch delay" in line:
-                header = line
-            elif header and _HEADING_RULE.match(line):
+                heading = line
+            elif heading and _HEADING_RULE.match(line):
                 columns = [slice(*match.span()) for match in re.finditer("-+", line)]
-                visual_columns = columns[2] if "task" not in header[columns[2]] else visual_columns
-            elif header and line.strip() and "[tid/pid]" not in line:
-                skipped.append(line_number)
+                visual_columns = columns[2] if "task" not in heading[columns[2]] else visual_columns
+            elif heading and line.strip() and "[tid/pid]" not in line:
+                skipped_lines.append(line_number)
             continue
         time, task, *lengths, text_after = row.groups()
         if task.startswith("<idle>"):
             continue
         lane = trace.lanes[task] if task in trace.lanes else trace.named(trace.lanes, task)
-        end, (wait, delay, run) = float(time), map(float, lengths)
-        label_away = (
+        end_time, (wait, delay, run) = float(time), map(float, lengths)
+        label_of_absence = (
             delayed_label
             if text_after and _PREEMPTED in text_after.partition("next:")[0].split()
             else waiting_label
         )
-        run_start = end - run / 1000
+        run_start = end_time - run / 1000
         ready_time = run_start - delay / 1000
-        departure = ready_time - (wait - delay) / 1000
+        departure_time = ready_time - (wait - delay) / 1000
         for label, start, end_of_span in (
-            (label_away, departure, ready_time),
+            (label_of_absence, departure_time, ready_time),
             (delayed_label, ready_time, run_start),
-            (running_label, run_start, end),
+            (running_label, run_start, end_time),
         ):
             if end_of_span > start >= 0.0:
                 trace.span(lane, label, start, end_of_span)
             elif end_of_span > 0.0 > start:
                 trace.span(lane, label, 0.0, end_of_span)
-    if skipped:
+    if skipped_lines:
         trace.add_note(
-            f"{len(skipped):,} lines are no rows of switches, and left out; the first is line"
-            f" {skipped[0]}"
+            f"{len(skipped_lines):,} lines are no rows of switches, and left out; the first is line"
+            f" {skipped_lines[0]}"
         )
-    if skipped and not trace.lanes:
+    if skipped_lines and not trace.lanes:
         trace.refuse(
-            f"none of {len(skipped):,} lines is a row of a switch; is this the output of perf sched"
+            f"none of {len(skipped_lines):,} lines is a row of a switch; is this the output of"
+            " perf sched"
             " timehist?",
-            skipped[0],
+            skipped_lines[0],
         )
     return trace.finished([str(lane) for lane in trace.lanes], None, [BUSY_LABEL], "unknown")
 
@@ -410,18 +415,19 @@ def _read_records(path: Path | str, unit: str | None, is_reordered: bool = False
     columns = TraceColumns(path)
     receive_count = 0
     rows = _parquet_rows(path) if Path(path).suffix == ".parquet" else _csv_rows(columns)
-    names = [split_unit(str(cell)) for cell in next(rows, (1, []))[1]]
-    cell_indices = _cell_indices(columns, [name for name, _ in names])
-    columns.scale = _seconds_of_unit(columns, names[cell_indices[0]][1] or unit)
-    stacks: list[list[int]] = []
+    names_and_units = [split_unit(str(cell)) for cell in next(rows, (1, []))[1]]
+    cell_indices = _cell_indices(columns, [name for name, _ in names_and_units])
+    columns.scale = _seconds_of_unit(columns, names_and_units[cell_indices[0]][1] or unit)
+    open_spans_by_lane: list[list[int]] = []
     last_time = 0.0
     latest_by_lane = list[float]()
     if is_reordered:
         rows = _in_order_of_time(columns, rows, cell_indices[0])
     for line_number, cells in rows:
-        if len(cells) != len(names):
+        if len(cells) != len(names_and_units):
             columns.refuse(
-                f"{len(cells)} values, where the header promises {len(names)}; is the line cut?",
+                f"{len(cells)} values, where the header promises {len(names_and_units)}; is the"
+                " line cut?",
                 line_number,
             )
         time_text, processor, event, source, destination, count_text = map(
@@ -433,11 +439,13 @@ def _read_records(path: Path | str, unit: str | None, is_reordered: bool = False
             columns.refuse(
                 f"a time is not negative; got {short(str(time_text))}", line_number, "time"
             )
-        while len(stacks) <= lane:
-            stacks.append([])
+        while len(open_spans_by_lane) <= lane:
+            open_spans_by_lane.append([])
             latest_by_lane.append(time)
         ends_span = event in ("end", "leave")
-        if time < latest_by_lane[lane] or (ends_span and not stacks[lane] and not is_reordered):
+        if time < latest_by_lane[lane] or (
+            ends_span and not open_spans_by_lane[lane] and not is_reordered
+        ):
             return _read_records(path, unit, is_reordered=True)
         latest_by_lane[lane] = time
         last_time = max(last_time, time)
@@ -448,20 +456,22 @@ def _read_records(path: Path | str, unit: str | None, is_reordered: bool = False
             _add_access(columns, access, line_number)
         if event in ("create", "enter"):
             name = BUSY_LABEL if event == "create" else str(destination or BUSY_LABEL)
-            stacks[lane].append(columns.begin(lane, columns.named(columns.labels, name), time))
+            open_spans_by_lane[lane].append(
+                columns.begin(lane, columns.named(columns.labels, name), time)
+            )
         elif ends_span:
-            if not stacks[lane]:
+            if not open_spans_by_lane[lane]:
                 refusal = f"processor {short(str(processor))} ends what it has not begun; is a line"
                 columns.refuse(f"{refusal} missing?", line_number)
             if event == "leave" and destination:
-                columns.check_inside(str(destination), stacks[lane][-1], line_number)
-            columns.end[stacks[lane].pop()] = time
+                columns.check_inside(str(destination), open_spans_by_lane[lane][-1], line_number)
+            columns.end[open_spans_by_lane[lane].pop()] = time
         elif event not in _EVENTS:
             columns.refuse(
                 f"{short(str(event))} is no event; there are {', '.join(_EVENTS)}", line_number
             )
         receive_count += event == "receive"
-    columns.close_open(list(chain.from_iterable(stacks)), last_time)
+    columns.close_open(list(chain.from_iterable(open_spans_by_lane)), last_time)
     if receive_count:
         columns.add_note(
             f"{receive_count:,} receipts are left out; a message counts where it is sent"
@@ -524,12 +534,12 @@ def _seconds_of_unit(columns: TraceColumns, unit: str | None) -> float:
             "times have no unit; write one, as in 'time [us]', or give --unit us", subject="time"
         )
     try:
-        factor, dimension = parse_unit(unit)
+        unit_size, dimension = parse_unit(unit)
     except UnitError as error:
         columns.refuse(str(error), subject="time")
     if dimension != TIME:
         columns.refuse(f"{short(unit)} is not a unit of time", subject="time")
-    return float(factor)
+    return float(unit_size)
 
 
 def _csv_rows(columns: TraceColumns) -> Iterator[tuple[int, Sequence[object]]]:

@@ -140,8 +140,10 @@ class TraceOutline:
                 f"the trace lasts {self.end:g} s; there is nothing from {first:g} s to {end:g} s"
             )
         processors = tuple(name for name in self.processors if (only or "") in name)
-        indices = [index for index, name in enumerate(self.processors) if (only or "") in name]
-        kinds = tuple(self.kinds[index] for index in indices) if self.kinds else ()
+        selected_indices = [
+            index for index, name in enumerate(self.processors) if (only or "") in name
+        ]
+        kinds = tuple(self.kinds[index] for index in selected_indices) if self.kinds else ()
         if not processors:
             raise UnknownNameError("processor in the trace", only or "", self.processors)
         return replace(
@@ -173,8 +175,8 @@ class ProgramTrace(TraceOutline):
     @property
     def busy(self) -> TraceSpans:
         """The spans of useful work; adjacent ones of a processor are merged."""
-        useful = np.array([label in self.useful for label in self.labels], dtype=bool)
-        spans = self.spans.select(useful[self.spans.label])
+        is_useful_label = np.array([label in self.useful for label in self.labels], dtype=bool)
+        spans = self.spans.select(is_useful_label[self.spans.label])
         is_new_stretch = (spans.processor[1:] != spans.processor[:-1]) | (
             spans.start[1:] != spans.end[:-1]
         )
@@ -207,20 +209,20 @@ class ProgramTrace(TraceOutline):
         """
         if len(set(self.kinds)) < 2:
             return {"": self}
-        traces: dict[str, Self] = {}
+        trace_by_kind: dict[str, Self] = {}
         for kind in dict.fromkeys(self.kinds):
-            is_of_kind_mask = np.array(
+            kind_mask = np.array(
                 [processor_kind == kind for processor_kind in self.kinds], dtype=bool
             )
-            trace = self._part_of_processors(is_of_kind_mask)
+            trace = self._part_of_processors(kind_mask)
             names = [
                 name
-                for name, is_of_kind in zip(self.processors, is_of_kind_mask, strict=True)
+                for name, is_of_kind in zip(self.processors, kind_mask, strict=True)
                 if is_of_kind
             ]
             kinds = tuple(processor_kind for processor_kind in self.kinds if processor_kind == kind)
-            traces[kind] = replace(trace, processors=tuple(names), kinds=kinds)
-        return traces
+            trace_by_kind[kind] = replace(trace, processors=tuple(names), kinds=kinds)
+        return trace_by_kind
 
     def main_part(self) -> Self:
         """Return the GPU streams, with a note, if there are streams beside threads; otherwise the
@@ -257,17 +259,17 @@ class ProgramTrace(TraceOutline):
             },
         )
 
-    def _part_of_processors(self, selected: NDArray[np.bool_]) -> Self:
+    def _part_of_processors(self, processor_mask: NDArray[np.bool_]) -> Self:
         """Return the part of the trace that belongs to the processors of a mask."""
-        new_index = np.cumsum(selected) - 1
+        new_index_by_processor = np.cumsum(processor_mask) - 1
         spans = self.spans
         accesses = self.accesses
-        spans = spans.select(selected[spans.processor])
-        accesses = accesses.select(selected[accesses.processor])
+        spans = spans.select(processor_mask[spans.processor])
+        accesses = accesses.select(processor_mask[accesses.processor])
         return replace(
             self,
-            spans=replace(spans, processor=new_index[spans.processor]),
-            accesses=replace(accesses, processor=new_index[accesses.processor]),
+            spans=replace(spans, processor=new_index_by_processor[spans.processor]),
+            accesses=replace(accesses, processor=new_index_by_processor[accesses.processor]),
         )
 
     def measurements(self) -> Measurements:
@@ -276,44 +278,46 @@ class ProgramTrace(TraceOutline):
         """
         spans = self.spans
         busy_spans = self.busy
-        count = len(self.processors)
+        processor_count = len(self.processors)
         durations = spans.end - spans.start
         runs = [self._account_measurement("time", self.end)]
         if not len(durations):
             return Measurements(tuple(runs), self.notes)
-        busy = np.bincount(busy_spans.processor, busy_spans.end - busy_spans.start, count)
-        waits = np.bincount(spans.label, durations, len(self.labels))
-        events = np.bincount(spans.label, minlength=len(self.labels))
+        busy_times = np.bincount(
+            busy_spans.processor, busy_spans.end - busy_spans.start, processor_count
+        )
+        wait_by_label = np.bincount(spans.label, durations, len(self.labels))
+        event_counts = np.bincount(spans.label, minlength=len(self.labels))
         runs += [
-            self._account_measurement("busy", time, "", index + 1)
-            for index, time in enumerate(busy)
+            self._account_measurement("busy", busy_time, "", index + 1)
+            for index, busy_time in enumerate(busy_times)
         ]
         lost_labels = [
             index
             for index, label in enumerate(self.labels)
-            if label not in self.useful and events[index]
+            if label not in self.useful and event_counts[index]
         ]
         runs += [
-            self._account_measurement("wait", waits[index], self.labels[index])
+            self._account_measurement("wait", wait_by_label[index], self.labels[index])
             for index in lost_labels
         ]
         runs += [
-            self._account_measurement("events", events[index], self.labels[index])
+            self._account_measurement("events", event_counts[index], self.labels[index])
             for index in lost_labels
         ]
         # The time without a kernel of a GPU's streams is no communication, as that of threads is.
         idle_label = "no kernel" if set(self.kinds) == {STREAM} and not lost_labels else self.rest
         if idle_label != "idle" and idle_label not in self.labels:
-            gaps = max(0.0, count * self.end - float(durations.sum()))
-            runs.append(self._account_measurement("wait", gaps, idle_label))
+            gap_time = max(0.0, processor_count * self.end - float(durations.sum()))
+            runs.append(self._account_measurement("wait", gap_time, idle_label))
         return Measurements(tuple(runs), self.notes)
 
     def _account_measurement(
         self, metric: str, value: float, region: str = "", processor: int | None = None
     ) -> Measurement:
         """Return a value of the account as a measurement."""
-        unit, text = ("1", f"{value:.9g}") if metric == "events" else ("s", f"{value:.9g} s")
-        fields_of_place = (None, self.file, 1, processor, text)
+        unit, value_text = ("1", f"{value:.9g}") if metric == "events" else ("s", f"{value:.9g} s")
+        fields_of_place = (None, self.file, 1, processor, value_text)
         return Measurement(
             len(self.processors), None, region, metric, unit, float(value), *fields_of_place
         )
@@ -376,7 +380,7 @@ class TraceColumns:
             self.refuse(f"{short(str(value))} is no finite {subject}", line, subject)
         return finite
 
-    def named(self, names: dict[Any, int], name: Hashable) -> int:
+    def named(self, number_by_name: dict[Any, int], name: Hashable) -> int:
         """Return the number of a name in a table of names; a new name gets the next number."""
         if isinstance(name, str) and len(name) > LONGEST_NAME:
             note = f"names are cut after {LONGEST_NAME:,} characters: {short(name)}"
@@ -384,9 +388,11 @@ class TraceColumns:
                 self.add_note(note)
             self.cut = True
             name = name[:LONGEST_NAME]
-        if name not in names and (len(names) >= MOST_NAMES or len(str(name)) > 2 * LONGEST_NAME):
+        if name not in number_by_name and (
+            len(number_by_name) >= MOST_NAMES or len(str(name)) > 2 * LONGEST_NAME
+        ):
             self.refuse(f"{short(str(name))} is one name too many; at most {MOST_NAMES:,} are read")
-        return names.setdefault(name, len(names))
+        return number_by_name.setdefault(name, len(number_by_name))
 
     def span(self, lane: int, label: int, start: float, end: float) -> None:
         """Add a span with a start and an end, in the file's unit of time."""
@@ -402,26 +408,26 @@ class TraceColumns:
         self.span(lane, label, time, time)
         return len(self.start) - 1
 
-    def check_inside(self, name: str, top: int, line: int = 1) -> None:
+    def check_inside(self, name: str, number_of_last: int, line: int = 1) -> None:
         """Raise if an activity that ends is not the one that began last, whose span has the number
-        `top`.
+        `number_of_last`.
         """
-        if self.labels.get(name) != self.label[top]:
-            open_label = short(list(self.labels)[self.label[top]])
+        if self.labels.get(name) != self.label[number_of_last]:
+            open_label = short(list(self.labels)[self.label[number_of_last]])
             self.refuse(
                 f"it leaves {short(name)} inside of {open_label}; is an event missing?", line
             )
 
     def close_open(
-        self, open_spans: Sequence[int], last_time: float, unmatched_ends: int = 0
+        self, open_spans: Sequence[int], last_time: float, unmatched_end_count: int = 0
     ) -> None:
         """Extend spans without an end to the end of the trace, and note them, and note the ends
         without a beginning.
         """
-        if open_spans or unmatched_ends:
+        if open_spans or unmatched_end_count:
             self.add_note(
                 f"{len(open_spans):,} spans have no end, and are taken to last to the end of the"
-                f" trace; {unmatched_ends:,} ends begin nowhere"
+                f" trace; {unmatched_end_count:,} ends begin nowhere"
             )
         for index in open_spans:
             self.end[index] = last_time
@@ -534,13 +540,13 @@ class TraceColumns:
         self.smallest_number("count", self.count)
         last_time = max(max(times, default=0.0) for times in (self.end, self.time))
         end = last_time if until is None else until
-        if (latest := max(last_time, end) * self.scale) > LATEST_TIME:
+        if (latest_time := max(last_time, end) * self.scale) > LATEST_TIME:
             self.refuse(
-                f"a time of {latest:g} s is out of range; is its unit right?", subject="time"
+                f"a time of {latest_time:g} s is out of range; is its unit right?", subject="time"
             )
-        if (count := sum(self.count)) > MOST_COUNTED_ACCESSES:
+        if (access_count := sum(self.count)) > MOST_COUNTED_ACCESSES:
             self.refuse(
-                f"{count:g} accesses are out of range; at most {MOST_COUNTED_ACCESSES:g} are"
+                f"{access_count:g} accesses are out of range; at most {MOST_COUNTED_ACCESSES:g} are"
                 " counted",
                 subject="count",
             )
@@ -551,15 +557,17 @@ class TraceColumns:
         outline: TraceOutline,
         names: Sequence[str],
         processors: Sequence[int] | None,
-        first: float,
+        first_time: float,
         is_cut: bool,
     ) -> ProgramTrace:
         """Book each instant of a processor to one span, in place. Return the trace."""
         lane, label, start, end = map(_as_array, (self.lane, self.label, self.start, self.end))
         user, target, time, count = map(_as_array, (self.user, self.target, self.time, self.count))
-        resolution = max(self.resolution, 8.0 * ulp(first + outline.end / self.scale) * self.scale)
+        resolution = max(
+            self.resolution, 8.0 * ulp(first_time + outline.end / self.scale) * self.scale
+        )
         for column in (start, end, time):  # in place, for there may be many
-            column -= first
+            column -= first_time
             column *= self.scale
         processor_of_lane = np.argsort(_natural_order(names)).astype(np.intc)[
             slice(None) if processors is None else list(processors)
@@ -576,16 +584,16 @@ class TraceColumns:
                 count,
             )
         else:  # each span is one to what it names
-            own_spans = (
+            accessing_spans = (
                 booked_spans
                 if booked_spans.start is start
                 else replace(spans, processor=processor_of_lane[spans.processor])
             )
             accesses = Accesses(
-                own_spans.processor,
-                own_spans.label,
-                own_spans.start,
-                np.broadcast_to(1.0, len(own_spans.start)),
+                accessing_spans.processor,
+                accessing_spans.label,
+                accessing_spans.start,
+                np.broadcast_to(1.0, len(accessing_spans.start)),
             )
         fields: dict[str, Any] = {name: getattr(outline, name) for name in TraceOutline.__slots__}
         fields["waiting"] = {
@@ -629,9 +637,9 @@ def processor_names(threads: Sequence[tuple[Hashable, str, str, str]]) -> list[s
         f"{process}/{thread}" if are_several_processes else thread
         for _, process, thread, _ in threads
     ]
-    count = Counter(full_names)
+    count_by_name = Counter(full_names)
     return [
-        f"{name} ({numbers})" if count[name] > 1 else name
+        f"{name} ({numbers})" if count_by_name[name] > 1 else name
         for name, (*_, numbers) in zip(full_names, threads, strict=True)
     ]
 
@@ -661,20 +669,23 @@ def _sort_spans(spans: TraceSpans) -> TraceSpans:
     Traces are mostly in the order of time, and to sort them by processor is enough, which takes a
     third of the time.
     """
-    key = spans.processor
+    processors = spans.processor
     start = spans.start
     end = spans.end
-    if (key[1:] < key[:-1]).any():
+    if (processors[1:] < processors[:-1]).any():
         spans.arrange(
-            np.argsort(key.astype(np.uint16) if key.max() < 1 << 16 else key, kind="stable")
+            np.argsort(
+                processors.astype(np.uint16) if processors.max() < 1 << 16 else processors,
+                kind="stable",
+            )
         )
-    is_same_processor = key[1:] == key[:-1]
+    is_same_processor = processors[1:] == processors[:-1]
     if (
         is_same_processor
         & ((start[1:] < start[:-1]) | ((start[1:] == start[:-1]) & (end[1:] > end[:-1])))
     ).any():
         np.negative(end, out=end)
-        order = np.lexsort((end, start, key))
+        order = np.lexsort((end, start, processors))
         np.negative(end, out=end)
         spans.arrange(order)
     return spans
@@ -691,24 +702,24 @@ def _innermost_spans(spans: TraceSpans, resolution: float) -> tuple[TraceSpans, 
     if not processors_with_nesting:
         return spans, 0
     crossing_count = 0
-    columns = [list[Any](), [], [], []]
-    processors, firsts = np.unique(spans.processor, return_index=True)
-    ends = np.append(firsts[1:], len(spans.start))
-    for processor, first_span, end_span in zip(
-        processors.tolist(), firsts.tolist(), ends.tolist(), strict=True
+    column_parts = [list[Any](), [], [], []]
+    processors, first_indices = np.unique(spans.processor, return_index=True)
+    end_indices = np.append(first_indices[1:], len(spans.start))
+    for processor, first_index, end_index in zip(
+        processors.tolist(), first_indices.tolist(), end_indices.tolist(), strict=True
     ):
-        spans_of_processor = spans.select(slice(first_span, end_span))
+        spans_of_processor = spans.select(slice(first_index, end_index))
         if processor in processors_with_nesting:
             label, start, end, crossing_of_processor = _top_of_stack(spans_of_processor, resolution)
             crossing_count += crossing_of_processor
-            owner = np.full(len(label), processor, dtype=np.intc)
-            spans_of_processor = TraceSpans(owner, *map(_as_array, (label, start, end)))
-        for column, name in zip(columns, TraceSpans.__slots__, strict=True):
+            owner_column = np.full(len(label), processor, dtype=np.intc)
+            spans_of_processor = TraceSpans(owner_column, *map(_as_array, (label, start, end)))
+        for column, name in zip(column_parts, TraceSpans.__slots__, strict=True):
             column.append(getattr(spans_of_processor, name))
     del spans
     joined_columns = []
-    while columns:
-        joined_columns.append(np.concatenate(columns.pop(0)))
+    while column_parts:
+        joined_columns.append(np.concatenate(column_parts.pop(0)))
     return TraceSpans(*joined_columns), crossing_count
 
 
@@ -852,19 +863,19 @@ def trace_of_members(
     until : how far it is complete, in units of the columns
     levels : by resource, (time, present, busy) from each change on
     """
-    owners = [key[0] for key in columns.lanes if isinstance(key, tuple)]
-    members = sorted(set(owners))
-    waiting = {}
+    member_by_lane = [key[0] for key in columns.lanes if isinstance(key, tuple)]
+    members = sorted(set(member_by_lane))
+    waiting_by_resource = {}
     for name, changes in levels.items():
-        waiting[name] = (
+        waiting_by_resource[name] = (
             [time * columns.scale for time, _, _ in changes],
             [float(present - busy) for _, present, busy in changes],
         )
-    processor_of_lane = list(map(members.index, owners))
+    processor_of_lane = list(map(members.index, member_by_lane))
     return columns.finished(
         [f"processor {member}" for member in members],
         processor_of_lane,
         useful,
         until=until,
-        waiting=waiting,
+        waiting=waiting_by_resource,
     )

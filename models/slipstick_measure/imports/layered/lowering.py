@@ -111,7 +111,7 @@ class Lowering:
     _worker_groups: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def spec(self, title: str) -> ImportedSpec:
-        """Return the activity.
+        """Return the spec of the activity, with the given title.
 
         Raises
         ------
@@ -125,22 +125,22 @@ class Lowering:
             except ValueError:
                 parameter = formula
             self.parameters[name] = parameter
-        references = [task for task in self.network.tasks.values() if task.is_reference]
-        for task in references:
+        reference_tasks = [task for task in self.network.tasks.values() if task.is_reference]
+        for task in reference_tasks:
             for name in task.entries:
                 self._add_reference_group(task, self.network.entries[name])
-        arrivals = [entry for entry in self.network.entries.values() if entry.arrivals.value]
-        if not references and not arrivals:
+        arrival_entries = [entry for entry in self.network.entries.values() if entry.arrivals.value]
+        if not reference_tasks and not arrival_entries:
             message = (
                 "there is no reference task that calls others, and no entry with open arrivals"
             )
             self.network.refuse(1, "", message)
-        is_single_stream = not references and len(arrivals) == 1
+        is_single_stream = not reference_tasks and len(arrival_entries) == 1
         document: dict[str, Any]
-        if is_single_stream and not self._continues_after_reply(arrivals[0]):
-            document = self._open_stream(arrivals[0])
+        if is_single_stream and not self._continues_after_reply(arrival_entries[0]):
+            document = self._open_stream(arrival_entries[0])
         else:
-            for entry in arrivals:
+            for entry in arrival_entries:
                 self._add_arrival_group(entry)
             document = {}
         if not document or self._worker_groups:
@@ -203,8 +203,8 @@ class Lowering:
             if processor.kind == "cfs":
                 self._declare_shares(processor, tasks)
         for task in self.network.tasks.values():
-            ranks = {self.network.entries[name].priority for name in task.entries}
-            if task.kind in ("hol", "pri", "pp") and len(ranks) > 1:
+            priorities = {self.network.entries[name].priority for name in task.entries}
+            if task.kind in ("hol", "pri", "pp") and len(priorities) > 1:
                 self.ledger.declare("priorities", task.line, task.name)
             if task.kind == "poll" and len(task.entries) > 1:
                 self.ledger.declare("polling", task.line, task.name)
@@ -258,7 +258,9 @@ class Lowering:
         return {"population": {"arrivals": rate}, "cycle": cycle} if cycle else {"cycle": []}
 
     def _arrival_rate(self, entry: LayeredEntry) -> Any:
-        """Return the arrival rate of an entry."""
+        """Return the arrival rate of an entry as plain data: a formula, or a value with its
+        source.
+        """
         if entry.arrivals.formula:
             return f"({entry.arrivals.formula}) / {self._parameter_of_one_second()}"
         rate = entry.arrivals.value / self.names.second
@@ -425,12 +427,14 @@ class Lowering:
             {"p": self._share_value(share), "do": self._items_of_call(target)}
             for target, share, _ in entry.forwards
         ]
-        total = sum(share.value for _, share, _ in entry.forwards)
+        probability_sum = sum(share.value for _, share, _ in entry.forwards)
         if not any(option["do"] for option in options):
             return []
-        if len(options) == 1 and total == 1:
+        if len(options) == 1 and probability_sum == 1:
             return list(options[0]["do"])
-        remaining_option: Items = [{"p": 1 - total, "do": []}] if total < 1 else []
+        remaining_option: Items = (
+            [{"p": 1 - probability_sum, "do": []}] if probability_sum < 1 else []
+        )
         return [{"choose": _with_exact_remainder([*options, *remaining_option])}]
 
     def _items_of_operation(self, entry: LayeredEntry, task: Task) -> Items:
@@ -441,17 +445,21 @@ class Lowering:
         )
         if task.kind == "semaphore" or entry.kind in ("wait", "signal"):
             tokens = capacity if task.tokens is None else task.tokens
-            counter = self._path_of_counter(f"tokens {task.name}", tokens)
-            wait = entry.kind == "wait"
-            return [{"wait": counter}, *body] if wait else [*body, {"signal": counter}]
-        gate = self._path_of_counter(f"gate {task.name}", 1)
-        places = self._path_of_counter(f"places {task.name}", capacity)
-        units = capacity if "write" in entry.kind else 1
+            tokens_counter = self._path_of_counter(f"tokens {task.name}", tokens)
+            is_wait = entry.kind == "wait"
+            return (
+                [{"wait": tokens_counter}, *body]
+                if is_wait
+                else [*body, {"signal": tokens_counter}]
+            )
+        gate_counter = self._path_of_counter(f"gate {task.name}", 1)
+        places_counter = self._path_of_counter(f"places {task.name}", capacity)
+        unit_count = capacity if "write" in entry.kind else 1
         operation = entry.kind.partition("-")[2]
         if operation == "unlock":
-            return [*body, _repeat_item(units, [{"signal": places}])]
-        wait_items = _repeat_item(units, [{"wait": places}])
-        return [{"wait": gate}, wait_items, {"signal": gate}, *body]
+            return [*body, _repeat_item(unit_count, [{"signal": places_counter}])]
+        wait_items = _repeat_item(unit_count, [{"wait": places_counter}])
+        return [{"wait": gate_counter}, wait_items, {"signal": gate_counter}, *body]
 
     # Entries whose threads go on after the reply -------------------------------------------------
 
@@ -482,12 +490,12 @@ class Lowering:
             if isinstance(step, ChoiceStep) and may_reply:
                 options = [
                     {
-                        "p": self._share_value(p),
+                        "p": self._share_value(probability),
                         "do": self._items_to_reply(
                             entry, task, (*body, *remaining_steps), release_items
                         ),
                     }
-                    for p, body in step.options
+                    for probability, body in step.options
                 ]
                 return [*items, {"choose": _with_exact_remainder(options)}]
             if may_reply:
@@ -607,7 +615,7 @@ class Lowering:
         return items
 
     def _items_of_step(self, step: Step, task: Task, reply: Items) -> Items:
-        """Return the items of a step."""
+        """Return the items of a step, with `reply` in its place if it is a reply."""
         if isinstance(step, ExecuteStep):
             return self._items_of_work(step.work, task)
         if isinstance(step, ReplyStep):
@@ -648,16 +656,18 @@ class Lowering:
         if not branches:
             return []
         processor = self.network.processors[task.processor]
-        are_alike = len({structure_text(branch) for branch, _ in branches}) == 1
-        never_queue = processor.kind in ("ps", "cfs", "rand") or is_unlimited(processor.servers)
+        are_branches_alike = len({structure_text(branch) for branch, _ in branches}) == 1
+        branches_never_queue = processor.kind in ("ps", "cfs", "rand") or is_unlimited(
+            processor.servers
+        )
         bodies = [items for _, items in branches]
-        if are_alike or never_queue:
+        if are_branches_alike or branches_never_queue:
             return [{"fork": bodies}]
         orders_of_bodies = (
             permutations(bodies) if len(bodies) <= MOST_ORDERED_BRANCHES else _rotations(bodies)
         )
-        orders = [{"fork": list(order)} for order in orders_of_bodies]
-        options = [{"p": 1 / len(orders), "do": [order]} for order in orders]
+        forks = [{"fork": list(fork)} for fork in orders_of_bodies]
+        options = [{"p": 1 / len(forks), "do": [fork]} for fork in forks]
         return [{"choose": _with_exact_remainder(options)}]
 
     def _items_of_work(self, work: Work, task: Task) -> Items:
@@ -709,31 +719,33 @@ class Lowering:
         """
         if not bodies:
             return []
-        total, formula = _sum_of_amounts([count for count, _ in bodies])
-        if total <= 0:
+        mean_repeats, mean_formula = _sum_of_amounts([count for count, _ in bodies])
+        if mean_repeats <= 0:
             return []
         body = bodies[0][1]
         if len(bodies) > 1:
             numerators = [f"({count.formula or exact_number(count.value)})" for count, _ in bodies]
-            mean_rounds = f"({formula})" if formula else f"{exact_number(total)}"
+            mean_rounds = f"({mean_formula})" if mean_formula else f"{exact_number(mean_repeats)}"
             options = [
                 {
-                    "p": f"{numerator} / {mean_rounds}" if formula else count.value / total,
+                    "p": f"{numerator} / {mean_rounds}"
+                    if mean_formula
+                    else count.value / mean_repeats,
                     "do": body,
                 }
                 for numerator, (count, body) in zip(numerators, bodies, strict=True)
             ]
             body = [{"choose": _with_exact_remainder(options)}]
         if self.counts == WHOLE_NUMBERS:
-            return self._whole_times(ModelAmount(total, formula), body)
+            return self._whole_times(ModelAmount(mean_repeats, mean_formula), body)
         if self.counts == REPEATS:
             return self._checked_size(
-                [{"repeat": formula or total, "spread": "geometric", "body": body}]
+                [{"repeat": mean_formula or mean_repeats, "spread": "geometric", "body": body}]
             )
         items_of_digits: Items = []
-        probabilities: Iterator[Any] = _digit_probabilities(total)
-        if formula:
-            probabilities = _digit_formulas(total, self._parameter_of_one_more(formula))
+        probabilities: Iterator[Any] = _digit_probabilities(mean_repeats)
+        if mean_formula:
+            probabilities = _digit_formulas(mean_repeats, self._parameter_of_one_more(mean_formula))
         for power, probability in enumerate(probabilities):
             repeated_body = [{"repeat": 2**power, "body": body}] if power else body
             items_of_digits.append(
@@ -746,11 +758,11 @@ class Lowering:
             )
         return self._checked_size(items_of_digits)
 
-    def _parameter_of_one_more(self, mean: str) -> str:
+    def _parameter_of_one_more(self, mean_formula: str) -> str:
         """Return the name of the parameter that is the probability of one more repetition, for a
         mean number of them.
         """
-        formula = f"({mean}) / (1 + {mean})"
+        formula = f"({mean_formula}) / (1 + {mean_formula})"
         for name, parameter in self.parameters.items():
             if parameter == formula:
                 return name
@@ -775,40 +787,48 @@ class Lowering:
             self._cached_sizes[id(items)] = cached
         return cached[0]
 
-    def _items_of_slice(self, work: Work, task: Task, slices: ModelAmount) -> Items:
+    def _items_of_slice(self, work: Work, task: Task, slice_count: ModelAmount) -> Items:
         """Return one slice of the demand of a phase or an activity; empty for a demand of zero."""
         if not work.demand.value and not work.demand.formula:
             return []
         processor = self.network.processors[task.processor]
-        demand = self._demand_parameter(work, task)
+        demand_parameter = self._demand_parameter(work, task)
         divisors = [f"/ ({processor.speed.formula})"] if processor.speed.formula else []
         speed = self._share_of(task) * (1.0 if divisors else processor.speed.value)
         if speed != 1:
             divisors.append(f"/ {exact_number(speed)}")
-        if slices.value != 1 or slices.formula:
-            count = f"({slices.formula})" if slices.formula else exact_number(slices.value)
-            divisors.append(f"/ {count}")
+        if slice_count.value != 1 or slice_count.formula:
+            divisor = (
+                f"({slice_count.formula})"
+                if slice_count.formula
+                else exact_number(slice_count.value)
+            )
+            divisors.append(f"/ {divisor}")
         station = self._station(processor, task)
-        time = " ".join([demand, *divisors])
-        content = {"service": station, "time": time} if station else {"delay": time}
-        labels = {"scv": work.scv, "component": self.names.name(task.name)}
-        return [{"name": self.names.name(self._own_name(work, task)), **content, **labels}]
+        time = " ".join([demand_parameter, *divisors])
+        occupied_time = {"service": station, "time": time} if station else {"delay": time}
+        other_fields = {"scv": work.scv, "component": self.names.name(task.name)}
+        return [
+            {"name": self.names.name(self._own_name(work, task)), **occupied_time, **other_fields}
+        ]
 
     def _share_of(self, task: Task) -> float:
         """Return the fraction of a processor's speed that a capped group gets."""
-        share = self.network.shares.get(task.group)
-        return share.share if share is not None and share.is_capped else 1.0
+        group_share = self.network.shares.get(task.group)
+        return group_share.share if group_share is not None and group_share.is_capped else 1.0
 
     def _own_name(self, work: Work, task: Task) -> str:
         """Return a name for a phase or an activity, with the name of its task if another task has
         one of the same name.
         """
         if not hasattr(self, "_owners"):
-            owners: dict[str, set[str]] = {}
-            for owner in self.network.tasks.values():
-                for owned_work in self.network.works(owner):
-                    owners.setdefault(self.names.name(owned_work.name), set()).add(owner.name)
-            self._owners = owners
+            task_names_by_work_name: dict[str, set[str]] = {}
+            for other_task in self.network.tasks.values():
+                for other_work in self.network.works(other_task):
+                    task_names_by_work_name.setdefault(self.names.name(other_work.name), set()).add(
+                        other_task.name
+                    )
+            self._owners = task_names_by_work_name
         is_shared = len(self._owners[self.names.name(work.name)]) > 1
         return f"{task.name} {work.name}" if is_shared else work.name
 
@@ -855,11 +875,11 @@ class Lowering:
         share = self.network.shares.get(task.group)
         is_capped = share is not None and share.is_capped
         name = self.names.name(f"{processor.name} {task.group}" if is_capped else processor.name)
-        servers = self._whole_number(processor.servers, processor.line)
+        server_count = self._whole_number(processor.servers, processor.line)
         discipline = _DISCIPLINES.get(processor.kind, "fcfs")
         if processor.kind in ("ps-hol", "ps-pp"):
             discipline = "ps"
-        self.resources[name] = {"servers": servers, "discipline": discipline}
+        self.resources[name] = {"servers": server_count, "discipline": discipline}
         return name
 
     def _whole_number(self, amount: ModelAmount, line: int) -> int:
@@ -931,9 +951,9 @@ def _digit_probabilities(mean: float) -> Iterator[float]:
         if ratio**2 > 1 / LEAST_PROBABILITY:
             yield min(remainder / 2**power, 1.0)
             return
-        chance = 1 / (1 + ratio)
-        yield chance
-        remainder -= 2**power * chance
+        probability = 1 / (1 + ratio)
+        yield probability
+        remainder -= 2**power * probability
         ratio **= 2
 
 
@@ -943,8 +963,8 @@ def _digit_formulas(mean: float, parameter_of_one_more: str) -> Iterator[str]:
 
     There are enough digits for means up to 20, and up to four times the present mean.
     """
-    count = max(8, sum(1 for _ in _digit_probabilities(4 * mean)))
-    for power in range(count):
+    digit_count = max(8, sum(1 for _ in _digit_probabilities(4 * mean)))
+    for power in range(digit_count):
         power_of_probability = (
             f"{parameter_of_one_more} ** {2**power}"
             if power <= 6
@@ -968,7 +988,11 @@ def _without_replies(steps: Sequence) -> Sequence:
             plain_steps.append(ParallelStep(branches, step.quorum))
         elif isinstance(step, ChoiceStep):
             plain_steps.append(
-                ChoiceStep(tuple((p, _without_replies(body)) for p, body in step.options))
+                ChoiceStep(
+                    tuple(
+                        (probability, _without_replies(body)) for probability, body in step.options
+                    )
+                )
             )
         elif not isinstance(step, ReplyStep):
             plain_steps.append(step)
@@ -1012,20 +1036,28 @@ def _nested_bodies(item: Mapping[str, Any]) -> list[Items]:
     return bodies + [option["do"] for option in item.get("choose", [])]
 
 
-def _components_of_steps(tree: Any) -> set[str]:
-    """Return the components that steps are booked to."""
-    if isinstance(tree, list):
-        return set().union(*map(_components_of_steps, tree)) if tree else set()
-    if not isinstance(tree, dict):
+def _components_of_steps(plain_data: Any) -> set[str]:
+    """Return the components that the steps anywhere in plain data are booked to."""
+    if isinstance(plain_data, list):
+        return set().union(*map(_components_of_steps, plain_data)) if plain_data else set()
+    if not isinstance(plain_data, dict):
         return set()
-    own_components = {tree["component"]} if "component" in tree else set()
-    return own_components.union(*(_components_of_steps(subtree) for subtree in tree.values()))
+    components = {plain_data["component"]} if "component" in plain_data else set()
+    return components.union(
+        *(_components_of_steps(nested_data) for nested_data in plain_data.values())
+    )
 
 
-def _nesting_depth(tree: Any) -> int:
+def _nesting_depth(plain_data: Any) -> int:
     """Return the nesting depth of plain data."""
-    subtrees = tree.values() if isinstance(tree, dict) else tree if isinstance(tree, list) else ()
-    return 1 + max(map(_nesting_depth, subtrees), default=0)
+    nested_data = (
+        plain_data.values()
+        if isinstance(plain_data, dict)
+        else plain_data
+        if isinstance(plain_data, list)
+        else ()
+    )
+    return 1 + max(map(_nesting_depth, nested_data), default=0)
 
 
 def _takes_time(items: Items) -> bool:
