@@ -862,7 +862,8 @@ PATTERNS = [
     ),
     bad(
         lambda: attempt(service("desk", 1.0), queue=1, balking=[0.5]),
-        "an attempt at desk has a queue or balking; the last probability of balking may be 1",
+        "an attempt at desk cannot have both a queue and balking; to limit the queue by balking,"
+        " write 1 as the last probability",
     ),
     bad(
         lambda: attempt(service("desk", 1.0), balking=[0.5, 0.2]),

@@ -8,7 +8,7 @@ import math
 from collections.abc import Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
 
-from slipstick.errors import NoAnswerError
+from slipstick.errors import NoAnswerError, with_way_out
 from slipstick.late import np
 from slipstick.method.activity_form import ActivityTable
 from slipstick.method.activity_numbers import reasons_out_of_range
@@ -23,6 +23,7 @@ from slipstick.random_times import (
 )
 from slipstick.structure.contention import saturated_text
 from slipstick.structure.visits import PROCESSORS, Numbers, Places, Queue, VisitTree
+from slipstick.vocabulary import CLOSED_FORM
 from slipstick_mean_value.arrivals import ArrivalState, competing_fraction
 from slipstick_mean_value.closed import (
     MeanNumbers,
@@ -410,6 +411,16 @@ def _without_arrivals(model: Model, rate_by_stream: Sequence[Array]) -> dict[int
     a rate is no number. The other streams may have no customers.
     """
     names = model.population.group_names
+    # Values before the steady state are added to an answer, which only closed-form has here.
+    way_out = (
+        ", or a group of which some arrive written first"
+        if names
+        else with_way_out(
+            "; for values before the steady state, such as time_until[STATION,0] with a backlog,"
+            f" ask for {CLOSED_FORM}",
+            CLOSED_FORM,
+        )
+    )
     reason_by_point: dict[int, str] = {}
     for index, rate in enumerate(rate_by_stream):
         is_enough = rate.real >= 0 if index else rate.real > 0
@@ -417,7 +428,7 @@ def _without_arrivals(model: Model, rate_by_stream: Sequence[Array]) -> dict[int
             reason_by_point[int(point_index)] = (
                 f"customers of {names[index] if names else model.name} arrive"
                 f" {rate[point_index].real:g} times a second; mean-value needs a rate above 0"
-                + (", or a group of which some arrive written first" if names else "")
+                f"{way_out}"
             )
     return reason_by_point
 

@@ -104,5 +104,6 @@ def test_a_queue_beside_balking_is_refused() -> None:
     with pytest.raises(ModelError) as refusal:
         open_model(attempt(CUT, balking=[0.5], queue=2), Parameter("rate", RATE, 1.0))
     assert str(refusal.value) == (
-        "an attempt at barber has a queue or balking; the last probability of balking may be 1"
+        "an attempt at barber cannot have both a queue and balking; to limit the queue by balking,"
+        " write 1 as the last probability"
     )

@@ -46,7 +46,7 @@ def test_answers_are_about_the_first_group() -> None:
     assert answer["processors_lost[memory]"] == pytest.approx(0.1)
     assert answer.notes[0] == "leaves out waiting for bus"
     assert answer.notes[-1].startswith(
-        "time, throughput, account, quantiles, shares, speed-up and processors lost are those "
+        "time, throughput, account, shares, speed-up and processors lost are those "
         "of the first group, test"
     )
 

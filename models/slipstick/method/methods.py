@@ -452,7 +452,7 @@ def note_on_groups(model: Model, further_values: str = "") -> str:
     has_both = 0 < len(model.population.streams) < len(names_of_groups)
     first_group = "first group of processors" if has_both else "first group"
     return Definition(
-        f"{further_values}account, quantiles, shares, speed-up and processors lost are those of the"
+        f"{further_values}account, shares, speed-up and processors lost are those of the"
         f" {first_group}, {names_of_groups[0]}"
     )
 

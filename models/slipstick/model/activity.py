@@ -1287,8 +1287,8 @@ def attempt(
         return make_attempt(queue=queue_limit)
     if queue_limit is not None:
         raise ModelError(
-            f"an attempt at {resource} has a queue or balking; the last probability of balking may"
-            " be 1"
+            f"an attempt at {resource} cannot have both a queue and balking; to limit the queue by"
+            " balking, write 1 as the last probability"
         )
     return _balking_choice(balking, make_attempt)
 

@@ -8,9 +8,17 @@ import numpy as np
 import pytest
 
 from slipstick.answer import Answer
+from slipstick.method.methods import compute_answers
 from slipstick.model.activity import barrier, delay, fork, hold, repeat, service
 from slipstick.model.steps import Activity
-from slipstick.model.system import Lock, Permits, Resource, Station, open_model
+from slipstick.model.system import (
+    ArrivalPattern,
+    Lock,
+    Permits,
+    Resource,
+    Station,
+    open_model,
+)
 from slipstick.random_times import RandomTime
 from slipstick_mean_value.form import MeanValue
 from slipstick_mean_value.open import _stretched_wait
@@ -240,8 +248,18 @@ def test_what_makes_no_sense_of_a_stream_is_refused() -> None:
         )
     assert (
         failed(delay(1.0, name="a"), 0.0)
-        == "customers of model arrive 0 times a second; mean-value needs a rate above 0"
+        == "customers of model arrive 0 times a second; mean-value needs a rate above 0; for values"
+        " before the steady state, such as time_until[STATION,0] with a backlog, ask for"
+        " closed-form (--with closed-form; in a file, method: closed-form)"
     )
+
+
+def test_a_backlog_without_arrivals_is_answered_as_its_refusal_says() -> None:
+    model = open_model(service("desk", 2.0, scv=1.0), 0.0, pattern=ArrivalPattern(backlog=3))
+    (refusal,) = compute_answers(model, {}, values=["time_until[desk,0]"])
+    assert "ask for closed-form" in str(refusal.failed)
+    (answer,) = compute_answers(model, {}, "closed-form", values=["time_until[desk,0]"])
+    assert answer["time_until[desk,0]"] == pytest.approx(6.0)
 
 
 def test_the_measured_error_is_told_of_each_point_that_is_approximate() -> None:
