@@ -126,8 +126,8 @@ SLIPS = (
     # mean value
     Slip(
         "slipstick_mean_value/open.py",
-        "added(met_work) / queue.servers / nonzero",
-        "added(met_work) / nonzero",
+        "added(met_works) / queue.servers / nonzero",
+        "added(met_works) / nonzero",
         f"{MEAN}/test_open.py",
     ),
     Slip(
@@ -419,8 +419,8 @@ SLIPS = (
     ),
     Slip(
         "slipstick_measure/growth.py",
-        "(m / n) ** exponent / (q / p)",
-        "(m / n) / (q / p)",
+        "(other_size / n) ** exponent / (other_count / p)",
+        "(other_size / n) / (other_count / p)",
         f"{FIT}/test_rows.py tests/measure/test_account.py tests/measure/commands/test_measured.py",
     ),
     Slip(
