@@ -199,7 +199,7 @@ class _RowOfBatch:
 
     def time(self, time: RandomTime) -> RandomTime:
         """Return the random time of this population."""
-        return RandomTime(self.row_of(time.mean), self.column(time.variance), time.kind)
+        return RandomTime(self.row_of(time.mean), self.row_of(time.variance), time.kind)
 
     def times(self, times: Mapping[int, RandomTime]) -> dict[int, RandomTime]:
         """Return the random time of each visit for this population."""
