@@ -1276,6 +1276,8 @@ class _States:
         there; else an empty text.
         """
         action, node_number, *_ = position[0]
+        if action == "outside":  # with the number of a stream in the place of a node's
+            return ""
         node = self._nodes[node_number]
         if action in ("line", "halt"):
             resource = self._resources[node.resource]
@@ -2364,10 +2366,10 @@ class _States:
         speed of a service there (True) or to the rest of 1 (False), and the weight of the visit.
         """
         (action, node_number, *_), remaining = position
-        node = self._nodes[node_number]
-        labels = list[tuple[str, _PartOfServer | None]]()
         if action in ("away", "outside"):
             return
+        node = self._nodes[node_number]
+        labels = list[tuple[str, _PartOfServer | None]]()
         if isinstance(node, act.Step):
             yield ("here" if action in ("delay", "serve") else "waits"), node.name, None
         if action == "pause":

@@ -4,6 +4,7 @@ until a station fills.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
@@ -26,6 +27,7 @@ from slipstick.method.names import passage_of, transient_value_of
 from slipstick.method.networks.arrays import NetworkLayout, NetworkPoints
 from slipstick.method.networks.markov import BEFORE_STEADY_STATE, chain_at, solve_by_class
 from slipstick.method.networks.solvers import reasons_unsolvable
+from slipstick.method.simulation.flatten import ALL
 from slipstick.model.lowering import lower_network
 from slipstick.model.network import OpenClass, QueueingNetwork
 from slipstick.model.system import Model, OpenPopulation
@@ -417,11 +419,13 @@ def _chain_and_lengths(
 
 
 def backlogs_of(model: QueueingNetwork | Model) -> dict[str, int]:
-    """Return the customers that wait at time 0, by stream or open class; empty without any."""
+    """Return the customers that wait at time 0, by the name that their stream or open class has in
+    a plan of the simulator; empty without any.
+    """
     if isinstance(model, Model):
         population = model.population
         patterns = (
-            {"": population.pattern}
+            {ALL: population.pattern}
             if isinstance(population, OpenPopulation)
             else {group.name: group.pattern for group in population.groups}
         )
@@ -559,6 +563,14 @@ def transient_values(
             elif name_and_time := transient_value_of(name):
                 steady_name, time_text = name_and_time
                 columns = transient(model, [seconds(time_text)], values)
+                counted_name = re.sub(r"^probability(.*),.*", r"queue_length\1]", steady_name)
+                if counted_name not in columns:
+                    value_by_name[name] = (
+                        f"there is no {counted_name} before the steady state, but"
+                        f" {', '.join(_queue_lengths(columns))}; customers of one class are not"
+                        " counted in a network with a backlog or a profile"
+                    )
+                    continue
                 # More customers than a station can have are there with probability 0.
                 number = float(columns.get(steady_name, np.zeros(1))[0])
             else:
@@ -571,6 +583,11 @@ def transient_values(
     return value_by_name | _simulated_estimates(
         model, names_to_simulate, values, seconds, simulation or Simulation()
     )
+
+
+def _queue_lengths(columns: Columns) -> list[str]:
+    """Return the names of queue lengths among those of columns."""
+    return [name for name in columns if name.startswith("queue_length[")]
 
 
 def _simulated_estimates(

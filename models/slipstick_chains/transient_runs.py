@@ -130,7 +130,7 @@ def simulated_values(
     """
     followed_plan = _followed_plan(model, values, backlogs)
     groups_of_plan = {group.name for group in followed_plan.plan.groups}
-    for name in sorted(backlogs.keys() - groups_of_plan - {""}):
+    for name in sorted(backlogs.keys() - groups_of_plan):
         reason = (
             f"customers of {name} wait at time 0, and no more of them arrive, which a simulation"
             " does not follow; give them a rate above 0, such as 1e-9 /s, or times with an scv that"

@@ -288,3 +288,13 @@ def test_a_simulation_refuses_a_backlog_without_arrivals_by_name() -> None:
     assert "customers of jobs wait at time 0, and no more" in str(
         reasons["queue_length_at[desk,2]"]
     )
+
+
+@pytest.mark.parametrize("rate", [1e-9, 0.3])
+def test_a_simulation_begins_with_the_backlog_of_the_only_stream(rate: float) -> None:
+    """Of five customers with constant services two have left after two services."""
+    activity = open_model(service("disk", 1.0, scv=0.0), rate, pattern=ArrivalPattern(backlog=5))
+    names = ["time_until[disk,0]", "queue_length_at[disk,1.5]"]
+    empty, present = (value.value for value in transient_values(activity, names, {}).values())
+    assert empty == pytest.approx(5.0 / (1 - rate), rel=0.05)
+    assert present == pytest.approx(4.0 + 1.5 * rate, rel=0.05)
