@@ -298,3 +298,21 @@ def test_a_simulation_begins_with_the_backlog_of_the_only_stream(rate: float) ->
     empty, present = (value.value for value in transient_values(activity, names, {}).values())
     assert empty == pytest.approx(5.0 / (1 - rate), rel=0.05)
     assert present == pytest.approx(4.0 + 1.5 * rate, rel=0.05)
+
+
+def test_streams_that_share_an_activity_have_their_own_backlogs() -> None:
+    """Three customers of each of two streams are served one after the other: the last leaves after
+    six services.
+    """
+    visit = service("disk", 1.0, scv=1.0)
+    pattern = ArrivalPattern(backlog=3)
+    stream = (Number(0.0, RATE), visit, pattern)
+    model = grouped_model({"a": stream, "b": stream})
+    assert time_until(model, "disk", 0) == pytest.approx(6.0)
+
+
+def test_customers_of_a_class_are_not_counted_beside_a_backlog() -> None:
+    desk = network({"a": open_class(0.1, backlog=3)}, {"desk": station(service={"a": 1.0})})
+    values = transient_values(desk, ["queue_length_at[a,desk,2]", "queue_length_at[desk,2]"], {})
+    assert "customers of one class are not counted" in str(values["queue_length_at[a,desk,2]"])
+    assert not isinstance(values["queue_length_at[desk,2]"], str)
