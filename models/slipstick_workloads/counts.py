@@ -474,7 +474,8 @@ class CountsSpec(Described):
         from slipstick_workloads.record import recorded_counts
 
         given_fields = {
-            "changed" if name == "bytes" else name: int(value) for name, value in parameters.items()
+            "bytes_changed" if name == "bytes" else name: int(value)
+            for name, value in parameters.items()
         }
         return recorded_counts(path, **given_fields).to_dict()
 

@@ -215,7 +215,7 @@ WRONG = [
     ),
     (
         [*LOCK[:2], "--machine", "rs"],
-        "--machine: there is no machine 'rs'; known: a64fx, bbn-gp1000",
+        "--machine: there is no machine 'rs'; known: a64fx, archer2, bbn-gp1000",
     ),
     ([*LOCK, "--set", "parties"], "--set parties: write PATH=VALUE, such as parts=3"),
     ([*LOCK, "--set", "=3"], "--set =3: write PATH=VALUE, such as parts=3"),
@@ -244,7 +244,7 @@ WRONG = [
     ),
     (
         ["show", "machine/x"],
-        "machine/x: there is no machine 'x'; known: a64fx, bbn-gp1000, bbn-tc2000",
+        "machine/x: there is no machine 'x'; known: a64fx, archer2, bbn-gp1000, bbn-tc2000",
     ),
     (["show", "touur"], "command line: there is no spec 'touur'; did you mean 'tour'?"),
     (

@@ -483,6 +483,8 @@ def reason_and_answering_method(
     refusal = ""
     if SIMULATION in other_names and not (refusal := refusal_of(SIMULATION)):
         return reason, SIMULATION
+    if refusal == reason:
+        return reason, ""
     # The last methods leave out least: the closed form, which is the first, leaves out waiting.
     answering_method = next(
         (

@@ -569,7 +569,7 @@ def _resources_in_use(model: Model, counts_waiting: bool) -> list[str]:
         return [
             resource_name
             for resource_name in visited_resources
-            if resource_name in model.resources and model.population.groups
+            if resource_name in model.resources and not model.population.finite
         ]
     waiting_resources = (
         resource_name

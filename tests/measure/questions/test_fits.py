@@ -342,5 +342,5 @@ def test_a_study_of_fits_alone_has_their_picture(tmp_path: Path) -> None:
     assert (
         result_of(results, FitsResult)
         .headline(Words())[0]
-        .startswith("Efficiency is at least 75 %")
+        .startswith("by the fitted model, efficiency is at least 75 %")
     )

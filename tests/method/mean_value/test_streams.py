@@ -141,7 +141,9 @@ def test_a_stream_that_does_not_come_is_named() -> None:
         solve(shop(), {"readers-rate": 0.0}, method="mean-value")
     assert str(raised.value) == (
         "customers of readers arrive 0 times a second; mean-value needs a rate above 0, or a group"
-        " of which some arrive written first"
+        " of which some arrive written first; no other method has an answer; simulation has no"
+        " answer either: no customers of readers arrive, whose account the answer would hold; write"
+        " a group of which some arrive first"
     )
     # A further stream may have no customers, and its times are those that one would find.
     answer = solve(shop(), {"buyers-rate": 0.0})

@@ -89,7 +89,8 @@ def test_a_queue_that_grows_behind_losses_is_refused_by_the_run(model: QueueingN
     message = str(raised.value)
     assert message.startswith(f"more customers come to {name} than leave it: ")
     assert message.endswith(
-        " s that were simulated; lower the arrivals, shorten the service, or add servers"
+        " s that were simulated; lower the arrivals, shorten the service, or add servers; no other"
+        " method has an answer"
     )
 
 
