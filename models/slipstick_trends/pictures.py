@@ -131,7 +131,9 @@ def _draw_lines(
             "linestyle": dashes,
             "markevery": _marker_step(len(sweep)),
         }
-        abscissa = sweep.points[YEAR] if projection.factors is None else projection.factors
+        abscissa = np.asarray(
+            sweep.points[YEAR] if projection.factors is None else projection.factors, dtype=float
+        )
         axes.plot(abscissa, sweep.columns[name] / factor, label=label, **line_style)
         if f"low[{name}]" in sweep.columns:
             low, high = (band_end / factor for band_end in sweep.ends(name))
