@@ -328,7 +328,8 @@ def _percentile(chances: Array, step_rate: float, beside: float, share: float) -
         index = int(np.argmax(longer <= 1 - share))
         if index > TIMES // 4:
             break
-        longest = float(times[max(2 * index, 4)])
+        # Without an index no time is long enough: a few steps may take longer than their mean.
+        longest = float(times[max(2 * index, 4)]) if index else 2 * longest
     fraction = (longer[index - 1] - (1 - share)) / (longer[index - 1] - longer[index])
     return float(times[index - 1] + fraction * (times[index] - times[index - 1]))
 
