@@ -665,9 +665,9 @@ def test_a_cause_has_one_look_in_all_pictures_of_the_gallery() -> None:
         assert len(areas) == len({*areas}) or path.name == "work.svg", path  # has two legends
         for fill, label in swatches:
             looks.setdefault(label, set()).add(hatches.get(fill[5:-1], fill))
-    assert {"busy", "barrier", "fault", "lock", "idle", "wire"} <= looks.keys()
+    assert {"busy", "barrier", "fault", "lock", "idle time", "wire"} <= looks.keys()
     assert {label: fills for label, fills in looks.items() if len(fills) > 1} == {}
-    assert looks["busy"] == looks["useful"]
+    assert looks["busy"] == looks["useful"] == looks["useful work"]
 
 
 def test_labels_of_different_pictures_may_have_the_same_fill_of_a_cause() -> None:
