@@ -159,7 +159,7 @@ _PATTERNS: tuple[tuple[str, str, str], ...] = (
         "slipstick import makes a machine of what lstopo prints: lstopo --of xml FILE.xml",
     ),
     (
-        r"(?m)^\S.* +time: +\[[0-9.]+ [nµm]?s [0-9.]+ [nµm]?s [0-9.]+ [nµm]?s\]$",
+        r"(?m)^\S.* time: ++\[[0-9.]+ [nµm]?s [0-9.]+ [nµm]?s [0-9.]+ [nµm]?s\]$",
         "what Criterion prints, which does not say how many threads ran",
         "write a table with a row for each run, of the middle times: threads,time [ms]",
     ),

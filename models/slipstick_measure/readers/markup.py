@@ -363,7 +363,9 @@ _SIZE_IN_WORDS = re.compile(
     rf"|(?<![\w.])(?P<before>[0-9]+) (?:{_SIZE_NOUNS})\b",
     re.IGNORECASE,
 )
-_OTHER_NUMBER = re.compile(r"(?P<word>[A-Za-z]*)[^A-Za-z0-9]*(?P<number>[0-9][0-9.,]*)")
+_OTHER_NUMBER = re.compile(
+    r"(?:(?<![A-Za-z])(?P<word>[A-Za-z]++)[^A-Za-z0-9]*+)?(?P<number>[0-9][0-9.,]*+)"
+)
 
 
 class _TimedSentence(NamedTuple):
@@ -395,7 +397,7 @@ class _TimedSentence(NamedTuple):
     def other_numbers(self) -> list[str]:
         """The numbers among the words; empty for those that tell a repetition."""
         return [
-            "" if match["word"].casefold() in REPETITIONS else match["number"]
+            "" if (match["word"] or "").casefold() in REPETITIONS else match["number"]
             for match in _OTHER_NUMBER.finditer(self.words)
         ]
 
