@@ -485,16 +485,14 @@ def reason_and_answering_method(
         return reason, SIMULATION
     if refusal == reason:
         return reason, ""
+    ending = _further_reason(SIMULATION, refusal) if refusal else ""
+    if isinstance(refusal, Unsolvable):
+        return with_kind_of(f"{reason}{ending}", reason, refusal), ""
     # The last methods leave out least: the closed form, which is the first, leaves out waiting.
     answering_method = next(
-        (
-            name
-            for name in reversed([*other_names])
-            if name != SIMULATION and not isinstance(refusal, Unsolvable) and not refusal_of(name)
-        ),
+        (name for name in reversed([*other_names]) if name != SIMULATION and not refusal_of(name)),
         "",
     )
-    ending = _further_reason(SIMULATION, refusal) if refusal else ""
     if not answering_method:
         ending = f"; no other method has an answer{ending}"
     return with_kind_of(f"{reason}{ending}", reason, refusal), answering_method
