@@ -287,7 +287,7 @@ def test_a_refusal_names_a_method_that_has_an_answer_or_all_reasons() -> None:
     lost = "simulation has no answer either: it loses customers; ask for chain"
     assert refusal_of(chain, loses, fixed("other")) == f"too large; ask for simulation; {lost}"
     assert refusal_of(chain, loses) == (
-        f"too large; ask for simulation; no other method has an answer; {lost}"
+        f"too large; ask for simulation; no other method has an answer here; {lost}"
     )
 
 

@@ -36,7 +36,9 @@ def test_where_no_method_answers_the_reasons_of_all_that_are_named_are_given() -
     with pytest.raises(NoAnswerError) as refused:
         solve(model, method=EXACT, simulation=SHORT)
     said = str(refused.value)
-    assert "ask for markov-chain or simulation; no other method has an answer; simulation" in said
+    assert (
+        "ask for markov-chain or simulation; no other method has an answer here; simulation" in said
+    )
     assert said.count(NO_WAY) == 1
 
 

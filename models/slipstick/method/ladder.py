@@ -494,7 +494,7 @@ def reason_and_answering_method(
         "",
     )
     if not answering_method:
-        ending = f"; no other method has an answer{ending}"
+        ending = f"; no other method has an answer here{ending}"
     return with_kind_of(f"{reason}{ending}", reason, refusal), answering_method
 
 

@@ -141,7 +141,7 @@ def test_a_stream_that_does_not_come_is_named() -> None:
         solve(shop(), {"readers-rate": 0.0}, method="mean-value")
     assert str(raised.value) == (
         "customers of readers arrive 0 times a second; mean-value needs a rate above 0, or a group"
-        " of which some arrive written first; no other method has an answer; simulation has no"
+        " of which some arrive written first; no other method has an answer here; simulation has no"
         " answer either: no customers of readers arrive, whose account the answer would hold; write"
         " a group of which some arrive first"
     )

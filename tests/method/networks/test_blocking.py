@@ -198,7 +198,7 @@ def test_a_line_that_is_held_up_too_often_is_saturated() -> None:
     assert message.endswith(
         " s that were simulated; a resource is asked for more than it can do, or customers "
         "stay longer than the run: lower the arrivals, or simulate longer; no other method has an"
-        " answer"
+        " answer here"
     )
     answer = solve(network({"jobs": open_class(0.3)}, line), method="simulation", simulation=RUN)
     assert answer["throughput[jobs]"] == pytest.approx(0.3, rel=0.03)

@@ -120,7 +120,7 @@ def test_numbers_whose_products_leave_the_range_are_refused(method: str, demand:
     )
     # Simulation is the last method that a refusal names.
     assert (
-        refused(model, method).removesuffix("; no other method has an answer")
+        refused(model, method).removesuffix("; no other method has an answer here")
         == "stations.cpu.demand.j must be 0 or from 1e-150 to 1e+150 in base units, got"
         f" {demand:g}; beyond that products of numbers leave the range of doubles"
     )

@@ -118,9 +118,9 @@ REFUSED = [
         network({"jobs": closed_class(3)}, {"one": LOSES, "two": HOLDS}),
         (
             "one has another kind of blocking; in a Markov chain all stations block after service "
-            "if any does; ask for simulation; no other method has an answer; simulation has no "
-            "answer either: a cycle of jobs may begin at one, which may be full: a lost customer "
-            "would come back at the same instant; "
+            "if any does; ask for simulation; no other method has an answer here; simulation has "
+            "no answer either: a cycle of jobs may begin at one, which may be full: a lost "
+            "customer would come back at the same instant; "
             "give jobs a think time, or one more capacity"
         ),
     ),

@@ -90,7 +90,7 @@ def test_a_queue_that_grows_behind_losses_is_refused_by_the_run(model: QueueingN
     assert message.startswith(f"more customers come to {name} than leave it: ")
     assert message.endswith(
         " s that were simulated; lower the arrivals, shorten the service, or add servers; no other"
-        " method has an answer"
+        " method has an answer here"
     )
 
 

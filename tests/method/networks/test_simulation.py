@@ -495,14 +495,14 @@ REFUSED: list[tuple[QueueingNetwork, str]] = [
         (
             "a cycle of jobs may begin at cpu, which may be full: a lost customer would come back"
             " at the same instant; give jobs a think time, or cpu more capacity; no other method"
-            " has an answer"
+            " has an answer here"
         ),
     ),
     (
         network({"jobs": closed_class(2)}, {"cpu": station(service={"jobs": 1.0}, rates=[0, 2])}),
         (
             "station cpu: a simulation needs every rate to be above 0, got 0; no other method has"
-            " an answer"
+            " an answer here"
         ),
     ),
 ]
