@@ -33,7 +33,7 @@ from hypothesis import settings
 from slipstick.report.formatting import WIDTH
 from slipstick_compiled.kernel import CompiledKernel
 from slipstick_pictures.look import save_figure
-from tests.examples import examples, tried_cases
+from tests.examples import examples, most_cases, tried_cases
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -126,9 +126,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Skip the cases of long tests whose turn is at another commit; `make thorough` runs all."""
     tests = [(item.nodeid.partition("[")[0], turns_of(item)) for item in items]
     tried = tried_cases(tests, whole_suite=len(items) >= WHOLE_SUITE)
+    config.stash[MOST_CASES_IN_A_SAMPLE] = most_cases(tests)
     config.hook.pytest_deselected(items=list(compress(items, map(not_, tried))))
     items[:] = compress(items, tried)
 
+
+MOST_CASES_IN_A_SAMPLE = pytest.StashKey["dict[str, int]"]()
+"""The cases of each test in its longest sample: another commit has another sample."""
 
 WHOLE_SUITE = 5000
 """Tests in a run of the whole suite, at least."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from math import ceil
 from random import Random
 from typing import TypeVar
 from zlib import crc32
@@ -80,3 +81,12 @@ def tried_cases(
         tried.append(part >= 1 or seen[test] % turns == first_case)
         seen[test] += 1
     return tried
+
+
+def most_cases(tests: Iterable[tuple[str, int]]) -> dict[str, int]:
+    """Return the number of cases of each test in its longest sample.
+
+    >>> most_cases([("slow", 3)] * 4 + [("quick", 1)])
+    {'slow': 2, 'quick': 1}
+    """
+    return {test: ceil(count / turns) for (test, turns), count in Counter(tests).items()}
