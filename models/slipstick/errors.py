@@ -51,6 +51,11 @@ class TypedSentence(str):
         vars(sentence).update(fields)
         return sentence
 
+    @classmethod
+    def with_advice(cls, cause: str, advice: str) -> Self:
+        """Return a sentence on a cause and a way out; `cause_of` returns the first alone."""
+        return cls(f"{cause}; {advice}", cause=cause)
+
     def __str__(self) -> str:
         # The text of an error is ``str`` of its argument, which would lose the kind.
         return self
@@ -126,6 +131,15 @@ class MissingValue(TypedSentence):
 
     value_name: str
     reason: str
+
+
+def cause_of(sentence: str) -> str:
+    """Return a sentence without its way out.
+
+    >>> cause_of(Saturated.with_advice("it is saturated", "lower the arrivals"))
+    'it is saturated'
+    """
+    return getattr(sentence, "cause", sentence)
 
 
 def with_kind_of(text: str, *sentences: str) -> str:
@@ -232,7 +246,14 @@ class SpecError(InputError):
 
 
 class UnitError(InputError):
-    """The error of a quantity that cannot be read, or whose dimension is not the required one."""
+    """The error of a quantity that cannot be read, or whose dimension is not the required one.
+
+    `spelling` is the correct spelling of a unit that is often misspelled.
+    """
+
+    def __init__(self, message: str, spelling: str = "") -> None:
+        self.spelling = spelling
+        super().__init__(message)
 
 
 class FormulaError(InputError):

@@ -285,7 +285,13 @@ def _unit_power(unit_word: str) -> tuple[Fraction, Dimension]:
         )
     unit_name, caret, power = unit_word.partition("^")
     if unit_name not in UNITS:
-        raise UnitError(f"there is no unit {unit_name!r}{_spelling_hint(unit_name)}")
+        spelling = _correct_spelling(unit_name)
+        suggestion = (
+            f"; write {spelling}"
+            if spelling
+            else did_you_mean(unit_name, [unit for unit in UNITS if unit.isascii()])
+        )
+        raise UnitError(f"there is no unit {unit_name!r}{suggestion}", spelling)
     if caret and not re.fullmatch("-?[1-9]", power):
         raise UnitError(
             f"the power in {unit_word!r} is not a whole number from 1 to 9 or -9 to -1; write it as"
@@ -328,17 +334,12 @@ def _unit_by_misspelling() -> dict[str, str]:
     }
 
 
-def _spelling_hint(unit_name: str) -> str:
-    """Return a hint on the unit that was meant, as the end of a message."""
+def _correct_spelling(unit_name: str) -> str:
+    """Return how a unit that is often misspelled is written; empty for other names."""
     if "(" in unit_name or ")" in unit_name:
-        return "; write s/(B op) without brackets, as 's/B/op'"
-    advice_by_spelling = _unit_by_misspelling()
-    advice = advice_by_spelling.get(unit_name) or advice_by_spelling.get(unit_name.casefold())
-    return (
-        f"; write {advice}"
-        if advice
-        else did_you_mean(unit_name, [unit for unit in UNITS if unit.isascii()])
-    )
+        return "s/(B op) without brackets, as 's/B/op'"
+    spellings = _unit_by_misspelling()
+    return spellings.get(unit_name) or spellings.get(unit_name.casefold(), "")
 
 
 _LONG_TIMES = ("min", "h", "days", "years")

@@ -417,9 +417,9 @@ def mean_that_fits(memory_in_customers: Array, variation: Array) -> Array:
 
 def saturation_error(load: float) -> NoAnswerError:
     """Return the error for a stream that brings more work than the server can do."""
-    reason = Saturated(
-        f"by its mean rounds the server is saturated: load {load:.3g}, at most 1 has an answer; let"
-        " fewer customers arrive, or make rounds shorter"
+    reason = Saturated.with_advice(
+        f"by its mean rounds the server is saturated: load {load:.3g}, at most 1 has an answer",
+        "let fewer customers arrive, or make rounds shorter",
     )
     return NoAnswerError(reason)
 

@@ -20,7 +20,8 @@ SENTENCES = re.compile(
 )
 """Names of what holds a sentence."""
 
-READERS = {"startswith", "endswith", "removeprefix", "removesuffix", "partition", "find", "index"}
+READERS = {"startswith", "endswith", "removeprefix", "removesuffix", "partition", "rpartition", "split"}
+READERS |= {"find", "index"}
 MATCHERS = {"findall", "search", "match", "fullmatch"}
 
 PROGRAMS = re.compile(
@@ -30,8 +31,6 @@ PROGRAMS = re.compile(
 """Packages whose code acts on answers. A reader of files reads the text of libraries."""
 
 EXCEPTIONS = {
-    # The head of a report has room for the first clause of a reason, without the ways out.
-    ("slipstick.report.head", "_what_if_lines"),
     # The library of the command line states an extra argument in words alone.
     ("slipstick.cli.main", "_usage_message"),
 }

@@ -475,8 +475,8 @@ class _FormulaReader:
         try:
             _, dimension = self._quantity(f"1 {name}")
         except UnitError as error:
-            _, separator, unit = str(error).rpartition("; write ")
-            return f"; the unit is written {unit}" if separator and " " not in unit else ""
+            unit = error.spelling
+            return f"; the unit is written {unit}" if unit and " " not in unit else ""
         advice = "a unit follows one number, not a formula: compute the number, or name its parts"
         return f"; {advice}" if dimension.time_power else ""
 

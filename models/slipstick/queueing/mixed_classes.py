@@ -117,11 +117,11 @@ def saturation_reasons(network: NetworkArrays, is_limited: Array | None = None) 
             )
             reason_by_point.setdefault(
                 point,
-                Saturated(
+                Saturated.with_advice(
                     f"station {network.stations[station]} is saturated: arrivals need"
                     f" {load[point, station]:.6g} s of service a second, and it gives less than"
-                    f" {capacity[point]:.6g}{part_away}; lower the arrivals, shorten the demand, or"
-                    " add servers"
+                    f" {capacity[point]:.6g}{part_away}",
+                    "lower the arrivals, shorten the demand, or add servers",
                 ),
             )
     return reason_by_point

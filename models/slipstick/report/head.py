@@ -21,6 +21,7 @@ from slipstick.errors import (
     RunLength,
     SlightlyBeyond,
     WaitingLeftOut,
+    cause_of,
 )
 from slipstick.report.formatting import (
     NOTHING,
@@ -148,13 +149,8 @@ def _lines_of_questions(
         for line in [*question.headline(results.words)][
             question is deciding_question and verdict.replaces_headline :
         ]
-        if not (verdict.sentence and _states_already(line, verdict))
+        if not (verdict.sentence and verdict.sentence in line)
     ]
-
-
-def _states_already(line: str, verdict: TitleAnswer) -> bool:
-    """Return whether a verdict contains the statement of a line of text."""
-    return verdict.sentence.split("; ")[0] in line
 
 
 _NO_VERDICT = TitleAnswer("", "", replaces_headline=False)
@@ -575,7 +571,7 @@ def _what_if_lines(results: Results, value_names: Sequence[str]) -> Iterator[str
     for case, case_answer in further_cases:
         case_value = case_answer.find(value_name)
         if case_value is None or case_answer.failed:
-            reason = (case_answer.failed or "").partition("; ")[0]
+            reason = cause_of(case_answer.failed or "")
             yield f"{words.case(case)}: no answer{', because ' if reason else ''}{reason}"
             continue
         line = (

@@ -632,8 +632,8 @@ def saturated_text(model: Model, resource_name: str, arrival_rate: float, load: 
     load : time for which it is asked, over the time that there is [1]
     """
     noun = model.resources[resource_name].noun.split()[-1]
-    return Saturated(
+    return Saturated.with_advice(
         f"{noun} {resource_name} is saturated: {arrival_rate:g}/s arrive, fewer than"
-        f" {arrival_rate / load:.4g}/s can be served (load {load:.3g}, the limit is 1); lower the"
-        " arrivals, or shorten what is asked of it"
+        f" {arrival_rate / load:.4g}/s can be served (load {load:.3g}, the limit is 1)",
+        "lower the arrivals, or shorten what is asked of it",
     )

@@ -897,11 +897,11 @@ def check_places_of_region(region_name: str, region: Region, planned_network: Fl
     seconds_held = float((network.arrivals[0].real * sum(place_seconds))[is_never_lost].sum())
     if (load := seconds_held / region.capacity) >= 1:
         places_in_words = f"{region.capacity:,} place{'s' if region.capacity > 1 else ''}"
-        reason = Saturated(
+        reason = Saturated.with_advice(
             f"region {region_name} is saturated: without any wait, the customers that arrive in a"
             f" second hold its places for {seconds_held:.4g} s together, and it has"
-            f" {places_in_words} (load {load:.3g}, the limit is 1); lower the arrivals, or give it"
-            " more places"
+            f" {places_in_words} (load {load:.3g}, the limit is 1)",
+            "lower the arrivals, or give it more places",
         )
         raise NoAnswerError(reason)
 

@@ -488,10 +488,10 @@ def _refuse_standstill(model: Model, result: Result) -> None:
     if not has_attempts or result.plan.is_program or not len(result.batches):
         return
     if not result.batches[-1, result.layout.time] > 0:
-        reason = Unsolvable(
-            f"attempts of {model.name} fail and are made again at once, so that no time passes;"
-            " give the cycle a think time, or the attempt a back_off or something that takes time"
-            " otherwise"
+        reason = Unsolvable.with_advice(
+            f"attempts of {model.name} fail and are made again at once, so that no time passes",
+            "give the cycle a think time, or the attempt a back_off or something that takes time"
+            " otherwise",
         )
         raise NoAnswerError(reason)
 

@@ -514,9 +514,10 @@ def _check_time_spent(point: NetworkPoint) -> None:
     """Raise if a closed class with customers spends no time anywhere."""
     for class_index in np.flatnonzero(point.population()):
         if not point.routing.entry[class_index].real.any():
-            reason = Unsolvable(
+            reason = Unsolvable.with_advice(
                 f"{point.network.classes[class_index]} spends no time anywhere, so it would cycle"
-                " infinitely often; give it a service or think time"
+                " infinitely often",
+                "give it a service or think time",
             )
             raise NoAnswerError(reason)
 

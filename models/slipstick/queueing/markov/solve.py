@@ -165,9 +165,9 @@ def _solved_point(
         # Levels fall by the ratio for each further customer: so many bring the tail below the
         # error, with a tenth more.
         truncation += max(4, min(truncation, math.ceil(1.1 * customers_to_add)))
-    reason = Saturated(
-        f"the probabilities still rise at {truncation} of them: more"
-        " work arrives than can be done; lower the arrivals, or give stations a capacity"
+    reason = Saturated.with_advice(
+        f"the probabilities still rise at {truncation} of them: more work arrives than can be done",
+        "lower the arrivals, or give stations a capacity",
     )
     raise NoAnswerError(reason)
 

@@ -488,10 +488,10 @@ class StateSpace:
         while (next_blocker := blocker_plus_one[np.arange(len(rows)), last_blocker]).any():
             last_blocker = np.where(next_blocker > 0, next_blocker - 1, last_blocker)
             if (last_blocker == station).any():
-                reason = Unsolvable(
+                reason = Unsolvable.with_advice(
                     f"stations can block each other in a deadlock: {self.names[station]} waits for"
-                    f" {self.names[full_station]}, which waits for it; on each circle of stations,"
-                    " give at least one a capacity above the population"
+                    f" {self.names[full_station]}, which waits for it",
+                    "on each circle of stations, give at least one a capacity above the population",
                 )
                 raise NoAnswerError(reason)
         rows_after = rows.copy()
