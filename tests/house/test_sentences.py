@@ -20,7 +20,15 @@ SENTENCES = re.compile(
 )
 """Names of what holds a sentence."""
 
-READERS = {"startswith", "endswith", "removeprefix", "removesuffix", "partition", "rpartition", "split"}
+READERS = {
+    "startswith",
+    "endswith",
+    "removeprefix",
+    "removesuffix",
+    "partition",
+    "rpartition",
+    "split",
+}
 READERS |= {"find", "index"}
 MATCHERS = {"findall", "search", "match", "fullmatch"}
 
