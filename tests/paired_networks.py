@@ -15,7 +15,6 @@ from typing import Any
 from slipstick import Answer, Breaker, Simulation, solve
 from slipstick.errors import NoAnswerError
 from slipstick.expression.nodes import TIME, Parameter
-from slipstick.model.lowering import lower_network
 from slipstick.model.network import (
     OpenClass,
     QueueingNetwork,
@@ -40,6 +39,7 @@ from slipstick.vocabulary import (
     REPEAT,
     SIMULATION,
 )
+from slipstick_chains.lowering import lower_network
 from tests.paired_constructs import LIMIT, WITH, WITHOUT, apart
 
 APPROXIMATE = ("schweitzer", "linearizer")

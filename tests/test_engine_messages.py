@@ -64,9 +64,7 @@ from slipstick.model.activity import (
     serial,
     service,
 )
-from slipstick.model.lowering import lower_network
 from slipstick.model.network import closed_class, network, open_class, region, route, station
-from slipstick.model.routed_programs import END, START, program_of_routes
 from slipstick.model.steps import BY_STATE, NEVER, NOTHING, ONCE, Activity, Combination
 from slipstick.model.system import (
     ArrivalPattern,
@@ -88,6 +86,8 @@ from slipstick.model.system import (
 from slipstick.program import PROGRAMS, counted_program
 from slipstick.program.operations import MachineOperations
 from slipstick_chains.breakdowns import Breakdown, model_with_breakdowns, network_with_breakdowns
+from slipstick_chains.lowering import lower_network
+from slipstick_chains.routed_programs import END, START, program_of_routes
 from slipstick_rounds.model import BatchServer, OpenCustomers
 from slipstick_workloads.counts import Counts, ProcessorTally
 from tests.method.test_task_pools import REFUSED as POOLS_REFUSED

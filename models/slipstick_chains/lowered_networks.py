@@ -22,13 +22,13 @@ from slipstick.method.activity_form import ActivityTable
 from slipstick.method.answers import CompiledModel, Remarks, Solution
 from slipstick.method.names import THINK
 from slipstick.method.networks.arrays import NetworkLayout
-from slipstick.model.lowering import lower_network
 from slipstick.model.network import QueueingNetwork
 from slipstick.queueing.checks import EXACT as ROUNDING
 from slipstick.queueing.network import ABANDONMENT, NetworkArrays
 from slipstick.random_times import nonzero
 from slipstick.vocabulary import BACK_OFF_TIME, DISCIPLINES, MARKOV_CHAIN
 from slipstick_chains.activity_chain import MOST_BY_DEFAULT, REFUSED, ActivityChain
+from slipstick_chains.lowering import lower_network
 
 NamedValues = Iterator[tuple[str, Array]]
 

@@ -28,7 +28,6 @@ from slipstick.method.networks.arrays import NetworkLayout, NetworkPoints
 from slipstick.method.networks.markov import BEFORE_STEADY_STATE, chain_at, solve_by_class
 from slipstick.method.networks.solvers import reasons_unsolvable
 from slipstick.method.simulation.flatten import ALL
-from slipstick.model.lowering import lower_network
 from slipstick.model.network import OpenClass, QueueingNetwork
 from slipstick.model.system import Model, OpenPopulation
 from slipstick.queueing.markov.chain import MarkovChain, mean_times
@@ -44,6 +43,7 @@ from slipstick.vocabulary import (
     refuse_unknown,
 )
 from slipstick_chains.activity_chain import ActivityChain, chain_from_start, phases_given
+from slipstick_chains.lowering import lower_network
 from slipstick_chains.over_the_day import (
     DayPart,
     NeverReachedError,

@@ -60,7 +60,6 @@ from slipstick.random_times import (
     clamped,
     nonzero,
 )
-from slipstick.structure.lumping import LumpedActivities, lump_alike_resources
 from slipstick.structure.visits import (
     OTHER_PROCESSORS,
     PROCESSORS,
@@ -87,6 +86,7 @@ from slipstick_mean_value.arrivals import (
     whole_service_weight,
 )
 from slipstick_mean_value.in_a_row import InARow, in_a_row
+from slipstick_mean_value.lumping import LumpedActivities, lump_alike_resources
 from slipstick_mean_value.product_form import network_of_groups, product_form_points
 from slipstick_mean_value.shared_locks import reader_writer_waits
 from slipstick_mean_value.spin_locks import SpinLock

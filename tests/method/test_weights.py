@@ -14,7 +14,6 @@ from slipstick import Answer, Simulation, dump, load, solve
 from slipstick.errors import ModelError, NoAnswerError, SpecError
 from slipstick.expression.nodes import COUNT, Parameter
 from slipstick.model.activity import delay, service
-from slipstick.model.lowering import lower_network
 from slipstick.model.network import (
     QueueingNetwork,
     chain,
@@ -26,6 +25,7 @@ from slipstick.model.network import (
 )
 from slipstick.model.system import Model, Station, closed_model
 from slipstick.vocabulary import BOUNDS, EXACT, LINEARIZER, MARKOV_CHAIN, SIMULATION
+from slipstick_chains.lowering import lower_network
 from slipstick_compiled.kernel import AVAILABLE
 
 WEIGHTS = {"gold": 4.0, "plain": 0.5}

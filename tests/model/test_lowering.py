@@ -14,7 +14,6 @@ from slipstick.errors import NoAnswerError
 from slipstick.method.networks.arrays import NetworkLayout
 from slipstick.method.networks.blocking import flat_network
 from slipstick.method.simulation.flatten import flatten
-from slipstick.model.lowering import lower_network
 from slipstick.model.network import (
     ClosedClass,
     QueueingNetwork,
@@ -30,6 +29,7 @@ from slipstick.model.steps import steps
 from slipstick.model.system import INFINITE
 from slipstick.sim.plan.plan import Op, Plan
 from slipstick.vocabulary import DISCIPLINES, MARKOV_CHAIN, MEAN_VALUE
+from slipstick_chains.lowering import lower_network
 from tests.schema.kinds.test_queueing import NETWORKS
 
 REFUSED = {

@@ -611,7 +611,7 @@ class Queue:
     spin : whether it is a lock whose waiting processors access its word
     requests : the most requests that one processor can have there at once
     copies : alike queues that this one stands for, each visit to any of them; see
-        `slipstick.structure.lumping`
+        `slipstick_mean_value.lumping`
     order : of a reader-writer lock, whose waits `shared_locks` gives; empty for others
     """
 

@@ -35,9 +35,8 @@ from slipstick.random_times import (
     Array,
 )
 from slipstick.sim.settings import Simulation
-from slipstick.structure import lumping
 from slipstick.vocabulary import KNOWN
-from slipstick_mean_value import arrivals, closed, form
+from slipstick_mean_value import arrivals, closed, form, lumping
 from slipstick_mean_value.closed import Recursion
 from slipstick_mean_value.form import MeanValue
 from tests.every_step import every_model

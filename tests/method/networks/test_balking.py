@@ -26,8 +26,8 @@ from slipstick.errors import ModelFaultsError, NoAnswerError, SpecError
 from slipstick.expression.nodes import TIME, Number
 from slipstick.method.networks.arrays import NetworkLayout
 from slipstick.method.networks.blocking import flat_network
-from slipstick.model.lowering import lower_network
 from slipstick.model.network import CustomerClass, chain, guard, open_class, route
+from slipstick_chains.lowering import lower_network
 from tests.sim.test_same import check_same
 from tests.simulation import assert_within_intervals
 

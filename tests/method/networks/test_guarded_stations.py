@@ -13,7 +13,6 @@ from slipstick.errors import ModelFaultsError, NoAnswerError, SpecError
 from slipstick.expression.nodes import TIME, Number, Parameter
 from slipstick.method.networks.arrays import NetworkLayout
 from slipstick.method.networks.blocking import flat_network
-from slipstick.model.lowering import lower_network
 from slipstick.model.network import (
     GuardedStations,
     NetworkStation,
@@ -25,6 +24,7 @@ from slipstick.model.network import (
     region,
     station,
 )
+from slipstick_chains.lowering import lower_network
 from tests.sim.test_same import check_same
 
 SETTINGS = Simulation(seed=19, events=250_000, precision=1e-9)

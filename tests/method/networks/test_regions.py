@@ -26,11 +26,11 @@ from slipstick.method.networks.arrays import NetworkLayout
 from slipstick.method.networks.blocking import flat_network
 from slipstick.method.simulation.flatten import flatten
 from slipstick.model.activity import delay, hold, repeat, service
-from slipstick.model.lowering import lower_network
 from slipstick.model.network import Region, region
 from slipstick.model.system import Permits, closed_model
 from slipstick.schema.kinds.queueing import network_data
 from slipstick.vocabulary import KNOWN, MARKOV_CHAIN, METHODS, NETWORK, REGIONS, SIMULATION
+from slipstick_chains.lowering import lower_network
 from slipstick_chains.transient import time_until
 from slipstick_compiled.kernel import AVAILABLE
 from slipstick_equations.symbols import solve_in_symbols

@@ -12,8 +12,8 @@ import pytest
 from slipstick import Breaker, QueueingNetwork, Simulation, closed_class, network, solve, station
 from slipstick.errors import ModelFaultsError, NoAnswerError
 from slipstick.expression.nodes import TIME, Parameter
-from slipstick.model.lowering import lower_network
 from slipstick.model.network import guard, open_class, region
+from slipstick_chains.lowering import lower_network
 from tests.simulation import assert_within_intervals
 
 RUN = Simulation(seed=21, events=120_000)

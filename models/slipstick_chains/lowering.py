@@ -33,7 +33,6 @@ from slipstick.model.network import (
     Place,
     QueueingNetwork,
 )
-from slipstick.model.routed_programs import END, START, program_of_routes
 from slipstick.model.steps import ONCE, Activity
 from slipstick.model.system import (
     ArrivalPattern,
@@ -45,6 +44,7 @@ from slipstick.model.system import (
     population_of_groups,
 )
 from slipstick.vocabulary import DISCIPLINES, LOSS, SAME_EXPONENTIAL
+from slipstick_chains.routed_programs import END, START, program_of_routes
 
 
 def lower_network(network: QueueingNetwork) -> Model:
@@ -54,7 +54,7 @@ def lower_network(network: QueueingNetwork) -> Model:
     A class thinks, if it does, and goes to the stations in the order written: of V visits to one, V
     below 1 is a choice, and V above 1 a first visit and a geometric repeat; the value of V itself
     decides this. A chain, whose customers follow routes, also between classes, becomes a group with
-    the program of `slipstick.model.routed_programs`. Demands of several classes at a first-come
+    the program of `slipstick_chains.routed_programs`. Demands of several classes at a first-come
     station are visits of the longest of them, as solvers of networks take it.
 
     A queue that may be abandoned or full becomes that of an attempt, at the last station that a
