@@ -145,7 +145,9 @@ def simulated_values(
             questions[name] = question
         else:
             answers[name] = (
-                f"{question.resource} is no resource whose customers a simulation counts"
+                "a simulation counts the customers of a whole station, not those of one class"
+                if "," in question.resource
+                else f"{question.resource} is no resource whose customers a simulation counts"
             )
     if not questions:
         return answers

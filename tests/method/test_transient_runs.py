@@ -197,6 +197,10 @@ def test_what_a_run_cannot_tell_is_said() -> None:
     assert simulated(delays, "queue_length_at[walk,1]") == {
         "queue_length_at[walk,1]": "walk is no resource whose customers a simulation counts"
     }
+    assert simulated(delays, "queue_length_at[calls,desk,1]") == {
+        "queue_length_at[calls,desk,1]": "a simulation counts the customers of a whole station, not"
+        " those of one class"
+    }
     few = Simulation(events=1000)
     never = simulated(delays, "time_until[desk,3]", "queue_length_at[desk,1]", settings=few)
     assert isinstance(never["queue_length_at[desk,1]"], Value)
