@@ -86,51 +86,53 @@ def read(path: Path | str, hints: Hints | None = None, format: str | None = None
         return replace(
             measurements, records=tuple(replace(run, n=hints.size) for run in measurements.records)
         )
-    reading = open_file(path, hints)
-    if not reading.content:
-        if known_file := known_text(reading.text):
-            reading.refuse(1, "", f"this is {known_file.description}: {known_file.advice}")
-        return reading.finished()  # which says that there is nothing in it
-    if (name_of_load_format := load_format(reading) if format is None else format) in LOAD_FORMATS:
-        return _measurements_of_load_test(reading, name_of_load_format)
-    name = format or _recognize_format(reading)
-    if format is None and name in (None, "csv") and (known_file := known_text(reading.text)):
-        reading.refuse(1, "", f"this is {known_file.description}: {known_file.advice}")
-    is_records = name == "csv" and bar_lines(reading.lines)
+    input_file = open_file(path, hints)
+    if not input_file.content:
+        if known_file := known_text(input_file.text):
+            input_file.refuse(1, "", f"this is {known_file.description}: {known_file.advice}")
+        return input_file.finished()  # which says that there is nothing in it
+    if (
+        name_of_load_format := load_format(input_file) if format is None else format
+    ) in LOAD_FORMATS:
+        return _measurements_of_load_test(input_file, name_of_load_format)
+    name = format or _recognize_format(input_file)
+    if format is None and name in (None, "csv") and (known_file := known_text(input_file.text)):
+        input_file.refuse(1, "", f"this is {known_file.description}: {known_file.advice}")
+    is_records = name == "csv" and bar_lines(input_file.lines)
     if (
         format is None
         and name in (None, "csv")
         and not is_records
-        and (keys := _keys_of_json(reading.text))
+        and (keys := _keys_of_json(input_file.text))
     ):
         message = (
             f"this is JSON that no reader knows, with {keys}; write a table of its values as CSV"
         )
-        reading.refuse(1, "", message)
-    if name is None and (line := _line_of_table_without_heading(reading)):
+        input_file.refuse(1, "", message)
+    if name is None and (line := _line_of_table_without_heading(input_file)):
         message = (
-            _names_in_comment(reading, line)
+            _names_in_comment(input_file, line)
             or "the table has no heading; write one above its numbers, such as: p  time [s]"
         )
-        reading.refuse(line, "", message)
-    if name is None and len(kinds := kinds_of_sentences(reading.lines)) > 1:
+        input_file.refuse(line, "", message)
+    if name is None and len(kinds := kinds_of_sentences(input_file.lines)) > 1:
         message = (
             f"the lines tell times of {len(kinds)} kinds, {short(kinds[0])} and {short(kinds[1])};"
             " keep one kind, or write a table with the heading p,region,time [s]"
         )
-        reading.refuse(1, "", message)
+        input_file.refuse(1, "", message)
     if name is None:
-        reading.refuse(
+        input_file.refuse(
             1,
             "",
             "cannot tell what this is: it is no table whose heading names processors or a"
             " metric, and no output that is known; name its columns (--column p=NAME --column"
             " time=NAME) or its --format, which slipstick measured --help lists",
         )
-    for line, benchmark in go_benchmarks_with_parts(reading.lines) if is_records else ():
+    for line, benchmark in go_benchmarks_with_parts(input_file.lines) if is_records else ():
         message = "the number behind the name is taken for processors, as of -cpu, and not for a"
-        reading.add_note(line, benchmark, f"{message} part of the name")
-    return _with_hints(FORMATS[name].read(reading), reading.hints)
+        input_file.add_note(line, benchmark, f"{message} part of the name")
+    return _with_hints(FORMATS[name].read(input_file), input_file.hints)
 
 
 def _keys_of_json(text: str) -> str:
@@ -146,24 +148,26 @@ def _keys_of_json(text: str) -> str:
     return f"the keys {', '.join(keys)}" if keys else "no keys"
 
 
-def _line_of_table_without_heading(reading: Reading) -> int:
+def _line_of_table_without_heading(input_file: Reading) -> int:
     """Return the number of the first line of a table that has numbers only; 0 for other files."""
     rows = [
         (line_number, re.split(r"[\s,;|\[\]()]+", text.strip(" \t[](),")))
-        for line_number, text in reading.content
+        for line_number, text in input_file.content
     ]
     are_all_numbers = all(NUMBER.fullmatch(cell) for _, cells in rows for cell in cells)
     return rows[0][0] if len(rows) > 1 and are_all_numbers and len(rows[0][1]) > 1 else 0
 
 
-def _names_in_comment(reading: Reading, line: int) -> str:
+def _names_in_comment(input_file: Reading, line: int) -> str:
     """Return a message that asks what the names in the comment above a table mean; empty if the
     comment has not a word for each column.
     """
-    comment = reading.lines[line - 2].strip() if line > 1 else ""
+    comment = input_file.lines[line - 2].strip() if line > 1 else ""
     comment = comment if comment.startswith("#") else ""
     words = re.split(r"[\s,;|]+", comment.lstrip("# "))
-    if len(words) < 2 or len(words) != len(re.split(r"[\s,;|]+", reading.lines[line - 1].strip())):
+    if len(words) < 2 or len(words) != len(
+        re.split(r"[\s,;|]+", input_file.lines[line - 1].strip())
+    ):
         return ""
     return (
         f"no name in the comment above the numbers is known ({short(', '.join(words))}); say which"
@@ -207,13 +211,13 @@ def load_test(
     for path, hint in zip(paths, hints, strict=True):
         if format is None and trace_format(path) is not None:
             return None
-        reading = open_file(path, hint)
-        name = format if format in LOAD_FORMATS else "" if format else load_format(reading)
+        input_file = open_file(path, hint)
+        name = format if format in LOAD_FORMATS else "" if format else load_format(input_file)
         if not name and not load_tests:
             return None
         if not name:
-            reading.refuse(1, "", "this is not a load test, but the files before it are")
-        load_tests.append(read_load(reading, name))
+            input_file.refuse(1, "", "this is not a load test, but the files before it are")
+        load_tests.append(read_load(input_file, name))
     tests = LoadTest(
         ", ".join(test.file for test in load_tests),
         tuple(sorted((row for test in load_tests for row in test.rows), key=_load_of_row)),
@@ -225,15 +229,15 @@ def load_test(
     return tests
 
 
-def _measurements_of_load_test(reading: Reading, name: str) -> Measurements:
+def _measurements_of_load_test(input_file: Reading, name: str) -> Measurements:
     """Return the throughputs of a load test as measurements with users in place of processors;
     response times are not elapsed times and are left out.
     """
-    test = read_load(reading, name)
+    test = read_load(input_file, name)
     records = [
         Measurement(
             round(row.users),
-            reading.hints.size,
+            input_file.hints.size,
             "",
             "throughput",
             "1/s",
@@ -248,11 +252,11 @@ def _measurements_of_load_test(reading: Reading, name: str) -> Measurements:
         if row.users is not None and row.users >= 1 and row.throughput
     ]
     if not records:
-        reading.refuse(
+        input_file.refuse(
             test.rows[0].line,
             "",
             "response times against a rate are no times of a work that processors share; slipstick"
-            f" measured {reading.file} has demands, slipstick import makes a network of it",
+            f" measured {input_file.file} has demands, slipstick import makes a network of it",
         )
     note = "a load test: throughput by users is taken; response times are in slipstick measured"
     notes = (*test.notes, records[0].problem(note, "columns"))
@@ -268,12 +272,12 @@ LOAD_FORMATS = (*GENERATORS, "locust", "locust-history", "jtl", "load-table")
 """Formats of load tests by name."""
 
 
-def _recognize_format(reading: Reading) -> str | None:
+def _recognize_format(input_file: Reading) -> str | None:
     """Return the name of a file's format. Formats of other packages are tried first, because
     slipstick's last one accepts almost any table.
     """
     formats = [*FORMATS.definitions, *FORMATS.own]
-    return next((name for name in formats if FORMATS[name].recognize(reading)), None)
+    return next((name for name in formats if FORMATS[name].recognize(input_file)), None)
 
 
 def read_all(

@@ -12,7 +12,7 @@ from slipstick_measure.readers.reading import Coordinates, Reading
 _EVENT_NAMES = ("cycles", "instructions", "stalled-cycles-backend", "stalled-cycles-frontend")
 
 
-def counters_spec(reading: Reading) -> ImportedSpec:
+def counters_spec(input_file: Reading) -> ImportedSpec:
     """Build the spec of an activity from the counters of one run: its instructions, multiplied by
     the cycles of an instruction, at the clock rate that follows from cycles and busy time.
 
@@ -23,10 +23,10 @@ def counters_spec(reading: Reading) -> ImportedSpec:
     ------
     SpecError : processors not told, or no time, cycles and instructions
     """
-    counts, busy_time = _counts_and_busy_time(reading)
+    counts, busy_time = _counts_and_busy_time(input_file)
 
     def source(name: str, detail: str = "") -> str:
-        return f"perf stat, {name}, {reading.name}:{counts[name][0]}{detail}"
+        return f"perf stat, {name}, {input_file.name}:{counts[name][0]}{detail}"
 
     cycles = counts["cycles"][1]
     instructions = counts["instructions"][1]
@@ -51,14 +51,14 @@ def counters_spec(reading: Reading) -> ImportedSpec:
         )
     document = {
         "source": "measured",
-        "sources": {"measured": f"perf stat output {reading.name}"},
+        "sources": {"measured": f"perf stat output {input_file.name}"},
         "parameters": parameters,
         "population": {"processors": "processors"},
         "useful": ["busy"],
         "cycle": cycle,
     }
     spec = ImportedSpec(
-        "activity", f"A run counted by perf stat, {reading.name}", reading.file, document
+        "activity", f"A run counted by perf stat, {input_file.name}", input_file.file, document
     )
     spec.add_note(
         "the work is taken to be shared evenly by the processors, and waits between them are not"
@@ -67,41 +67,41 @@ def counters_spec(reading: Reading) -> ImportedSpec:
     return spec
 
 
-def _counts_and_busy_time(reading: Reading) -> tuple[dict[str, tuple[int, float]], Measurement]:
+def _counts_and_busy_time(input_file: Reading) -> tuple[dict[str, tuple[int, float]], Measurement]:
     """Return the count and the line of each event, and the measured busy time; raise if a needed
     one is missing.
     """
-    p = reading.hints.processors
+    p = input_file.hints.processors
     if p is None:
-        reading.refuse(
+        input_file.refuse(
             1,
             "",
             "perf stat does not say how many processors the run had; name them with --processors",
         )
     counts: dict[str, tuple[int, float]] = {}
-    for event_count in event_counts(reading):
+    for event_count in event_counts(input_file):
         event = event_count.event.split(":")[0].removeprefix("cpu-")
         if (
             event in _EVENT_NAMES
-            and (count := reading.number(event_count.line, event, event_count.value)) is not None
+            and (count := input_file.number(event_count.line, event, event_count.value)) is not None
         ):
             counts[event] = event_count.line, count
         elif event == "task-clock":
-            reading.add(
+            input_file.add(
                 event_count.line,
                 Coordinates(p),
                 "busy",
                 event_count.value,
                 UNITS.get(event_count.unit, event_count.unit),
             )
-    if reading.problems:
-        reading.finished()
+    if input_file.problems:
+        input_file.finished()
     missing_counts = [name for name in _EVENT_NAMES[:2] if not counts.get(name, (0, 0.0))[1] > 0]
-    missing_counts += [] if any(run.value > 0 for run in reading.runs) else ["task-clock"]
+    missing_counts += [] if any(run.value > 0 for run in input_file.runs) else ["task-clock"]
     if missing_counts:
         message = (
             f"there is no count of {', '.join(missing_counts)}; run perf stat -e"
             " task-clock,cycles,instructions"
         )
-        reading.refuse(1, "", message)
-    return counts, reading.runs[0]
+        input_file.refuse(1, "", message)
+    return counts, input_file.runs[0]

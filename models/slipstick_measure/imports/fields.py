@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from slipstick_measure.imports.losses import EQUAL, READ, Ledger
+from slipstick_measure.imports.losses import EQUAL, READ, FileLosses
 from slipstick_measure.readers.elements import XmlElement
 
 UNKNOWN_FIELDS = "unknown-fields"
@@ -30,7 +30,7 @@ class FieldTable:
     results: str = ""
 
 
-def declare_fields(root: XmlElement, ledger: Ledger, table: FieldTable) -> None:
+def declare_fields(root: XmlElement, file_losses: FileLosses, table: FieldTable) -> None:
     """Declare the elements and attributes of an XML file that the import does not read."""
     for element in root.children:
         kind = table.elements.get(element.tag)
@@ -38,13 +38,13 @@ def declare_fields(root: XmlElement, ledger: Ledger, table: FieldTable) -> None:
         if kind == EQUAL or is_result:
             continue
         if kind != READ:
-            ledger.declare(kind or UNKNOWN_FIELDS, element.line, f"<{element.tag}>")
+            file_losses.declare(kind or UNKNOWN_FIELDS, element.line, f"<{element.tag}>")
             continue
         for name in element.attributes:
             is_known = name in table.attributes[element.tag]
             if not is_known and not _is_without_meaning(name):
-                ledger.declare(UNKNOWN_FIELDS, element.line, f"{name} of <{element.tag}>")
-        declare_fields(element, ledger, table)
+                file_losses.declare(UNKNOWN_FIELDS, element.line, f"{name} of <{element.tag}>")
+        declare_fields(element, file_losses, table)
 
 
 def _is_without_meaning(name: str) -> bool:

@@ -41,8 +41,8 @@ def _has_patterns(*patterns: str) -> Callable[[Reading], bool]:
     """Return a function that recognizes the files in which each of some regular expressions
     matches.
     """
-    return lambda reading: all(
-        re.search(pattern, reading.text, re.MULTILINE) for pattern in patterns
+    return lambda input_file: all(
+        re.search(pattern, input_file.text, re.MULTILINE) for pattern in patterns
     )
 
 
@@ -66,14 +66,19 @@ IMPORTS: Mapping[str, ImportFormat] = Registry(
             ),
             mlc_spec,
         ),
-        "perf-stat": ImportFormat(perf.is_perf_stat, lambda reading, base: counters_spec(reading)),
-        "jsim": ImportFormat(_has_patterns(r"<sim\b"), lambda reading, base: jsim_spec(reading)),
+        "perf-stat": ImportFormat(
+            perf.is_perf_stat, lambda input_file, base: counters_spec(input_file)
+        ),
+        "jsim": ImportFormat(
+            _has_patterns(r"<sim\b"), lambda input_file, base: jsim_spec(input_file)
+        ),
         "jmva": ImportFormat(
-            _has_patterns(r"<(listation|ldstation)\b"), lambda reading, base: jmva_spec(reading)
+            _has_patterns(r"<(listation|ldstation)\b"),
+            lambda input_file, base: jmva_spec(input_file),
         ),
         "lqn": ImportFormat(
-            lambda reading: "<lqn-model" in reading.text or is_text(reading),
-            lambda reading, base: layered_spec(reading),
+            lambda input_file: "<lqn-model" in input_file.text or is_text(input_file),
+            lambda input_file, base: layered_spec(input_file),
         ),
         "kerncraft": ImportFormat(_has_patterns(r"^kerncraft version\s*:"), kerncraft_spec),
         "simgrid": ImportFormat(_has_patterns(r"<platform\b"), simgrid_spec),
@@ -90,7 +95,7 @@ IMPORTS: Mapping[str, ImportFormat] = Registry(
         "likwid-topology": ImportFormat(_has_patterns(r"^Hardware Thread Topology"), likwid_spec),
         "pdq": ImportFormat(
             _has_patterns(r"\b(PDQ_)?[Cc]reate(Open|Closed|Node|MultiNode)\s*\("),
-            lambda reading, base: pdq_spec(reading),
+            lambda input_file, base: pdq_spec(input_file),
         ),
     },
 )
@@ -125,14 +130,14 @@ def import_spec(
     if format is not None and format not in formats:
         raise UnknownNameError("format to import", format, formats)
     recognized = [
-        (reading, format or _recognize_format(reading))
-        for reading in (open_file(path, hints or Hints()) for path in paths)
+        (input_file, format or _recognize_format(input_file))
+        for input_file in (open_file(path, hints or Hints()) for path in paths)
     ]
-    for reading, name in recognized:
-        if not name and (known_file := known_text(reading.text)):
-            reading.refuse(1, "", f"this is {known_file.description}: {known_file.advice}")
+    for input_file, name in recognized:
+        if not name and (known_file := known_text(input_file.text)):
+            input_file.refuse(1, "", f"this is {known_file.description}: {known_file.advice}")
         if not name:
-            reading.refuse(
+            input_file.refuse(
                 1,
                 "",
                 (
@@ -141,13 +146,13 @@ def import_spec(
                 ),
             )
         if name in IMPORTS and len(recognized) > 1:
-            reading.refuse(
+            input_file.refuse(
                 1, "", f"one file of {name} makes a spec; import the others by themselves"
             )
-    (reading, name), *_ = recognized
-    check_left_out(reading.hints.leave_out, name if name in IMPORTS else None)
+    (input_file, name), *_ = recognized
+    check_left_out(input_file.hints.leave_out, name if name in IMPORTS else None)
     if name in IMPORTS:
-        return IMPORTS[name].make(reading, base)
+        return IMPORTS[name].make(input_file, base)
     if placement is not None and placement not in PLACEMENTS:
         raise UnknownNameError("placement", placement, list(PLACEMENTS))
     if placement is None:
@@ -155,11 +160,13 @@ def import_spec(
         message = (
             f"where were the processes? no benchmark prints it; write --placement, one of {choices}"
         )
-        raise SpecError([Problem(reading.file, 1, 1, "", message)])
-    return network_spec([_MESSAGES[name].read(reading) for reading, name in recognized], placement)
+        raise SpecError([Problem(input_file.file, 1, 1, "", message)])
+    return network_spec(
+        [_MESSAGES[name].read(input_file) for input_file, name in recognized], placement
+    )
 
 
-def _recognize_format(reading: Reading) -> str:
+def _recognize_format(input_file: Reading) -> str:
     """Return the name of the format of a file; empty if none is recognized."""
     recognize_by_format = {
         name: importer.recognize
@@ -167,5 +174,5 @@ def _recognize_format(reading: Reading) -> str:
         for name, importer in formats.items()
     }
     return next(
-        (name for name, recognizes in recognize_by_format.items() if recognizes(reading)), ""
+        (name for name, recognizes in recognize_by_format.items() if recognizes(input_file)), ""
     )

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from slipstick_measure.imports.fields import UNKNOWN_FIELDS, FieldTable
-from slipstick_measure.imports.losses import EQUAL, READ, Ledger
+from slipstick_measure.imports.losses import EQUAL, READ, FileLosses
 from slipstick_measure.readers.elements import XmlElement
 
 _PREPARATION = "preparation"
@@ -143,7 +143,7 @@ JSIM_TABLE = FieldTable(JSIM_ELEMENTS, JSIM_ATTRIBUTES)
 JMVA_TABLE = FieldTable(JMVA_ELEMENTS, JMVA_ATTRIBUTES)
 
 
-def declare_parameters(node: XmlElement, ledger: Ledger) -> None:
+def declare_parameters(node: XmlElement, file_losses: FileLosses) -> None:
     """Declare the parameters of a node that the import does not know."""
     for section in node.every("section"):
         known_parameters = JSIM_PARAMETERS.get(section.get("className"))
@@ -153,4 +153,4 @@ def declare_parameters(node: XmlElement, ledger: Ledger) -> None:
                 known_parameters
             ):
                 detail = f"{parameter.get('name')} of {section.get('className')}"
-                ledger.declare(UNKNOWN_FIELDS, parameter.line, detail)
+                file_losses.declare(UNKNOWN_FIELDS, parameter.line, detail)

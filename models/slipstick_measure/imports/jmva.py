@@ -12,7 +12,7 @@ from slipstick.errors import short
 from slipstick_measure.imports.fields import declare_fields
 from slipstick_measure.imports.imported import ImportedSpec, SpecAxes
 from slipstick_measure.imports.jmt_fields import JMVA_TABLE
-from slipstick_measure.imports.losses import Ledger
+from slipstick_measure.imports.losses import FileLosses
 from slipstick_measure.imports.names import exact_number
 from slipstick_measure.imports.tool import ToolModel
 from slipstick_measure.readers.elements import XmlElement
@@ -21,7 +21,7 @@ from slipstick_measure.readers.reading import Reading
 FORMAT = "jmva"
 
 
-def jmva_spec(reading: Reading) -> ImportedSpec:
+def jmva_spec(input_file: Reading) -> ImportedSpec:
     """Build the spec of a network from a model of JMVA: classes, stations of one rate or of rates
     that depend on the load, and delays.
 
@@ -29,12 +29,12 @@ def jmva_spec(reading: Reading) -> ImportedSpec:
     ------
     SpecError : no such XML, a number that is none, or what has no counterpart
     """
-    model = ToolModel(reading)
+    model = ToolModel(input_file)
     model.parse()
-    ledger = Ledger(FORMAT, reading)
-    declare_fields(model.root, ledger, JMVA_TABLE)
+    file_losses = FileLosses(FORMAT, input_file)
+    declare_fields(model.root, file_losses, JMVA_TABLE)
     classes = {
-        model.new_name(element, "class"): _customers_of_class(model, ledger, element)
+        model.new_name(element, "class"): _customers_of_class(model, file_losses, element)
         for element in model.root.every("closedclass", "openclass")
     }
     stations = {
@@ -48,18 +48,20 @@ def jmva_spec(reading: Reading) -> ImportedSpec:
             "no class has a customer (a model of JABA has none); give each closed class a"
             " population"
         )
-        reading.refuse(1, "population", message)
-    spec = model.spec(f"JMVA model {reading.name}", classes, serving_stations)
+        input_file.refuse(1, "population", message)
+    spec = model.spec(f"JMVA model {input_file.name}", classes, serving_stations)
     spec.axes = _what_if_axes(model, classes, serving_stations)
-    return ledger.close(spec)
+    return file_losses.close(spec)
 
 
-def _customers_of_class(model: ToolModel, ledger: Ledger, element: XmlElement) -> dict[str, Any]:
+def _customers_of_class(
+    model: ToolModel, file_losses: FileLosses, element: XmlElement
+) -> dict[str, Any]:
     """Return the plain data of the customers of a class: the arrivals of an open class, or the
     population of a closed one.
     """
     if element.get("priority") not in ("", "0"):
-        ledger.declare("priorities", element.line, element.get("name"))
+        file_losses.declare("priorities", element.line, element.get("name"))
     if element.tag == "openclass":
         return {"arrivals": model.rate(element, model.number(element, element.get("rate")))}
     population = model.whole(element, model.number(element, element.get("population")))
@@ -97,7 +99,7 @@ def _station_document(
         station["servers"] = round(model.number(element, element.get("servers"), 1.0))
     if rates and len(rates[0]) > 1:
         if any(row != rates[0] for row in rates) or min(rates[0]) <= 0:
-            model.reading.refuse(
+            model.input_file.refuse(
                 element.line,
                 element.tag,
                 f"the times of {model.name(element)} fall with its customers otherwise for each"
@@ -139,12 +141,12 @@ def _what_if_axes(
             model.number(element, text) for text in element.get("values").split(";") if text.strip()
         ]
         if not values:
-            model.reading.refuse(element.line, "whatIf", "there is no value in the range")
+            model.input_file.refuse(element.line, "whatIf", "there is no value in the range")
         kind = element.get("type").casefold()
         name = model.name(element, "className") if element.get("className") else ""
         if name and name not in classes:
             message = f"there is no class {short(name)}; there are {', '.join(classes)}"
-            model.reading.refuse(element.line, "whatIf", message)
+            model.input_file.refuse(element.line, "whatIf", message)
         station = model.name(element, "stationName") if element.get("stationName") else ""
         names = [name] if name else list(classes)
         station_spec = stations.get(station, {})
@@ -172,7 +174,7 @@ def _what_if_axes(
                 f"{short(element.get('type'))} of {short(station or name)} is not an axis of a"
                 " study"
             )
-            model.reading.refuse(
+            model.input_file.refuse(
                 element.line, "whatIf", f"{message}; take the range out, and vary it there"
             )
     return axes
@@ -210,7 +212,7 @@ def _axis_of_mix(
         class_name for class_name, document in classes.items() if "population" in document
     ]
     if len(closed_classes) != 2:
-        model.reading.refuse(
+        model.input_file.refuse(
             element.line,
             "whatIf",
             f"a mix is of two closed classes, and there are {len(closed_classes)}",
@@ -266,7 +268,7 @@ def _elements_by_class(
     ):
         name = model.name(element, "customerclass")
         if name not in classes:
-            model.reading.refuse(
+            model.input_file.refuse(
                 element.line,
                 tag,
                 f"there is no class {short(name)}; there are {', '.join(classes)[:200]}",

@@ -21,7 +21,7 @@ from slipstick_measure.imports import jmt_times
 from slipstick_measure.imports.fields import declare_fields
 from slipstick_measure.imports.imported import ImportedSpec, SpecAxes
 from slipstick_measure.imports.jmt_fields import JSIM_TABLE, declare_parameters
-from slipstick_measure.imports.losses import Ledger
+from slipstick_measure.imports.losses import FileLosses
 from slipstick_measure.imports.names import exact_number, is_rounded
 from slipstick_measure.imports.tool import ToolModel
 from slipstick_measure.readers.elements import XmlElement
@@ -177,11 +177,11 @@ class _JsimReader:
     notes: dict[str, None] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.ledger = Ledger(FORMAT, self.model.reading)
+        self.file_losses = FileLosses(FORMAT, self.model.input_file)
 
     def refuse(self, element: XmlElement, reason: str) -> None:
         """Raise a SpecError at an element of the file, with a reason."""
-        self.model.reading.refuse(element.line, element.tag, reason)
+        self.model.input_file.refuse(element.line, element.tag, reason)
 
     def find_section(self, node: str, *kinds: str) -> XmlElement | None:
         """Return the first section of a node that has one of the given kinds; None if it has
@@ -285,10 +285,10 @@ class _JsimReader:
         """
         class_at_node = f"{place[0]} at {place[1]}"
         if kind == _TIMES_OF_FILE:
-            self.ledger.declare("correlation", distribution.line, class_at_node)
+            self.file_losses.declare("correlation", distribution.line, class_at_node)
             return self._moments_of_file(distribution, class_at_node)
         if kind == "MAPDistr":
-            self.ledger.declare("correlation", distribution.line, class_at_node)
+            self.file_losses.declare("correlation", distribution.line, class_at_node)
         else:
             self.two_moment_lines[place] = distribution.line
         return self._moments_by_matrices(kind, distribution, class_at_node)
@@ -298,7 +298,7 @@ class _JsimReader:
         file_name = next(
             (child for child in distribution.every("value") if not child.children), distribution
         ).text.strip()
-        moments = jmt_times.moments_of_file(self.model.reading.file, file_name)
+        moments = jmt_times.moments_of_file(self.model.input_file.file, file_name)
         if moments is None:
             self.refuse(
                 distribution,
@@ -361,7 +361,7 @@ class _JsimReader:
     def read(self) -> None:
         """Read classes, nodes, times and routes."""
         root = self.model.root
-        declare_fields(root, self.ledger, JSIM_TABLE)
+        declare_fields(root, self.file_losses, JSIM_TABLE)
         simulation_elements = list(root.every("sim"))
         simulation_element = simulation_elements[0] if simulation_elements else root
         for element in simulation_element.children:
@@ -370,7 +370,7 @@ class _JsimReader:
                 _ = self.model.new_name(element, element.tag)
                 elements_by_name[element.get("name")] = element
         for node, element in self.nodes.items():
-            declare_parameters(element, self.ledger)
+            declare_parameters(element, self.file_losses)
             for section in element.every("section"):
                 self._refuse_unknown_section(section, node)
             server = self.find_section(node, *_DISCIPLINE_OF_SERVER)
@@ -396,7 +396,7 @@ class _JsimReader:
             if region_node_names and set(region_node_names) <= set(self.nodes) - nodes_of_regions:
                 self.regions.append((region, region_node_names))
             else:
-                self.ledger.declare("regions", region.line, region.get("name"))
+                self.file_losses.declare("regions", region.line, region.get("name"))
 
     def _refuse_unknown_section(self, section: XmlElement, node: str) -> None:
         """Raise if a network cannot express a section of a node."""
@@ -428,7 +428,7 @@ class _JsimReader:
         if router and strategy_name == "EmpiricalStrategy":
             share_by_target = self._empirical_shares(router)
         elif router and strategy_name == "RoundRobinStrategy" and len(destinations) > 1:
-            self.ledger.declare("turns", router.line, f"{class_name} from {node}")
+            self.file_losses.declare("turns", router.line, f"{class_name} from {node}")
         elif (
             router
             and strategy_name not in ("RandomStrategy", "RoundRobinStrategy")
@@ -626,60 +626,62 @@ class _JsimReader:
             self.routes[new_name_by_class.get(name, name), node] = routes
 
 
-def jsim_spec(reading: Reading) -> ImportedSpec:
+def jsim_spec(input_file: Reading) -> ImportedSpec:
     """Build the spec of a network from a model of JSIM.
 
     Raises
     ------
     SpecError : no such XML, a number that is none, or what has no counterpart
     """
-    jsim = _JsimReader(ToolModel(reading))
-    jsim.model.parse()
-    jsim.read()
+    jsim_reader = _JsimReader(ToolModel(input_file))
+    jsim_reader.model.parse()
+    jsim_reader.read()
     chains = dict[str, Any]()
     routing = list[dict[str, Any]]()
     reached_places = dict[Place, None]()
-    for title, chain, places in _chains_by_title(jsim):
+    for title, chain, places in _chains_by_title(jsim_reader):
         chains[title] = chain
         reached_places |= dict.fromkeys(places)
-        routing += _routes_from_stations(jsim, places)
-    stations = _station_documents(jsim, reached_places)
-    _leave_out_blocking(jsim, stations, sum(len(chain["classes"]) for chain in chains.values()))
+        routing += _routes_from_stations(jsim_reader, places)
+    stations = _station_documents(jsim_reader, reached_places)
+    _leave_out_blocking(
+        jsim_reader, stations, sum(len(chain["classes"]) for chain in chains.values())
+    )
     has_closed_classes = any("population" in chain for chain in chains.values())
-    regions = dict(_region_documents(jsim, reached_places, stations, has_closed_classes))
+    regions = dict(_region_documents(jsim_reader, reached_places, stations, has_closed_classes))
     sections = {"chains": chains, "routing": routing, **({"regions": regions} if regions else {})}
-    spec = jsim.model.spec(f"JSIM model {reading.name}", {}, stations, **sections)
+    spec = jsim_reader.model.spec(f"JSIM model {input_file.name}", {}, stations, **sections)
     if has_closed_classes:
         spec.add_note(
             "a cycle of a closed class begins at its reference station, whose time is part of the"
             " response time; where classes change, here it ends where a customer comes there as the"
             " class in reference, in JMT as any class"
         )
-    for note in jsim.notes:
+    for note in jsim_reader.notes:
         spec.add_note(note)
-    spec.axes = _what_if_axes(jsim, chains)
-    if not spec.axes and any(True for _ in jsim.model.root.every("parametric")):
+    spec.axes = _what_if_axes(jsim_reader, chains)
+    if not spec.axes and any(True for _ in jsim_reader.model.root.every("parametric")):
         spec.add_note("the what-if analysis of the file is left out; vary the spec in a study")
-    return jsim.ledger.close(spec)
+    return jsim_reader.file_losses.close(spec)
 
 
-def _chains_by_title(jsim: _JsimReader) -> Iterator[tuple[str, dict[str, Any], list[Place]]]:
+def _chains_by_title(jsim_reader: _JsimReader) -> Iterator[tuple[str, dict[str, Any], list[Place]]]:
     """Yield the chains by title, each with the places that its customers reach. Classes that
     customers change between are one chain; streams come first, for they may share classes.
     """
     assigned_classes: set[str] = set()
     stream_classes = [
         name
-        for name, element in jsim.classes.items()
-        if _arrivals_of_class(jsim, element) is not None
+        for name, element in jsim_reader.classes.items()
+        if _arrivals_of_class(jsim_reader, element) is not None
     ]
     for name, element in sorted(
-        jsim.classes.items(), key=lambda item: item[0] not in stream_classes
+        jsim_reader.classes.items(), key=lambda item: item[0] not in stream_classes
     ):
         if name in assigned_classes:
             continue
-        first_place = _first_place(jsim, name, element)
-        places = _places_reached(jsim, first_place)
+        first_place = _first_place(jsim_reader, name, element)
+        places = _places_reached(jsim_reader, first_place)
         member_classes = list(dict.fromkeys(place[0] for place in places))
         shared_classes = [
             member
@@ -687,61 +689,66 @@ def _chains_by_title(jsim: _JsimReader) -> Iterator[tuple[str, dict[str, Any], l
             if member != name and (member in assigned_classes or member in stream_classes)
         ]
         if name in stream_classes and shared_classes:
-            jsim.split_stream(name, member_classes, shared_classes)
-            places = _places_reached(jsim, first_place)
+            jsim_reader.split_stream(name, member_classes, shared_classes)
+            places = _places_reached(jsim_reader, first_place)
             member_classes = list(dict.fromkeys(place[0] for place in places))
         if assigned_classes & set(member_classes):
-            jsim.refuse(
+            jsim_reader.refuse(
                 element,
                 f"{short(name)} come into classes of other customers; a network has one stream for"
                 " each",
             )
         other_members = [member for member in member_classes if member != name]
         assigned_classes |= {name, *member_classes}
-        title = jsim.model.name(element)
+        title = jsim_reader.model.name(element)
         if len(member_classes) > 1:
             title = f"{title}-chain"
-        customers = _customers_of_class(jsim, [name, *other_members])
-        class_names = [jsim.model.name(jsim.classes[member]) for member in member_classes]
+        customers = _customers_of_class(jsim_reader, [name, *other_members])
+        class_names = [
+            jsim_reader.model.name(jsim_reader.classes[member]) for member in member_classes
+        ]
         chain = {
             "classes": class_names,
             **customers,
-            "reference": _names_of_place(jsim, first_place),
+            "reference": _names_of_place(jsim_reader, first_place),
         }
         yield title, chain, places
 
 
-def _routes_from_stations(jsim: _JsimReader, places: Iterable[Place]) -> Iterator[dict[str, Any]]:
+def _routes_from_stations(
+    jsim_reader: _JsimReader, places: Iterable[Place]
+) -> Iterator[dict[str, Any]]:
     """Yield the documents of the routes from each place, with their probabilities."""
     for place in places:
-        next_places = jsim.next_places(place)
+        next_places = jsim_reader.next_places(place)
         for next_place, share in next_places.items():
-            target_names = "out" if next_place == SINK else _names_of_place(jsim, next_place)
+            target_names = "out" if next_place == SINK else _names_of_place(jsim_reader, next_place)
             probability = share / math.fsum(next_places.values())
             yield {
-                "from": _names_of_place(jsim, place),
+                "from": _names_of_place(jsim_reader, place),
                 "to": target_names,
                 "probability": probability,
             }
 
 
-def _what_if_axes(jsim: _JsimReader, chains: Mapping[str, Any]) -> list[SpecAxes]:
+def _what_if_axes(jsim_reader: _JsimReader, chains: Mapping[str, Any]) -> list[SpecAxes]:
     """Return the what-if analysis of a model as axes: arrival rates or the population of a class;
     empty if it varies anything else.
 
     The range of one class is from its own value; that of all classes is in percent of their own.
     """
-    for element in jsim.model.root.every("parametric"):
+    for element in jsim_reader.model.root.every("parametric"):
         value_by_field = {field.get("name"): field.get("value") for field in element.every("field")}
         analysis_kind = element.get("classPath").rpartition(".")[2]
         if element.get("enabled") == "false" or not {"Steps", "To"} <= set(value_by_field):
             continue
         value_count = min(
-            round(jsim.model.number(element, value_by_field["Steps"], 1.0)), MOST_ANALYSIS_VALUES
+            round(jsim_reader.model.number(element, value_by_field["Steps"], 1.0)),
+            MOST_ANALYSIS_VALUES,
         )
-        last_value = jsim.model.number(element, value_by_field["To"])
+        last_value = jsim_reader.model.number(element, value_by_field["To"])
         is_single_class = value_by_field.get("Is single class") == "true"
-        varied_class = jsim.model.spec_names.names.get(value_by_field.get("Class", ""), "")
+        varied_class = jsim_reader.model.spec_names.names.get(value_by_field.get("Class", ""), "")
         axes: SpecAxes = {}
         for title, chain in chains.items():
             if is_single_class and varied_class not in chain["classes"]:
@@ -750,7 +757,7 @@ def _what_if_axes(jsim: _JsimReader, chains: Mapping[str, Any]) -> list[SpecAxes
                 if arrivals := chain.get("arrivals"):
                     rate = float(arrivals["value"].split()[0])
                     last_rate = (
-                        last_value / jsim.model.second
+                        last_value / jsim_reader.model.second
                         if is_single_class
                         else rate * last_value / 100
                     )
@@ -761,7 +768,7 @@ def _what_if_axes(jsim: _JsimReader, chains: Mapping[str, Any]) -> list[SpecAxes
             elif (
                 analysis_kind.startswith("NumberOfCustomer")
                 and is_single_class
-                and _has_all_customers(jsim, value_by_field, chain)
+                and _has_all_customers(jsim_reader, value_by_field, chain)
             ):
                 populations = map(
                     round, _evenly_spaced(chain["population"], last_value, value_count)
@@ -773,11 +780,11 @@ def _what_if_axes(jsim: _JsimReader, chains: Mapping[str, Any]) -> list[SpecAxes
 
 
 def _has_all_customers(
-    jsim: _JsimReader, value_by_field: Mapping[str, str], chain: Mapping[str, Any]
+    jsim_reader: _JsimReader, value_by_field: Mapping[str, str], chain: Mapping[str, Any]
 ) -> bool:
     """Return whether the varied class has all customers of a closed chain."""
-    element = jsim.classes[value_by_field["Class"]]
-    class_customers = jsim.model.number(element, element.get("customers") or "0")
+    element = jsim_reader.classes[value_by_field["Class"]]
+    class_customers = jsim_reader.model.number(element, element.get("customers") or "0")
     return "population" in chain and round(class_customers) == chain["population"]
 
 
@@ -788,48 +795,51 @@ def _evenly_spaced(first_value: float, last_value: float, count: int) -> list[fl
     ]
 
 
-def _names_of_place(jsim: _JsimReader, place: Place) -> list[str]:
+def _names_of_place(jsim_reader: _JsimReader, place: Place) -> list[str]:
     """Return the names that the class and the station of a place have in the spec."""
-    return [jsim.model.name(jsim.classes[place[0]]), jsim.model.name(jsim.nodes[place[1]])]
+    return [
+        jsim_reader.model.name(jsim_reader.classes[place[0]]),
+        jsim_reader.model.name(jsim_reader.nodes[place[1]]),
+    ]
 
 
-def _first_place(jsim: _JsimReader, name: str, element: XmlElement) -> Place:
+def _first_place(jsim_reader: _JsimReader, name: str, element: XmlElement) -> Place:
     """Return the place where a class begins: its reference station if it is served there. If it has
     no service there and goes to several other stations, a delay of no time is added there, which
     counts its cycles.
     """
     reference_station = element.get("referenceSource")
-    if reference_station not in jsim.nodes:
-        jsim.refuse(
+    if reference_station not in jsim_reader.nodes:
+        jsim_reader.refuse(
             element, f"there is no node {short(reference_station)} where {short(name)} begin"
         )
-    if (name, reference_station) in jsim.times:
+    if (name, reference_station) in jsim_reader.times:
         return name, reference_station
-    next_places = jsim.next_places((name, reference_station))
+    next_places = jsim_reader.next_places((name, reference_station))
     if len(next_places) > 1:
-        jsim.times[name, reference_station] = 0.0, 0.0
+        jsim_reader.times[name, reference_station] = 0.0, 0.0
         return name, reference_station
     first_place = next(iter(next_places), SINK)
     if first_place == SINK:
-        jsim.refuse(element, f"{short(name)} have no service at any station")
+        jsim_reader.refuse(element, f"{short(name)} have no service at any station")
     return first_place
 
 
-def _places_reached(jsim: _JsimReader, first_place: Place) -> list[Place]:
+def _places_reached(jsim_reader: _JsimReader, first_place: Place) -> list[Place]:
     """Return all places that customers reach from a place; refuse one that they cannot leave."""
     reached_places = {first_place: None}
     unexpanded_places = [first_place]
     while unexpanded_places:
         place = unexpanded_places.pop()
-        next_places = jsim.next_places(place)
+        next_places = jsim_reader.next_places(place)
         if not next_places:
-            jsim.refuse(
-                jsim.nodes[place[1]],
+            jsim_reader.refuse(
+                jsim_reader.nodes[place[1]],
                 f"{short(place[0])} cannot leave {short(place[1])}: it has no route from there",
             )
-        if SINK in next_places and jsim.classes[place[0]].get("type") == "closed":
-            jsim.refuse(
-                jsim.nodes[place[1]],
+        if SINK in next_places and jsim_reader.classes[place[0]].get("type") == "closed":
+            jsim_reader.refuse(
+                jsim_reader.nodes[place[1]],
                 f"{short(place[0])} is a closed class with a route to a sink; closed customers"
                 " cannot leave",
             )
@@ -843,17 +853,17 @@ def _places_reached(jsim: _JsimReader, first_place: Place) -> list[Place]:
     return list(reached_places)
 
 
-def _customers_of_class(jsim: _JsimReader, class_names: list[str]) -> dict[str, Any]:
+def _customers_of_class(jsim_reader: _JsimReader, class_names: list[str]) -> dict[str, Any]:
     """Return the plain data of the customers of a chain of classes: the population, or the
     arrivals.
     """
-    elements = [jsim.classes[name] for name in class_names]
+    elements = [jsim_reader.classes[name] for name in class_names]
     class_types = {element.get("type") for element in elements}
     if class_types == {"closed"}:
         return {
             "population": round(
                 sum(
-                    jsim.model.number(element, element.get("customers") or "0")
+                    jsim_reader.model.number(element, element.get("customers") or "0")
                     for element in elements
                 )
             )
@@ -861,10 +871,10 @@ def _customers_of_class(jsim: _JsimReader, class_names: list[str]) -> dict[str, 
     streams = [
         (element, arrival)
         for element in elements
-        if (arrival := _arrivals_of_class(jsim, element)) is not None
+        if (arrival := _arrivals_of_class(jsim_reader, element)) is not None
     ]
     if class_types != {"open"} or len(streams) != 1:
-        jsim.refuse(
+        jsim_reader.refuse(
             elements[0],
             f"{short(', '.join(class_names))} are of {len(streams)} streams that change into each"
             " other",
@@ -872,15 +882,15 @@ def _customers_of_class(jsim: _JsimReader, class_names: list[str]) -> dict[str, 
     return streams[0][1]
 
 
-def _arrivals_of_class(jsim: _JsimReader, element: XmlElement) -> dict[str, Any] | None:
+def _arrivals_of_class(jsim_reader: _JsimReader, element: XmlElement) -> dict[str, Any] | None:
     """Return the plain data of the arrival stream of an open class; None if no source sends it."""
     name = element.get("name")
     reference_source = element.get("referenceSource")
     distribution = (
-        jsim.elements_by_class(
-            jsim.find_section(reference_source, "RandomSource"), "ServiceStrategy"
+        jsim_reader.elements_by_class(
+            jsim_reader.find_section(reference_source, "RandomSource"), "ServiceStrategy"
         ).get(name)
-        if reference_source in jsim.nodes
+        if reference_source in jsim_reader.nodes
         else None
     )
     if distribution is None:
@@ -890,82 +900,97 @@ def _arrivals_of_class(jsim: _JsimReader, element: XmlElement) -> dict[str, Any]
         for child in distribution.every("subParameter")
     ):
         quiet_rate, burst_rate, burst_begin_rate, burst_end_rate = (
-            jsim.number_of_parameter(distribution, parameter_name)
+            jsim_reader.number_of_parameter(distribution, parameter_name)
             for parameter_name in ("lambda0", "lambda1", "sigma0", "sigma1")
         )
         if quiet_rate is None or burst_rate is None or not burst_begin_rate or not burst_end_rate:
-            jsim.refuse(
+            jsim_reader.refuse(
                 distribution,
                 "an MMPP2 needs lambda0, lambda1, sigma0 and sigma1, the last two above 0",
             )
         assert burst_begin_rate
         assert burst_end_rate
         return {
-            "arrivals": jsim.model.rate(distribution, quiet_rate or 0.0),
-            "burst_arrivals": jsim.model.rate(distribution, burst_rate or 0.0),
-            "quiet_time": jsim.model.time(distribution, 1 / burst_begin_rate),
-            "burst_time": jsim.model.time(distribution, 1 / burst_end_rate),
+            "arrivals": jsim_reader.model.rate(distribution, quiet_rate or 0.0),
+            "burst_arrivals": jsim_reader.model.rate(distribution, burst_rate or 0.0),
+            "quiet_time": jsim_reader.model.time(distribution, 1 / burst_begin_rate),
+            "burst_time": jsim_reader.model.time(distribution, 1 / burst_end_rate),
         }
-    if (moments := jsim.moments(distribution, (name, reference_source))) is None or not moments[0]:
+    if (
+        moments := jsim_reader.moments(distribution, (name, reference_source))
+    ) is None or not moments[0]:
         return None
     if moments[1] != 1:
-        jsim.ledger.declare(
+        jsim_reader.file_losses.declare(
             "arrival-variance", distribution.line, f"{name} with an scv of {moments[1]:.4g}"
         )
-    return {"arrivals": jsim.model.rate(distribution, 1 / moments[0])}
+    return {"arrivals": jsim_reader.model.rate(distribution, 1 / moments[0])}
 
 
-def _station_documents(jsim: _JsimReader, reached_places: dict[Place, None]) -> dict[str, Any]:
+def _station_documents(
+    jsim_reader: _JsimReader, reached_places: dict[Place, None]
+) -> dict[str, Any]:
     """Return the plain data of the stations that customers reach, by name."""
     document_by_station: dict[str, Any] = {}
     highest_priority = max(
         (
-            jsim.model.number(node_element, node_element.get("priority") or "0")
-            for node_element in jsim.classes.values()
+            jsim_reader.model.number(node_element, node_element.get("priority") or "0")
+            for node_element in jsim_reader.classes.values()
         ),
         default=0.0,
     )
-    for node, node_element in jsim.nodes.items():
-        visitors = [name for name in jsim.classes if (name, node) in reached_places]
-        server = jsim.find_section(node, *_DISCIPLINE_OF_SERVER)
+    for node, node_element in jsim_reader.nodes.items():
+        visitors = [name for name in jsim_reader.classes if (name, node) in reached_places]
+        server = jsim_reader.find_section(node, *_DISCIPLINE_OF_SERVER)
         if not visitors:
             continue
-        spec_name_by_class = {name: jsim.model.name(jsim.classes[name]) for name in visitors}
+        spec_name_by_class = {
+            name: jsim_reader.model.name(jsim_reader.classes[name]) for name in visitors
+        }
         if server is None:  # where customers only begin
             zero_time_by_class = {
-                spec_name_by_class[name]: jsim.model.time(node_element, 0.0) for name in visitors
+                spec_name_by_class[name]: jsim_reader.model.time(node_element, 0.0)
+                for name in visitors
             }
-            document_by_station[jsim.model.name(node_element)] = {
+            document_by_station[jsim_reader.model.name(node_element)] = {
                 "discipline": "is",
                 "service": zero_time_by_class,
             }
             continue
-        document_by_station[jsim.model.name(node_element)] = _station_document(
-            jsim, node, server, visitors, highest_priority
+        document_by_station[jsim_reader.model.name(node_element)] = _station_document(
+            jsim_reader, node, server, visitors, highest_priority
         )
     return document_by_station
 
 
 def _station_document(
-    jsim: _JsimReader, node: str, server: XmlElement, visitors: list[str], highest_priority: float
+    jsim_reader: _JsimReader,
+    node: str,
+    server: XmlElement,
+    visitors: list[str],
+    highest_priority: float,
 ) -> dict[str, Any]:
     """Return the document of a station with a server, and declare the features of the station that
     a network cannot express.
     """
-    element = jsim.nodes[node]
-    queue = jsim.find_section(node, "Queue")
-    spec_name_by_class = {name: jsim.model.name(jsim.classes[name]) for name in visitors}
-    _declare_losses(jsim, node, server, queue, visitors)
+    element = jsim_reader.nodes[node]
+    queue = jsim_reader.find_section(node, "Queue")
+    spec_name_by_class = {
+        name: jsim_reader.model.name(jsim_reader.classes[name]) for name in visitors
+    }
+    _declare_losses(jsim_reader, node, server, queue, visitors)
     discipline = _DISCIPLINE_OF_SERVER[server.get("className")]
     if discipline == "fcfs":
-        discipline = _discipline_of_queue(jsim, node, queue, visitors)
+        discipline = _discipline_of_queue(jsim_reader, node, queue, visitors)
     document: dict[str, Any] = {"discipline": discipline}
-    server_count = jsim.number_of_parameter(server, "maxJobs", 1.0) if discipline != "is" else None
+    server_count = (
+        jsim_reader.number_of_parameter(server, "maxJobs", 1.0) if discipline != "is" else None
+    )
     if server_count and server_count > 1:
         document["servers"] = round(server_count)
-    moments_by_class = {name: jsim.times[name, node] for name in visitors}
+    moments_by_class = {name: jsim_reader.times[name, node] for name in visitors}
     document["service"] = {
-        spec_name_by_class[name]: jsim.model.time(element, mean)
+        spec_name_by_class[name]: jsim_reader.model.time(element, mean)
         for name, (mean, _) in moments_by_class.items()
     }
     if scv_by_class := {
@@ -976,57 +1001,67 @@ def _station_document(
         document["scv"] = scv_by_class
     if discipline.startswith("priority"):
         priority_by_class = {
-            name: jsim.model.number(jsim.classes[name], jsim.classes[name].get("priority") or "0")
+            name: jsim_reader.model.number(
+                jsim_reader.classes[name], jsim_reader.classes[name].get("priority") or "0"
+            )
             for name in visitors
         }
         document["priority"] = {
             spec_name_by_class[name]: round(highest_priority - priority)
             for name, priority in priority_by_class.items()
         }
-    if discipline == "ps" and (weight_by_class := _sharing_weights(jsim, node, server, visitors)):
+    if discipline == "ps" and (
+        weight_by_class := _sharing_weights(jsim_reader, node, server, visitors)
+    ):
         if document.get("servers", 1) == 1:
             document["weight"] = {
                 spec_name_by_class[name]: weight for name, weight in weight_by_class.items()
             }
         else:
-            jsim.ledger.declare("weights", server.line, node)
+            jsim_reader.file_losses.declare("weights", server.line, node)
     if discipline not in ("ps", "is", "lcfs-pr"):  # elsewhere means depend on means alone
         for name in visitors:
-            if (name, node) in jsim.two_moment_lines:
-                jsim.ledger.declare(
-                    "moments", jsim.two_moment_lines[name, node], f"{name} at {node}"
+            if (name, node) in jsim_reader.two_moment_lines:
+                jsim_reader.file_losses.declare(
+                    "moments", jsim_reader.two_moment_lines[name, node], f"{name} at {node}"
                 )
-    document |= _capacity_of_station(jsim, node, queue, visitors) if discipline != "is" else {}
+    document |= (
+        _capacity_of_station(jsim_reader, node, queue, visitors) if discipline != "is" else {}
+    )
     return document
 
 
 def _declare_losses(
-    jsim: _JsimReader, node: str, server: XmlElement, queue: XmlElement | None, visitors: list[str]
+    jsim_reader: _JsimReader,
+    node: str,
+    server: XmlElement,
+    queue: XmlElement | None,
+    visitors: list[str],
 ) -> None:
     """Declare constructs of JMT in the model that a network's queues and servers do not have."""
-    for name, element in jsim.elements_by_class(queue, "Impatience").items():
+    for name, element in jsim_reader.elements_by_class(queue, "Impatience").items():
         if name in visitors and element.get("name") in ("Reneging", "Balking"):
-            jsim.ledger.declare("impatience", element.line, f"{name} at {node}")
+            jsim_reader.file_losses.declare("impatience", element.line, f"{name} at {node}")
     parameter_by_name = {element.get("name"): element for element in server.every("parameter")}
     for parameter_name in ("delayOffTime", "setUpTime", "SwitchoverStrategy"):
         if parameter_name in parameter_by_name:
-            jsim.ledger.declare(
+            jsim_reader.file_losses.declare(
                 "preparation",
                 parameter_by_name[parameter_name].line,
                 f"{node}, by {parameter_name}",
             )
-    for name, element in jsim.elements_by_class(server, "classParallelism").items():
-        if name in visitors and jsim.number_in(element) > 1:
-            jsim.ledger.declare("several-servers", element.line, f"{name} at {node}")
-    if _has_different_servers(parameter_by_name, len(jsim.classes)):
-        jsim.ledger.declare("server-kinds", server.line, node)
-    if jsim.number_of_parameter(server, "maxRunning", -1.0) not in (None, -1.0):
-        jsim.ledger.declare("sharing-limit", parameter_by_name["maxRunning"].line, node)
-    priorities = {jsim.classes[name].get("priority") or "0" for name in visitors}
-    if len(priorities) > 1 and _shares_by_rank(jsim, server, visitors):
-        jsim.ledger.declare("priorities", server.line, node)
-    if _QUANTUM_STRATEGY in _strategies_of_sharing(jsim, server, visitors):
-        jsim.ledger.declare("quantum", server.line, node)
+    for name, element in jsim_reader.elements_by_class(server, "classParallelism").items():
+        if name in visitors and jsim_reader.number_in(element) > 1:
+            jsim_reader.file_losses.declare("several-servers", element.line, f"{name} at {node}")
+    if _has_different_servers(parameter_by_name, len(jsim_reader.classes)):
+        jsim_reader.file_losses.declare("server-kinds", server.line, node)
+    if jsim_reader.number_of_parameter(server, "maxRunning", -1.0) not in (None, -1.0):
+        jsim_reader.file_losses.declare("sharing-limit", parameter_by_name["maxRunning"].line, node)
+    priorities = {jsim_reader.classes[name].get("priority") or "0" for name in visitors}
+    if len(priorities) > 1 and _shares_by_rank(jsim_reader, server, visitors):
+        jsim_reader.file_losses.declare("priorities", server.line, node)
+    if _QUANTUM_STRATEGY in _strategies_of_sharing(jsim_reader, server, visitors):
+        jsim_reader.file_losses.declare("quantum", server.line, node)
 
 
 def _has_different_servers(parameter_by_name: Mapping[str, XmlElement], class_count: int) -> bool:
@@ -1051,19 +1086,19 @@ def _has_different_servers(parameter_by_name: Mapping[str, XmlElement], class_co
 
 
 def _strategies_of_sharing(
-    jsim: _JsimReader, server: XmlElement, visitors: Iterable[str]
+    jsim_reader: _JsimReader, server: XmlElement, visitors: Iterable[str]
 ) -> set[str]:
     """Return the names of the strategies by which classes share a server, regardless of
     priorities.
     """
     return {
         element.get("classPath").rpartition(".")[2].removesuffix("Priority")
-        for name, element in jsim.elements_by_class(server, "PSStrategy").items()
+        for name, element in jsim_reader.elements_by_class(server, "PSStrategy").items()
         if name in visitors
     }
 
 
-def _shares_by_rank(jsim: _JsimReader, server: XmlElement, visitors: Iterable[str]) -> bool:
+def _shares_by_rank(jsim_reader: _JsimReader, server: XmlElement, visitors: Iterable[str]) -> bool:
     """Return whether a shared server serves classes of a higher priority first."""
     uses_priorities = any(
         value.text.strip() == "true"
@@ -1071,7 +1106,7 @@ def _shares_by_rank(jsim: _JsimReader, server: XmlElement, visitors: Iterable[st
         if parameter.get("name") == "PSPriorityUsed"
         for value in parameter.every("value")
     )
-    strategies = jsim.elements_by_class(server, "PSStrategy")
+    strategies = jsim_reader.elements_by_class(server, "PSStrategy")
     return uses_priorities or any(
         strategies[name].get("classPath").endswith("Priority")
         for name in visitors
@@ -1080,42 +1115,42 @@ def _shares_by_rank(jsim: _JsimReader, server: XmlElement, visitors: Iterable[st
 
 
 def _sharing_weights(
-    jsim: _JsimReader, node: str, server: XmlElement, visitors: list[str]
+    jsim_reader: _JsimReader, node: str, server: XmlElement, visitors: list[str]
 ) -> dict[str, float]:
     """Return the weights of the classes that share a server; empty if all have equal weights.
     Declare a loss if they share it in another way.
     """
     weight_by_class = {
-        name: jsim.model.number(element, value.text.strip())
-        for name, element in jsim.elements_by_class(server, "serviceWeights").items()
+        name: jsim_reader.model.number(element, value.text.strip())
+        for name, element in jsim_reader.elements_by_class(server, "serviceWeights").items()
         for value in element.every("value")
         if name in visitors
     }
-    strategies = _strategies_of_sharing(jsim, server, visitors)
+    strategies = _strategies_of_sharing(jsim_reader, server, visitors)
     ignores_weights = bool(strategies) and strategies <= {"EPSStrategy", _QUANTUM_STRATEGY}
     are_equal_weights = strategies <= {"DPSStrategy"} and len(set(weight_by_class.values())) < 2
     if len(visitors) < 2 or ignores_weights or are_equal_weights:
         return {}
     if strategies != {"DPSStrategy"} or min(weight_by_class.values()) <= 0:
-        jsim.ledger.declare("weights", server.line, node)
+        jsim_reader.file_losses.declare("weights", server.line, node)
         return {}
     return weight_by_class
 
 
 def _discipline_of_queue(
-    jsim: _JsimReader, node: str, queue: XmlElement | None, visitors: list[str]
+    jsim_reader: _JsimReader, node: str, queue: XmlElement | None, visitors: list[str]
 ) -> str:
     """Return the discipline of a queue in front of servers."""
     for parameter in queue.every("parameter") if queue else ():
         order_name = parameter.get("classPath").rpartition(".")[2]
         if parameter.get("name") == _QUEUE_ORDER and order_name not in ("", _QUEUE_ORDER):
-            jsim.refuse(
+            jsim_reader.refuse(
                 parameter,
                 f"customers are taken from the queue of {short(node)} by {short(order_name)},"
                 " which a"
                 " network does not have; let them queue in the order of arrival in JMT (FCFS)",
             )
-    strategies = jsim.elements_by_class(queue, "QueuePutStrategy")
+    strategies = jsim_reader.elements_by_class(queue, "QueuePutStrategy")
     strategy_by_order = {
         strategies[name].get("classPath").rpartition(".")[2]: strategies[name]
         for name in visitors
@@ -1123,7 +1158,7 @@ def _discipline_of_queue(
     }
     for order, element in strategy_by_order.items():
         if order not in _DISCIPLINE_OF_ORDER or len(strategy_by_order) > 1:
-            jsim.refuse(
+            jsim_reader.refuse(
                 element,
                 f"customers queue at {short(node)} by {short(', '.join(strategy_by_order))},"
                 " which a network"
@@ -1133,13 +1168,13 @@ def _discipline_of_queue(
 
 
 def _capacity_of_station(
-    jsim: _JsimReader, node: str, queue: XmlElement | None, visitors: list[str]
+    jsim_reader: _JsimReader, node: str, queue: XmlElement | None, visitors: list[str]
 ) -> dict[str, Any]:
     """Return the capacity of a station, and what happens to customers that find it full."""
-    size = jsim.number_of_parameter(queue, "size", -1.0) if queue else None
+    size = jsim_reader.number_of_parameter(queue, "size", -1.0) if queue else None
     if size is None or size < 1:
         return {}
-    strategies = jsim.elements_by_class(queue, "dropStrategies")
+    strategies = jsim_reader.elements_by_class(queue, "dropStrategies")
     rule_names = {
         next(strategies[name].every("value"), strategies[name]).text.strip()
         for name in visitors
@@ -1148,13 +1183,15 @@ def _capacity_of_station(
     rule_name = next(iter(rule_names))
     if len(rule_names) > 1 or rule_name not in _BLOCKING_OF_RULE:
         detail = f"{node}, by the rule {', '.join(sorted(rule_names))[:80]}"
-        jsim.ledger.declare("full-queues", queue.line if queue else 1, detail)
+        jsim_reader.file_losses.declare("full-queues", queue.line if queue else 1, detail)
         return {}
     blocking = {} if rule_name == "drop" else {"blocking": _BLOCKING_OF_RULE[rule_name]}
     return {"capacity": round(size), **blocking}
 
 
-def _leave_out_blocking(jsim: _JsimReader, stations: dict[str, Any], class_count: int) -> None:
+def _leave_out_blocking(
+    jsim_reader: _JsimReader, stations: dict[str, Any], class_count: int
+) -> None:
     """Declare blocking after service as a loss unless a method answers it: one class, and single
     exponential servers at all stations.
     """
@@ -1165,19 +1202,19 @@ def _leave_out_blocking(jsim: _JsimReader, stations: dict[str, Any], class_count
         and "scv" not in station
         for station in stations.values()
     )
-    for node, element in jsim.nodes.items():
-        station = stations.get(jsim.model.name(element), {})
+    for node, element in jsim_reader.nodes.items():
+        station = stations.get(jsim_reader.model.name(element), {})
         if not is_answered and station.get("blocking") == "after-service":
             detail = (
                 f"{node}, which blocks after service: that is answered for one class at single"
                 " exponential servers"
             )
-            jsim.ledger.declare("full-queues", element.line, detail)
+            jsim_reader.file_losses.declare("full-queues", element.line, detail)
             del station["capacity"], station["blocking"]
 
 
 def _region_documents(
-    jsim: _JsimReader,
+    jsim_reader: _JsimReader,
     reached_places: Iterable[Place],
     stations: dict[str, Any],
     has_closed_classes: bool,
@@ -1189,16 +1226,16 @@ def _region_documents(
 
     Parameters
     ----------
-    jsim, reached_places : the model, and the places that customers reach
+    jsim_reader, reached_places : the model, and the places that customers reach
     stations : the documents of the stations, by name
     has_closed_classes : whether customers may come back
     """
-    for element, nodes in jsim.regions:
+    for element, nodes in jsim_reader.regions:
         visitors = {name for name, node in reached_places if node in nodes}
-        station_names = [jsim.model.name(jsim.nodes[node]) for node in nodes]
+        station_names = [jsim_reader.model.name(jsim_reader.nodes[node]) for node in nodes]
         station_names = [name for name in station_names if name in stations]
-        limits = _stated_limits(jsim, element)
-        if not station_names or not (limits or _has_other_limits(jsim, element)):
+        limits = _stated_limits(jsim_reader, element)
+        if not station_names or not (limits or _has_other_limits(jsim_reader, element)):
             continue
         station = stations[station_names[0]]
         capacity = round(limits[0][1]) if limits else 0
@@ -1214,7 +1251,7 @@ def _region_documents(
             has_single_limit
             and capacity >= 1
             and not weight_texts - {"", "1"}
-            and not _has_other_limits(jsim, element)
+            and not _has_other_limits(jsim_reader, element)
             and len(loss_flags) == 1
             and not has_blocking_station
         )
@@ -1227,30 +1264,30 @@ def _region_documents(
                 continue
         if not is_expressible or (
             has_closed_classes
-            and (True in loss_flags or _may_end_inside(jsim, nodes, reached_places))
+            and (True in loss_flags or _may_end_inside(jsim_reader, nodes, reached_places))
         ):
-            jsim.ledger.declare("regions", element.line, element.get("name"))
+            jsim_reader.file_losses.declare("regions", element.line, element.get("name"))
             continue
         blocking = {"blocking": "loss"} if True in loss_flags else {}
-        title = jsim.model.name(element)
+        title = jsim_reader.model.name(element)
         title = title if title not in stations else f"{title}-region"
         yield title, {"stations": station_names, "capacity": capacity, **blocking}
 
 
-def _has_other_limits(jsim: _JsimReader, region: XmlElement) -> bool:
+def _has_other_limits(jsim_reader: _JsimReader, region: XmlElement) -> bool:
     """Return whether the memory of a region or its groups of classes are limited."""
     limits = (
-        jsim.model.number(element, element.get(key), -1.0)
+        jsim_reader.model.number(element, element.get(key), -1.0)
         for tag, key in _OTHER_LIMITS.items()
         for element in region.every(tag)
     )
     return any(limit >= 0 for limit in limits)
 
 
-def _stated_limits(jsim: _JsimReader, region: XmlElement) -> list[tuple[XmlElement, float]]:
+def _stated_limits(jsim_reader: _JsimReader, region: XmlElement) -> list[tuple[XmlElement, float]]:
     """List the limits of a region that are stated."""
     limits = [
-        (element, jsim.model.number(element, element.get(key), -1.0))
+        (element, jsim_reader.model.number(element, element.get(key), -1.0))
         for tag, key in (("globalConstraint", "maxJobs"), ("classConstraint", "maxJobsPerClass"))
         for element in region.every(tag)
     ]
@@ -1269,20 +1306,20 @@ def _loss_flags(region: XmlElement, visitors: Iterable[str]) -> set[bool]:
 
 
 def _may_end_inside(
-    jsim: _JsimReader, nodes: Sequence[str], reached_places: Iterable[Place]
+    jsim_reader: _JsimReader, nodes: Sequence[str], reached_places: Iterable[Place]
 ) -> bool:
     """Return whether a cycle of a closed class may end at a station inside a region, on a route
     within the region.
     """
     first_places = [
-        _first_place(jsim, name, element)
-        for name, element in jsim.classes.items()
+        _first_place(jsim_reader, name, element)
+        for name, element in jsim_reader.classes.items()
         if element.get("type") == "closed"
     ]
     return any(
         target in first_places and target[1] in nodes
         for place in reached_places
         if place[1] in nodes
-        for target in jsim.next_places(place)
+        for target in jsim_reader.next_places(place)
         if target != SINK
     )

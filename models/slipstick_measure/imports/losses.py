@@ -154,17 +154,17 @@ def check_left_out(names: Collection[str], format: str | None) -> None:
 
 
 @dataclass
-class Ledger:
+class FileLosses:
     """The losses of a file, collected while it is read.
 
     Parameters
     ----------
     format : a key of `LOSSES`
-    reading : the file, whose hints name the losses to leave out
+    input_file : the file, whose hints name the losses to leave out
     """
 
     format: str
-    reading: Reading
+    input_file: Reading
     places: dict[str, dict[str, list[int]]] = field(default_factory=dict)
 
     def declare(self, name: str, line: int, detail: str = "") -> None:
@@ -194,13 +194,15 @@ class Ledger:
             line = min(map(min, places.values()))
             if LOSSES[self.format][name].kind == SHARES:
                 spec.add_note(f"noted: {change}")
-            elif name in self.reading.hints.leave_out:
+            elif name in self.input_file.hints.leave_out:
                 spec.document.setdefault(LEFT_OUT, {})[name] = change
             else:
                 message = f"cannot be kept: {change}; import with --leave-out {name}"
-                self.reading.problems.append(Problem(self.reading.file, line, 1, name, message))
-        if self.reading.problems:
-            raise SpecError(self.reading.problems)
+                self.input_file.problems.append(
+                    Problem(self.input_file.file, line, 1, name, message)
+                )
+        if self.input_file.problems:
+            raise SpecError(self.input_file.problems)
         if LEFT_OUT in spec.document:
             spec.add_note(f"left out: {', '.join(spec.document[LEFT_OUT])}; no answer is exact")
         return spec

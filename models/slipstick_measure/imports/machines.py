@@ -18,7 +18,7 @@ from typing import Any
 from slipstick.errors import SpecError, UnitError, short
 from slipstick.units import parse
 from slipstick_measure.imports.imported import ImportedSpec, quantity
-from slipstick_measure.imports.losses import Ledger
+from slipstick_measure.imports.losses import FileLosses
 from slipstick_measure.readers.elements import XmlElement, parse_xml, without_document_type
 from slipstick_measure.readers.reading import JsonNumber, Reading, parse_json
 
@@ -28,7 +28,7 @@ _SAME_RATE = 0.05
 """Relative difference of rates of memory that is no loss: runs of one benchmark differ by it."""
 
 
-def kerncraft_spec(reading: Reading, base: str | None) -> ImportedSpec:
+def kerncraft_spec(input_file: Reading, base: str | None) -> ImportedSpec:
     """Build the spec of a machine from a Kerncraft file: its cores, and memory domains that are
     filled in order.
 
@@ -39,24 +39,24 @@ def kerncraft_spec(reading: Reading, base: str | None) -> ImportedSpec:
     ------
     SpecError : no measured bandwidth of memory, or no machine to extend
     """
-    document = _parse_yaml(reading)
-    cores = _whole_number(reading, document, "cores per socket") * _whole_number(
-        reading, document, "sockets"
+    document = _parse_yaml(input_file)
+    cores = _whole_number(input_file, document, "cores per socket") * _whole_number(
+        input_file, document, "sockets"
     )
-    cores_of_domain = _whole_number(reading, document, "cores per NUMA domain")
-    rates = _memory_rates(reading, document)
+    cores_of_domain = _whole_number(input_file, document, "cores per NUMA domain")
+    rates = _memory_rates(input_file, document)
     if base is None:
-        reading.refuse(
+        input_file.refuse(
             1, "", "this file does not describe a network; name a machine that does: --extends NAME"
         )
     cores_of_domain = min(cores_of_domain, len(rates))
     rate_of_one_core = rates[0]
     domain_rate = rates[cores_of_domain - 1]
-    name = str(document.get("model name") or document.get("model type") or reading.name)[:100]
-    spec = ImportedSpec("machine", f"{name}, as Kerncraft describes it", reading.file)
-    source = f"{_READ_BENCHMARK} benchmark of memory, {reading.name}"
+    name = str(document.get("model name") or document.get("model type") or input_file.name)[:100]
+    spec = ImportedSpec("machine", f"{name}, as Kerncraft describes it", input_file.file)
+    source = f"{_READ_BENCHMARK} benchmark of memory, {input_file.name}"
     processors: dict[str, Any] = {
-        "count": quantity(cores, "", f"sockets and cores, {reading.name}")
+        "count": quantity(cores, "", f"sockets and cores, {input_file.name}")
     }
     if (peak := _peak_flops(document)) is not None:
         peak_source = "clock times operations a clock; what a program sustains is less"
@@ -64,13 +64,13 @@ def kerncraft_spec(reading: Reading, base: str | None) -> ImportedSpec:
     spec.document |= {
         "extends": base,
         "source": "measured",
-        "sources": {"measured": f"Kerncraft machine file {reading.name}"},
+        "sources": {"measured": f"Kerncraft machine file {input_file.name}"},
         "processors": processors,
         "memory": {
             "bandwidth": quantity(rate_of_one_core / 1e9, "GB/s", f"one core, {source}"),
             "domain": {
                 "processors": quantity(
-                    cores_of_domain, "", f"cores of a NUMA domain, {reading.name}"
+                    cores_of_domain, "", f"cores of a NUMA domain, {input_file.name}"
                 ),
                 "bandwidth": quantity(
                     domain_rate / 1e9, "GB/s", f"{cores_of_domain} cores, {source}"
@@ -79,11 +79,11 @@ def kerncraft_spec(reading: Reading, base: str | None) -> ImportedSpec:
         },
     }
     _compare_rates(spec, rates, cores_of_domain)
-    ledger = Ledger("kerncraft", reading)
+    file_losses = FileLosses("kerncraft", input_file)
     if slower := _slower_writes(document, cores_of_domain, domain_rate):
-        ledger.declare("write-rates", 1, slower)
-    ledger.declare("caches", 1)
-    return ledger.close(spec)
+        file_losses.declare("write-rates", 1, slower)
+    file_losses.declare("caches", 1)
+    return file_losses.close(spec)
 
 
 def _slower_writes(document: dict[str, Any], cores_of_domain: int, domain_rate: float) -> str:
@@ -119,31 +119,31 @@ def _compare_rates(spec: ImportedSpec, rates: Sequence[float], cores_of_domain: 
     spec.add_note(f"the machine's rates are off by at most {100 * largest_difference:.1f} %")
 
 
-def _parse_yaml(reading: Reading) -> dict[str, Any]:
+def _parse_yaml(input_file: Reading) -> dict[str, Any]:
     """Parse a file as YAML; raise if it is no YAML."""
     import yaml
 
     try:
-        document = yaml.load(reading.text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+        document = yaml.load(input_file.text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         error_mark = getattr(error, "problem_mark", None)
-        reading.refuse(
+        input_file.refuse(
             1 + error_mark.line if error_mark else 1, "", "this is no YAML; is the file cut off?"
         )
     if not isinstance(document, dict):
-        reading.refuse(1, "", "a machine file of Kerncraft is a table of keys")
+        input_file.refuse(1, "", "a machine file of Kerncraft is a table of keys")
     return document
 
 
-def _whole_number(reading: Reading, document: dict[str, Any], key: str) -> int:
+def _whole_number(input_file: Reading, document: dict[str, Any], key: str) -> int:
     """Return the whole number at a key of a machine file; raise for other values."""
     value = document.get(key)
     if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= 10**6:
-        reading.refuse(1, key, f"must be a whole number of at least 1, got {short(str(value))}")
+        input_file.refuse(1, key, f"must be a whole number of at least 1, got {short(str(value))}")
     return value
 
 
-def _memory_rates(reading: Reading, document: dict[str, Any]) -> list[float]:
+def _memory_rates(input_file: Reading, document: dict[str, Any]) -> list[float]:
     """Return the measured bandwidth of memory for each number of cores from 1 on [B/s]."""
     section: Any = document
     for key in ("benchmarks", "measurements", "MEM"):
@@ -152,7 +152,7 @@ def _memory_rates(reading: Reading, document: dict[str, Any]) -> list[float]:
     results = threads.get("results") if isinstance(threads, dict) else None
     rows = results.get(_READ_BENCHMARK) if isinstance(results, dict) else None
     if not isinstance(rows, list) or not rows:
-        reading.refuse(
+        input_file.refuse(
             1,
             "benchmarks",
             f"there is no result of {_READ_BENCHMARK} from memory with one thread a core; a machine"
@@ -160,7 +160,7 @@ def _memory_rates(reading: Reading, document: dict[str, Any]) -> list[float]:
         )
     rates = [_parse_quantity(row) for row in rows]
     if wrong_row := next((row for row, rate in zip(rows, rates, strict=True) if not rate), None):
-        reading.refuse(1, "benchmarks", f"{short(str(wrong_row))} is no rate, as 44.6 GB/s is")
+        input_file.refuse(1, "benchmarks", f"{short(str(wrong_row))} is no rate, as 44.6 GB/s is")
     return [rate for rate in rates if rate]
 
 
@@ -188,7 +188,7 @@ def _parse_quantity(text: object) -> float:
     return max(0.0, float(value))
 
 
-def calculon_spec(reading: Reading, base: str | None) -> ImportedSpec:
+def calculon_spec(input_file: Reading, base: str | None) -> ImportedSpec:
     """Build the spec of a machine from a Calculon system: its processors, its first network inside
     nodes and its last network between them.
 
@@ -199,77 +199,87 @@ def calculon_spec(reading: Reading, base: str | None) -> ImportedSpec:
     ------
     SpecError : a part is missing, or base is given, which has no use here
     """
-    _refuse_base(reading, base)
-    document = parse_json(reading, reading.text)
-    rates = _part_at_path(reading, document, "matrix", "float16")
-    memory = _part_at_path(reading, document, "mem1")
-    networks = _part_at_path(reading, document, "networks")
+    _refuse_base(input_file, base)
+    document = parse_json(input_file, input_file.text)
+    rates = _part_at_path(input_file, document, "matrix", "float16")
+    memory = _part_at_path(input_file, document, "mem1")
+    networks = _part_at_path(input_file, document, "networks")
     if not isinstance(networks, list) or not networks:
-        reading.refuse(1, "networks", "a system of Calculon has one network at least")
+        input_file.refuse(1, "networks", "a system of Calculon has one network at least")
     flops = (
-        _positive_number(reading, rates, "tflops") * 1e12 * _efficiency_of_largest(reading, rates)
+        _positive_number(input_file, rates, "tflops")
+        * 1e12
+        * _efficiency_of_largest(input_file, rates)
     )
-    bandwidth = _positive_number(reading, memory, "GBps") * _efficiency_of_largest(reading, memory)
+    bandwidth = _positive_number(input_file, memory, "GBps") * _efficiency_of_largest(
+        input_file, memory
+    )
     outer_network = networks[-1]
-    spec = ImportedSpec("machine", f"System {reading.name} of Calculon", reading.file)
-    source = f"peak times efficiency of the largest, {reading.name}"
+    spec = ImportedSpec("machine", f"System {input_file.name} of Calculon", input_file.file)
+    source = f"peak times efficiency of the largest, {input_file.name}"
     spec.document |= {
         "source": "system",
-        "sources": {"system": f"Calculon system {reading.name}"},
+        "sources": {"system": f"Calculon system {input_file.name}"},
         "processors": {
             "count": quantity(
-                _positive_number(reading, outer_network, "size"), "", f"networks, {reading.name}"
+                _positive_number(input_file, outer_network, "size"),
+                "",
+                f"networks, {input_file.name}",
             ),
             "flops": quantity(flops, "/s", f"float16, {source}"),
         },
         "memory": {
             "bandwidth": quantity(bandwidth, "GB/s", source),
             "capacity": quantity(
-                _positive_number(reading, memory, "GiB"), "GiB", f"mem1, {reading.name}"
+                _positive_number(input_file, memory, "GiB"), "GiB", f"mem1, {input_file.name}"
             ),
         },
-        "network": _calculon_network(reading, outer_network),
+        "network": _calculon_network(input_file, outer_network),
     }
     if len(networks) > 1:
-        size = _positive_number(reading, networks[0], "size")
+        size = _positive_number(input_file, networks[0], "size")
         spec.document["node"] = {
-            "processors": quantity(size, "", f"networks, {reading.name}"),
+            "processors": quantity(size, "", f"networks, {input_file.name}"),
             "adapters": quantity(size, "", "the bandwidth is that of each processor", True),
-            "network": _calculon_network(reading, networks[0]),
+            "network": _calculon_network(input_file, networks[0]),
             "collectives": "levels",
         }
-    return _calculon_losses(reading, document, networks).close(spec)
+    return _calculon_losses(input_file, document, networks).close(spec)
 
 
-def _calculon_losses(reading: Reading, document: dict[str, Any], networks: list[Any]) -> Ledger:
+def _calculon_losses(
+    input_file: Reading, document: dict[str, Any], networks: list[Any]
+) -> FileLosses:
     """Return the features of a Calculon system that change answers and that a machine cannot
     express.
     """
-    ledger = Ledger("calculon", reading)
+    file_losses = FileLosses("calculon", input_file)
     used_values = {"matrix.float16": document["matrix"]["float16"], "mem1": document["mem1"]}
     for path, values in used_values.items():
         key = _efficiency_key(values)
         if key is not None and len({str(row[1]) for row in values[key]}) > 1:
-            ledger.declare("small-operations", _line_of_first_number(values[key]), f"{path}.{key}")
+            file_losses.declare(
+                "small-operations", _line_of_first_number(values[key]), f"{path}.{key}"
+            )
     end_networks = networks if len(networks) == 1 else [networks[0], networks[-1]]
     for network in end_networks:
-        ledger.declare(
+        file_losses.declare(
             "latency-once", _line_of_first_number(network["latency"]), "networks.latency"
         )
         usage = str(network.get("processor_usage", 0))
         if (
-            share := reading.number(_line_of_first_number(network), "processor_usage", usage)
+            share := input_file.number(_line_of_first_number(network), "processor_usage", usage)
         ) is None:
-            raise SpecError(reading.problems)
+            raise SpecError(input_file.problems)
         if share > 0:
-            ledger.declare(
+            file_losses.declare(
                 "communication-share", _line_of_first_number(network), "networks.processor_usage"
             )
     if len(networks) > 2:
-        ledger.declare("middle-networks", _line_of_first_number(networks[1]), "networks")
+        file_losses.declare("middle-networks", _line_of_first_number(networks[1]), "networks")
     if "mem2" in document:
-        ledger.declare("second-memory", 1)
-    return ledger
+        file_losses.declare("second-memory", 1)
+    return file_losses
 
 
 def _line_of_first_number(tree: Any) -> int:
@@ -287,15 +297,15 @@ def _efficiency_key(document: dict[str, Any]) -> str | None:
     return next((key for key in document if key.endswith("_efficiency")), None)
 
 
-def _calculon_network(reading: Reading, document: Any) -> dict[str, Any]:
+def _calculon_network(input_file: Reading, document: Any) -> dict[str, Any]:
     """Return a network of a Calculon system as the plain data of the network of a machine."""
-    efficiency = _positive_number(reading, document, "efficiency")
-    rate = _positive_number(reading, document, "bandwidth") * efficiency
-    latency = _positive_number(reading, document, "latency") * 1e6
+    efficiency = _positive_number(input_file, document, "efficiency")
+    rate = _positive_number(input_file, document, "bandwidth") * efficiency
+    latency = _positive_number(input_file, document, "latency") * 1e6
     return _network_of_rate(
-        f"network of {reading.name}",
+        f"network of {input_file.name}",
         quantity(latency / 2, "us", "half of the latency at each end", True),
-        quantity(rate, "GB/s", f"bandwidth times efficiency, {reading.name}"),
+        quantity(rate, "GB/s", f"bandwidth times efficiency, {input_file.name}"),
     )
 
 
@@ -310,34 +320,34 @@ def _network_of_rate(title: str, end: dict[str, Any], rate: dict[str, Any]) -> d
     }
 
 
-def _refuse_base(reading: Reading, base: str | None) -> None:
+def _refuse_base(input_file: Reading, base: str | None) -> None:
     """Raise if a machine to extend is named, because the file has a complete machine."""
     if base is not None:
-        reading.refuse(1, "--extends", "this file has a whole machine; leave --extends out")
+        input_file.refuse(1, "--extends", "this file has a whole machine; leave --extends out")
 
 
-def _part_at_path(reading: Reading, document: Any, *path: str) -> Any:
+def _part_at_path(input_file: Reading, document: Any, *path: str) -> Any:
     """Return the part of a document at a path of keys; raise if there is none."""
     for key in path:
         if not isinstance(document, dict) or key not in document:
-            reading.refuse(1, ".".join(path), "is missing; a system of Calculon has it")
+            input_file.refuse(1, ".".join(path), "is missing; a system of Calculon has it")
         document = document[key]
     return document
 
 
-def _positive_number(reading: Reading, document: Any, key: str) -> float:
+def _positive_number(input_file: Reading, document: Any, key: str) -> float:
     """Return the number above 0 at a key of a document; raise for other values."""
-    node = _part_at_path(reading, document, key)
+    node = _part_at_path(input_file, document, key)
     line = getattr(node, "line", 1)
-    value = reading.number(line, key, getattr(node, "text", str(node)))
-    if reading.problems:
-        raise SpecError(reading.problems)
+    value = input_file.number(line, key, getattr(node, "text", str(node)))
+    if input_file.problems:
+        raise SpecError(input_file.problems)
     if value is None or not value > 0:
-        reading.refuse(line, key, "must be above 0")
+        input_file.refuse(line, key, "must be above 0")
     return value
 
 
-def _efficiency_of_largest(reading: Reading, document: dict[str, Any]) -> float:
+def _efficiency_of_largest(input_file: Reading, document: dict[str, Any]) -> float:
     """Return the efficiency of the largest operations; 1 if it is missing."""
     key = _efficiency_key(document)
     if key is None:
@@ -346,20 +356,23 @@ def _efficiency_of_largest(reading: Reading, document: dict[str, Any]) -> float:
     if not isinstance(rows, list) or not all(
         isinstance(row, list) and len(row) == 2 for row in rows
     ):
-        reading.refuse(1, key, "must be pairs of a size and an efficiency")
+        input_file.refuse(1, key, "must be pairs of a size and an efficiency")
     pairs = [
-        (_size_of_operation(reading, key, size), _positive_number(reading, {key: efficiency}, key))
+        (
+            _size_of_operation(input_file, key, size),
+            _positive_number(input_file, {key: efficiency}, key),
+        )
         for size, efficiency in rows
     ]
     return max(pairs)[1] if pairs else 1.0
 
 
-def _size_of_operation(reading: Reading, key: str, node: Any) -> float:
+def _size_of_operation(input_file: Reading, key: str, node: Any) -> float:
     """Return the size of an operation for which the file has an efficiency."""
     line = getattr(node, "line", 1)
-    value = reading.number(line, key, getattr(node, "text", str(node)))
+    value = input_file.number(line, key, getattr(node, "text", str(node)))
     if value is None:
-        raise SpecError(reading.problems)
+        raise SpecError(input_file.problems)
     return value
 
 
@@ -370,7 +383,7 @@ _TIME_UNITS = {"": 1.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9, "ps": 1e-1
 _LATENCY = re.compile(r"([0-9.eE+-]++)\s*+([a-z]*)")
 
 
-def simgrid_spec(reading: Reading, base: str | None) -> ImportedSpec:
+def simgrid_spec(input_file: Reading, base: str | None) -> ImportedSpec:
     """Build the spec of a machine from a cluster of a SimGrid platform: hosts, each with a link of
     its own to a backbone.
 
@@ -381,9 +394,9 @@ def simgrid_spec(reading: Reading, base: str | None) -> ImportedSpec:
     ------
     SpecError : there is no such cluster, or it has what changes the answer and no machine says
     """
-    _refuse_base(reading, base)
-    reading.text = without_document_type(reading.text)
-    root = parse_xml(reading)
+    _refuse_base(input_file, base)
+    input_file.text = without_document_type(input_file.text)
+    root = parse_xml(input_file)
     clusters = list(root.every("cluster"))
     if len(clusters) != 1:
         line = clusters[1].line if clusters else 1
@@ -392,33 +405,37 @@ def simgrid_spec(reading: Reading, base: str | None) -> ImportedSpec:
             if clusters
             else "there are hosts with links and routes of their own"
         )
-        reading.refuse(
+        input_file.refuse(
             line,
             "platform",
             f"{message}; a machine has one network, so give a platform of one cluster",
         )
     (cluster,) = clusters
-    _refuse_topology(reading, cluster)
-    hosts = _host_count(reading, cluster)
+    _refuse_topology(input_file, cluster)
+    hosts = _host_count(input_file, cluster)
     cores = int(cluster.get("core") or 1)
     latency, backbone = (
-        _parse_attribute(reading, cluster, key, _LATENCY) for key in ("lat", "bb_lat")
+        _parse_attribute(input_file, cluster, key, _LATENCY) for key in ("lat", "bb_lat")
     )
-    spec = ImportedSpec("machine", f"Cluster {cluster.get('id')[:60]} of SimGrid", reading.file)
-    place = f"{reading.name}:{cluster.line}"
+    spec = ImportedSpec("machine", f"Cluster {cluster.get('id')[:60]} of SimGrid", input_file.file)
+    place = f"{input_file.name}:{cluster.line}"
     spec.document |= {
         "source": "platform",
-        "sources": {"platform": f"SimGrid platform {reading.name}, cluster in line {cluster.line}"},
+        "sources": {
+            "platform": f"SimGrid platform {input_file.name}, cluster in line {cluster.line}"
+        },
         "processors": {
             "count": quantity(hosts * cores, "", f"radical and core, {place}"),
             "flops": quantity(
-                _parse_attribute(reading, cluster, "speed", _FLOP_RATE), "/s", f"speed, {place}"
+                _parse_attribute(input_file, cluster, "speed", _FLOP_RATE), "/s", f"speed, {place}"
             ),
         },
         "network": _network_of_rate(
-            f"network of {reading.name}",
+            f"network of {input_file.name}",
             quantity(0, "us", "the platform has no software", True),
-            quantity(_parse_attribute(reading, cluster, "bw", _RATE) / 1e9, "GB/s", f"bw, {place}"),
+            quantity(
+                _parse_attribute(input_file, cluster, "bw", _RATE) / 1e9, "GB/s", f"bw, {place}"
+            ),
         )
         | {
             "adapter": quantity(latency * 1e6, "us", f"lat, {place}"),
@@ -426,38 +443,42 @@ def simgrid_spec(reading: Reading, base: str | None) -> ImportedSpec:
         },
     }
     if cores > 1:
-        _add_node(spec, reading, cluster, cores)
+        _add_node(spec, input_file, cluster, cores)
     spec.add_note(
         "the latencies and rates are the platform's; SimGrid's models multiply them by factors"
     )
-    return _simgrid_losses(reading, root, cluster, hosts).close(spec)
+    return _simgrid_losses(input_file, root, cluster, hosts).close(spec)
 
 
-def _simgrid_losses(reading: Reading, root: XmlElement, cluster: XmlElement, hosts: int) -> Ledger:
+def _simgrid_losses(
+    input_file: Reading, root: XmlElement, cluster: XmlElement, hosts: int
+) -> FileLosses:
     """Return the features of a platform that change answers and that a machine cannot express."""
-    ledger = Ledger("simgrid", reading)
+    file_losses = FileLosses("simgrid", input_file)
     if cluster.get("bb_bw") and cluster.get("bb_sharing_policy").upper() != "FATPIPE":
         backbone_rate, link_rate = (
-            _parse_attribute(reading, cluster, key, _RATE) for key in ("bb_bw", "bw")
+            _parse_attribute(input_file, cluster, key, _RATE) for key in ("bb_bw", "bw")
         )
         if backbone_rate < hosts * link_rate:
-            ledger.declare(
+            file_losses.declare(
                 "backbone",
                 cluster.line,
                 f"{backbone_rate / 1e9:.4g} GB/s for {hosts} hosts of {link_rate / 1e9:.4g} GB/s",
             )
     if cluster.get("limiter_link"):
-        ledger.declare("limiter", cluster.line, f"limiter_link {cluster.get('limiter_link')[:40]}")
+        file_losses.declare(
+            "limiter", cluster.line, f"limiter_link {cluster.get('limiter_link')[:40]}"
+        )
     if other_hosts := list(root.every("host")):
         names = ", ".join(host.get("id")[:40] for host in other_hosts[:4])
-        ledger.declare("other-hosts", other_hosts[0].line, names)
+        file_losses.declare("other-hosts", other_hosts[0].line, names)
     for setting in root.every("prop"):
         if setting.get("id").endswith("-factor"):
-            ledger.declare("network-factors", setting.line, setting.get("id")[:60])
-    return ledger
+            file_losses.declare("network-factors", setting.line, setting.get("id")[:60])
+    return file_losses
 
 
-def _refuse_topology(reading: Reading, cluster: XmlElement) -> None:
+def _refuse_topology(input_file: Reading, cluster: XmlElement) -> None:
     """Raise if the cluster has a topology that changes the time of a message and that a machine's
     network cannot express.
     """
@@ -467,53 +488,55 @@ def _refuse_topology(reading: Reading, cluster: XmlElement) -> None:
         message = (
             f"topology {topology[:40]} has ways of its own; a machine has one for all messages"
         )
-        reading.refuse(cluster.line, "topology", f"{message}; give a flat cluster")
+        input_file.refuse(cluster.line, "topology", f"{message}; give a flat cluster")
     if sharing.upper() == "SHARED":
         message = "a link carries one direction at a time; a machine's carry both"
-        reading.refuse(cluster.line, "sharing_policy", f"{message}; write SPLITDUPLEX if they do")
+        input_file.refuse(
+            cluster.line, "sharing_policy", f"{message}; write SPLITDUPLEX if they do"
+        )
 
 
-def _add_node(spec: ImportedSpec, reading: Reading, cluster: XmlElement, cores: int) -> None:
+def _add_node(spec: ImportedSpec, input_file: Reading, cluster: XmlElement, cores: int) -> None:
     """Add a host's cores as a node, connected by the host's loopback."""
     if not (cluster.get("loopback_bw") and cluster.get("loopback_lat")):
-        reading.refuse(
+        input_file.refuse(
             cluster.line,
             "core",
             f"{cores} cores of a host pass messages inside it; give loopback_bw and loopback_lat",
         )
-    place = f"{reading.name}:{cluster.line}"
-    latency = _parse_attribute(reading, cluster, "loopback_lat", _LATENCY) * 1e6
-    rate = _parse_attribute(reading, cluster, "loopback_bw", _RATE) / 1e9
+    place = f"{input_file.name}:{cluster.line}"
+    latency = _parse_attribute(input_file, cluster, "loopback_lat", _LATENCY) * 1e6
+    rate = _parse_attribute(input_file, cluster, "loopback_bw", _RATE) / 1e9
     spec.document["node"] = {
         "processors": quantity(cores, "", f"core, {place}"),
         "adapters": quantity(1, "", "a host of SimGrid has one link", True),
         "network": _network_of_rate(
-            f"loopback of {reading.name}",
+            f"loopback of {input_file.name}",
             quantity(latency / 2, "us", f"loopback_lat, half at each end, {place}"),
             quantity(rate, "GB/s", f"loopback_bw, {place}"),
         ),
     }
 
 
-def _host_count(reading: Reading, cluster: XmlElement) -> int:
+def _host_count(input_file: Reading, cluster: XmlElement) -> int:
     """Return the number of hosts that a radical such as 0-9,12 names."""
     texts = [interval.split("-") for interval in cluster.get("radical").split(",")]
     if not all(
         1 <= len(interval) <= 2 and all(end.strip().isdigit() for end in interval)
         for interval in texts
     ):
-        reading.refuse(cluster.line, "radical", "must be numbers and ranges such as 0-9,12")
+        input_file.refuse(cluster.line, "radical", "must be numbers and ranges such as 0-9,12")
     intervals = [[int(end) for end in interval] for interval in texts]
     if (
         not all(interval[0] <= interval[-1] for interval in intervals)
         or max(chain(*intervals)) > 10**8
     ):
-        reading.refuse(cluster.line, "radical", "must be rising ranges up to 100000000")
+        input_file.refuse(cluster.line, "radical", "must be rising ranges up to 100000000")
     return sum(interval[-1] - interval[0] + 1 for interval in intervals)
 
 
 def _parse_attribute(
-    reading: Reading, cluster: XmlElement, key: str, pattern: re.Pattern[str]
+    input_file: Reading, cluster: XmlElement, key: str, pattern: re.Pattern[str]
 ) -> float:
     """Parse an attribute in SimGrid's units: flops, bytes per second, or a time; a missing latency
     is 0.
@@ -524,15 +547,17 @@ def _parse_attribute(
     match = pattern.fullmatch(text)
     unit = match[2] if match else ""
     if match is None or (pattern is _LATENCY and unit not in _TIME_UNITS):
-        reading.refuse(cluster.line, key, f"{short(text)} is no value with one of SimGrid's units")
-    value = reading.number(cluster.line, key, match[1])
+        input_file.refuse(
+            cluster.line, key, f"{short(text)} is no value with one of SimGrid's units"
+        )
+    value = input_file.number(cluster.line, key, match[1])
     if value is None:
-        raise SpecError(reading.problems)
+        raise SpecError(input_file.problems)
     if pattern is _LATENCY:
         return value * _TIME_UNITS[unit]
     is_binary = pattern is _RATE and match[3] == "i"
     factor = 1024.0 ** " KMGT".index(unit.upper() or " ") if is_binary else _UNIT_PREFIXES[unit]
     is_in_bits = pattern is _RATE and match[4] == "bps"
     if not value > 0:
-        reading.refuse(cluster.line, key, "must be above 0")
+        input_file.refuse(cluster.line, key, "must be above 0")
     return value * factor / (8 if is_in_bits else 1)

@@ -36,7 +36,7 @@ _LINE_BYTES = 64
 """Bytes of a line of the machines that the memory latency checker runs on."""
 
 
-def stream_spec(reading: Reading, base: str | None) -> ImportedSpec:
+def stream_spec(input_file: Reading, base: str | None) -> ImportedSpec:
     """Build the spec of a machine whose processors share the rate of the triad of STREAM equally;
     the rate is the largest of all runs.
 
@@ -44,48 +44,48 @@ def stream_spec(reading: Reading, base: str | None) -> ImportedSpec:
     ------
     SpecError : no triad, no number of threads, or no machine to extend
     """
-    threads = reading.hints.processors
+    threads = input_file.hints.processors
     device = ""
     scale = 1.0
     runs = list[dict[str, tuple[int, float]]]()
     threads_by_run: list[int | None] = []
-    for line, text in enumerate(reading.lines, 1):
+    for line, text in enumerate(input_file.lines, 1):
         if match := STREAM_THREADS.fullmatch(text):
-            threads = reading.processors(line, "threads", match[1])
+            threads = input_file.processors(line, "threads", match[1])
         elif match := STREAM_DEVICE.fullmatch(text):
             if not STREAM_HOST.search(match["device"]):
                 device, threads = match["device"].rstrip(), 1
         elif STREAM_BINARY.search(text):
             scale = 2**20 / 1e6
         elif (match := STREAM_LINE.fullmatch(text)) and (
-            rate := reading.number(line, match["kernel"], match["rate"])
+            rate := input_file.number(line, match["kernel"], match["rate"])
         ) is not None:
             if not runs or match["kernel"] in runs[-1]:
                 runs.append({})
                 threads_by_run.append(threads)
             runs[-1][match["kernel"]] = line, rate * scale
-    if (reading.hints.processors or threads) is None:
-        reading.refuse(
+    if (input_file.hints.processors or threads) is None:
+        input_file.refuse(
             1,
             "",
             "this STREAM does not say how many threads ran; give them: --processors N",
         )
-    if reading.problems:
-        raise SpecError(reading.problems)
+    if input_file.problems:
+        raise SpecError(input_file.problems)
     triads = [(run["Triad"][1], index) for index, run in enumerate(runs) if "Triad" in run]
     if not triads or not max(triads)[0] > 0:
-        reading.refuse(1, "Triad", "there is no rate of the triad; was the run cut off?")
+        input_file.refuse(1, "Triad", "there is no rate of the triad; was the run cut off?")
     rate, best_index = max(triads)
     rates = runs[best_index]
     thread_count = threads_by_run[best_index] or threads or 1
-    place = f"{reading.name}:{rates['Triad'][0]}"
+    place = f"{input_file.name}:{rates['Triad'][0]}"
     source = f"STREAM triad, {rate:g} MB/s of {device or f'{thread_count} threads'}, {place}"
-    spec = _extended_machine(reading, "STREAM", base)
-    _check_bandwidth(reading, spec)
+    spec = _extended_machine(input_file, "STREAM", base)
+    _check_bandwidth(input_file, spec)
     # A run of one device does not say how many there are.
     if not device:
         spec.document["processors"] = {
-            "count": quantity(thread_count, "", f"threads of the run, {reading.name}", True)
+            "count": quantity(thread_count, "", f"threads of the run, {input_file.name}", True)
         }
     spec.document["memory"] = {"bandwidth": quantity(rate / thread_count / 1e3, "GB/s", source)}
     other_rates = [f"{name}, {rate:g} MB/s" for name, (_, rate) in rates.items() if name != "Triad"]
@@ -102,7 +102,7 @@ def stream_spec(reading: Reading, base: str | None) -> ImportedSpec:
     return spec
 
 
-def hpcg_spec(reading: Reading, base: str | None) -> ImportedSpec:
+def hpcg_spec(input_file: Reading, base: str | None) -> ImportedSpec:
     """Build the spec of a machine whose processors share the rating and the observed bandwidth of
     HPCG equally.
 
@@ -111,8 +111,8 @@ def hpcg_spec(reading: Reading, base: str | None) -> ImportedSpec:
     SpecError : processes or rating missing, or no machine to extend
     """
     results: dict[str, tuple[int, float]] = {}
-    is_on_gpus = any(map(HPCG_ON_GPUS.match, reading.lines))
-    for line, text in enumerate(reading.lines, 1):
+    is_on_gpus = any(map(HPCG_ON_GPUS.match, input_file.lines))
+    for line, text in enumerate(input_file.lines, 1):
         if grid := HPCG_GRID.fullmatch(text):
             results["processes"] = line, float(prod(map(int, grid.groups())))
         if final := HPCG_FINAL.match(text):
@@ -122,23 +122,27 @@ def hpcg_spec(reading: Reading, base: str | None) -> ImportedSpec:
         result = _HPCG_LINE.match(text)
         name = _HPCG_KEYS.get(result["key"].strip()) if result else None
         if name in results:
-            reading.refuse(
+            input_file.refuse(
                 line,
                 name,
                 f"stands in line {results[name][0]} already; give the results of one run",
             )
-        if result and name and (value := reading.number(line, name, result["value"])) is not None:
+        if (
+            result
+            and name
+            and (value := input_file.number(line, name, result["value"])) is not None
+        ):
             results[name] = line, value
     if missing_values := [
         name for name in ("processes", "rating") if not results.get(name, (0, 0.0))[1] > 0
     ]:
-        reading.refuse(
+        input_file.refuse(
             1,
             missing_values[0],
             f"there is no number of {missing_values[0]}; is this the whole results file?",
         )
     processes = (
-        reading.processors(results["processes"][0], "processes", f"{results['processes'][1]:g}")
+        input_file.processors(results["processes"][0], "processes", f"{results['processes'][1]:g}")
         or 1
     )
     threads = max(1.0, results.get("threads", (0, 1.0))[1])
@@ -149,14 +153,14 @@ def hpcg_spec(reading: Reading, base: str | None) -> ImportedSpec:
         line, value = results[name]
         source = (
             f"HPCG, {value:g} G of {processes:g} processes of {threads:g} threads,"
-            f" {reading.name}:{line}"
+            f" {input_file.name}:{line}"
         )
         return quantity(value * scale / processes / threads, unit, source)
 
-    spec = _extended_machine(reading, "HPCG", base)
-    _check_bandwidth(reading, spec)
+    spec = _extended_machine(input_file, "HPCG", base)
+    _check_bandwidth(input_file, spec)
     count = quantity(
-        processes * threads, "", f"processes times threads of the run, {reading.name}", True
+        processes * threads, "", f"processes times threads of the run, {input_file.name}", True
     )
     spec.document["processors"] = {"count": count, "flops": quantity_share("rating", 1e9, "/s")}
     if results.get("bandwidth", (0, 0.0))[1] > 0:
@@ -182,14 +186,14 @@ _IdleRow = tuple[int, list[float]]
 _LoadedRow = tuple[int, float, float]
 
 
-def _mlc_latencies(reading: Reading) -> tuple[list[_IdleRow], list[_LoadedRow]]:
+def _mlc_latencies(input_file: Reading) -> tuple[list[_IdleRow], list[_LoadedRow]]:
     """Return the rows of idle latencies [ns], and the rows of loaded latencies [ns] with their
     rates [MB/s], each with its line; refuse a file without them.
     """
     section = ""
     idle_rows = list[_IdleRow]()
     loaded_rows = list[_LoadedRow]()
-    for line, text in enumerate(reading.lines, 1):
+    for line, text in enumerate(input_file.lines, 1):
         section = text if text.startswith("Measuring") else section
         cells = text.split()
         if (
@@ -198,23 +202,23 @@ def _mlc_latencies(reading: Reading) -> tuple[list[_IdleRow], list[_LoadedRow]]:
             and cells[0].isdigit()
             and "Numa" not in text
         ):
-            idle_latencies = [reading.number(line, "idle latency", cell) for cell in cells[1:]]
+            idle_latencies = [input_file.number(line, "idle latency", cell) for cell in cells[1:]]
             idle_rows += (
                 [(line, [value for value in idle_latencies if value is not None])]
                 if "." in text
                 else []
             )
         elif "Loaded Latencies" in section and len(cells) == 3 and cells[0].isdigit():
-            delay, rate = (reading.number(line, "loaded latency", cell) for cell in cells[1:])
+            delay, rate = (input_file.number(line, "loaded latency", cell) for cell in cells[1:])
             loaded_rows += [(line, delay, rate)] if delay is not None and rate is not None else []
-    if reading.problems:
-        reading.finished()
+    if input_file.problems:
+        input_file.finished()
     if (
         not idle_rows
         or not all(values and min(values) > 0 for _, values in idle_rows)
         or not any(rate > 0 for *_, rate in loaded_rows)
     ):
-        reading.refuse(
+        input_file.refuse(
             1,
             "",
             "a matrix of idle latencies and loaded latencies are needed; run mlc without options",
@@ -222,7 +226,7 @@ def _mlc_latencies(reading: Reading) -> tuple[list[_IdleRow], list[_LoadedRow]]:
     return idle_rows, loaded_rows
 
 
-def mlc_spec(reading: Reading, base: str | None) -> ImportedSpec:
+def mlc_spec(input_file: Reading, base: str | None) -> ImportedSpec:
     """Estimate the access time of a memory module and the time of the path to it, from idle and
     loaded latencies.
 
@@ -234,11 +238,11 @@ def mlc_spec(reading: Reading, base: str | None) -> ImportedSpec:
     SpecError : no matrix, no loaded latencies, no machine with shared memory to extend, or one
         whose modules do not give the latencies
     """
-    matrix, loaded_latencies = _mlc_latencies(reading)
-    spec = _extended_machine(reading, "Intel Memory Latency Checker", base)
+    matrix, loaded_latencies = _mlc_latencies(input_file)
+    spec = _extended_machine(input_file, "Intel Memory Latency Checker", base)
     machine = _shared_memory_machine(spec)
     if machine is None or machine.interconnect.kind != "crossbar":
-        reading.refuse(
+        input_file.refuse(
             1,
             "",
             f"{base} has no memory behind a crossbar; extend such a machine, as two-socket-server",
@@ -247,7 +251,7 @@ def mlc_spec(reading: Reading, base: str | None) -> ImportedSpec:
     line_number, _, largest_rate = max(loaded_latencies, key=lambda sample: sample[2])
     modules = machine.memory.modules.value
     access_time = modules * _LINE_BYTES / largest_rate * 1e3
-    source_place = f"{reading.name}:{line_number}"
+    source_place = f"{input_file.name}:{line_number}"
     path_time = max(0.0, local_latency - access_time) / 2
     spec.document["memory"] = {
         "access": quantity(
@@ -260,15 +264,15 @@ def mlc_spec(reading: Reading, base: str | None) -> ImportedSpec:
         )
     }
     path_source = (
-        f"half of the idle latency {local_latency:g} ns, {reading.name}:{line}, less the module's"
-        f" {access_time:.3g} ns"
+        f"half of the idle latency {local_latency:g} ns, {input_file.name}:{line}, less the"
+        f" module's {access_time:.3g} ns"
     )
     spec.document["interconnect"] = {
         "kind": "crossbar",
         "hop": quantity(path_time, "ns", path_source, True),
     }
     _compare_with_closed_system(
-        spec, reading, loaded_latencies, modules, access_time, 2 * path_time
+        spec, input_file, loaded_latencies, modules, access_time, 2 * path_time
     )
     spec.add_note(f"memory.modules, {modules:g}, is that of {base}; the file does not have it")
     remote_latencies = [
@@ -284,7 +288,7 @@ def mlc_spec(reading: Reading, base: str | None) -> ImportedSpec:
 
 def _compare_with_closed_system(
     spec: ImportedSpec,
-    reading: Reading,
+    input_file: Reading,
     loaded_rows: list[tuple[int, float, float]],
     modules: float,
     access_time: float,
@@ -322,7 +326,7 @@ def _compare_with_closed_system(
             f"with {modules:g} modules the latency comes out {100 * worst_error:+.0f} % off; name a"
             " machine with --extends that has as many modules as this one has channels"
         )
-        reading.refuse(worst_line, "loaded latency", message)
+        input_file.refuse(worst_line, "loaded latency", message)
     spec.add_note(
         f"with the measured lines in flight, the machine's latencies are off by at most"
         f" {100 * abs(worst_error):.1f} %"
@@ -367,24 +371,24 @@ def _shared_memory_machine(spec: ImportedSpec) -> SharedMemorySpec | None:
     return machine if isinstance(machine, SharedMemorySpec) else None
 
 
-def _check_bandwidth(reading: Reading, spec: ImportedSpec) -> None:
+def _check_bandwidth(input_file: Reading, spec: ImportedSpec) -> None:
     """Raise if the extended machine has memory modules, and so no bandwidth of its memory."""
     if _shared_memory_machine(spec) is not None:
         message = (
             f"{spec.document['extends']} has modules of memory behind an interconnect, and no rate"
             " of its memory; extend a machine of nodes, as linux-cluster"
         )
-        reading.refuse(1, "--extends", message)
+        input_file.refuse(1, "--extends", message)
 
 
-def _extended_machine(reading: Reading, tool: str, base: str | None) -> ImportedSpec:
+def _extended_machine(input_file: Reading, tool: str, base: str | None) -> ImportedSpec:
     """Return a spec that extends the machine `base` by values of a benchmark; raise if `base` is
     missing.
     """
-    if reading.problems:
-        reading.finished()
+    if input_file.problems:
+        input_file.finished()
     if base is None:
-        reading.refuse(
+        input_file.refuse(
             1,
             "",
             "this file describes a part of a machine only; name a machine that has the rest:"
@@ -393,6 +397,6 @@ def _extended_machine(reading: Reading, tool: str, base: str | None) -> Imported
     document = {
         "extends": base,
         "source": "measured",
-        "sources": {"measured": f"{tool} output {reading.name}"},
+        "sources": {"measured": f"{tool} output {input_file.name}"},
     }
-    return ImportedSpec("machine", f"{base}, with values of {tool}", reading.file, document)
+    return ImportedSpec("machine", f"{base}, with values of {tool}", input_file.file, document)

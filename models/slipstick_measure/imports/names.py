@@ -18,17 +18,17 @@ from slipstick_measure.readers.reading import Reading
 class SpecNames:
     """The names of a model of another tool as specs write them, and the unit of its times."""
 
-    def __init__(self, reading: Reading) -> None:
-        self.reading = reading
+    def __init__(self, input_file: Reading) -> None:
+        self.input_file = input_file
         self.names: dict[str, str] = {}
         self._taken: set[str] = set()
-        unit = reading.hints.unit or "s"
+        unit = input_file.hints.unit or "s"
         try:
             factor, dimension = parse_unit(unit)
         except UnitError as error:
-            reading.refuse(1, "--unit", str(error))
+            input_file.refuse(1, "--unit", str(error))
         if dimension != TIME:
-            reading.refuse(1, "--unit", f"{short(unit)} is not a unit of time")
+            input_file.refuse(1, "--unit", f"{short(unit)} is not a unit of time")
         self.second = float(factor)
         self.unit = unit
 
@@ -40,7 +40,7 @@ class SpecNames:
             return self.names[original]
         cleaned_name = re.sub(r"([^A-Za-z0-9_]|-)+", "-", original).strip("-")
         if not cleaned_name:
-            self.reading.refuse(line, subject, f"{subject} needs a name of letters and digits")
+            self.input_file.refuse(line, subject, f"{subject} needs a name of letters and digits")
         cleaned_name = (
             cleaned_name if cleaned_name[0].isalpha() else f"n-{cleaned_name.lstrip('_')}"
         )
@@ -57,8 +57,8 @@ class SpecNames:
         """Return a time as a quantity with its line as the source; the tools have no units, so the
         unit is a hint or assumed.
         """
-        assumed = self.reading.hints.unit is None
-        source = f"{self.reading.name}:{line}{detail}, in {self.unit}"
+        assumed = self.input_file.hints.unit is None
+        source = f"{self.input_file.name}:{line}{detail}, in {self.unit}"
         time_quantity = quantity(value * self.second, "s", source, assumed)
         return {**time_quantity, "value": f"{exact_number(value * self.second)} s"}
 

@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 
 from slipstick.errors import did_you_mean, short
 from slipstick_measure.imports.imported import ImportedSpec
-from slipstick_measure.imports.losses import EQUAL, READ, Ledger
+from slipstick_measure.imports.losses import EQUAL, READ, FileLosses
 from slipstick_measure.imports.program_text import (
     CalledFunction,
     ProgramText,
@@ -78,7 +78,7 @@ _GO_OR_SCALA = re.compile(r"(?m)^[^\S\n]*+package[^\S\n]++[\w.]++[^\S\n]*+$")
 _CONSTANTS = (*DISCIPLINE_OF_QUEUE, *NODE_KINDS, "MSQ", "ISRV", "DLY", "TERM", "BATCH", "TRANS")
 
 
-def pdq_spec(reading: Reading) -> ImportedSpec:
+def pdq_spec(input_file: Reading) -> ImportedSpec:
     """Build the spec of a network from the calls to PDQ in a program, up to the first one that
     solves the model.
 
@@ -89,25 +89,25 @@ def pdq_spec(reading: Reading) -> ImportedSpec:
     ------
     SpecError : a name or a number cannot be told, or has no counterpart
     """
-    match = _TIME_UNIT.search(reading.text)
-    if reading.hints.unit is None and match and (unit := _UNITS.get(match[1][:3].casefold())):
-        reading.hints = replace(reading.hints, unit=unit)
-    return _PdqReader(reading).spec()
+    match = _TIME_UNIT.search(input_file.text)
+    if input_file.hints.unit is None and match and (unit := _UNITS.get(match[1][:3].casefold())):
+        input_file.hints = replace(input_file.hints, unit=unit)
+    return _PdqReader(input_file).spec()
 
 
 @dataclass
 class _PdqReader:
     """A reader of the calls to PDQ in the text of a program."""
 
-    reading: Reading
+    input_file: Reading
     classes: dict[str, Any] = field(default_factory=dict)
     stations: dict[str, Any] = field(default_factory=dict)
     lines: dict[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.model = ToolModel(self.reading)
-        self.ledger = Ledger(FORMAT, self.reading)
-        self.program = ProgramText(self.reading, "Solve")
+        self.model = ToolModel(self.input_file)
+        self.file_losses = FileLosses(FORMAT, self.input_file)
+        self.program = ProgramText(self.input_file, "Solve")
         self.program.value_by_variable |= dict.fromkeys(_CONSTANTS)
         for name in _CONSTANTS:
             self.program.value_by_variable[name] = name
@@ -123,7 +123,7 @@ class _PdqReader:
             if name == "Init":
                 self.classes.clear()
                 self.stations.clear()
-            if name == "SetTUnit" and self.reading.hints.unit is None:
+            if name == "SetTUnit" and self.input_file.hints.unit is None:
                 self._check_unit(call)
             line_of_solution = call.line if name == "Solve" else line_of_solution
             if name in ARGUMENTS and not call.is_certain:
@@ -148,13 +148,13 @@ class _PdqReader:
         for name, station in stations.items():
             if len(station["demand"]) > 1 and station["discipline"] == "fcfs":
                 station["discipline"] = "ps"
-                self.ledger.declare("discipline", self.lines[name], name)
-        title = f"PDQ model {self.reading.name}"
+                self.file_losses.declare("discipline", self.lines[name], name)
+        title = f"PDQ model {self.input_file.name}"
         imported = self.model.spec(title, self.classes, stations)
-        for note in self.reading.notes:
+        for note in self.input_file.notes:
             imported.add_note(f"line {note.line}: {note.message}")
-        unit = _TIME_UNIT.search(self.reading.text)
-        if unit and self.reading.hints.unit is None:
+        unit = _TIME_UNIT.search(self.input_file.text)
+        if unit and self.input_file.hints.unit is None:
             imported.add_note(
                 f"the program calls its unit of time {short(unit[1])}, which is not known"
             )
@@ -173,20 +173,20 @@ class _PdqReader:
                 f"the program makes another model from line {later_line} on, which is not read;"
                 " give each model a program of its own"
             )
-        return self.ledger.close(imported)
+        return self.file_losses.close(imported)
 
     def _refuse_unread_language(self) -> None:
         """Raise if the program is in a language whose assignments and divisions have other
         rules.
         """
-        program = program_without_comments(self.reading.text)
+        program = program_without_comments(self.input_file.text)
         if statement := _GO_OR_SCALA.search(program):
             message = (
                 "a program in Go or Scala is not read; write its calls in one of R, Python, C,"
                 " Java, Perl, Ruby, PHP and JavaScript"
             )
             line = program.count("\n", 0, statement.start()) + 1
-            self.reading.refuse(line, statement[0].strip(), message)
+            self.input_file.refuse(line, statement[0].strip(), message)
 
     def _refuse_missing_parts(self, stations: Mapping[str, object]) -> None:
         """Raise if the calls create no class of customers, or no station with demands."""
@@ -203,26 +203,26 @@ class _PdqReader:
                 f"the calls before Solve create {' and '.join(missing)}; write all calls in"
                 " one file, with names in quotes and numbers"
             )
-            self.reading.refuse(1, "", message)
+            self.input_file.refuse(1, "", message)
 
     def _refuse_written_tables(self) -> None:
         """Refuse a program that writes into the tables of PDQ itself."""
-        program = program_without_comments(self.reading.text)
+        program = program_without_comments(self.input_file.text)
         if write := _TABLE_ASSIGNMENT.search(program):
             message = "sets a table of PDQ itself, which is not read; call SetDemand or SetVisits"
             line = program.count("\n", 0, write.start()) + 1
-            self.reading.refuse(line, " ".join(write[0].split()), message)
+            self.input_file.refuse(line, " ".join(write[0].split()), message)
 
     def _check_unit(self, call: CalledFunction) -> None:
         """Refuse a unit of time that is not written in quotes."""
-        if not _TIME_UNIT.search(self.reading.text):
+        if not _TIME_UNIT.search(self.input_file.text):
             self.refuse(call, f"{', '.join(call.texts)} is no unit in quotes; give --unit s")
 
     def _line_of_later_model(self, line_of_solution: int) -> int:
         """Return the line of the first call after the solution that makes or changes a model; 0 if
         there is none.
         """
-        lines = program_without_comments(self.reading.text).split("\n")
+        lines = program_without_comments(self.input_file.text).split("\n")
         return next(
             (
                 line
@@ -236,11 +236,11 @@ class _PdqReader:
         """Return whether a loop's variable had its first value when the model was solved, and the
         user gives no value for it.
         """
-        return self.program.loops[name][1] == 1 and name not in self.reading.hints.settings
+        return self.program.loops[name][1] == 1 and name not in self.input_file.hints.settings
 
     def refuse(self, call: CalledFunction, reason: str) -> NoReturn:
         """Raise a SpecError at a call, with a reason."""
-        self.reading.refuse(call.line, call.name, reason)
+        self.input_file.refuse(call.line, call.name, reason)
 
     def _name_of_argument(self, call: CalledFunction, index: int) -> str:
         """Return the name in an argument of a call, as a spec writes it; raise if the argument is
@@ -301,7 +301,7 @@ class _PdqReader:
                 message = (
                     f"jobs of a BATCH do not think, so {think_time:g} is left out, as PDQ does"
                 )
-                self.reading.add_note(call.line, call.name, message)
+                self.input_file.add_note(call.line, call.name, message)
             elif think_time:
                 customer_class["think_time"] = self.model.time(element, think_time)
             self.classes[self._new_name(call, 0)] = customer_class

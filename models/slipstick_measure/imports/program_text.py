@@ -153,11 +153,11 @@ class ProgramText:
 
     Parameters
     ----------
-    reading : its file, whose hints hold values that are set beside it
+    input_file : its file, whose hints hold values that are set beside it
     last_function : the function that ends the model
     """
 
-    reading: Reading
+    input_file: Reading
     last_function: str
     value_by_variable: dict[str, ProgramValue] = field(default_factory=dict)
     loops: dict[str, tuple[ProgramValue, int, int]] = field(default_factory=dict)
@@ -166,17 +166,17 @@ class ProgramText:
     _has_stopped: bool = False
 
     def __post_init__(self) -> None:
-        self.dialect = _dialect(self.reading.text)
+        self.dialect = _dialect(self.input_file.text)
         self.types: dict[str, str] = {}
         self.value_by_variable["__name__"] = "__main__"
-        for name, text in self.reading.hints.settings.items():
+        for name, text in self.input_file.hints.settings.items():
             self.value_by_variable[name] = self.value(text)
 
     def calls(self) -> Iterator[CalledFunction]:
         """Yield the calls in the order in which the program makes them, up to the call of
         `last_function`.
         """
-        yield from self._calls_of_block(_nested_statements(self.reading.text, self.dialect), 0)
+        yield from self._calls_of_block(_nested_statements(self.input_file.text, self.dialect), 0)
 
     def value(self, text: str) -> ProgramValue:
         """Return the value of an expression; None where it depends on something unknown."""
@@ -202,7 +202,7 @@ class ProgramText:
                 was_branch_taken = yield from self._calls_of_branch(statement, depth, 0.0)
             elif match := statement.block and _LIST_HEADER.match(statement.text.strip()):
                 block_text = " ".join(inner_statement.text for inner_statement in statement.block)
-                if match["name"] not in self.reading.hints.settings:
+                if match["name"] not in self.input_file.hints.settings:
                     self.value_by_variable[match["name"]] = [
                         self.value(argument) for argument in _split_arguments(block_text)
                     ]
@@ -247,7 +247,7 @@ class ProgramText:
         name, values = self._loop_variable(header)
         if name:
             values = (
-                [self.value_by_variable[name]] if name in self.reading.hints.settings else values
+                [self.value_by_variable[name]] if name in self.input_file.hints.settings else values
             )
             for iteration, value in enumerate(values, 1):
                 if self._has_stopped:
@@ -345,7 +345,7 @@ class ProgramText:
             for name, declarator in zip(variable_names, value_texts, strict=False):
                 if (
                     len(variable_names) == len(value_texts)
-                    and name not in self.reading.hints.settings
+                    and name not in self.input_file.hints.settings
                 ):
                     self.value_by_variable[name] = self.value(declarator)
             return
@@ -401,7 +401,7 @@ class ProgramText:
         name = match["name"]
         if type_words := match["types"]:
             self.types[name] = type_words
-        if name in self.reading.hints.settings:
+        if name in self.input_file.hints.settings:
             self.value_by_variable[name] = self._value_of_type(
                 name, self.value_by_variable.get(name)
             )

@@ -16,32 +16,32 @@ from slipstick_measure.readers.reading import Reading
 class ToolModel:
     """A model of another tool, with its names converted to names of specs."""
 
-    def __init__(self, reading: Reading) -> None:
-        self.reading = reading
+    def __init__(self, input_file: Reading) -> None:
+        self.input_file = input_file
         self.root = XmlElement("", {}, 1)
-        self.spec_names = SpecNames(reading)
+        self.spec_names = SpecNames(input_file)
         self.second = self.spec_names.second
         self._elements: set[tuple[str, str]] = set()
 
     def parse(self) -> None:
         """Parse XML and store its root."""
-        self.root = parse_xml(self.reading)
+        self.root = parse_xml(self.input_file)
 
     def number(self, element: XmlElement, text: str, least: float = 0.0) -> float:
         """Parse a number of at least `least`; refuse other texts."""
         name = text.strip().removeprefix("$")
         if text.strip().startswith("$"):
-            if name not in self.reading.hints.settings:
+            if name not in self.input_file.hints.settings:
                 message = (
                     f"{short(text.strip())} has no value here; give it with --set {name}=NUMBER"
                 )
-                self.reading.refuse(element.line, element.tag, message)
-            text = self.reading.hints.settings[name]
-        value = self.reading.number(element.line, element.tag, text)
+                self.input_file.refuse(element.line, element.tag, message)
+            text = self.input_file.hints.settings[name]
+        value = self.input_file.number(element.line, element.tag, text)
         if value is None:
-            raise SpecError(self.reading.problems)
+            raise SpecError(self.input_file.problems)
         if value < least:
-            self.reading.refuse(
+            self.input_file.refuse(
                 element.line,
                 element.tag,
                 f"{short(text.strip())} is not a number of at least {least:g}",
@@ -54,7 +54,7 @@ class ToolModel:
 
     def rate(self, element: XmlElement, value: float) -> dict[str, Any]:
         """Return a rate as a quantity with its place."""
-        where = f"{self.reading.name}:{element.line}"
+        where = f"{self.input_file.name}:{element.line}"
         return {"value": f"{exact_number(value / self.second)} /s", "source": where}
 
     def name(self, element: XmlElement, key: str = "name") -> str:
@@ -71,7 +71,7 @@ class ToolModel:
         key = (kind, element.get("name"))
         if key in self._elements:
             message = f"{short(element.get('name'))} is there already; give each its own name"
-            self.reading.refuse(element.line, element.tag, message)
+            self.input_file.refuse(element.line, element.tag, message)
         self._elements.add(key)
         return self.name(element)
 
@@ -79,7 +79,7 @@ class ToolModel:
         """Return a number of customers; refuse parts of one."""
         if abs(value - round(value)) > 1e-9:
             message = f"customers are a whole number; got {value:g}"
-            self.reading.refuse(element.line, element.tag, message)
+            self.input_file.refuse(element.line, element.tag, message)
         return round(value)
 
     def spec(
@@ -89,16 +89,16 @@ class ToolModel:
         refuse a model without classes or stations.
         """
         if not (classes or more) or not stations:
-            self.reading.refuse(1, "", "the model has no class of customers or no station")
+            self.input_file.refuse(1, "", "the model has no class of customers or no station")
         customers = {"classes": classes} if classes else {}
         document = {
-            "source": f"model {self.reading.name}",
+            "source": f"model {self.input_file.name}",
             **customers,
             "stations": stations,
             **more,
         }
-        imported = ImportedSpec("queueing-network", title, self.reading.file, document)
-        if self.reading.hints.unit is None:
+        imported = ImportedSpec("queueing-network", title, self.input_file.file, document)
+        if self.input_file.hints.unit is None:
             imported.add_note(
                 "the model has no unit of time, so its times are taken as seconds; --unit names"
                 " another unit"

@@ -20,7 +20,7 @@ from slipstick.schema.kinds.machine import MachineSpec
 from slipstick.schema.kinds.quantity import validate
 from slipstick.schema.library import Library, spec_model
 from slipstick_measure.imports.imported import ImportedSpec, quantity
-from slipstick_measure.imports.losses import Ledger
+from slipstick_measure.imports.losses import FileLosses
 from slipstick_measure.readers.elements import XmlElement, parse_xml, without_document_type
 from slipstick_measure.readers.reading import Reading
 
@@ -104,15 +104,15 @@ class Topology:
     line: int
 
 
-def hwloc_spec(reading: Reading, base: str | None) -> ImportedSpec:
+def hwloc_spec(input_file: Reading, base: str | None) -> ImportedSpec:
     """Return the cores, memories and adapters of a topology of hwloc in XML.
 
     Raises
     ------
     SpecError : no core, or no machine to extend
     """
-    reading.text = without_document_type(reading.text)
-    root = parse_xml(reading)
+    input_file.text = without_document_type(input_file.text)
+    root = parse_xml(input_file)
     computer = ComputerPart("", 1)
     kind_by_thread = {
         member: str(kind_number)
@@ -129,7 +129,7 @@ def hwloc_spec(reading: Reading, base: str | None) -> ImportedSpec:
         parent.parts.append(part)
         inner_objects = [child for child in element.children if child.tag == "object"]
         pending += [(part, child) for child in reversed(inner_objects)]
-    return _machine_of_computer(reading, base, "hwloc", _counted_parts(reading, computer))
+    return _machine_of_computer(input_file, base, "hwloc", _counted_parts(input_file, computer))
 
 
 def _outermost_objects(root: XmlElement) -> list[XmlElement]:
@@ -179,7 +179,7 @@ _LOCAL = re.compile(r"local=(?P<number>[0-9]{1,12})(?P<prefix>[KMGT]?)i?B")
 _DEVICE = re.compile(r'"([^"]{1,100})"')
 
 
-def lstopo_spec(reading: Reading, base: str | None) -> ImportedSpec:
+def lstopo_spec(input_file: Reading, base: str | None) -> ImportedSpec:
     """Return the cores, memories and adapters of what lstopo prints.
 
     Raises
@@ -188,10 +188,10 @@ def lstopo_spec(reading: Reading, base: str | None) -> ImportedSpec:
     """
     computer = ComputerPart("", 1)
     open_parts: list[tuple[int, ComputerPart]] = [(-1, computer)]
-    first_line = _first_part(reading)
+    first_line = _first_part(input_file)
     outermost = first_line["rest"].split()[0]
     is_begun = False
-    for line_number, text in enumerate(reading.lines, 1):
+    for line_number, text in enumerate(input_file.lines, 1):
         match = _LINE.fullmatch(text.rstrip())
         is_begun = is_begun or (match is not None and match[0] == first_line[0])
         if not is_begun:
@@ -210,22 +210,22 @@ def lstopo_spec(reading: Reading, base: str | None) -> ImportedSpec:
             open_parts[-1][1].parts.append(part)
             # Parts that share a line are inside one another, at the same indentation.
             open_parts.append((indent if index == 0 else indent + 1, part))
-    return _machine_of_computer(reading, base, "lstopo", _counted_parts(reading, computer))
+    return _machine_of_computer(input_file, base, "lstopo", _counted_parts(input_file, computer))
 
 
-def _first_part(reading: Reading) -> re.Match[str]:
+def _first_part(input_file: Reading) -> re.Match[str]:
     """Return the line of the whole computer. If it was not copied, return the line of the first
     part, which must be the first of its kind.
     """
-    lines = [match for text in reading.lines if (match := _LINE.fullmatch(text.rstrip()))]
+    lines = [match for text in input_file.lines if (match := _LINE.fullmatch(text.rstrip()))]
     whole_line = next((line for line in lines if line["rest"].startswith(_WHOLE_COMPUTER)), None)
     if whole_line:
         return whole_line
     first_line = next((line for line in lines if LSTOPO_PART.match(line[0])), None)
     if first_line is None or re.search(r"\b(?!PU)[A-Za-z0-9]+ L#(?!0\b)", first_line[0]):
         message = "the line that begins with Machine and parts below it are missing; give all that"
-        reading.refuse(1, "", f"{message} lstopo prints")
-    reading.add_note(
+        input_file.refuse(1, "", f"{message} lstopo prints")
+    input_file.add_note(
         1, "", "the line that begins with Machine is missing; what follows is taken as all"
     )
     return first_line
@@ -249,7 +249,7 @@ def _printed_part(part_text: str, number: int) -> ComputerPart:
     return part
 
 
-def _counted_parts(reading: Reading, computer: ComputerPart) -> Topology:
+def _counted_parts(input_file: Reading, computer: ComputerPart) -> Topology:
     """Count the cores, threads, memories and adapters in the tree of a computer.
 
     A memory is nearest to the cores below it (hwloc 1), or else to those below the part that holds
@@ -265,7 +265,7 @@ def _counted_parts(reading: Reading, computer: ComputerPart) -> Topology:
             disallowed += 1
     cores = cores or [pu for pu in computer.every("PU") if pu.allowed]
     if not cores:
-        reading.refuse(1, "", "there is no core in it; is the file cut off?")
+        input_file.refuse(1, "", "there is no core in it; is the file cut off?")
     core_ids = {id(core) for core in cores}
     domains = list[NearbyMemory]()
     holders = [computer]
@@ -301,7 +301,7 @@ _MEMBERS = re.compile(r"Processors:\s*\(([\s0-9]*)\)\s*")
 _TOTAL = re.compile(r"Total memory:\s+([0-9.]+) MB\s*")
 
 
-def likwid_spec(reading: Reading, base: str | None) -> ImportedSpec:
+def likwid_spec(input_file: Reading, base: str | None) -> ImportedSpec:
     """Return the cores and memories that likwid-topology prints.
 
     Raises
@@ -313,7 +313,7 @@ def likwid_spec(reading: Reading, base: str | None) -> ImportedSpec:
     domains: list[NearbyMemory] = []
     cores_of_domain: set[tuple[str, str]] = set()
     first_line = 1
-    for line_number, text in enumerate(reading.lines, 1):
+    for line_number, text in enumerate(input_file.lines, 1):
         if row := _THREAD_ROW.fullmatch(text):
             first_line = first_line if core_by_thread else line_number
             core_by_thread[row[1]] = row[4], row[3]
@@ -323,7 +323,7 @@ def likwid_spec(reading: Reading, base: str | None) -> ImportedSpec:
                 core_by_thread[thread] for thread in members[1].split() if thread in core_by_thread
             }
         elif total := _TOTAL.fullmatch(text):
-            size = reading.number(line_number, "total memory", total[1])
+            size = input_file.number(line_number, "total memory", total[1])
             nearby_cores = sorted(core for core in cores_of_domain if thread_count_by_core[core])
             name = " ".join(nearby_cores[0]) if nearby_cores else ""
             domains.append(
@@ -334,17 +334,17 @@ def likwid_spec(reading: Reading, base: str | None) -> ImportedSpec:
                     (size or 0.0) * 1024.0**2,
                 )
             )
-    if reading.problems:
-        reading.finished()
+    if input_file.problems:
+        input_file.finished()
     cores = [core for core, count in thread_count_by_core.items() if count]
     if not cores:
         message = (
             "there is no row of a hardware thread in it; likwid-topology prints them without -c"
         )
-        reading.refuse(1, "", message)
+        input_file.refuse(1, "", message)
     threads = [thread_count_by_core[core] for core in cores]
     return _machine_of_computer(
-        reading,
+        input_file,
         base,
         "likwid-topology",
         Topology(
@@ -360,26 +360,26 @@ def likwid_spec(reading: Reading, base: str | None) -> ImportedSpec:
 
 
 def _machine_of_computer(
-    reading: Reading, base: str | None, tool: str, topology: Topology
+    input_file: Reading, base: str | None, tool: str, topology: Topology
 ) -> ImportedSpec:
     """Return a machine of the numbers in a topology, which extends one that has the rates."""
     if base is None:
         message = (
             "this file has no rates and no network; name a machine that has them: --extends NAME"
         )
-        reading.refuse(1, "", message)
+        input_file.refuse(1, "", message)
     tree = Library().load("machine", base)
     machine = validate(spec_model("machine", tree), tree)
     if not isinstance(machine, MachineSpec):
-        reading.refuse(1, "--extends", f"{base} shares memory; extend a machine with a network")
-    spec = ImportedSpec("machine", f"Computer of {reading.name}", reading.file)
-    total = reading.hints.processors or topology.cores
-    source = f"{tool}, {reading.name}"
+        input_file.refuse(1, "--extends", f"{base} shares memory; extend a machine with a network")
+    spec = ImportedSpec("machine", f"Computer of {input_file.name}", input_file.file)
+    total = input_file.hints.processors or topology.cores
+    source = f"{tool}, {input_file.name}"
     domains_with_memory = [domain for domain in topology.domains if domain.cores]
     spec.document |= {
         "extends": base,
         "source": "topology",
-        "sources": {"topology": f"topology of {tool}, {reading.name}"},
+        "sources": {"topology": f"topology of {tool}, {input_file.name}"},
         "processors": {"count": quantity(total, "", f"cores, {source}")},
     }
     memory: dict[str, Any] = {}
@@ -401,10 +401,10 @@ def _machine_of_computer(
             spec.document["node"]["adapters"] = quantity(
                 topology.adapters, "", f"devices by their names, {source}", True
             )
-    for note in reading.notes:
+    for note in input_file.notes:
         spec.add_note(note.message)
     _note_kept_values(spec, base, machine, topology, cores_of_domain)
-    return _declare_losses(reading, tool, topology, domains_with_memory, cores_of_domain).close(
+    return _declare_losses(input_file, tool, topology, domains_with_memory, cores_of_domain).close(
         spec
     )
 
@@ -440,30 +440,30 @@ def _note_kept_values(
 
 
 def _declare_losses(
-    reading: Reading,
+    input_file: Reading,
     tool: str,
     topology: Topology,
     domains_with_memory: Sequence[NearbyMemory],
     cores_of_domain: int,
-) -> Ledger:
+) -> FileLosses:
     """Declare the features of a computer that change answers and that a machine cannot express."""
-    ledger = Ledger(tool, reading)
+    file_losses = FileLosses(tool, input_file)
     if topology.core_kinds > 1:
-        ledger.declare("core-kinds", topology.line, f"{topology.core_kinds} kinds of cores")
+        file_losses.declare("core-kinds", topology.line, f"{topology.core_kinds} kinds of cores")
     for line, _, cores, _ in domains_with_memory:
         if cores != cores_of_domain:
-            ledger.declare("uneven-domains", line, f"{cores} cores, others {cores_of_domain}")
+            file_losses.declare("uneven-domains", line, f"{cores} cores, others {cores_of_domain}")
     core_count = sum({key: cores for _, key, cores, _ in domains_with_memory}.values())
     if domains_with_memory and core_count < topology.cores:
         cores_without_memory = topology.cores - core_count
-        ledger.declare(
+        file_losses.declare(
             "uneven-domains", topology.line, f"{cores_without_memory} cores without a memory"
         )
     declared_losses = set[str]()
     for line, key, cores, _ in topology.domains:
         if not cores:
-            ledger.declare("memory-kinds", line, "a memory without cores is left out")
+            file_losses.declare("memory-kinds", line, "a memory without cores is left out")
         elif key in declared_losses:
-            ledger.declare("memory-kinds", line, f"another memory of the same {cores} cores")
+            file_losses.declare("memory-kinds", line, f"another memory of the same {cores} cores")
         declared_losses.add(key)
-    return ledger
+    return file_losses

@@ -32,18 +32,18 @@ from slipstick_measure.readers.reading import (
 )
 
 
-def _is_object(reading: Reading, *texts: str) -> bool:
+def _is_object(input_file: Reading, *texts: str) -> bool:
     """Return whether a file is a JSON object that contains all of some texts."""
-    return reading.text.lstrip()[:1] == "{" and all(text in reading.text for text in texts)
+    return input_file.text.lstrip()[:1] == "{" and all(text in input_file.text for text in texts)
 
 
 def coordinates_of(
-    reading: Reading, line: int, parameters: Mapping[str, Any], region: str
+    input_file: Reading, line: int, parameters: Mapping[str, Any], region: str
 ) -> Coordinates | None:
     """Return the coordinates of a run from its parameters; those that are neither processors nor
     size become a part of the region's name.
     """
-    hints = reading.hints
+    hints = input_file.hints
     role_by_heading = {
         heading.casefold(): role_of_hint for role_of_hint, heading in hints.columns.items()
     }
@@ -63,20 +63,20 @@ def coordinates_of(
             message = (
                 f"{name_by_role[role]} and {name} both name {noun}; say which: --column {role}="
             )
-            reading.refuse(line, "", f"{message}{name}")
+            input_file.refuse(line, "", f"{message}{name}")
         if role == "p":
-            p = reading.processors(line, name, str(value))
+            p = input_file.processors(line, name, str(value))
             if p is None:
                 return None
         elif role == "n":
-            n = reading.size(line, name, str(value))
+            n = input_file.size(line, name, str(value))
             if n is None:
                 return None
         else:
             other_arguments.append(f"{name}={value}")
     if p is None:
         names = ", ".join(parameters) or "none"
-        reading.refuse(
+        input_file.refuse(
             line,
             "",
             f"no parameter counts processors (there are: {names}); name it with --column p=NAME, or"
@@ -93,21 +93,21 @@ def line_of_first_number(tree: Any) -> int:
     return next((line for subtree in subtrees if (line := line_of_first_number(subtree))), 0)
 
 
-def _objects_under(reading: Reading, key: str) -> list[Mapping[str, Any]]:
+def _objects_under(input_file: Reading, key: str) -> list[Mapping[str, Any]]:
     """Return the objects in the list at a key of the JSON document."""
-    document = parse_json(reading, reading.text)
+    document = parse_json(input_file, input_file.text)
     rows = document.get(key) if isinstance(document, dict) else None
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-        reading.refuse(1, key, "is a list of objects in such a file")
+        input_file.refuse(1, key, "is a list of objects in such a file")
     return rows
 
 
-def _read_hyperfine(reading: Reading) -> Measurements:
+def _read_hyperfine(input_file: Reading) -> Measurements:
     """Read the JSON of hyperfine."""
-    return _read_commands(reading, _objects_under(reading, "results"))
+    return _read_commands(input_file, _objects_under(input_file, "results"))
 
 
-def _read_commands(reading: Reading, rows: Sequence[Mapping[str, Any]]) -> Measurements:
+def _read_commands(input_file: Reading, rows: Sequence[Mapping[str, Any]]) -> Measurements:
     """Read the command runs in hyperfine's JSON."""
     commands = {_command_without_parameters(str(row.get("command", "")), row) for row in rows}
     for row in rows:
@@ -118,7 +118,7 @@ def _read_commands(reading: Reading, rows: Sequence[Mapping[str, Any]]) -> Measu
             else ""
         )
         parameters = row.get("parameters") or _count_in_command(str(row.get("command", "")))
-        coordinates = coordinates_of(reading, line, parameters, region)
+        coordinates = coordinates_of(input_file, line, parameters, region)
         times = row.get("times") or [row.get("mean", "")]
         for repetition, time in enumerate(times, 1):
             line_of_time = getattr(time, "line", line)
@@ -126,13 +126,13 @@ def _read_commands(reading: Reading, rows: Sequence[Mapping[str, Any]]) -> Measu
                 coordinates_of_time = coordinates._replace(
                     repetition=repetition if len(times) > 1 else None
                 )
-                reading.add(line_of_time, coordinates_of_time, "time", str(time), "s")
+                input_file.add(line_of_time, coordinates_of_time, "time", str(time), "s")
     if any(
         _count_in_command(str(row.get("command", ""))) for row in rows if not row.get("parameters")
     ):
         message = "the number of processors is that after the only name in it that counts some"
-        reading.add_note(1, "command", message)
-    return reading.finished()
+        input_file.add_note(1, "command", message)
+    return input_file.finished()
 
 
 _CSV_HEAD = re.compile(r"\A\ufeff?command,mean,stddev,")
@@ -145,21 +145,21 @@ _COUNTING_OPTIONS = ("j", "t", "np", "n", "c", "jobs", "num-threads", "nthreads"
 _SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "min": 60.0}
 
 
-def _is_hyperfine_text(reading: Reading) -> bool:
+def _is_hyperfine_text(input_file: Reading) -> bool:
     """Return whether a file is hyperfine's CSV, markdown or printed output."""
-    if _CSV_HEAD.match(reading.text):
+    if _CSV_HEAD.match(input_file.text):
         return True
-    lines = reading.lines[:MOST_LINES_ABOVE]
+    lines = input_file.lines[:MOST_LINES_ABOVE]
     if any(_MARKDOWN_HEAD.fullmatch(line) for line in lines):
         return True
     return any(map(_COMMAND.fullmatch, lines)) and any(map(_TIME.fullmatch, lines))
 
 
-def _read_hyperfine_text(reading: Reading) -> Measurements:
+def _read_hyperfine_text(input_file: Reading) -> Measurements:
     """Read hyperfine's CSV, markdown or printed output, using its mean times."""
     rows = list[dict[str, Any]]()
-    if _CSV_HEAD.match(reading.text):
-        for line, cells in rows_of_csv(reading, reading.text.lstrip("\ufeff")):
+    if _CSV_HEAD.match(input_file.text):
+        for line, cells in rows_of_csv(input_file, input_file.text.lstrip("\ufeff")):
             parameters = {
                 name.removeprefix("parameter_"): value
                 for name, value in cells.items()
@@ -168,22 +168,22 @@ def _read_hyperfine_text(reading: Reading) -> Measurements:
             mean = JsonNumber(cells.get("mean") or "")
             mean.line = line
             rows.append({"command": cells["command"], "parameters": parameters, "mean": mean})
-        return _read_commands(reading, rows)
+        return _read_commands(input_file, rows)
     command = ""
     unit = 1.0
-    for line, text in enumerate(reading.lines, 1):
+    for line, text in enumerate(input_file.lines, 1):
         if begin_match := _COMMAND.fullmatch(text):
             command = begin_match["command"]
         elif heading := _MARKDOWN_HEAD.fullmatch(text):
             unit = _SECONDS[heading["unit"]]
         elif time := _TIME.fullmatch(text):
             if time["unit"] not in _SECONDS:
-                reading.add_problem(line, "time", f"there is no unit {time['unit']!r} of time")
+                input_file.add_problem(line, "time", f"there is no unit {time['unit']!r} of time")
                 continue
             rows.append(_command_row(command, line, float(time["mean"]) * _SECONDS[time["unit"]]))
         elif row := _MARKDOWN_ROW.fullmatch(text):
             rows.append(_command_row(row["command"].strip(" `\t"), line, float(row["mean"]) * unit))
-    return _read_commands(reading, rows)
+    return _read_commands(input_file, rows)
 
 
 def _command_row(command: str, line: int, seconds: float) -> dict[str, Any]:
@@ -254,9 +254,9 @@ _VERSION = re.compile(r"v?(?!0\.0\b)([0-9]{1,4})\.([0-9]{1,4})\b")
 """A version; a build that does not know its own says 0.0.0."""
 
 
-def _read_google(reading: Reading) -> Measurements:
+def _read_google(input_file: Reading) -> Measurements:
     """Read the JSON of Google Benchmark."""
-    document = parse_json(reading, reading.text)
+    document = parse_json(input_file, input_file.text)
     context = document.get("context") if isinstance(document, dict) else None
     version_match = _VERSION.match(str((context or {}).get("library_version", "")))
     is_wall_time = (
@@ -264,11 +264,11 @@ def _read_google(reading: Reading) -> Measurements:
         if version_match
         else None
     )
-    return _read_functions(reading, _objects_under(reading, "benchmarks"), is_wall_time)
+    return _read_functions(input_file, _objects_under(input_file, "benchmarks"), is_wall_time)
 
 
 def _read_functions(
-    reading: Reading, rows: Sequence[Mapping[str, Any]], is_wall_time: bool | None
+    input_file: Reading, rows: Sequence[Mapping[str, Any]], is_wall_time: bool | None
 ) -> Measurements:
     """Read the functions in Google Benchmark's JSON.
 
@@ -280,8 +280,8 @@ def _read_functions(
     failed_rows = [row for row in rows if row.get("error_occurred") in (True, "true")]
     for row in failed_rows:
         message = f"{str(row.get('name'))[:80]} failed, and is left out: {row.get('error_message')}"
-        reading.add_note(line_of_first_number(row) or 1, "", message[:200])
-    rows = list(_single_rows(reading, [row for row in rows if row not in failed_rows]))
+        input_file.add_note(line_of_first_number(row) or 1, "", message[:200])
+    rows = list(_single_rows(input_file, [row for row in rows if row not in failed_rows]))
     names = {_base_name(row) for row in rows}
     rate_name = next(
         (
@@ -294,14 +294,14 @@ def _read_functions(
     if rate_name and any(_measures_processor_time(row) for row in rows):
         rate_name = ""
         message = "rates count the processor time of all threads, so the times are read"
-        reading.add_note(1, "process_time", message)
+        input_file.add_note(1, "process_time", message)
     repetitions: dict[Coordinates, int] = {}
     has_multiplied = False
     has_threads = any(str(row.get("threads", "1")) != "1" for row in rows)
     for row in rows:
         line = line_of_first_number(row) or 1
         arguments = _arguments_of_command(row, has_threads)
-        run = coordinates_of(reading, line, arguments, _base_name(row) if len(names) > 1 else "")
+        run = coordinates_of(input_file, line, arguments, _base_name(row) if len(names) > 1 else "")
         if run is None:
             continue
         repetitions[run] = repetitions.get(run, 0) + 1
@@ -309,23 +309,23 @@ def _read_functions(
         unit = str(row.get("time_unit", "ns"))
         if rate_name:
             work = "items/s" if rate_name == "items_per_second" else "B/s"
-            reading.add(line, coordinates, "throughput", str(row[rate_name]), work)
+            input_file.add(line, coordinates, "throughput", str(row[rate_name]), work)
         elif is_wall_time or run.p == 1:
             metric = "cycle" if has_threads else "time"
-            reading.add(line, coordinates, metric, str(row.get("real_time", "")), unit)
+            input_file.add(line, coordinates, metric, str(row.get("real_time", "")), unit)
         else:
-            time = reading.number(line, "real_time", str(row.get("real_time", "")))
+            time = input_file.number(line, "real_time", str(row.get("real_time", "")))
             if time:
                 has_multiplied = True
-                reading.add(line, coordinates, "cycle", repr(time * run.p), unit)
+                input_file.add(line, coordinates, "cycle", repr(time * run.p), unit)
     if has_multiplied and is_wall_time is None:
-        reading.add_note(
+        input_file.add_note(
             1,
             "library_version",
             "does not name a version of Google Benchmark; times of several threads are taken as"
             " those of a version before 1.9, and multiplied by the number of threads",
         )
-    return reading.finished()
+    return input_file.finished()
 
 
 def _arguments_of_command(row: Mapping[str, Any], has_threads: bool) -> dict[str, Any]:
@@ -360,7 +360,7 @@ def _measures_processor_time(row: Mapping[str, Any]) -> bool:
 
 
 def _single_rows(
-    reading: Reading, rows: Sequence[Mapping[str, Any]]
+    input_file: Reading, rows: Sequence[Mapping[str, Any]]
 ) -> Iterator[Mapping[str, Any]]:
     """Yield the rows of single runs. Of a function with aggregates only
     (``--benchmark_report_aggregates_only``), yield the mean as if it were a run, and note this.
@@ -378,7 +378,7 @@ def _single_rows(
             f" of {len(means)} of {len(means) + len(names)} functions" if single_runs else ""
         )
         message = f"only aggregates{functions_in_words} are written, of which the means are read"
-        reading.add_note(1, "", message)
+        input_file.add_note(1, "", message)
     yield from single_runs
     yield from means
 
@@ -395,21 +395,21 @@ _COUNTER = re.compile(
 _AGGREGATED = re.compile(r"_(?:mean|median|stddev|cv)\Z")
 
 
-def _is_google_text(reading: Reading) -> bool:
+def _is_google_text(input_file: Reading) -> bool:
     """Return whether a file is Google Benchmark's CSV or printed output."""
-    if _GOOGLE_CSV.search(reading.text):
+    if _GOOGLE_CSV.search(input_file.text):
         return True
-    return any(_GOOGLE_HEAD.fullmatch(line.strip()) for line in reading.lines[:MOST_LINES_ABOVE])
+    return any(_GOOGLE_HEAD.fullmatch(line.strip()) for line in input_file.lines[:MOST_LINES_ABOVE])
 
 
-def _read_google_text(reading: Reading) -> Measurements:
+def _read_google_text(input_file: Reading) -> Measurements:
     """Read Google Benchmark's CSV or printed output; prefixes of bytes are powers of 1,024."""
     rows = list[dict[str, Any]]()
-    if begin_match := _GOOGLE_CSV.search(reading.text):
-        for _, cells in rows_of_csv(reading, reading.text[begin_match.start() :]):
+    if begin_match := _GOOGLE_CSV.search(input_file.text):
+        for _, cells in rows_of_csv(input_file, input_file.text[begin_match.start() :]):
             rows.append({key: value for key, value in cells.items() if key and value})
-    _check_one_machine(reading)
-    for line, text in enumerate([] if begin_match else reading.lines, 1):
+    _check_one_machine(input_file)
+    for line, text in enumerate([] if begin_match else input_file.lines, 1):
         if (match := _GOOGLE_ROW.fullmatch(text.strip())) is None:
             continue
         time = JsonNumber(match["time"])
@@ -428,25 +428,25 @@ def _read_google_text(reading: Reading) -> Measurements:
         thread_match = threads.search(str(row["name"]))
         row["threads"] = thread_match[1] if thread_match else "1"
     if any(row["threads"] != "1" and "items_per_second" not in row for row in rows):
-        reading.add_note(
+        input_file.add_note(
             1,
             "",
             "times are taken as Google Benchmark prints them since 1.9; before, they are divided by"
             " the number of threads, which its JSON tells",
         )
-    return _read_functions(reading, rows, True)
+    return _read_functions(input_file, rows, True)
 
 
 _RUN_ON = re.compile(r"Run on \(.*")
 
 
-def _check_one_machine(reading: Reading) -> None:
+def _check_one_machine(input_file: Reading) -> None:
     """Raise if the outputs of several runs have a function in common and are of different machines:
     they are no repetitions.
     """
     machine = ""
     lines_by_function: dict[str, dict[str, int]] = {}
-    for line, text in enumerate(reading.lines, 1):
+    for line, text in enumerate(input_file.lines, 1):
         if _RUN_ON.fullmatch(text.strip()):
             machine = text.strip()
         elif match := _GOOGLE_ROW.fullmatch(text.strip()):
@@ -458,7 +458,7 @@ def _check_one_machine(reading: Reading) -> None:
                 f"is in runs of different machines, {first_machine[:60]!r} and"
                 f" {second_machine[:60]!r}; keep those of one"
             )
-            reading.refuse(line_of_second, name[:80], message)
+            input_file.refuse(line_of_second, name[:80], message)
 
 
 def _all_have_counter(rows: Sequence[Mapping[str, Any]], counter: str) -> bool:
@@ -493,30 +493,30 @@ def _function_name(row: Mapping[str, Any]) -> str:
     return name.partition("[")[0] if name.endswith("]") else name
 
 
-def _read_pytest(reading: Reading) -> Measurements:
+def _read_pytest(input_file: Reading) -> Measurements:
     """Read the times of each test in pytest-benchmark's JSON."""
-    rows = _objects_under(reading, "benchmarks")
+    rows = _objects_under(input_file, "benchmarks")
     names = {_function_name(row) for row in rows}
     for row in rows:
         line = line_of_first_number(row) or 1
         stats: Mapping[str, Any] = row["stats"] if isinstance(row.get("stats"), dict) else {}
         region = _function_name(row)[:200] if len(names) > 1 else ""
-        coordinates = coordinates_of(reading, line, row.get("params") or {}, region)
+        coordinates = coordinates_of(input_file, line, row.get("params") or {}, region)
         times = stats.get("data") or [stats.get("median", stats.get("mean", ""))]
         for repetition, time in enumerate(times, 1):
             if coordinates is not None:
                 coordinates_of_time = coordinates._replace(
                     repetition=repetition if len(times) > 1 else None
                 )
-                reading.add(
+                input_file.add(
                     getattr(time, "line", line), coordinates_of_time, "time", str(time), "s"
                 )
-    return reading.finished()
+    return input_file.finished()
 
 
 def _recognizer(*texts: str) -> Callable[[Reading], bool]:
     """Return a function that recognizes a JSON object that contains some texts."""
-    return lambda reading: _is_object(reading, *texts)
+    return lambda input_file: _is_object(input_file, *texts)
 
 
 FORMATS = (

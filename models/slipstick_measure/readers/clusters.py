@@ -45,19 +45,19 @@ _HPL_ROW = re.compile(
 _COLUMN_AFTER_SIZE = {"time": 0, "algbw": 1, "busbw": 2}
 
 
-def _is_nccl(reading: Reading) -> bool:
+def _is_nccl(input_file: Reading) -> bool:
     """Return whether a file is an output of nccl-tests."""
-    return any(_NCCL_HEAD.match(line) for line in reading.lines[:MOST_LINES_ABOVE])
+    return any(_NCCL_HEAD.match(line) for line in input_file.lines[:MOST_LINES_ABOVE])
 
 
-def _read_nccl(reading: Reading) -> Measurements:
+def _read_nccl(input_file: Reading) -> Measurements:
     """Read the out-of-place and in-place times and bus bandwidths of each test in the file; each
     operation is a region.
     """
     tests = list[_NcclTest]()
     test = _NcclTest()
     lines_without_heading = list[int]()
-    for line, text in enumerate(reading.lines, 1):
+    for line, text in enumerate(input_file.lines, 1):
         settings = _SETTINGS.match(text)
         operation = _OPERATION.fullmatch(text)
         rank = _RANK.fullmatch(text)
@@ -74,24 +74,25 @@ def _read_nccl(reading: Reading) -> Measurements:
         elif test.columns and _NCCL_ROW.fullmatch(text):
             if not tests or tests[-1] is not test:
                 test.count = (
-                    _rank_count(reading, test.ranks, test.least_ranks) or reading.hints.processors
+                    _rank_count(input_file, test.ranks, test.least_ranks)
+                    or input_file.hints.processors
                 )
                 tests.append(test)
             if test.count is None:
-                reading.refuse(
+                input_file.refuse(
                     line, "", "the ranks are not listed in it; say how many with --processors"
                 )
-            _read_nccl_row(reading, line, text.split(), test, str(len(tests) - 1))
+            _read_nccl_row(input_file, line, text.split(), test, str(len(tests) - 1))
         elif not test.columns and _NCCL_TYPE.fullmatch(text):
             lines_without_heading.append(line)
     if lines_without_heading:
         message = f"{len(lines_without_heading)} rows have no heading above them, and are left out"
-        reading.add_note(lines_without_heading[0], "", message)
-    measurements = reading.finished()
+        input_file.add_note(lines_without_heading[0], "", message)
+    measurements = input_file.finished()
     names = [test.operation or _likely_operation(test.shares, test.count or 0) for test in tests]
     records = [replace(run, region=names[int(run.region)]) for run in measurements.records]
     title = ", ".join(dict.fromkeys(names))
-    source = f"nccl-tests {reading.name}"
+    source = f"nccl-tests {input_file.name}"
     # Without loss an operation of more ranks takes as long: its bus bandwidth stays.
     return replace(
         measurements,
@@ -123,19 +124,19 @@ class _NcclTest:
     count: int | None = None
 
 
-def _rank_count(reading: Reading, ranks: set[int], least_ranks: int) -> int:
+def _rank_count(input_file: Reading, ranks: set[int], least_ranks: int) -> int:
     """Return the number of ranks in a test. The list of its ranks may be cut at its beginning but
     not at its end.
     """
-    if ranks and reading.hints.processors is None and ranks != set(range(len(ranks))):
-        reading.add_note(
+    if ranks and input_file.hints.processors is None and ranks != set(range(len(ranks))):
+        input_file.add_note(
             1, "", f"the list of ranks begins before rank {min(ranks)}; its last is {max(ranks)}"
         )
     return max(max(ranks, default=-1) + 1, least_ranks)
 
 
 def _read_nccl_row(
-    reading: Reading,
+    input_file: Reading,
     line: int,
     words: Sequence[str],
     test: _NcclTest,
@@ -147,28 +148,28 @@ def _read_nccl_row(
             "a message of NCCL stands within the row; run it again without NCCL_DEBUG, or with"
             " NCCL_DEBUG_FILE=FILE, which keeps messages out of the table"
         )
-        reading.refuse(line, "", message)
+        input_file.refuse(line, "", message)
     columns = test.columns
     optional_columns = [name for name in ("redop", "root") if name in columns]
     if 0 < len(columns) - len(words) <= len(optional_columns):  # of operations that reduce nothing
         missing_columns = optional_columns[: len(columns) - len(words)]
         columns = [name for name in columns if name not in missing_columns]
     if len(words) != len(columns):
-        reading.add_problem(
+        input_file.add_problem(
             line, "", f"{len(words)} values, where the heading has {len(columns)} columns"
         )
         return
-    size = reading.number(line, "size", words[0])
+    size = input_file.number(line, "size", words[0])
     if size is None:
         return
     starts = [index for index, column in enumerate(columns) if column == "time"]
     for start, metric in zip(starts, ("time", "in place"), strict=False):
         coordinates = Coordinates(test.count or 1, size, region)
         cells = [words[start + index] for index in _COLUMN_AFTER_SIZE.values()]
-        reading.add(line, coordinates, metric, cells[0], "us")
+        input_file.add(line, coordinates, metric, cells[0], "us")
         if metric == "time":
-            reading.add(line, coordinates, "throughput", cells[2], "GB/s")
-        rates = [reading.number(line, "bandwidth", cell) for cell in cells[1:]]
+            input_file.add(line, coordinates, "throughput", cells[2], "GB/s")
+        rates = [input_file.number(line, "bandwidth", cell) for cell in cells[1:]]
         if rates[0] and rates[1]:
             test.shares.append(rates[1] / rates[0])
 
@@ -189,9 +190,9 @@ def _likely_operation(shares: Sequence[float], count: int) -> str:
     return names[nearest] if abs(nearest - median_share) < 0.03 else "collective operation"
 
 
-def _is_hpl(reading: Reading) -> bool:
+def _is_hpl(input_file: Reading) -> bool:
     """Return whether a file is an output of High-Performance Linpack."""
-    return any(_HPL_HEAD.fullmatch(line) or _HPL_ROW.fullmatch(line) for line in reading.lines)
+    return any(_HPL_HEAD.fullmatch(line) or _HPL_ROW.fullmatch(line) for line in input_file.lines)
 
 
 class _LinpackRun(NamedTuple):
@@ -207,7 +208,7 @@ class _LinpackRun(NamedTuple):
     rate: str
 
 
-def _read_hpl(reading: Reading) -> Measurements:
+def _read_hpl(input_file: Reading) -> Measurements:
     """Read the fastest setting for each number of processors P x Q, and for each order N if there
     is one number of processors. Orders that grow with the processors are comparable by rate.
 
@@ -215,29 +216,29 @@ def _read_hpl(reading: Reading) -> Measurements:
     fastest one.
     """
     runs = list[_LinpackRun]()
-    for line, text in enumerate(reading.lines, 1):
+    for line, text in enumerate(input_file.lines, 1):
         if row := _HPL_ROW.fullmatch(text):
-            processors = reading.processors(line, "P x Q", str(int(row[4]) * int(row[5])))
-            size = reading.size(line, "N", row[2])
-            rate = reading.number(line, "Gflops", row[7])
+            processors = input_file.processors(line, "P x Q", str(int(row[4]) * int(row[5])))
+            size = input_file.size(line, "N", row[2])
+            rate = input_file.number(line, "Gflops", row[7])
             if processors is not None and size is not None and rate is not None:
                 setting = f"{row[1]}, N {row[2]}, NB {row[3]}, P x Q {row[4]} x {row[5]}"
                 runs.append(_LinpackRun(line, processors, size, setting, row[6], row[7]))
         elif "FAILED" in text and "PASSED" not in text and "tests" not in text:
-            reading.add_note(line, "", "a residual check failed, so a run is not valid")
+            input_file.add_note(line, "", "a residual check failed, so a run is not valid")
     has_one_count = len({run.processors for run in runs}) == 1
     runs_by_point: dict[Coordinates, list[_LinpackRun]] = {}
     for run in runs:
         point = Coordinates(run.processors, run.size if has_one_count else None)
         runs_by_point.setdefault(point, []).append(run)
     for coordinates, runs_of_point in runs_by_point.items():
-        for run in _fastest_runs(reading, runs_of_point):
-            reading.add(run.line, coordinates, "throughput", run.rate, "GFLOP/s")
-            reading.add(run.line, coordinates, "time of the run", run.time, "s")
-    return reading.finished()
+        for run in _fastest_runs(input_file, runs_of_point):
+            input_file.add(run.line, coordinates, "throughput", run.rate, "GFLOP/s")
+            input_file.add(run.line, coordinates, "time of the run", run.time, "s")
+    return input_file.finished()
 
 
-def _fastest_runs(reading: Reading, runs: Sequence[_LinpackRun]) -> list[_LinpackRun]:
+def _fastest_runs(input_file: Reading, runs: Sequence[_LinpackRun]) -> list[_LinpackRun]:
     """Return the runs of the setting that the fastest run has; note the choice if there are several
     settings.
     """
@@ -248,7 +249,7 @@ def _fastest_runs(reading: Reading, runs: Sequence[_LinpackRun]) -> list[_Linpac
             f"the fastest of {len(settings)} settings on {fastest.processors} processors is read:"
             f" {fastest.setting}"
         )
-        reading.add_note(fastest.line, "", message)
+        input_file.add_note(fastest.line, "", message)
     return [run for run in runs if run.setting == fastest.setting]
 
 
@@ -271,33 +272,33 @@ _LIKWID_TOTALS = re.compile(
 """A row of sum, least, largest and mean over the threads."""
 
 
-def _is_likwid(reading: Reading) -> bool:
+def _is_likwid(input_file: Reading) -> bool:
     """Return whether a file is an output of likwid-perfctr."""
     formats = (_LIKWID_TABLE, _LIKWID_METRICS, _LIKWID_TOTALS)
     return any(
         pattern.fullmatch(line) is not None
-        for line in reading.lines[:MOST_LINES_ABOVE]
+        for line in input_file.lines[:MOST_LINES_ABOVE]
         for pattern in formats
     )
 
 
-def _read_likwid_totals(reading: Reading) -> Measurements:
+def _read_likwid_totals(input_file: Reading) -> Measurements:
     """Read the largest runtime from tables over all threads, if the tables of each thread are
     missing. The number of threads is the sum over the mean.
     """
-    for line, text in enumerate(reading.lines, 1):
+    for line, text in enumerate(input_file.lines, 1):
         match = _LIKWID_TOTALS.fullmatch(text)
         cells = match["cells"].rstrip("|").split("|") if match else []
         thread_seconds, _, largest, mean = [
-            reading.number(line, "Runtime", cell) for cell in cells
+            input_file.number(line, "Runtime", cell) for cell in cells
         ] or [None] * 4
         if thread_seconds and largest and mean:
-            threads = reading.hints.processors or round(thread_seconds / mean)
-            coordinates = Coordinates(threads, reading.hints.size)
-            reading.add(line, coordinates, "time", f"{largest!r}", "s")
+            threads = input_file.hints.processors or round(thread_seconds / mean)
+            coordinates = Coordinates(threads, input_file.hints.size)
+            input_file.add(line, coordinates, "time", f"{largest!r}", "s")
     message = "threads are the sum over the mean; the tables of each thread are not in the file"
-    reading.add_note(1, "", message)
-    return reading.finished()
+    input_file.add_note(1, "", message)
+    return input_file.finished()
 
 
 def _as_likwid_csv(lines: Sequence[str]) -> list[str]:
@@ -326,18 +327,18 @@ def _as_likwid_csv(lines: Sequence[str]) -> list[str]:
     return csv_lines
 
 
-def _read_likwid(reading: Reading) -> Measurements:
+def _read_likwid(input_file: Reading) -> Measurements:
     """Read the runtime of the slowest thread for each group of events and each region."""
     table = None
     threads = 0
     has_runtime = False
     other_metrics: dict[str, None] = {}
-    has_bars = any(_LIKWID_METRICS.fullmatch(line) for line in reading.lines[:MOST_LINES_ABOVE])
+    has_bars = any(_LIKWID_METRICS.fullmatch(line) for line in input_file.lines[:MOST_LINES_ABOVE])
     if not has_bars and not any(
-        _LIKWID_TABLE.fullmatch(line) for line in reading.lines[:MOST_LINES_ABOVE]
+        _LIKWID_TABLE.fullmatch(line) for line in input_file.lines[:MOST_LINES_ABOVE]
     ):
-        return _read_likwid_totals(reading)
-    lines = _as_likwid_csv(reading.lines) if has_bars else reading.lines
+        return _read_likwid_totals(input_file)
+    lines = _as_likwid_csv(input_file.lines) if has_bars else input_file.lines
     for line, text in enumerate(lines, 1):
         if text.startswith(("TABLE,", "STRUCT,")):
             table = _LIKWID_TABLE.fullmatch(text)
@@ -352,28 +353,28 @@ def _read_likwid(reading: Reading) -> Measurements:
         elif not name.startswith("Runtime (RDTSC)"):
             other_metrics[name] = None
         elif len(cells) != threads:
-            reading.add_problem(
+            input_file.add_problem(
                 line, name, f"{len(cells)} values, where the heading has {threads} threads"
             )
         else:
             has_runtime = True
-            times = [reading.number(line, name, cell) for cell in cells]
+            times = [input_file.number(line, name, cell) for cell in cells]
             coordinates = Coordinates(
-                reading.hints.processors or threads,
-                reading.hints.size,
+                input_file.hints.processors or threads,
+                input_file.hints.size,
                 table["region"] or "",
                 int(table["group"]) if int(table["group"]) > 1 else None,
             )
             if None not in times:
-                reading.add(
+                input_file.add(
                     line, coordinates, "time", f"{max(time or 0.0 for time in times)!r}", "s"
                 )
-    if not has_runtime and not reading.problems:
+    if not has_runtime and not input_file.problems:
         message = "there is no table of metrics with a runtime in it; name a group, as -g MEM"
-        reading.refuse(1, "", message)
+        input_file.refuse(1, "", message)
     if other_metrics:
-        reading.add_note(1, "", f"left out: {', '.join(list(other_metrics)[:6])[:200]}")
-    return reading.finished()
+        input_file.add_note(1, "", f"left out: {', '.join(list(other_metrics)[:6])[:200]}")
+    return input_file.finished()
 
 
 FORMATS = (

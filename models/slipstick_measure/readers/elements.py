@@ -50,7 +50,7 @@ def without_document_type(text: str) -> str:
 _DOCTYPE = re.compile(r"<!DOCTYPE[^>\[]*>")
 
 
-def parse_xml(reading: Reading) -> XmlElement:
+def parse_xml(input_file: Reading) -> XmlElement:
     """Parse XML. Return an element without a name that contains the outermost element.
 
     Raises
@@ -63,7 +63,7 @@ def parse_xml(reading: Reading) -> XmlElement:
 
     def begin(tag: str, attributes: dict[str, str]) -> None:
         if len(stack) > MOST_DEPTH:
-            reading.refuse(
+            input_file.refuse(
                 parser.CurrentLineNumber,
                 "",
                 f"more than {MOST_DEPTH} elements inside one another",
@@ -75,7 +75,7 @@ def parse_xml(reading: Reading) -> XmlElement:
         stack[-1].text += data
 
     def refuse(*_: object) -> NoReturn:
-        reading.refuse(
+        input_file.refuse(
             parser.CurrentLineNumber,
             "",
             "a model file must not contain a document type or an entity; take it out",
@@ -87,9 +87,9 @@ def parse_xml(reading: Reading) -> XmlElement:
     parser.StartDoctypeDeclHandler = parser.EntityDeclHandler = refuse
     parser.buffer_text = True
     try:
-        parser.Parse(re.sub(r"^\s*<\?xml[^>]*\?>", "", reading.text), True)
+        parser.Parse(re.sub(r"^\s*<\?xml[^>]*\?>", "", input_file.text), True)
     except expat.ExpatError as error:
-        reading.refuse(
+        input_file.refuse(
             error.lineno,
             "",
             f"this is no XML: {expat.ErrorString(error.code)}; is the file cut off?",

@@ -28,7 +28,7 @@ SECTIONS = ("PARAMETER", "POINTS", "REGION", "METRIC", "DATA")
 _POINT = re.compile(r"\(([^()]*)\)")
 
 
-def _index_by_role(reading: Reading, line: int, names: Sequence[str]) -> dict[str, int]:
+def _index_by_role(input_file: Reading, line: int, names: Sequence[str]) -> dict[str, int]:
     """Return the index of the processors, and the index of the size, among the names of the
     parameters of a point.
 
@@ -37,7 +37,7 @@ def _index_by_role(reading: Reading, line: int, names: Sequence[str]) -> dict[st
     index_by_role: dict[str, int] = {}
     lower_names = [name.casefold() for name in names]
     for role in ("p", "n"):
-        heading = reading.hints.columns.get(role)
+        heading = input_file.hints.columns.get(role)
         candidates = [heading.casefold()] if heading else [role, *COLUMNS[role]]
         position = next(
             (lower_names.index(candidate) for candidate in candidates if candidate in lower_names),
@@ -46,13 +46,13 @@ def _index_by_role(reading: Reading, line: int, names: Sequence[str]) -> dict[st
         if position is not None:
             index_by_role[role] = position
         elif heading:
-            reading.add_problem(
+            input_file.add_problem(
                 line, "", f"there is no parameter {heading!r}{did_you_mean(heading, names)}"
             )
     if "p" not in index_by_role and len(names) == 1 and not index_by_role:
         index_by_role["p"] = 0
         if names[0].casefold() not in ("p", *COLUMNS["p"]):
-            reading.add_note(
+            input_file.add_note(
                 line,
                 names[0],
                 (
@@ -60,9 +60,9 @@ def _index_by_role(reading: Reading, line: int, names: Sequence[str]) -> dict[st
                     " --column n=NAME"
                 ),
             )
-    if "p" not in index_by_role and reading.hints.processors is None:
+    if "p" not in index_by_role and input_file.hints.processors is None:
         names_in_words = ", ".join(names)
-        reading.refuse(
+        input_file.refuse(
             line,
             "",
             f"which parameter is the processors? there are {names_in_words}; name it with --column"
@@ -73,12 +73,12 @@ def _index_by_role(reading: Reading, line: int, names: Sequence[str]) -> dict[st
             message = (
                 "is neither the processors nor the size; if it varies, it is part of the region"
             )
-            reading.add_note(line, name, f"this parameter {message}")
+            input_file.add_note(line, name, f"this parameter {message}")
     return index_by_role
 
 
 def _parse_point(
-    reading: Reading,
+    input_file: Reading,
     line: int,
     index_by_role: Mapping[str, int],
     names: Sequence[str],
@@ -88,14 +88,14 @@ def _parse_point(
     become a part of the region's name. Return None after recording a problem.
     """
     p = (
-        reading.processors(line, "p", coordinates[index_by_role["p"]])
+        input_file.processors(line, "p", coordinates[index_by_role["p"]])
         if "p" in index_by_role
-        else reading.hints.processors
+        else input_file.hints.processors
     )
     n = (
-        reading.size(line, "n", coordinates[index_by_role["n"]])
+        input_file.size(line, "n", coordinates[index_by_role["n"]])
         if "n" in index_by_role
-        else reading.hints.size
+        else input_file.hints.size
     )
     settings = [
         f"{name} = {value}"
@@ -111,7 +111,7 @@ _BEFORE_SETTINGS = " with "
 
 
 def _add_repetitions(
-    reading: Reading,
+    input_file: Reading,
     line: int,
     point: Coordinates | None,
     path: str,
@@ -121,7 +121,7 @@ def _add_repetitions(
     """Add the repetitions of a value, numbered if there are several; do nothing without a point.
     The metric that the user names as time becomes the time.
     """
-    time_heading = reading.hints.columns.get("time", "").casefold()
+    time_heading = input_file.hints.columns.get("time", "").casefold()
     metric = "time" if time_heading and metric.casefold() == time_heading else metric
     for repetition, value in enumerate(values, 1) if point is not None else ():
         assert point is not None
@@ -129,7 +129,7 @@ def _add_repetitions(
         coordinates = point._replace(
             region=region, repetition=repetition if len(values) > 1 else None
         )
-        reading.add(getattr(value, "line", 0) or line, coordinates, metric, value, None)
+        input_file.add(getattr(value, "line", 0) or line, coordinates, metric, value, None)
 
 
 @dataclass
@@ -146,24 +146,24 @@ class _TextState:
     data_lines: int | None = None
 
 
-def _is_extra_p(reading: Reading) -> bool:
+def _is_extra_p(input_file: Reading) -> bool:
     """Return whether a file has the text format of Extra-P."""
-    return bool(reading.content) and reading.content[0][1].split()[0] in SECTIONS
+    return bool(input_file.content) and input_file.content[0][1].split()[0] in SECTIONS
 
 
-def _read_extra_p(reading: Reading) -> Measurements:
+def _read_extra_p(input_file: Reading) -> Measurements:
     """Read the text format of Extra-P."""
     state = _TextState()
-    for line, text in reading.content:
+    for line, text in input_file.content:
         section, *texts_behind = text.split(maxsplit=1)
         text_behind = texts_behind[0] if texts_behind else ""
         match section:
             case "PARAMETER":
                 state.parameters += text_behind.split()
             case "POINTS":
-                _read_points(reading, line, state, text_behind)
+                _read_points(input_file, line, state, text_behind)
             case "REGION" | "METRIC":
-                _end_data(reading, state)
+                _end_data(input_file, state)
                 if section == "REGION":
                     state.region = text_behind.strip()
                 else:
@@ -171,24 +171,24 @@ def _read_extra_p(reading: Reading) -> Measurements:
                 state.begin_line = line
                 state.data_lines = None
             case "DATA":
-                _read_data_line(reading, line, state, text_behind.split())
+                _read_data_line(input_file, line, state, text_behind.split())
             case _:
-                reading.add_problem(
+                input_file.add_problem(
                     line,
                     "",
                     f"{short(section)} is not a section; sections are {', '.join(SECTIONS)}",
                 )
-    _end_data(reading, state)
-    return _measurements_with_known_metric(reading)
+    _end_data(input_file, state)
+    return _measurements_with_known_metric(input_file)
 
 
-def _measurements_with_known_metric(reading: Reading) -> Measurements:
+def _measurements_with_known_metric(input_file: Reading) -> Measurements:
     """Return the measurements that were read; raise if none has a known metric, such as a time."""
-    split_regions = [run.region.rpartition(_BEFORE_SETTINGS) for run in reading.runs]
+    split_regions = [run.region.rpartition(_BEFORE_SETTINGS) for run in input_file.runs]
     have_several_settings = (
         len({settings for _, separator, settings in split_regions if separator}) > 1
     )
-    reading.runs = [
+    input_file.runs = [
         # Parameters that do not vary distinguish no regions.
         replace(
             run,
@@ -196,54 +196,56 @@ def _measurements_with_known_metric(reading: Reading) -> Measurements:
         )
         if separator
         else run
-        for run, (path, separator, settings) in zip(reading.runs, split_regions, strict=True)
+        for run, (path, separator, settings) in zip(input_file.runs, split_regions, strict=True)
     ]
-    names = list(dict.fromkeys(run.metric for run in reading.runs))
-    if names and not reading.problems and not set(names) & METRICS.keys():
+    names = list(dict.fromkeys(run.metric for run in input_file.runs))
+    if names and not input_file.problems and not set(names) & METRICS.keys():
         names_in_words = ", ".join(names[:8])
-        reading.refuse(
-            reading.runs[0].line,
+        input_file.refuse(
+            input_file.runs[0].line,
             "METRIC",
             f"no metric is called time; there are {names_in_words}. If one of them is an elapsed"
             f" time, write --column time={names[0]} --unit s",
         )
-    return reading.finished()
+    return input_file.finished()
 
 
-def _read_points(reading: Reading, line: int, state: _TextState, points_text: str) -> None:
+def _read_points(input_file: Reading, line: int, state: _TextState, points_text: str) -> None:
     """Read a section POINTS, whose points have one coordinate for each parameter."""
     if not state.parameters:
-        reading.refuse(line, "POINTS", "the PARAMETER line must come before the points")
+        input_file.refuse(line, "POINTS", "the PARAMETER line must come before the points")
     state.points_line, count = line, len(state.parameters)
-    state.roles = state.roles or _index_by_role(reading, line, state.parameters)
+    state.roles = state.roles or _index_by_role(input_file, line, state.parameters)
     for group in (
         _POINT.findall(points_text) if count > 1 or "(" in points_text else points_text.split()
     ):
         coordinates = group.replace(",", " ").split()
         if len(coordinates) != count:
-            reading.add_problem(
+            input_file.add_problem(
                 line,
                 "POINTS",
                 f"a point has {count} coordinates, one a parameter; got ({group.strip()})",
             )
         state.points.append(
-            _parse_point(reading, line, state.roles, state.parameters, coordinates)
+            _parse_point(input_file, line, state.roles, state.parameters, coordinates)
             if len(coordinates) == count
             else None
         )
 
 
-def _read_data_line(reading: Reading, line: int, state: _TextState, words: Sequence[str]) -> None:
+def _read_data_line(
+    input_file: Reading, line: int, state: _TextState, words: Sequence[str]
+) -> None:
     """Read a line DATA: the repetitions at the next point."""
     if not state.points:
-        reading.refuse(line, "DATA", "the POINTS line must come before the data")
+        input_file.refuse(line, "DATA", "the POINTS line must come before the data")
     index = state.data_lines or 0
     state.data_lines = (state.data_lines or 0) + 1
     state.begin_line = state.begin_line or line
     if not words:
-        reading.add_problem(line, "DATA", "there is no value; write at least one a point")
+        input_file.add_problem(line, "DATA", "there is no value; write at least one a point")
     _add_repetitions(
-        reading,
+        input_file,
         line,
         state.points[index] if index < len(state.points) else None,
         state.region,
@@ -252,12 +254,12 @@ def _read_data_line(reading: Reading, line: int, state: _TextState, words: Seque
     )
 
 
-def _end_data(reading: Reading, state: _TextState) -> None:
+def _end_data(input_file: Reading, state: _TextState) -> None:
     """Check the number of data lines of a region against the number of points."""
     expected_lines = f"line {state.points_line} promises {len(state.points)}"
     if state.data_lines is not None and state.data_lines != len(state.points):
         curve = f"{state.region or 'the whole'}, {state.metric}"
-        reading.add_problem(
+        input_file.add_problem(
             state.begin_line,
             "DATA",
             f"{state.data_lines} DATA lines for {curve}, where {expected_lines} points",
@@ -265,66 +267,70 @@ def _end_data(reading: Reading, state: _TextState) -> None:
     elif state.data_lines is None and state.begin_line and state.points and state.region:
         # The next section may only name the metric, or the region, of the data to come.
         next_section = next(
-            (text.split()[0] for line, text in reading.content if line > state.begin_line), ""
+            (text.split()[0] for line, text in input_file.content if line > state.begin_line), ""
         )
         if next_section not in ("METRIC", "REGION"):
-            reading.add_problem(state.begin_line, "DATA", f"no DATA line follows; {expected_lines}")
+            input_file.add_problem(
+                state.begin_line, "DATA", f"no DATA line follows; {expected_lines}"
+            )
 
 
-def _is_extra_p_json(reading: Reading) -> bool:
+def _is_extra_p_json(input_file: Reading) -> bool:
     """Return whether a file has the JSON format of Extra-P of one document."""
-    return reading.text.lstrip()[:1] == "{" and '"measurements"' in reading.text
+    return input_file.text.lstrip()[:1] == "{" and '"measurements"' in input_file.text
 
 
-def _read_extra_p_json(reading: Reading) -> Measurements:
+def _read_extra_p_json(input_file: Reading) -> Measurements:
     """Read one document: parameters, then values by call path, metric and point."""
-    document: Any = parse_json(reading, reading.text)
+    document: Any = parse_json(input_file, input_file.text)
     match document:
         case {"parameters": [*names], "measurements": {}} if all(
             isinstance(name, str) for name in names
         ):
             paths = document["measurements"]
         case {"callpaths": _, "coordinates": _}:
-            reading.refuse(
+            input_file.refuse(
                 1,
                 "",
                 "this is Extra-P's older JSON with numbered parts; write it anew with a current"
                 " Extra-P",
             )
         case _:
-            reading.refuse(
+            input_file.refuse(
                 1,
                 "",
                 "Extra-P's JSON has the keys 'parameters', a list of names, and 'measurements'",
             )
-    index_by_role = _index_by_role(reading, 1, names)
+    index_by_role = _index_by_role(input_file, 1, names)
     counts: dict[tuple[str, str], tuple[int, int]] = {}
     for path, metrics in paths.items():
         if not isinstance(metrics, dict):
-            reading.refuse(1, path, "the measurements of a call path are lists of points by metric")
+            input_file.refuse(
+                1, path, "the measurements of a call path are lists of points by metric"
+            )
         for metric, points in metrics.items():
             if not isinstance(points, list):
-                reading.refuse(
+                input_file.refuse(
                     1,
                     path,
                     "the points of a metric are a list of objects with 'point' and 'values'",
                 )
             lines = [
-                _read_json_point(reading, index_by_role, names, path, metric, point)
+                _read_json_point(input_file, index_by_role, names, path, metric, point)
                 for point in points
             ]
             counts[path, metric] = (len(lines), lines[0] if lines else 1)
     most_points = max((count for count, _ in counts.values()), default=0)
     for (path, metric), (count, line) in counts.items():
         if count < most_points:
-            reading.add_note(
+            input_file.add_note(
                 line, path, f"{count} points of {metric}, where others have {most_points}"
             )
-    return _measurements_with_known_metric(reading)
+    return _measurements_with_known_metric(input_file)
 
 
 def _read_json_point(
-    reading: Reading,
+    input_file: Reading,
     index_by_role: dict[str, int],
     names: Sequence[str],
     path: str,
@@ -337,22 +343,22 @@ def _read_json_point(
     coordinates: Any = members.get("point")
     values: Any = members.get("values")
     if not (_are_numbers(coordinates) and _are_numbers(values)):
-        reading.refuse(
+        input_file.refuse(
             line, path, "a point is an object with 'point' and 'values', both lists of numbers"
         )
     if len(coordinates) != (count := len(names)):
-        reading.add_problem(
+        input_file.add_problem(
             line, path, f"a point has {count} coordinates, one a parameter; got {len(coordinates)}"
         )
     elif not values:
-        reading.add_problem(
+        input_file.add_problem(
             line, path, "the list of values is empty; measure the point, or leave it out"
         )
     else:
         _add_repetitions(
-            reading,
+            input_file,
             line,
-            _parse_point(reading, line, index_by_role, names, coordinates),
+            _parse_point(input_file, line, index_by_role, names, coordinates),
             path,
             metric,
             values,
@@ -375,9 +381,9 @@ def _numbers_in(tree: Any) -> Iterator[JsonNumber]:
         yield from _numbers_in(subtree)
 
 
-def _is_extra_p_lines(reading: Reading) -> bool:
+def _is_extra_p_lines(input_file: Reading) -> bool:
     """Return whether a file has the format of Extra-P with a JSON object on each line."""
-    first = reading.content[0][1] if reading.content else ""
+    first = input_file.content[0][1] if input_file.content else ""
     return first.lstrip()[:1] == "{" and ('"params"' in first or '"parameters"' in first)
 
 
@@ -390,18 +396,18 @@ def _with_commas(text: str) -> str:
     return _OUTSIDE_TEXT.sub(lambda match: "," if match[0] == ";" else match[0], line)
 
 
-def _read_extra_p_lines(reading: Reading) -> Measurements:
+def _read_extra_p_lines(input_file: Reading) -> Measurements:
     """Read JSON lines: an object on each, with the parameters and the value or values of one
     measurement.
     """
     index_by_role_of_names: dict[tuple[str, ...], dict[str, int]] = {}
-    for line, text in reading.content:
-        record: Any = parse_json(reading, _with_commas(text), line)
+    for line, text in input_file.content:
+        record: Any = parse_json(input_file, _with_commas(text), line)
         coordinates = (
             (record.get("params") or record.get("parameters")) if isinstance(record, dict) else None
         )
         if not (isinstance(coordinates, dict) and "value" in record):
-            reading.add_problem(
+            input_file.add_problem(
                 line, "", "a line has the keys 'params', numbers by name, and 'value'"
             )
             continue
@@ -413,23 +419,23 @@ def _read_extra_p_lines(reading: Reading) -> Measurements:
         if any(
             isinstance(name, JsonNumber) or not isinstance(name, str) for name in (path, metric)
         ):
-            reading.add_problem(line, "", "'callpath' and 'metric' are texts")
+            input_file.add_problem(line, "", "'callpath' and 'metric' are texts")
         elif not values or not _are_numbers([*values, *texts]):
-            reading.add_problem(
+            input_file.add_problem(
                 line, "value", "values and parameters are numbers, and there is at least one value"
             )
         else:
             if names not in index_by_role_of_names:
-                index_by_role_of_names[names] = _index_by_role(reading, line, names)
+                index_by_role_of_names[names] = _index_by_role(input_file, line, names)
             _add_repetitions(
-                reading,
+                input_file,
                 line,
-                _parse_point(reading, line, index_by_role_of_names[names], names, texts),
+                _parse_point(input_file, line, index_by_role_of_names[names], names, texts),
                 path,
                 metric,
                 values,
             )
-    return _measurements_with_known_metric(reading)
+    return _measurements_with_known_metric(input_file)
 
 
 FORMATS = (

@@ -20,32 +20,32 @@ from slipstick_measure.loads import LoadRow
 from slipstick_measure.readers.reading import Reading
 
 
-def read_fio(reading: Reading) -> Sequence[LoadRow]:
+def read_fio(input_file: Reading) -> Sequence[LoadRow]:
     """Read one row for each group of jobs that run at the same time. The load is the rate limit of
     the jobs if they have one, else the number of requests in flight.
     """
     # fio writes its warnings before the document, and its text behind it if it is asked for both.
-    document, _ = json.JSONDecoder().raw_decode(reading.text, reading.text.index("{"))
+    document, _ = json.JSONDecoder().raw_decode(input_file.text, input_file.text.index("{"))
     options = document.get("global options", {})
     jobs = document.get("jobs", [])
     for job in jobs:
         if job.get("error"):
             message = f"{short(str(job.get('jobname', '')))} ended with error {job['error']}"
-            reading.add_note(1, "error", f"{message}, and its requests until then are read")
+            input_file.add_note(1, "error", f"{message}, and its requests until then are read")
     if jobs and not options and not any("job options" in job for job in jobs):
-        return _read_fio_2(reading, jobs)
+        return _read_fio_2(input_file, jobs)
     return [
-        _fio_row(reading, [(job, {**options, **job.get("job options", {})}) for job in group])
+        _fio_row(input_file, [(job, {**options, **job.get("job options", {})}) for job in group])
         for group in _fio_groups(jobs)
     ]
 
 
-def _read_fio_2(reading: Reading, jobs: Sequence[Mapping[str, Any]]) -> Sequence[LoadRow]:
+def _read_fio_2(input_file: Reading, jobs: Sequence[Mapping[str, Any]]) -> Sequence[LoadRow]:
     """Read the JSON of fio 2, one row for each group of jobs that ran at the same time. It has no
     options, so the number of requests in flight is known only where it was always one.
     """
     groups: dict[object, list[tuple[Mapping[str, Any], Mapping[str, Any]]]] = {}
-    is_depth_given = _is_depth_given(reading, {job.get("groupid") for job in jobs})
+    is_depth_given = _is_depth_given(input_file, {job.get("groupid") for job in jobs})
     for job in jobs:
         is_always_one = (
             float((job.get("iodepth_level") or {}).get("1", 0.0)) >= _LEAST_PERCENT_OF_ALWAYS
@@ -55,16 +55,16 @@ def _read_fio_2(reading: Reading, jobs: Sequence[Mapping[str, Any]]) -> Sequence
                 f"{job.get('jobname', '')}: this version of fio does not write how many requests"
                 " were in flight (iodepth); keep one job and write --processors N, or give its text"
             )
-            reading.refuse(1, "iodepth", message)
+            input_file.refuse(1, "iodepth", message)
         groups.setdefault(job.get("groupid"), []).append((job, {}))
-    return [_fio_row(reading, group) for group in groups.values()]
+    return [_fio_row(input_file, group) for group in groups.values()]
 
 
-def _is_depth_given(reading: Reading, groups: Collection[object]) -> bool:
+def _is_depth_given(input_file: Reading, groups: Collection[object]) -> bool:
     """Return whether the user gives the number of requests in flight, and the file has one group of
     jobs, to which it belongs.
     """
-    return reading.hints.processors is not None and len(groups) == 1
+    return input_file.hints.processors is not None and len(groups) == 1
 
 
 _LEAST_PERCENT_OF_ALWAYS = 99.9
@@ -93,7 +93,7 @@ def _fio_groups(jobs: Sequence[Mapping[str, Any]]) -> list[list[Mapping[str, Any
 
 
 def _fio_row(
-    reading: Reading, jobs: Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]]
+    input_file: Reading, jobs: Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]]
 ) -> LoadRow:
     """Return the row of a group of jobs: their load, throughput, mean latency, and percentiles if
     the group has a single job that only reads or only writes.
@@ -106,8 +106,10 @@ def _fio_row(
     offered_rates = list[float | None]()
     quantiles: dict[float, float] = {}
     for index, (job, options) in enumerate(jobs):
-        job_count = _job_count(reading, job, options, entry_counts[str(job.get("jobname", index))])
-        users += _requests_in_flight(reading, job, options) * job_count
+        job_count = _job_count(
+            input_file, job, options, entry_counts[str(job.get("jobname", index))]
+        )
+        users += _requests_in_flight(input_file, job, options) * job_count
         rates = _rate_limits(options)
         active_directions = [
             direction for direction in ("read", "write") if (job.get(direction) or {}).get("iops")
@@ -144,7 +146,7 @@ def _fio_row(
 
 
 def _job_count(
-    reading: Reading, job: Mapping[str, Any], options: Mapping[str, Any], entry_count: int
+    input_file: Reading, job: Mapping[str, Any], options: Mapping[str, Any], entry_count: int
 ) -> float:
     """Return the number of jobs that an entry of the file covers. A group that is reported together
     has the options of the first job alone, and the running times of all jobs.
@@ -164,13 +166,13 @@ def _job_count(
             f"{short(str(job.get('jobname', '')))} is reported together with others: by their"
             f" running times {running_jobs:.0f} jobs ran, which are taken to be like the first"
         )
-        reading.add_note(1, "numjobs", message)
+        input_file.add_note(1, "numjobs", message)
         return float(round(running_jobs))
     return job_count
 
 
 def _requests_in_flight(
-    reading: Reading, job: Mapping[str, Any], options: Mapping[str, Any]
+    input_file: Reading, job: Mapping[str, Any], options: Mapping[str, Any]
 ) -> float:
     """Return the number of requests of a job that were in flight: its option; 1 if fio saw no more,
     as with engines that wait for each request.
@@ -181,7 +183,7 @@ def _requests_in_flight(
         and float((job.get("iodepth_level") or {}).get("1", 0.0)) >= _LEAST_PERCENT_OF_ALWAYS
     ):
         message = f"{depth:g} requests in flight were asked for, and never more than one was"
-        reading.add_note(1, "iodepth", message)
+        input_file.add_note(1, "iodepth", message)
         return 1.0
     return depth
 
@@ -251,7 +253,7 @@ FIO_TEXT = re.compile(_TEXT_JOB.pattern)
 """What tells the text of fio: the line that begins the results of a job."""
 
 
-def read_fio_text(reading: Reading) -> Sequence[LoadRow]:
+def read_fio_text(input_file: Reading) -> Sequence[LoadRow]:
     """Read fio's text output; jobs of one group ran at the same time.
 
     Raises
@@ -259,10 +261,10 @@ def read_fio_text(reading: Reading) -> Sequence[LoadRow]:
     SpecError : nothing says how many requests are in flight
     """
     jobs = _TextJobs()
-    for text in reading.lines:
+    for text in input_file.lines:
         jobs.read_line(text)
-    _check_text_groups(reading, jobs.groups)
-    return [_fio_row(reading, group) for group in jobs.groups.values()]
+    _check_text_groups(input_file, jobs.groups)
+    return [_fio_row(input_file, group) for group in jobs.groups.values()]
 
 
 class _TextJobs:
@@ -374,16 +376,16 @@ def _restore_digits(job: Mapping[str, Any], request_counts: Mapping[str, str]) -
 
 
 def _check_text_groups(
-    reading: Reading, groups: Mapping[str, Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]]]
+    input_file: Reading, groups: Mapping[str, Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]]]
 ) -> None:
     """Raise if the number of requests in flight of a job is unknown; note where only the completion
     latency (clat) is printed.
     """
     jobs = [job_and_options for group in groups.values() for job_and_options in group]
-    if not _is_depth_given(reading, groups) and any(
+    if not _is_depth_given(input_file, groups) and any(
         "iodepth" not in options for _, options in jobs
     ):
-        reading.refuse(
+        input_file.refuse(
             1,
             "",
             "the lines with iodepth= are not in it; keep one group of jobs, and say how many"
@@ -399,4 +401,4 @@ def _check_text_groups(
         message = (
             "the latency (lat) is missing: that of the completion alone (clat) is taken for it"
         )
-        reading.add_note(1, "clat", message)
+        input_file.add_note(1, "clat", message)

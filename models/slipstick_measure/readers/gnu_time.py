@@ -67,14 +67,14 @@ class _Timed(NamedTuple):
         return words[:200]
 
 
-def _is_gnu_time(reading: Reading) -> bool:
-    return any(map(_COMMAND.fullmatch, reading.lines))
+def _is_gnu_time(input_file: Reading) -> bool:
+    return any(map(_COMMAND.fullmatch, input_file.lines))
 
 
-def _timed_commands(reading: Reading) -> Iterator[_Timed]:
+def _timed_commands(input_file: Reading) -> Iterator[_Timed]:
     """Yield the commands with the values that are printed below each."""
     timed: _Timed | None = None
-    for line, text in enumerate(reading.lines, 1):
+    for line, text in enumerate(input_file.lines, 1):
         if command := _COMMAND.fullmatch(text):
             if timed:
                 yield timed
@@ -85,36 +85,38 @@ def _timed_commands(reading: Reading) -> Iterator[_Timed]:
         yield timed
 
 
-def _read_gnu_time(reading: Reading) -> Measurements:
+def _read_gnu_time(input_file: Reading) -> Measurements:
     """Read the elapsed time of each command that succeeded, and its memory."""
-    runs = list(_timed_commands(reading))
+    runs = list(_timed_commands(input_file))
     programs = {run.program for run in runs}
     for run in runs:
         status = run.values.get("Exit", (run.line, "0"))
         if status[1] != "0":
             message = f"the command failed with status {status[1]}, and is left out"
-            reading.add_note(status[0], "", message)
+            input_file.add_note(status[0], "", message)
             continue
-        p = run.processors or reading.hints.processors
+        p = run.processors or input_file.hints.processors
         if not p:
             message = (
                 f"{short(run.command)} names no number of ranks or threads; write --processors N"
                 " for one run, or a table with the heading p,time [s]"
             )
-            reading.refuse(run.line, "", message)
+            input_file.refuse(run.line, "", message)
         if "Elapsed" not in run.values:
-            reading.add_note(run.line, "", "the run is cut before its elapsed time, and left out")
+            input_file.add_note(
+                run.line, "", "the run is cut before its elapsed time, and left out"
+            )
             continue
         if (threads := _THREADS.search(run.command)) and threads["letter"]:
-            reading.add_note(run.line, threads[0].strip(), "is taken for the number of threads")
+            input_file.add_note(run.line, threads[0].strip(), "is taken for the number of threads")
         line, clock = run.values["Elapsed"]
         region = run.program if len(programs) > 1 else ""
-        coordinates = Coordinates(p, reading.hints.size, region)
-        reading.add(line, coordinates, "time", repr(float(parse_seconds(clock) or 0)), "s")
+        coordinates = Coordinates(p, input_file.hints.size, region)
+        input_file.add(line, coordinates, "time", repr(float(parse_seconds(clock) or 0)), "s")
         if "Maximum" in run.values and not run.ranks:
             line, memory = run.values["Maximum"]
-            reading.add(line, coordinates, "memory", memory, "KiB")
-    return reading.finished()
+            input_file.add(line, coordinates, "memory", memory, "KiB")
+    return input_file.finished()
 
 
 FORMATS = (FileFormat("gnu-time", _is_gnu_time, _read_gnu_time),)

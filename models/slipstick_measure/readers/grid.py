@@ -104,7 +104,7 @@ LINES_TO_RECOGNIZE = 200
 """Number of lines from which the kind of a table is recognized."""
 
 
-def table_of_file(reading: Reading, most_lines: int | None = None) -> CellGrid:
+def table_of_file(input_file: Reading, most_lines: int | None = None) -> CellGrid:
     """Find the table in a file. Its heading is the first line, or the comment before it if that
     line has only numbers.
 
@@ -112,17 +112,17 @@ def table_of_file(reading: Reading, most_lines: int | None = None) -> CellGrid:
 
     Parameters
     ----------
-    reading : the file
+    input_file : the file
     most_lines : lines to read from the beginning of the file; all if None
 
     Raises
     ------
     SpecError : quotes that do not end, or a table that is too wide
     """
-    is_json = reading.text.lstrip()[:1] in ("{", "[")
+    is_json = input_file.text.lstrip()[:1] in ("{", "[")
     lines = [
         (line_number, text.translate(_BARS))
-        for line_number, text in _plain_lines(reading.lines[: None if is_json else most_lines])
+        for line_number, text in _plain_lines(input_file.lines[: None if is_json else most_lines])
         if text.strip()
     ]
     table_lines = _drawn_table(lines)
@@ -130,18 +130,18 @@ def table_of_file(reading: Reading, most_lines: int | None = None) -> CellGrid:
     if not content:
         return CellGrid(1, [], [], ",", [])
     content = _content_from_heading(content, lines)
-    sheet = table_of_sheet(reading, content)
+    sheet = table_of_sheet(input_file, content)
     content = list(sheet.lines)
     first_number, text = content[0]
     delimiter = _separator_of_table(text, [row for _, row in content[1:]])
     cells = text.split() if delimiter == " " else text.split(delimiter)
-    line_above = reading.lines[first_number - 2].lstrip() if first_number > 1 else ""
+    line_above = input_file.lines[first_number - 2].lstrip() if first_number > 1 else ""
     if line_above.startswith("#") and all(
         NUMBER.fullmatch(bare_cell(cell).removesuffix("%")) for cell in cells
     ):
         content = [(first_number - 1, re.sub(r"^\s*#\s?", "", line_above)), *content]
     rows = (delimiter == " " and _rows_below_rule(content, lines, first_number)) or _split_rows(
-        reading, content, delimiter
+        input_file, content, delimiter
     )
     lines_outside = [
         line_number for line_number, _ in lines if table_lines and line_number not in table_lines
@@ -149,19 +149,19 @@ def table_of_file(reading: Reading, most_lines: int | None = None) -> CellGrid:
     lines_outside += sheet.outside
     lines_outside += [
         line_number_of_latex
-        for line_number_of_latex, text in enumerate(reading.lines[:most_lines], 1)
+        for line_number_of_latex, text in enumerate(input_file.lines[:most_lines], 1)
         if LATEX_TABLE in text
     ][1:]
     if not rows:
         return CellGrid(first_number, [], [], delimiter, lines_outside)
-    _check_width(reading, rows)
+    _check_width(input_file, rows)
     (line, heading), *body = rows
     heading_with_units, body_without_units = _with_units(heading, body) if body else (heading, body)
     headings, body_of_runs, means = with_repetitions_in_rows(heading_with_units, body_without_units)
     grid = CellGrid(
         line, headings, body_of_runs, delimiter, lines_outside, sheet.other_table, means
     )
-    return _with_one_run_per_row(reading, _transposed_table(grid))
+    return _with_one_run_per_row(input_file, _transposed_table(grid))
 
 
 def _lines_of_table(
@@ -205,15 +205,15 @@ def _rows_below_rule(
     ]
 
 
-def _check_width(reading: Reading, rows: Sequence[tuple[int, list[str]]]) -> None:
+def _check_width(input_file: Reading, rows: Sequence[tuple[int, list[str]]]) -> None:
     """Raise if a table has too many columns, or a cell that is too long."""
     if (count := len(rows[0][1])) > MOST_COLUMNS:
         message = f"{count:,} columns; a table has at most {MOST_COLUMNS:,}: split it"
-        reading.refuse(rows[0][0], "", message)
+        input_file.refuse(rows[0][0], "", message)
     for line, row in rows:
         if longest := max((cell for cell in row if len(cell) > LONGEST_CELL), key=len, default=""):
             message = f"a cell of {len(longest):,} characters; a table has at most {LONGEST_CELL:,}"
-            reading.refuse(line, "", message)
+            input_file.refuse(line, "", message)
 
 
 def _plain_lines(lines: Sequence[str]) -> list[tuple[int, str]]:
@@ -333,7 +333,7 @@ def _transposed_table(grid: CellGrid) -> CellGrid:
     return grid._replace(heading=list(names), rows=[(grid.line, list(run)) for run in runs])
 
 
-def _with_one_run_per_row(reading: Reading, grid: CellGrid) -> CellGrid:
+def _with_one_run_per_row(input_file: Reading, grid: CellGrid) -> CellGrid:
     """Return a table of sizes by processors, such as ``size, p=1, p=4``, with one run in each row;
     return other tables unchanged.
 
@@ -356,13 +356,15 @@ def _with_one_run_per_row(reading: Reading, grid: CellGrid) -> CellGrid:
     )
     if row_words is None or len(other_headings) < 2 or not grid.rows or not are_all_numbers:
         return grid
-    if not reading.hints.columns and all(re.fullmatch("[0-9]+", text) for text in other_headings):
+    if not input_file.hints.columns and all(
+        re.fullmatch("[0-9]+", text) for text in other_headings
+    ):
         message = (
             f"{', '.join(other_headings[:8])}: what do these columns count? write"
             f" p={other_headings[0]} for processors, n={other_headings[0]} for sizes, or run"
             f" {other_headings[0]} for repetitions"
         )
-        reading.refuse(grid.line, "", message)
+        input_file.refuse(grid.line, "", message)
     count_matches = [_COUNT.fullmatch(text.strip()) for text in grid.heading[1:]]
     counted_nouns = {
         plain_words(match["name"] or match["noun"]) for match in count_matches if match
@@ -442,7 +444,7 @@ def _separator_of_table(line: str, rows: Sequence[str]) -> str:
 
 
 def _split_rows(
-    reading: Reading, content: Sequence[tuple[int, str]], delimiter: str
+    input_file: Reading, content: Sequence[tuple[int, str]], delimiter: str
 ) -> list[tuple[int, list[str]]]:
     """Split lines into rows of cells; a quoted cell may span several lines."""
     if delimiter == " ":
@@ -466,7 +468,7 @@ def _split_rows(
             lines_read = reader.line_num
     except csv.Error as error:
         line = content[min(lines_read, len(content) - 1)][0]
-        reading.refuse(line, "", f"this is not a line of a table: {error}; check the quotes")
+        input_file.refuse(line, "", f"this is not a line of a table: {error}; check the quotes")
     return rows
 
 
@@ -515,7 +517,7 @@ def _has_row_numbers(
     )
 
 
-def with_decimal_points(reading: Reading, grid: CellGrid) -> CellGrid:
+def with_decimal_points(input_file: Reading, grid: CellGrid) -> CellGrid:
     """Return a table whose numbers have a point before decimals and nothing between thousands, and
     note how its commas were read.
     """
@@ -524,7 +526,7 @@ def with_decimal_points(reading: Reading, grid: CellGrid) -> CellGrid:
         return grid
     line, cell = next((line, cell) for line, cells in grid.rows for cell in cells if "," in cell)
     meaning = "with a decimal comma" if comma == "." else "with commas between thousands"
-    reading.add_note(line, cell, f"is read {meaning}, and so are all numbers of the file")
+    input_file.add_note(line, cell, f"is read {meaning}, and so are all numbers of the file")
     rows_with_points = [
         (line, [with_points(cell, comma) for cell in cells]) for line, cells in grid.rows
     ]

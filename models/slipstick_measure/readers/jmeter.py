@@ -82,7 +82,7 @@ class _Sample(NamedTuple):
         return self.start + self.elapsed
 
 
-def read_jtl(reading: Reading) -> list[LoadRow]:
+def read_jtl(input_file: Reading) -> list[LoadRow]:
     """Read samples into a row for each number of threads that was active for long enough.
 
     Failed samples and those of transactions, which are sums of others, are left out.
@@ -92,17 +92,17 @@ def read_jtl(reading: Reading) -> list[LoadRow]:
     SpecError : what is wrong with it, by line
     """
     rows_of_file = (
-        _rows_of_xml if reading.text.lstrip("\ufeff \t\r\n")[:1] == "<" else _rows_of_table
+        _rows_of_xml if input_file.text.lstrip("\ufeff \t\r\n")[:1] == "<" else _rows_of_table
     )
     samples = list[_Sample]()
     failed_samples = transactions = 0
     line = 1
-    samples_of_file = list(rows_of_file(reading))
+    samples_of_file = list(rows_of_file(input_file))
     headings = [line for line, cells in samples_of_file if cells.get("elapsed") == "elapsed"]
     samples_of_file = [row for row in samples_of_file if row[0] not in headings]
     part_lines = _lines_of_parts(samples_of_file)
-    _check_copies(reading, samples_of_file)
-    _check_runs(reading, samples_of_file, headings)
+    _check_copies(input_file, samples_of_file)
+    _check_runs(input_file, samples_of_file, headings)
     for line_number, cells in samples_of_file:
         if line_number in part_lines:
             pass
@@ -111,26 +111,26 @@ def read_jtl(reading: Reading) -> list[LoadRow]:
         elif cells.get("success", "true").casefold() != "true":
             failed_samples += 1
         else:
-            samples += _parse_sample(reading, line_number, cells)
+            samples += _parse_sample(input_file, line_number, cells)
         line = line_number
-    if reading.problems:
-        reading.finished()
+    if input_file.problems:
+        input_file.finished()
     if failed_samples:
-        reading.add_note(1, "success", f"{failed_samples} samples failed, and are left out")
+        input_file.add_note(1, "success", f"{failed_samples} samples failed, and are left out")
     if transactions:
-        reading.add_note(1, "", f"{transactions} samples of transactions are left out")
+        input_file.add_note(1, "", f"{transactions} samples of transactions are left out")
     if part_lines:
         message = (
             f"{len(part_lines)} samples are parts of others, as of a request that was redirected,"
             " and are left out"
         )
-        reading.add_note(min(part_lines), "label", message)
+        input_file.add_note(min(part_lines), "label", message)
     if not samples:
         counts = f"{failed_samples} samples failed, and {transactions} are sums of a transaction"
-        reading.refuse(line, "", f"no request succeeded, so there is no load: {counts}")
-    samples_in_order = sorted(_with_users(reading, samples), key=lambda sample: sample.start)
+        input_file.refuse(line, "", f"no request succeeded, so there is no load: {counts}")
+    samples_in_order = sorted(_with_users(input_file, samples), key=lambda sample: sample.start)
     rows_by_users = _rows_by_users(
-        samples_in_order, _indices_before_pauses(reading, samples_in_order)
+        samples_in_order, _indices_before_pauses(input_file, samples_in_order)
     )
     if failed_samples <= LARGEST_FAILED_SHARE * (failed_samples + len(samples)):
         return rows_by_users
@@ -140,7 +140,7 @@ def read_jtl(reading: Reading) -> list[LoadRow]:
 _MOST_COPIES = 9
 
 
-def _check_copies(reading: Reading, rows: Sequence[tuple[int, object]]) -> None:
+def _check_copies(input_file: Reading, rows: Sequence[tuple[int, object]]) -> None:
     """Raise if a file consists of copies of its first part, as if it was appended to itself: its
     throughput would be a multiple of the true one.
 
@@ -154,11 +154,11 @@ def _check_copies(reading: Reading, rows: Sequence[tuple[int, object]]) -> None:
         is_copied = not remainder and entries == entries[:request_count] * copies
         if is_copied and any(entry != entries[0] for entry in entries):
             message = f"from here on the file repeats its {request_count} requests; keep one copy"
-            reading.refuse(rows[request_count][0], "", message)
+            input_file.refuse(rows[request_count][0], "", message)
 
 
 def _check_runs(
-    reading: Reading, rows: Sequence[tuple[int, Mapping[str, str]]], headings: Sequence[int]
+    input_file: Reading, rows: Sequence[tuple[int, Mapping[str, str]]], headings: Sequence[int]
 ) -> None:
     """Raise if a request stands in the file twice, or if runs under separate headings overlap in
     time: their requests would add up, but each run counts only its own threads.
@@ -176,7 +176,7 @@ def _check_runs(
         # A thread cannot begin two requests in the same instant, unless they take none of its time.
         if first_line != line and cells.get("threadName") and end > start + _CLOCK_STEP:
             message = f"{short(cells['threadName'])} has the same request in line {first_line}"
-            reading.refuse(line, "threadName", f"{message}; keep one of the two copies")
+            input_file.refuse(line, "threadName", f"{message}; keep one of the two copies")
     intervals_in_order = sorted(
         (*interval_of_run, run) for run, interval_of_run in interval_by_run.items()
     )
@@ -187,7 +187,7 @@ def _check_runs(
                 "the run under this heading overlaps in time with an earlier one, and each counts"
                 " only its own threads; give each run a file of its own"
             )
-            reading.refuse(line, "timeStamp", message)
+            input_file.refuse(line, "timeStamp", message)
 
 
 _PART_LABEL = re.compile(r"(?P<whole>.+)-[0-9]{1,4}")
@@ -232,22 +232,22 @@ def _start_and_end(cells: Mapping[str, str]) -> tuple[float, float] | None:
     return start, start + float(elapsed)
 
 
-def _rows_of_table(reading: Reading) -> Iterator[tuple[int, Mapping[str, str]]]:
+def _rows_of_table(input_file: Reading) -> Iterator[tuple[int, Mapping[str, str]]]:
     """Yield the rows of a table of samples, each with its line and its cells by heading."""
-    grid = table_of_file(reading)
+    grid = table_of_file(input_file)
     for line, cells in grid.rows:
         if len(cells) == len(grid.heading):
             yield line, dict(zip(grid.heading, cells, strict=True))
         else:
             counts = f"{len(cells)} values, where the header promises {len(grid.heading)}"
-            reading.add_problem(line, "", counts)
+            input_file.add_problem(line, "", counts)
 
 
-def _rows_of_xml(reading: Reading) -> Iterator[tuple[int, Mapping[str, str]]]:
+def _rows_of_xml(input_file: Reading) -> Iterator[tuple[int, Mapping[str, str]]]:
     """Yield the outermost samples and the samples inside transactions; other nested samples are
     parts of the sample that contains them.
     """
-    root = parse_xml(replace(reading, text=reading.text.lstrip("\ufeff")))
+    root = parse_xml(replace(input_file, text=input_file.text.lstrip("\ufeff")))
     elements = [child for results in root.children for child in results.children][::-1]
     while elements:
         element = elements.pop()
@@ -260,20 +260,20 @@ def _rows_of_xml(reading: Reading) -> Iterator[tuple[int, Mapping[str, str]]]:
             elements += reversed(element.children)
 
 
-def _parse_sample(reading: Reading, line: int, cells: Mapping[str, str]) -> Iterator[_Sample]:
+def _parse_sample(input_file: Reading, line: int, cells: Mapping[str, str]) -> Iterator[_Sample]:
     """Parse a sample; yield nothing after recording a problem."""
-    start = _parse_instant(reading, line, cells.get("timeStamp", ""))
-    elapsed = reading.number(line, "elapsed", cells.get("elapsed", ""))
+    start = _parse_instant(input_file, line, cells.get("timeStamp", ""))
+    elapsed = input_file.number(line, "elapsed", cells.get("elapsed", ""))
     active = cells.get("allThreads")
-    users = reading.number(line, "allThreads", active) if active is not None else None
+    users = input_file.number(line, "allThreads", active) if active is not None else None
     if start is not None and elapsed is not None:
         yield _Sample(start, elapsed, users, cells.get("threadName", ""))
 
 
-def _parse_instant(reading: Reading, line: int, text: str) -> float | None:
+def _parse_instant(input_file: Reading, line: int, text: str) -> float | None:
     """Parse a point in time [ms]; None after recording a problem."""
     instant = None if NUMBER.fullmatch(text.strip()) else _parse_milliseconds(text)
-    return reading.number(line, "timeStamp", text) if instant is None else instant
+    return input_file.number(line, "timeStamp", text) if instant is None else instant
 
 
 def _parse_milliseconds(text: str) -> float | None:
@@ -292,30 +292,30 @@ def _parse_milliseconds(text: str) -> float | None:
         return None
 
 
-def _with_users(reading: Reading, samples: Sequence[_Sample]) -> Iterator[_Sample]:
+def _with_users(input_file: Reading, samples: Sequence[_Sample]) -> Iterator[_Sample]:
     """Yield the samples with the number of users: the active threads, else the number that the user
     gives, else the number of distinct thread names.
     """
     if all(sample.users is not None for sample in samples):
         yield from samples
         return
-    count = reading.hints.processors or len({sample.thread for sample in samples} - {""})
+    count = input_file.hints.processors or len({sample.thread for sample in samples} - {""})
     if not count:
         message = (
             "the samples do not say how many threads were active (allThreads); write --processors N"
         )
-        reading.refuse(1, "", message)
-    if reading.hints.processors is None:
+        input_file.refuse(1, "", message)
+    if input_file.hints.processors is None:
         message = (
             f"the samples do not say how many threads were active (allThreads), so the {count} that"
             " have a name in them are taken; write --processors N if there were others"
         )
-        reading.add_note(1, "threadName", message)
+        input_file.add_note(1, "threadName", message)
     for sample in samples:
         yield sample._replace(users=float(count))
 
 
-def _indices_before_pauses(reading: Reading, samples: Sequence[_Sample]) -> set[int]:
+def _indices_before_pauses(input_file: Reading, samples: Sequence[_Sample]) -> set[int]:
     """Return the indices of the samples after which nothing ran for long, as between two runs that
     wrote into one file.
     """
@@ -329,7 +329,7 @@ def _indices_before_pauses(reading: Reading, samples: Sequence[_Sample]) -> set[
         message = (
             f"{len(pauses) + 1} runs are in it, up to {seconds:g} s apart; the pauses are left out"
         )
-        reading.add_note(1, "timeStamp", message)
+        input_file.add_note(1, "timeStamp", message)
     return set(pauses)
 
 
@@ -428,7 +428,7 @@ K6_POINTS = re.compile(
 """What ``k6 run --out json=FILE`` writes: an object a line, of a metric or of one of its points."""
 
 
-def read_k6_points(reading: Reading) -> list[LoadRow]:
+def read_k6_points(input_file: Reading) -> list[LoadRow]:
     """Read the single requests of k6 into a row for each number of virtual users; requests that
     failed are left out. A point stands at the end of its request.
 
@@ -440,15 +440,15 @@ def read_k6_points(reading: Reading) -> list[LoadRow]:
     users = list[tuple[float, float]]()
     rows_of_ends = list[tuple[int, object]]()
     failed_requests = 0
-    for line, text in reading.content:
-        point = parse_json(reading, text, line)
+    for line, text in input_file.content:
+        point = parse_json(input_file, text, line)
         if not isinstance(point, dict) or point.get("type") != "Point":
             continue
         metric, point_data = point.get("metric"), point.get("data") or {}
         if metric not in ("http_req_duration", "vus"):
             continue
-        instant = _parse_instant(reading, line, str(point_data.get("time", "")))
-        value = reading.number(line, str(metric), str(point_data.get("value", "")))
+        instant = _parse_instant(input_file, line, str(point_data.get("time", "")))
+        value = input_file.number(line, str(metric), str(point_data.get("value", "")))
         if instant is None or value is None:
             continue
         if metric == "vus":
@@ -458,22 +458,22 @@ def read_k6_points(reading: Reading) -> list[LoadRow]:
         else:
             end_times_and_durations.append((instant, value))
             rows_of_ends.append((line, end_times_and_durations[-1]))
-    if reading.problems:
-        reading.finished()
-    _check_copies(reading, rows_of_ends)
+    if input_file.problems:
+        input_file.finished()
+    _check_copies(input_file, rows_of_ends)
     if not end_times_and_durations:
-        reading.refuse(
+        input_file.refuse(
             1, "", f"no request succeeded, so there is no load; {failed_requests} failed"
         )
     if failed_requests:
-        reading.add_note(1, "", f"{failed_requests} requests failed, and are left out")
+        input_file.add_note(1, "", f"{failed_requests} requests failed, and are left out")
     counts = sorted(count for count in users if count[1])
     samples = [
         _Sample(end - elapsed, elapsed, _users_at(counts, end), "")
         for end, elapsed in end_times_and_durations
     ]
-    samples_in_order = sorted(_with_users(reading, samples), key=lambda sample: sample.start)
-    pauses = _indices_before_pauses(reading, samples_in_order)
+    samples_in_order = sorted(_with_users(input_file, samples), key=lambda sample: sample.start)
+    pauses = _indices_before_pauses(input_file, samples_in_order)
     users_at = (lambda instant: _users_at(counts, instant) or 0.0) if counts else None
     rows = _rows_by_users(samples_in_order, pauses, users_at)
     if failed_requests <= LARGEST_FAILED_SHARE * (failed_requests + len(end_times_and_durations)):
@@ -507,7 +507,7 @@ _STATISTICS = {0.5: "medianResTime", 0.9: "pct1ResTime", 0.95: "pct2ResTime", 0.
 """Times of statistics.json by share: the percentiles are those that JMeter computes by default."""
 
 
-def read_statistics(reading: Reading) -> LoadRow:
+def read_statistics(input_file: Reading) -> LoadRow:
     """Read the row of all requests in statistics.json of JMeter's dashboard; requests that failed
     are counted in the throughput and the times.
 
@@ -515,20 +515,20 @@ def read_statistics(reading: Reading) -> LoadRow:
     ------
     SpecError : there is no such row among several
     """
-    document = parse_json(reading, reading.text)
+    document = parse_json(input_file, input_file.text)
     if _TOTAL_NAME not in document and len(document) > 1:
         names_in_words = ", ".join(map(short, list(document)[:4]))
         message = (
             f"there is no {_TOTAL_NAME}, and rows of several requests ({names_in_words}) make no"
             " load; keep one"
         )
-        reading.refuse(1, "", message)
+        input_file.refuse(1, "", message)
     row = document.get(_TOTAL_NAME) or next(iter(document.values()))
     if float(row.get("errorCount", 0)):
         message = (
             f"{row['errorCount']} requests failed, and are counted in the throughput and the times"
         )
-        reading.add_note(1, "errorCount", message)
+        input_file.add_note(1, "errorCount", message)
     return LoadRow(
         1,
         throughput=float(row["throughput"]),
@@ -539,13 +539,13 @@ def read_statistics(reading: Reading) -> LoadRow:
     )
 
 
-def read_summary(reading: Reading) -> LoadRow:
+def read_summary(input_file: Reading) -> LoadRow:
     """Read the last line in which JMeter sums up since the start, with the largest number of active
     threads.
     """
-    lines = list(_SUMMARY_LINE.finditer(reading.text))
+    lines = list(_SUMMARY_LINE.finditer(input_file.text))
     if not lines:
-        reading.refuse(
+        input_file.refuse(
             1, "", "the lines in which JMeter sums up are cut before their mean time (Avg)"
         )
     unsteady = ""
@@ -558,11 +558,11 @@ def read_summary(reading: Reading) -> LoadRow:
             f"active threads changed ({names_in_words}); throughput and mean time are of all"
             " together"
         )
-        reading.add_note(1, "", message)
+        input_file.add_note(1, "", message)
         unsteady = f"active threads changed in the run, up to {most_threads}"
     if int(total_lines[-1]["failed"]):
         message = f"{total_lines[-1]['failed']} requests failed, and are counted in the throughput"
-        reading.add_note(1, "", message)
+        input_file.add_note(1, "", message)
     return LoadRow(
         1,
         users=float(most_threads) if most_threads else None,

@@ -54,21 +54,21 @@ class _JmhResult(NamedTuple):
     line: int
 
 
-def is_jmh_json(reading: Reading) -> bool:
+def is_jmh_json(input_file: Reading) -> bool:
     """Return whether a file is what JMH writes as JSON."""
-    return reading.text.lstrip()[:1] == "[" and '"primaryMetric"' in reading.text
+    return input_file.text.lstrip()[:1] == "[" and '"primaryMetric"' in input_file.text
 
 
-def is_jmh_text(reading: Reading) -> bool:
+def is_jmh_text(input_file: Reading) -> bool:
     """Return whether a file holds the table that JMH prints, or its CSV."""
-    return bool(_CSV.match(reading.text)) or any(map(_TABLE.fullmatch, reading.lines))
+    return bool(_CSV.match(input_file.text)) or any(map(_TABLE.fullmatch, input_file.lines))
 
 
-def _read_json(reading: Reading) -> Measurements:
+def _read_json(input_file: Reading) -> Measurements:
     """Read the results in the JSON of JMH; each iteration has a score."""
-    document = parse_json(reading, reading.text)
+    document = parse_json(input_file, input_file.text)
     if not isinstance(document, list) or not all(isinstance(row, dict) for row in document):
-        reading.refuse(1, "", "JMH writes a list of objects")
+        input_file.refuse(1, "", "JMH writes a list of objects")
     results = list[_JmhResult]()
     part_count = 0
     for result in document:
@@ -88,19 +88,21 @@ def _read_json(reading: Reading) -> Measurements:
                 line_of_first_number(metric) or line_of_first_number(result) or 1,
             )
         )
-    return _as_measurements(reading, results, part_count)
+    return _as_measurements(input_file, results, part_count)
 
 
-def _read_text(reading: Reading) -> Measurements:
+def _read_text(input_file: Reading) -> Measurements:
     """Read the results in the table or the CSV of JMH."""
-    results = list(_csv_rows(reading) if _CSV.match(reading.text) else _table_rows(reading))
+    results = list(
+        _csv_rows(input_file) if _CSV.match(input_file.text) else _table_rows(input_file)
+    )
     whole_results = [row for row in results if not re.search("[:·]", row.benchmark)]
-    return _as_measurements(reading, whole_results, len(results) - len(whole_results))
+    return _as_measurements(input_file, whole_results, len(results) - len(whole_results))
 
 
-def _csv_rows(reading: Reading) -> Iterator[_JmhResult]:
+def _csv_rows(input_file: Reading) -> Iterator[_JmhResult]:
     """Yield the results in the CSV of JMH."""
-    for line, cell_by_name in rows_of_csv(reading, reading.text):
+    for line, cell_by_name in rows_of_csv(input_file, input_file.text):
         cell_by_lower_name = {name.casefold(): value for name, value in cell_by_name.items()}
         parameters = {
             match["of_csv"]: value
@@ -112,7 +114,7 @@ def _csv_rows(reading: Reading) -> Iterator[_JmhResult]:
         yield _JmhResult(name, mode, parameters, threads, [score], unit, line)
 
 
-def _table_rows(reading: Reading) -> Iterator[_JmhResult]:
+def _table_rows(input_file: Reading) -> Iterator[_JmhResult]:
     """Yield the results in the tables that JMH prints, with the threads of the runs above each.
 
     Columns are told from the right: units, an error, a score, how many samples; between the name
@@ -121,7 +123,7 @@ def _table_rows(reading: Reading) -> Iterator[_JmhResult]:
     heading = list[str]()
     threads: dict[str, set[str]] = {}
     benchmark = count = ""
-    for line, text in enumerate(reading.lines, 1):
+    for line, text in enumerate(input_file.lines, 1):
         if match := _THREADS.fullmatch(text):
             count = match[1]
         elif match := _BENCHMARK.fullmatch(text):
@@ -134,11 +136,11 @@ def _table_rows(reading: Reading) -> Iterator[_JmhResult]:
         elif heading and _is_row(text.split(), heading):
             cells = _cells_of_row(text)
             if not cells:
-                reading.add_note(line, "", "the row is cut before its unit, and is left out")
+                input_file.add_note(line, "", "the row is cut before its unit, and is left out")
                 continue
-            yield _table_row(reading, line, heading, cells, threads)
-        elif heading and text.strip() and line == len(reading.lines):
-            reading.add_note(line, "", "the last line is no whole row, and is left out")
+            yield _table_row(input_file, line, heading, cells, threads)
+        elif heading and text.strip() and line == len(input_file.lines):
+            input_file.add_note(line, "", "the last line is no whole row, and is left out")
 
 
 def _cells_of_row(text: str) -> list[str]:
@@ -157,7 +159,7 @@ def _is_row(cells: Sequence[str], heading: Sequence[str]) -> bool:
 
 
 def _table_row(
-    reading: Reading,
+    input_file: Reading,
     line: int,
     heading: Sequence[str],
     cells: Sequence[str],
@@ -207,12 +209,14 @@ def _table_row(
     }:
         if len(thread_counts) > 1:
             message = "ran with several numbers of threads, which its table does not tell apart"
-            reading.refuse(line, name, f"{message}; let JMH write JSON: -rf json -rff FILE")
+            input_file.refuse(line, name, f"{message}; let JMH write JSON: -rf json -rff FILE")
         count = thread_counts.pop()
     return _JmhResult(name, mode, parameters, count, [score.replace(",", ".")], cells[-1], line)
 
 
-def _as_measurements(reading: Reading, rows: Sequence[_JmhResult], part_count: int) -> Measurements:
+def _as_measurements(
+    input_file: Reading, rows: Sequence[_JmhResult], part_count: int
+) -> Measurements:
     """Return results of JMH as measurements.
 
     Parameters
@@ -222,7 +226,7 @@ def _as_measurements(reading: Reading, rows: Sequence[_JmhResult], part_count: i
     """
     if part_count:
         message = f"{part_count} results of parts, percentiles and profilers are left out"
-        reading.add_note(1, "benchmark", message)
+        input_file.add_note(1, "benchmark", message)
     mode_by_benchmark = {
         name: min((row.mode for row in rows if row.benchmark == name), key=_rank_of_mode)
         for name in dict.fromkeys(row.benchmark for row in rows)
@@ -233,7 +237,7 @@ def _as_measurements(reading: Reading, rows: Sequence[_JmhResult], part_count: i
             f"{len(rows) - len(rows_taken)} results in other modes of the same benchmarks are"
             " left out"
         )
-        reading.add_note(1, "mode", message)
+        input_file.add_note(1, "mode", message)
     have_several_threads = any(row.threads not in ("", "1") for row in rows_taken)
     repetitions: dict[Any, int] = {}
     for row in rows_taken:
@@ -241,13 +245,13 @@ def _as_measurements(reading: Reading, rows: Sequence[_JmhResult], part_count: i
         is_counted_by_jmh = bool(row.threads) and (
             have_several_threads or not any(map(_is_count, row.parameters))
         )
-        parameters = _parameters_with_threads(reading, row, is_counted_by_jmh)
+        parameters = _parameters_with_threads(input_file, row, is_counted_by_jmh)
         region = (
             _without_package(row.benchmark, mode_by_benchmark)[:200]
             if len(mode_by_benchmark) > 1
             else ""
         )
-        coordinates = coordinates_of(reading, row.line, parameters, region)
+        coordinates = coordinates_of(input_file, row.line, parameters, region)
         if coordinates is None:
             continue
         for score in row.scores:
@@ -255,23 +259,23 @@ def _as_measurements(reading: Reading, rows: Sequence[_JmhResult], part_count: i
                 message = (
                     f"{row.benchmark[:80]} is left out: only its order of magnitude is printed"
                 )
-                reading.add_note(row.line, "score", f"{message}; print a smaller unit: -tu ns")
+                input_file.add_note(row.line, "score", f"{message}; print a smaller unit: -tu ns")
                 continue
             repetition = repetitions[coordinates] = repetitions.get(coordinates, 0) + 1
             coordinates_of_score = coordinates._replace(repetition=repetition)
             line = score.line if isinstance(score, JsonNumber) else row.line
             if row.mode == "thrpt":
-                reading.add(line, coordinates_of_score, "throughput", str(score), row.unit)
+                input_file.add(line, coordinates_of_score, "throughput", str(score), row.unit)
             else:
                 metric = "cycle" if have_several_threads and is_counted_by_jmh else "time"
-                reading.add(
+                input_file.add(
                     line, coordinates_of_score, metric, str(score), row.unit.removesuffix("/op")
                 )
-    return reading.finished()
+    return input_file.finished()
 
 
 def _parameters_with_threads(
-    reading: Reading, row: _JmhResult, is_counted_by_jmh: bool
+    input_file: Reading, row: _JmhResult, is_counted_by_jmh: bool
 ) -> dict[str, Any]:
     """Return the parameters of a result, including the threads that JMH counts; raise if the number
     of threads is ambiguous or unknown.
@@ -281,16 +285,16 @@ def _parameters_with_threads(
         message = (
             "the parameter threads and JMH both count threads; keep the runs of one of the two"
         )
-        reading.refuse(row.line, _THREADS_PARAMETER, message)
+        input_file.refuse(row.line, _THREADS_PARAMETER, message)
     if is_counted_by_jmh:
         parameters[_THREADS_PARAMETER] = row.threads
-    hints = reading.hints
+    hints = input_file.hints
     if not any(map(_is_count, parameters)) and hints.processors is None and not hints.columns:
         message = (
             "the table does not say how many threads ran; write --processors N, or let JMH write"
             " JSON: -rf json -rff FILE"
         )
-        reading.refuse(row.line, "", message)
+        input_file.refuse(row.line, "", message)
     return parameters
 
 

@@ -178,7 +178,7 @@ def _classified_columns(grid: CellGrid) -> dict[int, _LoadColumn]:
 
 
 def _without_others_of_a_kind(
-    reading: Reading, grid: CellGrid, load_columns: Mapping[int, _LoadColumn]
+    input_file: Reading, grid: CellGrid, load_columns: Mapping[int, _LoadColumn]
 ) -> dict[int, _LoadColumn]:
     """Return the columns of a load test, by index, with at most one column each of users, rates,
     response times and throughputs. A response time with a unit has precedence, and requests have
@@ -199,7 +199,7 @@ def _without_others_of_a_kind(
         elif column.kind in ("users", "rate", "response"):
             index_by_kind.setdefault(column.kind, index)
     if request_indices := sorted(throughput_indices["requests"]):
-        index_by_kind["throughput"] = _total_throughput(reading, grid, request_indices)
+        index_by_kind["throughput"] = _total_throughput(input_file, grid, request_indices)
     elif throughput_indices["bytes"] and not {"users", "response"} <= index_by_kind.keys():
         index_by_kind["throughput"] = min(throughput_indices["bytes"])
     return {
@@ -209,7 +209,7 @@ def _without_others_of_a_kind(
     }
 
 
-def _total_throughput(reading: Reading, grid: CellGrid, indices: Sequence[int]) -> int:
+def _total_throughput(input_file: Reading, grid: CellGrid, indices: Sequence[int]) -> int:
     """Return the index of the column of throughputs that is the sum of the others, or of one of
     equal columns; raise for other sets of columns, such as the throughputs of reads and of writes.
     """
@@ -230,7 +230,7 @@ def _total_throughput(reading: Reading, grid: CellGrid, indices: Sequence[int]) 
     ):
         headings = " or ".join(grid.heading[index] for index in indices)
         reason = f"which column is the throughput, {headings}? take the others out of the file"
-        reading.refuse(grid.line, grid.heading[indices[1]], reason)
+        input_file.refuse(grid.line, grid.heading[indices[1]], reason)
     return largest_index
 
 
@@ -239,12 +239,14 @@ def _has_percent(grid: CellGrid, column: TableColumn) -> bool:
     return any("%" in cells[column.index] for _, cells in grid.rows if column.index < len(cells))
 
 
-def is_load_table(reading: Reading) -> bool:
+def is_load_table(input_file: Reading) -> bool:
     """Return whether a table has response times or utilizations beside users, a rate or a
     throughput.
     """
     try:
-        grid = table_of_file(Reading(reading.file, reading.text, reading.hints), LINES_TO_RECOGNIZE)
+        grid = table_of_file(
+            Reading(input_file.file, input_file.text, input_file.hints), LINES_TO_RECOGNIZE
+        )
     except SpecError:
         return False  # of quotes that do not end, which the reader of tables says
     if "time_unit" in grid.heading:
@@ -255,24 +257,24 @@ def is_load_table(reading: Reading) -> bool:
     )
 
 
-def read_load_table(reading: Reading) -> LoadTest:
+def read_load_table(input_file: Reading) -> LoadTest:
     """Read a table with a row for each load.
 
     Raises
     ------
     SpecError : everything that is wrong, by line
     """
-    grid = with_decimal_points(reading, table_of_file(reading))
-    load_columns = _without_others_of_a_kind(reading, grid, _classified_columns(grid))
-    _check_one_test(reading, grid, load_columns)
+    grid = with_decimal_points(input_file, table_of_file(input_file))
+    load_columns = _without_others_of_a_kind(input_file, grid, _classified_columns(grid))
+    _check_one_test(input_file, grid, load_columns)
     rows = []
     for line, cells in grid.rows:
         if len(cells) != len(grid.heading):
-            reading.add_problem(
+            input_file.add_problem(
                 line, "", f"{len(cells)} values, where the header promises {len(grid.heading)}"
             )
             continue
-        rows.append(_row_of_cells(reading, line, cells, load_columns))
+        rows.append(_row_of_cells(input_file, line, cells, load_columns))
     columns_in_words = ", ".join(
         f"{_MEANINGS.get(column.kind, column.kind)}"
         f"{f' of {column.name}' if column.kind == 'busy' else ''} = {grid.heading[index]}"
@@ -280,14 +282,14 @@ def read_load_table(reading: Reading) -> LoadTest:
     )
     left_out = [text for index, text in enumerate(grid.heading) if index not in load_columns]
     left_out_in_words = f"; left out: {', '.join(left_out)}" if left_out else ""
-    reading.add_note(
+    input_file.add_note(
         grid.line, "columns", f"read as a load test: {columns_in_words}{left_out_in_words}"
     )
-    return _load_test_of_rows(reading, rows)
+    return _load_test_of_rows(input_file, rows)
 
 
 def _check_one_test(
-    reading: Reading, grid: CellGrid, load_columns: Mapping[int, _LoadColumn]
+    input_file: Reading, grid: CellGrid, load_columns: Mapping[int, _LoadColumn]
 ) -> None:
     """Raise if rows have no load and differ in a name, because they are of different tests."""
     if {column.kind for column in load_columns.values()} & {"users", "rate"} or len(grid.rows) < 2:
@@ -304,14 +306,14 @@ def _check_one_test(
                 f" ({short(different_cells[0])}, {short(different_cells[1])}, ...): they are of"
                 " different tests; keep those of one, with a column of users"
             )
-            reading.refuse(grid.line, heading, reason)
+            input_file.refuse(grid.line, heading, reason)
 
 
 _MEANINGS = {"busy": "utilization", "response": "mean response time", "rate": "rate offered"}
 
 
 def _row_of_cells(
-    reading: Reading, line: int, cells: Sequence[str], load_columns: Mapping[int, _LoadColumn]
+    input_file: Reading, line: int, cells: Sequence[str], load_columns: Mapping[int, _LoadColumn]
 ) -> LoadRow:
     """Return a row of a table as a row of a load test, in base units."""
     row_values: dict[str, float] = {}
@@ -325,11 +327,11 @@ def _row_of_cells(
         number_text = whole_number(text) if column.kind == "users" else number_text
         if column.kind in ("rate", "throughput"):
             number_text, unit = split_amount(text)
-        value = reading.number(line, column.name, number_text)
+        value = input_file.number(line, column.name, number_text)
         if value is None:
             continue
         if value < 0:
-            reading.add_problem(line, column.name, f"must be at least 0; got {text}")
+            input_file.add_problem(line, column.name, f"must be at least 0; got {text}")
         elif column.kind == "users":
             row_values["users"] = value
         elif column.kind == "busy":
@@ -344,7 +346,7 @@ def _row_of_cells(
             rate = rate_unit(unit or column.unit or "1/s")
             row_values[column.kind] = value * float(rate.factor if rate else 1)
         else:
-            seconds = _in_seconds(reading, line, column.name, value, unit or column.unit)
+            seconds = _in_seconds(input_file, line, column.name, value, unit or column.unit)
             if column.kind == "quantile":
                 quantiles[float(column.name)] = seconds
             else:
@@ -369,28 +371,30 @@ def _is_in_percent(
     return load_columns[index].unit == "%" or "%" in cells[index] or value > 1
 
 
-def _in_seconds(reading: Reading, line: int, name: str, value: float, unit: str | None) -> float:
+def _in_seconds(input_file: Reading, line: int, name: str, value: float, unit: str | None) -> float:
     """Return a time in seconds; return 0 after recording that its unit is missing or is no unit of
     time.
     """
-    unit_text = unit or reading.hints.unit
+    unit_text = unit or input_file.hints.unit
     time_unit = time_of_unit(unit_text)[0] if unit_text else ""
     if time_unit not in _SECONDS:
         reason = "there is no unit of time; write one, as in 'mean [ms]', or give --unit ms"
-        if all(problem.message != reason for problem in reading.problems):  # once for the table
-            reading.add_problem(line, name, reason)
+        if all(problem.message != reason for problem in input_file.problems):  # once for the table
+            input_file.add_problem(line, name, reason)
         return 0.0
     return value * _SECONDS[time_unit]
 
 
-def _load_test_of_rows(reading: Reading, rows: list[LoadRow]) -> LoadTest:
+def _load_test_of_rows(input_file: Reading, rows: list[LoadRow]) -> LoadTest:
     """Return a load test of rows, by ascending load; raise if there is a problem."""
-    if reading.problems:
-        reading.finished()
+    if input_file.problems:
+        input_file.finished()
     if not any(row.completed or row.response is not None for row in rows):
-        reading.refuse(1, "", "there is no throughput and no response time in it")
+        input_file.refuse(1, "", "there is no throughput and no response time in it")
     sorted_rows = sorted(rows, key=lambda row: row.users or row.rate or row.throughput or 0.0)
-    return LoadTest(reading.file, tuple(sorted_rows), notes=tuple(dict.fromkeys(reading.notes)))
+    return LoadTest(
+        input_file.file, tuple(sorted_rows), notes=tuple(dict.fromkeys(input_file.notes))
+    )
 
 
 # Generators
@@ -452,9 +456,9 @@ until it is sent.
 """
 
 
-def _read_wrk(reading: Reading) -> LoadRow:
+def _read_wrk(input_file: Reading) -> LoadRow:
     """Read the output of wrk or wrk2; wrk2 sends at a rate, wrk has a user for each connection."""
-    text = _UNCORRECTED_PERCENTILES.sub("", reading.text)
+    text = _UNCORRECTED_PERCENTILES.sub("", input_file.text)
     latency_match = _first_match(r"^[ \t]*Latency\s+([0-9.]+\w+)", text)
     throughput = _number_of_match(_first_match(r"^[ \t]*Requests/sec:\s+([0-9.]+)", text))
     rate = None
@@ -463,7 +467,7 @@ def _read_wrk(reading: Reading) -> LoadRow:
     if command_match or "Thread calibration:" in text or "HdrHistogram" in text:
         rate = float(split_amount(command_match[1])[0]) if command_match else throughput
         if not command_match:
-            reading.add_note(
+            input_file.add_note(
                 1, "", "wrk2 sends at a rate that it does not print: its throughput is taken"
             )
     request_count = _number_of_match(_first_match(r"^[ \t]*([0-9]+) requests in", text))
@@ -487,7 +491,7 @@ def _read_wrk(reading: Reading) -> LoadRow:
             f"the mean response time is a large part of the {seconds:g} s of the run: more was"
             " offered than completed, and the times grow with the length of the run"
         )
-        reading.add_note(1, "", unsteady_reason)
+        input_file.add_note(1, "", unsteady_reason)
     return LoadRow(
         1,
         users=_number_of_match(_first_match(r"(?<![0-9])([0-9]++) connections", text))
@@ -505,9 +509,9 @@ _LARGE_SHARE_OF_RUN = 0.1
 """Part of a run at a rate above which a mean response time tells of a queue that grows."""
 
 
-def _read_ab(reading: Reading) -> LoadRow:
+def _read_ab(input_file: Reading) -> LoadRow:
     """Read the output of ab, whose users are its concurrency level."""
-    text = reading.text
+    text = input_file.text
     return LoadRow(
         1,
         users=_number_of_match(_first_match(r"^[ \t]*Concurrency Level:\s+([0-9]+)", text)),
@@ -523,20 +527,20 @@ _HEY_WORKERS = 50.0
 """Workers of hey where its command does not say -c."""
 
 
-def _read_hey(reading: Reading) -> LoadRow:
+def _read_hey(input_file: Reading) -> LoadRow:
     """Read the output of hey, oha or ghz; the number of workers is only in the command line, if the
     file contains it.
     """
-    text = reading.text
+    text = input_file.text
     mean_match = _first_match(r"^[ \t]*Average:\s+([0-9.]+ ?[a-zµ]+)", text)
     command_match = _first_match(r"^.*\b(?:hey|oha|ghz) +(\S.*)$", text)
     workers_match = re.search(r"-c[ =]*([0-9]+)", command_match[1]) if command_match else None
-    if command_match and not workers_match and reading.hints.processors is None:
+    if command_match and not workers_match and input_file.hints.processors is None:
         unsteady_reason = (
             f"its command has no -c: {_HEY_WORKERS:g} workers are taken, as hey does by itself"
         )
         unsteady_reason = unsteady_reason.replace("hey", _program_like_hey(text))
-        reading.add_note(1, "", unsteady_reason)
+        input_file.add_note(1, "", unsteady_reason)
     return LoadRow(
         1,
         users=_number_of_match(workers_match)
@@ -557,13 +561,13 @@ def _program_like_hey(text: str) -> str:
     return "ghz" if re.search(r"^[ \t]*Count:\s+[0-9]+\s*$", text, re.MULTILINE) else "hey"
 
 
-def _read_oha_json(reading: Reading) -> LoadRow:
+def _read_oha_json(input_file: Reading) -> LoadRow:
     """Read what oha --output-format json writes [s], without the number of connections."""
-    document = json.loads(reading.text)
+    document = json.loads(input_file.text)
     summary = document["summary"]
     if float(success := summary.get("successRate", 1)) < 1:
         failure_note = f"requests failed: a part of {float(success):g} succeeded"
-        reading.add_note(1, "successRate", failure_note)
+        input_file.add_note(1, "successRate", failure_note)
     return LoadRow(
         1,
         throughput=float(summary["requestsPerSec"]),
@@ -576,16 +580,16 @@ def _read_oha_json(reading: Reading) -> LoadRow:
     )
 
 
-def _read_ghz_json(reading: Reading) -> LoadRow:
+def _read_ghz_json(input_file: Reading) -> LoadRow:
     """Read what ghz --format json writes [ns], with its workers, or the rate at which it sends."""
-    document = json.loads(reading.text)
+    document = json.loads(input_file.text)
     options: Mapping[str, Any] = document.get("options") or {}
     if failures_by_reason := {**document.get("errorDistribution", {})}:
         failure_note = (
             f"{sum(map(int, failures_by_reason.values()))} requests failed, and are"
             " counted in the throughput"
         )
-        reading.add_note(1, "errorDistribution", failure_note)
+        input_file.add_note(1, "errorDistribution", failure_note)
     rate = float(options.get("rps") or 0.0) or None
     workers = options.get("concurrency")
     return LoadRow(
@@ -611,16 +615,16 @@ write the users before it."""
 _LATENCY_ALONE = re.compile(r"^[ \t]*(?:Latency|Average:)[ \t]+([0-9.]+ ?[a-zµ]+)", re.MULTILINE)
 
 
-def _read_rates_alone(reading: Reading) -> list[LoadRow]:
+def _read_rates_alone(input_file: Reading) -> list[LoadRow]:
     """Read the rates that were taken out of outputs of wrk or hey, with the mean before each."""
     rows = []
     previous_end = 0
-    for match in _RATE_ALONE.finditer(reading.text):
-        times = _LATENCY_ALONE.findall(reading.text, previous_end, match.start())
+    for match in _RATE_ALONE.finditer(input_file.text):
+        times = _LATENCY_ALONE.findall(input_file.text, previous_end, match.start())
         previous_end = match.end()
         rows.append(
             LoadRow(
-                reading.text.count("\n", 0, match.start("rate")) + 1,
+                input_file.text.count("\n", 0, match.start("rate")) + 1,
                 users=float(match["users"]) if match["users"] else None,
                 throughput=float(match["rate"]),
                 response=_parse_time(times[-1]) if times else None,
@@ -629,11 +633,11 @@ def _read_rates_alone(reading: Reading) -> list[LoadRow]:
     return rows
 
 
-def _read_sysbench(reading: Reading) -> LoadRow:
+def _read_sysbench(input_file: Reading) -> LoadRow:
     """Read sysbench 0.4 to 1.1. Missing numbers of threads follow from the events of one thread; an
     interrupted run has only its interval lines.
     """
-    text = reading.text
+    text = input_file.text
     threads_and_rates = re.findall(r"\bthds: ([0-9]+),? tps: ([0-9.]+)", text)
     event_count = _number_of_match(_first_match(r"total number of events:\s+([0-9]+)", text))
     seconds = _number_of_match(_first_match(r"total time:\s+([0-9.]+)s", text))
@@ -653,7 +657,7 @@ def _read_sysbench(reading: Reading) -> LoadRow:
                 f"the end of the output is missing: {len(threads_and_rates)}"
                 " intervals give the throughput"
             )
-            reading.add_note(1, "", unsteady_reason)
+            input_file.add_note(1, "", unsteady_reason)
     quantile_match = _first_match(r"(?<![0-9])([0-9]++)(?:th)? percentile:\s++([0-9.]+)", text)
     target_rate = _number_of_match(_first_match(r"Target transaction rate: ([0-9.]+)/sec", text))
     total_time = _number_of_match(_first_match(r"^[ \t]*sum:\s+([0-9.]+)", text), 1e-3)
@@ -677,13 +681,13 @@ def _read_sysbench(reading: Reading) -> LoadRow:
     )
 
 
-def _read_pgbench(reading: Reading) -> LoadRow:
+def _read_pgbench(input_file: Reading) -> LoadRow:
     """Read the output of pgbench.
 
     Its latency and its throughput "without initial connection time" leave out the time to connect.
     The output of an interrupted run has only lines of progress.
     """
-    text = reading.text
+    text = input_file.text
     rate_limit_match = _first_match(r"^[ \t]*rate limit schedule lag", text)
     throughput_match = _first_match(r"^[ \t]*tps = ([0-9.]+) \(excluding connections", text)
     throughput = _number_of_match(throughput_match or _first_match(r"^[ \t]*tps = ([0-9.]+)", text))
@@ -701,9 +705,9 @@ def _read_pgbench(reading: Reading) -> LoadRow:
         unsteady_reason = (
             f"the end of the output is missing: {len(rates)} intervals give the throughput"
         )
-        reading.add_note(1, "", unsteady_reason)
+        input_file.add_note(1, "", unsteady_reason)
     if rate_limit_match:
-        reading.add_note(
+        input_file.add_note(
             1, "", "pgbench sent at a rate that it does not print: its throughput is taken"
         )
     return LoadRow(
@@ -725,13 +729,13 @@ _K6_PART = re.compile(
 """The metrics of a part of a run, which k6 prints below those of the whole."""
 
 
-def _without_parts(reading: Reading, text: str) -> str:
+def _without_parts(input_file: Reading, text: str) -> str:
     """Return the output of k6 without the metrics of scenarios and groups, and note which were left
     out.
     """
     for part_match in _K6_PART.finditer(text):
         line = text.count("\n", 0, part_match.start()) + 1
-        reading.add_note(
+        input_file.add_note(
             line, part_match["name"].strip(), "is a part of the total, and is left out"
         )
     return _K6_PART.sub(lambda part_match: "\n" * part_match[0].count("\n"), text)
@@ -750,11 +754,11 @@ def _k6_share(name: str) -> float | None:
     return share if 0 < share < 1 else None
 
 
-def _read_k6(reading: Reading) -> LoadRow:
+def _read_k6(input_file: Reading) -> LoadRow:
     """Read the summary that k6 prints at the end, with its virtual users, or with the rate at which
     it began iterations.
     """
-    text = reading.text
+    text = input_file.text
     duration_match = _first_match(rf"^{_METRIC_MARK}http_req_duration\.*:\s+(.*)$", text)
     words = [word.partition("=") for word in duration_match[1].split()] if duration_match else []
     statistics = {name: value for name, _, value in words if name and value}
@@ -768,7 +772,7 @@ def _read_k6(reading: Reading) -> LoadRow:
         impossible_shares := [share for share, time in quantiles.items() if time > largest_time]
     ):
         percentile_names = ", ".join(f"p({100 * share:g})" for share in impossible_shares)
-        reading.add_note(
+        input_file.add_note(
             1,
             "",
             f"{percentile_names} is above the largest time: its line is cut, so it is left out",
@@ -793,7 +797,7 @@ def _read_k6(reading: Reading) -> LoadRow:
     )
     has_ramp = has_ramp or bool(_first_match(r"^[ \t]*\* \S+: Up to [0-9]+ looping VUs", text))
     if rate_match := _first_match(r"^[ \t]*\* \S+: (?:Up to )?[0-9.]+ iterations/s for ", text):
-        reading.add_note(
+        input_file.add_note(
             1, "", "k6 began iterations at a rate: its requests a second are taken for it"
         )
     return LoadRow(
@@ -835,14 +839,14 @@ def _k6_metrics(document: Mapping[str, Any]) -> Mapping[str, Any]:
     }
 
 
-def _read_k6_json(reading: Reading) -> LoadRow:
+def _read_k6_json(input_file: Reading) -> LoadRow:
     """Read the summary of k6 as JSON [ms]."""
-    metrics = _k6_metrics(json.loads(reading.text))
+    metrics = _k6_metrics(json.loads(input_file.text))
     if "http_reqs" not in metrics:
         failure_note = (
             "its metrics have no http_reqs: a script wrote its own summary (handleSummary);"
         )
-        reading.refuse(
+        input_file.refuse(
             1, "", f"{failure_note} slipstick measured reads k6 run --summary-export=FILE"
         )
 
@@ -867,7 +871,7 @@ def _read_k6_json(reading: Reading) -> LoadRow:
         failure_note = (
             f"{100 * share:.3g} % of the requests failed, and are counted in the throughput"
         )
-        reading.add_note(1, "http_req_failed", f"{failure_note} and the times")
+        input_file.add_note(1, "http_req_failed", f"{failure_note} and the times")
     has_ramp = users is not None and _has_ramp(float(running_users.get("min", users)), float(users))
     return LoadRow(
         1,
@@ -891,11 +895,11 @@ _LOCUST_TIMES = re.compile(
 )
 
 
-def _read_locust_text(reading: Reading) -> LoadRow:
+def _read_locust_text(input_file: Reading) -> LoadRow:
     """Read the last summary that Locust prints [ms]: mean, least, largest and median of all
     requests, requests and failures per second. Locust before 1.0 prints the rate alone.
     """
-    text = reading.text
+    text = input_file.text
     total_row = list(_LOCUST_ROW.finditer(text))[-1]
     row_numbers = [float(number_text) for number_text in re.findall("[0-9.]+", total_row["rest"])]
     users_match = _first_match(r"\(([0-9]+) total users\)", text) or _first_match(
@@ -921,9 +925,9 @@ def _read_locust_text(reading: Reading) -> LoadRow:
     )
 
 
-def _read_vegeta(reading: Reading) -> LoadRow:
+def _read_vegeta(input_file: Reading) -> LoadRow:
     """Read a report of vegeta, which sends at a rate; the throughput counts successful requests."""
-    text = reading.text
+    text = input_file.text
     rates_match = _first_match(
         r"^[ \t]*Requests\s+\[total, rate.*?\]\s+[0-9]+, ([0-9.]+)(?:, ([0-9.]+))?", text
     )
@@ -948,9 +952,9 @@ def _read_vegeta(reading: Reading) -> LoadRow:
     )
 
 
-def _read_vegeta_json(reading: Reading) -> LoadRow:
+def _read_vegeta_json(input_file: Reading) -> LoadRow:
     """Read a report of vegeta as JSON, with times in nanoseconds."""
-    report = json.loads(reading.text)
+    report = json.loads(input_file.text)
     time_by_statistic = report["latencies"]
     quantiles = {
         float(match[1]) / 100: float(value) * 1e-9
@@ -959,7 +963,7 @@ def _read_vegeta_json(reading: Reading) -> LoadRow:
     }
     if report.get("success", 1) < 1:
         failure_note = f"requests failed: a part of {report['success']:g} succeeded"
-        reading.add_note(1, "", failure_note)
+        input_file.add_note(1, "", failure_note)
     return LoadRow(
         1,
         rate=float(report["rate"]),
@@ -969,9 +973,9 @@ def _read_vegeta_json(reading: Reading) -> LoadRow:
     )
 
 
-def _read_bombardier(reading: Reading) -> LoadRow:
+def _read_bombardier(input_file: Reading) -> LoadRow:
     """Read the output of bombardier, whose users are its connections."""
-    text = reading.text
+    text = input_file.text
     latency_match = _first_match(r"^[ \t]*Latency\s+([0-9.]+[a-zµ]+)", text)
     return LoadRow(
         1,
@@ -982,14 +986,14 @@ def _read_bombardier(reading: Reading) -> LoadRow:
     )
 
 
-def _read_bombardier_json(reading: Reading) -> LoadRow:
+def _read_bombardier_json(input_file: Reading) -> LoadRow:
     """Read what bombardier --print result --format json writes, with times in microseconds."""
-    document = json.loads(reading.text)
+    document = json.loads(input_file.text)
     test_result = document["result"]
     time_statistics = test_result["latency"]
     failed_requests = sum(int(test_result.get(name, 0)) for name in ("req4xx", "req5xx", "others"))
     if failed_requests:
-        reading.add_note(
+        input_file.add_note(
             1, "", f"{failed_requests} requests failed, and are counted in the throughput"
         )
     return LoadRow(
@@ -1007,14 +1011,14 @@ def _read_bombardier_json(reading: Reading) -> LoadRow:
 _GATLING_COMMA = re.compile(r"(?m)^(> [^|\n]*?[0-9]),([0-9]+ +\(OK=)")
 
 
-def _read_gatling(reading: Reading) -> LoadRow:
+def _read_gatling(input_file: Reading) -> LoadRow:
     """Read the summary at the end of Gatling's output [ms]; it includes failed requests.
 
     Where it prints no bars, numbers are not grouped: a comma is that of a language.
     """
-    text, comma_count = _GATLING_COMMA.subn(r"\1.\2", reading.text)
+    text, comma_count = _GATLING_COMMA.subn(r"\1.\2", input_file.text)
     if comma_count:
-        reading.add_note(1, "", "its numbers are read with a decimal comma")
+        input_file.add_note(1, "", "its numbers are read with a decimal comma")
     quantiles = {
         float(match[1]) / 100: float(match[2].replace(",", "")) / 1e3
         for match in re.finditer(
@@ -1185,36 +1189,37 @@ GENERATORS: Mapping[str, LoadFormat] = {
 """Outputs of load generators by name."""
 
 
-def load_format(reading: Reading) -> str:
+def load_format(input_file: Reading) -> str:
     """Return the name of the format of a load test; empty if the file is no load test."""
     for name, generator in GENERATORS.items():
-        if generator.pattern.search(reading.text):
+        if generator.pattern.search(input_file.text):
             return name
-    if reading.text.lstrip()[:1] in "{[":
-        is_table = bar_lines(reading.lines) and is_load_table(reading)
+    if input_file.text.lstrip()[:1] in "{[":
+        is_table = bar_lines(input_file.lines) and is_load_table(input_file)
         return "load-table" if is_table else ""
-    if _is_table_of_totals(reading):
+    if _is_table_of_totals(input_file):
         return "locust"
-    if _LOCUST_HISTORY.match(_first_line_with_commas(reading)):
+    if _LOCUST_HISTORY.match(_first_line_with_commas(input_file)):
         return "locust-history"
-    if JTL_HEAD.match(reading.text):
+    if JTL_HEAD.match(input_file.text):
         return "jtl"
-    return "load-table" if is_load_table(reading) else ""
+    return "load-table" if is_load_table(input_file) else ""
 
 
-def _first_line_with_commas(reading: Reading) -> str:
+def _first_line_with_commas(input_file: Reading) -> str:
     """Return the first line of a file; the bars of a table become commas."""
-    line = reading.text.lstrip("\ufeff \n").partition("\n")[0]
+    line = input_file.text.lstrip("\ufeff \n").partition("\n")[0]
     return ",".join(cell.strip() for cell in line.strip().strip("|").split("|"))
 
 
-def _is_table_of_totals(reading: Reading) -> bool:
+def _is_table_of_totals(input_file: Reading) -> bool:
     """Return whether a file is Locust's table of requests, or JMeter's aggregate report."""
     return bool(
         re.match(
-            r'"?Type"?,"?Name"?,"?(?:Request Count|# requests)"?,', _first_line_with_commas(reading)
+            r'"?Type"?,"?Name"?,"?(?:Request Count|# requests)"?,',
+            _first_line_with_commas(input_file),
         )
-    ) or bool(_AGGREGATE_HEADING.match(reading.text))
+    ) or bool(_AGGREGATE_HEADING.match(input_file.text))
 
 
 _AGGREGATE_HEADING = re.compile(
@@ -1228,20 +1233,20 @@ _QUANTILE_COLUMN = re.compile(
 )
 
 
-def _check_lengths(reading: Reading, grid: CellGrid) -> None:
+def _check_lengths(input_file: Reading, grid: CellGrid) -> None:
     """Raise if rows have fewer values than the heading, such as cut rows, or more values because of
     unquoted decimal commas.
     """
     for line, cells in grid.rows:
         lengths_text = f"{len(cells)} values, where the header promises {len(grid.heading)}"
         if len(cells) > len(grid.heading):
-            reading.add_problem(line, "", f"{lengths_text}; write 1.5 for one and a half")
+            input_file.add_problem(line, "", f"{lengths_text}; write 1.5 for one and a half")
         elif len(cells) < len(grid.heading):
-            reading.add_problem(
+            input_file.add_problem(
                 line, "", f"{lengths_text}; complete this row, or take the line out"
             )
-    if reading.problems:
-        reading.finished()
+    if input_file.problems:
+        input_file.finished()
 
 
 def _quantile_of_column(name: str) -> float | None:
@@ -1253,7 +1258,7 @@ def _quantile_of_column(name: str) -> float | None:
     return share if 0 < share < 1 else None
 
 
-def _read_totals(reading: Reading) -> LoadRow:
+def _read_totals(input_file: Reading) -> LoadRow:
     """Read the row for all requests in a table of Locust or JMeter; if the table has a single row,
     read that.
 
@@ -1261,8 +1266,8 @@ def _read_totals(reading: Reading) -> LoadRow:
     ------
     SpecError : several rows and none of all requests
     """
-    grid = table_of_file(reading)
-    _check_lengths(reading, grid)
+    grid = table_of_file(input_file)
+    _check_lengths(input_file, grid)
     total_rows = [
         (line, cells)
         for line, cells in grid.rows
@@ -1272,7 +1277,7 @@ def _read_totals(reading: Reading) -> LoadRow:
         message = (
             "there is no row of all requests (TOTAL, Aggregated), and percentiles of several cannot"
         )
-        reading.refuse(
+        input_file.refuse(
             grid.line, "", f"{message} be put together; keep one row, or export that row, too"
         )
     line, cells = total_rows[0]
@@ -1285,7 +1290,7 @@ def _read_totals(reading: Reading) -> LoadRow:
         message = (
             f"requests failed ({failed_text}), and are counted in the throughput and the times"
         )
-        reading.add_note(line, "", message)
+        input_file.add_note(line, "", message)
     rate_headings = ("Requests/s", "Throughput", "aggregate_report_rate")
     rate_text = next(
         (cell_by_heading[name] for name in rate_headings if cell_by_heading.get(name)), ""
@@ -1312,13 +1317,13 @@ def _read_totals(reading: Reading) -> LoadRow:
 _LOCUST_HISTORY = re.compile(r'"?Timestamp"?,"?User Count"?,"?Type"?,"?Name"?,"?Requests/s"?,')
 
 
-def _read_locust_history(reading: Reading) -> list[LoadRow]:
+def _read_locust_history(input_file: Reading) -> list[LoadRow]:
     """Read Locust's history, with a row for each second: the mean rate for each number of users
     that stayed long enough, and the percentiles of its last second, which cover ten seconds. Mean
     response times cover the whole run and are left out.
     """
-    grid = table_of_file(reading)
-    _check_lengths(reading, grid)
+    grid = table_of_file(input_file)
+    _check_lengths(input_file, grid)
     index_by_heading = {name: index for index, name in enumerate(grid.heading)}
     index_by_percentile = {
         name: index for name, index in index_by_heading.items() if re.fullmatch(r"[0-9.]+%", name)
@@ -1329,16 +1334,16 @@ def _read_locust_history(reading: Reading) -> list[LoadRow]:
             "Aggregated",
             "Total",
         ):
-            users = reading.number(line, "User Count", cells[index_by_heading["User Count"]])
+            users = input_file.number(line, "User Count", cells[index_by_heading["User Count"]])
             rows_by_users[users or 0.0].append(cells)
-    if reading.problems:
-        reading.finished()
-    reading.add_note(
+    if input_file.problems:
+        input_file.finished()
+    input_file.add_note(
         grid.line,
         "Total Average Response Time",
         "is of all seconds since the start, so it is left out",
     )
-    _note_failures(reading, grid, rows_by_users)
+    _note_failures(input_file, grid, rows_by_users)
     row_count = sum(map(len, rows_by_users.values()))
     return [
         LoadRow(
@@ -1360,7 +1365,7 @@ def _read_locust_history(reading: Reading) -> list[LoadRow]:
 
 
 def _note_failures(
-    reading: Reading, grid: CellGrid, rows_by_users: Mapping[float, list[Sequence[str]]]
+    input_file: Reading, grid: CellGrid, rows_by_users: Mapping[float, list[Sequence[str]]]
 ) -> None:
     """Note the part of the requests that failed, by the rates of Locust's history."""
     if "Failures/s" not in grid.heading:
@@ -1375,7 +1380,7 @@ def _note_failures(
     )
     if failure_rate and request_rate:
         counted_text = "are counted in the throughput and the times"
-        reading.add_note(
+        input_file.add_note(
             grid.line,
             "Failures/s",
             f"{failure_rate / request_rate:.3g} of the requests failed, and {counted_text}",
@@ -1388,34 +1393,36 @@ _TESTED_ADDRESS = re.compile(
 """What wrk or ab asked for: runs of several addresses are no curve over the load."""
 
 
-def _read_all_tests(reading: Reading, name: str) -> list[LoadRow]:
+def _read_all_tests(input_file: Reading, name: str) -> list[LoadRow]:
     """Read all tests in the output of a load generator, which may contain runs at several loads."""
     generator = GENERATORS[name]
     begin_pattern = generator.begin or generator.pattern
-    if generator.header and generator.header.search(reading.text):
+    if generator.header and generator.header.search(input_file.text):
         begin_pattern = generator.header
-    test_starts = [match.start() for match in begin_pattern.finditer(reading.text)]
+    test_starts = [match.start() for match in begin_pattern.finditer(input_file.text)]
     for unique_line in generator.unique_lines:
-        line_starts = [match.start() for match in unique_line.finditer(reading.text)]
+        line_starts = [match.start() for match in unique_line.finditer(input_file.text)]
         test_starts = line_starts if len(line_starts) > len(test_starts) else test_starts
-    if len(test_starts) < 2 or name == "fio" or reading.text.lstrip()[:1] == "{":
+    if len(test_starts) < 2 or name == "fio" or input_file.text.lstrip()[:1] == "{":
         test_starts = [0]
     rows = list[LoadRow]()
-    if len(addresses := list(dict.fromkeys(_TESTED_ADDRESS.findall(reading.text)))) > 1:
+    if len(addresses := list(dict.fromkeys(_TESTED_ADDRESS.findall(input_file.text)))) > 1:
         addresses_in_words = ", ".join(short(address) for address in addresses)
-        reading.add_note(
+        input_file.add_note(
             1,
             "",
             f"the runs are of {len(addresses)} addresses, in this order: {addresses_in_words}",
         )
     line = 1
     previous_start = 0
-    for start, end in zip(test_starts, [*test_starts[1:], len(reading.text)], strict=True):
-        line = line + reading.text.count("\n", previous_start, start)
+    for start, end in zip(test_starts, [*test_starts[1:], len(input_file.text)], strict=True):
+        line = line + input_file.text.count("\n", previous_start, start)
         previous_start = start
-        test_reading = Reading(reading.file, reading.text[start:end], reading.hints)
+        test_reading = Reading(input_file.file, input_file.text[start:end], input_file.hints)
         if len(test_starts) > 1 and not generator.pattern.search(test_reading.text):
-            reading.add_note(line, "", "the run that begins here has no summary, so it is left out")
+            input_file.add_note(
+                line, "", "the run that begins here has no summary, so it is left out"
+            )
             continue
         results_count = len(generator.ends.findall(test_reading.text)) if generator.ends else 1
         if results_count > 1:
@@ -1424,10 +1431,10 @@ def _read_all_tests(reading: Reading, name: str) -> list[LoadRow]:
                 " its"
                 " head"
             )
-            reading.add_note(line, "", message)
+            input_file.add_note(line, "", message)
         rows_of_test = generator.read(test_reading)
         for note in test_reading.notes:
-            reading.add_note(line + note.line - 1, note.path, note.message)
+            input_file.add_note(line + note.line - 1, note.path, note.message)
         rows += [
             replace(row, line=line + max(row.line, 1) - 1)
             for row in ([rows_of_test] if isinstance(rows_of_test, LoadRow) else rows_of_test)
@@ -1435,7 +1442,9 @@ def _read_all_tests(reading: Reading, name: str) -> list[LoadRow]:
         for failure in generator.failures.finditer(test_reading.text) if generator.failures else ():
             failure_line = " ".join(failure[0].split())[:200]
             message = f"requests failed, and {name} counts them in its own way: {failure_line}"
-            reading.add_note(line + test_reading.text.count("\n", 0, failure.start()), "", message)
+            input_file.add_note(
+                line + test_reading.text.count("\n", 0, failure.start()), "", message
+            )
     return rows
 
 
@@ -1489,7 +1498,7 @@ _POINT_NUMBER = re.compile(r"(?<![\w.,])[0-9]+\.[0-9]+(?![0-9.])")
 _THOUSANDS = re.compile(r"[0-9]{1,3},[0-9]{3}")
 
 
-def _with_decimal_points(reading: Reading, text: str) -> str:
+def _with_decimal_points(input_file: Reading, text: str) -> str:
     """Return the output of a program with decimal points if its numbers have decimal commas, and
     note that.
 
@@ -1502,25 +1511,25 @@ def _with_decimal_points(reading: Reading, text: str) -> str:
     ]
     if not decimal_numbers or len(comma_numbers) <= len(_POINT_NUMBER.findall(text)):
         return text
-    reading.add_note(
+    input_file.add_note(
         1, decimal_numbers[0], "is read with a decimal comma, and so are all numbers of the file"
     )
     return re.sub(r"(?<=[0-9]),(?=[0-9])", ".", text)
 
 
-def _name_of_generator(reading: Reading, name: str) -> str:
+def _name_of_generator(input_file: Reading, name: str) -> str:
     """Return the name of the program that wrote an output in a format that several programs
     write.
     """
     if name == "hey":
-        return _program_like_hey(reading.text)
+        return _program_like_hey(input_file.text)
     name_by_format = {"locust-text": "locust", "oha-json": "oha", "ghz-json": "ghz"}
-    assumed_generator = "hey" if "Average:" in reading.text else "wrk"
+    assumed_generator = "hey" if "Average:" in input_file.text else "wrk"
     name = {**name_by_format, "rates-alone": assumed_generator}.get(name, name)
-    return "JMeter" if name == "locust" and _AGGREGATE_HEADING.match(reading.text) else name
+    return "JMeter" if name == "locust" and _AGGREGATE_HEADING.match(input_file.text) else name
 
 
-def read_load(reading: Reading, name: str) -> LoadTest:
+def read_load(input_file: Reading, name: str) -> LoadTest:
     """Read a load test of a format from `load_format`; missing numbers of users are taken from the
     option for processors.
 
@@ -1529,7 +1538,7 @@ def read_load(reading: Reading, name: str) -> LoadTest:
     SpecError : what is wrong with it
     """
     if name == "load-table":
-        return read_load_table(reading)
+        return read_load_table(input_file)
     tables: Mapping[str, _Reader] = {
         "locust": _read_totals,
         "locust-history": _read_locust_history,
@@ -1537,32 +1546,32 @@ def read_load(reading: Reading, name: str) -> LoadTest:
     }
     try:
         if name in tables:
-            rows_of_table = tables[name](reading)
+            rows_of_table = tables[name](input_file)
             rows = [rows_of_table] if isinstance(rows_of_table, LoadRow) else list(rows_of_table)
         else:
-            text = textwrap.dedent(reading.text)
-            text = _without_parts(reading, text) if name == "k6" else text
-            reading_with_points = replace(reading, text=_with_decimal_points(reading, text))
+            text = textwrap.dedent(input_file.text)
+            text = _without_parts(input_file, text) if name == "k6" else text
+            reading_with_points = replace(input_file, text=_with_decimal_points(input_file, text))
             rows = _read_all_tests(reading_with_points, name)
     except (AttributeError, KeyError, TypeError, ValueError) as error:
-        reading.refuse(1, "", f"this is not an output of {name} as it is known: {error}")
+        input_file.refuse(1, "", f"this is not an output of {name} as it is known: {error}")
     if not rows or not all(row.throughput for row in rows):
-        reading.refuse(1, "", f"{name} completed no request, or its output is cut")
-    rows = _with_users_before(reading.text, rows)
-    users = reading.hints.processors
+        input_file.refuse(1, "", f"{name} completed no request, or its output is cut")
+    rows = _with_users_before(input_file.text, rows)
+    users = input_file.hints.processors
     if users is not None and len(rows) == 1 and rows[0].rate is None:
         # The option says that a constant number of users is meant.
         reason = "" if name in ("k6", "k6-json") else rows[0].unsteady
         rows = [replace(rows[0], users=float(users), unsteady=reason)]
     if any(row.users is None and row.rate is None for row in rows):
-        generator_name = _name_of_generator(reading, name)
+        generator_name = _name_of_generator(input_file, name)
         where_users_are = _WHERE_USERS_ARE.get(generator_name, "")
         explanation = f"{generator_name} does not print how many users there were; write"
         if len(rows) > 1:
-            reading.refuse(
+            input_file.refuse(
                 1, "", f"{explanation} a line such as clients=8 before each of {len(rows)} runs"
             )
-        reading.refuse(
+        input_file.refuse(
             1, "", f"{explanation} --processors N{where_users_are and ', '}{where_users_are}"
         )
-    return LoadTest(reading.file, tuple(rows), notes=tuple(dict.fromkeys(reading.notes)))
+    return LoadTest(input_file.file, tuple(rows), notes=tuple(dict.fromkeys(input_file.notes)))

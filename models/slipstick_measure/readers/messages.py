@@ -84,12 +84,12 @@ _TOOLS = (
 )
 
 
-def _is_output_of(tool: _Tool, reading: Reading) -> bool:
+def _is_output_of(tool: _Tool, input_file: Reading) -> bool:
     """Return whether a line of a file begins a benchmark of a tool."""
-    return any(tool.title.fullmatch(line) for line in reading.lines[:MOST_LINES_ABOVE])
+    return any(tool.title.fullmatch(line) for line in input_file.lines[:MOST_LINES_ABOVE])
 
 
-def _read_output(tool: _Tool, reading: Reading) -> Measurements:
+def _read_output(tool: _Tool, input_file: Reading) -> Measurements:
     """Read the rows of all benchmarks in an output of a tool."""
     name = ""
     processes: int | None = None
@@ -97,44 +97,46 @@ def _read_output(tool: _Tool, reading: Reading) -> Measurements:
     titles = list[str]()
     of_command: int | None = None
     unread_lines = dict[str, int]()
-    for line, text in enumerate(reading.lines, 1):
+    for line, text in enumerate(input_file.lines, 1):
         of_command = _processes_of_command(text) or of_command
         if title := tool.title.fullmatch(text):
             name = title["name"].strip() if tool.name != "netgauge" else tool.name
             columns = []
             titles = [*titles, name]
             name += f" #{times}" if (times := titles.count(name)) > 1 else ""
-            processes = reading.hints.processors or of_command
+            processes = input_file.hints.processors or of_command
             if of_command and processes == of_command and not is_between_two(name):
-                reading.add_note(line, name, f"{processes} processes ran, by the command above it")
+                input_file.add_note(
+                    line, name, f"{processes} processes ran, by the command above it"
+                )
             of_command = None
         if count := _PROCESSES.fullmatch(text):
-            processes = reading.processors(line, "#processes", count[1])
+            processes = input_file.processors(line, "#processes", count[1])
         if groups := _GROUPS_OF_PROCESSES.fullmatch(text):
             total_processes = str(int(groups[1]) * int(groups[2]))
-            processes = reading.processors(line, "groups", total_processes)
-            reading.add_note(
+            processes = input_file.processors(line, "groups", total_processes)
+            input_file.add_note(
                 line, name, f"{groups[1]} groups of {groups[2]} processes ran at a time"
             )
         if pairs := _PAIRS.fullmatch(text.strip()):
-            processes = reading.processors(line, "pairs", str(2 * int(pairs[1][:9])))
+            processes = input_file.processors(line, "pairs", str(2 * int(pairs[1][:9])))
         if _HEADING.search(text) and not text.strip()[:1].isdigit():
             columns = _split_heading(text)
-            _check_heading(reading, line, name, columns)
+            _check_heading(input_file, line, name, columns)
         elif name and (cells := text.split()) and _ROW_BEGIN.fullmatch(cells[0]):
             p = 2 if is_between_two(name) else processes
             if p is None:
                 unread_lines.setdefault(name, line)
             else:
-                _read_row(reading, tool, line, name, columns, p)
-    _note_unread_operations(reading, unread_lines)
-    _join_repetitions(reading)
-    measurements = reading.finished()
+                _read_row(input_file, tool, line, name, columns, p)
+    _note_unread_operations(input_file, unread_lines)
+    _join_repetitions(input_file)
+    measurements = input_file.finished()
     # Without loss an operation of more processes takes as long for messages of the same size.
     return replace(
         measurements,
         title=", ".join(dict.fromkeys(titles)),
-        source=f"{tool.name} output {reading.name}",
+        source=f"{tool.name} output {input_file.name}",
         weak=True,
         sizes_of_each=True,
     )
@@ -150,12 +152,12 @@ def is_between_two(name: str) -> bool:
     return bool(PAIR_BENCHMARK.fullmatch(without_number(name)))
 
 
-def _join_repetitions(reading: Reading) -> None:
+def _join_repetitions(input_file: Reading) -> None:
     """Take a benchmark that occurs several times in a file as repetitions, unless its values differ
     too much for one machine; then give each occurrence a name of its own.
     """
     values: dict[tuple[str, str, int], dict[float, list[float]]] = {}
-    for measurement in reading.runs:
+    for measurement in input_file.runs:
         values_by_size = values.setdefault(
             (without_number(measurement.region), measurement.metric, measurement.p), {}
         )
@@ -166,11 +168,11 @@ def _join_repetitions(reading: Reading) -> None:
         if median(max(same) / (min(same) or 1.0) for same in by_size.values())
         > LARGEST_REPETITION_RATIO
     }
-    reading.runs = [
+    input_file.runs = [
         replace(measurement, region=name)
         if (name := without_number(measurement.region)) not in is_different
         else measurement
-        for measurement in reading.runs
+        for measurement in input_file.runs
     ]
 
 
@@ -183,7 +185,7 @@ def _processes_of_command(text: str) -> int | None:
     return int(count[1]) if count else None
 
 
-def _check_heading(reading: Reading, line: int, name: str, columns: Sequence[str]) -> None:
+def _check_heading(input_file: Reading, line: int, name: str, columns: Sequence[str]) -> None:
     """Raise if a heading names the time or the rate several times, like a table of several
     machines.
     """
@@ -192,18 +194,18 @@ def _check_heading(reading: Reading, line: int, name: str, columns: Sequence[str
             (*_TIME_HEADINGS, *_RATE_HEADINGS)
         ):
             message = f"the heading names '{column}' {times} times, as of several machines"
-            reading.refuse(line, name, f"{message}; keep one of these columns")
+            input_file.refuse(line, name, f"{message}; keep one of these columns")
 
 
-def _note_unread_operations(reading: Reading, unread: Mapping[str, int]) -> None:
+def _note_unread_operations(input_file: Reading, unread: Mapping[str, int]) -> None:
     """Note the operations of all processes that were left out because the number of processes is
     unknown; raise if the file has nothing else.
     """
     for name, line in unread.items():
         message = "this is an operation of all processes; say how many there were: --processors N"
-        if not reading.runs and not reading.problems:
-            reading.refuse(line, name, message)
-        reading.add_note(line, name, f"{message}; it is left out")
+        if not input_file.runs and not input_file.problems:
+            input_file.refuse(line, name, message)
+        input_file.add_note(line, name, f"{message}; it is left out")
 
 
 def _split_heading(text: str) -> list[str]:
@@ -225,12 +227,12 @@ def _split_heading(text: str) -> list[str]:
 
 
 def _read_row(
-    reading: Reading, tool: _Tool, line: int, name: str, columns: list[str], p: int
+    input_file: Reading, tool: _Tool, line: int, name: str, columns: list[str], p: int
 ) -> None:
     """Add the time, or else the bandwidth, in a row of a benchmark."""
-    cells = reading.lines[line - 1].split()
+    cells = input_file.lines[line - 1].split()
     if cells[1:2] in (["out-of-mem.;"], ["int-overflow.;"]):
-        reading.add_note(
+        input_file.add_note(
             line, name, f"{cells[0]} bytes were not run: {cells[1]} the row is left out"
         )
         return
@@ -239,13 +241,13 @@ def _read_row(
             f"{short(' '.join(cells))} has {len(cells)} values, the heading before it"
             f" {len(columns)} columns"
         )
-        reading.add_problem(line, name, message)
+        input_file.add_problem(line, name, message)
         return
     size = 0.0
     if columns[0] in _SIZE_HEADINGS:
-        message_size = reading.number(line, "size", cells[0])
+        message_size = input_file.number(line, "size", cells[0])
         if message_size is None or message_size < 0:
-            reading.add_problem(
+            input_file.add_problem(
                 line, "size", f"a message has 0 bytes or more; got {short(cells[0])}"
             )
             return
@@ -253,18 +255,18 @@ def _read_row(
     coordinates = Coordinates(p, size, name)
     if (index := _first_column(columns, _TIME_HEADINGS)) is not None:
         value = cells[index]
-        if tool.name == "netgauge" and reading.number(line, "time", value) is not None:
+        if tool.name == "netgauge" and input_file.number(line, "time", value) is not None:
             value = repr(float(value) / 2)
-        reading.add(line, coordinates, "time", value, "us")
+        input_file.add(line, coordinates, "time", value, "us")
     elif (index := _first_column(columns, _RATE_HEADINGS)) is None:
         message = f"{short(', '.join(columns))} has no column of a time or a bandwidth"
-        reading.add_problem(line, name, message)
+        input_file.add_problem(line, name, message)
     elif size == 0:
-        reading.add_note(line, name, "0 bytes have no bandwidth, so the row is left out")
+        input_file.add_note(line, name, "0 bytes have no bandwidth, so the row is left out")
     else:
         rate = "MiB/s" if tool.name == "perftest" else "MB/s"
         unit = "Gbit/s" if "[gb/sec]" in columns[index] else rate
-        reading.add(line, coordinates, "bandwidth", cells[index], unit)
+        input_file.add(line, coordinates, "bandwidth", cells[index], unit)
 
 
 def _first_column(columns: Sequence[str], beginnings: Sequence[str]) -> int | None:

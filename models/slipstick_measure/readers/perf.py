@@ -36,37 +36,37 @@ _ROW = re.compile(rf"\s*([0-9]+)\s+{_WAIT}\s+{_WAIT}\s+{_WAIT}\s+(.+)")
 _WITH_SEPARATOR = 6
 
 
-def _is_perf_lock(reading: Reading) -> bool:
+def _is_perf_lock(input_file: Reading) -> bool:
     """Return whether a file is an output of perf lock contention."""
-    return any(_HEADER.match(line) or _REPORT.match(line) for line in reading.lines)
+    return any(_HEADER.match(line) or _REPORT.match(line) for line in input_file.lines)
 
 
-def _read_perf_lock(reading: Reading) -> Measurements:
+def _read_perf_lock(input_file: Reading) -> Measurements:
     """Read the waits at the locks in an output of perf lock contention."""
-    hints = reading.hints
+    hints = input_file.hints
     if hints.processors is None or hints.time is None:
-        reading.refuse(
+        input_file.refuse(
             1,
             "",
             "perf lock prints neither processors nor elapsed time; give them: --processors 8 --time"
             " '3.2 s'",
         )
-    if any(_REPORT.match(line) for line in reading.lines):
-        reading.refuse(
+    if any(_REPORT.match(line) for line in input_file.lines):
+        input_file.refuse(
             1,
             "",
             "this is perf lock report; print perf lock contention instead, which says what waited",
         )
     coordinates = Coordinates(hints.processors, hints.size)
-    reading.add(1, coordinates, "time", repr(hints.time), "s")
+    input_file.add(1, coordinates, "time", repr(hints.time), "s")
     is_in_table = False
-    for line, text in enumerate(reading.lines, 1):
+    for line, text in enumerate(input_file.lines, 1):
         if _HEADER.match(text):
             is_in_table = True
         elif is_in_table and text.strip() and not text.startswith(("=", "#")):
-            _read_waits(reading, line, coordinates, text)
+            _read_waits(input_file, line, coordinates, text)
     if not is_in_table:
-        reading.refuse(
+        input_file.refuse(
             1,
             "",
             "there is no head of a table, 'contended  total wait  max wait  avg wait  type "
@@ -74,16 +74,16 @@ def _read_perf_lock(reading: Reading) -> Measurements:
         )
     # Lines of one caller are several locks, or several ways to the same one.
     sums: dict[tuple[str, str], Measurement] = {}
-    for run in reading.runs:
+    for run in input_file.runs:
         key = run.region, run.metric
         sums[key] = (
             replace(sums[key], value=sums[key].value + run.value, text="") if key in sums else run
         )
-    reading.runs = list(sums.values())
-    return reading.finished()
+    input_file.runs = list(sums.values())
+    return input_file.finished()
 
 
-def _read_waits(reading: Reading, line: int, run: Coordinates, text: str) -> None:
+def _read_waits(input_file: Reading, line: int, run: Coordinates, text: str) -> None:
     """Read a line of perf lock contention: the waits at a lock and their total time."""
     if match := _ROW.fullmatch(text):
         count, total, unit, *_, text_behind = match.groups()
@@ -96,7 +96,7 @@ def _read_waits(reading: Reading, line: int, run: Coordinates, text: str) -> Non
         if len(fields) != _WITH_SEPARATOR:
             # Lines of a call stack, which perf prints with -v, are passed over.
             if not re.match(r"\s+0x[0-9a-f]+\s+\S", text):
-                reading.add_problem(
+                input_file.add_problem(
                     line, "", f"{short(text.strip())} is not a line of perf lock contention"
                 )
             return
@@ -105,8 +105,8 @@ def _read_waits(reading: Reading, line: int, run: Coordinates, text: str) -> Non
         unit = "ns"
         name = fields[5]
     coordinates = run._replace(region=name)
-    reading.add(line, coordinates, "wait", total, "min" if unit == "m" else unit)
-    reading.add(line, coordinates, "events", count, "1")
+    input_file.add(line, coordinates, "wait", total, "min" if unit == "m" else unit)
+    input_file.add(line, coordinates, "events", count, "1")
 
 
 UNITS = {"msec": "ms", "usec": "us", "nsec": "ns", "sec": "s"}
@@ -140,33 +140,33 @@ class EventCount(NamedTuple):
     ratio_unit: str
 
 
-def is_perf_stat(reading: Reading) -> bool:
+def is_perf_stat(input_file: Reading) -> bool:
     """Return whether the first line counts an event, or a heading of perf's table is there."""
-    first_line = reading.content[0][1] if reading.content else ""
+    first_line = input_file.content[0][1] if input_file.content else ""
     return (
-        _TABLE_HEADING in reading.text
+        _TABLE_HEADING in input_file.text
         or bool(_FIRST_SEPARATED_EVENT.match(first_line))
         or (first_line.lstrip()[:1] == "{" and '"counter-value"' in first_line)
     )
 
 
-def event_counts(reading: Reading) -> list[EventCount]:
+def event_counts(input_file: Reading) -> list[EventCount]:
     """Read the events of one run from separated values, JSON lines or a table; events that perf
     could not count are noted.
     """
     count_by_event: dict[str, EventCount] = {}
     missing_counts: list[EventCount] = []
-    for line, text in reading.content:
-        if _TABLE_HEADING in reading.text:
+    for line, text in input_file.content:
+        if _TABLE_HEADING in input_file.text:
             event_count = _parse_table_event(line, text)
         else:
             event_count = (
                 _parse_json_event if text.lstrip().startswith("{") else _parse_separated_event
-            )(reading, line, text)
+            )(input_file, line, text)
         if event_count is None:
             continue
         if event_count.event in count_by_event:
-            reading.add_problem(
+            input_file.add_problem(
                 line,
                 event_count.event,
                 f"is in line {count_by_event[event_count.event].line} already; one run a file",
@@ -175,32 +175,32 @@ def event_counts(reading: Reading) -> list[EventCount]:
         missing_counts += [event_count] if event_count.value.startswith("<not") else []
     if missing_counts:
         names = ", ".join(event_count.event for event_count in missing_counts)
-        reading.add_note(missing_counts[0].line, "", f"perf could not count {names}; left out")
+        input_file.add_note(missing_counts[0].line, "", f"perf could not count {names}; left out")
     return [
         event_count for event_count in count_by_event.values() if event_count not in missing_counts
     ]
 
 
-def _read_perf_stat(reading: Reading) -> Measurements:
+def _read_perf_stat(input_file: Reading) -> Measurements:
     """Read the times and the counts in an output of perf stat."""
-    if reading.hints.processors is None:
-        reading.refuse(
+    if input_file.hints.processors is None:
+        input_file.refuse(
             1,
             "",
             "perf stat does not say how many processors the run had; name them with --processors",
         )
-    coordinates = Coordinates(reading.hints.processors, reading.hints.size)
-    counts = event_counts(reading)
+    coordinates = Coordinates(input_file.hints.processors, input_file.hints.size)
+    counts = event_counts(input_file)
     for event_count in counts:
         if event_count.event == "cpu-clock":
-            reading.add_problem(
+            input_file.add_problem(
                 event_count.line,
                 event_count.event,
                 "counts every processor of the machine, idle ones too; run without -a",
             )
         else:
             unit = UNITS.get(event_count.unit, event_count.unit) or "1"
-            reading.add(
+            input_file.add(
                 event_count.line,
                 coordinates,
                 _EVENTS.get(event_count.event, event_count.event),
@@ -208,27 +208,31 @@ def _read_perf_stat(reading: Reading) -> Measurements:
                 unit,
             )
     if all(event_count.event != "duration_time" for event_count in counts):
-        _add_elapsed_time(reading, coordinates, counts)
-    return reading.finished()
+        _add_elapsed_time(input_file, coordinates, counts)
+    return input_file.finished()
 
 
-def _add_elapsed_time(reading: Reading, coordinates: Coordinates, counts: list[EventCount]) -> None:
+def _add_elapsed_time(
+    input_file: Reading, coordinates: Coordinates, counts: list[EventCount]
+) -> None:
     """Add the elapsed time if perf did not count it: the one that the user gives, else busy time
     over the processors used.
     """
-    if reading.hints.time is not None:
-        reading.add(1, coordinates, "time", repr(reading.hints.time), "s")
+    if input_file.hints.time is not None:
+        input_file.add(1, coordinates, "time", repr(input_file.hints.time), "s")
         return
     for event_count in counts:
         if (
             event_count.event == "task-clock"
             and event_count.ratio_unit == "CPUs utilized"
-            and not reading.problems
+            and not input_file.problems
         ):
-            processors_used = reading.number(event_count.line, event_count.event, event_count.ratio)
+            processors_used = input_file.number(
+                event_count.line, event_count.event, event_count.ratio
+            )
             busy_time = float(event_count.value)
             if processors_used:
-                reading.add(
+                input_file.add(
                     event_count.line,
                     coordinates,
                     "time",
@@ -238,21 +242,21 @@ def _add_elapsed_time(reading: Reading, coordinates: Coordinates, counts: list[E
                 message = (
                     "the elapsed time is busy time / CPUs utilized, to the digits of the latter"
                 )
-                reading.add_note(
+                input_file.add_note(
                     event_count.line, event_count.event, f"{message}; ask perf for -e duration_time"
                 )
                 return
-    reading.add_note(
+    input_file.add_note(
         1, "", "no elapsed time in it; ask perf for -e duration_time, or give it with --time"
     )
 
 
-def _parse_separated_event(reading: Reading, line: int, text: str) -> EventCount | None:
+def _parse_separated_event(input_file: Reading, line: int, text: str) -> EventCount | None:
     """Parse a line with separators of perf stat -x; None after recording a problem."""
     match = _FIRST_SEPARATED_EVENT.match(text)
     if match is None:
         layout = "value, unit, event, run time, percent, metric, metric unit"
-        reading.add_problem(
+        input_file.add_problem(
             line,
             "",
             f"{short(text.strip())} is not as perf stat -x writes it: {layout}; run without -I"
@@ -261,7 +265,7 @@ def _parse_separated_event(reading: Reading, line: int, text: str) -> EventCount
         return None
     fields = [field.strip() for field in text.split(match[1])]
     if not _LEAST_FIELDS <= len(fields) <= _MOST_FIELDS:
-        reading.add_problem(
+        input_file.add_problem(
             line,
             "",
             f"{len(fields)} fields, where perf stat -x writes {_LEAST_FIELDS} to {_MOST_FIELDS}",
@@ -287,15 +291,15 @@ def _parse_table_event(line: int, text: str) -> EventCount | None:
     )
 
 
-def _parse_json_event(reading: Reading, line: int, text: str) -> EventCount | None:
+def _parse_json_event(input_file: Reading, line: int, text: str) -> EventCount | None:
     """Parse a line of perf stat -j; None after recording a problem."""
-    match parse_json(reading, text, line):
+    match parse_json(input_file, text, line):
         case {"counter-value": str(value), "unit": str(unit), "event": str(event), **rest}:
             ratio = rest.get("metric-value", JsonNumber(""))
             ratio_unit = rest.get("metric-unit", "")
             if isinstance(ratio, str) and isinstance(ratio_unit, str):
                 return EventCount(line, event, value, unit, ratio, ratio_unit)
-    reading.add_problem(
+    input_file.add_problem(
         line, "", "a line of perf stat -j has the texts 'counter-value', 'unit' and 'event'"
     )
     return None

@@ -49,9 +49,9 @@ class MetricCell(NamedTuple):
     text: str
 
 
-def _is_pop(reading: Reading) -> bool:
+def _is_pop(input_file: Reading) -> bool:
     """Return whether a label in the first column or the first line is a POP efficiency."""
-    rows = [re.split("[;,\t]", text) for _, text in reading.content[:60]]
+    rows = [re.split("[;,\t]", text) for _, text in input_file.content[:60]]
     labels = [row[0] for row in rows]
     # A sentence may have such a name between commas; a heading has a row below it.
     if len(rows) > 1 and len(rows[1]) == len(rows[0]):
@@ -66,24 +66,24 @@ def _is_pop(reading: Reading) -> bool:
     return len(metrics) > 1 or (len(metrics) == 1 and not heading_words & {*PROCESSORS})
 
 
-def _read_pop(reading: Reading) -> Measurements:
+def _read_pop(input_file: Reading) -> Measurements:
     """Read a table of POP metrics in either orientation.
 
     Efficiencies above 2 make it a table in percent. A row of run times counts if it has a unit, in
     its label or told beside the file.
     """
-    rows = _split_rows(reading)
+    rows = _split_rows(input_file)
     if any(row and _parse_label(row[0])[0] in EFFICIENCIES for _, row in rows):
-        cells = _metric_cells(reading, [[(line, text) for text in row] for line, row in rows])
+        cells = _metric_cells(input_file, [[(line, text) for text in row] for line, row in rows])
     else:
-        cells = _metric_cells(reading, _transposed_table(reading, rows))
-    coordinates = _coordinates_by_run(reading, cells)
+        cells = _metric_cells(input_file, _transposed_table(input_file, rows))
+    coordinates = _coordinates_by_run(input_file, cells)
     efficiencies = [
         (cell, value)
         for cell in cells
         if cell.metric in EFFICIENCIES
         and cell.text
-        and (value := reading.number(cell.line, cell.metric, cell.text))
+        and (value := input_file.number(cell.line, cell.metric, cell.text))
     ]
     is_percent = any(
         value > LARGEST_EFFICIENCY_RATIO
@@ -95,49 +95,51 @@ def _read_pop(reading: Reading) -> Measurements:
     for cell, value in efficiencies:
         if (value > LARGEST_EFFICIENCY_RATIO) != is_percent:
             scale_in_words = "percentages" if is_percent else "fractions"
-            reading.add_problem(
+            input_file.add_problem(
                 cell.line,
                 cell.metric,
                 f"{cell.text.strip()} stands among {scale_in_words}; write all on one scale",
             )
-    if reading.problems:
-        reading.finished()
+    if input_file.problems:
+        input_file.finished()
     for cell in cells:
         if cell.metric != "p" and not cell.text.strip():
-            reading.add_note(cell.line, cell.metric, "a run has no value here, so it is left out")
+            input_file.add_note(
+                cell.line, cell.metric, "a run has no value here, so it is left out"
+            )
         if cell.run not in coordinates or not cell.text.strip():
             continue
         if cell.metric in EFFICIENCIES:
-            reading.add(
+            input_file.add(
                 cell.line, coordinates[cell.run], cell.metric, cell.text, "%" if is_percent else "1"
             )
-        elif cell.metric == "time" and cell.unit is None and reading.hints.unit is None:
-            reading.add_note(
+        elif cell.metric == "time" and cell.unit is None and input_file.hints.unit is None:
+            input_file.add_note(
                 cell.line, "time", "run times without a unit are left out; give it with --unit"
             )
         elif cell.metric == "time":
-            reading.add(cell.line, coordinates[cell.run], "time", cell.text, cell.unit)
-    return reading.finished()
+            input_file.add(cell.line, coordinates[cell.run], "time", cell.text, cell.unit)
+    return input_file.finished()
 
 
-def _split_rows(reading: Reading) -> list[tuple[int, list[str]]]:
+def _split_rows(input_file: Reading) -> list[tuple[int, list[str]]]:
     """Split the lines of a file into rows. In files of modelfactors, lines behind # have raw
     values; of these only the run times are taken, which are in microseconds.
     """
     table_rows = []
-    first_text = next((text for _, text in reading.content), "")
+    first_text = next((text for _, text in input_file.content), "")
     delimiter = max(";,\t", key=first_text.count)
-    for line, text in enumerate(reading.lines, 1):
+    for line, text in enumerate(input_file.lines, 1):
         if not text.strip():
             continue
         try:
             row = next(csv.reader([text.lstrip("# \t")], delimiter=delimiter, strict=True), [])
         except csv.Error as error:
-            reading.refuse(
+            input_file.refuse(
                 line, "", f"this is not a line of a table of metrics: {error}; check the quotes"
             )
         if _CUT_TIME.fullmatch(text.strip()):
-            reading.add_problem(line, row[0], _CUT_MESSAGE)
+            input_file.add_problem(line, row[0], _CUT_MESSAGE)
         elif not text.lstrip().startswith("#"):
             table_rows.append((line, row))
         elif row and _parse_label(row[0])[0] == "time":
@@ -157,7 +159,7 @@ def _parse_label(text: str) -> tuple[str, str | None]:
 
 
 def _transposed_table(
-    reading: Reading, rows: Sequence[tuple[int, list[str]]]
+    input_file: Reading, rows: Sequence[tuple[int, list[str]]]
 ) -> list[list[tuple[int, str]]]:
     """Return a table with one run per row in the form with one metric per row; each cell keeps its
     line.
@@ -165,7 +167,7 @@ def _transposed_table(
     (_, heading), *other_rows = rows
     for line, texts in other_rows:
         if len(texts) != len(heading):
-            reading.add_problem(
+            input_file.add_problem(
                 line, "", f"{len(texts)} values, where the first line has {len(heading)} columns"
             )
     names = [text.strip().casefold() for text in heading]
@@ -179,7 +181,9 @@ def _transposed_table(
     ]
 
 
-def _metric_cells(reading: Reading, rows: Sequence[Sequence[tuple[int, str]]]) -> list[MetricCell]:
+def _metric_cells(
+    input_file: Reading, rows: Sequence[Sequence[tuple[int, str]]]
+) -> list[MetricCell]:
     """Return the cells of a table whose rows are metrics and whose columns are runs."""
     cells: list[MetricCell] = []
     line_by_metric: dict[str, int] = {}
@@ -191,14 +195,16 @@ def _metric_cells(reading: Reading, rows: Sequence[Sequence[tuple[int, str]]]) -
         if not metric:
             left_out.append((line, label.strip(" -")))
             if line == last_line and len(texts) < width:
-                reading.add_problem(line, label.strip(), _CUT_MESSAGE)
+                input_file.add_problem(line, label.strip(), _CUT_MESSAGE)
             continue
         if metric in line_by_metric:
-            reading.add_problem(line, label.strip(), f"is in line {line_by_metric[metric]} already")
+            input_file.add_problem(
+                line, label.strip(), f"is in line {line_by_metric[metric]} already"
+            )
         line_by_metric[metric] = line
         width = width or len(texts)
         if len(texts) != width:
-            reading.add_problem(
+            input_file.add_problem(
                 line, label.strip(), f"{len(texts)} values, where the first row has {width}"
             )
         cells += [
@@ -206,26 +212,26 @@ def _metric_cells(reading: Reading, rows: Sequence[Sequence[tuple[int, str]]]) -
             for run, (line_number, text) in enumerate(texts)
         ]
     if labels_left_out := [label for _, label in left_out if label]:
-        reading.add_note(
+        input_file.add_note(
             left_out[0][0], "", f"not needed and left out: {', '.join(labels_left_out)}"
         )
     return cells
 
 
-def _coordinates_by_run(reading: Reading, cells: Sequence[MetricCell]) -> dict[int, Coordinates]:
+def _coordinates_by_run(input_file: Reading, cells: Sequence[MetricCell]) -> dict[int, Coordinates]:
     """Return the coordinates of each run, by its column in the table."""
     coordinates: dict[int, Coordinates] = {}
     for cell in cells:
         if cell.metric == "p":
             match = _PROCESSES.fullmatch(cell.text)
             if match is None:
-                reading.add_problem(
+                input_file.add_problem(
                     cell.line, "p", f"{short(cell.text)} is not a number of processes"
                 )
-            elif (p := reading.processors(cell.line, "p", match[1])) is not None:
-                coordinates[cell.run] = Coordinates(p, reading.hints.size)
-    if not coordinates and not reading.problems:
-        reading.refuse(1, "", "there is no row or column 'Number of processes'")
+            elif (p := input_file.processors(cell.line, "p", match[1])) is not None:
+                coordinates[cell.run] = Coordinates(p, input_file.hints.size)
+    if not coordinates and not input_file.problems:
+        input_file.refuse(1, "", "there is no row or column 'Number of processes'")
     return coordinates
 
 

@@ -16,21 +16,21 @@ from slipstick_measure.specs import ProcessorSpec, ProfileSpec, RunSpec
 _PROFILE = re.compile(r"""["']?profile["']?\s*:""")
 
 
-def _is_profile(reading: Reading) -> bool:
+def _is_profile(input_file: Reading) -> bool:
     """Return whether a file is a profile in YAML."""
-    return any(_PROFILE.match(text) for _, text in reading.content[:1])
+    return any(_PROFILE.match(text) for _, text in input_file.content[:1])
 
 
-def _read_profile(reading: Reading) -> Measurements:
+def _read_profile(input_file: Reading) -> Measurements:
     """Read the runs of a profile."""
-    if Path(reading.file).suffix not in (".yaml", ".yml"):
-        reading.refuse(1, "", "a profile is a spec; give its file a name that ends in .yaml")
-    tree = Library().load("profile", reading.file)
+    if Path(input_file.file).suffix not in (".yaml", ".yml"):
+        input_file.refuse(1, "", "a profile is a spec; give its file a name that ends in .yaml")
+    tree = Library().load("profile", input_file.file)
     spec = validate(ProfileSpec, tree)
     records = [
         record
         for index, run in enumerate(spec.runs)
-        for record in _measurements_of_run(reading.file, tree, index, run)
+        for record in _measurements_of_run(input_file.file, tree, index, run)
     ]
     return Measurements(
         tuple(records),

@@ -38,19 +38,19 @@ class _NpbValue(NamedTuple):
     text: str
 
 
-def _is_npb(reading: Reading) -> bool:
+def _is_npb(input_file: Reading) -> bool:
     """Return whether a file is an output of NAS Parallel Benchmarks."""
-    return any(_NPB_RUN.fullmatch(line) for line in reading.lines)
+    return any(_NPB_RUN.fullmatch(line) for line in input_file.lines)
 
 
-def _npb_runs(reading: Reading) -> Iterator[tuple[str, int, dict[str, _NpbValue]]]:
+def _npb_runs(input_file: Reading) -> Iterator[tuple[str, int, dict[str, _NpbValue]]]:
     """Yield each run: the benchmark, the line that says that it is completed, and the values
     printed below that line.
     """
     name = ""
     completed_line = 0
     values: dict[str, _NpbValue] = {}
-    for line, text in enumerate(reading.lines, 1):
+    for line, text in enumerate(input_file.lines, 1):
         if run := _NPB_RUN.fullmatch(text):
             if name:
                 yield name, completed_line, values
@@ -63,33 +63,35 @@ def _npb_runs(reading: Reading) -> Iterator[tuple[str, int, dict[str, _NpbValue]
         yield name, completed_line, values
 
 
-def _read_npb(reading: Reading) -> Measurements:
+def _read_npb(input_file: Reading) -> Measurements:
     """Read the time of each run of NAS Parallel Benchmarks; if times are printed too coarsely, read
     the rate, which has more digits.
     """
     titles = dict[str, None]()
-    runs = list(_npb_runs(reading))
+    runs = list(_npb_runs(input_file))
     are_times_coarse = any(_has_coarse_time(values) for *_, values in runs)
     for name, line, values in runs:
         title = f"{name}, class {values['class'].text}" if "class" in values else name
         titles[title] = None
         count = next((values[key] for key in _NPB_COUNTS if key in values), None)
-        if count is None and reading.hints.processors is None:
-            reading.add_note(
+        if count is None and input_file.hints.processors is None:
+            input_file.add_note(
                 line, title, "no processes or threads are printed, so it is taken as one"
             )
-        p = reading.hints.processors or (
-            1 if count is None else reading.processors(count.line, "processes", count.text)
+        p = input_file.hints.processors or (
+            1 if count is None else input_file.processors(count.line, "processes", count.text)
         )
         key, metric, unit = _NPB_RATE if are_times_coarse else _NPB_TIME
         if p is None or key not in values:
-            reading.add_problem(line, title, f"the line '{key} =' is missing; is the output cut?")
+            input_file.add_problem(
+                line, title, f"the line '{key} =' is missing; is the output cut?"
+            )
             continue
-        coordinates = Coordinates(p, reading.hints.size, title)
-        reading.add(values[key].line, coordinates, metric, values[key].text, unit)
+        coordinates = Coordinates(p, input_file.hints.size, title)
+        input_file.add(values[key].line, coordinates, metric, values[key].text, unit)
         verified = values.get("verification")
         if verified is not None and verified.text.upper() != "SUCCESSFUL":
-            reading.add_note(
+            input_file.add_note(
                 verified.line, title, f"the verification is {verified.text.casefold()}"
             )
     if are_times_coarse and runs:
@@ -98,9 +100,9 @@ def _read_npb(reading: Reading) -> Measurements:
             " rates are"
             " taken"
         )
-        reading.add_note(runs[0][1], "", message)
-    measurements = reading.finished()
-    source = f"output of the NAS Parallel Benchmarks {reading.name}"
+        input_file.add_note(runs[0][1], "", message)
+    measurements = input_file.finished()
+    source = f"output of the NAS Parallel Benchmarks {input_file.name}"
     return replace(measurements, title="; ".join(titles), source=source)
 
 
@@ -130,43 +132,43 @@ HPCG_FINAL = re.compile(r"final\s*=\s*([0-9.]+) GF\b(?:\s*\(([0-9.]+) GB/s Effec
 """The rating as NVIDIA's HPCG prints it that runs on GPUs alone, until 2022."""
 
 
-def _is_hpcg(reading: Reading) -> bool:
+def _is_hpcg(input_file: Reading) -> bool:
     """Return whether a file is an output of HPCG."""
-    return any(_HPCG_RATING.search(line) or HPCG_FINAL.match(line) for line in reading.lines)
+    return any(_HPCG_RATING.search(line) or HPCG_FINAL.match(line) for line in input_file.lines)
 
 
-def _read_hpcg(reading: Reading) -> Measurements:
+def _read_hpcg(input_file: Reading) -> Measurements:
     """Read the rating of each run. Processors are processes times threads; in NVIDIA's HPCG on GPUs
     alone, each process counts as one GPU.
     """
     counts = dict[str, int]()
-    for line, text in enumerate(reading.lines, 1):
-        if _HPCG_MIXED.match(text) and reading.hints.processors is None:
+    for line, text in enumerate(input_file.lines, 1):
+        if _HPCG_MIXED.match(text) and input_file.hints.processors is None:
             message = (
                 "processes of GPUs and of Grace processors differ: write --processors N for one"
                 " kind"
             )
-            reading.refuse(line, "", message)
+            input_file.refuse(line, "", message)
         if HPCG_ON_GPUS.match(text):
-            reading.add_note(line, "", "each process has a GPU, which counts as one processor")
+            input_file.add_note(line, "", "each process has a GPU, which counts as one processor")
         if grid := HPCG_GRID.fullmatch(text):
             counts["Distributed Processes"] = prod(map(int, grid.groups()))
         if final := HPCG_FINAL.match(text):
-            reading.add_note(line, "", "each process has a GPU, which counts as one processor")
+            input_file.add_note(line, "", "each process has a GPU, which counts as one processor")
         if count := _HPCG_COUNT.search(text):
-            counts[count[1]] = reading.processors(line, count[1], count[2]) or 1
+            counts[count[1]] = input_file.processors(line, count[1], count[2]) or 1
         elif rating := final or _HPCG_RATING.search(text):
-            processes = counts.get("Distributed Processes", reading.hints.processors)
+            processes = counts.get("Distributed Processes", input_file.hints.processors)
             if processes is None:
                 message = "the number of processes is not printed before it; write --processors N"
-                reading.refuse(line, "rating", message)
-            is_on_gpus = any(HPCG_ON_GPUS.match(text) for text in reading.lines[:line])
+                input_file.refuse(line, "rating", message)
+            is_on_gpus = any(HPCG_ON_GPUS.match(text) for text in input_file.lines[:line])
             p = processes * (1 if is_on_gpus else counts.get("Threads per processes", 1))
-            p = reading.hints.processors or p
-            coordinates = Coordinates(p, reading.hints.size)
-            reading.add(line, coordinates, "throughput", rating[1], "GFLOP/s")
+            p = input_file.hints.processors or p
+            coordinates = Coordinates(p, input_file.hints.size)
+            input_file.add(line, coordinates, "throughput", rating[1], "GFLOP/s")
             counts = {}
-    return _measurements_with_note(reading, "HPCG")
+    return _measurements_with_note(input_file, "HPCG")
 
 
 STREAM_THREADS = re.compile(r"\s*Number of Threads (?:counted|requested) = ([0-9]+)\s*")
@@ -187,40 +189,42 @@ STREAM_BINARY = re.compile(r"\bMiBytes/sec|\bmax_mibytes_per_sec")
 """The heading of BabelStream whose rates are in 2^20 bytes."""
 
 
-def _is_stream(reading: Reading) -> bool:
+def _is_stream(input_file: Reading) -> bool:
     """Return whether a file is an output of STREAM or BabelStream."""
-    lines = map(STREAM_LINE.fullmatch, reading.lines)
+    lines = map(STREAM_LINE.fullmatch, input_file.lines)
     return any(line is not None and line["kernel"] == "Triad" for line in lines)
 
 
-def _read_stream(reading: Reading) -> Measurements:
+def _read_stream(input_file: Reading) -> Measurements:
     """Read the rate of the triad of each run; a device counts as one processor."""
-    threads = reading.hints.processors
+    threads = input_file.hints.processors
     unit = "MB/s"
-    for line, text in enumerate(reading.lines, 1):
+    for line, text in enumerate(input_file.lines, 1):
         if count := STREAM_THREADS.fullmatch(text):
-            threads = reading.processors(line, "threads", count[1])
+            threads = input_file.processors(line, "threads", count[1])
         elif device := STREAM_DEVICE.fullmatch(text):
-            threads = reading.hints.processors
+            threads = input_file.hints.processors
             if STREAM_HOST.search(device["device"]):
                 continue
             threads = threads or 1
-            reading.add_note(
+            input_file.add_note(
                 line, device["device"].rstrip(), "is one device, taken for one processor"
             )
         elif STREAM_BINARY.search(text):
             unit = "MiB/s"
         elif text.startswith("Validation failed"):
-            reading.add_note(line, "", "the run failed its own check of the results")
+            input_file.add_note(line, "", "the run failed its own check of the results")
         elif (rate := STREAM_LINE.fullmatch(text)) and rate["kernel"] == "Triad":
             if threads is None:
                 message = "this STREAM does not say how many threads ran; write --processors N"
-                reading.refuse(line, "", message)
-            coordinates = Coordinates(threads, reading.hints.size)
-            reading.add(line, coordinates, "throughput", rate["rate"], unit)
-    if reading.runs:
-        reading.add_note(reading.runs[0].line, "Triad", "is taken; the other kernels are left out")
-    return _measurements_with_note(reading, "STREAM")
+                input_file.refuse(line, "", message)
+            coordinates = Coordinates(threads, input_file.hints.size)
+            input_file.add(line, coordinates, "throughput", rate["rate"], unit)
+    if input_file.runs:
+        input_file.add_note(
+            input_file.runs[0].line, "Triad", "is taken; the other kernels are left out"
+        )
+    return _measurements_with_note(input_file, "STREAM")
 
 
 _KERNEL = re.compile(r"Test: (?P<kernel>\S+)\s*")
@@ -234,17 +238,17 @@ _PEAK_TEST_PREFIX = "peakflops"
 """What names of tests begin with that measure operations."""
 
 
-def _is_likwid_bench(reading: Reading) -> bool:
+def _is_likwid_bench(input_file: Reading) -> bool:
     """Return whether a file is an output of likwid-bench."""
-    return "LIKWID MICRO BENCHMARK" in reading.text
+    return "LIKWID MICRO BENCHMARK" in input_file.text
 
 
-def _read_likwid_bench(reading: Reading) -> Measurements:
+def _read_likwid_bench(input_file: Reading) -> Measurements:
     """Read the rate of each run of likwid-bench. If there are several tests, each is a region.
 
     A run fits its vectors to the loops and threads of the test, so sizes are rounded to two digits.
     """
-    kernels = [match["kernel"] for text in reading.lines if (match := _KERNEL.fullmatch(text))]
+    kernels = [match["kernel"] for text in input_file.lines if (match := _KERNEL.fullmatch(text))]
     measures_operations = all(name.startswith(_PEAK_TEST_PREFIX) for name in kernels)
     kernels = [
         name for name in kernels if measures_operations or not name.startswith(_PEAK_TEST_PREFIX)
@@ -253,29 +257,29 @@ def _read_likwid_bench(reading: Reading) -> Measurements:
     values: dict[str, tuple[int, str]] = {}
     threads: int | None = None
     begin_line = 1
-    for line, text in enumerate([*reading.lines, "Test: end"], 1):
+    for line, text in enumerate([*input_file.lines, "Test: end"], 1):
         if match := _KERNEL.fullmatch(text):
             if kernel.startswith(_PEAK_TEST_PREFIX) and not measures_operations:
                 message = (
                     "its rate is of operations, and those of other tests of bytes: it is left out"
                 )
-                reading.add_note(begin_line, kernel, message)
+                input_file.add_note(begin_line, kernel, message)
             elif kernel:
                 region = kernel if len(set(kernels)) > 1 else ""
-                _add_kernel(reading, begin_line, kernel, region, threads, values)
+                _add_kernel(input_file, begin_line, kernel, region, threads, values)
             kernel, values, threads, begin_line = match["kernel"], {}, None, line
         elif match := _KERNEL_THREADS.fullmatch(text):
-            threads = reading.processors(line, "threads", match["threads"])
+            threads = input_file.processors(line, "threads", match["threads"])
         elif match := _KERNEL_VALUE.fullmatch(text):
             values[match["key"]] = (line, match["value"])
-    if reading.runs:
-        reading.add_note(reading.runs[0].line, "Size", "is rounded to two digits")
-    source = f"output of likwid-bench {reading.name}"
-    return replace(reading.finished(), title="likwid-bench", source=source)
+    if input_file.runs:
+        input_file.add_note(input_file.runs[0].line, "Size", "is rounded to two digits")
+    source = f"output of likwid-bench {input_file.name}"
+    return replace(input_file.finished(), title="likwid-bench", source=source)
 
 
 def _add_kernel(
-    reading: Reading,
+    input_file: Reading,
     line: int,
     kernel: str,
     region: str,
@@ -285,27 +289,29 @@ def _add_kernel(
     """Add the rate of the run that begins at a line; note a run that is cut."""
     key = "MFlops/s" if kernel.startswith(_PEAK_TEST_PREFIX) else "MByte/s"
     if key not in values or threads is None:
-        reading.add_note(line, kernel, f"the run is cut before its rate ({key}), and is left out")
+        input_file.add_note(
+            line, kernel, f"the run is cut before its rate ({key}), and is left out"
+        )
         return
-    size = reading.hints.size
+    size = input_file.hints.size
     if size is None and "Size" in values:
         size = float(f"{float(values['Size'][1]):.1e}") or None
-    coordinates = Coordinates(reading.hints.processors or threads, size, region)
+    coordinates = Coordinates(input_file.hints.processors or threads, size, region)
     rate_line, rate = values[key]
-    reading.add(rate_line, coordinates, "throughput", rate, _KERNEL_UNITS[key])
+    input_file.add(rate_line, coordinates, "throughput", rate, _KERNEL_UNITS[key])
 
 
-def _measurements_with_note(reading: Reading, tool: str) -> Measurements:
+def _measurements_with_note(input_file: Reading, tool: str) -> Measurements:
     """Return the measurements of a file, with a note that a machine can be imported from the same
     file.
     """
-    if reading.runs:
+    if input_file.runs:
         message = (
             "slipstick import makes a machine of one run: slipstick import FILE --extends MACHINE"
         )
-        reading.add_note(reading.runs[0].line, "", message)
-    source = f"output of {tool} {reading.name}"
-    return replace(reading.finished(), title=tool, source=source)
+        input_file.add_note(input_file.runs[0].line, "", message)
+    source = f"output of {tool} {input_file.name}"
+    return replace(input_file.finished(), title=tool, source=source)
 
 
 _LAMMPS_RUN = re.compile(
@@ -314,29 +320,29 @@ _LAMMPS_RUN = re.compile(
 )
 
 
-def _is_lammps(reading: Reading) -> bool:
+def _is_lammps(input_file: Reading) -> bool:
     """Return whether a file is a log of LAMMPS."""
-    return any(map(_LAMMPS_RUN.fullmatch, reading.lines))
+    return any(map(_LAMMPS_RUN.fullmatch, input_file.lines))
 
 
-def _read_lammps(reading: Reading) -> Measurements:
+def _read_lammps(input_file: Reading) -> Measurements:
     """Read the time of each run of LAMMPS, whose size is its atoms; it counts the threads of all
     processes. Runs of other numbers of steps are other regions.
     """
     runs = [
         (line, run)
-        for line, text in enumerate(reading.lines, 1)
+        for line, text in enumerate(input_file.lines, 1)
         if (run := _LAMMPS_RUN.fullmatch(text))
     ]
     are_steps_alike = len({run["steps"] for _, run in runs}) == 1
     for line, run in runs:
-        p = reading.processors(line, "procs", run["procs"])
+        p = input_file.processors(line, "procs", run["procs"])
         if p is not None:
-            n = reading.size(line, "atoms", run["atoms"])
+            n = input_file.size(line, "atoms", run["atoms"])
             region = "" if are_steps_alike else f"{run['steps']} steps"
-            reading.add(line, Coordinates(p, n, region), "time", run["time"], "s")
-    source = f"output of LAMMPS {reading.name}"
-    return replace(reading.finished(), title="LAMMPS", source=source)
+            input_file.add(line, Coordinates(p, n, region), "time", run["time"], "s")
+    source = f"output of LAMMPS {input_file.name}"
+    return replace(input_file.finished(), title="LAMMPS", source=source)
 
 
 _GROMACS_TIME = re.compile(r"\s*Time:\s+[0-9.]+\s+[0-9.]+\s+(?P<percent>[0-9.]+)\s*")
@@ -354,9 +360,9 @@ _GROMACS_BY_CLOCK = re.compile(r"\s*Parallel run - timing based on wallclock\.\s
 _GROMACS_GPUS = re.compile(r"\s*[0-9]+ GPUs? (?:auto-|user-)?selected for this run\.?.*")
 
 
-def _is_gromacs(reading: Reading) -> bool:
-    return any(map(_GROMACS_UNITS.fullmatch, reading.lines)) and any(
-        map(_GROMACS_RATE.fullmatch, reading.lines)
+def _is_gromacs(input_file: Reading) -> bool:
+    return any(map(_GROMACS_UNITS.fullmatch, input_file.lines)) and any(
+        map(_GROMACS_RATE.fullmatch, input_file.lines)
     )
 
 
@@ -383,25 +389,25 @@ class _GromacsRun:
             return False
         return True
 
-    def processors(self, reading: Reading, line: int) -> int:
+    def processors(self, input_file: Reading, line: int) -> int:
         """Return the threads of all ranks, which the log names, else the time of all cores over the
         elapsed time; a note tells if that is no whole number.
         """
         count = self.ranks * self.threads or round(self.cores)
-        if told := reading.hints.processors:
+        if told := input_file.hints.processors:
             return told
         if not count:
             message = (
                 "no lines before it tell the processors, as 'Using 4 MPI processes' and 'Time:'"
                 " with percents do; write --processors N"
             )
-            reading.refuse(line, "Performance", message)
+            input_file.refuse(line, "Performance", message)
         if not self.ranks and abs(self.cores - count) > _MOST_UNUSED_CORES:
             message = (
                 f"is taken as of {count} threads, for the time of all cores is {self.cores:.4g}"
                 " times the elapsed time; --processors N tells their number"
             )
-            reading.add_note(line, "Performance", message)
+            input_file.add_note(line, "Performance", message)
         return count
 
 
@@ -410,31 +416,31 @@ _MOST_UNUSED_CORES = 0.1
 threads leave less of 10 threads in good order."""
 
 
-def _read_gromacs(reading: Reading) -> Measurements:
+def _read_gromacs(input_file: Reading) -> Measurements:
     """Read the simulated time in a day of each run."""
     region, column = "", 0
-    n = reading.hints.size
+    n = input_file.hints.size
     run = _GromacsRun()
-    for line, text in enumerate(reading.lines, 1):
+    for line, text in enumerate(input_file.lines, 1):
         if run.takes(text):
             continue
         if system := _GROMACS_RUN.fullmatch(text):
             region = system["system"]
         elif atoms := _GROMACS_ATOMS.fullmatch(text):
-            n = reading.hints.size or float(atoms["atoms"]) or None
-        elif _GROMACS_GPUS.fullmatch(text) and reading.hints.processors is None:
+            n = input_file.hints.size or float(atoms["atoms"]) or None
+        elif _GROMACS_GPUS.fullmatch(text) and input_file.hints.processors is None:
             message = "the run uses GPUs, and its threads are counted; --processors N tells GPUs"
-            reading.add_note(line, "", message)
+            input_file.add_note(line, "", message)
         elif _GROMACS_UNITS.fullmatch(text):
             column = text.split().index("(ns/day)")
         elif rate := _GROMACS_RATE.fullmatch(text):
-            coordinates = Coordinates(run.processors(reading, line), n, region)
+            coordinates = Coordinates(run.processors(input_file, line), n, region)
             values = rate["values"].split()
             if column < len(values):
-                reading.add(line, coordinates, "throughput", values[column], "ns/day")
+                input_file.add(line, coordinates, "throughput", values[column], "ns/day")
             run = _GromacsRun()
-    source = f"output of GROMACS {reading.name}"
-    return replace(reading.finished(), title="GROMACS", source=source)
+    source = f"output of GROMACS {input_file.name}"
+    return replace(input_file.finished(), title="GROMACS", source=source)
 
 
 FORMATS = (

@@ -322,12 +322,12 @@ def open_file(path: Path | str, hints: Hints) -> Reading:
     text = file_text(path, "data_bytes", "keep what you need of it, or split it")
     text = _COLOUR_SEQUENCE.sub("", text.replace("\r\n", "\n"))
     text = _without_labels(_without_log_prefixes(text))
-    reading = Reading(shown_name(path), text.removeprefix("\ufeff"), hints)
+    input_file = Reading(shown_name(path), text.removeprefix("\ufeff"), hints)
     if not text.strip("\ufeff \t\r\n"):
-        reading.refuse(1, "", "the file is empty; a measurement may have failed to write it")
+        input_file.refuse(1, "", "the file is empty; a measurement may have failed to write it")
     if control_character := _CONTROL_CHARACTER.search(text):
         line = len(_LINE_END.split(text[: control_character.start()]))
-        reading.refuse(
+        input_file.refuse(
             line,
             "",
             f"character 0x{ord(control_character[0]):02x} does not stand in text; is this a binary"
@@ -335,8 +335,10 @@ def open_file(path: Path | str, hints: Hints) -> Reading:
         )
     if many_digits := _MANY_DIGITS.search(text):
         line = len(_LINE_END.split(text[: many_digits.start()]))
-        reading.refuse(line, "", "a number of more than 1,000 digits; write it shorter, as 1.5e9")
-    return reading
+        input_file.refuse(
+            line, "", "a number of more than 1,000 digits; write it shorter, as 1.5e9"
+        )
+    return input_file
 
 
 _LOG_PREFIXES: tuple[tuple[re.Pattern[str], float], ...] = (
@@ -414,7 +416,7 @@ def split_unit(cell: str) -> tuple[str, str | None]:
     )
 
 
-def rows_of_csv(reading: Reading, text: str) -> Iterator[tuple[int, dict[str, str]]]:
+def rows_of_csv(input_file: Reading, text: str) -> Iterator[tuple[int, dict[str, str]]]:
     """Yield the rows of a table with commas, each with its line within the text and its cells by
     the names in the first line. A row of another length is recorded as a problem, because it is cut
     or shifted.
@@ -427,12 +429,12 @@ def rows_of_csv(reading: Reading, text: str) -> Iterator[tuple[int, dict[str, st
                 heading = cells
             elif cells and len(cells) != len(heading):
                 message = f"{len(cells)} values, where the header promises {len(heading)}"
-                reading.add_problem(rows.line_num, "", message)
+                input_file.add_problem(rows.line_num, "", message)
             elif cells:
                 yield rows.line_num, dict(zip(heading, cells, strict=True))
     except csv.Error as error:
         message = f"this is not a line of a table: {error}; check the quotes"
-        reading.refuse(max(rows.line_num, 1), "", message)
+        input_file.refuse(max(rows.line_num, 1), "", message)
 
 
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|(-?[0-9][-+0-9.eE]*|NaN|-?Infinity)', re.DOTALL)
@@ -445,12 +447,12 @@ class JsonNumber(str):
     line: int
 
 
-def parse_json(reading: Reading, text: str, first: int = 1) -> Any:
+def parse_json(input_file: Reading, text: str, first: int = 1) -> Any:
     """Parse JSON; a repeated key is refused because one of its values would be lost.
 
     Parameters
     ----------
-    reading : for problems
+    input_file : for problems
     text : the document
     first : line of the file on which it begins
 
@@ -477,7 +479,7 @@ def parse_json(reading: Reading, text: str, first: int = 1) -> Any:
         mapping: dict[str, Any] = {}
         for key, value in pairs:
             if key in mapping:
-                reading.refuse(
+                input_file.refuse(
                     first,
                     key[:60],
                     "this key stands twice in one object; its values would hide each other",
@@ -494,13 +496,13 @@ def parse_json(reading: Reading, text: str, first: int = 1) -> Any:
             object_pairs_hook=mapping_of_pairs,
         )
     except json.JSONDecodeError as error:
-        reading.refuse(
+        input_file.refuse(
             first + error.lineno - 1,
             "",
             f"this is no JSON: {error.msg}, at character {error.colno}; is the file cut?",
         )
     except RecursionError:
-        reading.refuse(first, "", "this is nested too deeply to be a table of measurements")
+        input_file.refuse(first, "", "this is nested too deeply to be a table of measurements")
 
 
 COLUMNS: Mapping[str, tuple[str, ...]] = {

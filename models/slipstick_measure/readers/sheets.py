@@ -44,7 +44,7 @@ class SheetTable(NamedTuple):
     other_table: int
 
 
-def table_of_sheet(reading: Reading, content: Sequence[SheetLine]) -> SheetTable:
+def table_of_sheet(input_file: Reading, content: Sequence[SheetLine]) -> SheetTable:
     """Find the first table of a sheet: its heading and its rows.
 
     Other files are returned as they are.
@@ -58,7 +58,7 @@ def table_of_sheet(reading: Reading, content: Sequence[SheetLine]) -> SheetTable
     if first_row is None:
         return SheetTable(content, [], 0)
     if _names_groups_of_columns(rows, first_row):
-        _refuse_side_by_side(reading, rows[first_row], rows[first_row + 1])
+        _refuse_side_by_side(input_file, rows[first_row], rows[first_row + 1])
         first_row += 1
     other_table = 0
     for index in range(first_row + 1, len(rows)):
@@ -160,7 +160,7 @@ def _begins_another_table(rows: Sequence[Sequence[str]], index: int) -> bool:
     return is_parted and is_followed and _has_names_only(rows[index])
 
 
-def _refuse_side_by_side(reading: Reading, band: Sequence[str], row: Sequence[str]) -> None:
+def _refuse_side_by_side(input_file: Reading, band: Sequence[str], row: Sequence[str]) -> None:
     """Raise if tables stand side by side: their headings repeat under the names of groups."""
     repeated_headings = [name for name, count in Counter(_nonempty_cells(row)).items() if count > 1]
     if repeated_headings:
@@ -168,7 +168,7 @@ def _refuse_side_by_side(reading: Reading, band: Sequence[str], row: Sequence[st
         line = next(
             (
                 line_number
-                for line_number, text in reading.content
+                for line_number, text in input_file.content
                 if _nonempty_cells(band)[0] in text
             ),
             1,
@@ -178,7 +178,7 @@ def _refuse_side_by_side(reading: Reading, band: Sequence[str], row: Sequence[st
             " columns; write"
             " each table to a file of its own, with the column of processors"
         )
-        reading.refuse(line, "", message)
+        input_file.refuse(line, "", message)
 
 
 def with_repetitions_in_rows(

@@ -69,19 +69,19 @@ def _build_columns(grid: CellGrid) -> list[TableColumn]:
     ]
 
 
-def is_table_of_model(reading: Reading) -> bool:
+def is_table_of_model(input_file: Reading) -> bool:
     """Return whether a table is data for a fit of a model and for a validation."""
     try:
-        grid = table_of_file(replace(reading, problems=[], notes=[]), LINES_TO_RECOGNIZE)
+        grid = table_of_file(replace(input_file, problems=[], notes=[]), LINES_TO_RECOGNIZE)
     except SpecError:
         return False  # of quotes that do not end, which reading says
     return bool(heading_of_model_parameter(_build_columns(grid)))
 
 
-def _is_tidy(reading: Reading) -> bool:
+def _is_tidy(input_file: Reading) -> bool:
     """Return whether the heading names columns, one of them the processors or a value."""
     try:
-        grid = table_of_file(replace(reading, problems=[], notes=[]), LINES_TO_RECOGNIZE)
+        grid = table_of_file(replace(input_file, problems=[], notes=[]), LINES_TO_RECOGNIZE)
     except SpecError:
         return True  # of quotes that do not end, which reading says
     if not grid.heading:
@@ -92,13 +92,13 @@ def _is_tidy(reading: Reading) -> bool:
         return False  # prose with numbers
     columns = _build_columns(grid)
     named_headings = {
-        named_heading.strip().casefold() for named_heading in reading.hints.columns.values()
+        named_heading.strip().casefold() for named_heading in input_file.hints.columns.values()
     }
     known_headings = {word for column in columns for word in (column.text.casefold(), column.words)}
     return looks_like_runs(columns) or bool(named_headings & known_headings)
 
 
-def _read_tidy(reading: Reading) -> Measurements:
+def _read_tidy(input_file: Reading) -> Measurements:
     """Read a table with a heading.
 
     Columns are ``p, n, region, metric, unit, value, repetition``, in any order, of which only p and
@@ -107,27 +107,27 @@ def _read_tidy(reading: Reading) -> Measurements:
     `Hints.columns` tells other names. Where cells are not parted by commas, ``1,5`` is one and a
     half, unless all such numbers might be thousands.
     """
-    grid = table_of_file(reading)
-    grid = _with_processors_of_jobs(grid._replace(rows=list(_whole_jobs(reading, grid))))
-    grid = _with_product(grid, reading.hints.columns.get("p", ""))
-    _refuse_split_names(reading, grid)
+    grid = table_of_file(input_file)
+    grid = _with_processors_of_jobs(grid._replace(rows=list(_whole_jobs(input_file, grid))))
+    grid = _with_product(grid, input_file.hints.columns.get("p", ""))
+    _refuse_split_names(input_file, grid)
     columns = _build_columns(grid)
-    if reading.hints.columns:
-        _check_named_headings(reading, grid, columns)
-    unit = reading.hints.unit
+    if input_file.hints.columns:
+        _check_named_headings(input_file, grid, columns)
+    unit = input_file.hints.unit
     unit_is_rate = unit is not None and names.rate_unit(unit) is not None
-    roles = roles_of(columns, reading.hints.columns, unit_is_rate)
-    _refuse_roles(reading, grid, columns, roles)
-    grid = with_decimal_points(reading, grid)
-    _note_roles(reading, grid, columns, roles)
-    table = _TableReading(reading, columns, roles)
+    roles = roles_of(columns, input_file.hints.columns, unit_is_rate)
+    _refuse_roles(input_file, grid, columns, roles)
+    grid = with_decimal_points(input_file, grid)
+    _note_roles(input_file, grid, columns, roles)
+    table = _TableReading(input_file, columns, roles)
     for line, cells in grid.rows:
         table.read_row(line, cells)
     table.note_unread_parts()
     member = "processor"
     if "p" in roles.index_by_role:
         member = names.member_of_heading(columns[roles.index_by_role["p"]].words)
-    return replace(reading.finished(), weak=roles.weak, member=member)
+    return replace(input_file.finished(), weak=roles.weak, member=member)
 
 
 def _with_product(grid: CellGrid, product_text: str) -> CellGrid:
@@ -152,7 +152,7 @@ def _with_product(grid: CellGrid, product_text: str) -> CellGrid:
     return grid._replace(heading=[*grid.heading, product_text], rows=rows)
 
 
-def _refuse_split_names(reading: Reading, grid: CellGrid) -> None:
+def _refuse_split_names(input_file: Reading, grid: CellGrid) -> None:
     """Raise if all rows of a table have fewer cells than its heading, because a name in the heading
     was split.
     """
@@ -166,10 +166,10 @@ def _refuse_split_names(reading: Reading, grid: CellGrid) -> None:
             f"the heading has {len(grid.heading)} names, and every row {cell_count} values; write a"
             f" name that contains {grid.delimiter!r} in quotes"
         )
-        reading.refuse(grid.line, "", message)
+        input_file.refuse(grid.line, "", message)
 
 
-def _whole_jobs(reading: Reading, grid: CellGrid) -> Iterator[tuple[int, Sequence[str]]]:
+def _whole_jobs(input_file: Reading, grid: CellGrid) -> Iterator[tuple[int, Sequence[str]]]:
     """Yield the rows of a table. In the accounts of a batch system these are the completed jobs,
     without their steps; the others are noted.
     """
@@ -189,7 +189,7 @@ def _whole_jobs(reading: Reading, grid: CellGrid) -> Iterator[tuple[int, Sequenc
     if left_out_rows:
         names_in_words = ", ".join(reason for _, reason in left_out_rows[:4])
         rest_in_words = f" and {len(left_out_rows) - 4} more" if len(left_out_rows) > 4 else ""
-        reading.add_note(
+        input_file.add_note(
             left_out_rows[0][0],
             "",
             f"no whole job that was completed, so left out: {names_in_words}{rest_in_words}",
@@ -223,13 +223,15 @@ def _with_processors_of_jobs(grid: CellGrid) -> CellGrid:
 _CPUS = re.compile(r"\bcpu=([0-9]+)")
 
 
-def _check_named_headings(reading: Reading, grid: CellGrid, columns: Sequence[TableColumn]) -> None:
+def _check_named_headings(
+    input_file: Reading, grid: CellGrid, columns: Sequence[TableColumn]
+) -> None:
     """Report headings that the user names for a role and the table does not have."""
     known_headings = [column.text for column in columns]
     known_words = {word for column in columns for word in (column.text.casefold(), column.words)}
-    for role, heading in reading.hints.columns.items():
+    for role, heading in input_file.hints.columns.items():
         if heading.strip().casefold() not in known_words:
-            reading.add_problem(
+            input_file.add_problem(
                 grid.line,
                 "",
                 f"there is no column {heading!r} to be"
@@ -247,41 +249,43 @@ def _similar_heading_clause(columns: Sequence[TableColumn], name: str) -> str:
 
 
 def _refuse_roles(
-    reading: Reading, grid: CellGrid, columns: Sequence[TableColumn], roles: Roles
+    input_file: Reading, grid: CellGrid, columns: Sequence[TableColumn], roles: Roles
 ) -> None:
     """Raise if a necessary column of a table is missing or ambiguous."""
     if not roles.values and "jobid" in {names.plain_words(column.text) for column in columns}:
         hint = _similar_heading_clause(columns, "Elapsed")
-        reading.refuse(grid.line, "", f"there is no elapsed time of a job{hint}; {_SACCT_ADVICE}")
+        input_file.refuse(
+            grid.line, "", f"there is no elapsed time of a job{hint}; {_SACCT_ADVICE}"
+        )
     for index in {*roles.index_by_role.values(), *roles.values}:
         if re.fullmatch(r"[0-9.]+ ?[A-Za-z/]+", columns[index].text.strip()):
             message = "is a value where the heading is; write a heading above, such as p | time [s]"
-            reading.refuse(grid.line, columns[index].text, message)
+            input_file.refuse(grid.line, columns[index].text, message)
     for heading, message in roles.refusals:
-        reading.add_problem(grid.line, heading, message)
-    if "p" not in roles.index_by_role and reading.hints.processors is None:
+        input_file.add_problem(grid.line, heading, message)
+    if "p" not in roles.index_by_role and input_file.hints.processors is None:
         message = "there is no column p, the processors; name it with --column p=NAME"
         if "jobid" in {names.plain_words(column.text) for column in columns}:
             hint = _similar_heading_clause(columns, "NCPUS")
             message = f"there are no processors of a job{hint}; {_SACCT_ADVICE}"
         if parameter := heading_of_model_parameter(columns):
             message += f"; slipstick fit --model NAME takes columns such as {short(parameter)}"
-        reading.add_problem(grid.line, "", message)
+        input_file.add_problem(grid.line, "", message)
     metrics = [metric for metric, _ in roles.values.values()]
     if not metrics and not roles.refusals:
-        reading.add_problem(
+        input_file.add_problem(
             grid.line,
             "",
             "there is no column with values: 'value', or one such as 'time [s]'; name one with"
             " --column value=NAME, time=NAME, throughput=NAME or speedup=NAME",
         )
     if "metric" in roles.index_by_role and metrics not in ([], [None]):
-        reading.add_problem(
+        input_file.add_problem(
             grid.line,
             "metric",
             "values stand in column value if there is a column metric; keep one of the two",
         )
-    unit = reading.hints.unit
+    unit = input_file.hints.unit
     if (
         (guessed_column := roles.guessed_columns.get("throughput"))
         and unit
@@ -289,7 +293,7 @@ def _refuse_roles(
     ):
         first_cell = guessed_column.cells[0]
         last_cell = guessed_column.cells[-1]
-        reading.add_problem(
+        input_file.add_problem(
             grid.line,
             guessed_column.text,
             f"goes from {first_cell} to {last_cell} as p grows, as a throughput does, and --unit"
@@ -298,12 +302,12 @@ def _refuse_roles(
             " --unit, or"
             f" --column time={shlex.quote(guessed_column.text)}",
         )
-    if reading.problems:
-        reading.finished()
+    if input_file.problems:
+        input_file.finished()
 
 
 def _note_roles(
-    reading: Reading, grid: CellGrid, columns: Sequence[TableColumn], roles: Roles
+    input_file: Reading, grid: CellGrid, columns: Sequence[TableColumn], roles: Roles
 ) -> None:
     """Note how each column is read, unless all headings are documented words."""
     column_by_role = {
@@ -327,7 +331,7 @@ def _note_roles(
     ]
     for text in near_misses:
         hint = did_you_mean(names.plain_words(text), [*COLUMNS, *METRICS])
-        reading.add_note(grid.line, text, f"this column is left out{hint}")
+        input_file.add_note(grid.line, text, f"this column is left out{hint}")
     left_out_headings = [heading for heading in roles.unread_headings if heading not in near_misses]
     left_out_headings += grid.means
     is_documented = all(
@@ -338,16 +342,16 @@ def _note_roles(
     )
     if not is_documented:
         clauses = _clauses_of_reading(columns, roles, column_by_role, left_out_headings)
-        other_reading = _other_reading_in_words(reading, columns, roles)
-        reading.add_note(grid.line, "columns", f"read as {'; '.join(clauses)}{other_reading}")
-    _note_outside(reading, grid, is_documented)
+        other_reading = _other_reading_in_words(input_file, columns, roles)
+        input_file.add_note(grid.line, "columns", f"read as {'; '.join(clauses)}{other_reading}")
+    _note_outside(input_file, grid, is_documented)
 
 
-def _note_outside(reading: Reading, grid: CellGrid, is_documented: bool) -> None:
+def _note_outside(input_file: Reading, grid: CellGrid, is_documented: bool) -> None:
     """Note the lines outside of the table; if its headings are documented words, note only those of
     another table.
     """
-    lines_outside = [(index, reading.lines[index - 1]) for index in grid.outside]
+    lines_outside = [(index, input_file.lines[index - 1]) for index in grid.outside]
     other_table_line = grid.other_table
     other_table_line = other_table_line or next(
         (index for index, text in lines_outside if LATEX_TABLE in text), 0
@@ -367,7 +371,7 @@ def _note_outside(reading: Reading, grid: CellGrid, is_documented: bool) -> None
     other_table_in_words = (
         f"; another table begins in line {other_table_line}: keep it in a file of its own"
     )
-    reading.add_note(
+    input_file.add_note(
         grid.outside[0],
         "",
         f"{lines_in_words} left out{other_table_in_words if other_table_line else ''}",
@@ -421,7 +425,9 @@ def _is_documented_heading(role: str, column: TableColumn) -> bool:
     )
 
 
-def _other_reading_in_words(reading: Reading, columns: Sequence[TableColumn], roles: Roles) -> str:
+def _other_reading_in_words(
+    input_file: Reading, columns: Sequence[TableColumn], roles: Roles
+) -> str:
     """Return the command that reads the columns in another way if a column was guessed, else the
     option that does.
     """
@@ -434,7 +440,7 @@ def _other_reading_in_words(reading: Reading, columns: Sequence[TableColumn], ro
         heading = shlex.quote(processor_column.text)
         is_size_too = processor_column.words in names.SIZES
         options.append(f"--column n={heading} --processors N" if is_size_too else "--column p=NAME")
-    file = shlex.quote(reading.file)
+    file = shlex.quote(input_file.file)
     if options:
         return f"; to say otherwise: slipstick measured {file} {' '.join(options)}"
     return "; to say otherwise: --column OURS=NAME"
@@ -443,8 +449,8 @@ def _other_reading_in_words(reading: Reading, columns: Sequence[TableColumn], ro
 class _TableReading:
     """The rows of a table while they are read."""
 
-    def __init__(self, reading: Reading, columns: Sequence[TableColumn], roles: Roles) -> None:
-        self.reading = reading
+    def __init__(self, input_file: Reading, columns: Sequence[TableColumn], roles: Roles) -> None:
+        self.input_file = input_file
         self.columns = columns
         self.roles = roles
         self.units: dict[str, list[str]] = {}
@@ -459,12 +465,12 @@ class _TableReading:
 
     def read_row(self, line: int, cells: Sequence[str]) -> None:
         """Read a row: its coordinates, then the value in each column of values."""
-        reading = self.reading
+        input_file = self.input_file
         column_count = len(self.columns)
         cells = _without_empty_ends(cells, column_count)
         if len(cells) != column_count:
             count_text = f"{len(cells)} {'value' if len(cells) == 1 else 'values'}"
-            reading.add_problem(
+            input_file.add_problem(
                 line,
                 "",
                 f"{count_text}, where the header promises {column_count}; check the delimiter",
@@ -514,7 +520,7 @@ class _TableReading:
 
     def _coordinates_of_row(self, line: int, cells: Sequence[str]) -> Coordinates | None:
         """Return the coordinates of a row; None after recording a problem."""
-        reading = self.reading
+        input_file = self.input_file
         index_by_role = self.roles.index_by_role
         cell_by_role = {name: bare_cell(cells[index]) for name, index in index_by_role.items()}
         if device := device_of(cell_by_role.get("p", "")):
@@ -523,34 +529,36 @@ class _TableReading:
             message = (
                 f"{short(cell_by_role['p'])} may be 1000 or 1024 processors each; write all digits"
             )
-            reading.refuse(line, "p", message)
+            input_file.refuse(line, "p", message)
         count_text = (
             "1"
             if is_serial(cell_by_role.get("p", ""))
             else number_of_product(whole_number(cell_by_role.get("p", "")))
         )
         p = (
-            reading.processors(line, "p", count_text)
+            input_file.processors(line, "p", count_text)
             if "p" in cell_by_role
-            else reading.hints.processors
+            else input_file.hints.processors
         )
         if p == 1 and "p" in cell_by_role:
             self.lines_of_one.setdefault("serial" if is_serial(cell_by_role["p"]) else "1", line)
         n = (
-            reading.size(line, "n", number_of_product(cell_by_role["n"]))
+            input_file.size(line, "n", number_of_product(cell_by_role["n"]))
             if cell_by_role.get("n")
-            else reading.hints.size
+            else input_file.hints.size
         )
         if n is not None and p is not None and index_by_role.get("n") in self.roles.per_processor:
             n *= p
         repetition, processor = (
-            reading.whole(line, name, cell_by_role[name]) if cell_by_role.get(name) else None
+            input_file.whole(line, name, cell_by_role[name]) if cell_by_role.get(name) else None
             for name in ("repetition", "processor")
         )
         if p is None or (cell_by_role.get("repetition") and repetition is None):
             return None
         if processor is not None and not 0 <= processor <= p:
-            reading.add_problem(line, "processor", f"there is no processor {processor} among {p}")
+            input_file.add_problem(
+                line, "processor", f"there is no processor {processor} among {p}"
+            )
             return None
         if cell_by_role.get("processor") and processor is None:
             return None
@@ -563,7 +571,7 @@ class _TableReading:
         )
         if earlier_device != device:
             message = f"{p} is of {device} here and of {earlier_device} before"
-            reading.add_problem(
+            input_file.add_problem(
                 line, "p", f"{message}; keep each kind of processor in a file of its own"
             )
             return None
@@ -573,7 +581,7 @@ class _TableReading:
         """Note a unit of a metric that differs from the unit in an earlier row."""
         earlier_units = self.units.setdefault(metric_name(metric), [unit]) if unit else []
         if unit and unit not in earlier_units:
-            self.reading.add_note(
+            self.input_file.add_note(
                 line,
                 metric,
                 f"is in {unit} here and in {earlier_units[0]} before; each is taken as it says",
@@ -592,7 +600,7 @@ class _TableReading:
         """Add a value. A unit in its cell replaces a missing unit of the column, and must equal a
         unit that the column has.
         """
-        reading = self.reading
+        input_file = self.input_file
         clock_seconds = parse_seconds(cell)
         if (
             clock_seconds is not None
@@ -600,7 +608,7 @@ class _TableReading:
         ):
             if cell.count(":") == 1:
                 self.short_clock_times.append((line, cell.strip()))
-            reading.add(line, coordinates, metric, repr(float(clock_seconds)), "s")
+            input_file.add(line, coordinates, metric, repr(float(clock_seconds)), "s")
             return
         number_text, unit_of_cell, spread_text = split_value(cell)
         self.spread_lines += [line] if spread_text else []
@@ -613,7 +621,7 @@ class _TableReading:
             and unit is not None
             and _base_unit(unit_of_cell) != _base_unit(unit)
         ):
-            reading.add_problem(
+            input_file.add_problem(
                 line,
                 metric,
                 f"{cell.strip()} has a unit of its own, beside {unit}; keep one of the two",
@@ -625,30 +633,30 @@ class _TableReading:
             and column.rate is not None
         ):
             unit = column.text.rstrip(":")
-        reading.add(line, coordinates, metric, number_text, unit_of_cell or unit)
+        input_file.add(line, coordinates, metric, number_text, unit_of_cell or unit)
 
     def note_unread_parts(self) -> None:
         """Note which cells and spreads were left out, and which times can be read in two ways."""
-        reading = self.reading
+        input_file = self.input_file
         if self.missing_cells:
             line, text = self.missing_cells[0]
             others_in_words = (
                 f", and {len(self.missing_cells) - 1} more" if len(self.missing_cells) > 1 else ""
             )
-            reading.add_note(
+            input_file.add_note(
                 line, "", f"{short(text)} is no value; the run is left out{others_in_words}"
             )
         if self.summary_lines:
             line, text = self.summary_lines[0]
-            reading.add_note(line, text, "sums up the rows above, and is left out")
+            input_file.add_note(line, text, "sums up the rows above, and is left out")
         if line := self.lines_of_one.get("serial", 0):
             message = "is taken as one processor; a serial program may take less time than that"
-            reading.add_note(line, "serial", message)
+            input_file.add_note(line, "serial", message)
             if "1" in self.lines_of_one:
                 message = "a serial run and one of a single processor are both p = 1; keep one"
-                reading.add_problem(line, "p", message)
+                input_file.add_problem(line, "p", message)
         if self.spread_lines:
-            reading.add_note(
+            input_file.add_note(
                 self.spread_lines[0], "", "what stands beside a value as its spread is left out"
             )
         if len(self.devices) > 1:
@@ -657,10 +665,10 @@ class _TableReading:
                 f"the processors are not alike: {names_in_words}; speed-ups compare them all"
                 " the same"
             )
-            reading.add_note(list(self.devices.values())[1], "p", message)
+            input_file.add_note(list(self.devices.values())[1], "p", message)
         if self.short_clock_times:
             line, text = self.short_clock_times[0]
-            reading.add_note(line, "time", f"{text} is read as minutes and seconds")
+            input_file.add_note(line, "time", f"{text} is read as minutes and seconds")
 
 
 _TIME_METRICS = [metric for metric in METRICS.values() if str(metric.dimension) == "s"]

@@ -20,7 +20,7 @@ from slipstick_measure.imports.layered.replicas import with_copies
 from slipstick_measure.imports.layered.text import read_text
 from slipstick_measure.imports.layered.variables import Variables
 from slipstick_measure.imports.layered.xml import read_xml
-from slipstick_measure.imports.losses import Ledger
+from slipstick_measure.imports.losses import FileLosses
 from slipstick_measure.imports.names import SpecNames, exact_number
 from slipstick_measure.readers.reading import Reading
 
@@ -29,7 +29,7 @@ MOST_RANGE_COMBINATIONS = 200
 """Combinations of the values of ranges."""
 
 
-def layered_spec(reading: Reading) -> ImportedSpec:
+def layered_spec(input_file: Reading) -> ImportedSpec:
     """Build the spec of an activity from a layered queueing network, in XML or as text.
 
     Ranges of values become axes of a study: every value of the spec that they change, together.
@@ -38,10 +38,10 @@ def layered_spec(reading: Reading) -> ImportedSpec:
     ------
     SpecError : what cannot be read, or what an activity cannot say, each by name
     """
-    spec, variables = _read_network(reading)
-    for note in reading.notes:
+    spec, variables = _read_network(input_file)
+    for note in input_file.notes:
         spec.add_note(f"line {note.line}: {note.message}")
-    if reading.hints.unit is None:
+    if input_file.hints.unit is None:
         spec.add_note(
             "the model has no unit of time, so its times are taken as seconds; --unit names"
             " another unit"
@@ -52,29 +52,29 @@ def layered_spec(reading: Reading) -> ImportedSpec:
         spec.add_note(
             f"the first values of ranges hold, {first_values}; --study FILE writes all as a study"
         )
-        spec.axes = _axes(reading, spec.document, ranges)
+        spec.axes = _axes(input_file, spec.document, ranges)
     return spec
 
 
-def _read_network(reading: Reading) -> tuple[ImportedSpec, Variables]:
+def _read_network(input_file: Reading) -> tuple[ImportedSpec, Variables]:
     """Read a network and write it as an activity; return the spec and the variables of the file."""
-    ledger = Ledger(FORMAT, reading)
-    read_file = read_xml if reading.text.lstrip()[:1] == "<" else read_text
-    network, variables = read_file(reading, ledger)
-    if reading.problems:
-        raise SpecError(reading.problems)
+    file_losses = FileLosses(FORMAT, input_file)
+    read_file = read_xml if input_file.text.lstrip()[:1] == "<" else read_text
+    network, variables = read_file(input_file, file_losses)
+    if input_file.problems:
+        raise SpecError(input_file.problems)
     network.parameters = {
         name: (variables.formulas[name], variables.lines[name])
         for name in variables.formulas
         if name in variables.used
     }
-    title = f"Layered model {reading.name}"
-    spec = activity_spec(with_copies(network), lambda: SpecNames(reading), ledger, title)
-    return ledger.close(spec), variables
+    title = f"Layered model {input_file.name}"
+    spec = activity_spec(with_copies(network), lambda: SpecNames(input_file), file_losses, title)
+    return file_losses.close(spec), variables
 
 
 def _axes(
-    reading: Reading, document: dict[str, Any], ranges: Mapping[str, list[float]]
+    input_file: Reading, document: dict[str, Any], ranges: Mapping[str, list[float]]
 ) -> list[SpecAxes]:
     """Return the axes of a study over all combinations of the ranges of a file; no axes if a range
     changes which steps exist, or if there are more than `MOST_RANGE_COMBINATIONS` combinations.
@@ -85,8 +85,8 @@ def _axes(
     values_of_points = []
     for values in points:
         settings = dict(zip(ranges, map(exact_number, values), strict=True))
-        hints = replace(reading.hints, settings={**settings, **reading.hints.settings})
-        spec, _ = _read_network(Reading(reading.file, reading.text, hints))
+        hints = replace(input_file.hints, settings={**settings, **input_file.hints.settings})
+        spec, _ = _read_network(Reading(input_file.file, input_file.text, hints))
         values_of_points.append(dict(_values_by_path(spec.document)))
     own_values = dict(_values_by_path(document))
     if any(set(values_of_point) != set(own_values) for values_of_point in values_of_points):

@@ -270,7 +270,7 @@ class _Graph:
         are_plain = not any(share.formula for share in shares)
         if abs(total - 1) > 1e-6 and are_plain and is_rounded([share.value for share in shares]):
             note = f"probabilities add up to {total:.9g} by rounding, and are scaled to 1"
-            self._network.reading.add_note(precedence.line, "", note)
+            self._network.input_file.add_note(precedence.line, "", note)
             shares = [ModelAmount(share.value / total) for share in shares]
         elif abs(total - 1) > 1e-6:
             message = f"have probabilities that add up to {total:g}, not to 1"

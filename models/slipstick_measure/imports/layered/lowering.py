@@ -44,7 +44,7 @@ from slipstick_measure.imports.layered.model import (
     Work,
     is_unlimited,
 )
-from slipstick_measure.imports.losses import Ledger
+from slipstick_measure.imports.losses import FileLosses
 from slipstick_measure.imports.names import SpecNames, exact_number
 
 MOST_ITEMS = 3000
@@ -90,7 +90,7 @@ class Lowering:
 
     Attributes
     ----------
-    network, names, ledger : what is read, its names in the spec, and its losses
+    network, names, file_losses : what is read, its names in the spec, and its losses
     resources, groups, parameters : of the spec
     counts : how geometric numbers of calls are written, one of `DIGITS`, `REPEATS` and
         `WHOLE_NUMBERS`
@@ -98,7 +98,7 @@ class Lowering:
 
     network: LayeredNetwork
     names: SpecNames
-    ledger: Ledger
+    file_losses: FileLosses
     counts: str = DIGITS
     resources: dict[str, Any] = field(default_factory=dict)
     groups: dict[str, Any] = field(default_factory=dict)
@@ -119,7 +119,7 @@ class Lowering:
         """
         self._declare_lost_features()
         for name, (formula, line) in self.network.parameters.items():
-            source_place = f"{self.network.reading.name}:{line}"
+            source_place = f"{self.network.input_file.name}:{line}"
             try:
                 parameter: Any = {"value": exact_number(float(formula)), "source": source_place}
             except ValueError:
@@ -147,7 +147,7 @@ class Lowering:
             document = self._groups_document(bool(document))
         self._check_size_of_cycles(document)
         return ImportedSpec(
-            "activity", title, self.network.reading.file, self._document_in_order(document)
+            "activity", title, self.network.input_file.file, self._document_in_order(document)
         )
 
     def _groups_document(self, has_open_stream: bool) -> dict[str, Any]:
@@ -173,7 +173,7 @@ class Lowering:
         sections = {"parameters": self.parameters} if self.parameters else {}
         components = sorted(_components_of_steps(document) - {THINK, ARRIVALS})
         return {
-            "source": f"model {self.network.reading.name}",
+            "source": f"model {self.network.input_file.name}",
             **sections,
             **({"useful": components} if components else {}),
             "resources": self.resources,
@@ -199,25 +199,25 @@ class Lowering:
         for processor in self.network.processors.values():
             tasks = [t for t in self.network.tasks.values() if t.processor == processor.name]
             if processor.kind in _PRIORITIES and len({task.priority for task in tasks}) > 1:
-                self.ledger.declare("priorities", processor.line, processor.name)
+                self.file_losses.declare("priorities", processor.line, processor.name)
             if processor.kind == "cfs":
                 self._declare_shares(processor, tasks)
         for task in self.network.tasks.values():
             priorities = {self.network.entries[name].priority for name in task.entries}
             if task.kind in ("hol", "pri", "pp") and len(priorities) > 1:
-                self.ledger.declare("priorities", task.line, task.name)
+                self.file_losses.declare("priorities", task.line, task.name)
             if task.kind == "poll" and len(task.entries) > 1:
-                self.ledger.declare("polling", task.line, task.name)
+                self.file_losses.declare("polling", task.line, task.name)
             if task.kind in ("burst", "uniform"):
-                self.ledger.declare("bursts", task.line, task.name)
+                self.file_losses.declare("bursts", task.line, task.name)
             if task.kind == "abort":
-                self.ledger.declare("aborts", task.line, task.name)
+                self.file_losses.declare("aborts", task.line, task.name)
             if task.queue_length:
-                self.ledger.declare("queue-length", task.line, task.name)
+                self.file_losses.declare("queue-length", task.line, task.name)
             if task.kind == "rwlock":
-                self.ledger.declare("lock-order", task.line, task.name)
+                self.file_losses.declare("lock-order", task.line, task.name)
         for name, line in self.network.delays:
-            self.ledger.declare("communication-delays", line, name)
+            self.file_losses.declare("communication-delays", line, name)
 
     def _declare_shares(self, processor: Processor, tasks: list[Task]) -> None:
         """Declare the groups of a processor if they are not all limited to their shares."""
@@ -227,7 +227,7 @@ class Lowering:
             for group in task_groups
         )
         if not are_all_capped and len(task_groups) > 1:
-            self.ledger.declare("shares", processor.line, processor.name)
+            self.file_losses.declare("shares", processor.line, processor.name)
 
     # Populations --------------------------------------------------------------------------------
 
@@ -264,7 +264,7 @@ class Lowering:
         if entry.arrivals.formula:
             return f"({entry.arrivals.formula}) / {self._parameter_of_one_second()}"
         rate = entry.arrivals.value / self.names.second
-        source_place = f"{self.network.reading.name}:{entry.line}"
+        source_place = f"{self.network.input_file.name}:{entry.line}"
         return {"value": f"{exact_number(rate)} /s", "source": source_place}
 
     def _add_arrival_group(self, entry: LayeredEntry) -> None:
@@ -361,7 +361,7 @@ class Lowering:
         name = short(entry.name)
         if not mean_replies:
             message = f"no activity replies to {name}, so its callers wait for the last one"
-            self.network.reading.add_note(entry.line, "entry", message)
+            self.network.input_file.add_note(entry.line, "entry", message)
         elif abs(mean_replies - 1) > REPLY_TOLERANCE:
             message = (
                 f"callers of {name} wait for a reply, and its activities give {mean_replies:g} on"
@@ -539,7 +539,7 @@ class Lowering:
         for that reply.
         """
         if task.threads.value > 1 and len(self._callers_of_entry(entry)) > 1:
-            self.ledger.declare("mixed-replies", entry.line, entry.name)
+            self.file_losses.declare("mixed-replies", entry.line, entry.name)
         counter, name = self._counter_and_group_names(f"begin {entry.name}", steps)
         reply_counter = self._path_of_counter(
             counter.partition(".")[2].replace("begin", "reply", 1)
@@ -555,7 +555,7 @@ class Lowering:
         and the items that wait for the branches that remain.
         """
         if task.threads.value > 1:
-            self.ledger.declare("quorum-threads", task.line, task.name)
+            self.file_losses.declare("quorum-threads", task.line, task.name)
         done_counter = ""
         items = Items()
         for branch in parallel_step.branches:
@@ -913,7 +913,7 @@ class TooManyStepsError(Exception):
 
 
 def activity_spec(
-    network: LayeredNetwork, names: Callable[[], SpecNames], ledger: Ledger, title: str
+    network: LayeredNetwork, names: Callable[[], SpecNames], file_losses: FileLosses, title: str
 ) -> ImportedSpec:
     """Write a network as an activity; geometric numbers of calls become geometric repeats if their
     digits need too many steps, and whole numbers if these do.
@@ -925,16 +925,16 @@ def activity_spec(
     reason = ""
     for counts in (DIGITS, REPEATS):
         try:
-            return Lowering(network, names(), ledger, counts).spec(title)
-        except TooManyStepsError as limit:
-            reason = str(limit)
-            ledger.places = Ledger(ledger.format, ledger.reading).places
-    ledger.declare("geometric-calls", 1, f"geometric numbers would need {reason}")
+            return Lowering(network, names(), file_losses, counts).spec(title)
+        except TooManyStepsError as limit_error:
+            reason = str(limit_error)
+            file_losses.places = FileLosses(file_losses.format, file_losses.input_file).places
+    file_losses.declare("geometric-calls", 1, f"geometric numbers would need {reason}")
     try:
-        return Lowering(network, names(), ledger, WHOLE_NUMBERS).spec(title)
-    except TooManyStepsError as limit:
+        return Lowering(network, names(), file_losses, WHOLE_NUMBERS).spec(title)
+    except TooManyStepsError as limit_error:
         message = (
-            f"written out at each call, the model has {limit}; import a part of it, such as a"
+            f"written out at each call, the model has {limit_error}; import a part of it, such as a"
             " model whose customers call the entries of one task"
         )
         network.refuse(1, "", message)

@@ -169,7 +169,7 @@ class LayeredNetwork:
     parameters : the variables of the file, each a number or a formula in earlier ones, with lines
     """
 
-    reading: Reading
+    input_file: Reading
     processors: dict[str, Processor] = field(default_factory=dict)
     tasks: dict[str, Task] = field(default_factory=dict)
     entries: dict[str, LayeredEntry] = field(default_factory=dict)
@@ -180,7 +180,7 @@ class LayeredNetwork:
 
     def refuse(self, line: int, subject: str, reason: str) -> NoReturn:
         """Raise a SpecError at a line of the file, about a subject, with a reason."""
-        self.reading.refuse(line, subject, reason)
+        self.input_file.refuse(line, subject, reason)
 
     def add(
         self, kind: str, element: Processor | Task | LayeredEntry | ProcessorShare, task: str = ""
@@ -221,7 +221,7 @@ class LayeredNetwork:
         ------
         SpecError : everything that is wrong
         """
-        report = self.reading.add_problem
+        report = self.input_file.add_problem
         for task in self.tasks.values():
             if task.processor not in self.processors:
                 report(task.line, "task", f"there is no processor {short(task.processor)}")
@@ -273,12 +273,12 @@ class LayeredNetwork:
                     f"{short(entry.name)} of the {task.kind} task {short(task.name)} is no {kinds}"
                 )
                 report(entry.line, "entry", message)
-        if self.reading.problems:
-            self.reading.finished()
+        if self.input_file.problems:
+            self.input_file.finished()
 
     def _check_task(self, task: Task) -> None:
         """Report features of a task that the solver of layered networks refuses as well."""
-        report, name = self.reading.add_problem, short(task.name)
+        report, name = self.input_file.add_problem, short(task.name)
         if task.is_reference and len(task.entries) > 1:
             message = (
                 f"{name} is a reference task of {len(task.entries)} entries, between which no rule"
@@ -350,21 +350,23 @@ class LayeredNetwork:
     def _check_target(self, target: str, line: int) -> None:
         """Report a call to an unknown entry or to a reference task."""
         if target not in self.entries:
-            self.reading.add_problem(line, "call", f"there is no entry {short(target)}")
+            self.input_file.add_problem(line, "call", f"there is no entry {short(target)}")
         elif self.task_of(target).is_reference:
             name = short(self.task_of(target).name)
             message = f"{name} is a reference task, which nothing can call; make it a server"
-            self.reading.add_problem(line, "call", message)
+            self.input_file.add_problem(line, "call", message)
 
     def _check_replies(self, entry: LayeredEntry, task: Task) -> None:
         """Report replies of unknown activities and replies to entries of other tasks."""
         for name, replied_entries in task.replies.items():
             if name not in task.activities:
-                self.reading.add_problem(task.line, "reply", f"there is no activity {short(name)}")
+                self.input_file.add_problem(
+                    task.line, "reply", f"there is no activity {short(name)}"
+                )
             for entry_name in replied_entries:
                 if entry_name not in task.entries:
                     message = f"{short(entry_name)} is not an entry of {short(task.name)}"
-                    self.reading.add_problem(task.line, "reply", message)
+                    self.input_file.add_problem(task.line, "reply", message)
 
 
 def is_unlimited(amount: ModelAmount) -> bool:

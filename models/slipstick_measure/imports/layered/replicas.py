@@ -50,7 +50,7 @@ class _ReplicaWriter:
     def __init__(self, network: LayeredNetwork) -> None:
         self._network = network
         self.written = LayeredNetwork(
-            network.reading,
+            network.input_file,
             shares=network.shares,
             parameters=network.parameters,
             delays=network.delays,

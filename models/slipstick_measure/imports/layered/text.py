@@ -26,7 +26,7 @@ from slipstick_measure.imports.layered.model import (
     Work,
 )
 from slipstick_measure.imports.layered.variables import Variables
-from slipstick_measure.imports.losses import Ledger
+from slipstick_measure.imports.losses import FileLosses
 from slipstick_measure.readers.reading import Reading
 
 FIRST_SECTION = r'(?m)^\s*(?:G\s*"|P\s+\d+\s*(?:#.*)?$)'
@@ -63,22 +63,22 @@ class TextToken(NamedTuple):
     start: int
 
 
-def is_text(reading: Reading) -> bool:
+def is_text(input_file: Reading) -> bool:
     """Return whether a file is a layered network in the text form."""
     return (
-        re.search(FIRST_SECTION, reading.text) is not None
-        and re.search(r"(?m)^[ \t]*+T\s+\d+", reading.text) is not None
+        re.search(FIRST_SECTION, input_file.text) is not None
+        and re.search(r"(?m)^[ \t]*+T\s+\d+", input_file.text) is not None
     )
 
 
-def read_text(reading: Reading, ledger: Ledger) -> tuple[LayeredNetwork, Variables]:
+def read_text(input_file: Reading, file_losses: FileLosses) -> tuple[LayeredNetwork, Variables]:
     """Read a layered queueing network.
 
     Raises
     ------
     SpecError : what is no such text, at its line
     """
-    reader = _TextReader(reading, ledger)
+    reader = _TextReader(input_file, file_losses)
     reader.read_file()
     reader.network.check()
     return reader.network, reader.variables
@@ -87,11 +87,11 @@ def read_text(reading: Reading, ledger: Ledger) -> tuple[LayeredNetwork, Variabl
 class _TextReader:
     """A reader of the tokens of one file, section by section."""
 
-    def __init__(self, reading: Reading, ledger: Ledger) -> None:
-        self.reading = reading
-        self.ledger = ledger
-        self.network = LayeredNetwork(reading)
-        self.variables = Variables(reading)
+    def __init__(self, input_file: Reading, file_losses: FileLosses) -> None:
+        self.input_file = input_file
+        self.file_losses = file_losses
+        self.network = LayeredNetwork(input_file)
+        self.variables = Variables(input_file)
         self.tokens = self._tokens()
         self.at = 0
         self._fans: list[tuple[str, list[TextToken], int]] = []
@@ -101,15 +101,15 @@ class _TextReader:
         tokens: list[TextToken] = []
         line = 1
         last_line = 0
-        for match in _TOKEN.finditer(self.reading.text):
-            line += self.reading.text.count("\n", last_line, match.start())
+        for match in _TOKEN.finditer(self.input_file.text):
+            line += self.input_file.text.count("\n", last_line, match.start())
             last_line = match.start()
             kind = str(match.lastgroup)
             if kind != "space":
                 tokens.append(TextToken(kind, match[0], line, match.start()))
             if len(tokens) > MOST_TOKENS:
-                self.reading.refuse(line, "", f"more than {MOST_TOKENS:,} words; solve a part")
-        return [*tokens, TextToken("eof", "the end of the file", line, len(self.reading.text))]
+                self.input_file.refuse(line, "", f"more than {MOST_TOKENS:,} words; solve a part")
+        return [*tokens, TextToken("eof", "the end of the file", line, len(self.input_file.text))]
 
     @property
     def next(self) -> TextToken:
@@ -119,7 +119,7 @@ class _TextReader:
     def refuse(self, expected: str) -> NoReturn:
         """Raise a SpecError at the next token, with what was expected in its place."""
         cut = "; is the file cut off?" if self.next.kind == "eof" else ""
-        self.reading.refuse(
+        self.input_file.refuse(
             self.next.line, "", f"here stands {short(self.next.text)}, where {expected} is due{cut}"
         )
 
@@ -149,7 +149,7 @@ class _TextReader:
                 if self.next.kind == "eof":
                     self.refuse("}")
                 self.at += 1
-            text = self.reading.text[self.tokens[first_token].start : self.next.start]
+            text = self.input_file.text[self.tokens[first_token].start : self.next.start]
             self.at += 1
         else:
             text = self.take(subject, "number", "variable", "infinity", "name").text
@@ -161,7 +161,7 @@ class _TextReader:
         token = self.next
         amount = self.amount(subject)
         if amount.value != int(amount.value if amount.value < inf else 0):
-            self.reading.refuse(token.line, subject, f"{token.text} is no whole number")
+            self.input_file.refuse(token.line, subject, f"{token.text} is no whole number")
         return int(amount.value)
 
     def skip_observed_values(self) -> None:
@@ -209,7 +209,7 @@ class _TextReader:
             first_token = self.at
             while self.next.kind != "eof" and not self._ends_assignment():
                 self.at += 1
-            text = self.reading.text[self.tokens[first_token].start : self.next.start]
+            text = self.input_file.text[self.tokens[first_token].start : self.next.start]
             text = re.sub(r"#[^\n]*", "", text).strip().rstrip(";")
             if variable.text.startswith(("$solver", "$spex_", "$convergence", "$iteration")):
                 continue
@@ -260,7 +260,7 @@ class _TextReader:
         processor.servers = ModelAmount(inf) if processor.kind == "inf" else processor.servers
         if self.next.kind in ("number", "variable"):
             self.amount("a quantum")
-            self.ledger.declare("quantum", token.line)
+            self.file_losses.declare("quantum", token.line)
         while self.next.kind == "name" and self.next.text in ("i", "m", "r", "R"):
             option = self.take("an option", "name").text
             if option == "i":
@@ -349,7 +349,7 @@ class _TextReader:
             kind_in_words = "task" if letter.isupper() else "entry"
             for task in tasks:
                 if task.text not in known_names:
-                    self.reading.refuse(
+                    self.input_file.refuse(
                         task.line, letter, f"there is no {kind_in_words} {short(task.text)}"
                     )
             source, target = (task.text for task in tasks)
@@ -365,7 +365,7 @@ class _TextReader:
         token = self.take_name("an entry")
         entry = self.network.entries.get(token.text)
         if entry is None:
-            self.reading.refuse(token.line, letter, f"there is no entry {short(token.text)}")
+            self.input_file.refuse(token.line, letter, f"there is no entry {short(token.text)}")
         if letter in _ENTRY_KINDS:
             entry.kind = _ENTRY_KINDS[letter]
         elif letter == "a":
@@ -374,7 +374,7 @@ class _TextReader:
             start = self.take_name("an activity").text
             if entry.start:
                 message = f"{short(entry.name)} begins with two activities; take one out"
-                self.reading.refuse(token.line, "A", message)
+                self.input_file.refuse(token.line, "A", message)
             entry.start = start
         elif letter == "p":
             entry.priority = self.take_whole_number("a priority")
@@ -430,7 +430,7 @@ class _TextReader:
         token = self.take_name("a task")
         task = self.network.tasks.get(token.text)
         if task is None:
-            self.reading.refuse(token.line, "A", f"there is no task {short(token.text)}")
+            self.input_file.refuse(token.line, "A", f"there is no task {short(token.text)}")
         while self.next.kind == "name" and self.next.text in TEXT_FIELDS["A"]:
             letter = self.take("a row", "name")
             activity = self.take_name("an activity")
@@ -449,7 +449,7 @@ class _TextReader:
                 f"the -1 before this row ends the activities of {short(task.name)}; rows of"
                 " activities have no -1, unlike those of entries: write it once, after the last one"
             )
-            self.reading.refuse(self.next.line, self.next.text, message)
+            self.input_file.refuse(self.next.line, self.next.text, message)
 
     def _read_connections(self, task: Task) -> None:
         """Read one precedence of the activities of a task."""
@@ -474,7 +474,7 @@ class _TextReader:
         token = self.take_name("an activity")
         if token.text not in task.activities:
             message = f"{short(task.name)} has no activity {short(token.text)}"
-            self.reading.refuse(token.line, "A", message)
+            self.input_file.refuse(token.line, "A", message)
         return token.text
 
     def _read_joined(self, task: Task) -> tuple[list[str], str, int]:
@@ -533,4 +533,4 @@ class _TextReader:
 
     def _skip_convergence(self) -> None:
         """Skip the section on convergence."""
-        self.reading.refuse(self.next.line, "C", CONVERGENCE)
+        self.input_file.refuse(self.next.line, "C", CONVERGENCE)

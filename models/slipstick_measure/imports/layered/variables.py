@@ -30,13 +30,13 @@ class Variables:
 
     Attributes
     ----------
-    reading : the file, whose hints hold values that are set beside it
+    input_file : the file, whose hints hold values that are set beside it
     formulas : of each variable with a value, in parameters of a spec; a number for a plain one
     values, lines : of each variable
     ranges : the values of a variable that has several; the first of them holds
     """
 
-    reading: Reading
+    input_file: Reading
     formulas: dict[str, str] = field(default_factory=dict)
     values: dict[str, float] = field(default_factory=dict)
     lines: dict[str, int] = field(default_factory=dict)
@@ -49,9 +49,9 @@ class Variables:
         """
         name = parameter_name(variable)
         self.lines[name] = line
-        if name in self.reading.hints.settings:
+        if name in self.input_file.hints.settings:
             # As text, so that what a range varies stays a parameter.
-            text = self.reading.hints.settings[name]
+            text = self.input_file.hints.settings[name]
         if range_match := _RANGE.fullmatch(text.strip()):
             self.ranges[name] = values = self._parse_list(range_match[1], variable, line)
             text = repr(values[0])
@@ -78,7 +78,7 @@ class Variables:
             ]
         if not 0 < len(values) <= MOST_RANGE_VALUES:
             message = f"{short(variable)} needs 1 to {MOST_RANGE_VALUES} values; got {short(text)}"
-            self.reading.refuse(line, "parameter", message)
+            self.input_file.refuse(line, "parameter", message)
         return values
 
     def amount(self, text: str, line: int, subject: str, least: float | None = None) -> ModelAmount:
@@ -91,13 +91,13 @@ class Variables:
         if NUMBER.fullmatch(stripped_text) and isfinite(float(stripped_text)):
             amount = ModelAmount(float(stripped_text))
         elif not re.search(r"[$()*/+]|[A-Za-z_]{2}", stripped_text):
-            self.reading.number(line, subject, stripped_text)
-            self.reading.finished()
+            self.input_file.number(line, subject, stripped_text)
+            self.input_file.finished()
         else:
             amount = self._evaluate_formula(stripped_text, line, subject)
         if least is not None and amount.value < least:
             message = f"{short(stripped_text)} is not a number of at least {least:g}"
-            self.reading.refuse(line, subject, message)
+            self.input_file.refuse(line, subject, message)
         return amount
 
     def _evaluate_formula(self, text: str, line: int, subject: str) -> ModelAmount:
@@ -114,11 +114,11 @@ class Variables:
             (value,) = Tape([expression]).run({})
             result = float(value[0] if getattr(value, "ndim", 0) else value)
         except (FormulaError, ModelError, ValueError, ArithmeticError) as error:
-            if self.reading.problems:  # of variables without a value
-                raise SpecError(self.reading.problems) from None
-            self.reading.refuse(line, subject, f"{short(text)} cannot be computed: {error}")
+            if self.input_file.problems:  # of variables without a value
+                raise SpecError(self.input_file.problems) from None
+            self.input_file.refuse(line, subject, f"{short(text)} cannot be computed: {error}")
         if not isfinite(result):
-            self.reading.refuse(line, subject, f"{short(text)} is {result}, no finite number")
+            self.input_file.refuse(line, subject, f"{short(text)} is {result}, no finite number")
         is_plain = isinstance(expression, Number) or not parameters(expression)
         self.used |= {parameter.name for parameter in parameters(expression)}
         return ModelAmount(result, "" if is_plain else formula)
@@ -130,15 +130,17 @@ class Variables:
         name = parameter_name(variable)
         if name in self.values:
             return
-        if name in self.reading.hints.settings:
-            self.values[name] = self.amount(self.reading.hints.settings[name], line, variable).value
+        if name in self.input_file.hints.settings:
+            self.values[name] = self.amount(
+                self.input_file.hints.settings[name], line, variable
+            ).value
             self.formulas[name] = repr(self.values[name])
             self.lines[name] = line
             return
         message = (
             f"{short(variable)} has no value in the file; give it one with --set {name}=NUMBER"
         )
-        self.reading.add_problem(line, "parameter", message)
+        self.input_file.add_problem(line, "parameter", message)
         self.values[name] = 1.0
 
 

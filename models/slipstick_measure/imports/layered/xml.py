@@ -35,7 +35,7 @@ from slipstick_measure.imports.layered.variables import (
     Variables,
     parameter_name,
 )
-from slipstick_measure.imports.losses import Ledger
+from slipstick_measure.imports.losses import FileLosses
 from slipstick_measure.readers.elements import XmlElement, parse_xml
 from slipstick_measure.readers.reading import Reading
 
@@ -115,14 +115,14 @@ def _loop_values(
     return values
 
 
-def read_xml(reading: Reading, ledger: Ledger) -> tuple[LayeredNetwork, Variables]:
+def read_xml(input_file: Reading, file_losses: FileLosses) -> tuple[LayeredNetwork, Variables]:
     """Read a layered queueing network.
 
     Raises
     ------
     SpecError : no such XML, or what has no meaning, at its line
     """
-    reader = _XmlReader(reading, ledger)
+    reader = _XmlReader(input_file, file_losses)
     reader.read_file()
     reader.network.check()
     return reader.network, reader.variables
@@ -131,19 +131,19 @@ def read_xml(reading: Reading, ledger: Ledger) -> tuple[LayeredNetwork, Variable
 class _XmlReader:
     """A reader of one file of LQNX."""
 
-    def __init__(self, reading: Reading, ledger: Ledger) -> None:
-        self.reading = reading
-        self.ledger = ledger
-        self.root = parse_xml(reading)
-        self.network = LayeredNetwork(reading)
-        self.variables = Variables(reading)
+    def __init__(self, input_file: Reading, file_losses: FileLosses) -> None:
+        self.input_file = input_file
+        self.file_losses = file_losses
+        self.root = parse_xml(input_file)
+        self.network = LayeredNetwork(input_file)
+        self.variables = Variables(input_file)
         self._loops: list[str] = []
 
     def read_file(self) -> None:
         """Read variables, processors, groups, tasks and entries."""
-        declare_fields(self.root, self.ledger, XML_TABLE)
+        declare_fields(self.root, self.file_losses, XML_TABLE)
         for element in self.root.every("convergence-collection", "spex-convergence"):
-            self.reading.refuse(element.line, element.tag, CONVERGENCE)
+            self.input_file.refuse(element.line, element.tag, CONVERGENCE)
         for element in self.root.every("lqx", "spex-parameters", "spex-parameter", "parameters"):
             self._read_assignments(element)
         for processor in self.root.every("processor"):
@@ -170,7 +170,7 @@ class _XmlReader:
         amount = self.amount(element, key, ModelAmount(float(default)))
         if amount.value > largest or amount.value != int(amount.value):
             message = f"{short(element.get(key))} is no whole number up to {largest}"
-            self.reading.refuse(element.line, f"{element.tag} {key}", message)
+            self.input_file.refuse(element.line, f"{element.tag} {key}", message)
         return int(amount.value)
 
     def _read_assignments(self, element: XmlElement) -> None:
@@ -204,7 +204,7 @@ class _XmlReader:
                 "from here on the program is not run: the values before are taken, and --set"
                 " NAME=NUMBER takes others"
             )
-            self.reading.add_note(line, element.tag, message)
+            self.input_file.add_note(line, element.tag, message)
 
     def _read_part_without_loops(
         self, element: XmlElement, text: str, begin: int, end: int
@@ -233,7 +233,7 @@ class _XmlReader:
                 f"{short(variable)} changes with each pass of a loop, which no range can say: the"
                 " first pass is taken, and --set NAME=NUMBER takes others"
             )
-            self.reading.add_note(line, element.tag, message)
+            self.input_file.add_note(line, element.tag, message)
 
     def _is_computed(self, formula: str) -> bool:
         """Return whether the value of an assignment is a number, a list, or a formula of known
@@ -253,7 +253,7 @@ class _XmlReader:
             values = match[2]
             if not values.startswith("["):
                 loop_values = self.variables.ranges.pop(parameter_name(match[2]), [])
-                settings = self.reading.hints.settings
+                settings = self.input_file.hints.settings
                 values = settings.get(parameter_name(match[1]), "")
                 values = f"[{', '.join(map(repr, loop_values))}]" if loop_values else str(values)
         elif (match := _FOR.match(text, keyword.start())) and len(
@@ -283,7 +283,7 @@ class _XmlReader:
         if kind not in _PROCESSOR_KINDS:
             kinds = ", ".join(_PROCESSOR_KINDS)
             message = f"there is no scheduling {short(kind)}; there are {kinds}"
-            self.reading.refuse(element.line, "processor", message)
+            self.input_file.refuse(element.line, "processor", message)
         quantum = element.get("quantum")
         if quantum and quantum.casefold() not in INFINITE:
             self.variables.amount(quantum, element.line, "processor quantum", 0.0)
@@ -324,7 +324,7 @@ class _XmlReader:
         kind = element.get("scheduling") or "fcfs"
         if kind not in TASK_KINDS:
             message = f"there is no scheduling {short(kind)}; there are {', '.join(TASK_KINDS)}"
-            self.reading.refuse(element.line, "task", message)
+            self.input_file.refuse(element.line, "task", message)
         task = Task(
             element.get("name"),
             element.line,
@@ -355,7 +355,7 @@ class _XmlReader:
         for text, kinds in ((kind, SEMAPHORE_KINDS), (lock, LOCK_KINDS)):
             if text and text.replace("r-", "read-").replace("w-", "write-") not in kinds:
                 message = f"{short(text)} is not one of {', '.join(kinds)}"
-                self.reading.refuse(element.line, "entry", message)
+                self.input_file.refuse(element.line, "entry", message)
         lock = lock.replace("r-", "read-", 1) if lock.startswith("r-") else lock
         lock = lock.replace("w-", "write-", 1) if lock.startswith("w-") else lock
         entry = LayeredEntry(
@@ -375,7 +375,7 @@ class _XmlReader:
                     phase = self.whole_number(child, "phase", 1, MOST_PHASES)
                     if phase < 1 or phase in entry.phases:
                         message = f"{short(entry.name)} has phases 1 to {MOST_PHASES}, each once"
-                        self.reading.refuse(child.line, "activity", message)
+                        self.input_file.refuse(child.line, "activity", message)
                     entry.phases[phase] = self._read_work(child)
 
     def _read_work(self, element: XmlElement) -> Work:
@@ -383,7 +383,7 @@ class _XmlReader:
         order = element.get("call-order").upper() or CALL_ORDERS[0]
         if order not in CALL_ORDERS:
             message = f"there is no call order {short(order)}; there are {', '.join(CALL_ORDERS)}"
-            self.reading.refuse(element.line, "activity", message)
+            self.input_file.refuse(element.line, "activity", message)
         work = Work(
             element.get("name") or "step",
             element.line,
@@ -406,7 +406,7 @@ class _XmlReader:
                 name = child.get("name")
                 if name in task.activities:
                     message = f"{short(name)} is defined twice; rename one"
-                    self.reading.refuse(child.line, "activity", message)
+                    self.input_file.refuse(child.line, "activity", message)
                 task.activities[name] = self._read_work(child)
                 if bound := child.get("bound-to-entry"):
                     self._bind(bound, name, child, task)
@@ -420,10 +420,10 @@ class _XmlReader:
         """Record that requests to an entry begin with an activity."""
         if entry not in task.entries:
             message = f"{short(entry)} is not an entry of {short(task.name)}"
-            self.reading.refuse(element.line, "activity", message)
+            self.input_file.refuse(element.line, "activity", message)
         if self.network.entries[entry].start:
             message = f"{short(entry)} begins with two activities; take one binding out"
-            self.reading.refuse(element.line, "activity", message)
+            self.input_file.refuse(element.line, "activity", message)
         self.network.entries[entry].start = activity
 
     def _read_precedence(self, element: XmlElement, task: Task) -> None:
