@@ -186,13 +186,13 @@ SLIPS = (
         f"{SIM}/test_intervals.py {SIM}/test_theory.py",
     ),
     Slip(
-        "slipstick/sim/second_look.py",
+        "slipstick/sim/short_check.py",
         "inflation * batch_count * squared_residuals / degrees",
         "inflation * squared_residuals / degrees",
         "tests/method/test_second_road.py tests/sim/test_theory.py",
     ),
     Slip(
-        "slipstick/sim/second_look.py",
+        "slipstick/sim/short_check.py",
         "if difference > expected_time.tolerance + half_width and",
         "if difference > expected_time.tolerance and",
         "tests/method/test_second_road.py",

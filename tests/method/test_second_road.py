@@ -56,16 +56,16 @@ from slipstick.sim.estimate import Estimate, Layout
 from slipstick.sim.plan.builder import Builder
 from slipstick.sim.plan.distributions import ServiceTime
 from slipstick.sim.plan.plan import Plan
-from slipstick.sim.second_look import (
+from slipstick.sim.short_check import (
     AGREES,
     DIFFERS,
     UNDECIDED,
     UNSETTLED,
+    CheckResult,
     Expected,
-    Look,
     _control_weights,
     _controlled_ratio,
-    second_look,
+    check_by_short_run,
 )
 from slipstick.vocabulary import NOT_CHECKED
 
@@ -311,19 +311,19 @@ def test_known_steps_narrow_the_interval() -> None:
     assert time is not None
     plan, plain = two_classes(time)
     _, known = two_classes(time, {"use": 1.0, "think": 2.0})
-    looks = [second_look(plan, {0: each}, EVENTS) for each in (plain, known)]
+    looks = [check_by_short_run(plan, {0: each}, EVENTS) for each in (plain, known)]
     assert [look.verdict for look in looks] == [AGREES] * 2
     assert looks[1].events <= looks[0].events
     plan, wrong = two_classes(1.12 * time, {"use": 1.0, "think": 2.0})
-    assert second_look(plan, {0: wrong}, EVENTS).verdict == DIFFERS
+    assert check_by_short_run(plan, {0: wrong}, EVENTS).verdict == DIFFERS
 
 
 def test_what_has_not_been_drawn_yet_decides_nothing() -> None:
     """A step that is said to take half of the cycle, and that no processor ever came to."""
     plan, expected = two_classes(4.0)
     rare = Expected(4.0, 0.03, step_times={"use": 40.0}, execution_times={"use": 1000.0})
-    assert second_look(plan, {0: rare}, 5_000).verdict == UNSETTLED
-    assert second_look(plan, {0: expected}, 5_000).verdict != UNSETTLED
+    assert check_by_short_run(plan, {0: rare}, 5_000).verdict == UNSETTLED
+    assert check_by_short_run(plan, {0: expected}, 5_000).verdict != UNSETTLED
 
 
 def test_the_interval_of_a_short_run_is_that_of_what_a_control_leaves() -> None:
@@ -351,11 +351,11 @@ def three_at_one_server() -> Plan:
 
 def test_waits_are_held_against_the_run_that_confirms_the_time() -> None:
     plan, expected = three_at_one_server(), {0: Expected(6.0, 0.03)}
-    assert second_look(plan, expected, 10_000, {"wait[bus]": 4.0}).verdict == AGREES
+    assert check_by_short_run(plan, expected, 10_000, {"wait[bus]": 4.0}).verdict == AGREES
     assert (
-        second_look(plan, expected, 10_000, {"wait[bus]": 4.25}).verdict == AGREES
+        check_by_short_run(plan, expected, 10_000, {"wait[bus]": 4.25}).verdict == AGREES
     )  # 4 % of the time
-    look = second_look(plan, expected, 10_000, {"wait[bus]": 1.0})
+    look = check_by_short_run(plan, expected, 10_000, {"wait[bus]": 1.0})
     assert (look.verdict, look.value_name) == (DIFFERS, "wait[bus]")
     assert [look.estimate.mean, look.relative_error] == pytest.approx([4.0, -0.75])
 
@@ -363,12 +363,12 @@ def test_waits_are_held_against_the_run_that_confirms_the_time() -> None:
 def test_utilizations_are_held_against_the_same_run() -> None:
     """The server is always busy."""
     plan, expected = three_at_one_server(), {0: Expected(6.0, 0.03)}
-    look = second_look(plan, expected, 10_000, {"wait[bus]": 4.0, "utilization[bus]": 0.96})
+    look = check_by_short_run(plan, expected, 10_000, {"wait[bus]": 4.0, "utilization[bus]": 0.96})
     assert (look.verdict, dict(look.verdict_by_value)) == (
         AGREES,
         {"wait[bus]": AGREES, "utilization[bus]": AGREES},
     )
-    look = second_look(plan, expected, 10_000, {"utilization[bus]": 0.9})
+    look = check_by_short_run(plan, expected, 10_000, {"utilization[bus]": 0.9})
     assert (look.verdict, look.value_name) == (DIFFERS, "utilization[bus]")
     assert [look.estimate.mean, look.relative_error] == pytest.approx([1.0, -0.1])
 
@@ -401,10 +401,10 @@ def test_the_wait_of_a_seldom_visit_counts_as_that_of_one_cycle() -> None:
     builder.choose([(0.02, lambda: builder.serve("bus", read)), (0.98, lambda: None)], "read")
     builder.add_closed_group("all", customers=1, first_instruction=0)
     plan, expected = builder.plan(), {0: Expected(1.01, 0.05)}
-    assert second_look(plan, expected, 80_000, {"wait[bus]": 0.0}).verdict == AGREES
-    look = second_look(plan, expected, 80_000, {"wait[bus]": 0.2})
+    assert check_by_short_run(plan, expected, 80_000, {"wait[bus]": 0.0}).verdict == AGREES
+    look = check_by_short_run(plan, expected, 80_000, {"wait[bus]": 0.2})
     assert (look.verdict, look.value_name) == (DIFFERS, "wait[bus]")
-    look = second_look(plan, expected, 2_500, {"wait[bus]": 0.2})
+    look = check_by_short_run(plan, expected, 2_500, {"wait[bus]": 0.2})
     assert dict(look.verdict_by_value) == {"wait[bus]": UNDECIDED}
 
 
@@ -425,7 +425,7 @@ def test_a_group_that_ends_nothing_is_not_checked() -> None:
     builder.delay(ServiceTime("exponential", 1e9, 1.0), "ages")
     builder.add_closed_group("slow", customers=1, first_instruction=at)
     expected = {0: Expected(1.0, 0.05), 1: Expected(1e9, 0.05)}
-    look = second_look(builder.plan(), expected, 10_000)
+    look = check_by_short_run(builder.plan(), expected, 10_000)
     assert (look.verdict, look.reason) == (UNSETTLED, "no cycle of slow was counted")
 
 
@@ -440,7 +440,7 @@ def test_a_look_at_long_cycles_goes_on_if_enough_may_end(steps: int, verdict: st
     more = partial(builder.delay, ServiceTime("exponential", 200.0, 1.0), "more")
     builder.choose([(0.5, more), (0.5, lambda: None)], "half")
     builder.add_closed_group("all", customers=4, first_instruction=0)
-    look = second_look(builder.plan(), {0: Expected(steps + 100.0, 0.1)}, 80_000)
+    look = check_by_short_run(builder.plan(), {0: Expected(steps + 100.0, 0.1)}, 80_000)
     assert (look.verdict, look.events < 80_000) == (verdict, verdict == UNSETTLED)
 
 
@@ -460,7 +460,7 @@ def test_a_program_of_rare_events_is_simulated_longer_before_it_stays_unchecked(
 
 def test_a_verdict_is_the_same_again() -> None:
     plan, expected = two_classes(3.4)
-    first, second = (second_look(plan, {0: expected}, EVENTS) for _ in range(2))
+    first, second = (check_by_short_run(plan, {0: expected}, EVENTS) for _ in range(2))
     assert first == second
 
 
@@ -517,7 +517,7 @@ def test_beside_an_undecided_time_a_part_differs_in_two_looks_or_not_at_all(
     busy = 1 - weights[0] / sum(weights)
     plan, _ = two_classes(3.0)
     expected = {0: Expected(3 / busy, 1e-5)}
-    look = second_look(plan, expected, 10_000, {"utilization[disk]": busy + off})
+    look = check_by_short_run(plan, expected, 10_000, {"utilization[disk]": busy + off})
     assert dict(look.verdict_by_value) == {"utilization[disk]": state}
     assert look.verdict == (DIFFERS if off else UNDECIDED)
     assert look.events == (20_000 if off else 10_000)
@@ -552,7 +552,7 @@ def test_a_look_goes_on_where_four_times_the_events_may_decide(
 ) -> None:
     tolerance = TOLERANCES["certain" if is_exact else "usual"]
     estimate = Estimate(10.0, 10.0 * (1 - half_width), 10.0 * (1 + half_width))
-    look = Look(UNDECIDED, estimate=estimate, relative_error=-error)
+    look = CheckResult(UNDECIDED, estimate=estimate, relative_error=-error)
     expected_time = Expected(10.0, tolerance, is_exact)
     assert _factor_of_longer_run(look, expected_time) == (FACTOR_OF_LONGER_RUN if longer else 0)
 
@@ -570,7 +570,7 @@ def test_a_look_at_a_stream_goes_on_where_ten_times_the_events_may_decide(
     verdict: str, half_width: float, factor: int
 ) -> None:
     estimate = Estimate(10.0, 10.0 * (1 - half_width), 10.0 * (1 + half_width))
-    look = Look(verdict, estimate=estimate, relative_error=0.01)
+    look = CheckResult(verdict, estimate=estimate, relative_error=0.01)
     expected_time = Expected(10.0, TOLERANCES["usual"], least_cycles=10_000.0)
     assert _factor_of_longer_run(look, expected_time) == factor
 
@@ -603,7 +603,7 @@ def test_a_suspicion_that_a_look_leaves_open_is_decided_by_the_usual_simulation(
         mean = simulated if mean is None else mean * time
         half_width = half_width or 0.07
         estimate = Estimate(mean, mean * (1 - half_width), mean * (1 + half_width))
-        look = Look(UNDECIDED, 0, estimate, time / mean - 1, events=200_000)
+        look = CheckResult(UNDECIDED, 0, estimate, time / mean - 1, events=200_000)
         expected_time = Expected(time, TOLERANCES["usual"])
         is_worth_it = _is_worth_simulating(look, expected_time, 0.02)
         assert is_worth_it == (word != "undecided")

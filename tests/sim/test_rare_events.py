@@ -15,8 +15,8 @@ from slipstick.sim.plan.distributions import ServiceTime
 from slipstick.sim.plan.plan import Plan
 from slipstick.sim.plan.rare_events import FEWEST_EVENTS_SEEN, fewest_cycles
 from slipstick.sim.run import expected_rare_events, simulate
-from slipstick.sim.second_look import UNSETTLED, Expected, second_look
 from slipstick.sim.settings import Simulation
+from slipstick.sim.short_check import UNSETTLED, Expected, check_by_short_run
 
 WORK, FAULT = 1.0, 100.0
 
@@ -153,7 +153,7 @@ def test_classes_that_change_are_followed_over_their_cycles() -> None:
 @pytest.mark.turns(5)
 def test_a_short_check_says_nothing_before_a_rare_branch() -> None:
     plan = program(lambda builder: fault(builder, 1e-4, time=1e4))
-    look = second_look(plan, {0: Expected(2.0, 0.05)}, 20_000)
+    look = check_by_short_run(plan, {0: Expected(2.0, 0.05)}, 20_000)
     assert look.verdict == UNSETTLED
     assert "rare events that matter need 100,000 cycles" in look.reason
 

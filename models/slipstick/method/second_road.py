@@ -99,7 +99,7 @@ _KNEE_UTILIZATION = 0.85
 """Utilization of the point that is nearest to a knee [1]."""
 
 if TYPE_CHECKING:
-    from slipstick.sim.second_look import Expected, Look
+    from slipstick.sim.short_check import CheckResult, Expected
 
 Simulated = Callable[[Values], Solution]
 """A function that answers points by the usual simulation."""
@@ -346,8 +346,8 @@ def _verdict_by_short_run(
     simulation: Simulation,
 ) -> Verdict:
     """Simulate one point shortly, and return the verdict on its answer."""
-    from slipstick.sim.kept_looks import kept_look
-    from slipstick.sim.second_look import UNSETTLED, second_look
+    from slipstick.sim.short_check import UNSETTLED, check_by_short_run
+    from slipstick.sim.stored_checks import stored_check
 
     try:
         is_network = isinstance(subject, QueueingNetwork)
@@ -364,7 +364,7 @@ def _verdict_by_short_run(
             # Closed forms are rarely wrong, so that their check is short.
             event_limit = min(event_limit, CLOSED_FORM_EVENTS)
         waits_and_utilizations = _waits_and_utilizations(plan, solution, point_index)
-        simulate_shortly = second_look if simulation.check == CHECK_AGAIN else kept_look
+        simulate_shortly = check_by_short_run if simulation.check == CHECK_AGAIN else stored_check
         short_run = simulate_shortly(plan, expected_by_group, event_limit, waits_and_utilizations)
         if factor := _factor_of_longer_run(short_run, expected_by_group[short_run.group]):
             short_run = simulate_shortly(
@@ -385,12 +385,12 @@ def _verdict_by_short_run(
     return verdict
 
 
-def _is_worth_simulating(short_run: Look, expected_time: Expected, precision: float) -> bool:
+def _is_worth_simulating(short_run: CheckResult, expected_time: Expected, precision: float) -> bool:
     """Return whether the usual simulation should decide on an answer: the mean of a short
     simulation that ended undecided contradicts the answer, and few events are expected to give the
     usual precision.
     """
-    from slipstick.sim.second_look import UNDECIDED as IS_UNDECIDED
+    from slipstick.sim.short_check import UNDECIDED as IS_UNDECIDED
 
     if short_run.verdict != IS_UNDECIDED or short_run.value_name:
         return False
@@ -402,14 +402,14 @@ def _is_worth_simulating(short_run: Look, expected_time: Expected, precision: fl
     )
 
 
-def _factor_of_longer_run(short_run: Look, expected_time: Expected) -> int:
+def _factor_of_longer_run(short_run: CheckResult, expected_time: Expected) -> int:
     """Return by how much a short simulation without a verdict should be longer; 0 where a longer
     one is not worth it.
 
     It is worth it where its interval, which narrows with the root of the events, would be narrow
     enough, or where its difference is near the tolerance.
     """
-    from slipstick.sim.second_look import AGREES, CERTAIN_HALF_WIDTH, DIFFERS, UNSETTLED
+    from slipstick.sim.short_check import AGREES, CERTAIN_HALF_WIDTH, DIFFERS, UNSETTLED
 
     is_stream = expected_time.least_cycles > 0
     if short_run.verdict in (AGREES, DIFFERS):
@@ -438,14 +438,14 @@ def _method_at(solution: Solution, point_index: int) -> str:
 
 
 def _verdict_of(
-    short_run: Look,
+    short_run: CheckResult,
     plan: Plan,
     solution: Solution,
     point_index: int,
     waits_and_utilizations: Mapping[str, float],
 ) -> Verdict:
     """Return the verdict on an answer after a short simulation that settled."""
-    from slipstick.sim.second_look import AGREES, DIFFERS
+    from slipstick.sim.short_check import AGREES, DIFFERS
 
     value_name, answer_value = _mean_time_of_group(plan, short_run.group, solution, point_index)
     unit = "s"
@@ -491,7 +491,7 @@ def _verdict_of(
 
 def _verdict_by_part(state_by_value: Mapping[str, str]) -> dict[str, str]:
     """Return the verdict on each wait and utilization that was compared."""
-    from slipstick.sim.second_look import AGREES
+    from slipstick.sim.short_check import AGREES
 
     return {
         name: AGREED if state == AGREES else UNDECIDED for name, state in state_by_value.items()
@@ -502,7 +502,7 @@ def _waits_and_utilizations(plan: Plan, solution: Solution, point_index: int) ->
     """Return the answer's wait of a visit at each resource of a plan, and the utilization of the
     resource [s, 1].
     """
-    from slipstick.sim.second_look import UTILIZATION, WAIT
+    from slipstick.sim.short_check import UTILIZATION, WAIT
 
     value_names = [
         f"{value_kind}[{resource_name}]"
@@ -528,7 +528,7 @@ def _expected_of_activity(
 ) -> tuple[Plan, Expectations]:
     """Return the plan of an activity, and the expected mean times of its groups."""
     from slipstick.method.simulation.flatten import flatten
-    from slipstick.sim.second_look import Expected
+    from slipstick.sim.short_check import Expected
 
     assert isinstance(model, Model)
     plan = flatten(model, parameter_values).plan
@@ -598,7 +598,7 @@ def _expected_of_network(
     """Return the plan of a network, and the expected mean times of its chains."""
     from slipstick.method.networks.arrays import NetworkLayout
     from slipstick.method.networks.blocking import flat_network
-    from slipstick.sim.second_look import Expected
+    from slipstick.sim.short_check import Expected
 
     assert isinstance(model, QueueingNetwork)
     planned_network = flat_network(NetworkLayout(model), parameter_values)

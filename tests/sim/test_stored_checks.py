@@ -11,12 +11,12 @@ import pytest
 
 from slipstick import Simulation, solve
 from slipstick.extensions import PACKAGES
-from slipstick.sim import kept_looks
-from slipstick.sim.kept_looks import DECIDING_CODE, cache_folder, kept_look
+from slipstick.sim import stored_checks
 from slipstick.sim.plan.builder import Builder
 from slipstick.sim.plan.distributions import ServiceTime
 from slipstick.sim.plan.plan import Plan
-from slipstick.sim.second_look import Expected, Look, second_look
+from slipstick.sim.short_check import CheckResult, Expected, check_by_short_run
+from slipstick.sim.stored_checks import DECIDING_CODE, cache_folder, stored_check
 
 EXPECTED = {0: Expected(6.0, 0.03)}
 PARTS = {"wait[bus]": 4.0, "utilization[bus]": 1.0}
@@ -37,11 +37,11 @@ def _looks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Plan]:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     plans: list[Plan] = []
 
-    def counted(plan: Plan, *arguments: object) -> Look:
+    def counted(plan: Plan, *arguments: object) -> CheckResult:
         plans.append(plan)
-        return second_look(plan, *arguments)  # type: ignore[arg-type]
+        return check_by_short_run(plan, *arguments)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(kept_looks, "second_look", counted)
+    monkeypatch.setattr(stored_checks, "check_by_short_run", counted)
     return plans
 
 
@@ -52,15 +52,15 @@ def files() -> list[Path]:
 
 
 def test_a_look_is_kept_and_is_the_same(looks: list[Plan]) -> None:
-    first, again = (kept_look(three_customers(), EXPECTED, 10_000, PARTS) for _ in range(2))
-    assert first == again == second_look(three_customers(), EXPECTED, 10_000, PARTS)
+    first, again = (stored_check(three_customers(), EXPECTED, 10_000, PARTS) for _ in range(2))
+    assert first == again == check_by_short_run(three_customers(), EXPECTED, 10_000, PARTS)
     assert len(looks) == len(files()) == 1
 
 
 def test_a_repeated_solve_looks_once_and_again_if_told(looks: list[Plan]) -> None:
     again = Simulation(check="again")
     first = solve("lock-and-bus", simulation=again)
-    assert (len(looks), len(files())) == (0, 0)  # by second_look itself
+    assert (len(looks), len(files())) == (0, 0)  # by check_by_short_run itself
     answers = [solve("lock-and-bus") for _ in range(2)]
     assert len(looks) == len(files()) == 1
     assert [answer.check for answer in answers] == [first.check] * 2
@@ -69,16 +69,17 @@ def test_a_repeated_solve_looks_once_and_again_if_told(looks: list[Plan]) -> Non
 def test_what_decides_a_look_is_in_its_key(
     looks: list[Plan], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    kept_look(three_customers(), EXPECTED, 10_000, PARTS)
-    assert kept_look(three_customers(2.5), EXPECTED, 10_000, PARTS).verdict == "differs"
+    stored_check(three_customers(), EXPECTED, 10_000, PARTS)
+    assert stored_check(three_customers(2.5), EXPECTED, 10_000, PARTS).verdict == "differs"
     assert (
-        kept_look(three_customers(), {0: Expected(5.0, 0.03)}, 10_000, PARTS).relative_error < -0.1
+        stored_check(three_customers(), {0: Expected(5.0, 0.03)}, 10_000, PARTS).relative_error
+        < -0.1
     )
-    kept_look(three_customers(), {0: Expected(6.0, 0.02)}, 10_000, PARTS)
-    kept_look(three_customers(), EXPECTED, 20_000, PARTS)
-    kept_look(three_customers(), EXPECTED, 10_000, {"wait[bus]": 1.0})
-    monkeypatch.setattr(kept_looks, "code_hash", lambda *places: "a later version")
-    kept_look(three_customers(), EXPECTED, 10_000, PARTS)
+    stored_check(three_customers(), {0: Expected(6.0, 0.02)}, 10_000, PARTS)
+    stored_check(three_customers(), EXPECTED, 20_000, PARTS)
+    stored_check(three_customers(), EXPECTED, 10_000, {"wait[bus]": 1.0})
+    monkeypatch.setattr(stored_checks, "code_hash", lambda *places: "a later version")
+    stored_check(three_customers(), EXPECTED, 10_000, PARTS)
     assert len(looks) == 7
 
 
@@ -106,7 +107,7 @@ def _modules(place: Path) -> list[Path]:
 
 @pytest.mark.parametrize("damage", ["", "x", "cut", "other", "binary"])
 def test_a_damaged_file_is_looked_at_again(looks: list[Plan], damage: str) -> None:
-    right = kept_look(three_customers(), EXPECTED, 10_000, PARTS)
+    right = stored_check(three_customers(), EXPECTED, 10_000, PARTS)
     (file,) = files()
     text = file.read_text(encoding="utf-8")
     if damage == "other":  # a whole and valid text that says something else
@@ -117,7 +118,7 @@ def test_a_damaged_file_is_looked_at_again(looks: list[Plan], damage: str) -> No
     )
     if damage == "binary":
         file.write_bytes(b"\xff\xfe\x00")
-    assert kept_look(three_customers(), EXPECTED, 10_000, PARTS) == right
+    assert stored_check(three_customers(), EXPECTED, 10_000, PARTS) == right
     assert len(looks) == 2
     assert file.read_text(encoding="utf-8").endswith("}")
 
@@ -125,9 +126,9 @@ def test_a_damaged_file_is_looked_at_again(looks: list[Plan], damage: str) -> No
 def test_keys_that_share_a_file_take_it_over(
     looks: list[Plan], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(kept_looks, "_NAME_DIGITS", 0)
+    monkeypatch.setattr(stored_checks, "_NAME_DIGITS", 0)
     for service_time in (2.0, 2.5, 2.0):
-        kept_look(three_customers(service_time), EXPECTED, 10_000, PARTS)
+        stored_check(three_customers(service_time), EXPECTED, 10_000, PARTS)
     assert len(looks) == 3
     assert len(files()) == 1
 
@@ -136,12 +137,12 @@ def test_no_folder_no_right_and_a_file_in_the_way_are_no_errors(
     looks: list[Plan], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "slipstick").write_text("a file")
-    kept_look(three_customers(), EXPECTED, 10_000, PARTS)
+    stored_check(three_customers(), EXPECTED, 10_000, PARTS)
     assert (tmp_path / "slipstick").read_text() == "a file"
-    monkeypatch.setattr(kept_looks, "cache_folder", lambda: None)
-    kept_look(three_customers(), EXPECTED, 10_000, PARTS)
-    monkeypatch.setattr(kept_looks, "cache_folder", lambda: Path("/proc/none"))
-    kept_look(three_customers(), EXPECTED, 10_000, PARTS)
+    monkeypatch.setattr(stored_checks, "cache_folder", lambda: None)
+    stored_check(three_customers(), EXPECTED, 10_000, PARTS)
+    monkeypatch.setattr(stored_checks, "cache_folder", lambda: Path("/proc/none"))
+    stored_check(three_customers(), EXPECTED, 10_000, PARTS)
     assert len(looks) == 3
 
 
@@ -153,7 +154,7 @@ def test_a_folder_of_the_cache_is_an_absolute_path(monkeypatch: pytest.MonkeyPat
 def test_several_writers_leave_one_whole_file(looks: list[Plan]) -> None:
     def look() -> None:
         for _ in range(5):
-            kept_look(three_customers(), EXPECTED, 10_000, PARTS)
+            stored_check(three_customers(), EXPECTED, 10_000, PARTS)
             for file in files():
                 file.unlink(missing_ok=True)
 
@@ -162,6 +163,6 @@ def test_several_writers_leave_one_whole_file(looks: list[Plan]) -> None:
         writer.start()
     for writer in writers:
         writer.join()
-    right = kept_look(three_customers(), EXPECTED, 10_000, PARTS)
-    assert right == second_look(three_customers(), EXPECTED, 10_000, PARTS)
+    right = stored_check(three_customers(), EXPECTED, 10_000, PARTS)
+    assert right == check_by_short_run(three_customers(), EXPECTED, 10_000, PARTS)
     assert [file.name[:5] for file in files()] == ["look-"]

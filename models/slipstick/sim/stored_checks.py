@@ -1,7 +1,7 @@
-"""Second looks that are kept on disk, so that the check of a model that was solved before costs
-nothing.
+"""Checks by short runs whose results are stored on disk, so that the check of a model that was
+solved before costs nothing.
 
-A look is the same whenever its plan, what is expected of it, its events and the code are the same:
+The result is the same whenever the plan, the expected means, the events and the code are the same:
 their hash is its key. Each key has one of a fixed number of files in the user's cache folder, so
 that the folder stays small; another key may take the file over. A file is replaced as a whole and
 begins with the hash of the key and its content: what is damaged, or belongs to another key, is
@@ -24,7 +24,7 @@ from slipstick.extensions import code_hash
 from slipstick.late import np
 from slipstick.sim.estimate import Estimate
 from slipstick.sim.plan.plan import Plan
-from slipstick.sim.second_look import Expected, Look, second_look
+from slipstick.sim.short_check import CheckResult, Expected, check_by_short_run
 
 DECIDING_CODE = (
     "slipstick/sim",
@@ -35,24 +35,24 @@ DECIDING_CODE = (
     "slipstick/vocabulary.py",
     "slipstick_compiled",
 )
-"""The files and folders of code on which the result of a second look depends."""
+"""The files and folders of code on which the result of a check by a short run depends."""
 
 _NAME_DIGITS = 3
 """Hexadecimal digits of a key that name its file: 4,096 files of some 500 B at most."""
 
 
-def kept_look(
+def stored_check(
     plan: Plan,
     expected_by_group: Mapping[int, Expected],
     event_limit: int,
     waits_and_utilizations: Mapping[str, float],
-) -> Look:
+) -> CheckResult:
     """Return the result of a check by simulation from the cache folder, or simulate now and store
     the result there.
 
     Parameters
     ----------
-    plan, expected_by_group, event_limit, waits_and_utilizations : as of `second_look`
+    plan, expected_by_group, event_limit, waits_and_utilizations : as of `check_by_short_run`
     """
     folder = cache_folder()
     # Equal plans that were built in another way may have other bytes: they are simulated again.
@@ -67,15 +67,17 @@ def kept_look(
         ),
         4,
     )
-    look_key = sha256(content).hexdigest()
+    check_key = sha256(content).hexdigest()
     if folder is None:
-        return second_look(plan, expected_by_group, event_limit, waits_and_utilizations)
-    look_file = folder / f"look-{look_key[:_NAME_DIGITS]}.json"
-    look = _read_result(look_file, look_key)
-    if look is None:
-        look = second_look(plan, expected_by_group, event_limit, waits_and_utilizations)
-        _write_result(look_file, look_key, look)
-    return look
+        return check_by_short_run(plan, expected_by_group, event_limit, waits_and_utilizations)
+    result_file = folder / f"look-{check_key[:_NAME_DIGITS]}.json"
+    check_result = _read_result(result_file, check_key)
+    if check_result is None:
+        check_result = check_by_short_run(
+            plan, expected_by_group, event_limit, waits_and_utilizations
+        )
+        _write_result(result_file, check_key, check_result)
+    return check_result
 
 
 def cache_folder() -> Path | None:
@@ -91,32 +93,32 @@ def cache_folder() -> Path | None:
     return None
 
 
-def _read_result(look_file: Path, look_key: str) -> Look | None:
+def _read_result(result_file: Path, check_key: str) -> CheckResult | None:
     """Return the result that a file stores for a key; None if it stores none, or is damaged."""
     with suppress(OSError, UnicodeDecodeError):
-        first_line, _, look_as_json = look_file.read_text(encoding="utf-8").partition("\n")
-        if first_line == _checksum_of_text(look_key, look_as_json):
-            fields = json.loads(look_as_json)
-            return Look(**{**fields, "estimate": Estimate(**fields["estimate"])})
+        first_line, _, result_as_json = result_file.read_text(encoding="utf-8").partition("\n")
+        if first_line == _checksum_of_text(check_key, result_as_json):
+            fields = json.loads(result_as_json)
+            return CheckResult(**{**fields, "estimate": Estimate(**fields["estimate"])})
     return None
 
 
-def _write_result(look_file: Path, look_key: str, look: Look) -> None:
+def _write_result(result_file: Path, check_key: str, check_result: CheckResult) -> None:
     """Store a result for a key; do nothing if the folder cannot be written."""
-    look_text = json.dumps(asdict(look))
-    temporary_file = look_file.with_name(f".look-{uuid4().hex}")
+    result_text = json.dumps(asdict(check_result))
+    temporary_file = result_file.with_name(f".look-{uuid4().hex}")
     with suppress(OSError):
-        look_file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        result_file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         try:
-            # Not stored on the disk at once: a damaged file costs one look.
+            # Not stored on the disk at once: a damaged file costs one short run.
             temporary_file.write_text(
-                f"{_checksum_of_text(look_key, look_text)}\n{look_text}", encoding="utf-8"
+                f"{_checksum_of_text(check_key, result_text)}\n{result_text}", encoding="utf-8"
             )
             # In one step, so that another process never reads half a file.
-            os.replace(temporary_file, look_file)
+            os.replace(temporary_file, result_file)
         finally:
             temporary_file.unlink(missing_ok=True)
 
 
-def _checksum_of_text(look_key: str, look_text: str) -> str:
-    return sha256(f"{look_key}\n{look_text}".encode()).hexdigest()
+def _checksum_of_text(check_key: str, result_text: str) -> str:
+    return sha256(f"{check_key}\n{result_text}".encode()).hexdigest()

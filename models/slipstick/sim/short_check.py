@@ -1,12 +1,12 @@
-"""A second look at mean times that are already known: one short run, which is only simulated until
+"""A check of mean times that another method computed: one short run, which is only simulated until
 it is decided whether they are right.
 
-The run is looked at after 2,500, 5,000, 10,000 ... events and stops at the first look that decides.
-Its first fifth is dropped, the rest are at most 16 batches, and their interval is taken times 1.3:
-so short a run has too narrow ones (of 30 seeds of six closed models 97 to 100 of 100 then hold the
-mean). What is known of a cycle beside its time, the mean times of its steps, is a control variate:
-the part of the time that follows from what was drawn is taken out, which decides mixtures of short
-and long services with a tenth of the events.
+The run is inspected after 2,500, 5,000, 10,000 ... events and stops at the first inspection that
+decides. Its first fifth is dropped, the rest are at most 16 batches, and the interval of their mean
+is multiplied by 1.3: intervals of so short a run are too narrow (of 30 seeds of six closed models
+97 to 100 of 100 then hold the mean). What is known of a cycle beside its time, the mean times of
+its steps, is a control variate: the part of the time that follows from what was drawn is taken out,
+which decides mixtures of short and long services with a tenth of the events.
 
 The seed is fixed and both kernels give the same events, so a verdict is the same on all machines.
 """
@@ -47,12 +47,12 @@ cycles.
 """
 
 SEED = 20_011
-"""Key of the random streams: not 0, so that a simulation that is asked for is an independent
-look.
+"""Key of the random streams: not 0, so that a simulation that is asked for has other
+random numbers.
 """
 
-FIRST_LOOK = 2_500
-"""Number of events before the first look; each later look is after twice as many."""
+FIRST_INSPECTION = 2_500
+"""Number of events before the first inspection; each later one is after twice as many."""
 
 FEWEST_EVENTS = 20_000
 """Smallest number of events after which a mean that is called exact can be contradicted."""
@@ -82,7 +82,7 @@ waited yet.
 """
 
 _LEVEL = 0.95
-"""Level of the intervals of a look [1]."""
+"""Level of the confidence intervals at an inspection [1]."""
 
 _WARM_UP_PART = 5
 """The warm-up is the first of this many equal parts of a run."""
@@ -121,7 +121,7 @@ class Expected:
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class CheckResult:
     """The result of comparing a run with the expected means.
 
     Parameters
@@ -148,12 +148,12 @@ class Look:
     verdict_by_value: Mapping[str, str] = field(default_factory=dict)
 
 
-def second_look(
+def check_by_short_run(
     plan: Plan,
     expected_by_group: Mapping[int, Expected],
     event_limit: int,
     waits_and_utilizations: Mapping[str, float] | None = None,
-) -> Look:
+) -> CheckResult:
     """Simulate a plan until it is decided whether the expected mean times of its groups, from
     another method, are right; return the verdict and the simulated time.
 
@@ -172,33 +172,42 @@ def second_look(
     >>> builder.serve("bus", ServiceTime("deterministic", 2.0, 0.0))
     >>> builder.add_closed_group("all", customers=3, first_instruction=0)
     >>> plan = builder.plan()
-    >>> second_look(plan, {0: Expected(6.0, 0.01)}, 10_000).verdict
+    >>> check_by_short_run(plan, {0: Expected(6.0, 0.01)}, 10_000).verdict
     'agrees'
-    >>> second_look(plan, {0: Expected(5.0, 0.01)}, 10_000).verdict
+    >>> check_by_short_run(plan, {0: Expected(5.0, 0.01)}, 10_000).verdict
     'differs'
     """
     run: _Steady | _Programs = _Programs(plan, event_limit) if plan.is_program else _Steady(plan)
-    look = Look(UNSETTLED, reason="nothing was simulated")
-    events_of_look = FIRST_LOOK
-    most_events = max(event_limit, FIRST_LOOK)
-    while events_of_look <= most_events:
-        verdict_before = look.verdict
-        # Each look is at twice as many events, so that all looks together cost at most twice the
+    check_result = CheckResult(UNSETTLED, reason="nothing was simulated")
+    events_at_inspection = FIRST_INSPECTION
+    most_events = max(event_limit, FIRST_INSPECTION)
+    while events_at_inspection <= most_events:
+        verdict_before = check_result.verdict
+        # Each inspection is at twice as many events, so that all together cost at most twice the
         # last one.
-        can_continue = run.continue_to(events_of_look)
-        look = replace(_worst_look(run, expected_by_group, event_limit), events=run.events)
-        is_confirmed = look.verdict == DIFFERS and (verdict_before == DIFFERS or not plan.is_random)
-        if look.verdict == AGREES or is_confirmed or not can_continue:
+        can_continue = run.continue_to(events_at_inspection)
+        check_result = replace(
+            _worst_check_result(run, expected_by_group, event_limit), events=run.events
+        )
+        is_confirmed = check_result.verdict == DIFFERS and (
+            verdict_before == DIFFERS or not plan.is_random
+        )
+        if check_result.verdict == AGREES or is_confirmed or not can_continue:
             break
-        if look.reason and run.is_hopeless(expected_by_group, event_limit):
+        if check_result.reason and run.is_hopeless(expected_by_group, event_limit):
             break
-        events_of_look *= 2
-        if look.verdict == DIFFERS:  # one look may differ by chance, so the next has to as well
-            most_events = max(most_events, events_of_look)
-    if look.verdict not in (AGREES, UNDECIDED) or not waits_and_utilizations:
-        return look
-    last_look = events_of_look if look.verdict == AGREES else events_of_look // 2
-    return _with_waits_and_utilizations(look, run, waits_and_utilizations, last_look, most_events)
+        events_at_inspection *= 2
+        if check_result.verdict == DIFFERS:
+            # One inspection may differ by chance, so the next has to as well.
+            most_events = max(most_events, events_at_inspection)
+    if check_result.verdict not in (AGREES, UNDECIDED) or not waits_and_utilizations:
+        return check_result
+    events_at_last_inspection = (
+        events_at_inspection if check_result.verdict == AGREES else events_at_inspection // 2
+    )
+    return _with_waits_and_utilizations(
+        check_result, run, waits_and_utilizations, events_at_last_inspection, most_events
+    )
 
 
 class _Steady:
@@ -271,12 +280,14 @@ class _Programs:
         self._rows = list[Array]()
 
     def continue_to(self, event_count: int) -> bool:
-        """Run replications up to a number of events; at the last look, run more until there are
-        enough replications. Return False if one replication decides, or takes all events.
+        """Run replications up to a number of events; at the last inspection, run more until there
+        are enough replications. Return False if one replication decides, or takes all events.
         """
-        is_last_look = 2 * event_count > self._most_events
-        while self.events < max(event_count // self.EVENTS_DIVISOR, FIRST_LOOK) or (
-            is_last_look and len(self._rows) < _FEWEST_ROWS and self.events < self._most_events
+        is_last_inspection = 2 * event_count > self._most_events
+        while self.events < max(event_count // self.EVENTS_DIVISOR, FIRST_INSPECTION) or (
+            is_last_inspection
+            and len(self._rows) < _FEWEST_ROWS
+            and self.events < self._most_events
         ):
             kernel = Kernel(self.plan, SEED, len(self._rows))
             while kernel.run(min(1024, self._most_events)) and kernel.events < self._most_events:
@@ -302,13 +313,13 @@ class _Programs:
         return False
 
 
-def _worst_look(
+def _worst_check_result(
     run: _Steady | _Programs, expected_by_group: Mapping[int, Expected], event_limit: int
-) -> Look:
+) -> CheckResult:
     """Compare the mean time of each group with the expected one, and return the comparison with the
     worst verdict.
     """
-    looks = []
+    check_results = []
     row_sums = run.sums()
     column_sums = row_sums.sum(axis=0, keepdims=True)
     for group_index, expected_time in expected_by_group.items():
@@ -316,7 +327,7 @@ def _worst_look(
             run.plan, row_sums, column_sums, group_index, expected_time
         )
         if reason:
-            looks.append(Look(UNSETTLED, group_index, estimate, reason=reason))
+            check_results.append(CheckResult(UNSETTLED, group_index, estimate, reason=reason))
             continue
         relative_half_width = estimate.half_width / estimate.mean
         relative_error = expected_time.mean / estimate.mean - 1
@@ -326,13 +337,13 @@ def _worst_look(
             expected_time,
             run.plan.is_random and run.events < FEWEST_EVENTS,
         )
-        is_last_look = 2 * run.events > event_limit
-        # At the last look an exact mean within twice the interval is confirmed by an interval twice
-        # as wide as usual.
+        is_last_inspection = 2 * run.events > event_limit
+        # At the last inspection an exact mean within twice the interval is confirmed by an interval
+        # twice as wide as usual.
         if (
             expected_time.is_exact
             and verdict == UNDECIDED
-            and is_last_look
+            and is_last_inspection
             and abs(relative_error) <= 2 * relative_half_width
         ):
             verdict = AGREES if relative_half_width <= 2 * CERTAIN_HALF_WIDTH else UNDECIDED
@@ -348,12 +359,16 @@ def _worst_look(
             estimate = Estimate(
                 estimate.mean, estimate.mean - half_width, estimate.mean + half_width
             )
-        looks.append(Look(verdict, group_index, estimate, relative_error))
+        check_results.append(CheckResult(verdict, group_index, estimate, relative_error))
     verdict_order = [DIFFERS, UNSETTLED, UNDECIDED, AGREES]
-    worst_index = min(verdict_order.index(look.verdict) for look in looks)
+    worst_index = min(verdict_order.index(check_result.verdict) for check_result in check_results)
     return max(
-        (look for look in looks if look.verdict == verdict_order[worst_index]),
-        key=lambda look: abs(look.relative_error),
+        (
+            check_result
+            for check_result in check_results
+            if check_result.verdict == verdict_order[worst_index]
+        ),
+        key=lambda check_result: abs(check_result.relative_error),
     )
 
 
@@ -386,18 +401,18 @@ def _least_half_width(plan: Plan, column_sums: Array) -> float:
 
 
 def _with_waits_and_utilizations(
-    look: Look,
+    check_result: CheckResult,
     run: _Steady | _Programs,
     waits_and_utilizations: Mapping[str, float],
-    events_at_look: int,
+    events_at_inspection: int,
     most_events: int,
-) -> Look:
+) -> CheckResult:
     """Continue a run whose mean times agree, or are undecided, until the waits and utilizations are
-    decided too. A value that differs at two looks in a row makes the verdict `DIFFERS`.
+    decided too. A value that differs at two inspections in a row makes the verdict `DIFFERS`.
 
     Parameters
     ----------
-    events_at_look : of the look at the times
+    events_at_inspection : events after which the times were decided [1]
     most_events : up to which the run is continued for what is undecided
     """
     differing_before: list[str] = []
@@ -417,7 +432,7 @@ def _with_waits_and_utilizations(
         differing_names = [
             value_name for value_name, verdict in verdict_by_name.items() if verdict == DIFFERS
         ]
-        look = replace(look, events=run.events, verdict_by_value=verdict_by_name)
+        check_result = replace(check_result, events=run.events, verdict_by_value=verdict_by_name)
         confirmed_names = [
             value_name
             for value_name in differing_names
@@ -433,21 +448,21 @@ def _with_waits_and_utilizations(
                 expected_value / simulated_value.mean - 1 if simulated_value.mean else math.inf
             )
             return replace(
-                look,
+                check_result,
                 verdict=DIFFERS,
                 estimate=simulated_value,
                 relative_error=relative_error,
                 value_name=worst_name,
             )
-        events_at_look *= 2
+        events_at_inspection *= 2
         is_open = differing_names or UNDECIDED in verdict_by_name.values()
-        # One look may differ by chance, so the next has to as well, whatever it costs.
-        has_looked_enough = events_at_look > most_events and (
+        # One inspection may differ by chance, so the next has to as well, whatever it costs.
+        has_run_enough = events_at_inspection > most_events and (
             differing_before or not differing_names
         )
-        if not is_open or has_looked_enough or not run.continue_to(events_at_look):
+        if not is_open or has_run_enough or not run.continue_to(events_at_inspection):
             undecided_parts = dict.fromkeys(differing_names, UNDECIDED)
-            return replace(look, verdict_by_value={**verdict_by_name, **undecided_parts})
+            return replace(check_result, verdict_by_value={**verdict_by_name, **undecided_parts})
         differing_before = differing_names
 
 
