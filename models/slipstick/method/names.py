@@ -67,11 +67,10 @@ if TYPE_CHECKING:
 THINK = "think"
 """The component to which the account of a network books think time."""
 
-TIME_QUANTILES = (0.5, 0.95, 0.99)
-"""Levels of the quantiles of the time of a cycle, which simulation gives [1]."""
-
 QUANTILES = (0.5, 0.9, 0.95, 0.99)
-"""Levels of the quantiles of the response times of a network, where they are known [1]."""
+"""Levels of the quantiles of response times, where they are known, and of the time of a cycle,
+which simulation gives [1].
+"""
 
 # Kept here, because methods do not import the module of units.
 _SECONDS = {
@@ -454,7 +453,7 @@ def _names_in_simulation(model: Model) -> Iterator[str]:
     for group_name, cycle in cycles_by_label(model).items():
         if think_step(cycle) is None:
             yield from (
-                labelled_name("time_quantile", group_name, f"{level:g}") for level in TIME_QUANTILES
+                labelled_name("time_quantile", group_name, f"{level:g}") for level in QUANTILES
             )
     for group in model.population.groups:
         quantile_levels = QUANTILES if group.has_response_time else ()

@@ -49,11 +49,11 @@ if TYPE_CHECKING:
 
 
 _FIRST_KINDS = (
-    *("time", "response_time", "throughput", "speedup", "efficiency"),
+    *("time", "response_time", "within_target", "throughput", "speedup", "efficiency"),
     *("time_alone", "grain_efficiency", "grain_interference", "warps", "processors_lost"),
 )
 
-_USUAL_VALUES = ("time", "response_time", "throughput", "efficiency")
+_USUAL_VALUES = ("time", "response_time", "within_target", "throughput", "efficiency")
 """Kinds of values in the first line if no value is requested."""
 
 _SCREEN_LINES = 40

@@ -27,7 +27,7 @@ from slipstick.method.answers import (
     join_solutions,
 )
 from slipstick.method.closed_form import ClosedForm
-from slipstick.method.names import QUANTILES, TIME_QUANTILES, cycles_by_label
+from slipstick.method.names import QUANTILES, cycles_by_label
 from slipstick.method.simulation.flatten import ALL, FlatModel, flatten
 from slipstick.model.activity import Attempt, think_step
 from slipstick.model.steps import distinct_activities, list_parallel_nodes, steps
@@ -805,7 +805,7 @@ def _time_estimates(model: Model, flat_model: FlatModel, result: Result) -> dict
     for group_index, plan_group in enumerate(result.plan.groups[: len(cycle_by_label)]):
         label = plan_group.name if len(cycle_by_label) > 1 else ""
         if think_step(cycle_by_label[label]) is None:
-            for level in TIME_QUANTILES:
+            for level in QUANTILES:
                 name = labelled_name("time_quantile", label, f"{level:g}")
                 estimates[name] = result.time_quantile(level, group_index)
     return {**estimates, **dict(_response_estimates(model, flat_model, result))}
