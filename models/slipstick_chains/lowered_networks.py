@@ -4,7 +4,7 @@ activity of the same meaning; its sums over a cycle become the values that netwo
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from slipstick.errors import NoAnswerError
@@ -34,6 +34,34 @@ NamedValues = Iterator[tuple[str, Array]]
 
 AS_ACTIVITY = "solved as the activity of the same meaning"
 """The note on an answer for a network that is solved as an activity."""
+
+
+def values_of_activity(
+    network_name: str,
+    values: Values,
+    parameters: Collection[str],
+    own_values: Mapping[str, float | None],
+) -> Values:
+    """Return the values of the parameters of the activity that has the meaning of a network.
+
+    Parameters
+    ----------
+    network_name : in messages
+    values : of parameters of the network, at a point
+    parameters : of the activity
+    own_values : of the parameters of the network
+
+    Raises
+    ------
+    NoAnswerError : the activity is written at the own value of another parameter
+    """
+    for name, value in values.items():
+        if name not in parameters and np.any(value != own_values[name]):
+            raise NoAnswerError(
+                f"markov-chain solves {network_name} at its own value of {name},"
+                f" {own_values[name]:g}; ask for simulation, or write the value in the model"
+            )
+    return selected_values(values, parameters)
 
 
 class LoweredNetwork(CompiledModel):
@@ -106,7 +134,10 @@ class LoweredNetwork(CompiledModel):
             try:
                 for reason in network_points.reason_by_point.values():
                     raise NoAnswerError(reason)
-                sums = self._chain.sums(self._chain.numbers(self._values_of_chain(point_values)))
+                values_of_chain = values_of_activity(
+                    self.network.name, point_values, self._chain.parameters, self._own_values
+                )
+                sums = self._chain.sums(self._chain.numbers(values_of_chain))
             except NoAnswerError as error:
                 reasons[point] = str(error)
                 continue
@@ -128,22 +159,6 @@ class LoweredNetwork(CompiledModel):
             refused=frozenset(reasons),
             remarks=lambda index: Remarks(failed=reasons.get(index), notes=notes),
         )
-
-    def _values_of_chain(self, values: Values) -> Values:
-        """Return the values of the parameters of the activity at a point.
-
-        Raises
-        ------
-        NoAnswerError : the activity is written at the own value of another parameter
-        """
-        for name, value in values.items():
-            if name not in self._chain.parameters and np.any(value != self._own_values[name]):
-                raise NoAnswerError(
-                    f"markov-chain solves {self.network.name} at its own value of {name},"
-                    f" {self._own_values[name]:g}; ask for simulation, or write the value in the"
-                    " model"
-                )
-        return selected_values(values, self._chain.parameters)
 
 
 class _NetworkReading:

@@ -43,6 +43,7 @@ from slipstick.vocabulary import (
     refuse_unknown,
 )
 from slipstick_chains.activity_chain import ActivityChain, chain_from_start, phases_given
+from slipstick_chains.lowered_networks import values_of_activity
 from slipstick_chains.lowering import lower_network
 from slipstick_chains.over_the_day import (
     DayPart,
@@ -134,7 +135,7 @@ def transient(
     """
     if simulation is not None:
         return _simulated_columns(model, times, values or {}, simulation)
-    model = _followed_model(model, backlog)
+    model, values = _followed_model(model, backlog, values or {})
     if isinstance(model, Model):
         chains = _activity_chains(model, values, most, limit, backlog)
         return _settled_columns(_columns_of_activity(*chain, times) for chain in chains)
@@ -266,7 +267,7 @@ def time_until(
     """
     if simulation is not None:
         return _simulated_passage(model, station, present, values or {}, simulation)
-    model = _followed_model(model, backlog)
+    model, values = _followed_model(model, backlog, values or {})
     if isinstance(model, Model):
         _check_station(model.resources, station)
         chains = _activity_chains(model, values, most, limit, backlog, present + 1)
@@ -378,9 +379,11 @@ def _refuse_patterns(model: QueueingNetwork | Model) -> None:
         )
 
 
-def _followed_model(model: QueueingNetwork | Model, backlog: int) -> QueueingNetwork | Model:
-    """Return the model from which the chain is built: a network with a backlog, a profile, a
-    region, retries or breakers becomes an activity.
+def _followed_model(
+    model: QueueingNetwork | Model, backlog: int, values: Mapping[str, float]
+) -> tuple[QueueingNetwork | Model, Mapping[str, float]]:
+    """Return the model from which the chain is built, and the values of its parameters: a network
+    with a backlog, a profile, a region, retries or breakers becomes an activity.
     """
     followed_model = model
     if isinstance(model, QueueingNetwork):
@@ -389,9 +392,14 @@ def _followed_model(model: QueueingNetwork | Model, backlog: int) -> QueueingNet
             for members in model.members_by_chain.values()
         )
         is_lowered = has_profile or backlog or backlogs_of(model) or model.constructs & LOWERED
-        followed_model = lower_network(model) if is_lowered else model
+        if is_lowered:
+            _check_parameters(model, values, NetworkLayout(model))
+            followed_model = lower_network(model)
+            activity = ActivityChain(with_mean_rates(followed_model))
+            own_values = {name: parameter.value for name, parameter in model.parameters.items()}
+            values = values_of_activity(model.name, values, activity.parameters, own_values)
     _refuse_patterns(followed_model)
-    return followed_model
+    return followed_model, values
 
 
 def _chain_and_lengths(

@@ -186,3 +186,19 @@ def test_response_times_of_classes_are_of_one_stay() -> None:
             )
         times = [answer[f"response_time[{name}]"] or 0.0 for name in ("jobs", "a", "b")]
         assert times[0] == pytest.approx(times[1] + times[2] / 2, rel=0.05)
+
+
+@pytest.mark.parametrize("capacity", [None, 2])
+def test_a_class_without_arrivals_has_no_time_and_no_negative_wait(
+    capacity: int | None,
+) -> None:
+    model = network(
+        {"j": open_class(0.0), "k": closed_class(2, think_time=1.0)},
+        {"cpu": station(service={"j": 10.0, "k": 1.0}, discipline="ps", capacity=capacity)},
+    )
+    (answer,) = compute_answers(model, {}, "markov-chain")
+    assert answer.find("response_time[j]") is None
+    assert not answer.bound
+    assert answer.find("throughput[j]") == 0
+    assert answer.find("response_time[k]") == pytest.approx(1.5)
+    assert all(seconds >= 0 for seconds in answer.account.values())

@@ -133,6 +133,26 @@ def test_what_cannot_be_asked_is_named(ask: object, kind: type[Exception], text:
     assert str(caught.value) == text
 
 
+BACKLOG = network(
+    {"guests": open_class(0.05, backlog=5)},
+    {"door": station(service={"guests": 10.0}, scv={"guests": 0.5})},
+)
+
+
+def test_a_backlog_of_customers_whose_times_have_phases_is_followed_exactly() -> None:
+    # The spread of a service time is no parameter of the activity that such a network becomes.
+    own_values = {name: parameter.value or 0.0 for name, parameter in BACKLOG.parameters.items()}
+    emptied = time_until(BACKLOG, "door", 0, own_values)
+    assert emptied == pytest.approx(5 * 10.0 / (1 - 0.05 * 10.0), rel=1e-6)
+    with pytest.raises(
+        NoAnswerError, match=r"at its own value of stations\.door\.scv\.guests, 0.5"
+    ):
+        time_until(BACKLOG, "door", 0, {"stations.door.scv.guests": 2.0})
+    (answer,) = compute_answers(BACKLOG, {}, None, values=["time_until[door,0]"])
+    assert answer.values["time_until[door,0]"].low is None
+    assert answer["time_until[door,0]"] == pytest.approx(emptied)
+
+
 def test_times_come_back_in_the_order_asked() -> None:
     one, other = transient(PAIR, [2.0, 0.5]), transient(PAIR, [0.5, 2.0])
     np.testing.assert_allclose(

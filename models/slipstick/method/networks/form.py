@@ -618,7 +618,9 @@ class Measures:
         # A station or class without visits has ratios 0/0; NaN leaves these values out.
         with np.errstate(all="ignore"):
             if isinstance(solution, MarkovSolution):
-                self._residence = solution.residence
+                # Where no customer arrives, a chain knows no time of a customer.
+                has_no_customer = (~network.closed & (network.arrivals == 0))[:, chain_of_class]
+                self._residence = np.where(has_no_customer[:, :, None], np.nan, solution.residence)
                 self._queue_lengths = solution.queue
                 utilization = solution.utilization
                 self._throughput = solution.throughput[
