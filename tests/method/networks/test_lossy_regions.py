@@ -38,8 +38,36 @@ def hall(rate: float, places: int, **losses: Any) -> QueueingNetwork:
 def test_a_queue_before_a_region_that_grows_is_refused(losses: dict[str, Any]) -> None:
     """With two places at most two are served at a time, some 1.2 a second."""
     short = Simulation(seed=11, events=40_000)
-    with pytest.raises(NoAnswerError, match="jobs arrive faster than they leave: 3 in a second"):
+    with pytest.raises(NoAnswerError, match="more customers come to region hall than enter it: 1"):
         solve(hall(3.0, 2, **losses), simulation=short)
+
+
+@pytest.mark.parametrize("losses", LOSSES)
+@pytest.mark.parametrize("places", [1, 2])
+def test_a_queue_before_a_region_behind_losses_that_grows_is_refused(
+    losses: dict[str, Any], places: int
+) -> None:
+    """The station before the region loses few customers, and the region has too few places."""
+    short = Simulation(seed=21, events=40_000)
+    with pytest.raises(NoAnswerError, match="more customers come to region hall than enter it"):
+        solve(behind(3.0, places, **losses), simulation=short)
+    answer = solve(behind(0.3, places, **losses), simulation=short)
+    assert answer["waiting_time[hall]"] < 10
+
+
+def behind(rate: float, places: int, **losses: Any) -> QueueingNetwork:
+    """Return a station that loses customers, and behind it two stations in a region."""
+    service = {"jobs": 0.5}
+    return network(
+        {"jobs": open_class(rate)},
+        {
+            "front": station(service={"jobs": 0.1}, **losses),
+            "yard": station(service={"jobs": 0.1}),
+            "web": station(service=service),
+            "db": station(service=service),
+        },
+        regions={"hall": region(["web", "db"], places)},
+    )
 
 
 @pytest.mark.parametrize("losses", LOSSES)

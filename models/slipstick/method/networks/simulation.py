@@ -5,7 +5,6 @@ estimate is the ratio of two such weighted sums.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -93,7 +92,7 @@ def _simulated_solution(
     estimates = _NetworkEstimates(network_layout, planned_network, result)
     estimated_values = estimates.values()
     if result is not None:
-        check_departures(result, estimates.begun_cycles())
+        check_departures(result, planned_network.lossy_chains)
         estimates.check_queues()
     remarks = estimates.remarks()
     gradient = None
@@ -130,22 +129,10 @@ class _NetworkEstimates:
             for class_name in chain.classes
         }
 
-    def begun_cycles(self) -> dict[str, float]:
-        """Return how many cycles have begun of each chain of which some customers are lost; NaN
-        unless they may wait before a region without bound, and are counted behind it.
-        """
-        regions = self.network_layout.model.regions.values()
-        is_counted = regions and not any(region.loses_customers for region in regions)
-        return {
-            chain_name: float(self.result.batches.sum(axis=0) @ self.weights_of_cycles(chain_name))
-            if self.result and is_counted and chain_name in self.planned_network.counting_places
-            else math.nan
-            for chain_name in self.planned_network.lossy_chains
-        }
-
     def check_queues(self) -> None:
-        """Raise if fewer customers leave a station than come to it, in a run that has not reached
-        its precision. Only a run tells what comes to stations behind those that lose customers.
+        """Raise if fewer customers leave a station, or enter a region, than come to it, in a run
+        that has not reached its precision. Only a run tells what comes to them behind places that
+        lose customers.
 
         Raises
         ------
@@ -172,6 +159,24 @@ class _NetworkEstimates:
                     f" {arrival_count / elapsed:.4g} and {departure_count / elapsed:.4g} in a"
                     f" second, in the {elapsed:.4g} s that were simulated; lower the arrivals,"
                     " shorten the service, or add servers"
+                )
+        for region_name in self.network_layout.model.regions:
+            resource_index = self.planned_network.plan.resources.index(region_name)
+            lock_index = resource_index - len(self.planned_network.plan.stations)
+            waiting_times = result.batches @ (
+                self.layout.column(self.layout.present_time[resource_index])
+                - self.layout.column(self.layout.busy_time[resource_index])
+            )
+            waiting_by_batch = waiting_times / result.batches[:, self.layout.time]
+            further_waiting = float(waiting_by_batch[-1] - waiting_by_batch[0])
+            entry_count = float(column_sums[self.layout.grants[lock_index]])
+            # Those that come and do not enter wait outside at the end.
+            if further_waiting > least_gap(entry_count) * (entry_count + further_waiting):
+                raise NoAnswerError(
+                    f"more customers come to region {region_name} than enter it:"
+                    f" {entry_count / elapsed:.4g} enter in a second, and {further_waiting:.4g}"
+                    f" more wait outside after the {elapsed:.4g} s that were simulated than before;"
+                    " lower the arrivals, or give it more places"
                 )
 
     def values(self) -> dict[str, Value]:

@@ -8,7 +8,7 @@ activities and queueing networks.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from slipstick.answer import SURE_HALF_WIDTHS, Value, labelled_name, unit_of
@@ -93,7 +93,7 @@ def least_gap(departures: float, variance_factor: float = 1.0) -> float:
     return float(max(_LEAST_GAP, _GAP_OF_ONE * (variance_factor / max(departures, 1.0)) ** 0.5))
 
 
-def check_departures(result: Result, begun_by_group: Mapping[str, float] | None = None) -> None:
+def check_departures(result: Result, lossy_groups: Collection[str] = ()) -> None:
     """Raise if fewer customers of a stream leave than arrive, in a run that has not reached its
     precision: in the long run both are equal.
 
@@ -105,8 +105,7 @@ def check_departures(result: Result, begun_by_group: Mapping[str, float] | None 
     Parameters
     ----------
     result : of a simulation
-    begun_by_group : of groups of which some customers are lost, how many cycles have begun; NaN
-        where it is not known
+    lossy_groups : groups that lose customers, who are not counted when they leave
 
     Raises
     ------
@@ -117,7 +116,7 @@ def check_departures(result: Result, begun_by_group: Mapping[str, float] | None 
     column_sums = result.batches.sum(axis=0)
     simulated_time = float(column_sums[result.layout.time])
     for group_index, group in enumerate(result.plan.groups):
-        if group.kind != "open":
+        if group.kind != "open" or group.name in lossy_groups:
             continue
         arrival_times = result.plan.draws[group.arrivals].distribution
         customers_of_period = getattr(arrival_times, "customers_of_period", 0.0)
@@ -126,9 +125,7 @@ def check_departures(result: Result, begun_by_group: Mapping[str, float] | None 
             customers_of_period and not has_profile
         ):
             continue
-        departures = (begun_by_group or {}).get(
-            group.name, float(column_sums[result.layout.cycles[group_index]])
-        )
+        departures = float(column_sums[result.layout.cycles[group_index]])
         # Those of a profile are fewer than at its mean rate by at most those of a period, and as
         # many may be present at the end because it is behind a peak.
         arrivals = simulated_time / arrival_times.mean - 2 * customers_of_period
