@@ -96,9 +96,14 @@ def read(path: Path | str, hints: Hints | None = None, format: str | None = None
     ) in LOAD_FORMATS:
         return _measurements_of_load_test(input_file, name_of_load_format)
     name = format or _recognize_format(input_file)
-    if format is None and name in (None, "csv") and (known_file := known_text(input_file.text)):
-        input_file.refuse(1, "", f"this is {known_file.description}: {known_file.advice}")
     is_records = name == "csv" and bar_lines(input_file.lines)
+    if (
+        format is None
+        and name in (None, "csv")
+        and not is_records
+        and (known_file := known_text(input_file.text))
+    ):
+        input_file.refuse(1, "", f"this is {known_file.description}: {known_file.advice}")
     if (
         format is None
         and name in (None, "csv")

@@ -13,7 +13,9 @@ from slipstick_measure.readers.names import MISSING, SERIAL, time_unit
 
 _NUMBER = r"[-+]?(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++)(?:[eE][-+]?[0-9]{1,4}+)?"
 NUMBER = re.compile(_NUMBER)
-_SURROUNDING_MARKS = re.compile(r"^[\s*_`~≈]+|[\s*_`†‡]+$")
+_SURROUNDING_MARKS = re.compile(
+    r"^[\s*_`~≈]+|(?:[\s*_`†‡]|\[\^[\w-]{1,20}\]|\^\[[\w-]{1,20}\]|<sup>[^<]{0,20}</sup>)+$"
+)
 _SPREAD = re.compile(
     rf"({_NUMBER})\s*+(?:±|\+/?-|\+\\-)\s*+{_NUMBER}\s*+(.*)|({_NUMBER})\s*+\([^)]*+\)\s*+(.*)"
 )
@@ -22,9 +24,23 @@ _CLOCK_TIME = re.compile(
     r"(?:(?P<days>\d+)(?:-| days?,? ))?(?P<fields>\d+(?::\d{1,2}){1,2})(?P<rest>\.\d*)?"
 )
 _TIME_PARTS = re.compile(
-    r"(?<![\d.])(\d++(?:\.\d*+)?)\s*+(days?|d|hours?|hrs?|h|minutes?|mins?|min|m|seconds?|secs?|s|''|\"|″|'|′)\s*"
+    r"(?<![\d.])(\d++(?:\.\d*+)?)\s*+(days?|d|hours?|hrs?|h|minutes?|mins?|min|m|seconds?|secs?|s"
+    r"|小?时|分钟|分|秒钟?|時間|''|\"|″|'|′)\s*"
 )
-_UNIT_OF_MARK = {"'": "min", "′": "min", "''": "s", '"': "s", "″": "s"}
+_UNIT_OF_MARK = {
+    "'": "min",
+    "′": "min",
+    "''": "s",
+    '"': "s",
+    "″": "s",
+    "时": "h",
+    "小时": "h",
+    "時間": "h",
+    "分": "min",
+    "分钟": "min",
+    "秒": "s",
+    "秒钟": "s",
+}
 _DECIMAL_COMMA = re.compile(
     r"[-+]?(?:[0-9]+|[1-9][0-9]{0,2}(?:\.[0-9]{3})+),[0-9]+(?:[eE][-+]?[0-9]+)?"
 )

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise, permutations
+from shlex import quote
 from typing import TypeAlias
 
 from slipstick.errors import UnitError
@@ -341,9 +342,8 @@ def _take_programs(roles: Roles, columns: Sequence[TableColumn], region_is_named
         return
     for column in free_columns:
         tells_apart = len({*_runs_with_column(runs, column)}) > len({*runs})
-        if column.known_numbers and (
-            _is_setting(column, runs) or (column.kind == "load" and tells_apart)
-        ):
+        counts = column.kind in ("p", "load") or names.counts_in_one(column.text)
+        if column.known_numbers and (_is_setting(column, runs) or (counts and tells_apart)):
             size_option = "" if "n" in roles.index_by_role else ", n=NAME"
             message = (
                 "its numbers tell rows of the same processors apart: are they variants, sizes or"
@@ -575,15 +575,21 @@ def _choose_processors(
             largest_column, varied_columns
         ):
             names_in_words = " or ".join(column.text for column in varied_columns)
-            product = "*".join(column.text for column in varied_columns)
-            message = (
-                f"which column counts the processors, {names_in_words}? write --column p=NAME, or"
-                f" p={product} if they multiply"
-            )
-            roles.refusals.append((varied_columns[1].text, message))
+            counted_in_one = [column for column in free_columns if names.counts_in_one(column.text)]
+            if not _is_product(largest_column, [*varied_columns, *counted_in_one]):
+                factors = sorted(
+                    {column.index: column for column in (*varied_columns, *counted_in_one)}.items()
+                )
+                product = "*".join(column.text for _, column in factors)
+                message = (
+                    f"which column counts the processors, {names_in_words}? write --column p=NAME,"
+                    f" or p={product} if they multiply"
+                )
+                roles.refusals.append((varied_columns[1].text, message))
         varied_columns = [largest_column]
         roles.guessed_columns["p"] = largest_column
     if varied_columns:
+        _refuse_varied_counts(roles, varied_columns[0], free_columns)
         return varied_columns[0]
     load_columns = [column for column in free_columns if column.kind == "load"]
     size_columns = [
@@ -602,6 +608,29 @@ def _choose_processors(
     if processor_column is not None:
         roles.guessed_columns["p"] = processor_column
     return processor_column
+
+
+def _refuse_varied_counts(
+    roles: Roles, column: TableColumn, free_columns: Sequence[TableColumn]
+) -> None:
+    """Refuse a column of processors beside one that counts others in each of them, such as ranks in
+    a node, if that varies and the column does not count those others, too.
+    """
+    for counts in free_columns:
+        varies = names.counts_in_one(counts.text) and not counts.is_constant
+        counts_all = _is_multiple(column, counts) and column.words not in names.CONTAINERS
+        if varies and counts is not column and not counts_all:
+            message = (
+                f"it varies, so {column.text} alone does not count the processors; write --column"
+                f" p={quote(f'{column.text}*{counts.text}')}, or p={column.text} if that is meant"
+            )
+            roles.refusals.append((counts.text, message))
+
+
+def _is_multiple(column: TableColumn, divisor: TableColumn) -> bool:
+    """Return whether each number of a column is a multiple of that of another in its row."""
+    pairs = zip(column.numbers, divisor.numbers, strict=True)
+    return all(number and other and number % other == 0 for number, other in pairs)
 
 
 def _may_be_processors(column: TableColumn) -> bool:
@@ -979,7 +1008,7 @@ def _take_by_direction(
     sizes = (
         columns[roles.index_by_role["n"]].numbers
         if "n" in roles.index_by_role
-        else processor_column.numbers
+        else [None] * len(processor_column.cells)
     )
     direction = _trend_with_processors(processor_column.numbers, value_column.numbers, sizes)
     if unit_is_rate or direction > 0:
@@ -993,8 +1022,8 @@ def _take_by_direction(
             (
                 value_column.text,
                 (
-                    "is it a time or a throughput? write --column time=NAME or --column"
-                    " throughput=NAME"
+                    f"is it a time or a throughput? write --column time={quote(value_column.text)}"
+                    f" or --column throughput={quote(value_column.text)}"
                 ),
             )
         )

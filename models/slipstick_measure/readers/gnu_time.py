@@ -1,7 +1,7 @@
 """What GNU time prints with -v: the elapsed time and the memory of each command.
 
 The processors are those that the command names: ranks behind a launcher times threads. The memory
-is that of the largest process, so it is that of the whole only without a launcher.
+is that of the largest process, so it is left out where a launcher starts several.
 
 Format: GNU time 1.7 to 1.9 (time -v), one or several outputs in a file, each after its command.
 """
@@ -23,15 +23,37 @@ _VALUE = re.compile(
     r"\s*(?P<key>Elapsed \(wall clock\) time|Maximum resident set size|Exit status)[^:]*"
     r"(?:\([^)]*\))?: (?P<value>[0-9:.]+)\s*"
 )
-_LAUNCHER = re.compile(
-    r"\b(?:mpirun|mpiexec|orterun|srun|aprun|prun)(?:\s+-\S+(?:\s+[^-\s]\S*)?)*?"
-    r"\s+(?:-np|-n|--ntasks|--np)[ =]?(?P<count>[0-9]+)(?=\s|$)"
+_LAUNCHERS = ("mpirun", "mpiexec", "mpiexec.hydra", "orterun", "srun", "aprun", "prun", "ibrun")
+_OTHER_LAUNCHERS = ("jsrun", "flux", "torchrun", "horovodrun", "parallel", "xargs")
+"""Programs that start several processes, whose options count no ranks, or other things first."""
+_RANKS = re.compile(r"(?:-np|-n|--ntasks|--np|--n)(?:=?(?P<count>[0-9]+))?")
+_FLAGS = frozenset(
+    (
+        *("oversubscribe", "allow-run-as-root", "use-hwthread-cpus", "report-bindings", "verbose"),
+        *("bind-to-core", "bind-to-socket", "bycore", "bysocket", "bynode", "byslot", "tag-output"),
+        *("nooversubscribe", "display-map", "display-allocation", "quiet", "nolocal", "exclusive"),
+        *("label", "unbuffered", "overcommit", "v", "q", "l", "u", "O", "genvall", "envall"),
+        *("print-rank-map", "prepend-rank", "timestamp-output", "nousize", "kill-on-bad-exit"),
+    )
 )
-"""The ranks among the options before the program, whose own options may have the same letters."""
+"""Options of launchers behind which no value stands."""
+_WITH_VALUE = frozenset(
+    (
+        *("map-by", "bind-to", "rank-by", "host", "H", "hostfile", "machinefile", "f", "x", "wdir"),
+        *("ppn", "perhost", "N", "nodes", "c", "cpus-per-task", "cpus-per-proc", "cpu-bind", "p"),
+        *("partition", "A", "account", "t", "time", "mem", "gres", "gpus", "hint", "mpi", "J", "m"),
+        *("distribution", "ntasks-per-node", "npernode", "hosts", "iface", "d", "j", "S", "cc"),
+        *("cpu_bind", "mem-bind", "gpus-per-task", "gpus-per-node", "qos", "output", "o", "w"),
+        *("nodelist", "prefix", "path", "report-state", "rankfile", "rf", "cpu-set"),
+    )
+)
+"""Options of launchers behind which one value stands."""
+_WITH_TWO_VALUES = frozenset(("mca", "gmca", "omca", "genv", "env"))
 _THREADS = re.compile(
     r"\bOMP_NUM_THREADS=(?P<environment>[0-9]+)"
     r"|\s--?(?:num-?|n)?(?:threads|workers|jobs|procs|cores|cpus|cpus-per-task)[ =]"
     r"(?P<option>[0-9]+)"
+    r"|\bsrun\s(?:\S+\s+)*?-c ?(?P<cpus>[0-9]+)(?=\s)"
     r"|\s-[tj] ?(?P<letter>[0-9]+)(?=\s|$)"
 )
 
@@ -44,10 +66,47 @@ class _Timed(NamedTuple):
     values: dict[str, tuple[int, str]]
 
     @property
+    def is_launched(self) -> bool:
+        """Whether the command starts several processes."""
+        return any(_name_of(word) in (*_LAUNCHERS, *_OTHER_LAUNCHERS) for word in self.words)
+
+    @property
+    def words(self) -> list[str]:
+        """The words of the command."""
+        return self.command.split()
+
+    @property
     def ranks(self) -> int:
-        """The number behind the launcher; 0 without one."""
-        match = _LAUNCHER.search(self.command)
-        return int(match["count"]) if match else 0
+        """The number of ranks that the launcher is told; 0 if it is told none."""
+        index = self._index_of_ranks()
+        match = _RANKS.fullmatch(self.words[index]) if index is not None else None
+        if index is None or match is None:
+            return 0
+        return int(match["count"] or self.words[index + 1])
+
+    def _index_of_ranks(self) -> int | None:
+        """Return the index of the option that counts ranks among the options before the program,
+        whose own options may have the same letters; None if there is none.
+        """
+        words = self.words
+        index = next((i for i, word in enumerate(words) if _name_of(word) in _LAUNCHERS), None)
+        if index is None:
+            return None
+        index += 1
+        while index < len(words) and words[index].startswith("-"):
+            option = words[index].lstrip("-")
+            match = _RANKS.fullmatch(words[index])
+            if match and (match["count"] or "".join(words[index + 1 : index + 2]).isdigit()):
+                return index
+            if "=" in option or option in _FLAGS:
+                index += 1
+            elif option in _WITH_VALUE:
+                index += 2
+            elif option in _WITH_TWO_VALUES:
+                index += 3
+            else:
+                return None  # the next word may be a value or the program
+        return None
 
     @property
     def processors(self) -> int:
@@ -61,10 +120,18 @@ class _Timed(NamedTuple):
     @property
     def program(self) -> str:
         """The command without the numbers of ranks and threads, which tells programs apart."""
-        words = self.command
-        for pattern in (_LAUNCHER, _THREADS):
-            words = pattern.sub(lambda match: match[0].rstrip("0123456789") + "N", words)
-        return words[:200]
+        words = self.words
+        index = self._index_of_ranks()
+        if index is not None:
+            count = index + (not words[index][-1].isdigit())
+            words[count] = words[count].rstrip("0123456789") + "N"
+        without_ranks = " ".join(words)
+        return _THREADS.sub(lambda match: match[0].rstrip("0123456789") + "N", without_ranks)[:200]
+
+
+def _name_of(word: str) -> str:
+    """Return the name of a program without its folder."""
+    return word.rpartition("/")[2]
 
 
 def _is_gnu_time(input_file: Reading) -> bool:
@@ -113,8 +180,15 @@ def _read_gnu_time(input_file: Reading) -> Measurements:
         region = run.program if len(programs) > 1 else ""
         coordinates = Coordinates(p, input_file.hints.size, region)
         input_file.add(line, coordinates, "time", repr(float(parse_seconds(clock) or 0)), "s")
-        if "Maximum" in run.values and not run.ranks:
-            line, memory = run.values["Maximum"]
+        if "Maximum" not in run.values:
+            continue
+        line, memory = run.values["Maximum"]
+        if run.is_launched:
+            message = "is that of the largest process and not of all, so it is left out"
+            input_file.add_note(line, "Maximum resident set size", message)
+        else:
+            message = "is that of the largest process: of all only if the program starts no other"
+            input_file.add_note(line, "Maximum resident set size", message)
             input_file.add(line, coordinates, "memory", memory, "KiB")
     return input_file.finished()
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from slipstick_measure.readers.cells import (
@@ -16,6 +17,8 @@ from slipstick_measure.readers.cells import (
     bare_cell,
     comma_meaning,
     is_missing,
+    number_in,
+    split_value,
     with_points,
 )
 from slipstick_measure.readers.markup import bar_lines, without_types
@@ -134,6 +137,9 @@ def table_of_file(input_file: Reading, most_lines: int | None = None) -> CellGri
     content = list(sheet.lines)
     first_number, text = content[0]
     delimiter = _separator_of_table(text, [row for _, row in content[1:]])
+    is_ruled = any(_COLUMN_RULE.fullmatch(line) for _, line in lines)
+    if is_ruled and not any(delimiter in line for _, line in content):
+        delimiter = " "  # a heading of one word over several columns
     cells = text.split() if delimiter == " " else text.split(delimiter)
     line_above = input_file.lines[first_number - 2].lstrip() if first_number > 1 else ""
     if line_above.startswith("#") and all(
@@ -156,12 +162,13 @@ def table_of_file(input_file: Reading, most_lines: int | None = None) -> CellGri
         return CellGrid(first_number, [], [], delimiter, lines_outside)
     _check_width(input_file, rows)
     (line, heading), *body = rows
+    body = _without_repeated_headings(input_file, line, heading, body)
     heading_with_units, body_without_units = _with_units(heading, body) if body else (heading, body)
     headings, body_of_runs, means = with_repetitions_in_rows(heading_with_units, body_without_units)
     grid = CellGrid(
         line, headings, body_of_runs, delimiter, lines_outside, sheet.other_table, means
     )
-    return _with_one_run_per_row(input_file, _transposed_table(grid))
+    return _with_one_run_per_row(input_file, _transposed_table(_with_heading_of_times(grid)))
 
 
 def _lines_of_table(
@@ -275,6 +282,42 @@ def _rows_of_latex(lines: Sequence[str]) -> Iterator[tuple[int, str]]:
             return
 
 
+def _without_repeated_headings(
+    input_file: Reading, line: int, heading: Sequence[str], body: list[tuple[int, list[str]]]
+) -> list[tuple[int, list[str]]]:
+    """Return the rows of a table of runs without those that repeat its heading.
+
+    Raises
+    ------
+    SpecError : the rows below a repeated heading begin as those above it, so they may be of another
+        program
+    """
+    words_of_heading = "".join("".join(heading).split())
+    repeated_lines = [
+        line_number
+        for line_number, cells in body
+        if cells[:1] == [*heading[:1]] and "".join("".join(cells).split()) == words_of_heading
+    ]
+    are_runs = any(plain_words(cell) in (*PROCESSORS, *LOADS, *SIZES) for cell in heading)
+    if not repeated_lines or not are_runs:
+        return body
+    starts = [line, *repeated_lines, float("inf")]
+    blocks = [
+        {cells[0] for number, cells in body if first < number < last}
+        for first, last in pairwise(starts)
+    ]
+    if sum(map(len, blocks)) > len(set[str]().union(*blocks)):
+        message = (
+            "the heading comes again, and below it the same processors or sizes: are the rows of"
+            " another program, or repetitions? keep one table in the file, or take this line out"
+            " and write a column that tells the tables apart"
+        )
+        input_file.refuse(repeated_lines[0], "", message)
+    message = "the heading comes again here, so all rows are taken for runs of one table"
+    input_file.add_note(repeated_lines[0], "", message)
+    return [(number, cells) for number, cells in body if number not in repeated_lines]
+
+
 def _with_units(
     heading: Sequence[str], body: list[tuple[int, list[str]]]
 ) -> tuple[Sequence[str], list[tuple[int, list[str]]]]:
@@ -314,6 +357,23 @@ def _content_from_heading(
     ]
 
 
+def _with_heading_of_times(grid: CellGrid) -> CellGrid:
+    """Return a table whose only empty heading is called time, if all cells below it are times with
+    a unit, as asv prints them.
+    """
+    empty = [index for index, text in enumerate(grid.heading) if not text.strip()]
+    units = [
+        split_value(cells[index])[1]
+        for index in empty
+        for _, cells in grid.rows
+        if index < len(cells) and not is_missing(cells[index])
+    ]
+    if len(empty) != 1 or not units or not all(unit and is_time(unit) for unit in units):
+        return grid
+    heading = ["time" if index in empty else text for index, text in enumerate(grid.heading)]
+    return grid._replace(heading=heading)
+
+
 def _transposed_table(grid: CellGrid) -> CellGrid:
     """Transpose a table whose first column has the names; the values of a run then have the line of
     the first name.
@@ -350,10 +410,11 @@ def _with_one_run_per_row(input_file: Reading, grid: CellGrid) -> CellGrid:
     row_words = next((words for words in (SIZES, PROCESSORS) if first_heading in words), None)
     are_all_numbers = all(
         len(row) == len(grid.heading)
-        and (is_missing(cell) or NUMBER.fullmatch(bare_cell(cell).replace(",", "")))
+        and all(is_missing(cell) or number_in(cell.replace(",", "")) is not None for cell in row)
         for _, row in grid.rows
-        for cell in row
     )
+    if row_words is None and are_counts_of_processors(grid):
+        return _with_one_run_of_each_name(grid)
     if row_words is None or len(other_headings) < 2 or not grid.rows or not are_all_numbers:
         return grid
     if not input_file.hints.columns and all(
@@ -380,11 +441,53 @@ def _with_one_run_per_row(input_file: Reading, grid: CellGrid) -> CellGrid:
         for match, cell in zip(count_matches, cells, strict=True)
         if match
     ]
-    return grid._replace(heading=[grid.heading[0], counted_noun, "measured"], rows=rows)
+    headings = [grid.heading[0], counted_noun, _heading_of_values(rows)]
+    return grid._replace(heading=headings, rows=rows)
+
+
+def _heading_of_values(rows: Sequence[tuple[int, Sequence[str]]]) -> str:
+    """Return the heading of the last column: time if each of its values has a unit of time."""
+    units = [split_value(row[-1])[1] for _, row in rows if not is_missing(row[-1])]
+    are_times = units and all(unit is not None and is_time(unit) for unit in units)
+    return "time" if are_times else "measured"
+
+
+def are_counts_of_processors(grid: CellGrid) -> bool:
+    """Return whether all headings but the first count processors, as 1 thread and 20 threads do,
+    over rows with a name and times with units.
+    """
+    matches = [_COUNT.fullmatch(text.strip()) for text in grid.heading[1:]]
+    nouns = {
+        plain_words(match["name"] or match["noun"]).removesuffix("s") for match in matches if match
+    }
+    return (
+        len(matches) > 1
+        and all(matches)
+        and len(nouns) == 1
+        and bool(nouns & {word.removesuffix("s") for word in PROCESSORS})
+        and all(
+            len(row) == len(grid.heading)
+            and number_in(row[0]) is None
+            and all(is_missing(cell) or split_value(cell)[1] for cell in row[1:])
+            for _, row in grid.rows
+        )
+    )
+
+
+def _with_one_run_of_each_name(grid: CellGrid) -> CellGrid:
+    """Return a table of names by processors with one run in each row."""
+    matches = [match for text in grid.heading[1:] if (match := _COUNT.fullmatch(text.strip()))]
+    noun = plain_words(matches[-1]["name"] or matches[-1]["noun"])
+    rows = [
+        (line, [bare_cell(name), match["count"] or match["of"], cell])
+        for line, (name, *cells) in grid.rows
+        for match, cell in zip(matches, cells, strict=True)
+    ]
+    return grid._replace(heading=["region", noun, _heading_of_values(rows)], rows=rows)
 
 
 _COUNT = re.compile(
-    r"(?P<name>[A-Za-z]\w*)\s*=\s*(?P<count>[0-9]+)|(?P<of>[0-9]+)\s+(?P<noun>[A-Za-z]+)"
+    r"(?P<name>[A-Za-z]\w*)\s*=\s*(?P<count>[0-9]+)|(?P<of>[0-9]+)\s*(?P<noun>[^\W\d_]+)"
 )
 """A heading that counts: a name and a number, or a number and a noun."""
 
@@ -479,6 +582,8 @@ def _split_at_blanks(content: Sequence[tuple[int, str]]) -> list[tuple[int, list
     A unit belongs to the name before it.
     """
     (line, first_line), *other_lines = content
+    if not _MARK_AT_END.search(first_line):
+        other_lines = [(number, _MARK_AT_END.sub("", text)) for number, text in other_lines]
     heading = re.sub(r"(?<!\s)\s++(?=[\[(])", "", first_line).strip()
     rows_by_pattern = [
         [(number, pattern.split(text.strip())) for number, text in [(line, heading), *other_lines]]
@@ -499,6 +604,10 @@ def _split_at_blanks(content: Sequence[tuple[int, str]]) -> list[tuple[int, list
         ):
             return [(number, [*cells, *[""] * (width - len(cells))]) for number, cells in rows]
     return rows_by_pattern[-1]
+
+
+_MARK_AT_END = re.compile(r"(?<=\S)\s++[!*<>†‡?^]{1,3}\s*$")
+"""A mark behind a row, which points to a remark."""
 
 
 def _has_row_numbers(

@@ -226,6 +226,7 @@ def _as_measurements(
     """
     if part_count:
         message = f"{part_count} results of parts, percentiles and profilers are left out"
+        message += "" if rows else "; keep the row of the whole benchmark, too"
         input_file.add_note(1, "benchmark", message)
     mode_by_benchmark = {
         name: min((row.mode for row in rows if row.benchmark == name), key=_rank_of_mode)

@@ -160,7 +160,7 @@ _PATTERNS: tuple[tuple[str, str, str], ...] = (
     ),
     (
         r"(?m)^\S.* time: ++\[[0-9.]+ [nµm]?s [0-9.]+ [nµm]?s [0-9.]+ [nµm]?s\]$",
-        "what Criterion prints, which does not say how many threads ran",
+        "what Criterion prints, with names that do not tell all numbers of threads",
         "write a table with a row for each run, of the middle times: threads,time [ms]",
     ),
     (
@@ -177,19 +177,71 @@ _PATTERNS: tuple[tuple[str, str, str], ...] = (
         "write a table with a row for each number of streams: streams,throughput [Gbit/s]",
     ),
     (
-        r"(?m)^access +bw\(MiB/s\)|^mdtest-[0-9.]+ was launched with",
+        (
+            r"(?m)^access +bw\(MiB/s\)|^mdtest-\S+ was launched with"
+            r"|^Max (?:Write|Read): +[0-9.]+ MiB/|^Summary of all tests:$|^SUMMARY rate:"
+        ),
         "what IOR or mdtest prints of one run",
         "write a table with a row for each run: tasks,throughput [MiB/s], or tasks,rate [1/s]",
     ),
     (
         (
             r"(?m)^Flat profile:$|^# Overhead +Command|^@ mpiP\b|^##IPM|^NODE [0-9]+;CONTEXT"
-            r"|^\"?Scope\"?,\"?[A-Z]+TIME \(sec\)"
+            r"|^\"?Scope\"?,\"?[A-Z]+TIME \(sec\)|^%Time +Exclusive +Inclusive +#Call"
+            r"|^flt +type +max_buf\[B\]|^ *(?:Effective CPU Utilization|CPI Rate): [0-9.]+"
+            r"|^ *Section: GPU Speed Of Light"
         ),
-        "a profile of one run by gprof, perf report, mpiP, IPM, TAU or HPCToolkit",
+        (
+            "a profile of one run by gprof, perf report, mpiP, IPM, TAU, Score-P, VTune, Nsight"
+            " Compute or HPCToolkit"
+        ),
         (
             "write the times of all runs as CSV with the heading p,region,metric,value,unit: a row"
             " such as 16,solve,time,1.5,s, and waits of all ranks such as 16,MPI,wait,5.4,s"
+        ),
+    ),
+    (
+        r"(?m)^ *(?:bfs +|sssp +)?(?:median|harmonic_mean)_TEPS: ",
+        "what Graph500 prints of one run",
+        (
+            "write a table with a row for each run, of num_mpi_processes and the harmonic mean:"
+            " ranks,throughput [TEPS]"
+        ),
+    ),
+    (
+        r"(?m)^\[RESULT(?:-invalid)?\] +(?:ior|mdtest)-\w+-\w+ +[0-9.]+ (?:GiB/s|kIOPS)",
+        "what IO500 prints of one run",
+        "write a table with a row for each run, of one of its tests: tasks,throughput [GiB/s]",
+    ),
+    (
+        r"(?m)^--- .* ioping statistics ---$",
+        "what ioping prints, which sends one request at a time",
+        "write a table with a heading such as: clients, throughput [1/s], mean [us]",
+    ),
+    (
+        r"(?m)^:::MLLOG \{",
+        "a log of MLPerf, which tells times of events and no number of devices",
+        (
+            "write a table with a row for each run, of the time from run_start to run_stop:"
+            " GPUs,time [min]"
+        ),
+    ),
+    (
+        r"(?m)^\W*JobID +AveCPU\b",
+        "what sstat prints, which has no elapsed time and no number of processors",
+        "let sacct print all jobs: sacct --format=JobID,NCPUS,Elapsed,State",
+    ),
+    (
+        r"(?m)^<TpmC>$|^ *[0-9.]+ TpmC$",
+        "what tpcc-mysql prints of one run",
+        "write a table of its runs, with a heading such as: clients,throughput [tpm],mean [ms]",
+    ),
+    (
+        r"(?m)^[ \t\u2713\u2717]*ws_(?:sessions|connecting)\.*:",
+        "k6's summary of a test of sockets, without http_req_duration",
+        (
+            "write a table of its runs, of the sessions and of the time that the test measures:"
+            " users,throughput [1/s],mean [ms]"
         ),
     ),
     (
@@ -269,6 +321,11 @@ _PATTERNS: tuple[tuple[str, str, str], ...] = (
         r"(?m)^\s*#bytes\s+#repetitions\s",
         "a table of the Intel MPI Benchmarks without its head",
         "keep the lines above it, '# Benchmarking NAME' and '# #processes = N'",
+    ),
+    (
+        r"(?m)^\s*#bytes\s+#iterations\s",
+        "a table of perftest without its head",
+        "keep the lines above it, such as 'RDMA_Write Latency Test'",
     ),
     (
         r"\bName \(time in \w+\)\s+Min\b.*\bRounds\s+Iterations",

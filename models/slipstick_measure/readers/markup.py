@@ -1,9 +1,9 @@
 """Tables in the markup of documents, and records of names and values, as lines with bars.
 
 Documents: AsciiDoc, MediaWiki, Jira, and the tables of lists and of commas of reStructuredText.
-Records: flat objects of JSON, frames of Julia, benchmarks of Go, and blocks of lines with a name
-and a value, of which the first name comes again, as scripts and ``time`` print them; and sentences
-that differ in their numbers alone.
+Records: flat objects of JSON, frames of Julia, benchmarks of Go and of Criterion, and blocks of
+lines with a name and a value, of which the first name comes again, as scripts and ``time`` print
+them; and sentences that differ in their numbers alone.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def bar_lines(texts: Sequence[str]) -> list[BarLine]:
             _directive_table,
             _julia_frame,
         ),
-        *(_go_benchmarks, _sentences),
+        *(_go_benchmarks, _criterion_times, _sentences),
     ):
         if len(lines := read(texts)) > 1:
             return lines
@@ -127,18 +127,24 @@ def _plain_cell(value: Any) -> Any:
     return " ".join(value.split()) if isinstance(value, str) else value
 
 
-_TOML_TABLE = re.compile(r"\[\[[\w.-]+\]\]")
+_TOML_TABLE = re.compile(r"\[\[[\w.-]+\]\]\s*(?:#.*)?")
 """What begins one of several tables of TOML."""
+_TOML_COMMENT = re.compile(r"(?:^|\s)#(?=\s|$).*")
+_PROMPT = re.compile(r"\s*(?:\$|[\w.-]+@\S*[$#%])\s.*")
+"""A command that a shell was given, as people paste it."""
+_QUOTED = re.compile(r"([\"'])(?P<text>[^\"']*)\1")
 
 
 def _blocks_of_names_and_values(texts: Sequence[str]) -> list[BarLine]:
     """Return blocks of lines with a name and a value each, which all have the names of the first
     block.
     """
+    if any(_TOML_TABLE.fullmatch(text.strip()) for text in texts[:MOST_RECORD_LINES]):
+        texts = [_TOML_COMMENT.sub("", text) for text in texts]
     lines = [
         (number, text.strip())
         for number, text in enumerate(texts, 1)
-        if text.strip() and not _TOML_TABLE.fullmatch(text.strip())
+        if text.strip() and not _TOML_TABLE.fullmatch(text.strip()) and not _PROMPT.fullmatch(text)
     ]
     if len(lines) < 4 or len(lines) > MOST_RECORD_LINES:
         return []
@@ -147,7 +153,8 @@ def _blocks_of_names_and_values(texts: Sequence[str]) -> list[BarLine]:
         match = _NAME_AND_VALUE.fullmatch(text) if len(text) < LONGEST_LINE else None
         if match is None:
             return []
-        pairs.append((number, match[1].strip(), match[2].strip()))
+        quoted = _QUOTED.fullmatch(match[2].strip())
+        pairs.append((number, match[1].strip(), quoted["text"] if quoted else match[2].strip()))
     first_name = pairs[0][1]
     width = next((index for index, pair in enumerate(pairs) if index and pair[1] == first_name), 0)
     names = [name for _, name, _ in pairs[:width]]
@@ -306,6 +313,32 @@ def _go_benchmarks(texts: Sequence[str]) -> list[BarLine]:
     return [_bar_line(runs[0][0], ["region", "processors", "time [ns]"]), *rows]
 
 
+_CRITERION_TIME = re.compile(
+    r"(?P<name>\S.*?)?\s+time: ++\[[0-9.]+ \S+ (?P<time>[0-9.]+ \S+) [0-9.]+ \S+\]"
+)
+
+
+def _criterion_times(texts: Sequence[str]) -> list[BarLine]:
+    """Return the middle times that Criterion prints, if the name of each benchmark ends with a
+    number of processors, as in ``sort/threads/4``.
+    """
+    rows = list[BarLine]()
+    nouns = set[str]()
+    for number, text in enumerate(texts[:MOST_RECORD_LINES], 1):
+        if not (match := _CRITERION_TIME.fullmatch(text.rstrip()[:LONGEST_LINE])):
+            continue
+        name = match["name"] or (texts[number - 2].strip() if number > 1 else "")
+        count = _COUNT_AT_END.fullmatch(name)
+        if count is None:
+            return []
+        nouns.add((count["noun"] or count["behind"]).lower())
+        counted = count["number"] or count["before"]
+        rows.append(_bar_line(number, [count["stem"].strip("/_ "), counted, match["time"]]))
+    if len(nouns) != 1:
+        return []
+    return [_bar_line(rows[0][0], ["region", *nouns, "time"]), *rows]
+
+
 _FRAME_HEADING = re.compile(r"\s*Row │ (?P<names>\S.*)")
 _FRAME_ROW = re.compile(r"\s*[0-9]+ │ (?P<cells>.*)")
 _FRAME_GAP = re.compile(r"\s{2,}")
@@ -336,7 +369,12 @@ def _julia_frame(texts: Sequence[str]) -> list[BarLine]:
     return []
 
 
-_NOUNS = "|".join(sorted((word for word in PROCESSORS if len(word) > 2), key=len)[::-1])
+_NOUNS = "|".join([*sorted((word for word in PROCESSORS if len(word) > 2), key=len)[::-1], "np"])
+_COUNT_AT_END = re.compile(
+    rf"(?P<stem>.*?)(?<![A-Za-z])(?:(?P<noun>{_NOUNS})[/=:_ ]?(?P<number>[0-9]+)"
+    rf"|(?P<before>[0-9]+)[ _-]?(?P<behind>{_NOUNS}))",
+    re.IGNORECASE,
+)
 _COUNT_IN_WORDS = re.compile(
     rf"\b(?P<before>[0-9]+)[ -]?(?P<noun>{_NOUNS})\b"
     rf"|(?<![A-Za-z])(?P<name>{_NOUNS})(?:\s*[=:]\s*|\s+)(?P<behind>[0-9]+)\b",

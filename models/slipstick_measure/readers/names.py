@@ -26,11 +26,22 @@ PROCESSORS: tuple[str, ...] = (
     *("noeuds", "nœuds", "procesadores", "procesos", "núcleos", "nucleos", "hilos", "nodos"),
     *("processadores", "processos", "nós", "processori", "processi", "nodi"),
     *("线程数", "进程数", "核数", "核心数", "节点数", "スレッド数", "プロセス数", "ノード数"),
+    *("线程", "进程", "核", "核心", "节点", "スレッド", "プロセス", "ノード"),
     *("потоков", "потоки", "процессов", "процессы", "ядер", "узлов"),
 )
 """Words for what is counted as processors, in lower case; also in German, French, Spanish,
 Portuguese, Italian, Chinese, Japanese and Russian.
 """
+
+COUNTS_OF_ONE: tuple[str, ...] = (
+    *("ppn", "tpn", "rpn", "gpn", "ppr", "tpp", "cpt", "npernode", "ppnode"),
+)
+"""Short words for processors of one kind in one of another, such as ranks in a node."""
+
+CONTAINERS: tuple[str, ...] = (
+    *("nodes", "node", "hosts", "host", "machines", "sockets", "servers", "knoten", "节点数"),
+)
+"""Words for what holds several processors."""
 
 MEMBERS: tuple[str, ...] = (
     *("core", "thread", "process", "rank", "worker", "GPU", "TPU", "CPU", "socket", "node"),
@@ -245,8 +256,8 @@ SPELLINGS: Mapping[str, str] = {
     **dict.fromkeys(("msec", "msecs", "millisecond", "milliseconds", "millis", "毫秒"), "ms"),
     **dict.fromkeys(("usec", "usecs", "microsecond", "microseconds", "micros", "mus"), "us"),
     **dict.fromkeys(("nsec", "nsecs", "nanosecond", "nanoseconds", "nanos"), "ns"),
-    **dict.fromkeys(("mins", "minute", "minutes", "m"), "min"),
-    **dict.fromkeys(("hr", "hrs", "hour", "hours"), "h"),
+    **dict.fromkeys(("mins", "minute", "minutes", "m", "分", "分钟", "мин"), "min"),
+    **dict.fromkeys(("hr", "hrs", "hour", "hours", "小时", "時間", "ч"), "h"),
     **dict.fromkeys(("d", "days"), "day"),
 }
 """Units of time as people write them, and ours."""
@@ -520,7 +531,10 @@ def words_by_capitals(text: str) -> str:
 _QUANTILE = re.compile(r"\bp\(([0-9]+(?:\.[0-9]+)?)\)", re.IGNORECASE)
 """A percentile as k6 names it."""
 _AVERAGE_CLAUSE = re.compile(
-    r"\s?\((?:average|mean|median|best|minimum|min) (?:of|over) [^()]{1,40}\)", re.IGNORECASE
+    r"\s?[(\[](?:(?:average|mean|median|best|minimum|min) (?:of|over) [^()\[\]]{1,40}"
+    r"|(?:avg|average|mean|median) ?(?:±|\+/?-|\+\\-)[^()\[\]]{1,40}|n ?= ?[0-9]{1,6}"
+    r"|[0-9]{1,4} runs)[)\]]",
+    re.IGNORECASE,
 )
 """How the values of a column were averaged."""
 
@@ -598,6 +612,21 @@ def split_heading(cell: str) -> tuple[str, str | None]:
     ):
         return name, None
     return plain_words(name_and_unit["name"].removesuffix(" in")) or name, name_and_unit["unit"]
+
+
+def counts_in_one(heading: str) -> bool:
+    """Return whether a heading counts processors of one kind in one of another.
+
+    >>> counts_in_one("ppn"), counts_in_one("Tasks/node"), counts_in_one("threadsPerProcess")
+    (True, True, True)
+    >>> counts_in_one("time per node"), counts_in_one("cpus_per_task")
+    (False, True)
+    """
+    words = plain_words(words_by_capitals(heading).replace("/", " per "))
+    if words in COUNTS_OF_ONE:
+        return True
+    counted, _, container = words.rpartition(" per ")
+    return counted.strip() in PROCESSORS and container.strip() in PROCESSORS
 
 
 def member_of_heading(heading: str) -> str:

@@ -171,7 +171,11 @@ def _read_hpcg(input_file: Reading) -> Measurements:
     return _measurements_with_note(input_file, "HPCG")
 
 
-STREAM_THREADS = re.compile(r"\s*Number of Threads (?:counted|requested) = ([0-9]+)\s*")
+STREAM_THREADS = re.compile(
+    r"(?:\s*Number of Threads (?:counted|requested) = |.{0,80}\bOMP_NUM_THREADS ?[=:] ?)([0-9]+)\b"
+    r".{0,80}"
+)
+"""How many threads ran, as the program prints it or as a script sets it before it."""
 STREAM_DEVICE = re.compile(r"\s*Using \S+ device\s++(?P<device>\S.*)")
 """The line of BabelStream that names the GPU: it runs on one device."""
 

@@ -117,7 +117,8 @@ class Reading:
         if self.problems:
             raise SpecError(self.problems)
         if not self.runs:
-            self.refuse(1, "", "there is no measurement in it; write at least one value")
+            reason = f": {self.notes[0].message}" if self.notes else "; write at least one value"
+            self.refuse(1, "", f"there is no measurement in it{reason}")
         rate = (self.rate.written, float(self.rate.factor)) if self.rate else None
         return Measurements(tuple(self.runs), tuple(dict.fromkeys(self.notes)), rate=rate)
 

@@ -249,7 +249,7 @@ REFUSED: dict[str, tuple[str, Hints, str]] = {
     "a value that neither rises nor falls": (
         "cores,Actual\n1,5.0\n2,5.1\n4,5.0\n",
         Hints(),
-        "is it a time or a throughput? write --column time=NAME or --column throughput=NAME",
+        "write --column time=Actual or --column throughput=Actual",
     ),
     "a rising value that is told to be a time": (
         "cores,Actual\n1,5e4\n2,9e4\n4,1.7e5\n",
