@@ -38,7 +38,7 @@ import numpy as np
 
 from slipstick.errors import NoAnswerError
 from slipstick.expression.nodes import RATE, TIME, Number, Parameter
-from slipstick.limits import limited
+from slipstick.limits import with_limits
 from slipstick.model.activity import (
     MODES,
     Step,
@@ -461,7 +461,7 @@ def reference(construct: str, scv: float, number: int, events: int) -> Row:
         if isinstance(count, Number | Parameter)
     ]
     if scv and sizes and max(sizes) <= SMALL and not model.population.streams:
-        with limited({"states": MOST_STATES}):
+        with with_limits({"states": MOST_STATES}):
             time = float(
                 import_module("slipstick_chains.activity_chain").ActivityChain(model).times({})[0]
             )
@@ -620,7 +620,7 @@ def error_of(genes: Genes) -> float | None:
         return None
     chain = import_module("slipstick_chains.activity_chain").ActivityChain
     try:
-        with limited({"states": MOST_STATES}):
+        with with_limits({"states": MOST_STATES}):
             exact = float(chain(model).times({})[0])
         approximate = float(MeanValue(model).times({})[0])
     except NoAnswerError:

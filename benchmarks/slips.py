@@ -126,8 +126,8 @@ SLIPS = (
     # mean value
     Slip(
         "slipstick_mean_value/open.py",
-        "added(met_works) / queue.servers / nonzero",
-        "added(met_works) / nonzero",
+        "sum_of_columns(met_works) / queue.servers / without_zeros",
+        "sum_of_columns(met_works) / without_zeros",
         f"{MEAN}/test_open.py",
     ),
     Slip(

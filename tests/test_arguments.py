@@ -13,7 +13,16 @@ import numpy as np
 import pytest
 
 import slipstick
-from slipstick.arguments import checked, either, listed, mapped_by_name, optional, real, row, whole
+from slipstick.arguments import (
+    checked,
+    either_kind,
+    list_of,
+    mapped_by_name,
+    optional_kind,
+    real_number,
+    row_of,
+    whole_number,
+)
 from slipstick.errors import ModelError, SlipstickError, UnknownKeyError
 
 public: Any = slipstick
@@ -171,7 +180,7 @@ def test_values_are_refused_in_words(call: Callable[[], object], words: str) -> 
 
 
 def test_a_list_has_a_limited_number_of_members() -> None:
-    @checked(iterations=listed(whole(0), 1, 3))
+    @checked(iterations=list_of(whole_number(0), 1, 3))
     def plan(iterations: Any) -> Any:
         return iterations
 
@@ -199,7 +208,9 @@ def test_a_value_is_described_even_if_it_cannot_be_written() -> None:
 
 
 def test_a_place_leads_to_the_member() -> None:
-    @checked(pairs=mapped_by_name(row(whole(1), listed(real(0)), expected="a pair"), 1))
+    @checked(
+        pairs=mapped_by_name(row_of(whole_number(1), list_of(real_number(0)), expected="a pair"), 1)
+    )
     def plan(pairs: Any) -> Any:
         return pairs
 
@@ -218,7 +229,11 @@ def test_a_place_leads_to_the_member() -> None:
 
 
 def test_one_of_several_kinds_is_enough() -> None:
-    @checked(size=optional(either("a number or a list", whole(1), listed(whole(1), 1))))
+    @checked(
+        size=optional_kind(
+            either_kind("a number or a list", whole_number(1), list_of(whole_number(1), 1))
+        )
+    )
     def plan(size: Any = 3) -> Any:
         return size
 
@@ -233,11 +248,11 @@ def test_one_of_several_kinds_is_enough() -> None:
 
 
 def test_an_error_of_the_function_itself_stays() -> None:
-    @checked(size=whole(1))
+    @checked(size=whole_number(1))
     def plan(size: Any) -> Any:
         return size + "a"
 
     with pytest.raises(TypeError, match="unsupported operand"):
         plan(1)
     with pytest.raises(TypeError, match="has no argument colour"):
-        checked(colour=whole(1))(inspect.unwrap(plan))
+        checked(colour=whole_number(1))(inspect.unwrap(plan))

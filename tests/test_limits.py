@@ -23,7 +23,7 @@ from slipstick.limits import (
     WorkPace,
     check_cost,
     given_limits,
-    limited,
+    with_limits,
     with_summed_costs,
 )
 from slipstick.schema.text import standard_input
@@ -49,7 +49,7 @@ def test_the_number_that_a_refusal_names_is_enough(name: str, over: float) -> No
     with pytest.raises(NoAnswerError) as caught:
         check_cost(name, cost, "this", "ask for less")
     told = float(str(caught.value).partition(f"--limit {name}=")[2].split()[0])
-    with limited({name: told}):
+    with with_limits({name: told}):
         check_cost(name, cost, "this", "ask for less")
     assert not given_limits()
 
@@ -222,7 +222,7 @@ def test_a_limit_holds_in_python() -> None:
 
 def test_a_limit_holds_in_the_threads_of_an_engine_and_is_part_of_what_a_point_is_kept_by() -> None:
     (plain,) = keys = [each.key for each in blocks(4)]
-    with limited({"visits": 0.5}), Engine("threads", 2) as engine:
+    with with_limits({"visits": 0.5}), Engine("threads", 2) as engine:
         assert np.isnan(times(engine.solve(blocks(2, 3)))).all()
         assert [each.key for each in blocks(4)] != keys
     assert blocks(4)[0].key == plain
@@ -300,7 +300,7 @@ def test_a_file_over_its_limit_is_not_read(tmp_path: Path, monkeypatch: pytest.M
     for read in ("open", "os.open"):
         monkeypatch.setattr(f"builtins.{read}" if read == "open" else read, pytest.fail)
     with (
-        limited({"trace_bytes": 5}),
+        with_limits({"trace_bytes": 5}),
         pytest.raises(SpecError, match="19 bytes are too many; the limit is 5"),
     ):
         read_trace(tmp_path / "t.prv")
@@ -309,7 +309,7 @@ def test_a_file_over_its_limit_is_not_read(tmp_path: Path, monkeypatch: pytest.M
 def test_what_a_packed_trace_unpacks_to_counts(tmp_path: Path) -> None:
     (tmp_path / "t.csv.gz").write_bytes(gzip.compress(TRACE.encode() + b"\n" * 100_000))
     with (
-        limited({"trace_bytes": 5_000}),
+        with_limits({"trace_bytes": 5_000}),
         pytest.raises(SpecError, match="more than 5,000 bytes; cut the trace"),
     ):
         read_trace(tmp_path / "t.csv.gz")
@@ -321,19 +321,19 @@ def test_a_fork_of_many_different_branches_is_refused_and_one_of_alike_branches_
         return closed_model(fork(*branches) >> delay(9.0, name="think"), 2)
 
     with (
-        limited({"branches": 3}),
+        with_limits({"branches": 3}),
         pytest.raises(
             NoAnswerError, match="would join 4 branches that use different resources; the"
         ),
     ):
         solve(forked(4), method="mean-value")
-    with limited({"branches": 3}):
+    with with_limits({"branches": 3}):
         assert (solve(forked(1), method="mean-value")["time"] or 0) > 9
 
 
 def test_a_limit_that_is_no_number_is_refused() -> None:
     with (
         pytest.raises(InputError, match="the limit states is a number above 0, not nan"),
-        limited({"states": float("nan")}),
+        with_limits({"states": float("nan")}),
     ):
         pass

@@ -27,10 +27,10 @@ from slipstick.phases import (
 from slipstick.random_times import (
     JointlyNormalTimes,
     RandomTime,
-    left_over,
     maximum_of,
     maximum_of_identical,
     normal_distribution,
+    remainder_after_gap,
 )
 from slipstick.sim.plan.distributions import Stream, service_time
 from slipstick_mean_value.form import MeanValue
@@ -210,9 +210,9 @@ def test_the_work_left_after_a_gap_errs_as_stated(scv: float, error: float) -> N
     work = stats.gamma(1 / scv, scale=scv), stats.gamma(1 / scv + 1, scale=scv)
     off = []
     for gap in (0.2, 0.5, 1.0, 2.0):
-        constant, _ = left_over(ONE, scv * ONE, gap * ONE, 0 * ONE)
+        constant, _ = remainder_after_gap(ONE, scv * ONE, gap * ONE, 0 * ONE)
         off.append(constant[0] - (work[1].sf(gap) - gap * work[0].sf(gap)))
-        exponential, _ = left_over(ONE, scv * ONE, gap * ONE, gap * gap * ONE)
+        exponential, _ = remainder_after_gap(ONE, scv * ONE, gap * ONE, gap * gap * ONE)
         assert exponential[0] == pytest.approx(
             1 - gap * (1 - (1 + scv / gap) ** (-1 / scv)), rel=1e-6
         )

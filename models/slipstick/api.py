@@ -27,16 +27,16 @@ from slipstick.arguments import (
     Kind,
     UnfitError,
     checked,
-    described,
-    either,
-    instance,
+    either_kind,
+    instance_of,
     mapped_by_name,
-    optional,
+    optional_kind,
     plain_number,
-    real,
+    real_number,
+    value_in_message,
 )
 from slipstick.errors import ModelError, NoAnswerError, did_you_mean
-from slipstick.limits import limited
+from slipstick.limits import with_limits
 from slipstick.units import in_base_units, to_base
 
 if TYPE_CHECKING:
@@ -74,15 +74,17 @@ MOST_WHOLE = 1000
 """The largest number of points for which `solve` keeps whole answers beside the columns."""
 
 
-_SPEC = either(
-    "a name, a file, or a dict of what the file would hold", REFERENCE, instance(Mapping, "a dict")
+_SPEC = either_kind(
+    "a name, a file, or a dict of what the file would hold",
+    REFERENCE,
+    instance_of(Mapping, "a dict"),
 )
 _MACHINE = {
-    "machine": optional(_SPEC),
-    "workload": optional(_SPEC),
-    "technology": optional(_SPEC),
+    "machine": optional_kind(_SPEC),
+    "workload": optional_kind(_SPEC),
+    "technology": optional_kind(_SPEC),
 }
-_LIMITS = optional(mapped_by_name(real(0)))
+_LIMITS = optional_kind(mapped_by_name(real_number(0)))
 
 
 def _read_values(values: Any) -> Any:
@@ -128,7 +130,7 @@ class Axes(Mapping[str, "Values"]):
         return len(self._axes)
 
     def __repr__(self) -> str:
-        return f"sweep({described(self._axes)})"
+        return f"sweep({value_in_message(self._axes)})"
 
 
 class AxesToFile(Axes):
@@ -143,7 +145,7 @@ class AxesToFile(Axes):
 def sweep(axes: Mapping[str, Value | Values]) -> Axes: ...
 @overload
 def sweep(axes: Mapping[str, Value | Values], out: Reference) -> AxesToFile: ...
-@checked(axes=_VALUES, out=optional(REFERENCE))
+@checked(axes=_VALUES, out=optional_kind(REFERENCE))
 def sweep(axes: Mapping[str, Value | Values], out: Reference | None = None) -> Axes:
     """Return axes of values for `solve`, which solves the model at every combination of the values.
 
@@ -172,7 +174,7 @@ def sweep(axes: Mapping[str, Value | Values], out: Reference | None = None) -> A
     return Axes(axes) if out is None else AxesToFile(axes, out)
 
 
-@checked(reference=_SPEC, set=optional(_VALUES), **_MACHINE)
+@checked(reference=_SPEC, set=optional_kind(_VALUES), **_MACHINE)
 def load(
     reference: Spec,
     *,
@@ -294,9 +296,9 @@ def solve(
     model: Spec | Object, set: Axes | Mapping[str, Value | Values], **options: Unpack[SolveOptions]
 ) -> Sweep: ...
 @checked(
-    set=optional(_VALUES),
-    method=optional(TEXT),
-    simulation=optional(_SIMULATION),
+    set=optional_kind(_VALUES),
+    method=optional_kind(TEXT),
+    simulation=optional_kind(_SIMULATION),
     limits=_LIMITS,
     **_MACHINE,
 )
@@ -354,7 +356,7 @@ def solve(
     >>> answers["speedup"].round(1).tolist()
     [0.9, 1.2, 1.8, 2.8]
     """
-    with limited(limits or {}):
+    with with_limits(limits or {}):
         if not isinstance(model, str | os.PathLike | Mapping):
             _refuse_program_inputs(
                 "a model that is built already",
@@ -403,11 +405,11 @@ def run(
 
     study_tree = _node_of_value(study, "study") if isinstance(study, Mapping) else os.fspath(study)
     assert isinstance(study_tree, str | Table)
-    with limited(limits or {}):
+    with with_limits(limits or {}):
         return run_prepared(prepare(study_tree))
 
 
-@checked(model=instance(object, "a model"))
+@checked(model=instance_of(object, "a model"))
 def dump(model: Model | QueueingNetwork) -> str:
     """Return the text of an activity or queueing-network file that describes a model.
 
@@ -641,7 +643,7 @@ def _number_of_parameter(path: str, value: Any, parameters: Mapping[str, Paramet
     if default_number is None or not -LARGEST <= default_number <= LARGEST:
         raise ModelError(
             f"{path} must be a finite number in base units, or text with a unit, got"
-            f" {described(value)}"
+            f" {value_in_message(value)}"
         )
     return float(default_number)
 
@@ -753,7 +755,7 @@ def _plain_data(value: Any) -> Any:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return value
     if not -LARGEST <= value <= LARGEST:
-        raise ModelError(f"a number must be finite, got {described(value)}")
+        raise ModelError(f"a number must be finite, got {value_in_message(value)}")
     # Marked, so that a number from Python needs no unit, which a file has to write.
     return in_base_units(value)
 

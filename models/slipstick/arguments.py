@@ -4,7 +4,7 @@ A kind of argument reads a value: it returns the value as the callable takes it,
 Numbers are real and finite, and of NumPy as well as of Python; truth values, bytes, fractions and
 decimals are none, as in files. `checked` puts the kinds in front of a function or a class.
 
->>> @checked(servers=whole(1), discipline=TEXT)
+>>> @checked(servers=whole_number(1), discipline=TEXT)
 ... def station(servers, discipline="fcfs"):
 ...     return servers, discipline
 >>> station(4.0)
@@ -68,10 +68,10 @@ class Kind:
     plain: frozenset[type] = frozenset()
 
 
-def described(value: object) -> str:
+def value_in_message(value: object) -> str:
     """Describe a value in at most 60 characters, for a message.
 
-    >>> described([1, 2]), described(object())
+    >>> value_in_message([1, 2]), value_in_message(object())
     ('[1, 2]', 'a value of the type object')
     """
     # Other types may have a text of any length, or one that takes long to make.
@@ -111,7 +111,7 @@ def _range_in_words(least_allowed: float | None, most_allowed: float | None) -> 
     return "" if least_allowed is None else f" of at least {least_allowed:,}"
 
 
-def real(
+def real_number(
     least: float | None = None,
     most: float | None = None,
     *,
@@ -124,7 +124,7 @@ def real(
     least, most : the smallest and the largest
     number_in_words : what the number is, after "must be"
 
-    >>> real(0, 1).expected, real(0).read(2.5)
+    >>> real_number(0, 1).expected, real_number(0).read(2.5)
     ('a finite number from 0 to 1', 2.5)
     """
     expected = number_in_words + _range_in_words(least, most)
@@ -141,11 +141,11 @@ def real(
     return Kind(expected, read)
 
 
-def whole(least: int | None = None, most: int | None = None) -> Kind:
+def whole_number(least: int | None = None, most: int | None = None) -> Kind:
     """Return the kind of argument that is a whole number; a float with a whole value is accepted
     too.
     """
-    number_kind = real(least, most, number_in_words="a whole number")
+    number_kind = real_number(least, most, number_in_words="a whole number")
 
     def read(value: Any) -> Any:
         """Return a value as a whole number in the range, or refuse it."""
@@ -157,7 +157,7 @@ def whole(least: int | None = None, most: int | None = None) -> Kind:
     return Kind(number_kind.expected, read)
 
 
-def instance(types: type | tuple[type, ...], expected: str) -> Kind:
+def instance_of(types: type | tuple[type, ...], expected: str) -> Kind:
     """Return the kind of argument that is an instance of some types."""
 
     def read(value: Any) -> Any:
@@ -169,7 +169,7 @@ def instance(types: type | tuple[type, ...], expected: str) -> Kind:
     return Kind(expected, read, frozenset(types if isinstance(types, tuple) else (types,)))
 
 
-def either(expected: str, *kinds: Kind) -> Kind:
+def either_kind(expected: str, *kinds: Kind) -> Kind:
     """Return the kind of argument that is of any of several kinds; the first that accepts a value
     reads it.
     """
@@ -188,7 +188,7 @@ def either(expected: str, *kinds: Kind) -> Kind:
     return Kind(expected, read, frozenset().union(*(kind.plain for kind in kinds)))
 
 
-def optional(kind: Kind) -> Kind:
+def optional_kind(kind: Kind) -> Kind:
     """Return the kind of argument that is of a kind, or None."""
     read_value = kind.read
     expected = f"{kind.expected}, or None"
@@ -215,7 +215,7 @@ def _read_member(kind: Kind, value: Any, path: str) -> Any:
         raise UnfitError(error.expected, error.value, path + error.path) from None
 
 
-def listed(kind: Kind, least: int = 0, most: int | None = None) -> Kind:
+def list_of(kind: Kind, least: int = 0, most: int | None = None) -> Kind:
     """Return the kind of argument that is an iterable, such as a list or an array, with members of
     a kind; it is read as a tuple.
     """
@@ -244,7 +244,7 @@ def listed(kind: Kind, least: int = 0, most: int | None = None) -> Kind:
     return Kind(expected, read)
 
 
-def row(*kinds: Kind, expected: str) -> Kind:
+def row_of(*kinds: Kind, expected: str) -> Kind:
     """Return the kind of argument that is a tuple with one member of each given kind."""
 
     def read(value: Any) -> Any:
@@ -282,9 +282,9 @@ def mapped_by_name(kind: Kind, least: int = 0) -> Kind:
     return Kind(expected, read)
 
 
-TEXT = instance(str, "text")
-FLAG = instance(bool, "True or False")
-REFERENCE = instance((str, os.PathLike), "text or a path")
+TEXT = instance_of(str, "text")
+FLAG = instance_of(bool, "True or False")
+REFERENCE = instance_of((str, os.PathLike), "text or a path")
 
 
 def checked(**kinds: Kind) -> Callable[[T], T]:
@@ -298,7 +298,7 @@ def checked(**kinds: Kind) -> Callable[[T], T]:
     ------
     ModelError : an argument is not of its kind, is missing, or is unknown
 
-    >>> @checked(parts=whole(0))
+    >>> @checked(parts=whole_number(0))
     ... def total(*parts):
     ...     return sum(parts)
     >>> total(1, "2")
@@ -325,7 +325,7 @@ def checked(**kinds: Kind) -> Callable[[T], T]:
 
 def _refusal_of_argument(callable_name: str, argument_name: str, error: UnfitError) -> ModelError:
     """Return the error that says which argument is not of its kind."""
-    requirement = f"must be {error.expected}, got {described(error.value)}"
+    requirement = f"must be {error.expected}, got {value_in_message(error.value)}"
     return ModelError(f"{callable_name}: {argument_name}{error.path} {requirement}")
 
 

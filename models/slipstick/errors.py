@@ -332,7 +332,7 @@ class MissingExtraError(InputError):
         super().__init__(f"{purpose} needs {library}: pip install {package}")
 
 
-def need(library: str, purpose: str, extra: str = "report") -> Any:
+def import_optional(library: str, purpose: str, extra: str = "report") -> Any:
     """Import an optional library or a module of it; `extra` is the extra of this package that
     installs it.
 

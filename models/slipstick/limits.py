@@ -149,13 +149,13 @@ def given_limits() -> Mapping[str, float]:
     return _GIVEN.get()
 
 
-def limit(name: str) -> float:
+def limit_in_force(name: str) -> float:
     """Return the limit in force for a cost."""
     return _GIVEN.get().get(name, LIMITS[name].value)
 
 
 @contextmanager
-def limited(limit_by_name: Mapping[str, float]) -> Iterator[None]:
+def with_limits(limit_by_name: Mapping[str, float]) -> Iterator[None]:
     """Set limits for the body; limits already set outside, such as on the command line, take
     precedence.
 
@@ -164,8 +164,8 @@ def limited(limit_by_name: Mapping[str, float]) -> Iterator[None]:
     UnknownNameError : there is no such limit
     InputError : it is not a number above 0
 
-    >>> with limited({"states": 1e6}), limited({"states": 10, "ticks": 5}):
-    ...     limit("states"), limit("ticks")
+    >>> with with_limits({"states": 1e6}), with_limits({"states": 10, "ticks": 5}):
+    ...     limit_in_force("states"), limit_in_force("ticks")
     (1000000.0, 5)
     """
     for limit_name, value in limit_by_name.items():
@@ -186,12 +186,13 @@ def with_lower_limits(limit_by_name: Mapping[str, float]) -> Iterator[None]:
     """Set lower limits for the body, regardless of the limits outside; inside, costs are neither
     announced nor added up.
 
-    >>> with limited({"states": 1e6}), with_lower_limits({"states": 300}):
-    ...     limit("states")
+    >>> with with_limits({"states": 1e6}), with_lower_limits({"states": 300}):
+    ...     limit_in_force("states")
     300
     """
     lower_limits = {
-        limit_name: min(value, limit(limit_name)) for limit_name, value in limit_by_name.items()
+        limit_name: min(value, limit_in_force(limit_name))
+        for limit_name, value in limit_by_name.items()
     }
     limits_token = _GIVEN.set({**_GIVEN.get(), **lower_limits})
     spent_token = _SPENT.set(None)
@@ -245,18 +246,18 @@ def check_cost(
 for simulation, or allow more with --limit states=2.1e+06 (limits: in a study, limits= in Python)
     """
     # A request over the limit is refused by itself; those within it are added up.
-    if cost > limit(name):
+    if cost > limit_in_force(name):
         raise error(
-            f"{work_in_words}; the limit is {limit(name):,.0f}: {alternatives},"
-            f" {way_out(name, cost)}"
+            f"{work_in_words}; the limit is {limit_in_force(name):,.0f}: {alternatives},"
+            f" {advice_on_limit(name, cost)}"
         )
     if (fractions_spent := _SPENT.get()) is not None:
-        fractions_spent.append(points * cost / limit(name))
+        fractions_spent.append(points * cost / limit_in_force(name))
         # Costs of different kinds are added as parts of their limits.
         if sum(fractions_spent) > 1:
             raise error(
                 f"{work_in_words}, for each of many points; together they are over the limit:"
-                f" {alternatives}, {way_out(name)}"
+                f" {alternatives}, {advice_on_limit(name)}"
             )
     elif (announce := ANNOUNCE.get()) is not None and (
         seconds := points * cost * LIMITS[name].seconds
@@ -318,14 +319,17 @@ class WorkPace:
             announce(f"{work_in_words}: about {seconds:,.0f} {self._unit}")
 
 
-def too_many(name: str, counted_things: str, alternatives: str) -> str:
+def too_many_message(name: str, counted_things: str, alternatives: str) -> str:
     """Return the message that a count exceeded its limit before it was complete, with the way to
     raise the limit.
     """
-    return f"more than {limit(name):,.0f} {counted_things}; {alternatives}, {way_out(name)}"
+    return (
+        f"more than {limit_in_force(name):,.0f} {counted_things}; {alternatives},"
+        f" {advice_on_limit(name)}"
+    )
 
 
-def way_out(name: str, cost: float | None = None) -> str:
+def advice_on_limit(name: str, cost: float | None = None) -> str:
     """Return the words on how to raise a limit far enough for a cost."""
     # Slightly more than the estimate, in a number that is easy to type.
     new_limit = f"{float(f'{cost * 1.05:.1e}'):g}" if cost is not None else "NUMBER"

@@ -62,7 +62,7 @@ class RandomTime:
     @property
     def scv(self) -> Array:
         """Squared coefficient of variation [1]."""
-        return self.variance / nonzero(self.mean * self.mean)
+        return self.variance / without_zeros(self.mean * self.mean)
 
     def scaled(self, factor: Array) -> RandomTime:
         """Return the time multiplied by a factor."""
@@ -73,19 +73,19 @@ ZERO_TIME = RandomTime(np.zeros(1), np.zeros(1), "constant")
 """No time at all; sums leave this object out."""
 
 
-def nonzero(value: Array) -> Array:
+def without_zeros(value: Array) -> Array:
     """Return a nonnegative divisor plus 1e-300, so that 0/0 gives 0."""
     # Added in place of a maximum: derivatives by complex steps pass through a sum.
     return value + 1e-300
 
 
-def added(values: Iterable[Array]) -> Array:
+def sum_of_columns(values: Iterable[Array]) -> Array:
     """Return the sum of several columns; 0 if there are none."""
     total: Array = sum(values, np.zeros(1))
     return total
 
 
-def largest(values: Sequence[Array]) -> Array:
+def largest_at_points(values: Sequence[Array]) -> Array:
     """Return, at each point, the largest of several columns by its real part. Of equal ones it is
     the first, so that the derivative belongs to one operand.
     """
@@ -95,14 +95,16 @@ def largest(values: Sequence[Array]) -> Array:
     return largest_values
 
 
-def smallest(values: Sequence[Array]) -> Array:
+def smallest_at_points(values: Sequence[Array]) -> Array:
     """Return, at each point, the smallest of several columns by its real part; of equal ones the
     first.
     """
-    return -largest([-value for value in values])
+    return -largest_at_points([-value for value in values])
 
 
-def clamped(value: Array, low: Array | float = 0.0, high: Array | float = math.inf) -> Array:
+def limited_to_range(
+    value: Array, low: Array | float = 0.0, high: Array | float = math.inf
+) -> Array:
     """Limit a number to a range by its real part. At or beyond an end it has the derivative of that
     end; NaN stays NaN.
     """
@@ -110,7 +112,7 @@ def clamped(value: Array, low: Array | float = 0.0, high: Array | float = math.i
     return value if high is math.inf else np.where(value.real >= np.real(high), high, value)
 
 
-def sum_of(times: Iterable[RandomTime]) -> RandomTime:
+def sum_of_times(times: Iterable[RandomTime]) -> RandomTime:
     """Return the sum of independent times."""
     varying_times = [time for time in times if time is not ZERO_TIME]
     if not varying_times:
@@ -126,7 +128,7 @@ def sum_of(times: Iterable[RandomTime]) -> RandomTime:
     return RandomTime(mean, variance, kind)
 
 
-def repeated(count: Array, time: RandomTime) -> RandomTime:
+def repeated_time(count: Array, time: RandomTime) -> RandomTime:
     """Return the sum of `count` independent copies of a time; the fraction of the count is the
     probability of one more copy.
     """
@@ -149,19 +151,19 @@ def repeated_geometrically(count: Array, time: RandomTime) -> RandomTime:
     return RandomTime(count * time.mean, count * time.variance + variance_from_number, "general")
 
 
-def mixture_of(options: Sequence[tuple[Array, RandomTime]]) -> RandomTime:
+def mixture_of_times(options: Sequence[tuple[Array, RandomTime]]) -> RandomTime:
     """Return the time that is one of several with given probabilities, by the law of total
     variance.
     """
     if len(options) == 1:
         ((_, only_time),) = options
         return only_time
-    mean = added(probability * time.mean for probability, time in options)
-    mean_square = added(
+    mean = sum_of_columns(probability * time.mean for probability, time in options)
+    mean_square = sum_of_columns(
         probability * (time.variance + time.mean * time.mean) for probability, time in options
     )
     variance = mean_square - mean * mean
-    return RandomTime(mean, clamped(variance))
+    return RandomTime(mean, limited_to_range(variance))
 
 
 MOST_EXPONENTIAL = 8
@@ -206,7 +208,9 @@ def normal_distribution(x: Array) -> Array:
     return probability
 
 
-def left_over(mean: Array, variance: Array, gap: Array, gap_variance: Array) -> tuple[Array, Array]:
+def remainder_after_gap(
+    mean: Array, variance: Array, gap: Array, gap_variance: Array
+) -> tuple[Array, Array]:
     """Return mean and variance of the work Y that remains after a gap: the positive part of work
     minus gap.
 
@@ -217,17 +221,17 @@ def left_over(mean: Array, variance: Array, gap: Array, gap_variance: Array) -> 
     left errs by up to 2 % of the mean of Y at scv up to 0.25, 7 % at scv 1 and 9 % at scv 2 to 4,
     most where the gap is constant (gaps of 0.2 to 2 times the mean; tests/test_random_times.py).
     """
-    constant = clamped(gap - np.sqrt(nonzero(gap_variance)))
+    constant = limited_to_range(gap - np.sqrt(without_zeros(gap_variance)))
     exponential_gap = gap - constant
     mean, variance = _after_constant(mean, variance, constant)
     # The shape of the gamma variate; 1e-9 keeps that of a constant finite.
-    gamma_shape = 1 / (variance / nonzero(mean * mean) + 1e-9)
+    gamma_shape = 1 / (variance / without_zeros(mean * mean) + 1e-9)
     transform_value = np.exp(
-        -gamma_shape * np.log(1 + mean / nonzero(exponential_gap) / gamma_shape)
+        -gamma_shape * np.log(1 + mean / without_zeros(exponential_gap) / gamma_shape)
     )
     # The transform divides by the gap; a gap of rounding size removes nothing.
     transform_value = np.where(exponential_gap.real > 1e-12 * mean.real, transform_value, 0)
-    mean_left = clamped(mean - exponential_gap * (1 - transform_value))
+    mean_left = limited_to_range(mean - exponential_gap * (1 - transform_value))
     variance_left = (
         variance
         + mean * mean
@@ -235,7 +239,7 @@ def left_over(mean: Array, variance: Array, gap: Array, gap_variance: Array) -> 
         + 2 * exponential_gap * exponential_gap * (1 - transform_value)
         - mean_left * mean_left
     )
-    return mean_left, clamped(variance_left)
+    return mean_left, limited_to_range(variance_left)
 
 
 def _after_constant(mean: Array, variance: Array, gap: Array) -> tuple[Array, Array]:
@@ -244,12 +248,12 @@ def _after_constant(mean: Array, variance: Array, gap: Array) -> tuple[Array, Ar
 
     A normal variate has a part below 0, so even a gap of 0 would change it. That error at gap 0 is
     subtracted, times exp(-gap / mean); this factor is chosen here, to be 1 at gap 0 and 0 after
-    long gaps. The error left is that of `left_over`.
+    long gaps. The error left is that of `remainder_after_gap`.
     """
     (mean_left, mean_at_zero), (square_left, square_at_zero) = _excess_moments(
         mean, variance, np.stack([gap, 0 * gap])
     )
-    correction_factor = np.exp(-gap / nonzero(mean))
+    correction_factor = np.exp(-gap / without_zeros(mean))
     mean_left = mean_left - (mean_at_zero - mean) * correction_factor
     variance_left = (
         square_left
@@ -258,8 +262,8 @@ def _after_constant(mean: Array, variance: Array, gap: Array) -> tuple[Array, Ar
     )
     # Below that the gap is rounding, and a time without one is left as it is.
     has_gap = gap.real > 1e-12 * mean.real
-    return np.where(has_gap, clamped(mean_left), mean), np.where(
-        has_gap, clamped(variance_left), variance
+    return np.where(has_gap, limited_to_range(mean_left), mean), np.where(
+        has_gap, limited_to_range(variance_left), variance
     )
 
 
@@ -270,12 +274,12 @@ def _excess_moments(mean: Array, variance: Array, level: Array) -> tuple[Array, 
     # constant.
     least_variance = (mean + level) * (mean + level) * 1e-18
     is_constant = variance.real <= least_variance.real
-    deviation = np.sqrt(nonzero(np.where(is_constant, least_variance, variance)))
+    deviation = np.sqrt(without_zeros(np.where(is_constant, least_variance, variance)))
     # Beyond 30 standard deviations the distribution is 0 or 1 in double precision.
-    standard_margin = clamped(margin / deviation, -30, 30)
+    standard_margin = limited_to_range(margin / deviation, -30, 30)
     above_probability = normal_distribution(standard_margin)
     density = np.exp(-standard_margin * standard_margin / 2) / np.sqrt(2 * np.pi)
-    positive_margin = clamped(margin)
+    positive_margin = limited_to_range(margin)
     mean_excess = np.where(
         is_constant, positive_margin, margin * above_probability + deviation * density
     )
@@ -293,7 +297,9 @@ def maximum_of(times: Sequence[RandomTime]) -> RandomTime:
         return times[0]
     largest_time = _maximum_of(times)
     # The mean of fitted distributions may come out below that of an operand.
-    return replace(largest_time, mean=largest([largest_time.mean, *(time.mean for time in times)]))
+    return replace(
+        largest_time, mean=largest_at_points([largest_time.mean, *(time.mean for time in times)])
+    )
 
 
 def _maximum_of(times: Sequence[RandomTime]) -> RandomTime:
@@ -302,7 +308,7 @@ def _maximum_of(times: Sequence[RandomTime]) -> RandomTime:
     varying_times = [time for time in times if time.kind != "constant"]
     if not varying_times:
         return RandomTime(
-            largest([constant.mean for constant in constants]), np.zeros(1), "constant"
+            largest_at_points([constant.mean for constant in constants]), np.zeros(1), "constant"
         )
     if (
         not constants
@@ -311,7 +317,7 @@ def _maximum_of(times: Sequence[RandomTime]) -> RandomTime:
     ):
         return _maximum_of_exponentials([time.mean for time in varying_times])
     largest_constant = (
-        largest([constant.mean for constant in constants]) if constants else np.zeros(1)
+        largest_at_points([constant.mean for constant in constants]) if constants else np.zeros(1)
     )
     # Equal times are one factor of the integrand, raised to their number.
     count_by_key: dict[tuple[bytes, bytes], int] = {}
@@ -343,7 +349,7 @@ def maximum_of_identical(time: RandomTime, count: Array) -> RandomTime:
         )
         return RandomTime(time.mean * harmonic_sum, time.variance * square_sum)
     largest_time = _integral_of_survival([time], [count], np.zeros(1))
-    return replace(largest_time, mean=largest([largest_time.mean, time.mean]))
+    return replace(largest_time, mean=largest_at_points([largest_time.mean, time.mean]))
 
 
 def _maximum_of_exponentials(means: Sequence[Array]) -> RandomTime:
@@ -351,10 +357,10 @@ def _maximum_of_exponentials(means: Sequence[Array]) -> RandomTime:
     of k times, (-1)^(k+1) / (sum of their rates).
     """
     expected_maximum = mean_square = np.zeros(1)
-    rates = [1.0 / nonzero(mean) for mean in means]
+    rates = [1.0 / without_zeros(mean) for mean in means]
     for subset_size in range(1, len(rates) + 1):
         for subset_rates in combinations(rates, subset_size):
-            minimum_mean = 1.0 / added(subset_rates)
+            minimum_mean = 1.0 / sum_of_columns(subset_rates)
             sign = 1.0 if subset_size % 2 else -1.0
             expected_maximum = expected_maximum + sign * minimum_mean
             mean_square = mean_square + sign * 2.0 * minimum_mean * minimum_mean
@@ -373,8 +379,12 @@ def _integral_of_survival(
     distributions = [
         FittedDistribution(time, count) for time, count in zip(times, counts, strict=True)
     ]
-    lower_limit = largest([lower_end, *(distribution.low for distribution in distributions)])
-    upper_limit = largest([lower_limit, *(distribution.high for distribution in distributions)])
+    lower_limit = largest_at_points(
+        [lower_end, *(distribution.low for distribution in distributions)]
+    )
+    upper_limit = largest_at_points(
+        [lower_limit, *(distribution.high for distribution in distributions)]
+    )
     edges = [
         lower_limit,
         upper_limit,
@@ -385,7 +395,8 @@ def _integral_of_survival(
         ),
     ]
     panels = np.stack(
-        np.broadcast_arrays(*[clamped(edge, lower_limit, upper_limit) for edge in edges]), axis=-1
+        np.broadcast_arrays(*[limited_to_range(edge, lower_limit, upper_limit) for edge in edges]),
+        axis=-1,
     )
     edge_order = np.argsort(panels.real, axis=-1)
     if len(edges) > _MOST_EDGES:
@@ -435,7 +446,7 @@ class FittedDistribution:
         # Times that are 0 or constant at some points get a tiny mean and variance, so that nothing
         # divides by 0.
         self.mean = time.mean + 1e-290
-        floored_scv = time.variance / nonzero(self.mean * self.mean) + 1e-18
+        floored_scv = time.variance / without_zeros(self.mean * self.mean) + 1e-18
         self.hyperexponential = floored_scv.real > LEAST_VARIED
         self.variation = np.sqrt(floored_scv)
         self.short_probability = balanced_means(np.where(self.hyperexponential, floored_scv, 2.0))
@@ -478,7 +489,9 @@ class FittedDistribution:
         """Return the time at a standard normal quantile z, for a time whose cube root is normal
         (Wilson and Hilferty).
         """
-        cube_root = clamped(1.0 - self.variation * self.variation / 9.0 + z * self.variation / 3.0)
+        cube_root = limited_to_range(
+            1.0 - self.variation * self.variation / 9.0 + z * self.variation / 3.0
+        )
         return self.mean * cube_root * cube_root * cube_root
 
     def _upper_end(self, count: Array | float) -> Array:
@@ -627,7 +640,7 @@ class JointlyNormalTimes:
         is_constant = difference_variance.real <= least_variance.real
         first_is_larger = first_mean.real >= second_mean.real
         constant_result = (
-            largest([first_mean, second_mean]),
+            largest_at_points([first_mean, second_mean]),
             np.where(first_is_larger, first_variance, second_variance),
             np.where(first_is_larger, 1.0, 0.0),
         )
@@ -641,7 +654,7 @@ class JointlyNormalTimes:
             + second_cumulants.get(second_number, self._zero)
             - 2 * first_cumulants.get(second_number, self._zero)
         )
-        excess = clamped(difference_cumulant / deviation**4)
+        excess = limited_to_range(difference_cumulant / deviation**4)
         reduced_deviation = deviation * (1 + excess / 8.8) ** -0.41
         standard_difference = (first_mean - second_mean) / reduced_deviation
         first_probability = normal_distribution(standard_difference)

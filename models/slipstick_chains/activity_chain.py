@@ -26,9 +26,9 @@ from slipstick.limits import (
     ANNOUNCE,
     ANNOUNCED,
     WorkPace,
+    advice_on_limit,
     check_cost,
-    limit,
-    way_out,
+    limit_in_force,
     with_lower_limits,
 )
 from slipstick.method.activity_form import ActivityForm, ActivityTable
@@ -76,7 +76,7 @@ from slipstick.queueing.markov.chain import (
 )
 from slipstick.queueing.markov.solve import ROUNDING
 from slipstick.random_times import (
-    nonzero,
+    without_zeros,
 )
 from slipstick.sim.settings import Simulation
 from slipstick.structure.contention import Saturation
@@ -624,11 +624,11 @@ def _solve_alike(
     table.time[points] = sums["members", 0] if population.open else time
     for index, group in enumerate(population.groups if len(population.groups) > 1 else ()):
         cycles = sums["calls", index]
-        group_time = np.where(cycles == 0, np.nan, sums["members", index] / nonzero(cycles))
+        group_time = np.where(cycles == 0, np.nan, sums["members", index] / without_zeros(cycles))
         table.groups.setdefault(group.name, table.nan_columns())[points] = group_time
     for kind, name in [*sums] if with_account else ():
         if kind == "open":
-            refused = sums["calls", REFUSED + name] / nonzero(sums["calls", name])
+            refused = sums["calls", REFUSED + name] / without_zeros(sums["calls", name])
             _put_value(table, points, f"open_share[{name}]", sums[kind, name] / time)
             _put_value(table, points, f"refused_share[{name}]", refused)
         elif kind == "calls" and str(name).startswith(PASSED_AT):
@@ -789,7 +789,7 @@ def _use_columns(
             busy_units / time / servers,
             present / time,
             calls / time,
-            (present - busy_alone) / nonzero(calls),
+            (present - busy_alone) / without_zeros(calls),
         ]
     )
 
@@ -804,10 +804,10 @@ def _attempt_values(
     passed_tries, failed_tries, abandoned_attempts = (
         sums["calls", prefix + name] for prefix in (PASSED_AT, FAILED_AT, GIVEN_UP_AT)
     )
-    yield f"abandonment[{name}]", failed_tries / nonzero(passed_tries + failed_tries)
+    yield f"abandonment[{name}]", failed_tries / without_zeros(passed_tries + failed_tries)
     yield (
         f"amplification[{name}]",
-        (passed_tries + failed_tries) / nonzero(passed_tries + abandoned_attempts),
+        (passed_tries + failed_tries) / without_zeros(passed_tries + abandoned_attempts),
     )
     yield f"goodput[{name}]", passed_tries / time
 
@@ -1039,7 +1039,7 @@ def _present_by_account(
                     share * counts_of_visit[positions].sum(axis=1)
                     for share, counts_of_visit in weights
                 )
-                speed = speed * weight * present / nonzero(np.asarray(total_weight))
+                speed = speed * weight * present / without_zeros(np.asarray(total_weight))
             count_by_state = count_by_state * (speed if is_served else 1 - speed)
         yield (kind, name), count_by_state
 
@@ -1235,8 +1235,9 @@ class _States:
             if self._explored_count % STATES_PER_CLOCK_CHECK == 1:
                 self._pace.check(
                     self._explored_count,
-                    limit("states"),
-                    f"up to {limit('states'):,.0f} states are explored before the chain is solved",
+                    limit_in_force("states"),
+                    f"up to {limit_in_force('states'):,.0f} states are explored before the chain is"
+                    " solved",
                 )
             for rate, positions, units, names in self._transitions_from(row):
                 self.rates += [ones * rate] * (
@@ -1575,7 +1576,7 @@ class _States:
             next_event = self._next_instant_event(positions, units)
             if next_event is None:
                 self._successor_count += 1
-                if self._successor_count > WAYS_PER_STATE * limit("states"):
+                if self._successor_count > WAYS_PER_STATE * limit_in_force("states"):
                     self._refuse_many_successors()
                 yield rate * probability, positions, units, names
             else:
@@ -1592,8 +1593,8 @@ class _States:
         raise NoAnswerError(
             f"one state of the chain of {self.model.name} goes on in over"
             f" {self._successor_count - 1:,} ways,"
-            f" which take the time of {limit('states'):,.0f} states: {self.alternatives},"
-            f" {way_out('states')}"
+            f" which take the time of {limit_in_force('states'):,.0f} states: {self.alternatives},"
+            f" {advice_on_limit('states')}"
         )
 
     def _next_instant_event(

@@ -20,7 +20,7 @@ from slipstick.method.answers import Gradient, Solution
 from slipstick.method.names import is_of_absence, labels_of_absences
 from slipstick.model.network import QueueingNetwork
 from slipstick.model.system import Model, Station
-from slipstick.random_times import added
+from slipstick.random_times import sum_of_columns
 from slipstick_chains.breakdowns import BREAKDOWN, FINISHED
 
 T = TypeVar("T")
@@ -153,7 +153,9 @@ class Absences:
             away_by_station.setdefault(absence.station, []).append((servers_away, waiting, rate))
         return {
             name: self._change_of_station(
-                solution, name, *(added(numbers) for numbers in zip(*absent_servers, strict=True))
+                solution,
+                name,
+                *(sum_of_columns(numbers) for numbers in zip(*absent_servers, strict=True)),
             )
             for name, absent_servers in away_by_station.items()
         }

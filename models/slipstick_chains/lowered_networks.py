@@ -25,7 +25,7 @@ from slipstick.method.networks.arrays import NetworkLayout
 from slipstick.model.network import QueueingNetwork
 from slipstick.queueing.checks import EXACT as ROUNDING
 from slipstick.queueing.network import ABANDONMENT, NetworkArrays
-from slipstick.random_times import nonzero
+from slipstick.random_times import without_zeros
 from slipstick.vocabulary import BACK_OFF_TIME, DISCIPLINES, MARKOV_CHAIN
 from slipstick_chains.activity_chain import MOST_BY_DEFAULT, REFUSED, ActivityChain
 from slipstick_chains.lowering import lower_network
@@ -267,7 +267,7 @@ class _NetworkReading:
             thinking = self._mean("here", f"{class_name}.{THINK}")
             cycles = self._cycles(class_name, self._visits)
             yield f"throughput[{class_name}]", self._cycles(class_name, self._completions)
-            yield f"response_time[{class_name}]", (members - thinking) / nonzero(cycles)
+            yield f"response_time[{class_name}]", (members - thinking) / without_zeros(cycles)
             for station_name in self._stations_of_class(class_name):
                 yield from self._values_of_place(class_name, station_name, cycles)
         for station_name in self._network.stations:
@@ -276,10 +276,10 @@ class _NetworkReading:
             present, busy = self._mean("present", name), self._mean("busy", name)
             yield f"queue_length[{name}]", present
             yield f"utilization[{name}]", busy / self._network.regions[name].capacity
-            grants = nonzero(self._mean("calls", name))
+            grants = without_zeros(self._mean("calls", name))
             yield f"waiting_time[{name}]", _difference_beyond_rounding(present, busy) / grants
         for name in self._network.breakers:
-            refused = self._mean("calls", REFUSED + name) / nonzero(self._mean("calls", name))
+            refused = self._mean("calls", REFUSED + name) / without_zeros(self._mean("calls", name))
             yield f"open_share[{name}]", self._mean("open", name)
             yield f"refused_share[{name}]", refused
 
@@ -294,11 +294,11 @@ class _NetworkReading:
         served = self._completions(class_name, station_name)
         _, service = self._visits_and_service(class_name, station_name)
         yield f"queue_length{label}", present
-        yield f"residence_time{label}", present / nonzero(cycles)
-        yield f"time_per_visit{label}", present / nonzero(visits)
+        yield f"residence_time{label}", present / without_zeros(cycles)
+        yield f"time_per_visit{label}", present / without_zeros(visits)
         yield (
             f"waiting_time{label}",
-            _difference_beyond_rounding(present, served * service) / nonzero(visits),
+            _difference_beyond_rounding(present, served * service) / without_zeros(visits),
         )
         if not DISCIPLINES[station.discipline].delay:
             yield f"utilization{label}", served * service / station.servers
@@ -313,7 +313,7 @@ class _NetworkReading:
                 if tries_again
                 else self._abandonments(class_name, station_name)
             )
-            yield f"abandonment{label}", lost / nonzero(visits)
+            yield f"abandonment{label}", lost / without_zeros(visits)
         if turns_away and has_one_cause:
             arriving = (
                 self._cycle_rates[class_name]
@@ -322,7 +322,7 @@ class _NetworkReading:
             admitted = served if tries_again else visits
             yield (
                 f"loss_probability{label}",
-                _difference_beyond_rounding(arriving, admitted) / nonzero(arriving),
+                _difference_beyond_rounding(arriving, admitted) / without_zeros(arriving),
             )
 
     def _values_of_station(self, station_name: str) -> NamedValues:
@@ -346,7 +346,7 @@ class _NetworkReading:
         if len(self._members) > 1:
             return
         (class_name,) = self._members
-        cycles = nonzero(self._cycles(class_name, self._visits))
+        cycles = without_zeros(self._cycles(class_name, self._visits))
         yield THINK, self._mean("here", f"{class_name}.{THINK}") / cycles
         for name in self._stations_of_class(class_name):
             _, service = self._visits_and_service(class_name, name)

@@ -12,12 +12,12 @@ from slipstick.answer import Answer, Value, unit_of
 from slipstick.arguments import (
     TEXT,
     checked,
-    instance,
-    listed,
+    instance_of,
+    list_of,
     mapped_by_name,
-    optional,
-    real,
-    whole,
+    optional_kind,
+    real_number,
+    whole_number,
 )
 from slipstick.errors import MissingValue, ModelError, NoAnswerError, UnknownNameError
 from slipstick.late import Array, NDArray, np
@@ -59,22 +59,22 @@ from slipstick_chains.uniformization import transient as of_chain
 
 Columns = dict[str, NDArray[np.float64]]
 
-_SIMULATION = optional(instance(Simulation, "settings, as Simulation(...) makes them"))
+_SIMULATION = optional_kind(instance_of(Simulation, "settings, as Simulation(...) makes them"))
 
 
 _MODEL = {
-    "model": instance(
+    "model": instance_of(
         (QueueingNetwork, Model),
         "a queueing network, as network(...) makes it, or an activity, as closed_model(...) does",
     ),
-    "values": optional(mapped_by_name(real())),
-    "most": optional(whole(1)),
-    "backlog": whole(0),
-    "limit": optional(real(1)),
+    "values": optional_kind(mapped_by_name(real_number())),
+    "most": optional_kind(whole_number(1)),
+    "backlog": whole_number(0),
+    "limit": optional_kind(real_number(1)),
 }
 
 
-@checked(times=listed(real(0)), simulation=_SIMULATION, **_MODEL)
+@checked(times=list_of(real_number(0)), simulation=_SIMULATION, **_MODEL)
 def transient(
     model: QueueingNetwork | Model,
     times: Sequence[float],
@@ -216,7 +216,7 @@ def _columns_of_activity(
     return columns
 
 
-@checked(station=TEXT, present=whole(0), simulation=_SIMULATION, **_MODEL)
+@checked(station=TEXT, present=whole_number(0), simulation=_SIMULATION, **_MODEL)
 def time_until(
     model: QueueingNetwork | Model,
     station: str,

@@ -41,11 +41,11 @@ from slipstick.random_times import (
     ZERO_TIME,
     Array,
     RandomTime,
-    added,
-    clamped,
-    largest,
-    left_over,
-    nonzero,
+    largest_at_points,
+    limited_to_range,
+    remainder_after_gap,
+    sum_of_columns,
+    without_zeros,
 )
 from slipstick.structure.visits import OTHER_PROCESSORS, Queue, Visit
 from slipstick_mean_value.in_a_row import InARow
@@ -254,7 +254,7 @@ class ArrivalState:
             visit_index: self.services[visit_index].mean for visit_index in visits_in_row.visits
         }
         flow_by_visit = {
-            visit_index: self.in_service[visit_index] / nonzero(service)
+            visit_index: self.in_service[visit_index] / without_zeros(service)
             for visit_index, service in service_by_visit.items()
         }
         present_by_place = visits_in_row.by_place(self.present)
@@ -279,16 +279,16 @@ class ArrivalState:
         for visit in queue.visits:
             if visit.queue not in delay_by_queue:
                 delays = self._delays_at_visit(queue, visit, np.ones(1)).values()
-                number_ahead = added(delay.number_ahead for delay in delays)
-                time = added(delay.time for delay in delays)
-                mean_variance = added(
+                number_ahead = sum_of_columns(delay.number_ahead for delay in delays)
+                time = sum_of_columns(delay.time for delay in delays)
+                mean_variance = sum_of_columns(
                     delay.number_ahead * delay.service.variance for delay in delays
-                ) / nonzero(number_ahead)
+                ) / without_zeros(number_ahead)
                 delay_by_queue[visit.queue] = _Delay(
                     number_ahead,
-                    added(delay.number_served for delay in delays),
+                    sum_of_columns(delay.number_served for delay in delays),
                     time,
-                    RandomTime(time / nonzero(number_ahead), mean_variance),
+                    RandomTime(time / without_zeros(number_ahead), mean_variance),
                 )
         if queue.sharing:
             return {
@@ -328,13 +328,13 @@ class ArrivalState:
         )
         # Those in service delay only while all servers are busy: their number is scaled so that its
         # mean is that probability.
-        delaying_share = probability_all_busy / nonzero(busy_servers)
-        service_rate = added(
-            number_in_service / nonzero(self.services[met_visit.index].mean)
+        delaying_share = probability_all_busy / without_zeros(busy_servers)
+        service_rate = sum_of_columns(
+            number_in_service / without_zeros(self.services[met_visit.index].mean)
             for met_visit, (_, number_in_service) in waiting_and_served.items()
         )
         # A whole service found in progress may be of any visit: the mean over all in service.
-        typical_service = busy_servers / nonzero(service_rate)
+        typical_service = busy_servers / without_zeros(service_rate)
         return {
             (visit.index, met_visit.index): self._delay_of_met_visit(
                 queue,
@@ -385,11 +385,13 @@ class ArrivalState:
         customers = int(self.members[queue.name]) * queue.requests
         if not customers:
             return np.zeros(1)
-        number_present = added(
+        number_present = sum_of_columns(
             number_waiting + number_served
             for number_waiting, number_served in waiting_and_served.values()
         )
-        number_served = added(number_served for _, number_served in waiting_and_served.values())
+        number_served = sum_of_columns(
+            number_served for _, number_served in waiting_and_served.values()
+        )
         return chance_all_busy(number_present, number_served, customers, queue.servers)
 
     def _delay_of_met_visit(
@@ -472,7 +474,8 @@ class ArrivalState:
         processor from a release of the lock can be there.
         """
         ratio_by_queue = {
-            queue.name: added(visit_ratios[visit.index] for visit in queue.visits) / queue.copies
+            queue.name: sum_of_columns(visit_ratios[visit.index] for visit in queue.visits)
+            / queue.copies
             for queue in queues
         }
         for queue in queues:
@@ -493,24 +496,24 @@ class ArrivalState:
                 ):
                     time_since_acquisition = self.since_acquisition[lock, visit.index]
                     service = delay.service
-                    residual, _ = left_over(
+                    residual, _ = remainder_after_gap(
                         service.mean,
                         service.variance,
                         time_since_acquisition.mean,
                         time_since_acquisition.variance,
                     )
-                    chance_of_predecessor = clamped(
+                    chance_of_predecessor = limited_to_range(
                         self.all_busy[lock]
                         * visit_ratios[release_visit.index]
                         / queue.copies
-                        / nonzero(ratio_by_queue[lock]),
+                        / without_zeros(ratio_by_queue[lock]),
                         high=1.0,
                     )
                     chance_met_in_service = chance_of_predecessor * erlang_b(
                         self.in_service[release_visit.index], queue.servers - 1
                     )
                     delay_without_predecessor = delay.scaled(1 - chance_of_predecessor)
-                    number_ahead = chance_met_in_service * residual / nonzero(service.mean)
+                    number_ahead = chance_met_in_service * residual / without_zeros(service.mean)
                     delay = replace(
                         delay_without_predecessor,
                         number_ahead=delay_without_predecessor.number_ahead + number_ahead,
@@ -571,7 +574,7 @@ class ArrivalState:
                     work_limits.append(
                         (
                             inner_visits | {visit.index for visit in outside_visits},
-                            added(work_by_visit),
+                            sum_of_columns(work_by_visit),
                         )
                     )
                 for limited_visits, work_limit in work_limits:
@@ -580,12 +583,14 @@ class ArrivalState:
                         for waiting_visit, delaying_visit in pairs_under_lock
                         if delaying_visit in limited_visits
                     ]
-                    total_wait = added(
+                    total_wait = sum_of_columns(
                         visit_ratios[waiting_visit] * delays[waiting_visit, delaying_visit].time
                         for waiting_visit, delaying_visit in limited_pairs
                     )
                     limiting_factor = np.where(
-                        total_wait.real > work_limit.real, work_limit / nonzero(total_wait), 1.0
+                        total_wait.real > work_limit.real,
+                        work_limit / without_zeros(total_wait),
+                        1.0,
                     )
                     delays.update(
                         {
@@ -607,7 +612,7 @@ class ArrivalState:
         in all of them, without it the time falls somewhere in 20.
         """
         for visit in (visit for queue in queues for visit in queue.visits if visit.held):
-            lock_utilization = largest(
+            lock_utilization = largest_at_points(
                 [self.all_busy[lock_name] for lock_name in sorted(visit.held)]
             )
             earlier_share = (
@@ -615,10 +620,12 @@ class ArrivalState:
             )
             for visit_pair, delay in delays.items():
                 if visit_pair[0] == visit.index and visit_pair in self.waiting_for:
-                    flow = self.in_service[visit.index] / nonzero(self.services[visit.index].mean)
+                    flow = self.in_service[visit.index] / without_zeros(
+                        self.services[visit.index].mean
+                    )
                     # By Little's law the number that waited at the step before, over the flow, is
                     # its wait.
-                    earlier_time = self.waiting_for[visit_pair] / nonzero(flow)
+                    earlier_time = self.waiting_for[visit_pair] / without_zeros(flow)
                     delays[visit_pair] = replace(
                         delay, time=(1 - earlier_share) * delay.time + earlier_share * earlier_time
                     )
@@ -627,9 +634,9 @@ class ArrivalState:
         """Return the wait at a visit: the sum of its delays, with its variance."""
         if not delays:
             return ZERO_TIME
-        mean_wait = added(delay.time for delay in delays)
-        number_ahead = added(delay.number_ahead for delay in delays)
-        number_served = added(delay.number_served for delay in delays)
+        mean_wait = sum_of_columns(delay.time for delay in delays)
+        number_ahead = sum_of_columns(delay.number_ahead for delay in delays)
+        number_served = sum_of_columns(delay.number_served for delay in delays)
         if queue.sharing:
             stretch = number_ahead / queue.servers
             # The residence time is (1 + stretch) S; the variance of S itself is added with the
@@ -637,10 +644,10 @@ class ArrivalState:
             variance = self.services[visit.index].variance * (stretch * stretch + 2 * stretch)
         else:
             variance = (
-                added(delay.number_ahead * delay.service.variance for delay in delays)
+                sum_of_columns(delay.number_ahead * delay.service.variance for delay in delays)
                 / queue.servers**2
             )
-        time_for_one = mean_wait / nonzero(number_ahead)
+        time_for_one = mean_wait / without_zeros(number_ahead)
         return RandomTime(
             mean_wait,
             variance
@@ -659,11 +666,11 @@ class ArrivalState:
         """
         # p may be below that of a geometric number where some processors are excluded, or where all
         # servers are rarely busy.
-        probability = largest([number_served, number_ahead / (1 + number_ahead)])
-        variance = (number_ahead * number_ahead * (2 / nonzero(probability) - 1) - number_ahead) * (
-            1 - number_ahead / self.other_processors
-        )
-        return clamped(variance)
+        probability = largest_at_points([number_served, number_ahead / (1 + number_ahead)])
+        variance = (
+            number_ahead * number_ahead * (2 / without_zeros(probability) - 1) - number_ahead
+        ) * (1 - number_ahead / self.other_processors)
+        return limited_to_range(variance)
 
 
 def chance_all_busy(
@@ -682,7 +689,7 @@ def chance_all_busy(
     # Where all customers are at the queue nothing is left elsewhere: the ratio is large, and
     # finite.
     ratio = number_served / np.where(number_present.real < 1, 1 - number_present, 1e-12)
-    return finite_source_all_busy(nonzero(ratio), customers, servers)
+    return finite_source_all_busy(without_zeros(ratio), customers, servers)
 
 
 def whole_service_weight(utilization: Array, processors: int, scv: Array) -> Array:
@@ -703,7 +710,7 @@ def whole_service_weight(utilization: Array, processors: int, scv: Array) -> Arr
     processors : N
     scv : z [1]
     """
-    capped_utilization = clamped(utilization, high=1.0)
+    capped_utilization = limited_to_range(utilization, high=1.0)
     # The power is taken as a logarithm, which 0 does not have.
     weight: Array = np.exp(np.log(capped_utilization + 1e-300) * ((processors + 1) / 2 * (2 - scv)))
     return weight

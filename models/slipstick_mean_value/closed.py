@@ -56,9 +56,9 @@ from slipstick.random_times import (
     ZERO_TIME,
     Array,
     RandomTime,
-    added,
-    clamped,
-    nonzero,
+    limited_to_range,
+    sum_of_columns,
+    without_zeros,
 )
 from slipstick.structure.visits import (
     OTHER_PROCESSORS,
@@ -672,7 +672,7 @@ class Recursion:
                 factor_by_label,
                 fixed_times,
             )
-            shortfall_time = added(
+            shortfall_time = sum_of_columns(
                 shortfall * factor_by_label.get(name, 1.0)
                 for name, shortfall in fixed_times.shortfalls.items()
             )
@@ -726,7 +726,7 @@ class Recursion:
                 for visit in queue.visits
                 if not (processors == 1 and visit.queue in OTHER_PROCESSORS)
             ]
-            work_of_queue = added(
+            work_of_queue = sum_of_columns(
                 visit_ratios[visit.index] * visit_times.services[visit.index].mean
                 for visit in visits_inside
                 if visit.index in visit_ratios
@@ -803,7 +803,7 @@ class MeanNumbers:
         service, number present, and visits in a second.
         """
         busy_servers, number_present, visit_rate = (
-            added(
+            sum_of_columns(
                 number_by_visit[visit.index]
                 for visit in queue.visits
                 if visit.index in number_by_visit
@@ -839,7 +839,7 @@ class MeanNumbers:
             )
             # All processors as one queue are as many stations: the number present below is that of
             # one of them.
-            wait = (number_present - busy_servers) / nonzero(visit_rate)
+            wait = (number_present - busy_servers) / without_zeros(visit_rate)
             uses_by_queue[queue.name] = np.stack(
                 np.broadcast_arrays(
                     busy_servers / servers,
@@ -1042,7 +1042,7 @@ class _RecursionStep:
             if len(recent_times) == WINDOW:
                 time_table = np.stack(recent_times)
                 spread = max(
-                    np.ptp(component, axis=0).max() / nonzero(abs(component[-1]).max())
+                    np.ptp(component, axis=0).max() / without_zeros(abs(component[-1]).max())
                     for component in (time_table.real, time_table.imag)
                 )
                 if spread <= SETTLED:
@@ -1189,7 +1189,7 @@ class _RecursionStep:
         ]
         visits_by_queue = [
             [
-                added(
+                sum_of_columns(
                     visit_ratios[visit.index]
                     for visit in queue.visits
                     if traversed_cycle is not None and visit.index in visit_ratios
@@ -1210,8 +1210,8 @@ class _RecursionStep:
                 ]
         if mean_times is not mean_times_before:
             utilization_by_queue = [
-                added(
-                    work_of_group / nonzero(mean_time)
+                sum_of_columns(
+                    work_of_group / without_zeros(mean_time)
                     for work_of_group, mean_time in zip(
                         work_of_groups, mean_times_before, strict=True
                     )
@@ -1280,12 +1280,14 @@ class _RecursionStep:
                     visits_by_queue, squared_excess, strict=True
                 )
             ]
-            total_weight = added(weight_by_queue)
+            total_weight = sum_of_columns(weight_by_queue)
             for queue, queue_weight, visits_of_groups in zip(
                 self._queues, weight_by_queue, visits_by_queue, strict=True
             ):
                 if np.any(queue_weight.real > 0):
-                    shortfall = added_waits[group_index] * queue_weight / nonzero(total_weight)
+                    shortfall = (
+                        added_waits[group_index] * queue_weight / without_zeros(total_weight)
+                    )
                     visit_times.shortfalls[queue.label] = (
                         visit_times.shortfalls.get(queue.label, 0.0) + shortfall
                     )
@@ -1296,7 +1298,7 @@ class _RecursionStep:
                     ):
                         visit_times.branch_waits[visit_index] = visit_times.branch_waits.get(
                             visit_index, 0.0
-                        ) + shortfall / nonzero(visits_of_groups[group_index])
+                        ) + shortfall / without_zeros(visits_of_groups[group_index])
 
     def _arrival_state(
         self,
@@ -1341,7 +1343,7 @@ class _RecursionStep:
             other_holders={
                 queue.name: 1
                 - probability_all_busy[queue.name]
-                / nonzero(mean_numbers.numbers_at_queue(queue)[0])
+                / without_zeros(mean_numbers.numbers_at_queue(queue)[0])
                 for queue in self._queues
                 if queue.lock and queue.servers > 1
             },
@@ -1424,14 +1426,16 @@ class _RecursionStep:
                 )
                 weighted_services.append(
                     (
-                        added(served_by_visit[visit_index] for visit_index in visit_indices),
+                        sum_of_columns(
+                            served_by_visit[visit_index] for visit_index in visit_indices
+                        ),
                         weight_of_group,
                     )
                 )
-        total_served = added(number_served for number_served, _ in weighted_services)
-        return added(
+        total_served = sum_of_columns(number_served for number_served, _ in weighted_services)
+        return sum_of_columns(
             number_served * weight_of_group for number_served, weight_of_group in weighted_services
-        ) / nonzero(total_served)
+        ) / without_zeros(total_served)
 
     def _scv_between_visits(
         self, group_index: int, cycle: CycleState, visit_indices: Sequence[int], copy_count: int
@@ -1451,11 +1455,11 @@ class _RecursionStep:
             variance_between_visits = variance_between_visits - visit_ratio * (
                 service.variance + wait.variance
             )
-        scv = variance_between_visits / nonzero(mean_between_visits * mean_between_visits)
+        scv = variance_between_visits / without_zeros(mean_between_visits * mean_between_visits)
         # Where nothing but rounding is left between visits, the scv is not known; 1 is the neutral
         # value.
         is_unknown = (mean_between_visits.real <= 1e-9 * cycle.time.mean.real) | (scv.real > 1)
-        return np.where(is_unknown, 1.0, clamped(scv))
+        return np.where(is_unknown, 1.0, limited_to_range(scv))
 
 
 class FlowEquivalentServer:
@@ -1485,7 +1489,9 @@ class FlowEquivalentServer:
         value_by_expr: Numbers,
         visit_ratios: Mapping[int, Array],
     ) -> None:
-        total_ratio = nonzero(added(visit_ratios[visit.index] for visit in queue.visits))
+        total_ratio = without_zeros(
+            sum_of_columns(visit_ratios[visit.index] for visit in queue.visits)
+        )
         share_by_parameter = {
             _share_parameter(visit): visit_ratios[visit.index] / total_ratio
             for visit in queue.visits
@@ -1520,7 +1526,7 @@ class FlowEquivalentServer:
         _, number_present, flow = mean_numbers.numbers_at_queue(self.queue)
         processors_away = processors - number_present
         # At saturation all processors are at the permits; a rest of 1e-12 keeps the ratios finite.
-        time_elsewhere = clamped(processors_away, 1e-12 * processors) / nonzero(flow)
+        time_elsewhere = limited_to_range(processors_away, 1e-12 * processors) / without_zeros(flow)
         times_of_holders = (cycle.time.mean for cycle in self._cycles_of_holders(most_holders))
         times_alone = _stacked_columns([time_elsewhere, *times_of_holders])[..., 1:]
         rate_ratios = times_alone / (np.arange(1, most_holders + 1) * time_elsewhere[..., None])
@@ -1540,13 +1546,13 @@ class FlowEquivalentServer:
             visit_index: visit_ratios[visit_index] * wait.mean
             for visit_index, wait in visit_times.waits.items()
         }
-        total_wait = added(wait_by_visit.values())
+        total_wait = sum_of_columns(wait_by_visit.values())
         mean_time = full_cycle.time.mean
-        mean_scv = added(
+        mean_scv = sum_of_columns(
             waited_time * visit_times.services[visit_index].scv
             for visit_index, waited_time in wait_by_visit.items()
-        ) / nonzero(total_wait)
-        scv = cycle_alone.time.scv + total_wait / nonzero(mean_time) * (
+        ) / without_zeros(total_wait)
+        scv = cycle_alone.time.scv + total_wait / without_zeros(mean_time) * (
             mean_scv - cycle_alone.time.scv
         )
         return RandomTime(mean_time, scv * mean_time * mean_time)
@@ -1692,25 +1698,25 @@ def _weight_by_machine_repair(
         (mean_numbers.flows[visit.index] / queue.copies, service_by_visit[visit.index])
         for visit in queue.visits
     ]
-    flow = added(rate for rate, _ in rates_and_services)
-    mean_service_time = added(
+    flow = sum_of_columns(rate for rate, _ in rates_and_services)
+    mean_service_time = sum_of_columns(
         rate * service.mean for rate, service in rates_and_services
-    ) / nonzero(flow)
-    mean_square = added(
+    ) / without_zeros(flow)
+    mean_square = sum_of_columns(
         rate * (service.variance + service.mean**2) for rate, service in rates_and_services
-    ) / nonzero(flow)
-    scv = mean_square / nonzero(mean_service_time * mean_service_time) - 1
+    ) / without_zeros(flow)
+    scv = mean_square / without_zeros(mean_service_time * mean_service_time) - 1
     is_varied = (scv.real > LEAST_VARIED) & (mean_service_time.real > 0)
     other_requests = members * queue.requests - queue.servers + 1
     if other_requests < 1 or not np.any(is_varied):
         return usual_weight
     number_present = mean_numbers.numbers_at_queue(queue)[1]
-    requests_away = clamped(members * queue.requests - number_present)
+    requests_away = limited_to_range(members * queue.requests - number_present)
     mean_service_time, flow = (
         np.where(is_varied, column, 1.0) for column in (mean_service_time, flow)
     )
     # At least a millionth of a service is spent elsewhere, so that nothing divides by 0.
-    time_elsewhere = clamped(requests_away / flow, 1e-6 * mean_service_time)
+    time_elsewhere = limited_to_range(requests_away / flow, 1e-6 * mean_service_time)
     service_classes = []
     for rate, service in rates_and_services:
         probability = np.where(is_varied, rate / flow, 1.0 / len(rates_and_services))
@@ -1734,11 +1740,11 @@ def without_negative_parts(seconds_booked: dict[str, Array]) -> dict[str, Array]
     A part is negative where a longer time makes a mixture less variable, and so its maximum
     shorter.
     """
-    sum_of_all = added(seconds_booked.values())
+    sum_of_all = sum_of_columns(seconds_booked.values())
     not_below_zero = {
         label: np.where(seconds > 0, seconds, 0.0) for label, seconds in seconds_booked.items()
     }
-    sum_above_zero = added(not_below_zero.values())
+    sum_above_zero = sum_of_columns(not_below_zero.values())
     reduction_factor = np.where(
         sum_above_zero > sum_of_all,
         sum_of_all / np.where(sum_above_zero > 0, sum_above_zero, 1.0),
@@ -1765,12 +1771,12 @@ def _missing_wait(
                 cycle_times, visits_of_groups, strict=True
             )
         ]
-        utilization = added(
-            work_of_group / nonzero(longer_time)
+        utilization = sum_of_columns(
+            work_of_group / without_zeros(longer_time)
             for work_of_group, longer_time in zip(works_of_groups, longer_times, strict=True)
         )
-        slope = added(
-            work_of_group * visits_of_group / nonzero(longer_time * longer_time)
+        slope = sum_of_columns(
+            work_of_group * visits_of_group / without_zeros(longer_time * longer_time)
             for work_of_group, visits_of_group, longer_time in zip(
                 works_of_groups, visits_of_groups, longer_times, strict=True
             )
@@ -1781,7 +1787,7 @@ def _missing_wait(
         # Newton's method for 1 - 1 / use, which is linear in the wait where there is one group.
         is_over = (utilization.real > 1) & (slope.real > 0)
         newton_step = np.where(
-            is_over, (utilization * utilization - utilization) / nonzero(slope), 0.0
+            is_over, (utilization * utilization - utilization) / without_zeros(slope), 0.0
         )
         missing_wait = missing_wait + newton_step
     return missing_wait
@@ -1793,7 +1799,7 @@ def _probability_all_busy(queue: Queue, processors: int, mean_numbers: MeanNumbe
     """
     busy_servers, number_present, _ = mean_numbers.numbers_at_queue(queue)
     if queue.servers == 1:
-        return clamped(busy_servers, high=1.0)
+        return limited_to_range(busy_servers, high=1.0)
     return chance_all_busy(number_present, busy_servers, processors * queue.requests, queue.servers)
 
 
@@ -1850,7 +1856,7 @@ def _exact_populations(
                 if visit.queue in wait_by_queue:
                     wait = services[visit.index].mean * wait_by_queue[visit.queue]
                     waits[visit.index] = RandomTime(wait, 0 * wait)
-            mean_time = cycle.time.mean + added(
+            mean_time = cycle.time.mean + sum_of_columns(
                 visit_ratios[visit_index] * waits[visit_index].mean for visit_index in waits
             )
             time_of_cycle = RandomTime(mean_time, cycle.time.variance)
@@ -1903,7 +1909,7 @@ def _relative_waits(
     relative_waits = np.zeros(network.demand.shape, dtype=network.demand.dtype)
     if has_customers.any():
         demand = network.demand[has_customers]
-        relative_residence = exact(network.select(has_customers)).residence / nonzero(demand)
+        relative_residence = exact(network.select(has_customers)).residence / without_zeros(demand)
         # A queue without demand has no wait.
         relative_waits[has_customers] = np.where(demand.real > 0, relative_residence - 1, 0.0)
     return [

@@ -33,9 +33,9 @@ from slipstick.late import np
 from slipstick.random_times import (
     Array,
     RandomTime,
-    added,
-    clamped,
-    nonzero,
+    limited_to_range,
+    sum_of_columns,
+    without_zeros,
 )
 from slipstick.structure.visits import Places, Queue
 
@@ -118,7 +118,7 @@ class InARow:
         for visit_index in dict.fromkeys(self.visits):
             is_visit = np.array([visit_index == visit for visit in self.visits])
             mean_wait = (self.parts * mean_waits * is_visit).sum(axis=-1)
-            wait_factor = mean_wait / nonzero(wait_by_visit[visit_index].mean)
+            wait_factor = mean_wait / without_zeros(wait_by_visit[visit_index].mean)
             new_waits[visit_index] = RandomTime(
                 mean_wait, wait_by_visit[visit_index].variance * wait_factor * wait_factor
             )
@@ -135,7 +135,7 @@ class InARow:
                 for first_visit in self.visits
             ]
         )
-        shares_present: Array = time_at_place / nonzero(time_at_place @ is_same_visit)
+        shares_present: Array = time_at_place / without_zeros(time_at_place @ is_same_visit)
         return shares_present
 
     def open_waits(self, flows: Array, service: Array, residual: Array) -> Array:
@@ -271,19 +271,19 @@ class InARow:
             other_processors - numbers_at_random.sum(axis=-1),
             1e-9,
         )
-        time_away = processors_away / nonzero(arrival_rates.sum(axis=-1))
+        time_away = processors_away / without_zeros(arrival_rates.sum(axis=-1))
         rate_factor = np.ones(len(self.visits))
         visits = _ClosedVisits(self, wait_at_random, numbers_at_random, service, arrival_rates)
         for _ in range(PASSES):
             waits, total_found = visits.waits_and_numbers(rate_factor)
             # Where the approximation gives a wait or a number below 0, the arrivals of the next
             # pass would grow without end.
-            stay_times = clamped(waits) + service
-            numbers_elsewhere = clamped(other_processors - clamped(total_found))
+            stay_times = limited_to_range(waits) + service
+            numbers_elsewhere = limited_to_range(other_processors - limited_to_range(total_found))
             # Each customer elsewhere comes after an exponential time: the mean number within the
             # stay.
             newcomers = numbers_elsewhere * -np.expm1(-stay_times / time_away[..., None])
-            rate_factor = newcomers / nonzero(
+            rate_factor = newcomers / without_zeros(
                 stay_times * arrival_rates.sum(axis=-1, keepdims=True)
             )
         return waits
@@ -365,7 +365,7 @@ class _ClosedVisits:
         for place in in_row.place_order:
             if preceding := in_row.preceding[place]:
                 parts = parts_by_place[place] = _factors_of_powers(
-                    added(
+                    sum_of_columns(
                         part * arrivals_in_stay[earlier_place] for earlier_place, part in preceding
                     ),
                     [
@@ -474,11 +474,11 @@ def in_a_row(queue: Queue, places: Places) -> InARow | None:
     ]
     following_executions = np.stack(np.broadcast_arrays(*executions_after_place), axis=-2)
     executions_by_place = stacked([places.executions[place] for place in places_of_queue])
-    follows = following_executions / nonzero(executions_by_place)[..., None, :]
+    follows = following_executions / without_zeros(executions_by_place)[..., None, :]
     first_parts = 1.0 - follows.sum(axis=-2)
     # A sum of probabilities that misses 1 by no more than 1e-9 misses it by rounding.
     first_parts = np.where(first_parts.real > 1e-9, first_parts, 0.0)
-    onward = following_executions / nonzero(executions_by_place)[..., :, None]
+    onward = following_executions / without_zeros(executions_by_place)[..., :, None]
     # Customers that never leave the queue come at no random moment.
     if np.linalg.matrix_power(onward.real, _VISITS_UNTIL_GONE).sum(axis=-1).max() > 0.99:
         return None
@@ -489,7 +489,7 @@ def in_a_row(queue: Queue, places: Places) -> InARow | None:
             for first_index in visit_indices
         ]
     )
-    parts_of_visits = executions_by_place / nonzero(executions_by_place @ is_same_visit)
+    parts_of_visits = executions_by_place / without_zeros(executions_by_place @ is_same_visit)
     return InARow(
         visit_indices, parts_of_visits, onward, follows, first_parts, _order_of_places(follows)
     )

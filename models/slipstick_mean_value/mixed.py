@@ -17,7 +17,7 @@ from slipstick.method.activity_numbers import (
 )
 from slipstick.model.steps import steps
 from slipstick.model.system import Model, Station
-from slipstick.random_times import Array, RandomTime, added, nonzero
+from slipstick.random_times import Array, RandomTime, sum_of_columns, without_zeros
 from slipstick.structure.contention import saturated_text
 from slipstick.structure.visits import Numbers, Queue, VisitTree
 from slipstick.vocabulary import DISCIPLINES
@@ -137,8 +137,8 @@ def _saturated_points(recursion: Recursion, value_by_expr: Numbers) -> dict[int,
     reasons: dict[int, str] = {}
     for queue in recursion.queues:
         visits = [visit.index for visit in queue.visits if visit.index in flow_by_visit]
-        flow = added(flow_by_visit[index] for index in visits)
-        load = added(flow_by_visit[index] * service_by_visit[index] for index in visits)
+        flow = sum_of_columns(flow_by_visit[index] for index in visits)
+        load = sum_of_columns(flow_by_visit[index] * service_by_visit[index] for index in visits)
         load_of_server = np.atleast_1d((load / queue.servers).real)
         for point in np.flatnonzero(load_of_server >= 1).tolist():
             reason = saturated_text(
@@ -196,14 +196,14 @@ def _solve_points(
         strict=True,
     ):
         visit_ratios = tree.visit_ratios(values_at_points)
-        mean_time = time.mean + added(
+        mean_time = time.mean + sum_of_columns(
             visit_ratios[index] * wait.mean for index, wait in waits.items()
         )
         cycles.append(
             CycleState(1, RandomTime(mean_time, time.variance), VisitTimes(waits, services))
         )
         cycle_rate = (
-            values_at_points[group.processors] / nonzero(mean_time) if rate is None else rate
+            values_at_points[group.processors] / without_zeros(mean_time) if rate is None else rate
         )
         mean_numbers.add(visit_ratios, cycle_rate, cycles[-1].visit_times)
     rows: Array = np.arange(len(point_indexes))
@@ -247,9 +247,9 @@ def _waits_by_group(
             for visit in (visit for visit in tree.visits if visit.queue == queue.name):
                 # Customers of a shared server wait in proportion to their services.
                 wait = (
-                    total_wait * services[visit.index].mean / nonzero(demand)
+                    total_wait * services[visit.index].mean / without_zeros(demand)
                     if queue.sharing or is_exact
-                    else total_wait / nonzero(visits)
+                    else total_wait / without_zeros(visits)
                 )
                 waits[visit.index] = RandomTime(wait, 0 * wait)
         waits_by_group.append(waits)

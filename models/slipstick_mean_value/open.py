@@ -18,8 +18,8 @@ from slipstick.queueing.residual_wait import erlang_c, residual_time
 from slipstick.random_times import (
     Array,
     RandomTime,
-    added,
-    nonzero,
+    sum_of_columns,
+    without_zeros,
 )
 from slipstick.structure.contention import saturated_text
 from slipstick.structure.visits import PROCESSORS, Numbers, Places, Queue, VisitTree
@@ -208,7 +208,7 @@ def _rate_at_queue(queue: Queue, streams: Sequence[_TreeAndRate]) -> Array:
     """Return the total rate of arrivals of the streams whose customers visit a queue [1/s]
     [points].
     """
-    return added(
+    return sum_of_columns(
         rate for tree, rate in streams if any(visit.queue == queue.name for visit in tree.visits)
     )
 
@@ -221,7 +221,7 @@ def _saturation_reasons(
     arrival_rate: Array,
 ) -> dict[int, str]:
     """Return, by point, why a queue is saturated: more work arrives than its servers can do."""
-    work_asked = added(
+    work_asked = sum_of_columns(
         flow_by_visit[visit_index] * service.mean
         for visit_index, service in service_by_visit.items()
     )
@@ -258,7 +258,7 @@ def _waits_at_queue(
         visit.index: flow_by_visit[visit.index] * service_by_visit[visit.index].mean
         for visit in visits
     }
-    busy_servers = added(busy_by_visit.values())
+    busy_servers = sum_of_columns(busy_by_visit.values())
     probability_all_busy = erlang_c(busy_servers, queue.servers)
     if queue.sharing:
         stretch = probability_all_busy / (queue.servers - busy_servers)
@@ -281,7 +281,7 @@ def _waits_at_queue(
         queue,
         visit_ratios,
         busy_by_visit,
-        probability_all_busy / nonzero(busy_servers),
+        probability_all_busy / without_zeros(busy_servers),
         residual_by_visit,
         service_by_visit,
         places,
@@ -330,7 +330,7 @@ def _mean_waits(
     `_waits_at_queue`.
     """
     visits = queue.visits
-    busy_servers = added(busy_by_visit.values())
+    busy_servers = sum_of_columns(busy_by_visit.values())
     right_side = []
     matrix = []
     for visit in visits:
@@ -338,8 +338,10 @@ def _mean_waits(
             earlier_visit.index: competing_fraction(visit, earlier_visit, math.inf)
             for earlier_visit in visits
         }
-        returning_share = places.immediate_return_count(visit) / nonzero(visit_ratios[visit.index])
-        remaining_work = added(
+        returning_share = places.immediate_return_count(visit) / without_zeros(
+            visit_ratios[visit.index]
+        )
+        remaining_work = sum_of_columns(
             fraction
             * busy_by_visit[visit_index]
             * (
@@ -348,7 +350,7 @@ def _mean_waits(
             )
             for visit_index, fraction in fraction_by_visit.items()
         )
-        sibling_delay = added(
+        sibling_delay = sum_of_columns(
             fraction * busy_by_visit[visit_index] * sibling_waits[visit_index]
             for visit_index, fraction in fraction_by_visit.items()
             if visit_index in sibling_waits
@@ -387,10 +389,14 @@ def _limited_waits(
             for met_visit in queue.visits
             if visit.can_meet(met_visit)
         ]
-        longest_wait = added(met_works) / queue.servers / nonzero(flow_by_visit[visit.index])
+        longest_wait = (
+            sum_of_columns(met_works) / queue.servers / without_zeros(flow_by_visit[visit.index])
+        )
         wait = wait_by_visit[visit.index]
         wait_by_visit[visit.index] = wait.scaled(
-            np.where(wait.mean.real > longest_wait.real, longest_wait / nonzero(wait.mean), 1.0)
+            np.where(
+                wait.mean.real > longest_wait.real, longest_wait / without_zeros(wait.mean), 1.0
+            )
         )
     return wait_by_visit
 

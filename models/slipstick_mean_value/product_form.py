@@ -13,7 +13,7 @@ from slipstick.late import np
 from slipstick.model.activity import Choice, Then
 from slipstick.model.steps import BY_STATE, NOTHING, SERVED, Activity, is_parallel, steps
 from slipstick.model.system import INFINITE, Model, Station
-from slipstick.random_times import Array, RandomTime, added, nonzero
+from slipstick.random_times import Array, RandomTime, sum_of_columns, without_zeros
 from slipstick.structure.visits import Numbers, Queue, VisitedHold, VisitedStep, VisitTree
 
 if TYPE_CHECKING:
@@ -159,7 +159,7 @@ def network_of_groups(
     for tree, (time, service_by_visit) in zip(trees, times_and_services, strict=True):
         visit_ratios = tree.visit_ratios(value_by_expr)
         work_by_queue = [
-            added(
+            sum_of_columns(
                 visit_ratios[visit.index] * service_by_visit[visit.index]
                 for visit in tree.visits
                 if visit.queue == queue.name
@@ -219,8 +219,8 @@ def service_arrays(
                 visits[array_index] += visit_ratio
                 work[array_index] += visit_ratio * service.mean
                 squares[array_index] += visit_ratio * (service.mean**2 + service.variance)
-    mean = work / nonzero(visits)
-    scv = np.where(mean.real > 0, squares / nonzero(visits * mean**2) - 1, 1.0)
+    mean = work / without_zeros(visits)
+    scv = np.where(mean.real > 0, squares / without_zeros(visits * mean**2) - 1, 1.0)
     if not (visits.imag.any() or work.imag.any()):
         visits, mean = visits.real, mean.real
     return visits, mean, scv.real

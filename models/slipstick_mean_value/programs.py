@@ -46,12 +46,12 @@ from slipstick.model.system import (
 from slipstick.random_times import (
     Array,
     RandomTime,
-    added,
-    clamped,
-    largest,
+    largest_at_points,
+    limited_to_range,
     maximum_of_identical,
-    nonzero,
-    repeated,
+    repeated_time,
+    sum_of_columns,
+    without_zeros,
 )
 from slipstick.structure.visits import Numbers, executions_at_points
 from slipstick_mean_value.closed import (
@@ -101,7 +101,7 @@ def solve_phases(model: Model, value_by_expr: Numbers, with_account: bool) -> Ac
             ),
             **reason_by_point,
         }
-    most_processors = largest(
+    most_processors = largest_at_points(
         [value_by_expr[phase_solver.phase.processors] for phase_solver in phase_solvers]
     )
     program_table = ActivityTable(np.array(most_processors), reason_by_point)
@@ -111,7 +111,7 @@ def solve_phases(model: Model, value_by_expr: Numbers, with_account: bool) -> Ac
         )
         for phase_solver in phase_solvers
     ]
-    program_table.time = added(phase_table.time for phase_table in phase_tables)
+    program_table.time = sum_of_columns(phase_table.time for phase_table in phase_tables)
     program_time = np.where(program_table.time > 0, program_table.time, np.inf)
     for phase_table in phase_tables:
         program_table.pipeline_times.update(phase_table.pipeline_times)
@@ -133,7 +133,7 @@ def solve_phases(model: Model, value_by_expr: Numbers, with_account: bool) -> Ac
             )
     for use_of_queue in program_table.uses.values():
         use_of_queue /= program_time
-        use_of_queue[3] /= nonzero(use_of_queue[2])
+        use_of_queue[3] /= without_zeros(use_of_queue[2])
     if IDLE_PROCESSORS in program_table.booked:
         # Removed and added again, so that it comes last.
         program_table.booked[IDLE_PROCESSORS] = program_table.booked.pop(IDLE_PROCESSORS)
@@ -213,7 +213,7 @@ class _PhaseSolver:
         """
         cycle = solved_population.state.first_cycle
         processors = solved_population.state.processors
-        member_time = repeated(iterations, cycle.time)
+        member_time = repeated_time(iterations, cycle.time)
         if self._has_barriers or processors == 1:
             # Barriers keep the processors together, so that all end at once.
             return member_time.mean
@@ -253,7 +253,7 @@ class _PhaseSolver:
             cycle.visit_times,
             processors,
         )
-        return largest(
+        return largest_at_points(
             [staggered_time, *(processors * iterations * work_time for work_time in work_by_queue)]
         )
 
@@ -275,7 +275,7 @@ class _PhaseSolver:
             recursion.tree.visit_ratios(solved_population.value_by_expr), rate, cycle.visit_times
         )
         booked_with_idle = without_negative_parts(
-            {**booked_times, IDLE_PROCESSORS: time - added(booked_times.values())}
+            {**booked_times, IDLE_PROCESSORS: time - sum_of_columns(booked_times.values())}
         )
         return booked_with_idle, mean_numbers.uses(
             recursion.queues, solved_population.state.processors
@@ -309,7 +309,7 @@ class _StaggeredEnd:
         gaps = (
             np.diff(ordered_end_times, axis=-1, prepend=0)
             * cycle_times
-            / nonzero(curve[-1])[..., None]
+            / without_zeros(curve[-1])[..., None]
         )
         unended_share = np.arange(len(curve), 0, -1) / len(curve)
         self.time: Array = gaps.sum(axis=-1)
@@ -322,10 +322,10 @@ class _StaggeredEnd:
         longest_wait = self.curve[-1] - self.curve[0]
         staggered_wait = (
             self.mean_end / np.where(iterations.real > 0, iterations, 1) - self.curve[0]
-        ) / nonzero(longest_wait)
+        ) / without_zeros(longest_wait)
         # A curve that does not rise has no wait to scale; a rise below 1e-12 is rounding.
         return np.where(
-            longest_wait.real > 1e-12 * self.curve[0].real, clamped(staggered_wait), 1.0
+            longest_wait.real > 1e-12 * self.curve[0].real, limited_to_range(staggered_wait), 1.0
         )
 
 
@@ -358,7 +358,7 @@ def solve_supersteps(model: Model, value_by_expr: Numbers, with_account: bool) -
         _SuperstepSolver(line_reader, superstep).solve(with_account)
         for superstep in population.supersteps
     ]
-    program_time = added(totals["time", ""] for totals in superstep_totals)
+    program_time = sum_of_columns(totals["time", ""] for totals in superstep_totals)
     processor_column = np.full(
         len(next(iter(value_by_expr.values()))), float(population.processors)
     )
@@ -367,7 +367,7 @@ def solve_supersteps(model: Model, value_by_expr: Numbers, with_account: bool) -
     for total_key in dict.fromkeys(
         total_key for totals in superstep_totals for total_key in totals if total_key[0] == "step"
     ):
-        table.booked[total_key[1]] = 0 * processor_column + added(
+        table.booked[total_key[1]] = 0 * processor_column + sum_of_columns(
             totals[total_key] for totals in superstep_totals if total_key in totals
         )
     return table
@@ -469,7 +469,7 @@ class _LineReader:
         serial_times = [
             time for (is_serial, _), time in zip(stages, stage_times, strict=True) if is_serial
         ]
-        longest_time = largest(serial_times or [np.zeros(1)])
+        longest_time = largest_at_points(serial_times or [np.zeros(1)])
         totals = _LineTotals({("time", ""): np.zeros(1)})
         has_bound = False
         for (is_serial, stage_totals), time in zip(stages, stage_times, strict=True):
@@ -483,7 +483,7 @@ class _LineReader:
         if any(is_serial for is_serial, _ in stages) and not has_bound:
             # Different stages are the longest at different points: the time is right, its split by
             # step is not.
-            totals["time", ""] = added(stage_times) + (item_count - 1) * longest_time
+            totals["time", ""] = sum_of_columns(stage_times) + (item_count - 1) * longest_time
         return totals
 
 
@@ -549,7 +549,7 @@ class _SuperstepSolver:
         totals_by_line = self._totals_by_line
         waits = self._waits_of_visit()
         times = self._times_of_processors(waits)
-        longest_time = largest(list(times))
+        longest_time = largest_at_points(list(times))
         totals = _LineTotals()
         if with_account:
             repeats_per_line = self._repeat / len(totals_by_line)
@@ -581,7 +581,7 @@ class _SuperstepSolver:
         waits = {queue: np.zeros((len(self._totals_by_line), 1)) for queue in self._queues}
         relative_change = 0.0
         for _ in range(FIXED_POINT_STEPS):
-            longest_time = largest(list(self._times_of_processors(waits)))
+            longest_time = largest_at_points(list(self._times_of_processors(waits)))
             # A superstep that takes no time has no loads: any divisor gives 0.
             longest_time = np.where(longest_time == 0, 1.0, longest_time)
             next_waits = self._next_waits(waits, longest_time)

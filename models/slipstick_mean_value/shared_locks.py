@@ -36,11 +36,11 @@ from slipstick.random_times import (
     ZERO_TIME,
     Array,
     RandomTime,
-    added,
-    clamped,
+    limited_to_range,
     maximum_of_identical,
-    mixture_of,
-    nonzero,
+    mixture_of_times,
+    sum_of_columns,
+    without_zeros,
 )
 from slipstick.structure.visits import Queue
 from slipstick_mean_value.arrivals import ArrivalState, whole_service_weight
@@ -107,21 +107,23 @@ def reader_writer_waits(
         mode: [visit.index for visit in queue.visits if visit.mode == mode] for mode in MODES
     }
     visits_per_cycle = {
-        mode: added(visit_ratios[visit_index] for visit_index in visit_indices)
+        mode: sum_of_columns(visit_ratios[visit_index] for visit_index in visit_indices)
         for mode, visit_indices in visits_by_mode.items()
     }
-    total_visits = nonzero(visits_per_cycle[READ] + visits_per_cycle[WRITE])
+    total_visits = without_zeros(visits_per_cycle[READ] + visits_per_cycle[WRITE])
     holding_time_by_mode = {
         mode: _holding_time(visit_indices, visits_per_cycle[mode], visit_ratios, state_before)
         for mode, visit_indices in visits_by_mode.items()
     }
-    number_present = added(state_before.present[visit.index] for visit in queue.visits)
-    time_elsewhere = (state_before.other_processors - number_present) / nonzero(rate * total_visits)
+    number_present = sum_of_columns(state_before.present[visit.index] for visit in queue.visits)
+    time_elsewhere = (state_before.other_processors - number_present) / without_zeros(
+        rate * total_visits
+    )
     sum_of_times = holding_time_by_mode[READ].mean + holding_time_by_mode[WRITE].mean
     # No time is 0, so that every rate is finite: at least a millionth of a service.
     least_time = 1e-6 * np.where(sum_of_times.real > 0, sum_of_times, 1.0)
     time_elsewhere, read_time, write_time = (
-        clamped(time, least_time)
+        limited_to_range(time, least_time)
         for time in (
             time_elsewhere,
             holding_time_by_mode[READ].mean,
@@ -129,7 +131,7 @@ def reader_writer_waits(
         )
     )
     # The waits of both are divided by their probabilities, also where one of them never comes.
-    write_probability = clamped(visits_per_cycle[WRITE] / total_visits, 1e-9, 1 - 1e-9)
+    write_probability = limited_to_range(visits_per_cycle[WRITE] / total_visits, 1e-9, 1 - 1e-9)
     waits = _waits_of_both(
         queue,
         customers,
@@ -142,7 +144,7 @@ def reader_writer_waits(
     time_between_writes = time_elsewhere / write_probability + (1 / write_probability - 1) * (
         read_time + mean_wait
     )
-    writers_inside = added(
+    writers_inside = sum_of_columns(
         state_before.in_service[visit_index] for visit_index in visits_by_mode[WRITE]
     )
     # Writes of the chain are exponential, so that a write found under way lasts a whole one more in
@@ -156,7 +158,7 @@ def reader_writer_waits(
     waits_by_visit: dict[int, RandomTime] = {}
     for mode, wait in zip(MODES, waits, strict=True):
         # The wait is taken as exponential; only maxima of times read its variance.
-        longer_wait = clamped(wait + longer_residual)
+        longer_wait = limited_to_range(wait + longer_residual)
         waits_by_visit.update(
             dict.fromkeys(visits_by_mode[mode], RandomTime(longer_wait, longer_wait * longer_wait))
         )
@@ -205,13 +207,15 @@ def _waits_of_both(
         (1 - write_probability) * reader_wait + write_probability * writer_wait
         for reader_wait, writer_wait in (full_waits, extrapolated_waits)
     )
-    waiting_share = mean_of_full / nonzero(
+    waiting_share = mean_of_full / without_zeros(
         mean_of_full + time_without_waits * (most_customers / customers)
     )
-    proportional_share = clamped(
+    proportional_share = limited_to_range(
         (waiting_share - EXTRAPOLATED_UP_TO) / (PROPORTIONAL_FROM - EXTRAPOLATED_UP_TO), high=1.0
     )
-    proportional_factor = mean_of_full * (customers / most_customers) / nonzero(mean_extrapolated)
+    proportional_factor = (
+        mean_of_full * (customers / most_customers) / without_zeros(mean_extrapolated)
+    )
     waits_of_all: Array = extrapolated_waits * (1 + proportional_share * (proportional_factor - 1))
     return waits_of_all
 
@@ -232,8 +236,9 @@ def _extrapolated_wait(
     """
     first_increase = half_wait - quarter_wait
     last_increase = full_wait - half_wait
-    growth_factor = clamped(
-        np.where(first_increase.real > 0, last_increase / nonzero(first_increase), 0.0), high=2.0
+    growth_factor = limited_to_range(
+        np.where(first_increase.real > 0, last_increase / without_zeros(first_increase), 0.0),
+        high=2.0,
     )
     # The sum of the geometric series below is 0 / 0 for a factor of 1, and smooth there.
     growth_factor = np.where(abs(growth_factor - 1) < 1e-6, 1 + 1e-6, growth_factor)
@@ -256,7 +261,7 @@ def _waits_in_chain(
     mean_holding_time = (1 - write_probability) * read_time.mean + write_probability * write_time
     # At saturation no time is left between two visits; a small one keeps their rate finite.
     least_time = 1e-6 * mean_holding_time
-    between_visits = clamped(
+    between_visits = limited_to_range(
         (time_elsewhere + mean_holding_time) * load_factor - mean_holding_time, least_time
     )
     # While a writer waits no reader enters. The last of k readers ends at the maximum of k times,
@@ -269,7 +274,7 @@ def _waits_in_chain(
         between_visits, write_probability, read_time.mean, write_time, *read_maxima
     )
     gaps = np.diff(np.stack(columns[4:], axis=-1), axis=-1, prepend=0.0)
-    gaps = clamped(gaps, np.broadcast_to(least_time, between_visits.shape)[..., None])
+    gaps = limited_to_range(gaps, np.broadcast_to(least_time, between_visits.shape)[..., None])
     most_readers = min(queue.servers, chain_customers)
     cases = zip(zip(*columns[:4], strict=True), gaps, strict=True)
     return np.array(
@@ -289,10 +294,10 @@ def _holding_time(
     """Return the mixture of the times for which a lock is held."""
     if not visits:
         return ZERO_TIME
-    return mixture_of(
+    return mixture_of_times(
         [
             (
-                visit_ratios[visit_index] / nonzero(visits_per_cycle),
+                visit_ratios[visit_index] / without_zeros(visits_per_cycle),
                 state_before.services[visit_index],
             )
             for visit_index in visits

@@ -29,11 +29,11 @@ from slipstick.model.system import Lock, Model
 from slipstick.random_times import (
     Array,
     RandomTime,
-    added,
-    clamped,
-    largest,
-    nonzero,
-    smallest,
+    largest_at_points,
+    limited_to_range,
+    smallest_at_points,
+    sum_of_columns,
+    without_zeros,
 )
 from slipstick.structure.visits import LockAccess, Numbers, Queue, Visit
 from slipstick_mean_value.arrivals import ArrivalState
@@ -74,12 +74,12 @@ class _LockUse:
     @property
     def waiting(self) -> Array:
         """Mean number of processors that wait for the lock [1]."""
-        return clamped(self.present - self.utilization)
+        return limited_to_range(self.present - self.utilization)
 
     @property
     def at_hand_over(self) -> Array:
         """The number of processors that spin at a hand-over: at least one."""
-        return clamped(self.present + 1 - self.utilization, 1.0)
+        return limited_to_range(self.present + 1 - self.utilization, 1.0)
 
 
 class SpinLock:
@@ -134,12 +134,14 @@ class Spinning:
             for visit in (self.word.visits if self.word is not None else ())
             if visit.index in state.services
         ]
-        self._other_work = added(
+        self._other_work = sum_of_columns(
             state.present[visit_index] * state.services[visit_index].mean
             for visit_index in visits_of_word
         )
         """Work of the processors at the word's station that do not spin [s]."""
-        self._utilization = added(state.in_service[visit_index] for visit_index in visits_of_word)
+        self._utilization = sum_of_columns(
+            state.in_service[visit_index] for visit_index in visits_of_word
+        )
 
     def _lock_use(self) -> _LockUse:
         """Return the use of the lock at all its visits."""
@@ -150,15 +152,15 @@ class Spinning:
             number_present = number_present + self._state.present.get(visit.index, 0.0)
             utilization = utilization + self._state.in_service.get(visit.index, 0.0)
             if visit.index in self._state.services:
-                release_rate = release_rate + self._state.in_service[visit.index] / nonzero(
+                release_rate = release_rate + self._state.in_service[visit.index] / without_zeros(
                     self._state.services[visit.index].mean
                 )
         number_present, utilization, release_rate = (
             number_at_all_copies / self.queue.copies
             for number_at_all_copies in (number_present, utilization, release_rate)
         )
-        utilization = clamped(utilization, high=1.0)
-        return _LockUse(number_present, utilization, utilization / nonzero(release_rate))
+        utilization = limited_to_range(utilization, high=1.0)
+        return _LockUse(number_present, utilization, utilization / without_zeros(release_rate))
 
     def load(self) -> Array:
         """Return the load of spinning on the word's station, as a processor without the lock finds
@@ -172,27 +174,29 @@ class Spinning:
         access_time = self._access
         lock_use = self.lock_use
         number_waiting = self.lock_use.waiting
-        idle_share = clamped(1 - self._utilization)
+        idle_share = limited_to_range(1 - self._utilization)
         if self.lock.kind == "tas":
             access_share, time_at_word = self._share_and_time_of_access(number_waiting)
             number_present = access_share * number_waiting
             # Spinning takes no more than what the other accesses leave of the station.
-            busy_servers = smallest(
-                [number_present * access_time / nonzero(time_at_word), idle_share]
+            busy_servers = smallest_at_points(
+                [number_present * access_time / without_zeros(time_at_word), idle_share]
             )
             return np.stack(
                 np.broadcast_arrays(
-                    busy_servers, number_present, busy_servers / nonzero(access_time)
+                    busy_servers, number_present, busy_servers / without_zeros(access_time)
                 )
             )
         # The rate of releases that find a waiting processor: U / H releases a second, of which a
         # part U is a hand-over.
-        release_rate = lock_use.utilization * lock_use.utilization / nonzero(lock_use.holding_time)
+        release_rate = (
+            lock_use.utilization * lock_use.utilization / without_zeros(lock_use.holding_time)
+        )
         burst_size = lock_use.at_hand_over
-        busy_servers = smallest(
+        busy_servers = smallest_at_points(
             [release_rate * BURST_ACCESSES[self.lock.kind] * burst_size * access_time, idle_share]
         )
-        number_present = smallest(
+        number_present = smallest_at_points(
             [
                 release_rate * BURST_AREA[self.lock.kind] * burst_size * burst_size * access_time,
                 number_waiting,
@@ -201,8 +205,8 @@ class Spinning:
         return np.stack(
             np.broadcast_arrays(
                 busy_servers,
-                largest([number_present, busy_servers]),
-                busy_servers / nonzero(access_time),
+                largest_at_points([number_present, busy_servers]),
+                busy_servers / without_zeros(access_time),
             )
         )
 
@@ -254,20 +258,24 @@ class Spinning:
         lock_use = self.lock_use
         members = self._state.members.get(self.queue.name, self._state.other_processors)
         time_elsewhere = (
-            (members - lock_use.present) / nonzero(lock_use.utilization) * lock_use.holding_time
+            (members - lock_use.present)
+            / without_zeros(lock_use.utilization)
+            * lock_use.holding_time
         )
         lock_visit, *_ = self.queue.visits
         number_present = np.full(1, float(members))
         for _ in range(CONGESTION_STEPS):
             congested_use = _LockUse(number_present, np.ones(1), lock_use.holding_time)
             waits = self._holder_waits(congested_use, service_alone)
-            mean_wait = added(waits.values()) / len(self.queue.visits)
+            mean_wait = sum_of_columns(waits.values()) / len(self.queue.visits)
             holding_time = (
                 service_alone[lock_visit.index].mean
                 + mean_wait
                 + self.hand_over(congested_use.at_hand_over)
             )
-            number_present = clamped(members - time_elsewhere / nonzero(holding_time))
+            number_present = limited_to_range(
+                members - time_elsewhere / without_zeros(holding_time)
+            )
         return number_present
 
     def _holder_waits(
@@ -326,14 +334,14 @@ class Spinning:
         """
         lock_visit, *_ = self.queue.visits
         body_service = service_alone[lock_visit.index]
-        mean_before_release = clamped(body_service.mean - service_alone[visit.index].mean)
+        mean_before_release = limited_to_range(body_service.mean - service_alone[visit.index].mean)
         burst_time = BURST_LEFT[self.lock.kind] * lock_use.present * access_time
         exponential_rest = burst_time - mean_before_release * (
-            1 - np.exp(-burst_time / nonzero(mean_before_release))
+            1 - np.exp(-burst_time / without_zeros(mean_before_release))
         )
-        scv = clamped(body_service.scv, high=1.0)
+        scv = limited_to_range(body_service.scv, high=1.0)
         rest_of_burst: Array = lock_use.utilization * (
-            scv * exponential_rest + (1 - scv) * clamped(burst_time - mean_before_release)
+            scv * exponential_rest + (1 - scv) * limited_to_range(burst_time - mean_before_release)
         )
         return rest_of_burst
 
@@ -348,12 +356,14 @@ class Spinning:
         access_time = self._access
         # The positive root of y^2 - 2 half y - (a + w) d = 0, which the equation of the arrival
         # theorem becomes.
-        half_sum = (access_time * clamped(spinning_processors, 1.0) + self._other_work - pause) / 2
+        half_sum = (
+            access_time * limited_to_range(spinning_processors, 1.0) + self._other_work - pause
+        ) / 2
         work_of_others_and_access = self._other_work + access_time
         time_at_word = half_sum + np.sqrt(
-            nonzero(half_sum * half_sum + work_of_others_and_access * pause)
+            without_zeros(half_sum * half_sum + work_of_others_and_access * pause)
         )
-        return time_at_word / nonzero(time_at_word + pause), time_at_word
+        return time_at_word / without_zeros(time_at_word + pause), time_at_word
 
     def _mean_pause(self) -> Array:
         """Return the mean pause between two accesses [s]. Pauses that double add up to the wait so
@@ -366,7 +376,7 @@ class Spinning:
             return base_pause
         # The mean of the wait so far: on average half of the wait, as many holds as processors
         # spin, has passed.
-        return smallest(
+        return smallest_at_points(
             [
                 base_pause + self.lock_use.at_hand_over * self.lock_use.holding_time / 2,
                 self._value_by_expr[self.lock.most],

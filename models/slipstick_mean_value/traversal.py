@@ -48,18 +48,18 @@ from slipstick.random_times import (
     FittedDistribution,
     JointlyNormalTimes,
     RandomTime,
-    added,
-    clamped,
-    largest,
-    left_over,
+    largest_at_points,
+    limited_to_range,
     maximum_of,
     maximum_of_identical,
-    mixture_of,
-    nonzero,
-    repeated,
+    mixture_of_times,
+    remainder_after_gap,
     repeated_geometrically,
-    smallest,
-    sum_of,
+    repeated_time,
+    smallest_at_points,
+    sum_of_columns,
+    sum_of_times,
+    without_zeros,
 )
 from slipstick.structure.visits import (
     LockAccess,
@@ -155,16 +155,18 @@ class Traversal:
                 # inner one.
                 holding_time = self._holding_time(visit, body)
                 self._time_of_visit(visit, self.services[inner.index])
-                return sum_of([holding_time, self.wait(visit)])
+                return sum_of_times([holding_time, self.wait(visit)])
             case VisitedHold(visit, body):
                 return self._time_of_visit(visit, self._holding_time(visit, body))
             case Then(bodies):
                 return self._time_of_sequence(bodies)
             case Repeat(count, body, spread):
-                time_of_repetitions = repeated_geometrically if spread == GEOMETRIC else repeated
+                time_of_repetitions = (
+                    repeated_geometrically if spread == GEOMETRIC else repeated_time
+                )
                 return time_of_repetitions(self.value_by_expr[count], self.time(body))
             case Choice(options):
-                return mixture_of(
+                return mixture_of_times(
                     [
                         (self.value_by_expr[probability], self.time(body))
                         for probability, body in options
@@ -185,7 +187,7 @@ class Traversal:
         own_wait = self._waits.get(visit.index, ZERO_TIME)
         self._record_since_acquisition(visit)
         self._time_since_acquisition = {
-            lock_name: sum_of([time_so_far, own_wait])
+            lock_name: sum_of_times([time_so_far, own_wait])
             for lock_name, time_so_far in outer_times.items()
         } | {visit.queue: ZERO_TIME}
         holding_time = self.time(body)
@@ -199,11 +201,11 @@ class Traversal:
         for body in bodies:
             times.append(self.time(body))
             self._time_since_acquisition = {
-                lock_name: sum_of([time_so_far, times[-1]])
+                lock_name: sum_of_times([time_so_far, times[-1]])
                 for lock_name, time_so_far in self._time_since_acquisition.items()
             }
         self._time_since_acquisition = times_at_start
-        return sum_of(times)
+        return sum_of_times(times)
 
     def _record_since_acquisition(self, visit: Visit) -> None:
         """Record for a visit the time since each lock that is held was acquired."""
@@ -256,7 +258,7 @@ class Traversal:
         if self.fixed_times is None:
             self.visit_times.waits[visit.index] = self._waits.get(visit.index, ZERO_TIME)
             self.visit_times.services[visit.index] = service
-        return sum_of([service, self.wait(visit)])
+        return sum_of_times([service, self.wait(visit)])
 
 
 def _fork_time(traversal: Traversal, branches: Sequence[Activity]) -> RandomTime:
@@ -352,15 +354,15 @@ def _longer_time(first_time: RandomTime, second_time: RandomTime) -> RandomTime:
 
 def _time_in_turn(traversal: Traversal, nodes: Sequence[Activity]) -> RandomTime:
     """Return the time of nodes that are executed one after the other."""
-    return sum_of([traversal.time(node) for node in nodes])
+    return sum_of_times([traversal.time(node) for node in nodes])
 
 
 def _mean_of_times(times: Sequence[RandomTime]) -> RandomTime:
     """Return a random time whose mean and variance are the averages of those of some times."""
     kinds = {time.kind for time in times}
     return RandomTime(
-        added(time.mean for time in times) / len(times),
-        added(time.variance for time in times) / len(times),
+        sum_of_columns(time.mean for time in times) / len(times),
+        sum_of_columns(time.variance for time in times) / len(times),
         kinds.pop() if len(kinds) == 1 else "general",
     )
 
@@ -397,9 +399,9 @@ def _time_until_served(
         ]
         visits += visits_at_queue
         work_by_branch.append(
-            sum_of(
+            sum_of_times(
                 [
-                    repeated(ratio_by_visit[visit.index], traversal.services[visit.index])
+                    repeated_time(ratio_by_visit[visit.index], traversal.services[visit.index])
                     for visit in visits_at_queue
                 ]
             )
@@ -423,7 +425,7 @@ def _time_until_served(
         # branch.
         traversal.visit_times.branch_waits.update(
             {
-                visit.index: delay_by_others / 2 * branch_count / nonzero(total_visits)
+                visit.index: delay_by_others / 2 * branch_count / without_zeros(total_visits)
                 for visit in visits
             }
         )
@@ -432,11 +434,11 @@ def _time_until_served(
     return RandomTime(
         # The first branch to come begins the service, and the last to end may be the one with the
         # shortest rest: both are bounds from below.
-        smallest(times_before)
-        + largest([wait.mean for wait in waits])
+        smallest_at_points(times_before)
+        + largest_at_points([wait.mean for wait in waits])
         + delay_by_others
         + last_service.mean
-        + smallest(times_after),
+        + smallest_at_points(times_after),
         variance_of_works if only_last else variance_of_works + waits[0].variance,
         "constant" if is_constant else "general",
     )
@@ -634,13 +636,13 @@ class _ItemTimes:
         first_stage = self._stages[0]
         item_count = self._item_count
         assert first_stage.most_items is not None
-        scv = clamped(body_time.scv, high=1)
+        scv = limited_to_range(body_time.scv, high=1)
         if item_number >= first_stage.most_items:
             return RandomTime(scv * body_time.mean, scv * body_time.variance)
         wait = (
             (1 - scv)
             * body_time.mean
-            * clamped(item_count - first_stage.most_items)
+            * limited_to_range(item_count - first_stage.most_items)
             / first_stage.most_items
         )
         if first_stage.wait_factor is not None:
@@ -663,7 +665,7 @@ def cycle_time(traversal: Traversal, root: Activity) -> RandomTime:
     """
     sections, nodes_after = _cut_at_barriers(root, traversal.value_by_expr)
     if not sections:
-        return sum_of([traversal.time(node) for node in nodes_after])
+        return sum_of_times([traversal.time(node) for node in nodes_after])
     (first_nodes, barrier, _), *other_sections = sections
     section_times = []
     for section_number, (nodes, barrier_wait, executions) in enumerate(
@@ -671,9 +673,9 @@ def cycle_time(traversal: Traversal, root: Activity) -> RandomTime:
     ):
         section_time = _time_of_section(traversal, nodes, barrier_wait, section_number)
         section_times.append(
-            section_time if executions is None else repeated(executions, section_time)
+            section_time if executions is None else repeated_time(executions, section_time)
         )
-    return sum_of(section_times)
+    return sum_of_times(section_times)
 
 
 _CutSection = tuple[tuple[Activity, ...], BarrierWait, "Array | None"]
@@ -711,7 +713,7 @@ def _cut_at_barriers(
                 turns = value_by_expr[count]
                 # The first turn follows what comes before the repetition; each further one begins
                 # with what the turn before has left after its last barrier.
-                further_turns = clamped(turns - 1)
+                further_turns = limited_to_range(turns - 1)
                 sections_between = [
                     (inner_nodes, barrier, turns if executions is None else turns * executions)
                     for inner_nodes, barrier, executions in inner_sections
@@ -736,7 +738,7 @@ def _time_of_section(
     the barrier's cost.
     """
     barrier_label = f"barrier:{barrier_wait.name}"
-    own_time = sum_of([traversal.time(node) for node in nodes])
+    own_time = sum_of_times([traversal.time(node) for node in nodes])
     barrier = traversal.model.resources[barrier_wait.name]
     assert isinstance(barrier, Barrier)
     cost = traversal.value_by_expr[barrier.cost] * traversal.factor(barrier_label)
@@ -887,7 +889,9 @@ class _SynchronizedStart:
         times_before = self._times_after_pending()
         # Where servers are shared, constant services all end together, without gaps.
         remaining_share = (
-            clamped(service.scv, high=1) if self.traversal.shares_servers(visit) else np.ones(1)
+            limited_to_range(service.scv, high=1)
+            if self.traversal.shares_servers(visit)
+            else np.ones(1)
         )
         work_left = self._work_of_earlier_visits(visit.queue, times_before, service.mean)
         self.passing_times, wait = times_before.after_service(
@@ -908,7 +912,7 @@ class _SynchronizedStart:
         """
         first_time = times_before.times[..., 0]
         processors = times_before.times.shape[-1]
-        work_left = clamped(self.served_until.get(queue_name, first_time) - first_time)
+        work_left = limited_to_range(self.served_until.get(queue_name, first_time) - first_time)
         self.served_until[queue_name] = (
             first_time + work_left + processors * mean_work / self.traversal.servers(queue_name)
         )
@@ -935,7 +939,7 @@ class _SynchronizedStart:
             self._set_waits(
                 visits_at_queue,
                 mean_wait,
-                added(ratio_by_visit[visit.index] for visit in visits_at_queue),
+                sum_of_columns(ratio_by_visit[visit.index] for visit in visits_at_queue),
             )
             times_by_queue.append(times_after)
             if not is_parallel(node):
@@ -985,9 +989,9 @@ class _SynchronizedStart:
         value_by_expr = self.traversal.value_by_expr
         services = self.traversal.visit_times.services
         ratio_by_visit = visit_ratios(node, value_by_expr)
-        work = sum_of(
+        work = sum_of_times(
             [
-                repeated(ratio_by_visit[visit.index], services[visit.index])
+                repeated_time(ratio_by_visit[visit.index], services[visit.index])
                 for visit in visits_at_queue
                 if visit.index in ratio_by_visit
             ]
@@ -998,13 +1002,13 @@ class _SynchronizedStart:
                 return (
                     work,
                     self._work_at_queue(body, visits_at_queue)[1],
-                    clamped(value_by_expr[count], 1),
+                    limited_to_range(value_by_expr[count], 1),
                 )
             case Pipeline(stages):
                 item_count = value_by_expr[node.items]
                 # The time of one item in the other stages, if the items share the work at the queue
                 # equally.
-                one_item = sum_of([traversal_alone.time(stage.bodies[0]) for stage in stages])
+                one_item = sum_of_times([traversal_alone.time(stage.bodies[0]) for stage in stages])
                 return (
                     work,
                     one_item.mean - work.mean / item_count,
@@ -1018,7 +1022,7 @@ class _SynchronizedStart:
                 ]
                 return (
                     work,
-                    smallest(
+                    smallest_at_points(
                         [
                             self._work_at_queue(branch, visits_at_queue)[1]
                             for branch in using_branches
@@ -1056,7 +1060,9 @@ class _SynchronizedStart:
     def _set_waits(self, visits: Sequence[Visit], total_wait: Array, visit_ratio: Array) -> None:
         """Set the wait of each visit to the total wait divided by the visit ratio, a constant."""
         for visit in visits:
-            self.waits[visit.index] = RandomTime(total_wait / nonzero(visit_ratio), 0 * total_wait)
+            self.waits[visit.index] = RandomTime(
+                total_wait / without_zeros(visit_ratio), 0 * total_wait
+            )
 
     def _times_after_pending(self) -> PassingTimes:
         """Return the passing times after the pending delay, and reset this delay to zero."""
@@ -1179,7 +1185,9 @@ class PassingTimes:
         times = _ordered_passing_times(self, time)
         gap_before = _gaps_between(self.times)
         gap_after = _gaps_between(times)
-        remaining_share = gap_before * gap_before / nonzero(gap_before * gap_before + variance)
+        remaining_share = (
+            gap_before * gap_before / without_zeros(gap_before * gap_before + variance)
+        )
         is_random = variance.real > 0
         gap_variances = np.where(
             is_random,
@@ -1202,7 +1210,7 @@ class PassingTimes:
         )
         if servers > 1:
             constant_wait = self._waits(service, servers, service.mean, 0 * service.mean, work_left)
-            scv = clamped(service.scv, high=1)[..., None]
+            scv = limited_to_range(service.scv, high=1)[..., None]
             wait = scv * wait + (1 - scv) * constant_wait
         wait_probability = _waiting_probability(wait, service.mean / servers)
         # A processor that waited follows the one before it by the services between them; another
@@ -1291,36 +1299,40 @@ class PassingTimes:
         work_left : from earlier visits [s]
         """
         processors = self.times.shape[-1]
-        step_variance = service.variance * (work_step / nonzero(service.mean)) ** 2
+        step_variance = service.variance * (work_step / without_zeros(service.mean)) ** 2
         zeros = 0 * (work_step + self.times[..., 0])
         backlog = [(zeros + work_left, zeros)] * min(distance, processors)
         for position in range(distance, processors):
             mean, variance = backlog[position - distance]
-            gap = clamped(self.times[..., position] - self.times[..., position - distance])
+            gap = limited_to_range(self.times[..., position] - self.times[..., position - distance])
             # The gaps are taken as independent, so that their variances add up.
             gap_variance = self.gap_variances[..., position - distance + 1 : position + 1].sum(
                 axis=-1
             )
-            backlog.append(left_over(mean + work_step, variance + step_variance, gap, gap_variance))
+            backlog.append(
+                remainder_after_gap(mean + work_step, variance + step_variance, gap, gap_variance)
+            )
         means, variances = (
             np.stack(np.broadcast_arrays(*moments), axis=-1)
             for moments in zip(*backlog, strict=True)
         )
-        return left_over(means, variances, free_backlog[..., None], 0 * free_backlog[..., None])[0]
+        return remainder_after_gap(
+            means, variances, free_backlog[..., None], 0 * free_backlog[..., None]
+        )[0]
 
 
 def _gaps_between(times: Array) -> Array:
     """Return the time of each processor since the previous processor; the first gap is 0 [s] [...,
     processors].
     """
-    return clamped(times - np.concatenate([times[..., :1], times[..., :-1]], axis=-1))
+    return limited_to_range(times - np.concatenate([times[..., :1], times[..., :-1]], axis=-1))
 
 
 def _waiting_probability(wait: Array, service: Array) -> Array:
     """Return the probability p of a wait from its mean W and the mean service S, as at an M/M/1
     station: W = p S / (1 - p).
     """
-    probability: Array = wait / nonzero(wait + service[..., None])
+    probability: Array = wait / without_zeros(wait + service[..., None])
     return probability
 
 
@@ -1337,7 +1349,7 @@ def _ordered_passing_times(passing_times: PassingTimes, time: RandomTime) -> Arr
     variance = time.variance[..., None]
     # The starts are random too: the variance of the gap before each is added, limited to that of
     # the time (chosen here).
-    variance = variance + passing_times.gap_variances * variance / nonzero(
+    variance = variance + passing_times.gap_variances * variance / without_zeros(
         variance + passing_times.gap_variances
     )
     largest_variance = np.take_along_axis(

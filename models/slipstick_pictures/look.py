@@ -17,7 +17,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from slipstick.errors import need
+from slipstick.errors import import_optional
 from slipstick.late import Array, NDArray, np
 from slipstick.results.words import NO_WORDS, as_words
 
@@ -160,7 +160,7 @@ def look() -> Iterator[None]:
     ------
     MissingExtraError : matplotlib is not installed
     """
-    need("matplotlib", "drawing pictures")
+    import_optional("matplotlib", "drawing pictures")
     import matplotlib.style
 
     settings: list[Any] = ["default", _DRAWING_STYLE]

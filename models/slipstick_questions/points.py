@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from slipstick.errors import ModelError, UnknownNameError
 from slipstick.late import Array, np
-from slipstick.limits import limited
+from slipstick.limits import with_limits
 from slipstick.schema.kinds.quantity import read_condition, validate
 from slipstick.schema.kinds.study import study_model
 from slipstick.schema.library import Library
@@ -67,7 +67,7 @@ def read_sweep_points(study: str, name: str | None = None, case: str | None = No
     library = Library()
     study_tree = library.load("study", study)
     spec = validate(study_model(study_tree), study_tree)
-    with limited({"points": MOST_POINTS}), limited(spec.limits.costs):
+    with with_limits({"points": MOST_POINTS}), with_limits(spec.limits.costs):
         prepared_study = read_study(spec, study_tree, library, fitted=True, name=Path(study).stem)
     sweep = _sweep_of_study({sweep.name: sweep for sweep in prepared_study.sweeps}, name)
     cases = sweep.spec.cases
@@ -78,7 +78,7 @@ def read_sweep_points(study: str, name: str | None = None, case: str | None = No
     quantities = set[str]()
     for case_name in cases if case is None else [case]:
         settings = prepared_study.cases[case_name]
-        with limited({"points": MOST_POINTS}), limited(spec.limits.costs):
+        with with_limits({"points": MOST_POINTS}), with_limits(spec.limits.costs):
             case_evaluator, axes = sweep_as_arrays(
                 sweep, case_name, settings, prepared_study.context.library
             )

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from slipstick.limits import limited
+from slipstick.limits import with_limits
 from slipstick_measure.account import measured
 from slipstick_measure.formats import read
 from tests.measure.data import SAMPLES, Hints, account, read_sample, refused, sample
@@ -512,7 +512,7 @@ def test_a_large_file_and_a_missing_one_are_refused(tmp_path: Path) -> None:
         "x.csv:1:1: 20 bytes are too many; the limit is 10: keep what you need of it, or split it,"
         " or allow more with"
     )
-    with limited({"data_bytes": 10}):
+    with with_limits({"data_bytes": 10}):
         assert refused(tmp_path, "p,time [s]\n1,2\n2,345") == [
             f"{why} --limit data_bytes=21 (limits: in a study, limits= in Python)"
         ]

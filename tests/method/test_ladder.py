@@ -15,7 +15,7 @@ import pytest
 from slipstick import solve
 from slipstick.errors import NoAnswerError, NothingToEstimate, Saturated, Unsolvable
 from slipstick.expression.tape import Flags, Values
-from slipstick.limits import limited
+from slipstick.limits import with_limits
 from slipstick.method.answers import CompiledModel, Remarks, Solution
 from slipstick.method.closed_form import ClosedForm
 from slipstick.method.ladder import (
@@ -127,7 +127,7 @@ def test_a_network_that_no_solver_takes_is_simulated() -> None:
         {"calls": open_class(0.5)},
         {"desk": station(demand={"calls": 1.0}, capacity=3_000)},
     )
-    with limited({"states": 1000}):
+    with with_limits({"states": 1000}):
         answer = default_answer(losing, {}, SHORT)
         smooth = form_of(losing, {}, simulation=SHORT, smooth=True).points({}).answer(0)
     assert answer.method == "simulation"

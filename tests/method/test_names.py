@@ -7,7 +7,7 @@ from __future__ import annotations
 import pytest
 
 from slipstick.errors import SlipstickError
-from slipstick.limits import limited
+from slipstick.limits import with_limits
 from slipstick.method.answers import Solution
 from slipstick.method.methods import form_of
 from slipstick.method.names import is_transient, names_of, transient_value_of
@@ -30,7 +30,7 @@ def _built(name: str) -> BuiltModel:
 def _found(built: BuiltModel, method: str) -> tuple[Solution, list[str]] | None:
     """Return the columns and the names of the answer of a method; None where it has no answer."""
     try:
-        with limited({"states": 500}):
+        with with_limits({"states": 500}):
             points = form_of(built.model, built.parameters, method, SHORT).points({})
             answer = points.answer(0)
     except SlipstickError:

@@ -202,7 +202,7 @@ def limits_of(context: click.Context, values: Sequence[str], of_points: bool = T
     ------
     SpecError : there is no such limit, or it cannot be read
     """
-    from slipstick.limits import LIMITS, limited
+    from slipstick.limits import LIMITS, with_limits
     from slipstick.schema.kinds.quantity import validate
     from slipstick.schema.kinds.study import LimitsSpec
     from slipstick.schema.text import Entry, Mark, Table
@@ -219,7 +219,7 @@ def limits_of(context: click.Context, values: Sequence[str], of_points: bool = T
             "--limit", f"{name} is a limit of the points of a study; here are {', '.join(LIMITS)}"
         )
     # The limits end with the command: in tests and notebooks the process goes on.
-    context.with_resource(limited(limits_spec.costs))
+    context.with_resource(with_limits(limits_spec.costs))
     return limits_spec
 
 

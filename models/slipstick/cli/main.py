@@ -57,7 +57,7 @@ from slipstick.errors import (
     with_way_out,
 )
 from slipstick.extensions import FUNCTIONS, Registry
-from slipstick.limits import ANNOUNCE, LIMITS, ONE_THREAD, limit
+from slipstick.limits import ANNOUNCE, LIMITS, ONE_THREAD, limit_in_force
 from slipstick.vocabulary import ACTIVITY, METHODS, NETWORK
 
 if TYPE_CHECKING:
@@ -147,7 +147,7 @@ def limits(as_json: bool) -> int:
         print_json(
             {
                 "limits": {
-                    name: {"value": limit(name), "counts": cost_limit.counts}
+                    name: {"value": limit_in_force(name), "counts": cost_limit.counts}
                     for name, cost_limit in LIMITS.items()
                 }
             }

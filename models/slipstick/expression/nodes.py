@@ -19,11 +19,11 @@ from slipstick.arguments import (
     Kind,
     UnfitError,
     checked,
-    described,
-    instance,
-    optional,
+    instance_of,
+    optional_kind,
     plain_number,
-    real,
+    real_number,
+    value_in_message,
 )
 from slipstick.errors import ModelError, UnitError
 
@@ -216,7 +216,9 @@ class Number(Expr):
 _ONE = Number(1.0)
 
 
-@checked(name=TEXT, dimension=instance(Dimension, "a dimension"), value=optional(real()))
+@checked(
+    name=TEXT, dimension=instance_of(Dimension, "a dimension"), value=optional_kind(real_number())
+)
 @dataclass(frozen=True, slots=True, repr=False)
 class Parameter(Expr):
     """A named quantity, usually with a base value.
@@ -280,7 +282,9 @@ def as_expr(value: Like) -> Expr:
     try:
         return Number(float(_number_or_expression(value)))
     except UnfitError:
-        raise ModelError(f"an operand must be {_IN_BASE_UNITS}, got {described(value)}") from None
+        raise ModelError(
+            f"an operand must be {_IN_BASE_UNITS}, got {value_in_message(value)}"
+        ) from None
 
 
 def zero(dimension: Dimension) -> Number:
@@ -420,7 +424,7 @@ def power(base: Expr, exponent: int) -> Expr:
         or exponent_number != int(exponent_number)
     ):
         raise ModelError(
-            f"an exponent must be a whole number from -64 to 64, got {described(exponent)}"
+            f"an exponent must be a whole number from -64 to 64, got {value_in_message(exponent)}"
         )
     if isinstance(base, Number):
         return Number(_finite_power(base.value, int(exponent)), base.dimension ** int(exponent))

@@ -10,7 +10,7 @@ from functools import cache, cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from slipstick.arguments import LARGEST, described
+from slipstick.arguments import LARGEST, value_in_message
 from slipstick.display import html_table
 from slipstick.errors import ModelError, did_you_mean
 from slipstick.expression.formula import Comparison, read_condition
@@ -256,7 +256,7 @@ class Law:
             if not (isinstance(value, Expr) or _is_numeric(value) or _is_sympy_expression(value)):
                 raise ModelError(
                     f"law {self.name}: {name} must be a number, an array of numbers or an"
-                    f" expression, got {described(value)}"
+                    f" expression, got {value_in_message(value)}"
                 )
         if missing_symbols:
             missing_in_words = "; ".join(

@@ -39,7 +39,7 @@ from slipstick.model.steps import (
 from slipstick.model.system import Model, is_processor
 from slipstick.random_times import (
     Array,
-    added,
+    sum_of_columns,
 )
 from slipstick.structure.visits import Numbers
 from slipstick.vocabulary import MEAN_VALUE
@@ -126,7 +126,9 @@ def reasons_out_of_range(
                 )
                 reason_by_point.setdefault(int(point), reason)
         if node.odds:
-            probability_sums = added(value_by_expr[probability].real for probability in node.odds)
+            probability_sums = sum_of_columns(
+                value_by_expr[probability].real for probability in node.odds
+            )
             # Probabilities that were computed miss 1 by rounding, which is no mistake of the user.
             for point in np.flatnonzero(~np.isclose(probability_sums, 1.0, rtol=1e-9)):
                 reason = (

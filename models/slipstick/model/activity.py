@@ -24,13 +24,13 @@ from slipstick.arguments import (
     FLAG,
     TEXT,
     checked,
-    either,
-    instance,
-    listed,
-    optional,
-    real,
-    row,
-    whole,
+    either_kind,
+    instance_of,
+    list_of,
+    optional_kind,
+    real_number,
+    row_of,
+    whole_number,
 )
 from slipstick.errors import ModelError, did_you_mean
 from slipstick.expression.nodes import (
@@ -778,11 +778,11 @@ class Ask(Activity):
     variation = NEVER
 
 
-_DISTRIBUTION = optional(instance(TimeDistribution, "the distribution of a time"))
+_DISTRIBUTION = optional_kind(instance_of(TimeDistribution, "the distribution of a time"))
 _LABEL_KINDS = {
     "component": TEXT,
     "technology": TEXT,
-    "scv": real(0),
+    "scv": real_number(0),
     "distribution": _DISTRIBUTION,
 }
 """The arguments that `service` and `delay` share."""
@@ -791,9 +791,9 @@ _LABEL_KINDS = {
 @checked(
     resource=TEXT,
     time=LIKE,
-    name=optional(TEXT),
-    rank=whole(0),
-    weight=optional(LIKE),
+    name=optional_kind(TEXT),
+    rank=whole_number(0),
+    weight=optional_kind(LIKE),
     **_LABEL_KINDS,
 )
 def service(
@@ -883,7 +883,7 @@ def then(*parts: Activity) -> Activity:
     return flat_parts[0] if len(flat_parts) == 1 else Then(tuple(flat_parts))
 
 
-@checked(branches=ACTIVITY, join=optional(LIKE))
+@checked(branches=ACTIVITY, join=optional_kind(LIKE))
 def fork(*branches: Activity, join: Like | None = None) -> Activity:
     """Start several branches at the same time, and wait for all of them or for the first few.
 
@@ -941,7 +941,7 @@ def if_late(body: Activity) -> IfLate:
     return IfLate(body)
 
 
-@checked(request=ACTIVITY, late=LIKE, second=optional(ACTIVITY), name=TEXT)
+@checked(request=ACTIVITY, late=LIKE, second=optional_kind(ACTIVITY), name=TEXT)
 def hedge(
     request: Activity, late: Like, second: Activity | None = None, name: str = "late"
 ) -> Activity:
@@ -967,7 +967,7 @@ def hedge(
 _OPTION = "a pair of a probability and an activity, such as (0.3, delay(1.0))"
 
 
-@checked(options=row(LIKE, ACTIVITY, expected=_OPTION))
+@checked(options=row_of(LIKE, ACTIVITY, expected=_OPTION))
 def choose(*options: tuple[Like, Activity]) -> Choice:
     """Execute one of several activities; the probabilities must add up to 1.
 
@@ -1017,10 +1017,10 @@ _ROUNDS_IN_WORDS = (
 
 
 @checked(
-    count=either(_ROUNDS_IN_WORDS, LIKE, listed(LIKE, least=2, most=MOST_ROUNDS + 1)),
+    count=either_kind(_ROUNDS_IN_WORDS, LIKE, list_of(LIKE, least=2, most=MOST_ROUNDS + 1)),
     body=ACTIVITY,
     spread=TEXT,
-    scv=optional(LIKE),
+    scv=optional_kind(LIKE),
 )
 def repeat(
     count: Like | Sequence[Like], body: Activity, spread: str = WHOLE, scv: Like | None = None
@@ -1139,7 +1139,13 @@ MODES = READ, WRITE = "read", "write"
 """How a reader-writer lock is held: together with other readers, or alone."""
 
 
-@checked(resource=TEXT, body=ACTIVITY, mode=TEXT, after=optional(ACTIVITY), permits=optional(LIKE))
+@checked(
+    resource=TEXT,
+    body=ACTIVITY,
+    mode=TEXT,
+    after=optional_kind(ACTIVITY),
+    permits=optional_kind(LIKE),
+)
 def hold(
     resource: str,
     body: Activity,
@@ -1221,16 +1227,16 @@ def reply(resource: str) -> EarlyReply:
 
 @checked(
     visit=ACTIVITY,
-    timeout=optional(LIKE),
-    patience=optional(LIKE),
-    retries=whole(),
-    back_off=optional(LIKE),
+    timeout=optional_kind(LIKE),
+    patience=optional_kind(LIKE),
+    retries=whole_number(),
+    back_off=optional_kind(LIKE),
     doubling=FLAG,
-    otherwise=optional(ACTIVITY),
-    queue=optional(LIKE),
+    otherwise=optional_kind(ACTIVITY),
+    queue=optional_kind(LIKE),
     limits=TEXT,
-    breaker=optional(TEXT),
-    balking=listed(LIKE),
+    breaker=optional_kind(TEXT),
+    balking=list_of(LIKE),
 )
 def attempt(
     visit: Activity,
@@ -1425,7 +1431,7 @@ def ask(pool: str) -> Ask:
     return Ask(pool)
 
 
-@checked(bodies=ACTIVITY, name=optional(TEXT))
+@checked(bodies=ACTIVITY, name=optional_kind(TEXT))
 def serial(*bodies: Activity, name: str | None = None) -> Stage:
     """Make a stage that processes one item at a time, in order.
 
@@ -1437,7 +1443,7 @@ def serial(*bodies: Activity, name: str | None = None) -> Stage:
     return Stage("serial", bodies, _stage_name(name, bodies))
 
 
-@checked(bodies=ACTIVITY, name=optional(TEXT))
+@checked(bodies=ACTIVITY, name=optional_kind(TEXT))
 def parallel(*bodies: Activity, name: str | None = None) -> Stage:
     """Make a stage that processes any number of items at the same time.
 
@@ -1449,10 +1455,10 @@ def parallel(*bodies: Activity, name: str | None = None) -> Stage:
     return Stage("parallel", bodies, _stage_name(name, bodies))
 
 
-_STAGE = instance((Stage, Activity), "a stage or an activity, such as parallel(delay(1.0))")
+_STAGE = instance_of((Stage, Activity), "a stage or an activity, such as parallel(delay(1.0))")
 
 
-@checked(stages=listed(_STAGE), items=LIKE, name=TEXT)
+@checked(stages=list_of(_STAGE), items=LIKE, name=TEXT)
 def pipeline(stages: Sequence[Stage | Activity], items: Like, name: str = "pipeline") -> Pipeline:
     """Pass items through stages. All items are ready at the start.
 
@@ -1486,7 +1492,7 @@ def pipeline(stages: Sequence[Stage | Activity], items: Like, name: str = "pipel
     return Pipeline(built_stages, item_count, name)
 
 
-@checked(name=TEXT, parties=optional(whole(1)))
+@checked(name=TEXT, parties=optional_kind(whole_number(1)))
 def barrier(name: str, parties: int | None = None) -> BarrierWait:
     """Wait at a barrier for the whole population, or for `parties` members of it.
 

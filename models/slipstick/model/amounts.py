@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterable, Mapping
 
 from slipstick.answer import unit_of
-from slipstick.arguments import instance, mapped_by_name
+from slipstick.arguments import instance_of, mapped_by_name
 from slipstick.expression.nodes import BYTES, COUNT, RATE, TIME, Expr, Parameter, parameters
 
 _PREFIX = "answer."
-AMOUNTS = mapped_by_name(instance(Expr, 'an expression, such as 2 * answer_value("throughput")'))
+AMOUNTS = mapped_by_name(instance_of(Expr, 'an expression, such as 2 * answer_value("throughput")'))
 _DIMENSIONS = {"s": TIME, "1/s": RATE, "B": BYTES, "1": COUNT}
 
 

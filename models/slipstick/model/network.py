@@ -13,13 +13,13 @@ from typing import Any
 from slipstick.arguments import (
     TEXT,
     checked,
-    instance,
-    listed,
+    instance_of,
+    list_of,
     mapped_by_name,
-    optional,
-    real,
-    row,
-    whole,
+    optional_kind,
+    real_number,
+    row_of,
+    whole_number,
 )
 from slipstick.errors import Fault, ModelError, ModelFaultsError, did_you_mean
 from slipstick.expression.nodes import (
@@ -299,19 +299,21 @@ class Route:
             )
 
 
-_CLASS_KIND = instance((ClosedClass, OpenClass), "a class, such as closed_class(4)")
-_PLACE_KIND = row(TEXT, TEXT, expected="a pair of a class and a station, such as ('jobs', 'cpu')")
+_CLASS_KIND = instance_of((ClosedClass, OpenClass), "a class, such as closed_class(4)")
+_PLACE_KIND = row_of(
+    TEXT, TEXT, expected="a pair of a class and a station, such as ('jobs', 'cpu')"
+)
 _NETWORK_KINDS = {
     "classes": mapped_by_name(_CLASS_KIND),
     "stations": mapped_by_name(
-        instance(NetworkStation, "a station, such as station(demand={'jobs': 0.1})")
+        instance_of(NetworkStation, "a station, such as station(demand={'jobs': 0.1})")
     ),
-    "routing": listed(instance(Route, "a route, as route(...) makes it")),
+    "routing": list_of(instance_of(Route, "a route, as route(...) makes it")),
     "name": TEXT,
 }
-_CHAINS = mapped_by_name(instance(Chain, "a chain, as chain(...) makes it"))
-_REGIONS = mapped_by_name(instance(Region, "a region, as region(...) makes it"))
-_GUARDS = mapped_by_name(instance(GuardedStations, "guarded stations, as guard(...) makes them"))
+_CHAINS = mapped_by_name(instance_of(Chain, "a chain, as chain(...) makes it"))
+_REGIONS = mapped_by_name(instance_of(Region, "a region, as region(...) makes it"))
+_GUARDS = mapped_by_name(instance_of(GuardedStations, "guarded stations, as guard(...) makes them"))
 
 
 @checked(
@@ -478,10 +480,10 @@ _DIMENSION_BY_KEY = {
 
 
 @checked(
-    chains=optional(_CHAINS),
-    amounts=optional(AMOUNTS),
-    regions=optional(_REGIONS),
-    breakers=optional(_GUARDS),
+    chains=optional_kind(_CHAINS),
+    amounts=optional_kind(AMOUNTS),
+    regions=optional_kind(_REGIONS),
+    breakers=optional_kind(_GUARDS),
     **_NETWORK_KINDS,
 )
 def network(
@@ -565,7 +567,9 @@ def closed_class(population: Like, think_time: Like = 0.0, target_time: Like = 0
     return ClosedClass(customer_count, *think_and_target_time)
 
 
-PROFILE = listed(row(real(0), real(0), expected="a pair of a duration in s and a rate in 1/s"))
+PROFILE = list_of(
+    row_of(real_number(0), real_number(0), expected="a pair of a duration in s and a rate in 1/s")
+)
 
 
 @checked(
@@ -573,9 +577,9 @@ PROFILE = listed(row(real(0), real(0), expected="a pair of a duration in s and a
     burst_arrivals=LIKE,
     burst_time=LIKE,
     quiet_time=LIKE,
-    batch=whole(1, 2**53),
-    backlog=whole(0, 2**53),
-    trace=listed(real(0)),
+    batch=whole_number(1, 2**53),
+    backlog=whole_number(0, 2**53),
+    trace=list_of(real_number(0)),
     profile=PROFILE,
     target_time=LIKE,
 )
@@ -615,19 +619,19 @@ def open_class(
     )
 
 
-_NUMBERS_BY_NAME = optional(mapped_by_name(LIKE))
+_NUMBERS_BY_NAME = optional_kind(mapped_by_name(LIKE))
 
 
 @checked(
     **dict.fromkeys(_DIMENSION_BY_KEY, _NUMBERS_BY_NAME),
     discipline=TEXT,
-    servers=whole(1, 2**53),  # up to which every whole number is a double
-    rates=listed(LIKE),
-    capacity=optional(whole(1)),
-    priority=optional(mapped_by_name(whole())),
+    servers=whole_number(1, 2**53),  # up to which every whole number is a double
+    rates=list_of(LIKE),
+    capacity=optional_kind(whole_number(1)),
+    priority=optional_kind(mapped_by_name(whole_number())),
     blocking=TEXT,
-    retries=optional(mapped_by_name(whole(1, MOST_RETRIES))),
-    balking=optional(mapped_by_name(listed(LIKE))),
+    retries=optional_kind(mapped_by_name(whole_number(1, MOST_RETRIES))),
+    balking=optional_kind(mapped_by_name(list_of(LIKE))),
 )
 def station(
     *,
@@ -696,7 +700,7 @@ def station(
     )
 
 
-@checked(classes=listed(TEXT), members=_CLASS_KIND, reference=_PLACE_KIND)
+@checked(classes=list_of(TEXT), members=_CLASS_KIND, reference=_PLACE_KIND)
 def chain(classes: Sequence[str], members: CustomerClass, reference: Place) -> Chain:
     """Make a chain: a group of classes between which customers change. A cycle of a customer begins
     and ends in the reference class at the reference station.
@@ -710,7 +714,7 @@ def chain(classes: Sequence[str], members: CustomerClass, reference: Place) -> C
     return Chain(tuple(classes), members, reference)
 
 
-@checked(stations=listed(TEXT), capacity=whole(1), blocking=TEXT)
+@checked(stations=list_of(TEXT), capacity=whole_number(1), blocking=TEXT)
 def region(stations: Sequence[str], capacity: int, blocking: str = WAIT) -> Region:
     """Make a region: a limit on the total number of customers at several stations; see `Region`.
 
@@ -726,7 +730,9 @@ def region(stations: Sequence[str], capacity: int, blocking: str = WAIT) -> Regi
     return Region(tuple(stations), capacity, blocking)
 
 
-@checked(stations=listed(TEXT), breaker=instance(Breaker, "a breaker, such as Breaker(5, 30.0)"))
+@checked(
+    stations=list_of(TEXT), breaker=instance_of(Breaker, "a breaker, such as Breaker(5, 30.0)")
+)
 def guard(stations: Sequence[str], breaker: Breaker) -> GuardedStations:
     """Put a circuit breaker before stations; see `GuardedStations`.
 
@@ -742,7 +748,7 @@ def guard(stations: Sequence[str], breaker: Breaker) -> GuardedStations:
     return GuardedStations(tuple(stations), replace(breaker, open=open_time))
 
 
-@checked(source=_PLACE_KIND, target=optional(_PLACE_KIND), probability=LIKE, by=TEXT)
+@checked(source=_PLACE_KIND, target=optional_kind(_PLACE_KIND), probability=LIKE, by=TEXT)
 def route(source: Place, target: Place | None, probability: Like = 1.0, *, by: str = "") -> Route:
     """Make a route: where the customers of a class go after a station.
 

@@ -39,7 +39,7 @@ from inspect import get_annotations
 from types import MappingProxyType, MemberDescriptorType
 from typing import Any, ClassVar, Final, NamedTuple, Self
 
-from slipstick.arguments import Kind, instance
+from slipstick.arguments import Kind, instance_of
 from slipstick.errors import NoAnswerError
 from slipstick.expression.nodes import Expr, Number, Parameter, floor, maximum
 
@@ -474,5 +474,5 @@ def requested_resource(node: Activity) -> str | None:
     return next(iter(node.uses), None) if node.use in (SERVED, HELD) else None
 
 
-ACTIVITY: Kind = instance(Activity, "an activity, such as delay(1.0)")
+ACTIVITY: Kind = instance_of(Activity, "an activity, such as delay(1.0)")
 """The kind of an argument that is one."""

@@ -21,14 +21,14 @@ from slipstick.arguments import (
     TEXT,
     Kind,
     checked,
-    either,
-    instance,
-    listed,
+    either_kind,
+    instance_of,
+    list_of,
     mapped_by_name,
-    optional,
-    real,
-    row,
-    whole,
+    optional_kind,
+    real_number,
+    row_of,
+    whole_number,
 )
 from slipstick.display import html_table
 from slipstick.errors import ModelError, NoAnswerError, did_you_mean, note_part
@@ -334,7 +334,7 @@ class CostlessResource(ResourceKind, abstract=True):
         return ()
 
 
-@checked(servers=whole(1, MOST_HOLDERS), discipline=TEXT, rates=listed(LIKE))
+@checked(servers=whole_number(1, MOST_HOLDERS), discipline=TEXT, rates=list_of(LIKE))
 @dataclass(frozen=True, slots=True)
 class Station(CostlessResource):
     """A station: servers with a queue, or servers without a queue.
@@ -461,12 +461,12 @@ class HeldResource(ResourceKind, abstract=True):
 
 @checked(
     kind=TEXT,
-    word=optional(TEXT),
+    word=optional_kind(TEXT),
     access=LIKE,
     back_off=TEXT,
     base=LIKE,
     most=LIKE,
-    home=optional(whole(0, MOST_HOLDERS)),
+    home=optional_kind(whole_number(0, MOST_HOLDERS)),
     together=FLAG,
 )
 @dataclass(frozen=True, slots=True)
@@ -545,7 +545,7 @@ class Lock(HeldResource):
         return (0, 0) if self.word is None else (lock_kind.acquire, lock_kind.release)
 
 
-@checked(number=whole(1, MOST_HOLDERS))
+@checked(number=whole_number(1, MOST_HOLDERS))
 @dataclass(frozen=True, slots=True)
 class Permits(HeldResource):
     """A resource with a number of permits, such as a pool of threads, connections or licences. A
@@ -570,7 +570,7 @@ class Permits(HeldResource):
         return self.number
 
 
-@checked(order=TEXT, readers=whole(1, MOST_HOLDERS))
+@checked(order=TEXT, readers=whole_number(1, MOST_HOLDERS))
 @dataclass(frozen=True, slots=True)
 class ReaderWriterLock(HeldResource):
     """A lock that several readers can hold together, but a writer holds alone.
@@ -602,7 +602,7 @@ class ReaderWriterLock(HeldResource):
         return int(READER_WRITER_ORDERS[self.order] not in ("", mode))
 
 
-_UNITS_KIND = mapped_by_name(whole(0, MOST_HOLDERS))
+_UNITS_KIND = mapped_by_name(whole_number(0, MOST_HOLDERS))
 """Units at the start, by the name of the counter."""
 
 
@@ -663,7 +663,7 @@ class Semaphores(CostlessResource):
         return self.units
 
 
-@checked(places=whole(1, MOST_HOLDERS), items=whole(0, MOST_HOLDERS))
+@checked(places=whole_number(1, MOST_HOLDERS), items=whole_number(0, MOST_HOLDERS))
 def buffer(places: int, items: int = 0) -> Semaphores:
     """Make a bounded buffer for `put` and `get`: two semaphores that count free places and items.
 
@@ -679,12 +679,12 @@ def buffer(places: int, items: int = 0) -> Semaphores:
 
 
 @checked(
-    source=instance((Loop, Trees), "a Loop or Trees"),
+    source=instance_of((Loop, Trees), "a Loop or Trees"),
     leaf=LIKE,
     interior=LIKE,
     inside=LIKE,
     order=TEXT,
-    queues=whole(1, MOST_HOLDERS),
+    queues=whole_number(1, MOST_HOLDERS),
     component=TEXT,
 )
 @dataclass(frozen=True, slots=True)
@@ -802,11 +802,11 @@ MOST_CALLS = 10_000
 
 
 @checked(
-    failures=whole(1, MOST_CALLS),
+    failures=whole_number(1, MOST_CALLS),
     open=LIKE,
-    of=optional(whole(1, MOST_CALLS)),
-    trials=whole(1, MOST_CALLS),
-    scv=real(0),
+    of=optional_kind(whole_number(1, MOST_CALLS)),
+    trials=whole_number(1, MOST_CALLS),
+    scv=real_number(0),
 )
 @dataclass(frozen=True, slots=True)
 class Breaker(CostlessResource):
@@ -1513,15 +1513,15 @@ class SingleProcessor:
     words: Expr | None = None
 
 
-_RESOURCES_KIND = mapped_by_name(instance(ResourceKind, 'a resource, such as Lock("mcs")'))
-_MODEL_KINDS: Mapping[str, Kind] = {"name": TEXT, "useful": listed(TEXT)}
+_RESOURCES_KIND = mapped_by_name(instance_of(ResourceKind, 'a resource, such as Lock("mcs")'))
+_MODEL_KINDS: Mapping[str, Kind] = {"name": TEXT, "useful": list_of(TEXT)}
 """What all models are given."""
 
 
 @checked(
-    population=instance(PopulationKind, "a population, as closed_model(...) makes it"),
+    population=instance_of(PopulationKind, "a population, as closed_model(...) makes it"),
     resources=_RESOURCES_KIND,
-    notes=listed(TEXT),
+    notes=list_of(TEXT),
     amounts=AMOUNTS,
     **_MODEL_KINDS,
 )
@@ -2261,8 +2261,8 @@ def need_model(value: object, user: str) -> Model:
 
 _BUILDER_KINDS: Mapping[str, Kind] = {
     **_MODEL_KINDS,
-    "resources": optional(_RESOURCES_KIND),
-    "amounts": optional(AMOUNTS),
+    "resources": optional_kind(_RESOURCES_KIND),
+    "amounts": optional_kind(AMOUNTS),
 }
 """What the functions that build models are given."""
 
@@ -2300,11 +2300,11 @@ def closed_model(
 _GROUP = "a pair of a number and an activity, such as (2, delay(1.0))"
 
 
-_PATTERN = instance(ArrivalPattern, "a pattern of arrivals")
-_GROUPS = either(
+_PATTERN = instance_of(ArrivalPattern, "a pattern of arrivals")
+_GROUPS = either_kind(
     _GROUP,
-    row(LIKE, ACTIVITY, expected=_GROUP),
-    row(LIKE, ACTIVITY, _PATTERN, expected=_GROUP),
+    row_of(LIKE, ACTIVITY, expected=_GROUP),
+    row_of(LIKE, ACTIVITY, _PATTERN, expected=_GROUP),
 )
 
 
@@ -2396,7 +2396,7 @@ def open_model(
 _PHASE = "a repeat, a number of processors and an activity, such as (1, 4, delay(1.0))"
 
 
-@checked(parts=row(LIKE, LIKE, ACTIVITY, expected=_PHASE), **_BUILDER_KINDS)
+@checked(parts=row_of(LIKE, LIKE, ACTIVITY, expected=_PHASE), **_BUILDER_KINDS)
 def phased_model(
     *parts: tuple[Like, Like, Activity],
     name: str = "model",
@@ -2436,7 +2436,7 @@ _SUPERSTEP = (
 )
 
 
-@checked(parts=row(LIKE, listed(ACTIVITY), ACTIVITY, expected=_SUPERSTEP), **_BUILDER_KINDS)
+@checked(parts=row_of(LIKE, list_of(ACTIVITY), ACTIVITY, expected=_SUPERSTEP), **_BUILDER_KINDS)
 def superstep_model(
     *parts: tuple[Like, Sequence[Activity], Activity],
     name: str = "model",

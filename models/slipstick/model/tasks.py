@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from operator import ge
 from typing import NamedTuple
 
-from slipstick.arguments import checked, either, listed, whole
+from slipstick.arguments import checked, either_kind, list_of, whole_number
 from slipstick.errors import ModelError
 from slipstick.expression.nodes import TIME, Expr, maximum, total
 
@@ -27,14 +27,14 @@ MOST_NODES = 10**6
 """The largest number of nodes of a tree, or of iterations of a loop."""
 
 
-_ITERATIONS = either(
+_ITERATIONS = either_kind(
     f"a number of iterations from 1 to {MOST_NODES:,}, or a list of the work of each",
-    whole(1, MOST_NODES),
-    listed(whole(0), 1, MOST_NODES),
+    whole_number(1, MOST_NODES),
+    list_of(whole_number(0), 1, MOST_NODES),
 )
 
 
-@checked(iterations=_ITERATIONS, chunk=whole(1, MOST_NODES))
+@checked(iterations=_ITERATIONS, chunk=whole_number(1, MOST_NODES))
 @dataclass(frozen=True, slots=True)
 class Loop:
     """A parallel loop, cut into tasks of `chunk` iterations each. All tasks exist at the start.
@@ -66,7 +66,11 @@ class Loop:
         return ((tuple(range(len(tasks))), tuple(tasks)),)
 
 
-@checked(shapes=listed(listed(whole(0)), 1), min_size=whole(1), work=listed(listed(whole(0))))
+@checked(
+    shapes=list_of(list_of(whole_number(0)), 1),
+    min_size=whole_number(1),
+    work=list_of(list_of(whole_number(0))),
+)
 @dataclass(frozen=True, slots=True)
 class Trees:
     """Trees of work, which processors execute from the root down in tasks of a few nodes.

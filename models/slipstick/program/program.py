@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from slipstick.arguments import LARGEST, checked, described, plain_number
+from slipstick.arguments import LARGEST, checked, plain_number, value_in_message
 from slipstick.errors import ModelError, did_you_mean
 from slipstick.expression.nodes import Dimension, Expr, Number, Parameter
 from slipstick.model.machine import Machine, SharedMemory
@@ -154,7 +154,9 @@ class Program:
                 "a machine" if self.machine is Machine else "a machine with shared memory"
             )
             given_machine = (
-                machine.name if isinstance(machine, Machine | SharedMemory) else described(machine)
+                machine.name
+                if isinstance(machine, Machine | SharedMemory)
+                else value_in_message(machine)
             )
             raise ModelError(
                 f"{self.name} runs on {machine_kind}, as load('machine/...') gives it; got"
@@ -285,7 +287,7 @@ def checked_input(program_input: Input, value: InputValue | float) -> InputValue
     if plain_value is None or not -LARGEST <= plain_value <= LARGEST:
         raise ModelError(
             f"{program_input.name} must be a finite number in base units or an expression, got"
-            f" {described(value)}"
+            f" {value_in_message(value)}"
         )
     # So written, NaN is refused too.
     if not plain_value >= program_input.least or (

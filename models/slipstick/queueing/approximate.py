@@ -58,7 +58,7 @@ from slipstick.queueing.network import (
 )
 from slipstick.queueing.residual_wait import all_busy_by_load, residual_time
 from slipstick.random_times import (
-    clamped,
+    limited_to_range,
 )
 from slipstick.vocabulary import DISCIPLINES, OVERTAKING_DISCIPLINES
 
@@ -174,7 +174,7 @@ def _product_form_residence(
         # part, if all c are busy. At one server both are the arrival theorem. Errors: see
         # "several servers" in `MEASURED_ERRORS`.
         present_others = (
-            clamped(present_others - busy_servers)
+            limited_to_range(present_others - busy_servers)
             + all_busy_by_load(busy_servers, servers, other_customers)
         ) / servers
     residence: Array = network.service[:, :, station] * (1 + present_others)
@@ -229,7 +229,7 @@ def _line_residence(
         rank_weights = (rank[None, :] <= rank[:, None]).astype(float)
     unit_weights = np.ones_like(service)
     residual_service = residual_time(service, network.scv[:, :, station])
-    waiting_work = clamped(
+    waiting_work = limited_to_range(
         arrival_numbers.waiting(service, station, rank_weights)
         - arrival_numbers.served(service, station, rank_weights)
     )
@@ -253,7 +253,7 @@ def _line_residence(
     # service too, is as long as if the server had the rest of its capacity only.
     is_of_higher_rank = (rank[None, :] < rank[:, None]).astype(float)
     utilization_ahead = arrival_numbers.served(unit_weights, station, is_of_higher_rank) / servers
-    free_share = 1 - clamped(utilization_ahead, high=MOST_BUSY)
+    free_share = 1 - limited_to_range(utilization_ahead, high=MOST_BUSY)
     service_alone: Array = service / free_share if discipline.preemptive else service
     return np.asarray(service_alone + wait / free_share)
 

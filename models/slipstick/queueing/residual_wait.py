@@ -32,7 +32,7 @@ from slipstick.phases import (
     balanced_means,
 )
 from slipstick.random_times import (
-    added,
+    sum_of_columns,
 )
 
 Array = NDArray[Any]
@@ -140,7 +140,7 @@ def _transform_of_service(mean: Array, scv: Array, rates: Array) -> Array:
     if is_gamma.all():
         return _transform_of_gamma_time(rate_times_mean, scv_by_rate)
     short_probability = balanced_means(np.where(is_gamma, 1.0, scv_by_rate))
-    hyperexponential = added(
+    hyperexponential = sum_of_columns(
         probability / (1.0 + rate_times_mean / (2.0 * probability))
         for probability in (short_probability, 1.0 - short_probability)
     )

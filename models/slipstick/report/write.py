@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from slipstick.errors import MissingExtraError, need
+from slipstick.errors import MissingExtraError, import_optional
 from slipstick.extensions import FUNCTIONS
 from slipstick.report.folder import INPUTS, SETTINGS, digest, new_report
 from slipstick.report.formatting import with_noun
@@ -170,7 +170,7 @@ def missing_pictures(study: StudySpec) -> str:
     # Without Matplotlib a report has no pictures, and says why; its numbers are the same.
     try:
         if study.pictures:
-            need(
+            import_optional(
                 "matplotlib",
                 f"drawing the {with_noun(len(study.pictures), 'picture')} of this study",
             )

@@ -10,9 +10,9 @@ from importlib import import_module
 from typing import Any, Protocol
 
 from slipstick.answer import Answer, Verdict
-from slipstick.arguments import TEXT, checked, whole
+from slipstick.arguments import TEXT, checked, whole_number
 from slipstick.display import ShownAsTables, TableShown
-from slipstick.errors import ModelError, SlightlyBeyond, look_up, need, with_kind_of
+from slipstick.errors import ModelError, SlightlyBeyond, import_optional, look_up, with_kind_of
 from slipstick.extensions import FUNCTIONS
 from slipstick.late import Array, NDArray, np
 from slipstick.vocabulary import LEFT_OUT, SIMULATION
@@ -47,19 +47,19 @@ class Labelled:
         """Return the table of `to_dict` as a polars DataFrame; MissingExtraError if polars is not
         installed.
         """
-        return need("polars", "a table of polars", "frames").DataFrame(self.to_dict())
+        return import_optional("polars", "a table of polars", "frames").DataFrame(self.to_dict())
 
     def to_pandas(self) -> Any:
         """Return the table of `to_dict` as a pandas DataFrame; MissingExtraError if pandas is not
         installed.
         """
-        return need("pandas", "a table of pandas", "").DataFrame(self.to_dict())
+        return import_optional("pandas", "a table of pandas", "").DataFrame(self.to_dict())
 
     def to_xarray(self) -> Any:
         """Return the table of `to_dict` as an xarray Dataset over its rows; MissingExtraError if
         xarray is not installed.
         """
-        return need("xarray", "a table of xarray", "").Dataset.from_dataframe(
+        return import_optional("xarray", "a table of xarray", "").Dataset.from_dataframe(
             self.to_pandas().rename_axis("row")
         )
 
@@ -487,9 +487,9 @@ class Sweep(Labelled, ShownAsTables):
             name: (self.dims, self[name], {"unit": self.units[name]}) for name in self.columns
         }
         coords = {path: list(coordinates) for path, coordinates in self.coords.items()}
-        return need("xarray", "a table of xarray", "").Dataset(columns, coords=coords)
+        return import_optional("xarray", "a table of xarray", "").Dataset(columns, coords=coords)
 
-    @checked(index=whole(0))
+    @checked(index=whole_number(0))
     def answer(self, index: int) -> Answer:
         """Return the whole answer of one point, counted from 0 in the order of the columns.
 

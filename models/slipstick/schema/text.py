@@ -38,7 +38,7 @@ from typing import Any, BinaryIO, NamedTuple, NoReturn, TypeAlias
 import yaml
 
 from slipstick.errors import ModelError, Problem, SpecError, UnknownNameError, short
-from slipstick.limits import check_cost, limit, too_many
+from slipstick.limits import check_cost, limit_in_force, too_many_message
 
 
 class Mark(NamedTuple):
@@ -629,7 +629,7 @@ class _TreeReader:
         self.path: list[str | int] = []
         self.last_mark = Mark(file, 1, 1)
         self.value_count = 0
-        self.most_values = limit("spec_values")
+        self.most_values = limit_in_force("spec_values")
 
     def report(self, mark: Mark, message: str, *keys_inside: str) -> None:
         """Record a problem at a place; the reading goes on."""
@@ -728,7 +728,7 @@ class _TreeReader:
         if not is_key:
             self.value_count += 1
             if self.value_count > self.most_values:
-                self.stop(mark, too_many("spec_values", "values", _SPLIT_ADVICE))
+                self.stop(mark, too_many_message("spec_values", "values", _SPLIT_ADVICE))
         if isinstance(event, yaml.ScalarEvent):
             return self.read_scalar(event, mark, is_key, key_mark)
         if isinstance(event, yaml.AliasEvent):
@@ -972,8 +972,8 @@ def open_file(path: Path | str, file_start: Mark, bound: str, advice: str) -> It
     try:
         if str(path) == STANDARD_INPUT:
             input_bytes = standard_input()
-            if len(input_bytes) > limit("input_bytes"):
-                raise file_start.error(too_many("input_bytes", "bytes", "name a file"))
+            if len(input_bytes) > limit_in_force("input_bytes"):
+                raise file_start.error(too_many_message("input_bytes", "bytes", "name a file"))
             _check_size(len(input_bytes), file_start, bound, advice)
             yield BytesIO(input_bytes)
             return
@@ -1020,7 +1020,7 @@ def _read_up_to(bound: str, file: BinaryIO) -> bytes:
     can recognize one that is too large.
     """
     chunks = iter(lambda: file.read(1 << 20) or b"", b"")  # None: a file of /proc that would block
-    return b"".join(islice(chunks, int(min(limit(bound), 2**62)) // 2**20 + 1))
+    return b"".join(islice(chunks, int(min(limit_in_force(bound), 2**62)) // 2**20 + 1))
 
 
 def _decode_text(file_bytes: bytes, file_start: Mark) -> str:

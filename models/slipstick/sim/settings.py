@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
-from slipstick.arguments import TEXT, checked, either, optional, real, whole
+from slipstick.arguments import TEXT, checked, either_kind, optional_kind, real_number, whole_number
 from slipstick.errors import ModelError
 from slipstick.vocabulary import CHECK_ENDS, CHECKS
 
@@ -16,20 +16,22 @@ MOST_REPLICATIONS = 1000
 """Largest number of independent runs into which a simulation is parted."""
 
 
-_PART = real(0, 1)
+_PART = real_number(0, 1)
 
 
 @checked(
-    seed=whole(0),
+    seed=whole_number(0),
     precision=_PART,
     level=_PART,
-    least=whole(1),
-    events=whole(1),
-    cycles=optional(whole(1)),
-    shares=whole(0),
+    least=whole_number(1),
+    events=whole_number(1),
+    cycles=optional_kind(whole_number(1)),
+    shares=whole_number(0),
     kernel=TEXT,
-    replications=whole(1, MOST_REPLICATIONS),
-    check=either("off, ends, all, again or a number of events of at least 1", TEXT, whole(1)),
+    replications=whole_number(1, MOST_REPLICATIONS),
+    check=either_kind(
+        "off, ends, all, again or a number of events of at least 1", TEXT, whole_number(1)
+    ),
 )
 @dataclass(frozen=True, slots=True)
 class Simulation:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, cast
 
 from slipstick.errors import Problem, SpecError, nearest_names, short, suggestion_of
 from slipstick.extensions import Registry
-from slipstick.limits import limited
+from slipstick.limits import with_limits
 from slipstick.results.words import asks_yes_or_no, may_ask_for_opposite
 from slipstick.schema.kinds.quantity import Spec, validate
 from slipstick.schema.library import (
@@ -132,7 +132,7 @@ def _check_models(kind: str, spec: BaseModel, tree: Table, path: Path, library: 
         from slipstick.study.run import read_study
 
         # Building is checked against the study's own limits of cost, as when it runs.
-        with limited((study_spec := cast("StudySpec", spec)).limits.costs):
+        with with_limits((study_spec := cast("StudySpec", spec)).limits.costs):
             cases = read_study(study_spec, tree, library).cases
             for case, settings in cases.items():
                 case_path = (BASE,) if case == BASE else ("cases", case)

@@ -35,8 +35,8 @@ from tempfile import TemporaryFile
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
-from slipstick.errors import InputError, SlipstickError, need
-from slipstick.limits import ONE_THREAD, WorkPace, given_limits, limited
+from slipstick.errors import InputError, SlipstickError, import_optional
+from slipstick.limits import ONE_THREAD, WorkPace, given_limits, with_limits
 from slipstick.study.points import (
     Block,
     PointBlock,
@@ -407,7 +407,7 @@ def _with_pace(progress: Progress, point_count: int) -> Progress:
 
 
 def _mpi_executor() -> tuple[Executor, int]:
-    mpi_futures = need("mpi4py.futures", "solving points by MPI", "")
+    mpi_futures = import_optional("mpi4py.futures", "solving points by MPI", "")
     rank_count: int = import_module("mpi4py.MPI").COMM_WORLD.Get_size()
     if rank_count < 2:
         command = "mpiexec -n 3 python -m mpi4py.futures -m slipstick run STUDY --on mpi"
@@ -418,7 +418,7 @@ def _mpi_executor() -> tuple[Executor, int]:
 
 
 def _dask_executor(address: str) -> tuple[Executor, int, Callable[[], object]]:
-    dask_library = need("distributed", "solving points on a Dask cluster", "cluster")
+    dask_library = import_optional("distributed", "solving points on a Dask cluster", "cluster")
     try:
         client = dask_library.Client(address, timeout=10, set_as_default=False)
     except (OSError, TimeoutError, ValueError) as error:
@@ -497,7 +497,7 @@ def _solve_group(
     results: list[tuple[SolvedBlock, float]] = []
     start_time = monotonic()
     for block in blocks:
-        with limited(limits.costs):
+        with with_limits(limits.costs):
             results.append(
                 _solve_in_child(block, limits)
                 if is_isolated
@@ -669,7 +669,7 @@ def serve(handle: int) -> None:
     while True:
         block, limits = tasks.get()
         try:
-            with limited(limits.costs):
+            with with_limits(limits.costs):
                 pipe.send(_result_within_memory(_with_cached_model(block), limits.memory))
         except (SlipstickError, _OutOfMemoryError) as error:
             pipe.send(error)

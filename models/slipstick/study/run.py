@@ -30,7 +30,7 @@ from slipstick.answer import ANSWERED, Answer, unit_of
 from slipstick.errors import AbsentValue, ModelError, NoAnswerError, Problem, SpecError
 from slipstick.extensions import code_hash
 from slipstick.late import np
-from slipstick.limits import limited
+from slipstick.limits import with_limits
 from slipstick.method.names import first_quantity, is_transient
 from slipstick.model.system import need_model
 from slipstick.results.sweep import Axis, Sweep, split_name
@@ -190,7 +190,7 @@ def prepare(reference: str | Table, overrides: Settings | None = None) -> Prepar
     )
     name = Path(reference).stem if isinstance(reference, str) else "study"
     spec = validate(study_model(tree), tree)
-    with limited(spec.limits.costs):
+    with with_limits(spec.limits.costs):
         study = read_study(spec, tree, library, overrides, fitted=True, name=name)
         assert study.plans is not None  # all models are built before anything is solved
     return study
@@ -449,7 +449,7 @@ def run(
     ------
     SpecError : a question names what is not there
     """
-    with limited(study.spec.limits.costs), engine or nullcontext():
+    with with_limits(study.spec.limits.costs), engine or nullcontext():
         return _solve_study(study, whole, progress)
 
 

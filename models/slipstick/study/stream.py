@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from slipstick.errors import ModelError, need
+from slipstick.errors import ModelError, import_optional
 from slipstick.files import replacement_file
 from slipstick.late import NDArray, np
 from slipstick.study.points import Progress, SolvableModel, ignore_progress
@@ -100,7 +100,7 @@ class StreamedSweep:
 
     def scan(self) -> Any:
         """Open the file as a polars LazyFrame; nothing is read before it is collected."""
-        return need("polars", "reading Parquet", "frames").scan_parquet(self.path)
+        return import_optional("polars", "reading Parquet", "frames").scan_parquet(self.path)
 
 
 def write_points(
@@ -129,7 +129,7 @@ def write_points(
     ModelError : the method simulates, a value shapes the model, so that it cannot be an array, or
         the method gives no value of a name
     """
-    polars = need("polars", "writing Parquet", "frames")
+    polars = import_optional("polars", "writing Parquet", "frames")
     columns, notes = _columns_and_notes(points_of_cases, names)
     # Texts that few points have: as strings, empty ones would take most of the time to write.
     text_types = dict.fromkeys(("outside", "reason"), polars.Categorical)

@@ -12,7 +12,7 @@ import math
 from pathlib import Path, PureWindowsPath
 
 from slipstick.late import np
-from slipstick.limits import limit
+from slipstick.limits import limit_in_force
 from slipstick_measure.readers.reading import NUMBER
 
 MOST_PHASES = 100
@@ -130,7 +130,7 @@ def moments_of_file(model_file: str, name: str) -> tuple[float, float] | None:
     name : of the file, as the model has it, with the folder of its author
     """
     file_path = Path(model_file).parent / PureWindowsPath(name).name
-    if not file_path.is_file() or file_path.stat().st_size > limit("data_bytes"):
+    if not file_path.is_file() or file_path.stat().st_size > limit_in_force("data_bytes"):
         return None
     texts = file_path.read_bytes().decode("utf-8", "replace").split()
     if not texts or not all(NUMBER.fullmatch(time_text) for time_text in texts):

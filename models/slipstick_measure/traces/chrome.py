@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from slipstick.errors import short
-from slipstick.limits import limit, too_many
+from slipstick.limits import limit_in_force, too_many_message
 from slipstick_measure.traces.kinds import ANNOTATIONS, STREAM, STREAM_CATEGORIES, THREAD
 from slipstick_measure.traces.trace import (
     ADVICE_ON_SIZE,
@@ -174,13 +174,13 @@ class ChromeReader:
         """Read all events of a file. Return the trace."""
         json_reader = _JsonReader(pieces)
         count = 0
-        most_events = limit("events")
+        most_events = limit_in_force("events")
         take = self._take_event
         try:
             for event in self._events_of_file(json_reader):
                 count += 1
                 if count > most_events:
-                    self.columns.refuse(too_many("events", "events", ADVICE_ON_SIZE))
+                    self.columns.refuse(too_many_message("events", "events", ADVICE_ON_SIZE))
                 take(event, count)
             if json_reader.is_closed and json_reader.next_character():
                 self.columns.add_note(

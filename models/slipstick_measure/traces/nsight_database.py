@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from slipstick.errors import short
-from slipstick.limits import limit, too_many
+from slipstick.limits import limit_in_force, too_many_message
 from slipstick_measure.traces.kinds import STREAM, THREAD
 from slipstick_measure.traces.trace import ADVICE_ON_SIZE, ReadTrace, TraceColumns, processor_names
 
@@ -150,8 +150,8 @@ class _Database:
 
     def _check_size(self, tables: list[str]) -> None:
         """Raise if the tables have too many rows."""
-        if sum(map(self._row_count, tables)) > limit("events"):
-            self.columns.refuse(too_many("events", "operations and calls", ADVICE_ON_SIZE))
+        if sum(map(self._row_count, tables)) > limit_in_force("events"):
+            self.columns.refuse(too_many_message("events", "operations and calls", ADVICE_ON_SIZE))
 
     def _add_streams(self, tables: list[str], names: Mapping[int, str]) -> list[str]:
         """Add the operations of streams to the columns. Return the names of the streams."""

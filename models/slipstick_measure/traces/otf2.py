@@ -21,8 +21,8 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any
 
-from slipstick.errors import need, short
-from slipstick.limits import limit, too_many
+from slipstick.errors import import_optional, short
+from slipstick.limits import limit_in_force, too_many_message
 from slipstick_measure.traces.kinds import LOST_TIME_WORDS
 from slipstick_measure.traces.trace import ADVICE_ON_SIZE, ReadTrace, TraceColumns, processor_names
 
@@ -60,7 +60,9 @@ def read_otf2(path: Path | str) -> ReadTrace:
     MissingExtraError : the library is not installed
     """
     names = ("otf2", "_otf2.ErrorCodes", "otf2.error")
-    otf2, codes, error_module = (need(name, "reading OTF2 archives", "") for name in names)
+    otf2, codes, error_module = (
+        import_optional(name, "reading OTF2 archives", "") for name in names
+    )
     columns = TraceColumns(path)
     messages = list[str]()
     try:
@@ -149,12 +151,12 @@ class _ArchiveReader:
     def read(self, events: Any) -> None:
         """Read all events, which are ordered by time."""
         threads = self.threads
-        most_events = limit("events")
+        most_events = limit_in_force("events")
         first_time = None
         time = 0
         for count, (location, event) in enumerate(events):
             if count >= most_events:
-                self.columns.refuse(too_many("events", "events", ADVICE_ON_SIZE))
+                self.columns.refuse(too_many_message("events", "events", ADVICE_ON_SIZE))
             # The first tick is subtracted as a whole number, because ticks may exceed the digits of
             # a double.
             first_time = event.time if first_time is None else first_time

@@ -22,10 +22,10 @@ from itertools import chain
 from pathlib import Path
 from typing import NamedTuple, NoReturn
 
-from slipstick.errors import Problem, SpecError, UnitError, look_up, need, short
+from slipstick.errors import Problem, SpecError, UnitError, import_optional, look_up, short
 from slipstick.expression.nodes import TIME
 from slipstick.extensions import Registry
-from slipstick.limits import check_cost, limit, too_many
+from slipstick.limits import check_cost, limit_in_force, too_many_message
 from slipstick.schema.text import Mark, file_text, open_file, shown_name
 from slipstick.units import parse_unit
 from slipstick_measure.readers.known import GZIP, known_bytes, known_text
@@ -87,8 +87,8 @@ def text_pieces(path: Path | str, bound: str, advice: str, size: int = 1 << 20) 
                     f"byte 0x{invalid_byte:02x} near byte {bytes_read:,} is not UTF-8; save the"
                     " file as UTF-8 text"
                 ) from None
-            if bytes_read > limit(bound):
-                raise mark_of_file.error(too_many(bound, "bytes", advice))
+            if bytes_read > limit_in_force(bound):
+                raise mark_of_file.error(too_many_message(bound, "bytes", advice))
             if not piece:
                 return
             yield text
@@ -197,7 +197,7 @@ def _is_timehist(text: str) -> bool:
 def _numbered_lines(path: Path | str) -> Iterator[tuple[int, str]]:
     """Yield the lines of a file with their numbers, without reading the file at once."""
     line_number = 0
-    most_lines = limit("events")
+    most_lines = limit_in_force("events")
     pieces = text_pieces(path, BYTES, ADVICE_ON_SIZE)
     unread_text = next(pieces, "").removeprefix("\ufeff")
     for piece in chain(pieces, ["\n"]):
@@ -210,7 +210,7 @@ def _numbered_lines(path: Path | str) -> Iterator[tuple[int, str]]:
         for line in lines:
             line_number += 1
             if line_number > most_lines:
-                _refuse(path, too_many("events", "lines", ADVICE_ON_SIZE))
+                _refuse(path, too_many_message("events", "lines", ADVICE_ON_SIZE))
             yield line_number, line.rstrip("\r")
 
 
@@ -564,8 +564,8 @@ def _csv_rows(columns: TraceColumns) -> Iterator[tuple[int, Sequence[object]]]:
 
 def _parquet_rows(path: Path | str) -> Iterator[tuple[int, Sequence[object]]]:
     """Yield the rows of a Parquet table with their numbers, heading first."""
-    polars = need("polars", "reading Parquet", "frames")
-    most_rows = int(limit("events"))
+    polars = import_optional("polars", "reading Parquet", "frames")
+    most_rows = int(limit_in_force("events"))
     try:
         # A file that is missing or too large is refused as in other readers.
         with open_file(path, Mark(shown_name(path), 1, 1), BYTES, ADVICE_ON_SIZE):
@@ -577,7 +577,7 @@ def _parquet_rows(path: Path | str) -> Iterator[tuple[int, Sequence[object]]]:
     except (polars.exceptions.PolarsError, OSError) as error:
         _refuse(path, f"this is no Parquet table: {short(str(error))}")
     if len(rows) > most_rows:
-        _refuse(path, too_many("events", "rows", ADVICE_ON_SIZE))
+        _refuse(path, too_many_message("events", "rows", ADVICE_ON_SIZE))
     yield from enumerate(rows.iter_rows(), 2)
 
 

@@ -11,7 +11,7 @@ import pytest
 from slipstick import QueueingNetwork, closed_class, network, solve, station
 from slipstick.answer import DeferredShares
 from slipstick.errors import NoAnswerError
-from slipstick.limits import ANNOUNCE, LIMITS, limited
+from slipstick.limits import ANNOUNCE, LIMITS, with_limits
 from slipstick.method.answers import BLOCK
 from slipstick.method.methods import form_of
 from slipstick.method.networks.form import CompiledNetwork
@@ -154,7 +154,7 @@ def test_points_of_many_numbers_are_solved_a_few_at_a_time(
 
 
 def test_shares_over_the_limit_are_noted_with_the_way_to_have_them() -> None:
-    with limited({"derivatives": 23}):  # 2 numbers at each of 3 stations, for 4 parameters
+    with with_limits({"derivatives": 23}):  # 2 numbers at each of 3 stations, for 4 parameters
         answer = solve(stations_of(3, 10))
     assert answer.share == {}
     assert any(

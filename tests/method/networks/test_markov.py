@@ -12,7 +12,7 @@ import pytest
 from slipstick import QueueingNetwork, Simulation, chain, network, route, solve
 from slipstick.answer import Answer
 from slipstick.errors import NoAnswerError
-from slipstick.limits import way_out
+from slipstick.limits import advice_on_limit
 from slipstick.method.networks.form import CompiledNetwork
 from slipstick.model.network import ClosedClass, OpenClass, closed_class, open_class, station
 
@@ -181,7 +181,7 @@ def test_a_chain_that_is_too_large_is_refused_with_its_size() -> None:
         str(caught.value)
         == "the chain has more than 1,000 states (as many as were looked for); ask for linearizer,"
         " schweitzer or simulation, or for fewer customers or an scv nearer to 1,"
-        f" {way_out('states')}"
+        f" {advice_on_limit('states')}"
     )
 
 
@@ -203,7 +203,7 @@ def test_what_to_ask_for_instead_is_what_there_is(blocking: str, words: str) -> 
     assert (
         str(caught.value)
         == "the chain has more than 30,000 states (at least 400,000, for as many customers);"
-        f" {words}, {way_out('states')}"
+        f" {words}, {advice_on_limit('states')}"
     )
 
 

@@ -22,7 +22,7 @@ from slipstick.errors import Definition, Doubt
 from slipstick.expression.nodes import TIME, parameters, zero
 from slipstick.expression.tape import Columns, Tape, Values, selected_values
 from slipstick.late import NDArray, np
-from slipstick.limits import ANNOUNCE, ANNOUNCED, limit, way_out
+from slipstick.limits import ANNOUNCE, ANNOUNCED, advice_on_limit, limit_in_force
 from slipstick.method.answers import (
     BLOCK,
     ROUNDING,
@@ -388,7 +388,7 @@ def _has_product_form_visits(network: NetworkArrays, chain_index: int) -> bool:
         network.without_rates
         & ~network.has_capacity
         & (network.patience is None and not network.balking)
-        & (network.servers <= limit("speeds"))
+        & (network.servers <= limit_in_force("speeds"))
     )
     # Where a part of the customers has no time at all, quantiles near it are not found.
     is_visited_once = (
@@ -453,7 +453,7 @@ def _without_overtaking(
     is_plain_station = (
         network.without_rates
         & ~network.has_capacity
-        & (network.servers <= limit("speeds"))
+        & (network.servers <= limit_in_force("speeds"))
         & (network.patience is None and not network.balking)
     )
     is_queue = (
@@ -908,7 +908,7 @@ class CompiledNetwork(CompiledModel):
             if reason_by_point
             else frozenset()
         )
-        if _numbers_per_point(network_points.network) > limit("corrections") and not (
+        if _numbers_per_point(network_points.network) > limit_in_force("corrections") and not (
             network_points.network.losses or network_points.network.not_poisson
         ):
             # A simulation holds still more of each class at each station: 8 GB of 800 stations and
@@ -1018,7 +1018,7 @@ class CompiledNetwork(CompiledModel):
         none where they would take more numbers than the limit.
         """
         parameters = self.network_layout.tape.parameters
-        if self._derivative_numbers(network) > limit("derivatives"):
+        if self._derivative_numbers(network) > limit_in_force("derivatives"):
             return Gradient({}, point_values, parameters)
         seconds = self._derivative_seconds(network, solver)
         slopes = DeferredShares(partial(self._slopes, point_values, solver, seconds), seconds)
@@ -1107,13 +1107,13 @@ class CompiledNetwork(CompiledModel):
         limit; empty otherwise.
         """
         number_count = self._derivative_numbers(network)
-        if number_count <= limit("derivatives"):
+        if number_count <= limit_in_force("derivatives"):
             return ()
         note = (
             f"shares of {len(self.smooth_parameters):,} parameters are left out: their"
             " derivatives take"
-            f" {number_count:,} numbers, and the limit is {limit('derivatives'):,.0f}; change"
-            f" single parameters in a study, {way_out('derivatives', number_count)}"
+            f" {number_count:,} numbers, and the limit is {limit_in_force('derivatives'):,.0f};"
+            f" change single parameters in a study, {advice_on_limit('derivatives', number_count)}"
         )
         return (note,)
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from slipstick.errors import NoAnswerError, TooManyStatesError
 from slipstick.late import np
-from slipstick.limits import way_out
+from slipstick.limits import advice_on_limit
 from slipstick.method.networks.arrays import NetworkPoints
 from slipstick.queueing.checks import EXACT, checked_solution
 from slipstick.queueing.markov.build import Routing, routing_of_chains
@@ -52,7 +52,7 @@ def solve_by_class(
     except TooManyStatesError as error:
         # Which other methods answer is solved only now, because most chains are small enough.
         alternatives = alternatives or _advice_on_size(network_points)
-        raise NoAnswerError(f"{error.size}; {alternatives}, {way_out('states')}") from None
+        raise NoAnswerError(f"{error.size}; {alternatives}, {advice_on_limit('states')}") from None
     if network_points.routes is not None:
         solution = _with_cycle_rates(network_points, solution)
         check_cycles(network_points.classes, solution)
@@ -87,7 +87,9 @@ def chain_at(
             network, rules[0] if rules else None, truncation=truncation, state_limit=state_limit
         )
     except TooManyStatesError as error:
-        raise NoAnswerError(f"{error.size}; {BEFORE_STEADY_STATE}, {way_out('states')}") from None
+        raise NoAnswerError(
+            f"{error.size}; {BEFORE_STEADY_STATE}, {advice_on_limit('states')}"
+        ) from None
 
 
 def _advice_on_size(network_points: NetworkPoints) -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from slipstick.errors import ModelError, NoAnswerError
 from slipstick.late import NDArray, np
-from slipstick.limits import limit
+from slipstick.limits import limit_in_force
 from slipstick.method.networks.arrays import NetworkPoints
 from slipstick.method.networks.certain_load import network_before_losses
 from slipstick.queueing.checks import EXACT as ROUNDING
@@ -205,7 +205,7 @@ def _best_solution(network_points: NetworkPoints) -> tuple[str, NetworkSolution]
     try:
         _, class_count, station_count = network_points.network.service.shape
         most_by_places = MOST_STATES_TIMES_PLACES // max(1, class_count * station_count)
-        most_states = min(MOST_CHAIN_STATES, most_by_places, int(limit("states")))
+        most_states = min(MOST_CHAIN_STATES, most_by_places, int(limit_in_force("states")))
         return chosen_solver, _solution_of_solver(network_points, MARKOV_CHAIN, most_states)
     except (NoAnswerError, ModelError):
         # Approximations take neither losses, nor weights, nor arrivals that are not Poisson, so the

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from slipstick import limits
 from slipstick.errors import ModelError, NoAnswerError, TooManyStatesError, Unsolvable
 from slipstick.late import Late, NDArray, np
-from slipstick.limits import way_out
+from slipstick.limits import advice_on_limit
 
 if TYPE_CHECKING:
     from scipy import sparse
@@ -83,7 +83,7 @@ def refuse_size(most_states: float, size_hint: str) -> None:
     raise TooManyStatesError(
         f"the chain has more than {most_states:,.0f} states ({size_hint})",
         "ask for fewer customers or phases, use an approximate method or simulation,"
-        f" {way_out('states')}",
+        f" {advice_on_limit('states')}",
     )
 
 
@@ -129,7 +129,7 @@ def explore_rows(
     >>> explore_rows(np.zeros((1, 1), dtype=np.int16), around).states.ravel()
     array([0, 1, 2], dtype=int16)
     """
-    most_states = limits.limit("states") if state_limit is None else state_limit
+    most_states = limits.limit_in_force("states") if state_limit is None else state_limit
     # Each key that is not there yet gets the next number.
     number_by_state: defaultdict[bytes, int] = defaultdict()
     number_by_state.default_factory = number_by_state.__len__

@@ -180,7 +180,7 @@ def _explored_chain(
     """
     # One customer more or less is at least one state more.
     least_states = max(truncation or 0, *point.population())
-    most_states = limits.limit("states") if state_limit is None else state_limit
+    most_states = limits.limit_in_force("states") if state_limit is None else state_limit
     if least_states >= most_states:
         refuse_size(most_states, f"at least {least_states:,}, for as many customers")
     space = build_state_space(point, truncation)
