@@ -1201,18 +1201,6 @@ class _Inspection:
                     message = f"{station} is in a region already: {region_by_station[station]}"
                     yield Fault((*path, "stations", index), message)
                 region_by_station.setdefault(station, region_name)
-            blocking_stations = [
-                station
-                for station in region.stations
-                if station in self._network.stations
-                and self._network.stations[station].blocking != LOSS
-            ]
-            if blocking_stations:
-                message = (
-                    f"{blocking_stations[0]} blocks when it is full, which no method covers inside"
-                    " a region; leave one of them out"
-                )
-                yield Fault((*path, "stations"), message)
         for index, route in enumerate(self._network.routing):
             source_class, source_station = route.source
             chain = self._network.chains.get(self._chain_by_class.get(source_class, ""))

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import numpy as np
 import pytest
 
 from slipstick import (
@@ -287,15 +288,6 @@ def test_faults_of_regions_are_named() -> None:
         "net is in a region already: r",
         "region none has no stations; list some",
     ]
-    blocks = {**STATIONS, "tape": station(service={"a": 1.0}, capacity=2, blocking="repeat")}
-    with pytest.raises(
-        ModelFaultsError,
-        match=(
-            "tape blocks when it is full, which no method covers inside a region; leave one of "
-            "them out"
-        ),
-    ):
-        network(MEMBERS, blocks, regions={"r": region(["tape"], 2)})
     with pytest.raises(
         ModelFaultsError,
         match="a cycle of c would end inside the region r; choose a reference outside of it",
@@ -313,3 +305,80 @@ def test_a_file_of_a_network_has_its_regions() -> None:
         "r": {"stations": ["cpu", "disk"], "capacity": 2},
         "s": {"stations": ["tape"], "capacity": 1, "blocking": "loss"},
     }
+
+
+def _throughput_of_cell(customers: int, places: int) -> float:
+    """Return the throughput of `cell` from its balance equations: customers outside, those at the
+    saw that are not done, whether one is blocked there, and those at the drill.
+    """
+    states = [
+        (outside, cut, blocked, drilled)
+        for outside in range(customers + 1)
+        for cut in range(places + 1)
+        for blocked in (0, 1)
+        for drilled in (0, 1)
+        if drilled >= blocked
+        and cut + blocked + drilled <= places
+        and outside + cut + blocked + drilled <= customers
+        and (not outside or cut + blocked + drilled == places)
+    ]
+    number = {state: index for index, state in enumerate(states)}
+    rates = np.zeros((len(states), len(states)))
+    for outside, cut, blocked, drilled in states:
+        source = number[outside, cut, blocked, drilled]
+        inside = cut + blocked + drilled
+        if thinking := customers - outside - inside:
+            come = (outside, cut + 1) if inside < places else (outside + 1, cut)
+            rates[source, number[*come, blocked, drilled]] += thinking / 1.0
+        if cut and not blocked:
+            done = (1, 1) if drilled else (0, 1)
+            rates[source, number[outside, cut - 1, *done]] += 1 / 0.5
+        if drilled:
+            enters = int(outside > 0)
+            left = number[outside - enters, cut + enters, 0, blocked]
+            rates[source, left] += 1 / 0.4
+    balance = (rates - np.diag(rates.sum(axis=1))).T
+    balance[-1] = 1.0
+    probability = np.linalg.solve(balance, np.eye(len(states))[-1])
+    drilling = sum(probability[number[state]] for state in states if state[3])
+    return float(drilling / 0.4)
+
+
+def _cell(customers: int, places: int) -> QueueingNetwork:
+    """Return a saw and a drill with one place, in a region with a queue before it."""
+    return network(
+        {"parts": closed_class(customers, think_time=1.0)},
+        {
+            "saw": station(service={"parts": 0.5}),
+            "drill": station(service={"parts": 0.4}, capacity=1, blocking="after-service"),
+        },
+        regions={"cell": region(["saw", "drill"], places)},
+    )
+
+
+@pytest.mark.parametrize("places", [1, 2, 3])
+@pytest.mark.parametrize("kernel", ["plain", "compiled"][: 1 + AVAILABLE])
+def test_a_station_inside_a_region_blocks_another_one_inside(places: int, kernel: str) -> None:
+    run = Simulation(seed=31, cycles=20_000, level=0.999, kernel=kernel)
+    answer = solve(_cell(4, places), method=SIMULATION, simulation=run)
+    low, high = answer.ends("throughput[parts]")
+    assert low is not None
+    assert high is not None
+    assert high - low < 0.2
+    assert low <= _throughput_of_cell(4, places) <= high
+
+
+def test_customers_outside_a_region_occupy_no_station_in_which_they_could_be_blocked() -> None:
+    stations = {
+        "saw": station(service={"parts": 0.5}),
+        "drill": station(service={"parts": 0.4}, capacity=1, blocking="after-service"),
+    }
+    for inside, entered in ((["drill"], "drill"), (["saw", "drill"], "drill")):
+        visits = {"parts": 0.5} if len(inside) == 2 else {}
+        model = network(
+            {"parts": closed_class(3, think_time=1.0)},
+            {**stations, "saw": station(service={"parts": 0.5}, visits=visits)},
+            regions={"cell": region(inside, 2)},
+        )
+        with pytest.raises(NoAnswerError, match=f"enter the region cell at {entered}, which bl"):
+            solve(model, method="simulation")

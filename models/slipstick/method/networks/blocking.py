@@ -89,6 +89,7 @@ class BlockedNetwork(FlatNetwork):
         )
         self._check_held_stations()
         self._check_places()
+        self._check_entrances_of_regions()
         super()._add_stations()
         for station_name, station in self.model.stations.items():
             if station.blocking != LOSS and station.capacity is not None:
@@ -267,6 +268,34 @@ class BlockedNetwork(FlatNetwork):
                 f" {place_count:,};"
                 " raise a capacity"
             )
+
+    def _check_entrances_of_regions(self) -> None:
+        """Raise if customers enter a region at a station that blocks: outside they occupy no
+        station in which they could be blocked.
+        """
+        ways_in = [
+            ("", _Move(probability, place))
+            for entries in self._entries_by_chain.values()
+            for probability, place in entries
+        ]
+        ways_in += [
+            (self.model.region_of(place[1]), move)
+            for place, moves in self._moves_by_place.items()
+            for move in moves
+        ]
+        for region_name, move in ways_in:
+            _, station_name = move.target or ("", "")
+            entered_region = self.model.region_of(station_name)
+            if (
+                entered_region
+                and self.model.stations[station_name].blocking != LOSS
+                and not self._stays_inside(region_name, move)
+            ):
+                raise ModelError(
+                    f"customers enter the region {entered_region} at {station_name}, which blocks"
+                    " when it is full; let them enter at a station without blocking, or leave"
+                    f" {station_name} out of the region"
+                )
 
     def _may_lose(self, chain: Chain, place: Place) -> bool:
         """Return whether customers may be lost on their way to a place: where it does not block, or
