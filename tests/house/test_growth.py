@@ -20,7 +20,7 @@ OF_OWN_TEXTS = {("slipstick.cli.catalogue", r"^- (\*\*(?:.+?)\*\*.*?): ?((?:.*\n
 TURNS = 6
 """How often the shorter of two texts repeats a part; the longer one has four times as many."""
 
-HELPERS = {"_has": "search", "_first_match": "search", "_quantiles": "every"}
+HELPERS = {"_has": "search", "first_match": "search", "parse_quantiles": "every"}
 """Functions of the package that look for the expressions that they are given, by lines."""
 
 WAYS = ("match", "fullmatch", "search", "sub", "subn", "split", "findall", "finditer")

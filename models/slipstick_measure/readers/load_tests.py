@@ -21,7 +21,7 @@ import json
 import re
 import textwrap
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -58,6 +58,16 @@ from slipstick_measure.readers.jmeter import (
     read_k6_points,
     read_statistics,
     read_summary,
+)
+from slipstick_measure.readers.load_patterns import (
+    SECONDS,
+    LoadFormat,
+    LoadReader,
+    first_match,
+    line_pattern,
+    number_of_match,
+    parse_quantiles,
+    parse_time,
 )
 from slipstick_measure.readers.markup import bar_lines
 from slipstick_measure.readers.names import LOADS, RATES, rate_unit
@@ -109,7 +119,6 @@ _WORDS_OF_NO_TIER = frozenset(
     | {"min", "h", "pct", "percent", "avg", "mean", "total", "max", "mhz", "ghz", "busy", "used"}
 )
 """Words in brackets behind a utilization or a number of processors that name no tier."""
-_SECONDS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
 
 
 class _LoadColumn(NamedTuple):
@@ -377,12 +386,12 @@ def _in_seconds(input_file: Reading, line: int, name: str, value: float, unit: s
     """
     unit_text = unit or input_file.hints.unit
     time_unit = time_of_unit(unit_text)[0] if unit_text else ""
-    if time_unit not in _SECONDS:
+    if time_unit not in SECONDS:
         reason = "there is no unit of time; write one, as in 'mean [ms]', or give --unit ms"
         if all(problem.message != reason for problem in input_file.problems):  # once for the table
             input_file.add_problem(line, name, reason)
         return 0.0
-    return value * _SECONDS[time_unit]
+    return value * SECONDS[time_unit]
 
 
 def _load_test_of_rows(input_file: Reading, rows: list[LoadRow]) -> LoadTest:
@@ -400,54 +409,6 @@ def _load_test_of_rows(input_file: Reading, rows: list[LoadRow]) -> LoadTest:
 # Generators
 
 
-_REST_OF_NUMBER = re.compile(r"(?<=[0-9])(?:,[0-9]+)+(?:\.[0-9]+)?")
-
-
-def _first_match(pattern: str, text: str) -> re.Match[str] | None:
-    """Return the first match of a pattern. Raise ValueError if the match ends before a comma in a
-    number, of which only the first digits would be read.
-    """
-    match = re.search(pattern, text, re.MULTILINE)
-    if match and (text_behind := _REST_OF_NUMBER.match(text, match.end())):
-        written_number = re.split(r"[^0-9]", match[0])[-1] + text_behind[0]
-        advice = "write 1.5 for one and a half, 1000 for a thousand"
-        raise ValueError(f"{short(written_number)} has a ','; {advice}")
-    return match
-
-
-_TIME_PART = re.compile(r"(?<![0-9.])([0-9]+(?:\.[0-9]*)?|\.[0-9]+)\s*([a-zµμ]+)")
-
-
-def _parse_time(text: str) -> float | None:
-    """Parse a time with its units [s], such as 3.79ms or 1m2.5s; None for other texts."""
-    amounts_and_units = _TIME_PART.findall(text)
-    units = [time_of_unit(unit)[0] for _, unit in amounts_and_units]
-    if not amounts_and_units or _TIME_PART.sub("", text).strip() or not {*units} <= {*_SECONDS}:
-        return None
-    return sum(
-        float(amount_and_unit[0]) * _SECONDS[unit]
-        for amount_and_unit, unit in zip(amounts_and_units, units, strict=True)
-    )
-
-
-def _number_of_match(match: re.Match[str] | None, factor: float = 1.0) -> float | None:
-    """Return the number in the first group of a match, multiplied by a factor; None without a
-    match.
-    """
-    return float(match[1].replace(",", "")) * factor if match else None
-
-
-def _parse_quantiles(text: str, pattern: str, unit: float | None = None) -> dict[float, float]:
-    """Parse lines with a percentage and a time, in `unit` or with its own unit."""
-    quantiles = {}
-    for match in re.finditer(pattern, text, re.MULTILINE):
-        time = _parse_time(match[2]) if unit is None else float(match[2]) * unit
-        share = float(match[1]) / 100
-        if time is not None and 0 < share < 1:
-            quantiles[share] = time
-    return quantiles
-
-
 _UNCORRECTED_PERCENTILES = re.compile(
     r"^.*Uncorrected Latency.*\n(?:(?![ \t]*Requests/sec:).*\n)*", re.MULTILINE
 )
@@ -459,10 +420,10 @@ until it is sent.
 def _read_wrk(input_file: Reading) -> LoadRow:
     """Read the output of wrk or wrk2; wrk2 sends at a rate, wrk has a user for each connection."""
     text = _UNCORRECTED_PERCENTILES.sub("", input_file.text)
-    latency_match = _first_match(r"^[ \t]*Latency\s+([0-9.]+\w+)", text)
-    throughput = _number_of_match(_first_match(r"^[ \t]*Requests/sec:\s+([0-9.]+)", text))
+    latency_match = first_match(r"^[ \t]*Latency\s+([0-9.]+\w+)", text)
+    throughput = number_of_match(first_match(r"^[ \t]*Requests/sec:\s+([0-9.]+)", text))
     rate = None
-    command_match = _first_match(r"^(?>.*?\bwrk2? ).*(?:-R|--rate)[ =]*+([0-9.]+[kKMG]?)", text)
+    command_match = first_match(r"^(?>.*?\bwrk2? ).*(?:-R|--rate)[ =]*+([0-9.]+[kKMG]?)", text)
     # wrk2 sends at a rate, and counts its own delay; it calibrates in runs of over 10 s.
     if command_match or "Thread calibration:" in text or "HdrHistogram" in text:
         rate = float(split_amount(command_match[1])[0]) if command_match else throughput
@@ -470,22 +431,22 @@ def _read_wrk(input_file: Reading) -> LoadRow:
             input_file.add_note(
                 1, "", "wrk2 sends at a rate that it does not print: its throughput is taken"
             )
-    request_count = _number_of_match(_first_match(r"^[ \t]*([0-9]+) requests in", text))
-    errors_match = _first_match(r"^[ \t]*Socket errors:(.*)$", text)
+    request_count = number_of_match(first_match(r"^[ \t]*([0-9]+) requests in", text))
+    errors_match = first_match(r"^[ \t]*Socket errors:(.*)$", text)
     failed_requests = (
         sum(map(int, re.findall(r" ([0-9]+)", errors_match[1]))) if errors_match else 0
     )
     are_few_failed = (
         request_count is None or failed_requests <= LARGEST_FAILED_SHARE * request_count
     )
-    recorded_mean_match = _first_match(r"^[ \t]*#\[Mean\s+=\s+([0-9.]+),", text)
+    recorded_mean_match = first_match(r"^[ \t]*#\[Mean\s+=\s+([0-9.]+),", text)
     mean = (
-        _parse_time(latency_match[1])
+        parse_time(latency_match[1])
         if latency_match
-        else _number_of_match(recorded_mean_match, 1e-3)
+        else number_of_match(recorded_mean_match, 1e-3)
     )
-    duration_match = _first_match(r" in ([0-9.]+[a-z]+),", text)
-    seconds = _parse_time(duration_match[1]) if duration_match else None
+    duration_match = first_match(r" in ([0-9.]+[a-z]+),", text)
+    seconds = parse_time(duration_match[1]) if duration_match else None
     if mean and seconds and rate is not None and mean > _LARGE_SHARE_OF_RUN * seconds:
         unsteady_reason = (
             f"the mean response time is a large part of the {seconds:g} s of the run: more was"
@@ -494,13 +455,13 @@ def _read_wrk(input_file: Reading) -> LoadRow:
         input_file.add_note(1, "", unsteady_reason)
     return LoadRow(
         1,
-        users=_number_of_match(_first_match(r"(?<![0-9])([0-9]++) connections", text))
+        users=number_of_match(first_match(r"(?<![0-9])([0-9]++) connections", text))
         if rate is None
         else None,
         rate=rate,
         throughput=throughput,
         response=mean,
-        quantiles=_parse_quantiles(text, r"^[ \t]*([0-9.]+)%\s+([0-9.]+[a-z]+)\s*$"),
+        quantiles=parse_quantiles(text, r"^[ \t]*([0-9.]+)%\s+([0-9.]+[a-z]+)\s*$"),
         unsteady="" if are_few_failed else f"{failed_requests} requests failed",
     )
 
@@ -514,12 +475,12 @@ def _read_ab(input_file: Reading) -> LoadRow:
     text = input_file.text
     return LoadRow(
         1,
-        users=_number_of_match(_first_match(r"^[ \t]*Concurrency Level:\s+([0-9]+)", text)),
-        throughput=_number_of_match(_first_match(r"^[ \t]*Requests per second:\s+([0-9.]+)", text)),
-        response=_number_of_match(
-            _first_match(r"^[ \t]*Time per request:\s+([0-9.]+) \[ms\] \(mean\)", text), 1e-3
+        users=number_of_match(first_match(r"^[ \t]*Concurrency Level:\s+([0-9]+)", text)),
+        throughput=number_of_match(first_match(r"^[ \t]*Requests per second:\s+([0-9.]+)", text)),
+        response=number_of_match(
+            first_match(r"^[ \t]*Time per request:\s+([0-9.]+) \[ms\] \(mean\)", text), 1e-3
         ),
-        quantiles=_parse_quantiles(text, r"^[ \t]*([0-9]+)%\s+([0-9]+)\s*$", 1e-3),
+        quantiles=parse_quantiles(text, r"^[ \t]*([0-9]+)%\s+([0-9]+)\s*$", 1e-3),
     )
 
 
@@ -532,8 +493,8 @@ def _read_hey(input_file: Reading) -> LoadRow:
     file contains it.
     """
     text = input_file.text
-    mean_match = _first_match(r"^[ \t]*Average:\s+([0-9.]+ ?[a-zµ]+)", text)
-    command_match = _first_match(r"^.*\b(?:hey|oha|ghz) +(\S.*)$", text)
+    mean_match = first_match(r"^[ \t]*Average:\s+([0-9.]+ ?[a-zµ]+)", text)
+    command_match = first_match(r"^.*\b(?:hey|oha|ghz) +(\S.*)$", text)
     workers_match = re.search(r"-c[ =]*([0-9]+)", command_match[1]) if command_match else None
     if command_match and not workers_match and input_file.hints.processors is None:
         unsteady_reason = (
@@ -543,12 +504,12 @@ def _read_hey(input_file: Reading) -> LoadRow:
         input_file.add_note(1, "", unsteady_reason)
     return LoadRow(
         1,
-        users=_number_of_match(workers_match)
+        users=number_of_match(workers_match)
         if workers_match or not command_match
         else _HEY_WORKERS,
-        throughput=_number_of_match(_first_match(r"^[ \t]*Requests/sec:\s+([0-9.]+)", text)),
-        response=_parse_time(mean_match[1]) if mean_match else None,
-        quantiles=_parse_quantiles(text, r"^[ \t]*([0-9.]+)%+ in ([0-9.]+ ?[a-zµ]+)"),
+        throughput=number_of_match(first_match(r"^[ \t]*Requests/sec:\s+([0-9.]+)", text)),
+        response=parse_time(mean_match[1]) if mean_match else None,
+        quantiles=parse_quantiles(text, r"^[ \t]*([0-9.]+)%+ in ([0-9.]+ ?[a-zµ]+)"),
     )
 
 
@@ -627,7 +588,7 @@ def _read_rates_alone(input_file: Reading) -> list[LoadRow]:
                 input_file.text.count("\n", 0, match.start("rate")) + 1,
                 users=float(match["users"]) if match["users"] else None,
                 throughput=float(match["rate"]),
-                response=_parse_time(times[-1]) if times else None,
+                response=parse_time(times[-1]) if times else None,
             )
         )
     return rows
@@ -639,12 +600,12 @@ def _read_sysbench(input_file: Reading) -> LoadRow:
     """
     text = input_file.text
     threads_and_rates = re.findall(r"\bthds: ([0-9]+),? tps: ([0-9.]+)", text)
-    event_count = _number_of_match(_first_match(r"total number of events:\s+([0-9]+)", text))
-    seconds = _number_of_match(_first_match(r"total time:\s+([0-9.]+)s", text))
-    events_per_thread = _number_of_match(_first_match(r"events \(avg/stddev\):\s+([0-9.]+)", text))
-    users = _number_of_match(_first_match(r"(?:Number of threads: |-threads=)([0-9]+)", text))
-    throughput = _number_of_match(
-        _first_match(
+    event_count = number_of_match(first_match(r"total number of events:\s+([0-9]+)", text))
+    seconds = number_of_match(first_match(r"total time:\s+([0-9.]+)s", text))
+    events_per_thread = number_of_match(first_match(r"events \(avg/stddev\):\s+([0-9.]+)", text))
+    users = number_of_match(first_match(r"(?:Number of threads: |-threads=)([0-9]+)", text))
+    throughput = number_of_match(
+        first_match(
             r"(?:transactions:\s+[0-9]+\s+\(|events per second:\s+|events/s \(eps\):\s+)([0-9.]+)",
             text,
         )
@@ -658,10 +619,10 @@ def _read_sysbench(input_file: Reading) -> LoadRow:
                 " intervals give the throughput"
             )
             input_file.add_note(1, "", unsteady_reason)
-    quantile_match = _first_match(r"(?<![0-9])([0-9]++)(?:th)? percentile:\s++([0-9.]+)", text)
-    target_rate = _number_of_match(_first_match(r"Target transaction rate: ([0-9.]+)/sec", text))
-    total_time = _number_of_match(_first_match(r"^[ \t]*sum:\s+([0-9.]+)", text), 1e-3)
-    mean = _number_of_match(_first_match(r"^[ \t]*avg:\s+([0-9.]+)", text), 1e-3)
+    quantile_match = first_match(r"(?<![0-9])([0-9]++)(?:th)? percentile:\s++([0-9.]+)", text)
+    target_rate = number_of_match(first_match(r"Target transaction rate: ([0-9.]+)/sec", text))
+    total_time = number_of_match(first_match(r"^[ \t]*sum:\s+([0-9.]+)", text), 1e-3)
+    mean = number_of_match(first_match(r"^[ \t]*avg:\s+([0-9.]+)", text), 1e-3)
     if total_time and event_count and not mean:
         mean = total_time / event_count  # times below 10 us are printed as 0.00 ms
     users = users or (
@@ -688,14 +649,14 @@ def _read_pgbench(input_file: Reading) -> LoadRow:
     The output of an interrupted run has only lines of progress.
     """
     text = input_file.text
-    rate_limit_match = _first_match(r"^[ \t]*rate limit schedule lag", text)
-    throughput_match = _first_match(r"^[ \t]*tps = ([0-9.]+) \(excluding connections", text)
-    throughput = _number_of_match(throughput_match or _first_match(r"^[ \t]*tps = ([0-9.]+)", text))
+    rate_limit_match = first_match(r"^[ \t]*rate limit schedule lag", text)
+    throughput_match = first_match(r"^[ \t]*tps = ([0-9.]+) \(excluding connections", text)
+    throughput = number_of_match(throughput_match or first_match(r"^[ \t]*tps = ([0-9.]+)", text))
     progress_lines = re.findall(
         r"^[ \t]*progress: [0-9.]+ s, ([0-9.]+) tps, lat ([0-9.]+) ms", text, re.MULTILINE
     )
-    response = _number_of_match(
-        _first_match(r"^[ \t]*latency average(?: =|:) ([0-9.]+) ms", text), 1e-3
+    response = number_of_match(
+        first_match(r"^[ \t]*latency average(?: =|:) ([0-9.]+) ms", text), 1e-3
     )
     if throughput is None:
         rates = [float(rate) for rate, _ in progress_lines]
@@ -714,7 +675,7 @@ def _read_pgbench(input_file: Reading) -> LoadRow:
         1,
         users=None
         if rate_limit_match
-        else _number_of_match(_first_match(r"^[ \t]*number of clients: ([0-9]+)", text)),
+        else number_of_match(first_match(r"^[ \t]*number of clients: ([0-9]+)", text)),
         rate=throughput if rate_limit_match else None,
         throughput=throughput,
         response=response,
@@ -759,15 +720,15 @@ def _read_k6(input_file: Reading) -> LoadRow:
     it began iterations.
     """
     text = input_file.text
-    duration_match = _first_match(rf"^{_METRIC_MARK}http_req_duration\.*:\s+(.*)$", text)
+    duration_match = first_match(rf"^{_METRIC_MARK}http_req_duration\.*:\s+(.*)$", text)
     words = [word.partition("=") for word in duration_match[1].split()] if duration_match else []
     statistics = {name: value for name, _, value in words if name and value}
     quantiles = {
         share: time
         for name, value in statistics.items()
-        if (share := _k6_share(name)) and (time := _parse_time(value)) is not None
+        if (share := _k6_share(name)) and (time := parse_time(value)) is not None
     }
-    largest_time = _parse_time(statistics.get("max", ""))
+    largest_time = parse_time(statistics.get("max", ""))
     if largest_time and (
         impossible_shares := [share for share, time in quantiles.items() if time > largest_time]
     ):
@@ -780,23 +741,23 @@ def _read_k6(input_file: Reading) -> LoadRow:
         quantiles = {
             share: time for share, time in quantiles.items() if share not in impossible_shares
         }
-    users_match = _first_match(
+    users_match = first_match(
         rf"^{_METRIC_MARK}vus(?:_max)?\.*:.*\bmax=([0-9]+)|\b[0-9]+/([0-9]+) VUs|--vus[ =]([0-9]+)",
         text,
     )
     users = float(next(filter(None, users_match.groups()))) if users_match else None
-    throughput = _number_of_match(
-        _first_match(rf"^{_METRIC_MARK}http_reqs\.*:\s+[0-9]+\s+([0-9.]+)/s", text)
+    throughput = number_of_match(
+        first_match(rf"^{_METRIC_MARK}http_reqs\.*:\s+[0-9]+\s+([0-9.]+)/s", text)
     )
-    user_range_match = _first_match(rf"^{_METRIC_MARK}vus\.*:.*\bmin=([0-9]+) +max=([0-9]+)", text)
-    constant_users_match = _first_match(r"^[ \t]*\* \S+: [0-9]+ looping VUs? for ", text)
+    user_range_match = first_match(rf"^{_METRIC_MARK}vus\.*:.*\bmin=([0-9]+) +max=([0-9]+)", text)
+    constant_users_match = first_match(r"^[ \t]*\* \S+: [0-9]+ looping VUs? for ", text)
     has_ramp = (
         user_range_match is not None
         and not constant_users_match
         and _has_ramp(float(user_range_match[1]), float(user_range_match[2]))
     )
-    has_ramp = has_ramp or bool(_first_match(r"^[ \t]*\* \S+: Up to [0-9]+ looping VUs", text))
-    if rate_match := _first_match(r"^[ \t]*\* \S+: (?:Up to )?[0-9.]+ iterations/s for ", text):
+    has_ramp = has_ramp or bool(first_match(r"^[ \t]*\* \S+: Up to [0-9]+ looping VUs", text))
+    if rate_match := first_match(r"^[ \t]*\* \S+: (?:Up to )?[0-9.]+ iterations/s for ", text):
         input_file.add_note(
             1, "", "k6 began iterations at a rate: its requests a second are taken for it"
         )
@@ -805,7 +766,7 @@ def _read_k6(input_file: Reading) -> LoadRow:
         users=None if rate_match else users,
         rate=throughput if rate_match else None,
         throughput=throughput,
-        response=_parse_time(statistics.get("avg", "")),
+        response=parse_time(statistics.get("avg", "")),
         quantiles=quantiles,
         unsteady=_USERS_CHANGED.format(users) if has_ramp and not rate_match and users else "",
     )
@@ -902,7 +863,7 @@ def _read_locust_text(input_file: Reading) -> LoadRow:
     text = input_file.text
     total_row = list(_LOCUST_ROW.finditer(text))[-1]
     row_numbers = [float(number_text) for number_text in re.findall("[0-9.]+", total_row["rest"])]
-    users_match = _first_match(r"\(([0-9]+) total users\)", text) or _first_match(
+    users_match = first_match(r"\(([0-9]+) total users\)", text) or first_match(
         r"^(?>.*?\blocust ).*(?:-c|-u|--users)[ =]*+([0-9]+)", text
     )
     percentages_match = _LOCUST_SHARES.search(text, total_row.end())
@@ -918,7 +879,7 @@ def _read_locust_text(input_file: Reading) -> LoadRow:
             quantiles[float(share.rstrip("%")) / 100] = float(time) / 1e3
     return LoadRow(
         1,
-        users=_number_of_match(users_match),
+        users=number_of_match(users_match),
         throughput=row_numbers[-2] if "failures/s" in text else row_numbers[-1],
         response=row_numbers[0] / 1e3 if len(row_numbers) > 4 else None,
         quantiles={share: time for share, time in quantiles.items() if share < 1},
@@ -928,10 +889,10 @@ def _read_locust_text(input_file: Reading) -> LoadRow:
 def _read_vegeta(input_file: Reading) -> LoadRow:
     """Read a report of vegeta, which sends at a rate; the throughput counts successful requests."""
     text = input_file.text
-    rates_match = _first_match(
+    rates_match = first_match(
         r"^[ \t]*Requests\s+\[total, rate.*?\]\s+[0-9]+, ([0-9.]+)(?:, ([0-9.]+))?", text
     )
-    latencies_match = _first_match(r"^[ \t]*Latencies\s+\[(.*?)\]\s+(.*)$", text)
+    latencies_match = first_match(r"^[ \t]*Latencies\s+\[(.*?)\]\s+(.*)$", text)
     statistic_names = latencies_match[1].split(", ") if latencies_match else []
     time_texts = dict(
         zip(
@@ -941,13 +902,13 @@ def _read_vegeta(input_file: Reading) -> LoadRow:
     quantiles = {
         float(name) / 100: time
         for name, value in time_texts.items()
-        if name.replace(".", "").isdigit() and (time := _parse_time(value)) is not None
+        if name.replace(".", "").isdigit() and (time := parse_time(value)) is not None
     }
     return LoadRow(
         1,
         rate=float(rates_match[1]) if rates_match else None,
         throughput=float(rates_match[2] or rates_match[1]) if rates_match else None,
-        response=_parse_time(time_texts.get("mean", "")),
+        response=parse_time(time_texts.get("mean", "")),
         quantiles=quantiles,
     )
 
@@ -976,13 +937,13 @@ def _read_vegeta_json(input_file: Reading) -> LoadRow:
 def _read_bombardier(input_file: Reading) -> LoadRow:
     """Read the output of bombardier, whose users are its connections."""
     text = input_file.text
-    latency_match = _first_match(r"^[ \t]*Latency\s+([0-9.]+[a-zµ]+)", text)
+    latency_match = first_match(r"^[ \t]*Latency\s+([0-9.]+[a-zµ]+)", text)
     return LoadRow(
         1,
-        users=_number_of_match(_first_match(r"using ([0-9]+) connection", text)),
-        throughput=_number_of_match(_first_match(r"^[ \t]*Reqs/sec\s+([0-9.]+)", text)),
-        response=_parse_time(latency_match[1]) if latency_match else None,
-        quantiles=_parse_quantiles(text, r"^[ \t]*([0-9.]+)%\s+([0-9.]+[a-zµ]+)\s*$"),
+        users=number_of_match(first_match(r"using ([0-9]+) connection", text)),
+        throughput=number_of_match(first_match(r"^[ \t]*Reqs/sec\s+([0-9.]+)", text)),
+        response=parse_time(latency_match[1]) if latency_match else None,
+        quantiles=parse_quantiles(text, r"^[ \t]*([0-9.]+)%\s+([0-9.]+[a-zµ]+)\s*$"),
     )
 
 
@@ -1029,73 +990,40 @@ def _read_gatling(input_file: Reading) -> LoadRow:
     }
     return LoadRow(
         1,
-        throughput=_number_of_match(
-            _first_match(r"^[ \t]*> mean (?:requests/sec|throughput \(rps\))[ |]+([0-9,.]+)", text)
+        throughput=number_of_match(
+            first_match(r"^[ \t]*> mean (?:requests/sec|throughput \(rps\))[ |]+([0-9,.]+)", text)
         ),
-        response=_number_of_match(
-            _first_match(r"^[ \t]*> mean response time[ |(]+(?:ms\)[ |]+)?([0-9,.]+)", text), 1e-3
+        response=number_of_match(
+            first_match(r"^[ \t]*> mean response time[ |(]+(?:ms\)[ |]+)?([0-9,.]+)", text), 1e-3
         ),
         quantiles=quantiles,
     )
 
 
-_Reader = Callable[[Reading], LoadRow | Sequence[LoadRow]]
-
-
-class LoadFormat(NamedTuple):
-    """The format of the output of a load generator, with the patterns by which the tests in a file
-    are found.
-
-    Parameters
-    ----------
-    pattern : identifies the format
-    read : its reader
-    begin : begins each test in a file with several; None: `pattern`
-    failures : the lines on failed requests
-    header : begins each test if it was pasted as a whole
-    ends : the line that ends the results of a test
-    unique_lines : lines that each test has once, before its values; the most frequent separates
-        tests whose first lines were not copied
-    """
-
-    pattern: re.Pattern[str]
-    read: _Reader
-    begin: re.Pattern[str] | None = None
-    failures: re.Pattern[str] | None = None
-    header: re.Pattern[str] | None = None
-    ends: re.Pattern[str] | None = None
-    unique_lines: tuple[re.Pattern[str], ...] = ()
-
-
-def _line_pattern(pattern: str) -> re.Pattern[str]:
-    """Return a pattern that begins at the start of a line, after blanks."""
-    return re.compile(rf"^[ \t]*(?:{pattern})", re.MULTILINE)
-
-
 GENERATORS: Mapping[str, LoadFormat] = {
     "wrk": LoadFormat(
-        _line_pattern(r"[0-9]+ threads and [0-9]+ connections"),
+        line_pattern(r"[0-9]+ threads and [0-9]+ connections"),
         _read_wrk,
-        failures=_line_pattern(r"(?:Socket errors:.*[1-9]|Non-2xx or 3xx responses: [1-9]).*"),
-        ends=_line_pattern("Requests/sec:"),
+        failures=line_pattern(r"(?:Socket errors:.*[1-9]|Non-2xx or 3xx responses: [1-9]).*"),
+        ends=line_pattern("Requests/sec:"),
     ),
     "ab": LoadFormat(
-        _line_pattern("Concurrency Level:"),
+        line_pattern("Concurrency Level:"),
         _read_ab,
-        _line_pattern("Server Software:"),
-        _line_pattern(r"(?:Failed requests|Non-2xx responses):\s+[1-9].*"),
-        unique_lines=(_line_pattern("Concurrency Level:"),),
+        line_pattern("Server Software:"),
+        line_pattern(r"(?:Failed requests|Non-2xx responses):\s+[1-9].*"),
+        unique_lines=(line_pattern("Concurrency Level:"),),
     ),
     "hey": LoadFormat(
-        _line_pattern(
+        line_pattern(
             r"Summary:\s*\n\s*(?:(?:Success rate|Name|Count):.*\n\s*)*+Total:\s+[0-9.]+ [a-z]+"
         ),
         _read_hey,
-        _line_pattern(
+        line_pattern(
             r"(?:.*\b(?:hey|ghz) +\S.*\n\s*)?Summary:\s*\n\s*"
             r"(?:(?:Success rate|Name|Count):.*\n\s*)*+Total:\s+[0-9.]+ [a-z]+"
         ),
-        _line_pattern(r"(?:Error distribution:\s*\n.*|\[[1345][0-9][0-9]\]\s+[0-9]+ responses)"),
+        line_pattern(r"(?:Error distribution:\s*\n.*|\[[1345][0-9][0-9]\]\s+[0-9]+ responses)"),
     ),
     "oha-json": LoadFormat(
         re.compile(r'\A\s*\{.*"requestsPerSec"\s*:.*"latencyPercentiles"\s*:', re.DOTALL),
@@ -1106,59 +1034,59 @@ GENERATORS: Mapping[str, LoadFormat] = {
         _read_ghz_json,
     ),
     "vegeta": LoadFormat(
-        _line_pattern(r"Requests\s+\[total, rate"),
+        line_pattern(r"Requests\s+\[total, rate"),
         _read_vegeta,
-        failures=_line_pattern(r"Success\s+\[ratio\]\s++(?!100\.00%).*"),
+        failures=line_pattern(r"Success\s+\[ratio\]\s++(?!100\.00%).*"),
     ),
     "vegeta-json": LoadFormat(
         re.compile(r'\A\s*\{\s*"latencies"\s*:', re.DOTALL), _read_vegeta_json
     ),
     "bombardier": LoadFormat(
-        _line_pattern("Bombarding .* connection"),
+        line_pattern("Bombarding .* connection"),
         _read_bombardier,
-        ends=_line_pattern("Reqs/sec"),
-        failures=_line_pattern(r".*\b(?:[45]xx|others) - [1-9].*"),
+        ends=line_pattern("Reqs/sec"),
+        failures=line_pattern(r".*\b(?:[45]xx|others) - [1-9].*"),
     ),
     "bombardier-json": LoadFormat(
         re.compile(r'\A\s*\{\s*"spec"\s*:\s*\{\s*"numberOfConnections"'), _read_bombardier_json
     ),
     "gatling": LoadFormat(
-        _line_pattern("> mean response time"),
+        line_pattern("> mean response time"),
         _read_gatling,
         re.compile(r"^[-=]+ *Global Information", re.MULTILINE),
-        _line_pattern(r"> request count.*(?:KO= *[1-9].*|\| +[1-9][0-9,]* *)$"),
-        unique_lines=(_line_pattern("> request count"),),
+        line_pattern(r"> request count.*(?:KO= *[1-9].*|\| +[1-9][0-9,]* *)$"),
+        unique_lines=(line_pattern("> request count"),),
     ),
     "sysbench": LoadFormat(
-        _line_pattern(
+        line_pattern(
             r"(?:sysbench [0-9]|General statistics:|SQL statistics:|Test execution summary:"
             r"|\[ *[0-9.]+ ?s *\] ?thds: [0-9]+,? tps: )"
         ),
         _read_sysbench,
-        _line_pattern("Running the test with following options:"),
-        _line_pattern(r"ignored errors:\s+[1-9].*"),
-        ends=_line_pattern("total number of events:"),
+        line_pattern("Running the test with following options:"),
+        line_pattern(r"ignored errors:\s+[1-9].*"),
+        ends=line_pattern("total number of events:"),
         unique_lines=(
-            _line_pattern("Number of threads:"),
-            _line_pattern("SQL statistics:"),
-            _line_pattern("CPU speed:"),
+            line_pattern("Number of threads:"),
+            line_pattern("SQL statistics:"),
+            line_pattern("CPU speed:"),
         ),
     ),
     "pgbench": LoadFormat(
-        _line_pattern(r"(?:tps = [0-9.]+|progress: [0-9.]+ s, [0-9.]+ tps, lat )"),
+        line_pattern(r"(?:tps = [0-9.]+|progress: [0-9.]+ s, [0-9.]+ tps, lat )"),
         _read_pgbench,
-        _line_pattern("transaction type:"),
-        _line_pattern("number of failed transactions: [1-9].*"),
+        line_pattern("transaction type:"),
+        line_pattern("number of failed transactions: [1-9].*"),
         unique_lines=(
-            _line_pattern("number of clients:"),
-            _line_pattern("latency average"),
-            _line_pattern(r"tps = [0-9.]+ \((?:without|excluding)"),
+            line_pattern("number of clients:"),
+            line_pattern("latency average"),
+            line_pattern(r"tps = [0-9.]+ \((?:without|excluding)"),
         ),
     ),
     "k6": LoadFormat(
         re.compile(rf"^{_METRIC_MARK}http_req_duration\.+:", re.MULTILINE),
         _read_k6,
-        header=_line_pattern("execution: (?:local|cloud)"),
+        header=line_pattern("execution: (?:local|cloud)"),
         failures=re.compile(
             rf"^{_METRIC_MARK}http_req_failed\.+:\s+(?!0\.00%)[0-9.]+%.*", re.MULTILINE
         ),
@@ -1169,7 +1097,7 @@ GENERATORS: Mapping[str, LoadFormat] = {
         _LOCUST_ROW,
         _read_locust_text,
         re.compile(r"\A"),
-        _line_pattern(r"(?:Aggregated|Total)\s+[0-9]+\s+[1-9][0-9]*\([0-9.]+%\)"),
+        line_pattern(r"(?:Aggregated|Total)\s+[0-9]+\s+[1-9][0-9]*\([0-9.]+%\)"),
     ),
     "jmeter-json": LoadFormat(
         re.compile(r'\A\s*\{.*"sampleCount"\s*:.*"meanResTime"\s*:', re.DOTALL), read_statistics
@@ -1181,8 +1109,8 @@ GENERATORS: Mapping[str, LoadFormat] = {
     "fio-text": LoadFormat(
         FIO_TEXT,
         read_fio_text,
-        _line_pattern("fio-[0-9]"),
-        _line_pattern(r".*\(groupid=[0-9]+, jobs=[0-9]+\): err= *[1-9].*"),
+        line_pattern("fio-[0-9]"),
+        line_pattern(r".*\(groupid=[0-9]+, jobs=[0-9]+\): err= *[1-9].*"),
     ),
     "rates-alone": LoadFormat(_RATE_ALONE, _read_rates_alone, re.compile(r"\A")),
 }
@@ -1305,11 +1233,11 @@ def _read_totals(input_file: Reading) -> LoadRow:
         if (share := _quantile_of_column(name)) and re.fullmatch(r"[0-9.]+", cell)
     }
     unit = rate_unit(re.sub(r"^[0-9.]+\s*", "", rate_text)) if "/" in rate_text else None
-    rate_match = _first_match(r"^([0-9.]+)", rate_text)
+    rate_match = first_match(r"^([0-9.]+)", rate_text)
     return LoadRow(
         line,
-        throughput=_number_of_match(rate_match, float(unit.factor) if unit else 1.0),
-        response=_number_of_match(_first_match(r"^([0-9.]+)", mean_text), 1e-3),
+        throughput=number_of_match(rate_match, float(unit.factor) if unit else 1.0),
+        response=number_of_match(first_match(r"^([0-9.]+)", mean_text), 1e-3),
         quantiles=quantiles,
     )
 
@@ -1539,7 +1467,7 @@ def read_load(input_file: Reading, name: str) -> LoadTest:
     """
     if name == "load-table":
         return read_load_table(input_file)
-    tables: Mapping[str, _Reader] = {
+    tables: Mapping[str, LoadReader] = {
         "locust": _read_totals,
         "locust-history": _read_locust_history,
         "jtl": read_jtl,
