@@ -371,7 +371,7 @@ def _network_paragraphs(model: QueueingNetwork, explanation: Explanation) -> lis
 
 def _network_parameters(model: QueueingNetwork) -> Iterable[Parameter]:
     """Return the parameters in the definitions of a network."""
-    return parameters(*(expr for _, expr in model.quantities()))
+    return parameters(*model.quantities.values())
 
 
 def _network_laws(model: QueueingNetwork) -> Iterator[tuple[str, str]]:

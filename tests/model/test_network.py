@@ -46,7 +46,7 @@ def test_every_number_is_named_after_its_place() -> None:
     )
     assert [
         path
-        for path, expr in made.quantities()
+        for path, expr in made.quantities.items()
         if isinstance(expr, Parameter) and expr.name == path
     ] == [
         "classes.jobs.population",
@@ -237,14 +237,14 @@ def test_a_burst_without_arrivals_can_still_be_varied() -> None:
         {"cpu": station(demand={"jobs": 0.1})},
     )
     plain = network({"jobs": open_class(2.0)}, {"cpu": station(demand={"jobs": 0.1})})
-    assert {path for path, each in silent.quantities() if isinstance(each, Parameter)} == {
+    assert {path for path, each in silent.quantities.items() if isinstance(each, Parameter)} == {
         *(
             f"classes.jobs.{key}"
             for key in ("arrivals", "burst_arrivals", "burst_time", "quiet_time")
         ),
         "stations.cpu.demand.jobs",
     }
-    assert [path for path, each in plain.quantities() if isinstance(each, Parameter)] == [
+    assert [path for path, each in plain.quantities.items() if isinstance(each, Parameter)] == [
         "classes.jobs.arrivals",
         "stations.cpu.demand.jobs",
     ]

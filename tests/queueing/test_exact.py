@@ -211,6 +211,33 @@ def test_numbers_beyond_the_range_of_doubles_go_by_logarithms() -> None:
     assert curve.throughput[2, 0] == pytest.approx(2000 / 3000.001, rel=1e-6)
 
 
+@pytest.mark.parametrize("population", [20, 1_000, 5_000])
+def test_a_thousand_equal_stations_have_the_throughput_of_a_balanced_network(
+    population: int,
+) -> None:
+    """X = N / (D (K + N - 1)), whose normalizing constants grow beyond the range of doubles: all
+    places of N customers at K equal stations are equally likely.
+    """
+    stations, demand = 1_000, 2e-3
+    answer = exact(network_arrays(np.full((1, stations), demand), population=population))
+    throughput = population / (demand * (stations + population - 1))
+    assert answer.throughput[0, 0] == pytest.approx(throughput, rel=1e-11)
+    np.testing.assert_allclose(answer.queue[0, 0], population / stations, rtol=1e-11)
+
+
+def test_beyond_the_range_of_doubles_probabilities_and_means_are_those_of_each_point() -> None:
+    """The mean number present is the sum over its probabilities, also where constants vanish."""
+    network = network_arrays([0.001, 0.002], population=[[1], [90]], think=3e7)
+    answer, means_alone = exact(network, marginals=True), exact(network)
+    same(answer, means_alone, 1e-9)
+    for station, probability in enumerate(answer.probability):
+        assert probability is not None
+        numbers = np.arange(probability.shape[1])
+        np.testing.assert_allclose(probability.sum(axis=1), 1, rtol=1e-12)
+        np.testing.assert_allclose(probability @ numbers, answer.queue[:, 0, station], rtol=1e-9)
+        assert not probability[0, 2:].any()
+
+
 @pytest.mark.parametrize("servers", [1, 2, 7, 64, 1000])
 def test_an_open_station_is_erlang_c(servers: int) -> None:
     load = 0.97 * servers

@@ -358,13 +358,6 @@ ALGORITHMS = (
 OPERATIONS = tuple(dict.fromkeys(algorithm.operation for algorithm in ALGORITHMS))
 """The collective operations."""
 
-COLLECTIVE_LAWS = tuple(
-    algorithm.law for algorithm in ALGORITHMS if algorithm.operation != "barrier"
-)
-"""The laws of these algorithms, except the barrier's, which is
-`slipstick_laws.synchronization.DISSEMINATION_BARRIER`.
-"""
-
 
 @dataclass(frozen=True)
 class LibraryRule:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
+from functools import cached_property
 from typing import Any
 
 from slipstick.arguments import (
@@ -324,7 +325,7 @@ _GUARDS = mapped_by_name(instance_of(GuardedStations, "guarded stations, as guar
     breakers=_GUARDS,
     **_NETWORK_KINDS,
 )
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class QueueingNetwork:
     """A queueing network that methods can solve.
 
@@ -446,24 +447,25 @@ class QueueingNetwork:
             "",
         )
 
-    def quantities(self) -> Iterator[tuple[str, Expr]]:
-        """Yield every numeric quantity of the network, with its path."""
-        expressions: list[tuple[str, Expr]] = []
+    @cached_property
+    def quantities(self) -> dict[str, Expr]:
+        """Every numeric quantity of the network, by its path."""
+        expressions: dict[str, Expr] = {}
 
         def collect(path: str, value: Expr) -> Expr:
             """Record a number with its path, and return it unchanged."""
-            expressions.append((path, value))
+            expressions[path] = value
             return value
 
         for name in ("classes", "chains", "stations", "routing", "breakers"):
             # The same walk that names the parameters, so that paths agree.
             _with_changed_numbers(getattr(self, name), name, collect)
-        yield from expressions
+        return expressions
 
     @property
     def parameters(self) -> dict[str, Parameter]:
         """All parameters of the network and of its amounts, by path."""
-        return input_parameters([*dict(self.quantities()).values(), *self.amounts.values()])
+        return input_parameters([*self.quantities.values(), *self.amounts.values()])
 
 
 _DIMENSION_BY_KEY = {

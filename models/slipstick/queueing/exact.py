@@ -246,28 +246,49 @@ def _number_present(load: Array, servers: int) -> Array:
 
 
 def _solved_in_range(solution: ClosedSolution, closed_network: ClosedPart) -> ClosedSolution:
-    """Solve again, in logarithms, the few points whose constants left the range of doubles."""
+    """Solve again the few points whose constants left the range of doubles: without
+    probabilities by the recursion of mean values, else in logarithms.
+    """
     if solution.in_range.all():
         return solution
-    # Only the points out of range change; the arrays of the others may be views.
+    has_tables = any(table is not None for table in solution.probability)
+    has_one_class = closed_network.demand.shape[1] == 1
+    solve_point = _solve_recursion if has_one_class and not has_tables else solve_logarithms
+    # The arrays may be views of others.
     throughput = solution.throughput.copy()
     queue = solution.queue.copy()
-    probabilities = list(solution.probability)
+    probabilities = [table if table is None else table.copy() for table in solution.probability]
     for point in np.flatnonzero(~solution.in_range):
-        point_slice = slice(point, point + 1)
-        point_solution = solve_logarithms(closed_network.select(point_slice))
-        throughput[point_slice], queue[point_slice] = (
-            point_solution.throughput,
-            point_solution.queue,
-        )
-        for queue_index, (station_probability, point_probability) in enumerate(
-            zip(probabilities, point_solution.probability, strict=True)
-        ):
-            if station_probability is not None and point_probability is not None:
-                probabilities[queue_index] = filled_probability = station_probability.copy()
-                filled_probability[point_slice] = 0
-                filled_probability[point_slice, : point_probability.shape[1]] = point_probability
+        point_solution = solve_point(closed_network.select([point]))
+        throughput[point], queue[point] = point_solution.throughput[0], point_solution.queue[0]
+        for table, point_table in zip(probabilities, point_solution.probability, strict=True):
+            if table is not None and point_table is not None:
+                table[point] = 0
+                table[point, : point_table.shape[1]] = point_table[0]
     return ClosedSolution(throughput, queue, probabilities, np.ones_like(solution.in_range))
+
+
+def _solve_recursion(closed_network: ClosedPart) -> ClosedSolution:
+    """Solve one class at single servers by mean value analysis, one customer after another.
+
+    Raises
+    ------
+    NoAnswerError : too many steps
+    """
+    service = closed_network.demand / closed_network.last_speed[:, None]
+    population = int(closed_network.population[0, 0])
+    step_count = population * service.shape[2]
+    cost_text = f"exact mean value analysis would take {step_count:,} steps"
+    check_cost("lattice", step_count, cost_text, "ask for linearizer or schweitzer")
+    queue = np.zeros_like(service)
+    throughput = np.zeros_like(closed_network.delay)
+    for customers in range(1, population + 1):
+        residence = service * (1 + queue)
+        throughput = customers / (closed_network.delay + residence.sum(axis=2))
+        queue = throughput[:, :, None] * residence
+    return ClosedSolution(
+        throughput, queue, [None] * service.shape[2], np.ones(len(service), dtype=bool)
+    )
 
 
 def convolution(network: NetworkArrays) -> NetworkSolution:

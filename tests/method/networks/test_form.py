@@ -264,7 +264,7 @@ def test_derivatives_are_those_of_small_differences(method: str) -> None:
     form = form_of(model, {}, method)
     values = {
         each.name: each.value or 0.0
-        for _, each in model.quantities()
+        for _, each in model.quantities.items()
         if isinstance(each, Parameter)
     }
     for name, slope in slopes["throughput[jobs]"].items():
@@ -638,3 +638,14 @@ def test_the_throughput_of_a_class_that_customers_change_to_is_its_own() -> None
     for label, rate in expected.items():
         assert answer[f"throughput[{label}]"] == pytest.approx(rate)
         assert simulated[f"throughput[{label}]"] == pytest.approx(rate, rel=0.03)
+
+
+def test_probabilities_of_very_many_numbers_are_left_to_convolution() -> None:
+    """A thousand stations of a hundred customers would have 100,000 values that no one reads."""
+    customers = 100
+    stations = {f"s{place}": station(service={"jobs": 0.01}) for place in range(300)}
+    model = network({"jobs": closed_class(customers)}, stations)
+    assert not [name for name in solve(model).values if name.startswith("probability[")]
+    few = network({"jobs": closed_class(customers)}, dict(list(stations.items())[:3]))
+    answer = solve(few)
+    assert answer["probability[s2,100]"] == pytest.approx(1 / (51 * 101), rel=1e-9)

@@ -143,7 +143,7 @@ class NetworkLayout:
         self.chains: dict[str, Chain] = {name: chains[name] for name in model.members_by_chain}
         self.classes = model.class_names
         self.stations = tuple(model.stations)
-        self._expressions = dict(model.quantities())
+        self._expressions = model.quantities
         self.tape = Tape(list(self._expressions.values()))
 
     def columns(self, values: Values) -> dict[str, Array]:

@@ -21,6 +21,11 @@ from slipstick.vocabulary import BEST, CONVOLUTION, EXACT, LINEARIZER, MARKOV_CH
 MOST_LISTED = 100
 """The largest number of customers for which the probability of every number present is computed."""
 
+MOST_NAMES = 20_000
+"""Numbers at all stations for which these probabilities are computed, as each has a name; there
+are more by convolution.
+"""
+
 MOST_PROBABILITIES = 1_000_000
 """Probabilities up to which a sweep has them as well."""
 
@@ -57,13 +62,14 @@ def _solution_of_solver(
     if solver == CONVOLUTION:
         return convolution(network)
     most_customers = int(network.population.sum(axis=1).max(initial=0))
-    probability_count = network.points * len(network.stations) * (most_customers + 1)
+    name_count = len(network.stations) * (most_customers + 1)
     # Derivatives are of times and rates alone.
     has_derivatives = np.iscomplexobj(network.service)
     return exact(
         network,
         marginals=most_customers <= MOST_LISTED
-        and probability_count <= MOST_PROBABILITIES
+        and name_count <= MOST_NAMES
+        and name_count * network.points <= MOST_PROBABILITIES
         and not has_derivatives,
     )
 

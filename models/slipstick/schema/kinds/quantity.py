@@ -1346,15 +1346,15 @@ def with_sources(
     sources : what each file says of itself
     """
     for described_value in values:
-        file_name = value_mark(tree, described_value.path).file
         if described_value.given.source:
             yield described_value
-        elif node_at(tree, described_value.path) is None:
+        elif (node := node_at(tree, described_value.path)) is None:
             yield replace(described_value, source="default of the format")
-        elif file_name.startswith("--set"):
+        elif node.mark.file.startswith("--set"):
             yield replace(described_value, source="set on the command line")
         else:
-            yield replace(described_value, source=sources.get(file_name, described_value.source))
+            source = sources.get(node.mark.file, described_value.source)
+            yield replace(described_value, source=source)
 
 
 def parameters_of(values: Mapping[str, DescribedValue]) -> dict[str, Parameter]:
