@@ -304,7 +304,7 @@ class _RunFromStart:
         for group_number, group in enumerate(followed_plan.plan.groups):
             for backlog_number in range(followed_plan.backlogs.get(group.name, 0)):
                 token = self.kernel.make_token(-1 - backlog_number, group_number)
-                token.pc = group.starts[0]
+                token.instruction_number = group.starts[0]
                 self.kernel.ready.append(token)
         self._resources_by_name: dict[str, list[QueueStatistics]] = {}
         for resource in self.kernel.resources:
@@ -344,7 +344,7 @@ class _RunFromStart:
         away.
         """
         resources = self._resources_by_name[resource_name]
-        return sum(resource.present - self._servers_away(resource) for resource in resources)
+        return sum(resource.present_count - self._servers_away(resource) for resource in resources)
 
     def _servers_away(self, resource: QueueStatistics) -> int:
         """Return the number of servers of a resource that are away, which the simulator counts as

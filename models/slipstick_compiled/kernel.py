@@ -103,7 +103,7 @@ class CompiledKernel:
                 )
                 continue
             tokens = tables.token[token_count : token_count + len(group.starts)]
-            tokens["group"], tokens["pc"] = group_number, group.starts
+            tokens["group"], tokens["instruction_number"] = group_number, group.starts
             token_count += len(tokens)
         started_tokens = tables.token[:token_count]
         started_tokens["customer"], started_tokens["permits"], started_tokens["weight"] = (
@@ -227,7 +227,9 @@ class CompiledKernel:
         ):
             holders = tuple(
                 tables.token[
-                    tables.holder[resource.first_holder : resource.first_holder + resource.busy]
+                    tables.holder[
+                        resource.first_holder : resource.first_holder + resource.busy_count
+                    ]
                 ]["customer"].tolist()
             )
             waiting_customers = [
@@ -292,7 +294,7 @@ def _initial_tables(plan: Plan, trace_length: int) -> State:
         statistics=np.zeros(layout.width),
         rows=np.zeros((ROWS_KEPT, layout.width)),
         responses=np.zeros((len(plan.groups), TIMES_KEPT)),
-        trace=np.zeros(trace_length, _name_columns("customer index pc", "time")),
+        trace=np.zeros(trace_length, _name_columns("customer index instruction_number", "time")),
     )
 
 
@@ -397,7 +399,7 @@ def _resource_table(plan: Plan, layout: Layout) -> Rows:
     for number, column in layout.given_up_time.items():
         stations[number].given_up_column = column
     locks["waits_column"], locks["servers"] = layout.grants, [lock.permits for lock in plan.locks]
-    locks["busy"] = [lock.permits if lock.noun == COUNTER else 0 for lock in plan.locks]
+    locks["busy_count"] = [lock.permits if lock.noun == COUNTER else 0 for lock in plan.locks]
     breaker_locks = [
         lock for lock, plan in zip(locks, plan.locks, strict=True) if plan.rule is not None
     ]

@@ -315,13 +315,13 @@ def end_open_time(tables: State, resource: Row, now: float) -> None:
     on.
     """
     breaker = tables.breaker[resource.breaker]
-    if resource.busy == 0 or now < breaker.open_until:
+    if resource.busy_count == 0 or now < breaker.open_until:
         return
     open_time = breaker.open_until - resource.counted_until
-    resource.present_time += resource.present * open_time
-    resource.busy_time += resource.busy * open_time
+    resource.present_time += resource.present_count * open_time
+    resource.busy_time += resource.busy_count * open_time
     resource.counted_until = breaker.open_until
-    resource.busy = 0
+    resource.busy_count = 0
     begin_state(tables, breaker, 1)
 
 
@@ -329,7 +329,7 @@ def end_open_time(tables: State, resource: Row, now: float) -> None:
 def open_breaker(resource: Row, breaker: Row, until: float) -> None:
     """Open a circuit breaker, which refuses all tries up to a time."""
     breaker.state_number += 1
-    resource.busy = 1
+    resource.busy_count = 1
     breaker.open_until = until
 
 
@@ -345,10 +345,12 @@ def consult(tables: State, token: int, instruction: Row, now: float) -> bool:
     resource = tables.resource[tables.run[0].first_lock + breaker_number]
     accumulate(tables, resource, now)
     breaker = tables.breaker[resource.breaker]
-    if resource.busy > 0 or (breaker.half_open != 0 and breaker.trials_begun == breaker.trials):
+    if resource.busy_count > 0 or (
+        breaker.half_open != 0 and breaker.trials_begun == breaker.trials
+    ):
         tables.registers[token, register] = -1
         tables.statistics[tally_column + 1] += 1
-        tables.token[token].pc = refusal_instruction
+        tables.token[token].instruction_number = refusal_instruction
         return True
     breaker.trials_begun += breaker.half_open
     tables.registers[token, register] = breaker.state_number
@@ -408,8 +410,8 @@ def accumulate(tables: State, resource: Row, now: float) -> None:
                 tables, resource
             )
     resource.counted_until = now
-    resource.present_time += resource.present * elapsed
-    resource.busy_time += resource.busy * elapsed
+    resource.present_time += resource.present_count * elapsed
+    resource.busy_time += resource.busy_count * elapsed
 
 
 @inlined
@@ -417,7 +419,7 @@ def plan_weighted_departure(tables: State, resource: Row, now: float) -> None:
     """Compute the speeds of the customers of servers that are shared by weights, find which of them
     leaves next, and plan when.
     """
-    resource.busy = min(resource.present, resource.servers)
+    resource.busy_count = min(resource.present_count, resource.servers)
     if resource.next_to_leave >= 0:
         tables.token[resource.next_to_leave].event = -1
     resource.next_to_leave = -1
@@ -467,7 +469,7 @@ def enter_weighted(tables: State, resource: Row, token: int, work: float, now: f
         previous_token = current_token
         current_token = tables.token[current_token].next
     put_between(tables, resource.queue, token, previous_token, current_token)
-    resource.present += 1
+    resource.present_count += 1
     plan_weighted_departure(tables, resource, now)
 
 
@@ -475,7 +477,7 @@ def enter_weighted(tables: State, resource: Row, token: int, work: float, now: f
 def count_departure(tables: State, resource: Row, now: float) -> None:
     """Count a customer that leaves a station, a lock or its queue."""
     accumulate(tables, resource, now)
-    resource.present -= 1
+    resource.present_count -= 1
     resource.ended_visits += 1
 
 
@@ -484,14 +486,14 @@ def service_rate(tables: State, resource: Row) -> float:
     """Return the speed at which a customer of weight 1 is served: the full speed where customers
     are served one after another, else its share of the speed.
     """
-    if resource.present == 0:
+    if resource.present_count == 0:
         return 1.0
     if resource.rate_count > 0:
         speed: float = tables.rates[
-            resource.first_rate + min(resource.present, resource.rate_count) - 1
+            resource.first_rate + min(resource.present_count, resource.rate_count) - 1
         ]
         return speed if resource.serves_in_arrival_order else speed / resource.total_weight
-    shared: float = min(resource.present, resource.servers) / resource.total_weight
+    shared: float = min(resource.present_count, resource.servers) / resource.total_weight
     return shared
 
 
@@ -499,7 +501,7 @@ def service_rate(tables: State, resource: Row) -> float:
 def speed_of_server(tables: State, resource: Row) -> float:
     """Return the speed of a single server that depends on the number present."""
     speed: float = tables.rates[
-        resource.first_rate + min(resource.present, resource.rate_count) - 1
+        resource.first_rate + min(resource.present_count, resource.rate_count) - 1
     ]
     return speed
 
@@ -573,7 +575,7 @@ def abandon(tables: State, token: int, now: float) -> None:
             tables.statistics[resource.waits_column] += now - token_record.booked_until
             plan_end_of_service(tables, resource, now)
     token_record.label = token_record.wait_label
-    token_record.pc = token_record.exit_instruction
+    token_record.instruction_number = token_record.exit_instruction
     token_record.patience = -1.0
     book(tables, token, now)
 
@@ -582,15 +584,15 @@ def abandon(tables: State, token: int, now: float) -> None:
 def enter(tables: State, resource: Row, token: int, work: float, now: float) -> None:
     """Begin a visit to a station: begin service, or queue."""
     accumulate(tables, resource, now)
-    if resource.present == 0:
+    if resource.present_count == 0:
         resource.requested_work = 0.0
         resource.busy_time_before = resource.busy_time
     resource.requested_work += work
     token_record = tables.token[token]
     if resource.kind == StationKind.FCFS:
-        resource.present += 1
-        if resource.busy < resource.servers:
-            resource.busy += 1
+        resource.present_count += 1
+        if resource.busy_count < resource.servers:
+            resource.busy_count += 1
             token_record.waiting_time = 0.0
             begin_service(
                 tables, resource, token, now + limit_service(resource, token_record, work, now)
@@ -602,13 +604,13 @@ def enter(tables: State, resource: Row, token: int, work: float, now: float) -> 
                     tables,
                     resource.queue,
                     token,
-                    int(token_record.queue_place * (resource.present - resource.busy)),
+                    int(token_record.queue_place * (resource.present_count - resource.busy_count)),
                 )
             else:
                 append(tables, resource.queue, token)
             await_service(tables, resource, token, now)
     elif resource.kind == StationKind.SHARED:
-        if resource.present == 0:
+        if resource.present_count == 0:
             resource.service_received = resource.total_weight = 0.0
         resource.total_weight += token_record.weight
         token_record.requested_work = work
@@ -627,7 +629,7 @@ def enter(tables: State, resource: Row, token: int, work: float, now: float) -> 
             tables.queue[resource.queue, 0] = merge_heaps(
                 tables, tables.queue[resource.queue, 0], token
             )
-        resource.present += 1
+        resource.present_count += 1
         plan_shared_departure(tables, resource, now)
     elif resource.kind == StationKind.WEIGHTED:
         enter_weighted(tables, resource, token, work, now)
@@ -674,11 +676,11 @@ def merge_heaps(tables: State, first_token: int, second_token: int) -> int:
 @inlined
 def plan_shared_departure(tables: State, resource: Row, now: float) -> None:
     """Find which customer leaves a station with shared service next, and plan when."""
-    resource.busy = min(resource.present, resource.servers)
+    resource.busy_count = min(resource.present_count, resource.servers)
     if resource.next_to_leave >= 0:
         tables.token[resource.next_to_leave].event = -1
     resource.next_to_leave = tables.queue[resource.queue, 0]
-    if resource.present == 0:
+    if resource.present_count == 0:
         return
     begin_service(
         tables,
@@ -711,15 +713,15 @@ def enter_ordered(tables: State, resource: Row, token: int, work: float, now: fl
     """Begin a service at a station with priorities, interrupting a less urgent customer where the
     discipline preempts, or queue.
     """
-    resource.present += 1
+    resource.present_count += 1
     resource.arrival_count += 1
     token_record = tables.token[token]
     token_record.order = resource.arrival_count
     token_record.key = -token_record.order if resource.last_first else token_record.rank
     token_record.work = token_record.requested_work = work
     token_record.has_queued = 0
-    if resource.busy < resource.servers or (resource.overtime and token_record.rank == 0):
-        resource.busy += 1
+    if resource.busy_count < resource.servers or (resource.overtime and token_record.rank == 0):
+        resource.busy_count += 1
         begin_ordered_service(tables, resource, token, now)
         return
     if resource.preempts:
@@ -745,7 +747,7 @@ def enter_ordered(tables: State, resource: Row, token: int, work: float, now: fl
             tables,
             resource.queue,
             token,
-            int(token_record.queue_place * (resource.present - resource.busy)),
+            int(token_record.queue_place * (resource.present_count - resource.busy_count)),
         )
     else:
         insert(tables, resource.queue, token)
@@ -760,7 +762,7 @@ def leave(tables: State, token: int, now: float) -> None:
     count_departure(tables, resource, now)
     if resource.kind == StationKind.FCFS:
         if tables.queue[resource.queue, 0] < 0:
-            resource.busy -= 1
+            resource.busy_count -= 1
         else:
             next_token = take_first(tables, resource.queue)
             next_record = tables.token[next_token]
@@ -805,8 +807,8 @@ def leave(tables: State, token: int, now: float) -> None:
         token_record.waiting_time = time_beyond_service(token_record, now)
     else:
         take_out(tables, resource.serving, token)
-        if tables.queue[resource.queue, 0] < 0 or resource.busy > resource.servers:
-            resource.busy -= 1
+        if tables.queue[resource.queue, 0] < 0 or resource.busy_count > resource.servers:
+            resource.busy_count -= 1
         else:
             begin_ordered_service(tables, resource, take_first(tables, resource.queue), now)
         token_record.waiting_time = (
@@ -822,7 +824,7 @@ def leave(tables: State, token: int, now: float) -> None:
             tables.statistics[resource.waits_column] += token_record.waiting_time
     if token_record.is_cut != 0:
         token_record.is_cut = 0
-        token_record.pc = token_record.exit_instruction
+        token_record.instruction_number = token_record.exit_instruction
         token_record.label = token_record.cut_label - 1
         tables.statistics[resource.given_up_column] += (
             now - token_record.booked_until - token_record.waiting_time
@@ -849,23 +851,24 @@ def time_beyond_service(token_record: Row, now: float) -> float:
 def request(tables: State, resource: Row, token: int, now: float) -> None:
     """Count a token as present at a lock from now on."""
     accumulate(tables, resource, now)
-    resource.present += 1
+    resource.present_count += 1
     tables.token[token].request_time = now
 
 
 @inlined
 def is_free(resource: Row) -> bool:
     """Return whether another token may hold a lock or permits."""
-    return bool(resource.busy < resource.servers and resource.exclusive == 0)
+    return bool(resource.busy_count < resource.servers and resource.exclusive == 0)
 
 
 @inlined
 def fits(tables: State, resource: Row, token: int) -> bool:
     """Return whether a lock may be granted to a token now, regardless of waiting tokens."""
     if tables.token[token].excludes:
-        return bool(resource.busy == 0)
+        return bool(resource.busy_count == 0)
     return bool(
-        resource.busy + tables.token[token].permits <= resource.servers and resource.exclusive == 0
+        resource.busy_count + tables.token[token].permits <= resource.servers
+        and resource.exclusive == 0
     )
 
 
@@ -895,8 +898,8 @@ def ask(tables: State, resource: Row, token: int, now: float) -> bool:
 def grant(tables: State, resource: Row, token: int, now: float) -> None:
     """Grant a lock to a token; its integrals must be up to date."""
     for _ in range(tables.token[token].permits):
-        tables.holder[resource.first_holder + resource.busy] = token
-        resource.busy += 1
+        tables.holder[resource.first_holder + resource.busy_count] = token
+        resource.busy_count += 1
     tables.token[token].patience = -1.0
     tables.token[token].event = -1
     resource.exclusive = tables.token[token].excludes
@@ -917,9 +920,9 @@ def remove_holder(tables: State, resource: Row, token: int) -> None:
     """Remove a token from the holders of a lock, which stay in the order in which they acquired
     it.
     """
-    resource.busy -= 1
+    resource.busy_count -= 1
     position = resource.first_holder
-    last_position = resource.first_holder + resource.busy
+    last_position = resource.first_holder + resource.busy_count
     while tables.holder[position] != token:
         position += 1
     while position < last_position:
@@ -944,7 +947,7 @@ def hand_over(tables: State, resource: Row, token: int, next_token: int, now: fl
     token.
     """
     count_departure(tables, resource, now)
-    resource.present += 1
+    resource.present_count += 1
     remove_holder(tables, resource, token)
     tables.token[next_token].request_time = now
     grant(tables, resource, next_token, now)
@@ -1032,18 +1035,18 @@ def execute_branch_instruction(
         last_option = option + instruction[3] - 1
         while option < last_option and value >= tables.cumulative[option]:
             option += 1
-        token_record.pc = tables.targets[option]
+        token_record.instruction_number = tables.targets[option]
     elif op == Op.JUMP:
-        token_record.pc = instruction[1]
+        token_record.instruction_number = instruction[1]
     elif op == Op.SET_COUNT:
         tables.registers[token, instruction[1]] = whole_count(tables.counts[instruction[2]], value)
     elif op == Op.LOOP:
         if tables.registers[token, instruction[1]] <= 0:
-            token_record.pc = instruction[2]
+            token_record.instruction_number = instruction[2]
         else:
             tables.registers[token, instruction[1]] -= 1
     elif op == Op.SWITCH:
-        token_record.pc = tables.targets[instruction[1] + token_record.index]
+        token_record.instruction_number = tables.targets[instruction[1] + token_record.index]
     elif op == Op.DRAW_DESTINATION:
         token_record.destination = (
             instruction[2]
@@ -1068,14 +1071,14 @@ def execute_branch_instruction(
 def load_of_resource(resource: Row, rule: int, now: float) -> float:
     """Return the number present at a resource, or the work left there for each server [s]."""
     if rule != PickRule.LEAST_WORK:
-        return float(resource.present)
-    if resource.present == 0:
+        return float(resource.present_count)
+    if resource.present_count == 0:
         return 0.0
     work_left: float = (
         resource.requested_work
         - (
             resource.busy_time
-            + resource.busy * (now - resource.counted_until)
+            + resource.busy_count * (now - resource.counted_until)
             - resource.busy_time_before
         )
     ) / resource.servers
@@ -1137,11 +1140,13 @@ def pick(tables: State, token: int, instruction: Row, value: float, now: float) 
         second_option = pair_index % (option_count - 1)
         if second_option >= option:
             second_option += 1
-        second_present = tables.resource[tables.targets[first_resource + second_option]].present
-        if second_present < tables.resource[tables.targets[first_resource + option]].present:
+        second_present = tables.resource[
+            tables.targets[first_resource + second_option]
+        ].present_count
+        if second_present < tables.resource[tables.targets[first_resource + option]].present_count:
             option = second_option
     tables.statistics[tally_column] += 1.0
-    tables.token[token].pc = tables.targets[first_target + option]
+    tables.token[token].instruction_number = tables.targets[first_target + option]
     return True
 
 
@@ -1156,9 +1161,9 @@ def admit(tables: State, token: int, instruction: Row) -> bool:
     refusal_instruction = instruction[4]
     tally_column = tables.run[0].tally_column + 2 * tally_number
     tables.statistics[tally_column] += 1.0
-    if capacity > 0 and tables.resource[resource_number].present >= capacity:
+    if capacity > 0 and tables.resource[resource_number].present_count >= capacity:
         tables.statistics[tally_column + 1] += 1.0
-        tables.token[token].pc = refusal_instruction
+        tables.token[token].instruction_number = refusal_instruction
     return True
 
 
@@ -1209,7 +1214,7 @@ def end(tables: State, token: int, instruction: Row, now: float) -> bool:
     if group_record.kind == GroupKind.CLOSED:
         token_record.cycle_start = now
         if goes_onward == 0:
-            token_record.pc = group_record.first_instruction
+            token_record.instruction_number = group_record.first_instruction
     if group_record.kind == GroupKind.ONCE:
         run.alive -= 1
         if run.alive == 0:
@@ -1272,7 +1277,7 @@ def begin_branches(tables: State, token: int, instruction: Row, value: float, no
     branch_count = (
         whole_count(tables.counts[instruction[1]], value) if is_pipeline else instruction[2]
     )
-    token_record.pc = instruction[4] if is_pipeline else instruction[3]
+    token_record.instruction_number = instruction[4] if is_pipeline else instruction[3]
     if branch_count == 0:
         return True
     token_record.branches_left = branch_count if is_pipeline else instruction[4]
@@ -1282,7 +1287,7 @@ def begin_branches(tables: State, token: int, instruction: Row, value: float, no
         branch_token = new_token(
             tables, now, token_record.group, token_record.customer, token, branch_index
         )
-        tables.token[branch_token].pc = (
+        tables.token[branch_token].instruction_number = (
             instruction[3] if is_pipeline else tables.targets[instruction[1] + branch_index]
         )
         if is_pipeline:
@@ -1295,7 +1300,7 @@ def begin_branches(tables: State, token: int, instruction: Row, value: float, no
         tables.token[token_record.child].index = token_record.index
         passed_lock = tables.resource[tables.run[0].first_lock + instruction[5] - 1]
         for position in range(
-            passed_lock.first_holder, passed_lock.first_holder + passed_lock.busy
+            passed_lock.first_holder, passed_lock.first_holder + passed_lock.busy_count
         ):
             if tables.holder[position] == token:
                 tables.holder[position] = token_record.child
@@ -1338,14 +1343,16 @@ def spawn(tables: State, token: int, instruction: Row, now: float) -> bool:
     lock_number = instruction[2]
     token_record = tables.token[token]
     branch_token = new_token(tables, now, token_record.group, token_record.customer, -1, 0)
-    tables.token[branch_token].pc = first_instruction
+    tables.token[branch_token].instruction_number = first_instruction
     tables.token[branch_token].destination = token_record.destination
     if lock_number < 0:
         tables.run[0].unawaited_branches += 1
         tables.run[0].unended_branches += 1
     else:
         taken_lock = tables.resource[tables.run[0].first_lock + lock_number]
-        for position in range(taken_lock.first_holder, taken_lock.first_holder + taken_lock.busy):
+        for position in range(
+            taken_lock.first_holder, taken_lock.first_holder + taken_lock.busy_count
+        ):
             if tables.holder[position] == token:
                 tables.holder[position] = branch_token
     append(tables, READY, branch_token)
@@ -1434,7 +1441,7 @@ def execute_lock_instruction(
         request(tables, resource, token, now)
     elif op == Op.ATTEMPT:
         if not is_free(resource):
-            token_record.pc = instruction[2]
+            token_record.instruction_number = instruction[2]
         elif not instruction[3]:
             accumulate(tables, resource, now)
             grant(tables, resource, token, now)
@@ -1445,7 +1452,7 @@ def execute_lock_instruction(
             return False
     elif op == Op.TAKE_TICKET:
         tables.registers[token, instruction[2]], token_record.permits = (
-            resource.ended_visits + resource.present,
+            resource.ended_visits + resource.present_count,
             1,
         )
         request(tables, resource, token, now)
@@ -1454,7 +1461,7 @@ def execute_lock_instruction(
         token_record.order = 0
         if tables.registers[token, instruction[3]] != resource.ended_visits:
             token_record.label = instruction[2]
-            token_record.pc = instruction[5]
+            token_record.instruction_number = instruction[5]
             insert(tables, resource.spinning, token)
             return False
         accumulate(tables, resource, now)
@@ -1491,8 +1498,8 @@ def execute_counter_instruction(tables: State, token: int, instruction: Row, now
         tables.token[token].label = instruction[2]
         request(tables, resource, token, now)
         append(tables, resource.queue, token)
-        if resource.busy > 0:
-            resource.busy -= 1
+        if resource.busy_count > 0:
+            resource.busy_count -= 1
             take_first_waiting(tables, resource, now)
             return True
         if instruction[3] >= 0:
@@ -1500,11 +1507,11 @@ def execute_counter_instruction(tables: State, token: int, instruction: Row, now
         return False
     if tables.queue[resource.queue, 0] < 0:
         accumulate(tables, resource, now)
-        resource.busy += 1
+        resource.busy_count += 1
     elif instruction[2] < 0:
         wake(tables, take_first_waiting(tables, resource, now), now)
     else:
-        tables.token[token].pc = instruction[3]
+        tables.token[token].instruction_number = instruction[3]
         hand_over(
             tables,
             tables.resource[first_lock + instruction[2]],
@@ -1542,11 +1549,11 @@ def execute_pool_instruction(tables: State, token: int, instruction: Row, now: f
         if added_task >= 0:
             return enter_queue(tables, pool_record, own_queue, token, instruction[3], now)
         tables.registers[token, register] += 1
-        token_record.pc = instruction[5] if is_last_part else instruction[4]
+        token_record.instruction_number = instruction[5] if is_last_part else instruction[4]
         return True
     add_to_queue(tables, pool_record, own_queue, added_task, now)
     tables.registers[token, register] += 1
-    token_record.pc = instruction[4] if is_last_part else instruction[3]
+    token_record.instruction_number = instruction[4] if is_last_part else instruction[3]
     leave_queue(tables, pool_record, own_queue, token, instruction[2], instruction[5], now)
     return True
 
@@ -1577,7 +1584,7 @@ def begin_problem(tables: State, pool_record: Row, now: float) -> None:
 def add_to_queue(tables: State, pool_record: Row, queue: int, task: int, now: float) -> None:
     """Append a task to a queue of a pool."""
     accumulate(tables, tables.resource[pool_record.tasks], now)
-    tables.resource[pool_record.tasks].busy += 1
+    tables.resource[pool_record.tasks].busy_count += 1
     queue_row = pool_record.first_queue + queue
     last_task = tables.task_queue[queue_row, 1]
     tables.task[task, 1], tables.task[task, 2] = last_task, -1
@@ -1594,7 +1601,7 @@ def take_from_queue(tables: State, pool_record: Row, queue: int, own_queue: int,
     and the pool takes the last first, else the oldest.
     """
     accumulate(tables, tables.resource[pool_record.tasks], now)
-    tables.resource[pool_record.tasks].busy -= 1
+    tables.resource[pool_record.tasks].busy_count -= 1
     queue_row = pool_record.first_queue + queue
     # Others take the oldest task, usually the largest where tasks divide a problem.
     queue_end = 1 if pool_record.last_first != 0 and queue == own_queue else 0
@@ -1655,20 +1662,20 @@ def take_task(
         ]
         leave_queue(tables, pool_record, queue, token, register, label, now)
         return True
-    must_wait = tasks.busy == 0 and tasks.present + 1 < parties
-    if tasks.busy > 0:
-        token_record.pc = entry_instruction
+    must_wait = tasks.busy_count == 0 and tasks.present_count + 1 < parties
+    if tasks.busy_count > 0:
+        token_record.instruction_number = entry_instruction
     elif must_wait:
-        token_record.pc = entry_instruction + 1
+        token_record.instruction_number = entry_instruction + 1
         request(tables, tasks, token, now)
         append(tables, tasks.queue, token)
     else:
-        token_record.pc = next_instruction
+        token_record.instruction_number = next_instruction
         pool_record.open = 0
         while tables.queue[tasks.queue, 0] >= 0:
             waiting_token = take_first_waiting(tables, tasks, now)
             tables.token[waiting_token].label = ending_label
-            tables.token[waiting_token].pc = next_instruction
+            tables.token[waiting_token].instruction_number = next_instruction
             wake(tables, waiting_token, now)
     release(tables, tables.resource[pool_record.monitor + queue], token, 1, now)
     return bool(not must_wait)
@@ -1771,7 +1778,7 @@ def arrive(tables: State, group: int) -> int:
     plan_event(tables, run.now + take_value(tables, group_record.arrival_draw), -1 - group)
     token = new_token(tables, run.now, group, group_record.arrival_count, -1, 0)
     group_record.arrival_count += 1
-    tables.token[token].pc = group_record.first_instruction
+    tables.token[token].instruction_number = group_record.first_instruction
     run.running = token
     return Return.EVENTS_DONE
 
@@ -1790,9 +1797,9 @@ def missing_supply(tables: State, token: int) -> int:
     tokens, events or rows; `EVENTS_DONE` if it needs none.
     """
     run = tables.run[0]
-    pc = tables.token[token].pc
-    draw = tables.draw_number[pc]
-    instruction = tables.code[pc]
+    instruction_number = tables.token[token].instruction_number
+    draw = tables.draw_number[instruction_number]
+    instruction = tables.code[instruction_number]
     if draw >= 0 and tables.values_taken[draw] == tables.values_ready[draw]:
         run.needed = draw
         return Return.NEEDS_RANDOM
@@ -1827,7 +1834,7 @@ def missing_supply(tables: State, token: int) -> int:
             return Return.TABLE_FULL
         trace_row = tables.trace[run.trace_length]
         trace_row.time = run.now
-        trace_row.pc = pc
+        trace_row.instruction_number = instruction_number
         trace_row.customer = tables.token[token].customer
         trace_row.index = tables.token[token].index
         run.trace_length += 1
@@ -1840,12 +1847,12 @@ def step(tables: State, token: int, now: float) -> bool:
     are compared by their numbers in `Op`.
     """
     token_record = tables.token[token]
-    pc = token_record.pc
-    instruction = tables.code[pc]
+    instruction_number = token_record.instruction_number
+    instruction = tables.code[instruction_number]
     op = instruction[0]
-    token_record.pc = pc + 1
-    value = tables.constants[pc]
-    draw = tables.draw_number[pc]
+    token_record.instruction_number = instruction_number + 1
+    value = tables.constants[instruction_number]
+    draw = tables.draw_number[instruction_number]
     if draw >= 0:
         value = take_value(tables, draw)
     if op == Op.SERVE:
@@ -1890,7 +1897,7 @@ def step(tables: State, token: int, now: float) -> bool:
         return pick(tables, token, instruction, value, now)
     if op == Op.WHILE_AWAITED:
         if token_record.parent < 0:
-            token_record.pc = instruction[1]
+            token_record.instruction_number = instruction[1]
         return True
     if op == Op.REPLY:
         return reply(tables, token, instruction, now)

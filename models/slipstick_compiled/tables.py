@@ -40,15 +40,16 @@ def _name_columns(whole_number_names: str, time_names: str = "") -> np.dtype[Any
 
 
 TOKEN = _name_columns(
-    "pc customer group parent index destination label wait_label rank branches_left last_branch"
-    " previous_item next_item stages_passed awaited_stage next key order event event_kind station"
-    " has_queued child sibling subheap excludes permits exit_instruction cut_label is_cut",
+    "instruction_number customer group parent index destination label wait_label rank branches_left"
+    " last_branch previous_item next_item stages_passed awaited_stage next key order event"
+    " event_kind station has_queued child sibling subheap excludes permits exit_instruction"
+    " cut_label is_cut",
     "booked_until cycle_start waiting_time work requested_work finish last_end request_time"
     " queue_place patience weight speed",
 )
 
 RESOURCE = _name_columns(
-    "servers kind last_first preempts present busy ended_visits queue serving spinning"
+    "servers kind last_first preempts present_count busy_count ended_visits queue serving spinning"
     " arrival_count next_to_leave first_rate rate_count serves_in_arrival_order first_holder"
     " in_random_order overtime exclusive statistics_column waits_column breaker given_up_column",
     "counted_until present_time busy_time service_received total_weight requested_work"

@@ -264,7 +264,7 @@ class System:
             raise ModelError(f"{name} comes too late: resources are added before the system runs")
 
     def _step(self, token: Token, now: float) -> bool:
-        token.pc = 0
+        token.instruction_number = 0
         return self._processes[token.customer].advance(token, now)
 
     def _waits(self) -> list[Wait]:

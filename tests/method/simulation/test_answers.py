@@ -172,9 +172,9 @@ def test_a_lock_is_never_held_twice_and_a_barrier_never_passed_early(
     rounds = dict.fromkeys(range(4), 0)
     while kernel.run(1):
         for lock in kernel.locks:
-            assert lock.busy <= 1
-            assert len(lock.holders) == lock.busy
-            assert lock.present == lock.busy + len(lock.queue)
+            assert lock.busy_count <= 1
+            assert len(lock.holders) == lock.busy_count
+            assert lock.present_count == lock.busy_count + len(lock.queue)
     meets = [pc for pc, row in enumerate(plan.code) if row[0] == Op.BARRIER]
     for _, member, _, pc in trace:
         if pc == meets[-2]:

@@ -24,7 +24,7 @@ class Token:
     customer, group : numbers of the customer and of its group of customers, from 0
     time_by_label, booked_until : the account: time booked to each label, and the time up to which
         it is booked [s]
-    registers, pc : loop counters, and the number of the next instruction
+    registers, instruction_number : loop counters, and the number of the next instruction
     parent : the token that forked it
     index : number of the branch or item
     destination : the customer that its requests go to
@@ -58,7 +58,7 @@ class Token:
     destination: int = 0
     cycle_start: float = 0.0
     booked_until: float = 0.0
-    pc: int = 0
+    instruction_number: int = 0
     label: int = 0
     wait_label: int = 0
     rank: int = 0
@@ -143,9 +143,9 @@ class EventLoop:
         """
         actions = self.code
         while True:
-            pc = token.pc
-            token.pc = pc + 1
-            if not actions[pc](token, now):
+            instruction_number = token.instruction_number
+            token.instruction_number = instruction_number + 1
+            if not actions[instruction_number](token, now):
                 return False
 
     def resume(self, token: Token, now: float) -> bool:

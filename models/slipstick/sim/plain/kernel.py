@@ -154,7 +154,7 @@ class Kernel(EventLoop):
                 continue
             for first_instruction in customer_group.starts:
                 token = self.make_token(next(customer_numbers), group_index)
-                token.pc = first_instruction
+                token.instruction_number = first_instruction
                 self.ready.append(token)
 
     def _plan_arrivals(self, group_index: int, customer_group: CustomerGroup) -> None:
@@ -173,7 +173,7 @@ class Kernel(EventLoop):
             # again.
             token = free_tokens.pop() if free_tokens else self.make_token(0, group_index)
             token.customer = next(customer_numbers)
-            token.pc = first_instruction
+            token.instruction_number = first_instruction
             token.cycle_start = now
             token.booked_until = now
             return self.go_on(token, now)
@@ -316,7 +316,7 @@ class Kernel(EventLoop):
         token.registers[register] = state_number = breaker.admit(now)
         if state_number < 0:
             self.refusals[tally] += 1
-            token.pc = refusal_instruction
+            token.instruction_number = refusal_instruction
         return True
 
     def record(
@@ -371,7 +371,7 @@ class Kernel(EventLoop):
         option = first_option
         while option < first_option + option_count - 1 and random_number >= cumulative[option]:
             option += 1
-        token.pc = self.plan.targets[option]
+        token.instruction_number = self.plan.targets[option]
         return True
 
     def pick(
@@ -395,7 +395,7 @@ class Kernel(EventLoop):
         load_by_option: list[float] = [
             self.stations[resource_number].work_per_server(now)
             if rule == PickRule.LEAST_WORK
-            else self.resources[resource_number].present
+            else self.resources[resource_number].present_count
             for resource_number in resource_numbers
         ]
         if rule == PickRule.IN_TURN:
@@ -419,12 +419,12 @@ class Kernel(EventLoop):
                 second_option if load_by_option[second_option] < load_by_option[option] else option
             )
         self.tries[tally] += 1
-        token.pc = jump_targets[first_target + option]
+        token.instruction_number = jump_targets[first_target + option]
         return True
 
     def jump(self, target: int, token: Token, now: float) -> bool:
         """Continue at another instruction."""
-        token.pc = target
+        token.instruction_number = target
         return True
 
     def set_count(
@@ -437,14 +437,14 @@ class Kernel(EventLoop):
     def loop(self, register: int, next_instruction: int, token: Token, now: float) -> bool:
         """Start another round, or continue behind the loop."""
         if token.registers[register] <= 0:
-            token.pc = next_instruction
+            token.instruction_number = next_instruction
         else:
             token.registers[register] -= 1
         return True
 
     def switch(self, first_target: int, token: Token, now: float) -> bool:
         """Jump to the instruction that belongs to the token's branch or item."""
-        token.pc = self.plan.targets[first_target + token.index]
+        token.instruction_number = self.plan.targets[first_target + token.index]
         return True
 
     def admit(
@@ -458,9 +458,9 @@ class Kernel(EventLoop):
     ) -> bool:
         """Count an arrival, and turn it away where the station is full."""
         self.tries[tally] += 1
-        if capacity and self.resources[resource_number].present >= capacity:
+        if capacity and self.resources[resource_number].present_count >= capacity:
             self.refusals[tally] += 1
-            token.pc = refusal_instruction
+            token.instruction_number = refusal_instruction
         return True
 
     def count_access(
@@ -511,7 +511,7 @@ class Kernel(EventLoop):
         if group_kind == "closed":
             token.cycle_start = now
             if not goes_onward:
-                token.pc = self.plan.groups[group_index].starts[0]
+                token.instruction_number = self.plan.groups[group_index].starts[0]
         if not is_lost:
             self.cycles_to_row -= 1
             if not self.cycles_to_row:
@@ -540,14 +540,14 @@ class Kernel(EventLoop):
         `passed_lock`, there is one branch: its token takes over the lock and the number of the
         parent.
         """
-        token.pc = next_instruction
+        token.instruction_number = next_instruction
         token.branches_left = awaited_branches
         token.last_end = -1.0
         token.branches = []
         for branch_index in range(branch_count):
             branch = self.make_token(token.customer, token.group, token, branch_index)
             branch.booked_until = now
-            branch.pc = self.plan.targets[first_target + branch_index]
+            branch.instruction_number = self.plan.targets[first_target + branch_index]
             token.branches.append(branch)
             self.ready.append(branch)
         if passed_lock is not None:
@@ -593,7 +593,7 @@ class Kernel(EventLoop):
         """
         new_token = self.make_token(token.customer, token.group)
         new_token.booked_until = now
-        new_token.pc = first_instruction
+        new_token.instruction_number = first_instruction
         new_token.destination = token.destination
         if taken_lock is None:
             self.unawaited_branches += 1
@@ -645,7 +645,7 @@ class Kernel(EventLoop):
     def while_awaited(self, target: int, token: Token, now: float) -> bool:
         """Jump to another instruction if the fork no longer waits for this branch."""
         if token.parent is None:
-            token.pc = target
+            token.instruction_number = target
         return True
 
     def pipeline(
@@ -658,7 +658,7 @@ class Kernel(EventLoop):
         now: float,
     ) -> bool:
         """Start one token for each item."""
-        token.pc = next_instruction
+        token.instruction_number = next_instruction
         item_count = whole_count(rounds, draw)
         if not item_count:
             return True
@@ -668,7 +668,7 @@ class Kernel(EventLoop):
         for item_index in range(item_count):
             item = self.make_token(token.customer, token.group, token, item_index)
             item.booked_until = now
-            item.pc = first_instruction
+            item.instruction_number = first_instruction
             item.previous_item = previous_item
             if previous_item is not None:
                 previous_item.next_item = item
@@ -741,7 +741,7 @@ class Kernel(EventLoop):
         `failure_instruction` if it is held.
         """
         if not lock.free:
-            token.pc = failure_instruction
+            token.instruction_number = failure_instruction
         elif not only_tests:
             lock.accumulate(now)
             lock.grant(token, now)
@@ -778,7 +778,7 @@ class Kernel(EventLoop):
         """Take the next number of a ticket lock, and count as present at the lock."""
         # Requests so far are those that ended and those present; `done`, the number of releases, is
         # the number called.
-        token.registers[register], token.permits = lock.ended_visits + lock.present, 1
+        token.registers[register], token.permits = lock.ended_visits + lock.present_count, 1
         lock.request(token, now)
         return True
 
@@ -803,7 +803,7 @@ class Kernel(EventLoop):
             lock.accumulate(now)
             lock.grant(token, now)
             return True
-        token.pc = reading_instruction
+        token.instruction_number = reading_instruction
         token.label = label
         put_in_order(lock.spinning, token)
         return False
@@ -838,8 +838,8 @@ class Kernel(EventLoop):
         # Through the queue also where a unit is free, so that its wait of 0 s is counted.
         counter.request(token, now)
         counter.queue.append(token)
-        if counter.busy:
-            counter.busy -= 1
+        if counter.busy_count:
+            counter.busy_count -= 1
             counter.take_first_waiting(now)
             return True
         if monitor is not None:
@@ -859,11 +859,11 @@ class Kernel(EventLoop):
         """
         if not counter.queue:
             counter.accumulate(now)
-            counter.busy += 1
+            counter.busy_count += 1
         elif monitor is None:
             self.wake(counter.take_first_waiting(now), now)
         else:
-            token.pc = next_instruction
+            token.instruction_number = next_instruction
             monitor.hand_over(token, counter.take_first_waiting(now), now)
         return True
 
@@ -901,20 +901,20 @@ class Kernel(EventLoop):
             )
             pool.leave(queue_number, token, register, label, now)
             return True
-        must_wait = not pool.tasks.busy and pool.tasks.present + 1 < parties
-        if pool.tasks.busy:
-            token.pc = entry_instruction
+        must_wait = not pool.tasks.busy_count and pool.tasks.present_count + 1 < parties
+        if pool.tasks.busy_count:
+            token.instruction_number = entry_instruction
         elif must_wait:
-            token.pc = entry_instruction + 1
+            token.instruction_number = entry_instruction + 1
             pool.tasks.request(token, now)
             pool.tasks.queue.append(token)
         else:
-            token.pc = next_instruction
+            token.instruction_number = next_instruction
             pool.open = False
             while pool.tasks.queue:
                 waiter = pool.tasks.take_first_waiting(now)
                 waiter.label = ending_label
-                waiter.pc = next_instruction
+                waiter.instruction_number = next_instruction
                 self.wake(waiter, now)
         pool.monitors[queue_number].release(token, now)
         return not must_wait
@@ -945,7 +945,9 @@ class Kernel(EventLoop):
         if pool.plan.added[current_part] >= 0:
             return pool.enter(token.customer % pool.plan.queues, token, label, now)
         token.registers[register + 1] += 1
-        token.pc = entry_instruction if current_part in pool.last_parts else work_instruction
+        token.instruction_number = (
+            entry_instruction if current_part in pool.last_parts else work_instruction
+        )
         return True
 
     def add_task(
@@ -965,7 +967,9 @@ class Kernel(EventLoop):
         queue_number = token.customer % pool.plan.queues
         pool.add(queue_number, pool.plan.added[current_part], now)
         token.registers[register + 1] += 1
-        token.pc = entry_instruction if current_part in pool.last_parts else work_instruction
+        token.instruction_number = (
+            entry_instruction if current_part in pool.last_parts else work_instruction
+        )
         pool.leave(queue_number, token, register, label, now)
         return True
 

@@ -36,29 +36,31 @@ class QueueStatistics:
     """
 
     __slots__ = (
-        "busy",
+        "busy_count",
         "busy_time",
         "counted_until",
         "ended_visits",
         "event_loop",
         "name",
-        "present",
+        "present_count",
         "present_time",
     )
 
     def __init__(self, event_loop: EventLoop, name: str) -> None:
         self.event_loop = event_loop
         self.name = name
-        self.present = self.busy = self.ended_visits = 0
+        self.present_count = self.busy_count = self.ended_visits = 0
         self.present_time = self.busy_time = self.counted_until = 0.0
 
     def accumulate(self, now: float) -> None:
         """Extend the integrals up to the present time."""
         elapsed = now - self.counted_until
-        self.present_time += self.present * elapsed
-        self.busy_time += self.busy * elapsed
+        self.present_time += self.present_count * elapsed
+        self.busy_time += self.busy_count * elapsed
         if self.event_loop.observe is not None and elapsed:
-            self.event_loop.observe(self.name, self.counted_until, now, self.present, self.busy)
+            self.event_loop.observe(
+                self.name, self.counted_until, now, self.present_count, self.busy_count
+            )
         self.counted_until = now
 
 
@@ -85,11 +87,11 @@ class PatientQueue(QueueStatistics):
         if token is None:
             return False
         self.accumulate(now)
-        self.present -= 1
+        self.present_count -= 1
         self.ended_visits += 1
         self.leave_queue(token, now)
         token.label = token.wait_label
-        token.pc = token.exit_instruction
+        token.instruction_number = token.exit_instruction
         token.patience = -1.0
         return self.event_loop.resume(token, now)
 
@@ -125,7 +127,7 @@ class SimulatedStation(PatientQueue):
     def add_work(self, work: float, now: float) -> None:
         """Bring the integrals up to date, and count the work of a visit that begins."""
         self.accumulate(now)
-        if not self.present:
+        if not self.present_count:
             self.requested_work = 0.0
             self.busy_time_before = self.busy_time
         self.requested_work += work
@@ -148,16 +150,18 @@ class SimulatedStation(PatientQueue):
         """
         if token.is_cut:
             token.is_cut = False
-            token.pc = token.exit_instruction
+            token.instruction_number = token.exit_instruction
             token.label = token.cut_label - 1
             self.given_up_time += now - token.booked_until - token.waiting_time
         return self.event_loop.end_visit(token, now)
 
     def work_per_server(self, now: float) -> float:
         """Return the remaining work of all customers present, divided by the servers [s]."""
-        if not self.present:
+        if not self.present_count:
             return 0.0
-        work_done = self.busy_time + self.busy * (now - self.counted_until) - self.busy_time_before
+        work_done = (
+            self.busy_time + self.busy_count * (now - self.counted_until) - self.busy_time_before
+        )
         return (self.requested_work - work_done) / self.servers
 
     def enter(self, token: Token, work: float, now: float) -> None:
@@ -178,9 +182,9 @@ class Fcfs(SimulatedStation):
     def enter(self, token: Token, work: float, now: float) -> None:
         """Begin service, or queue."""
         self.add_work(work, now)
-        self.present += 1
-        if self.busy < self.servers:
-            self.busy += 1
+        self.present_count += 1
+        if self.busy_count < self.servers:
+            self.busy_count += 1
             token.waiting_time = 0.0
             end_time = now + self.limit_service(token, work, now)
             token.patience = -1.0
@@ -201,7 +205,7 @@ class Fcfs(SimulatedStation):
     def leave(self, token: Token, now: float) -> bool:
         """End a visit; the first customer of the queue begins its service."""
         self.accumulate(now)
-        self.present -= 1
+        self.present_count -= 1
         self.ended_visits += 1
         if self.queue:
             next_token = self.queue.popleft()
@@ -216,7 +220,7 @@ class Fcfs(SimulatedStation):
                 (end_time, self.event_loop.order(), self.leave_action, next_token),
             )
         else:
-            self.busy -= 1
+            self.busy_count -= 1
         return self.end_visit(token, now)
 
 
@@ -246,14 +250,14 @@ class Ordered(SimulatedStation):
         the new service interrupts the service of a customer who comes later in the order.
         """
         self.add_work(work, now)
-        self.present += 1
+        self.present_count += 1
         self.arrival_count += 1
         token.order = self.arrival_count
         token.key = -self.arrival_count if self.last_first else token.rank
         token.work = token.requested_work = work
         token.has_queued = False
-        if self.busy < self.servers or (self.overtime and token.rank == 0):
-            self.busy += 1
+        if self.busy_count < self.servers or (self.overtime and token.rank == 0):
+            self.busy_count += 1
             self._begin_service(token, now)
             return
         if self.preempts:
@@ -318,16 +322,16 @@ class Ordered(SimulatedStation):
         if token is None:
             return False
         self.accumulate(now)
-        self.present -= 1
+        self.present_count -= 1
         self.ended_visits += 1
         self.serving.remove(token)
         # Where services are interrupted, the end of no single visit is what a customer waited for.
         token.cause = None
-        if self.queue and self.busy <= self.servers:
+        if self.queue and self.busy_count <= self.servers:
             _, _, next_token = self.queue.pop(0)
             self._begin_service(next_token, now)
         else:
-            self.busy -= 1
+            self.busy_count -= 1
         token.waiting_time = self._waiting_time(token, now)
         return self.end_visit(token, now)
 
@@ -360,7 +364,7 @@ class Paced(Ordered):
         self._plan_departure(now)
 
     def _speed(self) -> float:
-        return self.rates[min(self.present, len(self.rates)) - 1]
+        return self.rates[min(self.present_count, len(self.rates)) - 1]
 
     def enter(self, token: Token, work: float, now: float) -> None:
         """Begin service or queue, and change the speed of the service under way."""
@@ -470,7 +474,7 @@ class Sharing(SimulatedStation):
 
     def _rate_of_unit_weight(self) -> float:
         """Return the rate at which a customer of weight 1 is served."""
-        present = self.present
+        present = self.present_count
         if not present:
             return 1.0
         if self.rates:
@@ -500,10 +504,10 @@ class Sharing(SimulatedStation):
 
     def _plan_departure(self, now: float) -> None:
         """Plan the next departure again after the number present has changed."""
-        self.present = len(self.present_tokens)
-        self.busy = min(self.present, self.servers)
+        self.present_count = len(self.present_tokens)
+        self.busy_count = min(self.present_count, self.servers)
         self.departure_cell[0] = None
-        if self.present:
+        if self.present_count:
             _, _, next_to_leave = self.present_tokens[0]
             self.departure_cell = [next_to_leave]
             # Rounding may have carried the service received slightly beyond the end of a service.
@@ -591,8 +595,8 @@ class WeightedServers(SimulatedStation):
 
     def _plan_departure(self, now: float) -> None:
         """Plan the next departure again after the customers present have changed."""
-        self.present = len(self.present_tokens)
-        self.busy = min(self.present, self.servers)
+        self.present_count = len(self.present_tokens)
+        self.busy_count = min(self.present_count, self.servers)
         self.event_cell[0] = None
         self._set_speeds()
         shortest_time_left, departing_token = math.inf, None
@@ -703,7 +707,7 @@ class SimulatedLock(PatientQueue):
         super().__init__(event_loop, plan.name)
         self.permits = plan.permits
         self.exclusive = False
-        self.busy = plan.permits if plan.noun == COUNTER else 0
+        self.busy_count = plan.permits if plan.noun == COUNTER else 0
         self.holders: list[Token] = []
         self.queue: deque[Token] = deque()
         self.spinning: deque[Token] = deque()
@@ -714,13 +718,13 @@ class SimulatedLock(PatientQueue):
     @property
     def free(self) -> bool:
         """Return whether the lock or a permit is free, so that another token may hold it."""
-        return self.busy < self.permits and not self.exclusive
+        return self.busy_count < self.permits and not self.exclusive
 
     def fits(self, token: Token) -> bool:
         """Return whether the lock may be granted to a token now, regardless of waiting tokens."""
         if token.excludes:
-            return not self.busy
-        return self.busy + token.permits <= self.permits and not self.exclusive
+            return not self.busy_count
+        return self.busy_count + token.permits <= self.permits and not self.exclusive
 
     def ask(self, token: Token, now: float) -> bool:
         """Grant the lock to a token if it is free and no waiting token goes before; else the token
@@ -752,13 +756,13 @@ class SimulatedLock(PatientQueue):
     def request(self, token: Token, now: float) -> None:
         """Count a token as present at the lock from now on."""
         self.accumulate(now)
-        self.present += 1
+        self.present_count += 1
         token.request_time = now
 
     def grant(self, token: Token, now: float) -> None:
         """Grant the lock to a token; the integrals must be up to date."""
         self.holders += [token] * token.permits
-        self.busy += token.permits
+        self.busy_count += token.permits
         self.exclusive = token.excludes
         if token.patience >= 0:
             token.patience = -1.0
@@ -775,7 +779,7 @@ class SimulatedLock(PatientQueue):
     def take_first_waiting(self, now: float) -> Token:
         """Remove and return the token that has waited longest for a unit of a counter."""
         self.accumulate(now)
-        self.present -= 1
+        self.present_count -= 1
         self.ended_visits += 1
         next_token = self.queue.popleft()
         # The monitor that is granted with the unit reads these, which a request before may have
@@ -790,7 +794,7 @@ class SimulatedLock(PatientQueue):
         self.accumulate(now)
         self.ended_visits += 1
         self.holders.remove(token)
-        self.busy -= 1
+        self.busy_count -= 1
         # The number present stays, for one token leaves as the other enters; no time passes
         # between.
         next_token.request_time = now
@@ -811,11 +815,11 @@ class SimulatedLock(PatientQueue):
         spinning tokens.
         """
         self.accumulate(now)
-        self.present -= 1
+        self.present_count -= 1
         self.ended_visits += 1
         for _ in range(permits):
             self.holders.remove(token)
-        self.busy -= permits
+        self.busy_count -= permits
         self.exclusive = False
         if self.queue:
             self.grant_waiting(now)
@@ -871,23 +875,23 @@ class SimulatedBreaker(SimulatedLock):
     def _open(self, until: float) -> None:
         """Refuse all tries up to a time [s]."""
         self.state_number += 1
-        self.busy = 1
+        self.busy_count = 1
         self.open_until = until
 
     def accumulate(self, now: float) -> None:
         """Extend the integrals up to the present time. If the open state has ended before, extend
         them to its end first, and begin to admit trials.
         """
-        if self.busy and now >= self.open_until:
+        if self.busy_count and now >= self.open_until:
             super().accumulate(self.open_until)
-            self.busy = 0
+            self.busy_count = 0
             self._begin_state(half_open=True)
         super().accumulate(now)
 
     def admit(self, now: float) -> int:
         """Return the number of the state that admits a try; -1 if it is refused."""
         self.accumulate(now)
-        if self.busy or (self.half_open and self.trials_begun == self.rule.trials):
+        if self.busy_count or (self.half_open and self.trials_begun == self.rule.trials):
             return -1
         self.trials_begun += self.half_open
         return self.state_number
@@ -972,13 +976,13 @@ class SimulatedPool:
     def add(self, queue_number: int, task_number: int, now: float) -> None:
         """Put a task into a queue."""
         self.tasks.accumulate(now)
-        self.tasks.busy += 1
+        self.tasks.busy_count += 1
         self.queues[queue_number].append(task_number)
 
     def take(self, queue_number: int, own_queue: int, now: float) -> int:
         """Remove a task from a queue, and return its first part."""
         self.tasks.accumulate(now)
-        self.tasks.busy -= 1
+        self.tasks.busy_count -= 1
         # The usual order of work stealing: the own youngest task keeps queues short, and the oldest
         # of another queue is likely to have many tasks behind it.
         takes_youngest = self.plan.last_first and queue_number == own_queue

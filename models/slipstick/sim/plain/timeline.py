@@ -81,14 +81,14 @@ def _station_visits(plan: Plan, trace: Trace) -> Iterator[tuple[int, str, float]
     processors are left out, because each member has its own processor.
     """
     station_by_instruction = {
-        pc: plan.stations[operands[0]].name
-        for pc, (op, *operands) in enumerate(plan.code)
+        instruction_number: plan.stations[operands[0]].name
+        for instruction_number, (op, *operands) in enumerate(plan.code)
         if op == Op.SERVE and operands[4] == Where.FIXED
     }
     return (
-        (customer, station_by_instruction[pc], now)
-        for now, customer, _, pc in trace
-        if pc in station_by_instruction
+        (customer, station_by_instruction[instruction_number], now)
+        for now, customer, _, instruction_number in trace
+        if instruction_number in station_by_instruction
     )
 
 
