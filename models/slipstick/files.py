@@ -113,8 +113,8 @@ def lock_folder(folder: Path, wait: bool = False) -> int | None:
 
     Parameters
     ----------
-    folder : which is there
-    wait : wait for the other process
+    folder : an existing folder
+    wait : whether to wait until the other process ends its lock
     """
     try:
         import fcntl

@@ -276,8 +276,8 @@ class WorkPace:
 
     Parameters
     ----------
-    counts_wall_time : the pace follows the elapsed time, for work that others do, in place of the
-        processor time of this thread
+    counts_wall_time : whether the pace is measured by elapsed time, for work that other processes
+        do; else by the processor time of this thread
 
     >>> pace = WorkPace()
     >>> pace.check(1, 10, "the simulation may take 10 events")

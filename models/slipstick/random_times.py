@@ -374,7 +374,7 @@ def _integral_of_survival(
 
     Panels end where the distribution of one of the times begins, ends, or has its largest values.
     Of up to 30 times the mean errs by up to 3e-4 and the variance by up to 0.3 %, of 1000 by up to
-    0.2 % and 5 %, all at scv 20 or 0.01 (beside 48 points; tests/test_random_times.py).
+    0.2 % and 5 %, all at scv 20 or 0.01 (compared with 48 points; tests/test_random_times.py).
     """
     distributions = [
         FittedDistribution(time, count) for time, count in zip(times, counts, strict=True)

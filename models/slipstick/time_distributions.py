@@ -34,9 +34,10 @@ class TimeDistribution:
     ----------
     kind : erlang, hyperexponential, coxian, phase-type, uniform, lognormal, gamma, weibull, pareto
         or samples
-    numbers : what describes it, by kind: the number of phases; probabilities and means; means of
-        phases and probabilities to go on; the first phases and, row by row, rates; both ends; scv;
-        scv; shape; shape; values
+    numbers : the numbers that describe a distribution of the kind, in the order of the kinds above:
+        the number of phases; probabilities and means; means of phases and probabilities to
+        continue; probabilities of the first phase and, row by row, rates; both ends; scv; scv;
+        shape; shape; values
     scv : squared coefficient of variation, computed by the functions of this module
 
     >>> print(erlang(4).scv, round(lognormal(2.0).scv, 12))

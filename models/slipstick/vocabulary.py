@@ -262,8 +262,8 @@ class LockKind:
     title : in words
     acquire, release : accesses to the lock word while no other processor wants the lock [1]
     spins_on : `WORD`, `COPY` or `OWN`; empty where waiting costs nothing
-    held : of the instructions of an acquire and a release while no other processor wants the lock,
-        the part that a holder executes to hand it over [1]; half is assumed where nothing is known
+    held : fraction of the instructions of an uncontended acquire and release that the holder
+        executes to hand the lock over [1]; half is assumed where nothing is known
     """
 
     title: str

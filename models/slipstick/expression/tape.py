@@ -68,7 +68,9 @@ def count_of_points(values: Values) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Instruction:
-    """An instruction of a tape, `out` = operator(`args`), with registers by number."""
+    """An instruction of a tape: it applies an operator to the registers `args`, given by their
+    numbers, and writes the result into the register number `out`.
+    """
 
     operator: str
     out: int
@@ -83,8 +85,9 @@ class Derivatives:
     ----------
     value : the output [points]
     by_parameter : derivative by each parameter [points]
-    booked : value x derivative of each labelled part of the output: what it contributes [points]
-    once : value of each labelled part [points]
+    booked : contribution of each labelled part to the output, by label: the value of the part times
+        the derivative of the output by it [points]
+    once : value of each labelled part, by label [points]
     inputs : the parameters' own values [points]
     """
 

@@ -476,7 +476,7 @@ def reason_and_answering_method(
     ----------
     reason : of the refusal
     other_names : names of the other methods for such a model
-    refusal_of : tries one of them
+    refusal_of : returns why another method has no answer, by its name; empty if it has one
     """
     if isinstance(reason, Unsolvable | NothingToEstimate) or not other_names:
         return reason, ""

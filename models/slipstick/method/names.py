@@ -481,8 +481,8 @@ def _names_in_simulation(model: Model) -> Iterator[str]:
 def shared_stations_with_cuts(model: Model) -> list[str]:
     """List the stations with shared servers at which a time limit may end a service that has begun.
 
-    A Markov chain does not tell the work that they were given: it depends on how many shared the
-    servers all the while.
+    A Markov chain cannot compute the work done for such a customer, because it depends on how many
+    customers shared the servers during the whole service.
     """
     resources = (
         node.resource
@@ -531,8 +531,8 @@ def _names_of_attempts(model: Model, method: str | None) -> Iterator[str]:
 def _account_labels(model: Model, counts_waiting: bool) -> Iterator[str]:
     """List the labels that time is booked to: steps, locks, barriers and waits.
 
-    Without waiting, of groups those of the first, and of phases idle processors only where some
-    have fewer than others.
+    Of several groups, the labels are those of the first. Labels of waits are listed only if the
+    method computes waiting, and idle time only if some phases have fewer processors than others.
     """
     population = model.population
     bodies = model.bodies if counts_waiting or not population.groups else model.bodies[:1]

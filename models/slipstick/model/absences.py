@@ -23,8 +23,9 @@ class Absence(NamedTuple):
     station : whose servers they are
     rate : how often one of them goes away [1/s]
     servers : mean number of them that are away [1]
-    delay : station of a network at which a server is until it goes away; empty if there is none
-    by : key of a file that says so: breakdown or schedule
+    delay : station of a network that stands for the time in which a server is at work, until it
+        goes away; empty if there is none
+    by : key of the file that causes the absence: breakdown or schedule
     start, length : when in a period the server goes away, and how long it is away, by a schedule;
         mean times until it fails and until it is repaired [s]
     """
@@ -41,9 +42,9 @@ class Absence(NamedTuple):
 def works_overtime(station: str, discipline: str, absences: Mapping[str, Absence]) -> bool:
     """Return whether servers of a station that go off duty first end the services under way.
 
-    At such a station a server that goes off duty takes its place at once, so that it comes back in
-    time, while the service that it ends goes on beside it. A discipline that interrupts services
-    tells that a server leaves at once.
+    In the simulation, a server that goes off duty occupies a server at once, so that it comes back
+    in time, and the service under way is completed in addition. Where the discipline interrupts
+    services, a server goes off duty at once, and its service is interrupted.
 
     Parameters
     ----------

@@ -20,8 +20,8 @@ class Requirement:
     ----------
     name : what messages call it
     conditions : all must hold
-    text : as written
-    says : why
+    text : the conditions as written in the file
+    says : the reason for the condition, for messages
     """
 
     name: str
@@ -44,8 +44,9 @@ class Requirement:
 
         Parameters
         ----------
-        values : of parameters by name; the others have their own
-        show : writes a quantity
+        values : values of parameters by name; parameters that are not among them have the values of
+            the model
+        show : function that writes a quantity as text
         """
         for condition in self.conditions:
             own_values: dict[str, Any] = {

@@ -80,7 +80,7 @@ class MachineOperations:
     machine : on which they run
     name : begins the names of all steps
     component : to which the account books them
-    technology : class of all their steps; empty: what each of them is
+    technology : technology class of all steps; if empty, each step has the class of its own cost
     """
 
     machine: Machine
@@ -138,8 +138,8 @@ class MachineOperations:
     ) -> Activity:
         """Return the activity of computing while bytes move between processor and memory.
 
-        Arithmetic is application time and traffic memory time, so that each goes with its
-        technology; of both, the longer one counts.
+        Arithmetic is booked as application time and the movement of bytes as memory time, so that
+        each changes with its own technology. The two overlap: the longer one counts.
 
         Parameters
         ----------
@@ -216,7 +216,8 @@ class MachineOperations:
 
         Parameters
         ----------
-        operation, algorithm : of one of `ALGORITHMS`, the best of them, or `LEVELS`
+        operation : the collective operation, such as an all-reduce
+        algorithm : one of `ALGORITHMS`, the word for the fastest of them, or `LEVELS`
         size : as the algorithm's law tells [B]
         ranks : that take part [1]
         placement : one of `slipstick.vocabulary.PLACEMENTS`; None: ranks fill one node after the

@@ -51,12 +51,12 @@ class Input:
     whole : a count, so a whole number
     many : a list with one value for each part
     options : the words of which it is one; then it is not a quantity
-    named : it names one of these of the machine, locks or barriers, or none; then it is not a
-        quantity
+    named : ``locks`` or ``barriers``, if the value is the name of one of the machine's locks or
+        barriers; empty for a quantity
     data : the kind of spec that it is read from, such as counts, always to be given; then it is not
         a quantity
-    shapes : false where nothing but times is computed from it, so that no value of it needs another
-        model
+    shapes : whether its value may change the structure of the model; false for an input from which
+        only times are computed
     """
 
     name: str
@@ -90,9 +90,9 @@ class Program:
     inputs : beside the machine
     build : the model, from a machine and inputs
     machine : the kind of machine on which it runs
-    sample : of a model that is large, or whose operations are counted by running the program, one
-        operation of each kind: it can be built wherever the whole can and is computed from the
-        same, so that inputs are checked by it; by default the model itself
+    sample : builds a small model with one operation of each kind, for a model that is large or
+        whose operations are counted by running the program. Inputs are checked by the sample, which
+        can be built wherever the model can; by default the model itself
     """
 
     name: str

@@ -905,10 +905,11 @@ def _within_capacity(
     """Lower throughputs that load a station slightly above its capacity; the difference is waiting
     time there.
 
-    The share of each class that an arrival finds is estimated apart, so that several stations near
-    saturation, and classes whose service varies unequally at first come first served, come out busy
-    above 1. More than `MOST_OVER` stays as it is, for the checks to refuse. Of what open classes
-    leave of a station, one cycle a second takes `demand` (P, R, K).
+    The number of customers of each class that an arrival finds is estimated separately. Therefore
+    the utilization can come out slightly above 1 where several stations are near saturation, or
+    where service times of the classes vary unequally at a first-come station. An excess over
+    `MOST_OVER` is left unchanged, for the checks to refuse. `demand` (P, R, K) is the part of the
+    capacity left by open classes that one cycle a second takes.
     """
     utilization = (throughput[:, :, None] * demand).sum(axis=1)
     is_over = (utilization.real > 1) & (utilization.real < MOST_OVER)

@@ -130,7 +130,7 @@ def _bottleneck_throughput(network: NetworkArrays, highest_speed: Array) -> Arra
     """Return, for each class, the highest throughput at which its slowest station can serve it in
     addition to the open classes, (P, R) [1/s].
 
-    The least is that by real parts, so that its derivative is that of the bottleneck.
+    The smallest is chosen by real parts, so that its derivative is that of the bottleneck.
     """
     free_speed = (highest_speed if network.all_closed else highest_speed - open_load(network))[
         :, None
@@ -192,7 +192,8 @@ def _has_limited_wait(network: NetworkArrays) -> NDArray[np.bool_]:
     """Return a mask (K,) of the stations at which the mean wait is at most the service of all other
     customers.
 
-    With one class, every blind discipline has the queue of first come first served.
+    With one class, every discipline that looks at neither class nor service time has the mean queue
+    of first come first served.
     """
     if not network.all_closed:
         return np.zeros(len(network.stations), dtype=bool)

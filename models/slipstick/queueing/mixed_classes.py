@@ -93,7 +93,7 @@ def saturation_reasons(network: NetworkArrays, is_limited: Array | None = None) 
 
     Parameters
     ----------
-    network : what is asked of which station
+    network : whose demands and arrivals load the stations
     is_limited : stations that are never saturated, because they lose customers (K,)
     """
     reason_by_point: dict[int, str] = {}

@@ -384,7 +384,8 @@ def geometric(series: Array, *paces: Array) -> Array:
     """Run y(n) = x(n) + pace y(n - 1) along each row for one pace (P,) after the other.
 
     Short rows, and many of them, are run side by side, number by number; others in blocks
-    (`_recurrences_in_blocks`). Of more paces than a row has numbers, sums of powers are fewer.
+    (`_recurrences_in_blocks`). Where there are more paces than numbers in a row, the recurrences
+    are replaced by sums of powers, which are fewer steps.
     """
     point_count, length = series.shape
     dtype = np.result_type(series, *paces)

@@ -328,8 +328,8 @@ def finite_source_numbers(ratios: Array) -> Array:
 
     Parameters
     ----------
-    ratios : 1 over the departures with 1, ..., n present in the time that one spends elsewhere,
-        above 0 [1] [..., n]
+    ratios : for 1, ..., n customers present, 1 divided by the number of departures in the time that
+        one customer spends elsewhere, above 0 [1] [..., n]
 
     >>> finite_source_numbers(np.array([1.0, 0.5])).tolist()
     [0.25, 0.5, 0.25]

@@ -29,8 +29,9 @@ def open_path(stations: Sequence[tuple[float, int, float]]) -> Transform:
     r"""Return the transform of the time at stations in a row that open customers pass in order.
 
     At c servers of rate \mu with arrivals \lambda and Erlang's probability C of waiting, T is
-    exponential of rate \mu, with probability C after a wait of rate c \mu - \lambda. Independent
-    where only the first and the last have several servers or a server for all.
+    exponential of rate \mu, with probability C after a wait of rate c \mu - \lambda. The times at
+    the stations are independent where only the first and the last station have several servers, or
+    a server for every customer.
 
     Parameters
     ----------

@@ -830,7 +830,7 @@ class CatalogueEntry:
     ----------
     kind, name, title, source : what it is
     entries : its quantities, with meaning and source
-    text : what else there is to read: an equation, or the file as it stands
+    text : further text: the equation of a law, or the content of the file
     """
 
     kind: str

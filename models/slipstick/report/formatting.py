@@ -817,11 +817,11 @@ def table_texts(
 
     Parameters
     ----------
-    table : with how each row was computed, which stands in its last columns; a bound that holds
-        within an interval does not
-    markdown : signs of Markdown are escaped
-    common_words : what is said elsewhere of how all was computed, such as its method; a column
-        with nothing else is left out
+    table : the table; its last columns say how each row was computed. A value outside of its bounds
+        is not mentioned if its interval reaches the bound
+    markdown : whether characters that Markdown interprets are escaped
+    common_words : what the report states elsewhere about all rows, such as their method; a column
+        that only repeats it is left out
     """
     escape_text = escape if markdown else str
     rows = range(len(table)) if table.rows is None else table.rows

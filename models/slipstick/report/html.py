@@ -24,8 +24,8 @@ class PageSection(NamedTuple):
     Parameters
     ----------
     title : of the model
-    body : what stands in the page, as HTML
-    script : that moves it
+    body : content of the section, as HTML
+    script : JavaScript that computes the model in the browser
     """
 
     title: str

@@ -34,8 +34,9 @@ class ResultColumn:
     unit : base unit of numbers; empty for words; several if each row has its own
     ends : both ends of intervals or bands, row by row; a row without one has None or NaN
     title : on the page and in the terminal; the name by default
-    written : writes a number with its unit and its interval for the page; as a quantity by default
-    place : it says what a row is about, not what was found there
+    written : function that writes a number with its unit and its interval for the page; by default
+        as a quantity
+    place : whether the column identifies the row, such as by a case or a path, and is no result
     on_page, in_file : where it is shown
     """
 

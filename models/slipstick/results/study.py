@@ -57,14 +57,14 @@ class Timeline:
     ----------
     spans : in the order in which they ended
     levels : by resource, (time, present, busy) from each change on
-    until : how far it reaches [s]
+    until : time at which the recording ended [s]
     path : spans that held up the end, one after the other, from member to member: the critical path
         of this run
-    components : of each label, what the account books it to
+    components : component of the account to which each label is booked, by label
     places : of each step, the resource at which it takes place: ``network`` for a delay in
         adapters, switches and wires, ``own``, the processor itself, for another
-    phase : when the processors first went on together, after the slowest of them; none if they
-        never did [s]
+    phase : time at which all processors first continued together, when the slowest had arrived;
+        None if they never did [s]
     useful : components that count as useful work
     ended : the program ended, so that all its spans are there; else those that went on at the end
         are not

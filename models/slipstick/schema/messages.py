@@ -27,7 +27,7 @@ def problems_in(
     model : the spec model
     node : the tree that breaks its rules
     error : what pydantic found
-    is_partial : the tree leaves to another what it does not say, so that nothing is missing
+    is_partial : whether the tree extends another one, so that missing keys are no problem
     """
     ignored_types = ("missing", RULE) if is_partial else ()  # what is wrong with a spec as a whole
     details = [

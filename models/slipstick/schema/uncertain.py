@@ -39,7 +39,8 @@ class UncertainValues:
     paths : of the settings
     centre : logarithms of the middle values
     covariance : of the logarithms
-    noise : standard deviation of the logarithm of a value of the answer, where a fit tells it
+    noise : standard deviation of the logarithm of a value of the answer, if the settings come from
+        a fit
     source : what the values are fitted to; empty where all are ranges
     """
 

@@ -546,8 +546,8 @@ class ReplicationResult:
     stopped : why it ended: precision, events, cycles, complete (a program without randomness) or
         interrupted
     trusted : the intervals can be trusted
-    dropped : cycles of the warm-up, left out
-    cycles, events : in all, the warm-up included
+    dropped : number of cycles left out as the warm-up
+    cycles, events : total numbers, the warm-up included
     """
 
     batches: Array

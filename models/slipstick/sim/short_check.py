@@ -105,8 +105,9 @@ class Expected:
     Parameters
     ----------
     mean : of the time of a cycle [s]
-    tolerance : relative difference that is borne [1]
-    is_exact : the mean is called exact
+    tolerance : relative difference from the simulated mean up to which the mean counts as confirmed
+        [1]
+    is_exact : whether the method states that the mean is exact
     least_cycles : number of cycles that have to end before there is a verdict
     step_times : by label of a step, its mean time in a cycle, where it is known [s]
     execution_times : by label of these steps, the mean time of one execution [s]

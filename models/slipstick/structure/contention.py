@@ -292,13 +292,13 @@ class Variation:
     """The variation of times in a model, compiled to tell at many points whether product form may
     hold.
 
-    Product form needs a time that is random: where all are constant, all processors stay as they
-    started, in step or not, and no mean of all states is what they do. Two processors that work 1 s
+    Product form needs a time that is random: where all are constant, processors that start in step
+    stay in step, and the mean over all states does not describe them. Two processors that work 1 s
     and then share another for 1 s each take 3 s if they start together; product form says 2.5 s.
-    Random choices and counts between constant times do not suffice: two who share a station for
-    1 s, and then one of two others for 1 s, take 3.5 s, and 2.75 s by product form. Of several
-    groups each must have a random time: else the members of one of them may stay in step. Streams
-    arrive at random.
+    Random choices and counts between constant times do not suffice: two who share a station for 1
+    s, and then one of two others for 1 s, take 3.5 s, and 2.75 s by product form. Of several groups
+    each must have a random time: else the members of one of them may stay in step. Streams arrive
+    at random.
 
     Parameters
     ----------

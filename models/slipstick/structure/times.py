@@ -35,8 +35,8 @@ def time_of_pass(
     activity : what is done
     model : whose resources say what their use costs, such as a barrier
     books_labels : label each step's part, so that an account can be read off
-    time_by_node : times of parts that trees share, by identity, kept for the next tree; they must
-        outlive it
+    time_by_node : cache of the times of parts that several trees share, by the `id` of the part;
+        the parts must exist as long as the cache
 
     Raises
     ------

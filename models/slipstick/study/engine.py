@@ -90,7 +90,7 @@ class Limits:
     Parameters
     ----------
     time : of a clock [s]; None: without limit
-    memory : beside what the process has before it [B]; None: without limit
+    memory : memory in addition to that of the process before the point [B]; None: without limit
     costs : those of `slipstick.limits` that are given
     """
 

@@ -128,7 +128,8 @@ class Evaluator:
         values : by path, in base units; those that no time is computed from are passed over
             [points]
         wanted_names : the columns to give; all by default
-        reasons : say of several points as well why they have no answer
+        reasons : whether to compute the reason of each point without an answer also for several
+            points
 
         Returns
         -------

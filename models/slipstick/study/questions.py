@@ -38,7 +38,7 @@ class BaseAnswers:
     Parameters
     ----------
     cases : the answer of each case
-    named : these, and the answers that questions before this one added
+    named : answers by name: those of cases, and those that earlier questions added
     wanted : the values that the study asks for
     """
 
@@ -53,7 +53,7 @@ class Question:
 
     Parameters
     ----------
-    solve : answers it
+    solve : function that computes the result from the answers of the cases
     answer_names : names of the answers that its result adds beside the cases, with the names of
         their values
     shares_of : gives the cases whose answers must have the share of every parameter
@@ -62,14 +62,16 @@ class Question:
     points : how many points it solves beside those of the cases and sweeps, for a progress bar [1]
     notes : gives warnings about the files that it reads
     values : the values that it answers for; by default those that the study asks for
-    names_by_case : names of the values of its cases, where its models have others than theirs
-    name_problems : lists the names in it that are of no value, given the names of the values of
-        each case, and of each answer that a question adds
+    names_by_case : by case, names of the values that the question's own model of the case has, if
+        they differ from those of the case
+    name_problems : function that lists names in the question that no value has, from the names of
+        the values of each case and of each answer that a question adds
     fitted_settings : gives values by path to lay over the base of the study before the cases are
         built
     pictures : what it draws of a study that names no pictures
-    solve_at : gives some of the answers that it adds, at aligned values of parameters of its cases
-        and of its own quantities; None where it has to be read anew for other values
+    solve_at : function that computes some of the added answers at many values of parameters of the
+        cases and of the question's own quantities; None if the question must be read again for
+        other values
     """
 
     solve: Callable[[BaseAnswers], QuestionResult]

@@ -212,8 +212,8 @@ def read_study(
     spec, tree : the study, checked and as written
     library : every file that is read
     overrides : values by path that hold in every case
-    fitted : fit what the study fits, and lay it over the base, where it holds in all cases and
-        later questions
+    fitted : whether to run the fits of the study and replace values of the base by the fitted ones,
+        in all cases and later questions
     name : of the study
 
     Raises

@@ -57,8 +57,8 @@ class PointGroup:
     solvable : the model, and what it is solved with
     values : number of each varied path at each point, in base units
     rows : indices of the points in the sweep
-    notes : what there is to say of the model
-    uncertain : the case of the points, where some of its settings are not known exactly
+    notes : notes on the model, in words
+    uncertain : evaluator of the case if some of its settings are ranges or fitted values; else None
     """
 
     solvable: SolvableModel

@@ -243,9 +243,9 @@ def _corrected_values(
 def with_intervals(answer: Answer, case: Evaluator) -> Answer:
     """Return an answer with intervals that include the uncertainty of its settings.
 
-    Ends are those of nine of ten points; a value keeps its own, and its ends are as many times as
-    far off as the points say. Values of a simulation have both intervals, by the root of the sum of
-    the squares in logarithms.
+    The ends contain nine of ten draws. The value itself stays that at the middle of the settings,
+    and its ends lie at the same ratios to it as the ends of the draws to their middle. Values of a
+    simulation have both intervals, by the root of the sum of the squares in logarithms.
 
     Parameters
     ----------

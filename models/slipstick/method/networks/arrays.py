@@ -40,7 +40,7 @@ class NetworkPoints:
 
     Parameters
     ----------
-    network : what a solver takes; its classes are the chains
+    network : the arrays that solvers take, in which each chain is one class
     service, visits, scv : of each class at each station [points, classes, stations]
     chain_of : the chain of each class, by number [classes]
     ranks : of each class at each station [classes, stations]

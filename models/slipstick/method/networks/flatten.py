@@ -879,8 +879,8 @@ def without_lossy_arrivals(
 def check_places_of_region(region_name: str, region: Region, planned_network: FlatNetwork) -> None:
     """Raise if a region with a queue before it has fewer places than its arrivals need on average.
 
-    Neither classes whose customers may be lost nor waits inside the region are counted, so that a
-    region that is not saturated here may be saturated all the same, as the run then tells.
+    Classes whose customers may be lost and waits inside the region are not counted. So a region
+    that passes this check may still be saturated, which the simulation then reports.
     """
     network = planned_network.network_points.network
     place_seconds = [

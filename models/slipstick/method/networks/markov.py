@@ -34,17 +34,18 @@ def solve_by_class(
     """Solve a network as a Markov chain; the solution has the classes of the network, not its
     chains.
 
-    Throughput is the chain's in cycles, for each of its classes.
+    The throughput of each class is that of its chain, in cycles [1/s].
 
     Parameters
     ----------
     network_points : the network
     state_limit : states at most
-    alternatives : to a chain, for the message; other methods by default
+    alternatives : what a user can do instead of solving a Markov chain, in words, for the message;
+        by default other methods
 
     Raises
     ------
-    ModelError : routing or blocking is not one that the chain can mean
+    ModelError : a Markov chain cannot represent the routing or the blocking
     NoAnswerError : there are too many states, or open classes bring more work than can be done
     """
     try:

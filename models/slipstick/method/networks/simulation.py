@@ -131,8 +131,8 @@ class _NetworkEstimates:
 
     def check_queues(self) -> None:
         """Raise if fewer customers leave a station, or enter a region, than come to it, in a run
-        that has not reached its precision. Only a run tells what comes to them behind places that
-        lose customers.
+        that has not reached its precision. Behind places that lose customers, only a run shows how
+        many come to them.
 
         Raises
         ------

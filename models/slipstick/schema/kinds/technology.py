@@ -148,7 +148,7 @@ def changes_of(
     reference : the technology: its name, a file, or in place
     model, input_names : name of the model, and of the inputs it has
     tree : of the inputs, with everything else in its place
-    library : what was read so far
+    library : reads files, and has those read so far
 
     Raises
     ------

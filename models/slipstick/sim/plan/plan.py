@@ -166,8 +166,8 @@ class StationPlan:
         servers of speed 1 [1]
     is_weighted : the part of each customer in shared servers is followed, of which it uses one at
         most: several servers are shared by weights, or services are given up
-    may_be_abandoned : customers may abandon its queue
-    may_cut_services : services may be given up
+    may_be_abandoned : whether customers may abandon its queue
+    may_cut_services : whether a time limit may end a service under way
     overtime : customers of rank 0 begin at once, beside the services under way
     """
 
@@ -260,10 +260,10 @@ class PoolPlan:
     queues : how many there are; customer i has queue i mod queues [1]
     last_first : a customer takes the youngest task of its own queue, and the oldest of another;
         else the oldest of any
-    roots : by problem, the tasks that are there at the start
+    roots : by problem, the numbers of the tasks that exist at the start
     first : by task, its first part; at the end the number of parts
     times : by part, its work [s]
-    added : by part, the task that is added behind it, or -1
+    added : by part, the number of the task that is added to the pool after it, or -1
     """
 
     tasks: int
