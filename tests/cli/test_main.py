@@ -644,6 +644,40 @@ def test_a_closed_pipe_ends_quietly(tmp_path: Path) -> None:
 
 
 @pytest.mark.turns(5)
+@pytest.mark.parametrize(
+    "control", ["\x1b]0;title\x07", "\x1b[31m", "\x9b", "\x7f", "\u202e", "\r"]
+)
+def test_no_name_controls_a_terminal(slip: Run, tmp_path: Path, control: str) -> None:
+    """A key of a file, an option and a file name reach the screen with their control characters
+    escaped.
+    """
+    name = f"a{control}b"
+    (tmp_path / "key.yaml").write_text(json.dumps({"activity": 1, name: {name: 1}}))
+    for arguments in (
+        ["check", "key.yaml"],
+        ["solve", "lock-and-bus", "--set", f"{name}=1"],
+        ["solve", name],
+        ["measured", name],
+        ["new", "activity", "--out", f"{name}.yaml"],
+        ["solve", "lock-and-bus", "--limit", f"{name}=1"],
+    ):
+        said = slip(*arguments)
+        assert said.status in (0, 2)
+        assert not set(control) & set("\x1b\x07\x9b\x7f\u202e\r") & set(said.out + said.err)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no full device here")
+@pytest.mark.parametrize("options", [[], ["--json"]], ids=["text", "json"])
+def test_a_full_output_is_named_once_with_status_2(tmp_path: Path, options: list[str]) -> None:
+    with open("/dev/full", "wb") as full:
+        command = [sys.executable, "-m", "slipstick", "solve", "lock-and-bus", *options]
+        ended = subprocess.run(
+            command, cwd=tmp_path, stdout=full, stderr=subprocess.PIPE, timeout=HANGS, check=False
+        )
+    assert ended.returncode == 2
+    assert ended.stderr.count(b"No space left") == ended.stderr.count(b"\n") == 1
+
+
 def test_an_ascii_terminal_gets_every_word(tmp_path: Path) -> None:
     text = activity(
         "{name: work, delay: 3 \N{MICRO SIGN}s}",

@@ -56,12 +56,14 @@ def with_options(options: Sequence[Callable[..., Any]]) -> Callable[..., Any]:
 
 _COLOURS = {"error": "red", "no answer": "red", "warning": "yellow", "note": "yellow"}
 _FIRST_WORD = re.compile(rf"^({'|'.join(_COLOURS)})(?=:)", re.MULTILINE)
+_CONTROLS = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
 def echo(text: str, err: bool = False) -> None:
     """Print a text; on a terminal the words that begin an error, a warning or a note have a
-    colour, unless NO_COLOR is set.
+    colour, unless NO_COLOR is set. Control characters, as of a key or a file name, are escaped.
     """
+    text = _CONTROLS.sub(lambda control: repr(control[0])[1:-1], text)
     if not os.environ.get("NO_COLOR"):
         text = _FIRST_WORD.sub(
             lambda lead: click.style(lead[0], fg=_COLOURS[lead[0]], bold=True), text
@@ -154,7 +156,7 @@ def write_text(text: str, out: Path | None) -> int:
     else:
         write_whole(out, text)
         # Standard output stays empty, so that a pipe gets only what was asked for.
-        click.echo(f"wrote {out}", err=True)
+        echo(f"wrote {out}", err=True)
     return DONE
 
 

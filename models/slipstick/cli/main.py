@@ -598,7 +598,7 @@ def run(
     else:
         _print_results(results, prepared_study.spec.answer, in_full)
         paths_text = f"{folder / 'report.md'}{f' and {folder / HTML}' if as_page else ''}"
-        click.echo(f"\nThe report is in {paths_text}, the numbers in {folder / 'results.csv'}.")
+        echo(f"\nThe report is in {paths_text}, the numbers in {folder / 'results.csv'}.")
     return NO_ANSWER if _has_failure(results) else DONE
 
 
@@ -708,7 +708,7 @@ def solve(
     if timeline is not None:  # first, for it may be refused, and costs less than most answers
         _, built_model = build_once(settings, library)
         FUNCTIONS["file of a timeline"](built_model.timeline(), timeline, built_model.name)
-        click.echo(f"The time line of the first cycles is in {timeline}.", err=True)
+        echo(f"The time line of the first cycles is in {timeline}.", err=True)
     answers, built_model = solve_settings(settings, library, method_names, values)
     if built_model.uncertain.paths:
         from slipstick.study.evaluator import evaluator
@@ -871,6 +871,10 @@ def _print_write_error(error: OSError) -> int:
         " --out",
         err=True,
     )
+    try:
+        sys.stdout.flush()
+    except OSError:
+        discard(sys.stdout)  # the interpreter would fail once more when it ends, with status 120
     return WRONG_INPUT
 
 

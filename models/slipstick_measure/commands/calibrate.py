@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from slipstick.cli.console import DONE, NO_ANSWER, json_option, print_json, refuse
+from slipstick.cli.console import DONE, NO_ANSWER, echo, json_option, print_json, refuse
 from slipstick.late import np
 
 if TYPE_CHECKING:
@@ -176,7 +176,7 @@ def _measure_grain(
     points = measure_grain(grain, Calibration(core_numbers, seconds))
     if folder is not None:
         for path in write_grain(points, title, len(core_numbers), folder):
-            click.echo(f"wrote {path}", err=True)
+            echo(f"wrote {path}", err=True)
     if as_json:
         print_json({"points": as_data([point._asdict() for point in points])})
     else:

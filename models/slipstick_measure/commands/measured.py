@@ -14,6 +14,7 @@ import click
 from slipstick.cli.console import (
     DONE,
     NO_ANSWER,
+    echo,
     json_option,
     model_limit_option,
     nodes_of,
@@ -548,7 +549,7 @@ def _write_trace_picture(
             "nothing waits in the trace; name --machine, whose network accesses go through",
         )
     write_picture(lambda: draw_traces(views_by_file, view, title), picture)
-    click.echo(f"wrote {picture}", err=True)
+    echo(f"wrote {picture}", err=True)
 
 
 _FIT_OPTIONS = (
@@ -668,7 +669,7 @@ def record(out: str, title: str, command: Sequence[str]) -> int:
         )
     except ValueError as error:
         refuse("COMMAND", str(error))
-    click.echo(f"wrote the waits to {out}; slipstick measured {out} shows them", err=True)
+    echo(f"wrote the waits to {out}; slipstick measured {out} shows them", err=True)
     return status
 
 
@@ -807,7 +808,7 @@ def _show_fits(
 
     if picture is not None:
         write_picture(lambda: draw_fits(fitting, ", ".join(path.name for path in files)), picture)
-        click.echo(f"wrote {picture}", err=True)
+        echo(f"wrote {picture}", err=True)
     if as_json:
         print_json({**as_data(fitting), "notes": plain_problems(notes)})
     else:
@@ -848,7 +849,7 @@ def _fit_load(
     if picture is not None:
         title = Path(load_test.file).name
         write_picture(lambda: draw_load_fit(fit_result, load_fit.curves(), title), picture)
-        click.echo(f"wrote {picture}", err=True)
+        echo(f"wrote {picture}", err=True)
     if as_json:
         document = {**as_data(fit_result), "sentences": load_fit_sentences(fit_result)}
         print_json({"load_fit": document, "notes": plain_problems(load_test.notes)})
