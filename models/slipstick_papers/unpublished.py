@@ -112,25 +112,32 @@ class UnpublishedResult(QuestionResult):
         """
         kinds = Counter(row.verdict for row in self.rows)
         statement_count = with_noun(sum(kinds.values()) - kinds["input"], "statement")
-        all_values = "all values of the inputs that it does not print"
-        inputs = "these inputs" if kinds["always"] else "inputs that it does not print"
-        counts = [
-            f"{kinds[kind]} {singular_text if kinds[kind] == 1 else plural_text}"
-            for kind, singular_text, plural_text in (
-                ("always", f"is true for {all_values}", f"are true for {all_values}"),
-                ("depends", f"depends on {inputs}", f"depend on {inputs}"),
-                ("never", "is false for all their values", "are false for all their values"),
-                ("undecided", "has readings that differ", "have readings that differ"),
-            )
-            if kinds[kind]
-        ]
+        phrases = {
+            "always": ("is true", "are true", "for all values of {}"),
+            "depends": ("is true or false", "are true or false", "depending on {}"),
+            "never": ("is false", "are false", "for all values of {}"),
+            "undecided": (
+                "is undecided",
+                "are undecided",
+                "because the words can mean several numbers",
+            ),
+        }
+        inputs = "the inputs that it does not print"
+        counts = []
+        for kind, (singular_text, plural_text, reason) in phrases.items():
+            if not kinds[kind]:
+                continue
+            verb = singular_text if kinds[kind] == 1 else plural_text
+            counts.append(f"{kinds[kind]} {verb} {reason.format(inputs)}")
+            if "{}" in reason:
+                inputs = "these inputs"
         statements_by_input = Counter(row.decided_by for row in self.rows if row.decided_by)
         most_deciding = statements_by_input.most_common(1)
-        decision_in_words = (
-            f"; {most_deciding[0][0]} decides {with_noun(most_deciding[0][1], 'statement')}"
-            if most_deciding
-            else ""
-        )
+        decision_in_words = ""
+        if most_deciding:
+            input_title, count = most_deciding[0]
+            verb = "depends" if count == 1 else "depend"
+            decision_in_words = f"; {with_noun(count, 'statement')} {verb} on {input_title}"
         return [
             f"of {statement_count} of the source, {join_phrases(counts, 'and')}{decision_in_words}"
         ]

@@ -387,8 +387,9 @@ def _case_headline(bottlenecks: CaseBottlenecks, case: str, words: Words) -> str
     while first_index and names[first_index - 1] == names[last_index]:
         first_index -= 1
     beginning = f"{case}: " if case else ""
-    throughput_limit = value_amount(
-        "throughput", 1.0 / float(bottlenecks.largest_demand[last_index]), "1/s"
+    largest_throughput = 1.0 / float(bottlenecks.largest_demand[last_index])
+    throughput_limit = words.rate_with_noun(
+        "throughput", value_amount("throughput", largest_throughput, "1/s")
     )
     end_of_axis = setting_phrase(
         bottlenecks.path, float(bottlenecks.values[last_index]), bottlenecks.unit, words
@@ -396,14 +397,15 @@ def _case_headline(bottlenecks: CaseBottlenecks, case: str, words: Words) -> str
     resources = join_phrases([words.resource(name) for name in names[last_index]])
     are_several = len(names[last_index]) > 1
     limit_text = (
-        f"{beginning}{resources} {'limit' if are_several else 'limits'} the throughput to"
-        f" {throughput_limit}"
+        f"{beginning}{resources} {'limit' if are_several else 'limits'} the"
+        f" {words.value('throughput')} to {throughput_limit}"
     )
     is_saturated = bottlenecks.is_saturated
     if not is_saturated[last_index]:
         return (
             f"{beginning}nothing is saturated up to {end_of_axis}; the most used"
-            f" {'are' if are_several else 'is'} {resources}, with room for {throughput_limit}"
+            f" {'are' if are_several else 'is'} {resources}, which can reach a"
+            f" {words.value('throughput')} of {throughput_limit}"
         )
     if first_index == 0 and not is_saturated.all():
         saturation = float(bottlenecks.saturation[last_index])

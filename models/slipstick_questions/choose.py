@@ -1122,7 +1122,9 @@ def _limited_value_texts(choice: ChosenPoints, answer: Answer, words: Words) -> 
 
 def _limit_text(condition: str, words: Words) -> str:
     """Return the limit of a condition in brackets, in the unit in which it is written."""
-    limit = re.search(r"(?<![\d.])[\d.]+(?: \S+)?$", words.condition(condition))
+    limit = re.search(
+        r"(?<![\d.])[\d.]+(?: \S+| completions? an? \w+)?$", words.condition(condition)
+    )
     return f" (limit {limit[0]})" if limit else ""
 
 

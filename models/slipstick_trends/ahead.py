@@ -345,7 +345,7 @@ def crossing_band_text(
     draws that cross by the last year; empty if all draws cross in the same year.
 
     >>> crossing_band_text(2028.1, None, 0.715, 2046.0)
-    ' (uncertain: 2028 or later; by 2046 in 71.5 % of the drawn trends)'
+    ' (uncertain: 2028 or later; by 2046 in 71.5 % of the random draws)'
     """
     if not _is_uncertain(low, high, share_of_draws):
         return ""
@@ -367,7 +367,7 @@ def crossing_band_text(
         share = (
             f"by {year_text(last_year)} in"
             f" {percent(share_of_draws) if share_of_draws else 'none'} of"
-            " the drawn trends"
+            " the random draws"
         )
     words = "; ".join(clause for clause in (band, share) if clause)
     return f" ({words})" if words.startswith("in ") else f" (uncertain: {words})"

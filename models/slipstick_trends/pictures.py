@@ -67,8 +67,8 @@ def values_figure(projection: Projection, spec: ProjectionPictureSpec, words: Wo
     bands = {f"low[{name}]" for name in spec.y}
     has_bands = any(bands & track.sweep.columns.keys() for track in projection.tracks)
     has_shades = len(projection.tracks) <= _MOST_BANDS
-    shown = "Shades" if has_shades else "Bars at the right, of the last year,"
-    remarks = [f"{shown} hold 90 % of the drawn trends"] if has_bands else []
+    shown = "Shaded bands" if has_shades else "Bars at the right, of the last year,"
+    remarks = [f"{shown} contain 90 % of the random draws of the trends"] if has_bands else []
     write_remark(figure, ". ".join(filter(None, [*remarks, doubt_remarks(projection)])))
     return with_title_and_legend(
         figure, spec.title, *(() if has_one_line else (_legend_title(projection), handles, labels))

@@ -451,7 +451,7 @@ def _years_clause(history: ConditionHistory, track: ProjectedCase, projection: P
         return f"has no answer {span_phrase(track, projection)}"
     share_text = ""
     if history.holds_last is not None and 0.001 < history.holds_last < 0.999:
-        share_text = f" (at the end in {percent(history.holds_last)} of the drawn trends)"
+        share_text = f" (at the end in {percent(history.holds_last)} of the random draws)"
     everywhere_in_words = "wherever there is an answer" if unanswered_in_words else "throughout"
     nowhere_in_words = "in no year"
     if projection.factors is not None:

@@ -352,9 +352,9 @@ def test_the_band_of_a_crossing_counts_the_draws_that_do_not_cross() -> None:
     assert crossing_band(np.full(4, np.nan), (0.05, 0.95)) == (None, None, 0.0)
     assert (
         crossing_band_text(None, None, 0.0, 2024.0)
-        == " (uncertain: by 2024 in none of the drawn trends)"
+        == " (uncertain: by 2024 in none of the random draws)"
     )
-    later = " (uncertain: 2021 or later; by 2024 in 75 % of the drawn trends)"
+    later = " (uncertain: 2021 or later; by 2024 in 75 % of the random draws)"
     assert crossing_band_text(2020.6, None, 0.75, 2024.0) == later
     assert crossing_band_text(2020.6, 2023.0, 1.0, 2024.0) == " (uncertain: 2021 to 2023)"
     assert crossing_band_text(2022.6, 2023.3, 1.0, 2024.0) == " (in 2023)"
@@ -383,7 +383,7 @@ def test_one_case_overtakes_another_in_a_year_with_its_band(folder: Path) -> Non
     assert overtaking.part is not None
     assert overtaking.part < 0.95
     assert overtaking.high is None
-    crossed = f" or later; by 2034 in {percent(overtaking.part)} of the drawn trends)"
+    crossed = f" or later; by 2034 in {percent(overtaking.part)} of the random draws)"
     assert crossed in " ".join(ProjectResult(made).sentences())
     (sentence,) = [text for text in ProjectResult(made).sentences() if "less time than" in text]
     assert sentence.startswith(f"Other takes less time than base from {overtaking.year:.0f} on")

@@ -164,7 +164,7 @@ def test_a_condition_takes_the_parameter_of_the_year() -> None:
 
 def test_what_is_weak_or_a_guess_is_marked_in_head_and_pictures() -> None:
     marked = "Weak series: Price of a node (4 points). Guesses: network adapters"
-    banded = f"Shades hold 90 % of the drawn trends. {marked}"
+    banded = f"Shaded bands contain 90 % of the random draws of the trends. {marked}"
     cases = "cases: {dear: {title: A dear one, parameters.price: 3000}}\n"
     result = ProjectResult(projection(cases, PROJECT))
     assert "these rates are guesses: adapter 2000 to 2040" in result.doubt()

@@ -71,7 +71,7 @@ def test_a_year_that_is_named_is_where_the_condition_or_its_answer_begins(
     (line,) = [line for line in result.sentences() if "ime is less" in line]
     said = SENTENCE.search(line)
     assert said, line
-    assert "of the drawn trends" not in line
+    assert "of the random draws" not in line
 
     def holds(year: float) -> bool | None:
         seconds = time(rate, factor, year)

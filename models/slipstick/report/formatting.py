@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from slipstick.errors import SlightlyBeyond
 from slipstick.expression.nodes import Dimension
-from slipstick.results.words import SHARES, Words, as_words, is_plural
+from slipstick.results.words import SHARES, TIME_SPANS, Words, as_words, is_plural
 from slipstick.units import choose_unit, show
 
 if TYPE_CHECKING:
@@ -136,7 +136,6 @@ def setting_amount(path: str, value: float, unit: str, words: Words, ends: Ends 
 
 
 _ARRIVALS = re.compile(r"classes\.([^.]+)\.arrivals")
-_TIME_SPANS = {"/s": "a second", "/min": "a minute", "/h": "an hour"}
 
 
 def _rate_of_class(path: str, amount: str) -> str:
@@ -148,8 +147,8 @@ def _rate_of_class(path: str, amount: str) -> str:
     number_text, _, rate_unit = amount.rpartition(" ")
     class_match = _ARRIVALS.fullmatch(path)
     return (
-        f"{number_text} {as_words(class_match[1])} {_TIME_SPANS[rate_unit]}"
-        if class_match and rate_unit in _TIME_SPANS
+        f"{number_text} {as_words(class_match[1])} {TIME_SPANS[rate_unit]}"
+        if class_match and rate_unit in TIME_SPANS
         else ""
     )
 

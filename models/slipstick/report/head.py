@@ -252,6 +252,11 @@ def _value_text(answer: Answer, name: str) -> str:
     return value_amount(name, answer.find(name), answer.unit(name), answer.ends(name))
 
 
+def _amount_in_sentence(answer: Answer, name: str, words: Words) -> str:
+    """Write a value of an answer with its interval, a rate with what it counts."""
+    return words.rate_with_noun(name, _value_text(answer, name))
+
+
 def _recommendation_lines(results: Results, value_names: Sequence[str]) -> Iterator[str]:
     """Yield the sentence that recommends a case, if one case is best by all questions and by the
     compared value.
@@ -431,7 +436,8 @@ def _base_lines(
     if base_answer.failed or not value_name:
         yield f"{opening}no answer: {base_answer.refusal}"
         return
-    line = f"{opening}{words.value_with_amount(value_name, _value_text(base_answer, value_name))}"
+    amount = _amount_in_sentence(base_answer, value_name, words)
+    line = f"{opening}{words.value_with_amount(value_name, amount)}"
     total_time = sum(base_answer.account.values())
     if len(base_answer.account) > 1 and total_time > 0:
         components_longest_first = sorted(
@@ -518,7 +524,7 @@ def _unlike_case_lines(results: Results, value_names: Sequence[str]) -> Iterator
         return
     words = results.words
     value_texts = [
-        f"{_value_text(case_answer, value_name)} for {words.case(case)}"
+        f"{_amount_in_sentence(case_answer, value_name, words)} for {words.case(case)}"
         for case, case_answer in [(base, base_answer), *unlike_cases]
     ]
     if _WHICH.match(results.title) and not results.questions:
@@ -536,7 +542,8 @@ def _extreme_line(
     if not _order_doubt(first_answer, second_answer, value_name):
         yield (
             f"of {len(cases)}, {words.case(first_case)} has the"
-            f" {_degree_and_value(value_name, words)}: {_value_text(first_answer, value_name)}"
+            f" {_degree_and_value(value_name, words)}:"
+            f" {_amount_in_sentence(first_answer, value_name, words)}"
         )
 
 
@@ -574,10 +581,12 @@ def _what_if_lines(results: Results, value_names: Sequence[str]) -> Iterator[str
             reason = cause_of(case_answer.failed or "")
             yield f"{words.case(case)}: no answer{', because ' if reason else ''}{reason}"
             continue
+        amount, base_amount = (
+            _amount_in_sentence(answer, value_name, words) for answer in (case_answer, base_answer)
+        )
         line = (
-            f"{words.case(case)}:"
-            f" {words.value_with_amount(value_name, _value_text(case_answer, value_name))} instead"
-            f" of {_value_text(base_answer, value_name)}"
+            f"{words.case(case)}: {words.value_with_amount(value_name, amount)} instead of"
+            f" {base_amount}"
         )
         doubt = _order_doubt(base_answer, case_answer, value_name)
         if base_value and not doubt:

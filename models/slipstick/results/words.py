@@ -156,6 +156,8 @@ _OPERATOR_WORDS = {"+": "plus", "-": "minus", "*": "times", "/": "divided by"}
 
 
 _POPULATION_PATH = "population.processors"  # whatever its members are called
+TIME_SPANS = {"/s": "a second", "/min": "a minute", "/h": "an hour"}
+"""The words behind a number of completions or arrivals, by the unit of the rate."""
 
 
 def as_words(name: str) -> str:
@@ -415,7 +417,19 @@ class Words:
         if self._is_quantile_clause(name):
             return self.value_with_amount(name, amount)
         noun = self.value(name)
-        return f"the {noun} {'are' if is_plural(noun.partition(' ')[0]) else 'is'} {amount}"
+        verb = "are" if is_plural(noun.partition(" ")[0]) else "is"
+        return f"the {noun} {verb} {self.rate_with_noun(name, amount)}"
+
+    def rate_with_noun(self, name: str, amount: str) -> str:
+        """Return the amount of a value; a throughput that has no meaning counts completions.
+
+        >>> Words().rate_with_noun("throughput", "8 /s"), Words().rate_with_noun("time", "8 s")
+        ('8 completions a second', '8 s')
+        """
+        number_text, _, span = amount.rpartition(" ")
+        if name != "throughput" or name in self.meanings or span not in TIME_SPANS:
+            return amount
+        return f"{number_text} completion{'' if number_text == '1' else 's'} {TIME_SPANS[span]}"
 
     def _is_quantile_clause(self, name: str) -> bool:
         """Return whether the clause for a value is the share of what ends within it, such as 95 %
@@ -479,7 +493,7 @@ class Words:
             if value_kind in SHARES and not unit_text:
                 percent_text = f"{100 * float(percent_text):g}"
                 unit_text = "%"
-            amount = " ".join(filter(None, (percent_text, unit_text)))
+            amount = self.rate_with_noun(name, " ".join(filter(None, (percent_text, unit_text))))
             return f"{self.value(name)} {_RELATION_PHRASES[relation]} {amount}"
         clause = _TERM.sub(self._words_of_term, comparison_text)
         for relation in ("<=", ">=", "<", ">"):
