@@ -104,8 +104,10 @@ def test_equal_demands_are_all_named_and_rounding_saturates_nothing(folder: Path
         "base: cpu and disk are the bottlenecks for classes.jobs.population from 1 to 13"
     )
     assert result.headline(Words()) == [
-        "cpu and disk limit the throughput to 10 completions a second; more than 12 processors"
-        " hardly raise it"
+        (
+            "cpu and disk limit the throughput to 10 completions a second; more than 12 processors"
+            " hardly raise it"
+        )
     ]
 
 
