@@ -115,6 +115,9 @@ class Kernel(EventLoop):
             "waiting_tokens": self.barriers,
             "pool": self.task_pools,
         }
+        counts_work = any(row[0] == Op.PICK and row[3] == PickRule.LEAST_WORK for row in plan.code)
+        for station in self.stations:
+            station.counts_work = counts_work
         for instruction_number, row in enumerate(plan.code):
             action = self._bound_action(*row)
             self.code.append(action if trace is None else traced(action, instruction_number, trace))

@@ -105,14 +105,16 @@ class SimulatedStation(PatientQueue):
 
     Attributes
     ----------
+    counts_work : whether customers choose the station by the work left there
     requested_work, busy_time_before : service requested since the station was last empty, and
-        `busy_time` at that moment [s]
+        `busy_time` at that moment, where work is counted [s]
     extra_time : of a station with rates, times of its visits beyond those of a customer alone [s]
     given_up_time : times of the services that were given up [s]
     """
 
     __slots__ = (
         "busy_time_before",
+        "counts_work",
         "extra_time",
         "given_up_time",
         "requested_work",
@@ -122,21 +124,21 @@ class SimulatedStation(PatientQueue):
     def __init__(self, event_loop: EventLoop, plan: StationPlan) -> None:
         super().__init__(event_loop, plan.name)
         self.servers = plan.servers
+        self.counts_work = False
         self.extra_time = self.given_up_time = self.busy_time_before = self.requested_work = 0.0
 
-    def add_work(self, work: float, now: float) -> None:
-        """Bring the integrals up to date, and count the work of a visit that begins."""
-        self.accumulate(now)
+    def add_work(self, work: float) -> None:
+        """Count the work of a visit that begins."""
         if not self.present_count:
             self.requested_work = 0.0
             self.busy_time_before = self.busy_time
         self.requested_work += work
 
     def limit_service(self, token: Token, work: float, now: float) -> float:
-        """Return the duration of a service that begins now: its work or, if the time limit of the
-        visit ends it before, the time that is left to the limit [s].
+        """Return the duration of a service that begins now and whose visit may have a time limit:
+        its work or, if the limit ends it before, the time that is left to the limit [s].
         """
-        if token.cut_label and token.patience >= 0:
+        if token.patience >= 0:
             time_left = token.patience - (now - token.booked_until)
             if time_left < work:
                 token.is_cut = True
@@ -144,16 +146,14 @@ class SimulatedStation(PatientQueue):
                 return time_left
         return work
 
-    def end_visit(self, token: Token, now: float) -> bool:
-        """End a visit. If its time limit has ended the service, the customer continues at its exit
-        instruction, and the time of the service is booked to a label of its own.
+    def give_up_service(self, token: Token, now: float) -> None:
+        """Continue a customer whose time limit has ended its service at its exit instruction; the
+        time of the service is booked to a label of its own.
         """
-        if token.is_cut:
-            token.is_cut = False
-            token.instruction_number = token.exit_instruction
-            token.label = token.cut_label - 1
-            self.given_up_time += now - token.booked_until - token.waiting_time
-        return self.event_loop.end_visit(token, now)
+        token.is_cut = False
+        token.instruction_number = token.exit_instruction
+        token.label = token.cut_label - 1
+        self.given_up_time += now - token.booked_until - token.waiting_time
 
     def work_per_server(self, now: float) -> float:
         """Return the remaining work of all customers present, divided by the servers [s]."""
@@ -181,12 +181,14 @@ class Fcfs(SimulatedStation):
 
     def enter(self, token: Token, work: float, now: float) -> None:
         """Begin service, or queue."""
-        self.add_work(work, now)
+        self.accumulate(now)
+        if self.counts_work:
+            self.add_work(work)
         self.present_count += 1
         if self.busy_count < self.servers:
             self.busy_count += 1
             token.waiting_time = 0.0
-            end_time = now + self.limit_service(token, work, now)
+            end_time = now + (self.limit_service(token, work, now) if token.cut_label else work)
             token.patience = -1.0
             heappush(
                 self.event_loop.heap, (end_time, self.event_loop.order(), self.leave_action, token)
@@ -211,7 +213,10 @@ class Fcfs(SimulatedStation):
             next_token = self.queue.popleft()
             next_token.waiting_time = now - next_token.booked_until
             next_token.cause = token.customer
-            end_time = now + self.limit_service(next_token, next_token.work, now)
+            work = next_token.work
+            end_time = now + (
+                self.limit_service(next_token, work, now) if next_token.cut_label else work
+            )
             if next_token.patience >= 0:
                 next_token.patience = -1.0
                 next_token.event_cell[0] = None
@@ -221,7 +226,9 @@ class Fcfs(SimulatedStation):
             )
         else:
             self.busy_count -= 1
-        return self.end_visit(token, now)
+        if token.is_cut:
+            self.give_up_service(token, now)
+        return self.event_loop.end_visit(token, now)
 
 
 class Ordered(SimulatedStation):
@@ -249,7 +256,9 @@ class Ordered(SimulatedStation):
         """Begin the service of a customer, or queue the customer. Where the discipline preempts,
         the new service interrupts the service of a customer who comes later in the order.
         """
-        self.add_work(work, now)
+        self.accumulate(now)
+        if self.counts_work:
+            self.add_work(work)
         self.present_count += 1
         self.arrival_count += 1
         token.order = self.arrival_count
@@ -284,7 +293,7 @@ class Ordered(SimulatedStation):
         if token.patience >= 0 and token.has_queued:
             token.event_cell[0] = None
         # Services with a limit are not interrupted, so that one begins once.
-        if token.cut_label and token.patience >= 0:
+        if token.cut_label:
             token.work = token.requested_work = self.limit_service(token, token.work, now)
         token.patience = -1.0
         self.serving.append(token)
@@ -333,7 +342,9 @@ class Ordered(SimulatedStation):
         else:
             self.busy_count -= 1
         token.waiting_time = self._waiting_time(token, now)
-        return self.end_visit(token, now)
+        if token.is_cut:
+            self.give_up_service(token, now)
+        return self.event_loop.end_visit(token, now)
 
 
 class Paced(Ordered):
@@ -486,7 +497,9 @@ class Sharing(SimulatedStation):
 
     def enter(self, token: Token, work: float, now: float) -> None:
         """Add a customer to the customers who share the servers."""
-        self.add_work(work, now)
+        self.accumulate(now)
+        if self.counts_work:
+            self.add_work(work)
         # Only differences of the service received count: from 0 again they keep their digits.
         if not self.present_tokens:
             self.service_received = self.total_weight = 0.0  # sums of weights carry roundings along
@@ -585,7 +598,9 @@ class WeightedServers(SimulatedStation):
 
     def enter(self, token: Token, work: float, now: float) -> None:
         """Add a customer to the customers who share the servers by weights."""
-        self.add_work(work, now)
+        self.accumulate(now)
+        if self.counts_work:
+            self.add_work(work)
         token.work = token.requested_work = work
         position = len(self.present_tokens)
         while position and self.present_tokens[position - 1].weight < token.weight:
@@ -636,7 +651,9 @@ class WeightedServers(SimulatedStation):
             self.requested_work -= work_left
         self._plan_departure(now)
         token.waiting_time = time_beyond_service(token, now)
-        return self.end_visit(token, now)
+        if token.is_cut:
+            self.give_up_service(token, now)
+        return self.event_loop.end_visit(token, now)
 
 
 def time_beyond_service(token: Token, now: float) -> float:
