@@ -132,14 +132,14 @@ SLIPS = (
     ),
     Slip(
         "slipstick_mean_value/open.py",
-        "(stretch * stretch + 2 * stretch) + mean * mean",
-        "(stretch * stretch + 2 * stretch)",
+        "(relative_wait * relative_wait + 2 * relative_wait) + mean * mean",
+        "(relative_wait * relative_wait + 2 * relative_wait)",
         f"{MEAN}/test_open.py",
     ),
     Slip(
         "slipstick_mean_value/open.py",
-        "stretch = probability_all_busy / (queue.servers - busy_servers)",
-        "stretch = probability_all_busy / (1 - busy_servers)",
+        "relative_wait = probability_all_busy / (queue.servers - busy_servers)",
+        "relative_wait = probability_all_busy / (1 - busy_servers)",
         f"{MEAN}/test_open.py",
     ),
     Slip(

@@ -16,7 +16,7 @@ Source: Reiser and Lavenberg, J. ACM 27(2), 1980, 313-322.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import cast
@@ -85,7 +85,7 @@ from slipstick_mean_value.arrivals import (
     chance_all_busy,
     whole_service_weight,
 )
-from slipstick_mean_value.in_a_row import InARow, in_a_row
+from slipstick_mean_value.in_a_row import SuccessiveVisits, successive_visits
 from slipstick_mean_value.lumping import LumpedActivities, lump_alike_resources
 from slipstick_mean_value.product_form import network_of_groups, product_form_points
 from slipstick_mean_value.shared_locks import reader_writer_waits
@@ -108,7 +108,7 @@ FULL_UTILIZATION = 1 + 1e-12
 """Utilization from which on a queue is taken as overloaded; rounding errors stay below it."""
 
 MOST_AT_ONCE = 4096
-"""Largest number of labels, times rows, whose parts of the account are computed together."""
+"""Largest product of the number of labels and the number of rows that are computed together."""
 
 MOST_ONE_BY_ONE = 1_000
 """Largest number of processors that are counted one by one from the first on."""
@@ -124,14 +124,14 @@ answer.
 """
 
 MOST_SHARING = 256
-"""Largest number of processors that use a reader-writer lock: each costs 6 ms for each
-parameter.
+"""Largest number of processors in a model with a reader-writer lock: each step of the recursion
+takes 6 ms for each parameter.
 """
 
-WINDOW, SETTLED, CYCLING = 64, 1e-4, 1e-3
-"""Criteria of that iteration: the number of times that are compared; their relative spread at which
-the state has settled [1]; and the relative change of the spread, from one window to the next, below
-which the iteration is a limit cycle [1]."""
+WINDOW_LENGTH, SETTLED_SPREAD, CYCLING_CHANGE = 64, 1e-4, 1e-3
+"""Criteria of the iteration to that fixed point: the number of successive cycle times that are
+compared; their relative spread below which the state has settled [1]; and the relative change of
+the spread, from one window to the next, below which the iteration is a limit cycle [1]."""
 
 
 def select_points(
@@ -151,16 +151,17 @@ class SolvedPopulation:
     ----------
     state : the state [rows]
     value_by_expr : every number of the model [rows]
-    points : numbers of the points
-    rows : the row of each of these points
-    curve : of a single group, times of a cycle of 1, 2, ... processors up to this population [s]
+    point_indexes : indexes of the points that have this population
+    row_by_point : the row of each of these points
+    cycle_time_by_processors : for a single group, the mean time of a cycle with 1, 2, ...
+        processors up to this population [s]
     """
 
     state: PopulationState
     value_by_expr: Numbers
-    points: Array
-    rows: Array
-    curve: Sequence[Array] = ()
+    point_indexes: Array
+    row_by_point: Array
+    cycle_time_by_processors: Sequence[Array] = ()
 
 
 def solve_closed(model: Model, value_by_expr: Numbers, with_account: bool) -> ActivityTable:
@@ -174,26 +175,10 @@ def solve_closed(model: Model, value_by_expr: Numbers, with_account: bool) -> Ac
     with_account : also compute the account and the use of each queue
     """
     groups = model.population.groups
-    reasons_by_point = reasons_out_of_range(model, value_by_expr)
-    uses_shared_locks = any(node.mode for body in model.bodies for node in steps(body))
-    most_processors = MOST_SHARING if uses_shared_locks else MOST_PROCESSORS
-    for group_index, group in enumerate(groups):
-        number_in_words = (
-            f"the processors of group {group.name}"
-            if group.name
-            else f"the population of {model.name}"
-        )
-        # A point keeps its first reason: a number out of its range goes before a count.
-        least_processors = int(group_index == 0)
-        count_reasons = reasons_not_whole(
-            value_by_expr[group.processors],
-            number_in_words,
-            least_count=least_processors,
-            most_count=most_processors,
-        )
-        reasons_by_point = {**count_reasons, **reasons_by_point}
     recursion = Recursion(model, model.bodies)
-    table = ActivityTable(np.array(value_by_expr[groups[0].processors]), reasons_by_point)
+    table = ActivityTable(
+        np.array(value_by_expr[groups[0].processors]), _reasons_of_numbers(model, value_by_expr)
+    )
     processors_of_groups = [np.rint(value_by_expr[group.processors].real) for group in groups]
     processors_by_point = np.stack(processors_of_groups, axis=-1)
     in_product_form = product_form_points(model, recursion.trees, recursion.queues, value_by_expr)[
@@ -216,27 +201,54 @@ def solve_closed(model: Model, value_by_expr: Numbers, with_account: bool) -> Ac
         table.refuse(dict.fromkeys(approximate_points.tolist(), reason), another_may_answer=True)
     elif len(approximate_points):
         lumping = lump_alike_resources(model.bodies, model)
-        unlumped_recursion = recursion
+        lumped_recursion = recursion
         if lumping.copies_by_resource:
-            recursion = Recursion(model, lumping.activities, lumping.copies_by_resource)
-            # An option that stands for alike ones has the probability of all of them.
-            value_by_expr = {
-                **value_by_expr,
-                **{
-                    expression: option_count * value_by_expr[probability]
-                    for expression, (
-                        probability,
-                        option_count,
-                    ) in lumping.options_by_probability.items()
-                },
-            }
-        for solved_population in recursion.solve(
+            lumped_recursion = Recursion(model, lumping.activities, lumping.copies_by_resource)
+            value_by_expr = _with_lumped_probabilities(value_by_expr, lumping)
+        for solved_population in lumped_recursion.solve(
             value_by_expr, processors_by_point, approximate_points, model.population.counts
         ):
             _write_answers(
-                table, solved_population, recursion, unlumped_recursion, lumping, with_account
+                table, solved_population, lumped_recursion, recursion, lumping, with_account
             )
     return table
+
+
+def _reasons_of_numbers(model: Model, value_by_expr: Numbers) -> dict[int, str]:
+    """Return, by the index of the point, why its numbers allow no answer: a number is out of its
+    range, or a number of processors is not whole or is too large.
+    """
+    reason_by_point = reasons_out_of_range(model, value_by_expr)
+    uses_shared_locks = any(node.mode for body in model.bodies for node in steps(body))
+    most_processors = MOST_SHARING if uses_shared_locks else MOST_PROCESSORS
+    for group_index, group in enumerate(model.population.groups):
+        number_in_words = (
+            f"the processors of group {group.name}"
+            if group.name
+            else f"the population of {model.name}"
+        )
+        # Only the first group, whose time is the answer, must have a processor.
+        least_processors = int(group_index == 0)
+        reasons_of_counts = reasons_not_whole(
+            value_by_expr[group.processors],
+            number_in_words,
+            least_count=least_processors,
+            most_count=most_processors,
+        )
+        # A point keeps its first reason: a number out of its range goes before a count.
+        reason_by_point = {**reasons_of_counts, **reason_by_point}
+    return reason_by_point
+
+
+def _with_lumped_probabilities(value_by_expr: Numbers, lumping: LumpedActivities) -> Numbers:
+    """Return the numbers of a model with the probabilities of lumped options: an option that stands
+    for several alike ones has the probability of all of them.
+    """
+    lumped_probabilities = {
+        expression: option_count * value_by_expr[probability]
+        for expression, (probability, option_count) in lumping.options_by_probability.items()
+    }
+    return {**value_by_expr, **lumped_probabilities}
 
 
 def _write_answers(
@@ -251,8 +263,12 @@ def _write_answers(
 
     Parameters
     ----------
-    recursion : that it was solved by
-    unlumped_recursion : the same without lumping
+    table : table of the answers at all points
+    solved_population : the population and its state
+    recursion : the recursion that solved it, in which alike resources may be lumped
+    unlumped_recursion : the recursion in which every resource stands for itself
+    lumping : the resources that are lumped
+    with_account : also write the account and the use of each queue
     """
     groups = unlumped_recursion.model.population.groups
     cycle_times = {
@@ -267,22 +283,23 @@ def _write_answers(
         booked_times = lumping.divide_account(
             recursion.account(solved_population), unlumped_recursion.labels
         )
-        use_by_queue = lumping.copy_uses(recursion.uses(solved_population), queue_names)
+        use_by_queue = lumping.copy_uses(recursion.use_by_queue(solved_population), queue_names)
     first_cycle = solved_population.state.first_cycle
     table.fill_in(
-        solved_population.points,
-        solved_population.rows,
+        solved_population.point_indexes,
+        solved_population.row_by_point,
         first_cycle.time.mean,
         booked=booked_times,
         uses=use_by_queue,
         groups=cycle_times,
-        pipeline_times=first_cycle.visit_times.spans,
+        pipeline_times=first_cycle.visit_times.pipeline_times,
     )
 
 
 def _reason_against_groups(model: Model) -> str:
-    """Return why mean value has no answer for several groups: the first barrier or overtaking
-    station that they use; empty if they use none.
+    """Return why mean value has no answer for several groups: they meet at a barrier, or use a
+    station whose discipline lets customers overtake each other. Return an empty text if neither is
+    so.
     """
     nodes = (node for body in model.bodies for node in steps(body))
     barrier_names = [
@@ -306,8 +323,8 @@ def _reason_against_groups(model: Model) -> str:
 
 
 def _number_of_different_branches(fork: Activity) -> int:
-    """Count the branches of a fork that differ in the resources that they use; one integral serves
-    all branches that use the same.
+    """Count the branches of a fork that differ in the resources that they use. Branches that use
+    the same resources need only one integral for the maximum of their times.
     """
     requests_of_branches = (
         tuple(requested_resource(node) for node in steps(branch) if node.use in (SERVED, HELD))
@@ -323,8 +340,13 @@ class Recursion:
     ----------
     model : the system
     activities : the cycle of each group
-    copies_by_resource : by resource, alike ones that it stands for
-    trees : the visits of each activity; found from the activities by default
+    copies_by_resource : names of the alike resources that one resource stands for, by its name
+    trees : the visits of each activity; if not given, they are found from the activities
+
+    Attributes
+    ----------
+    queues : stations, locks and processors that the activities use
+    spin_locks : the spin locks among the queues
     """
 
     def __init__(
@@ -338,7 +360,8 @@ class Recursion:
         self.activities = tuple(activities)
         self._copies_by_resource = copies_by_resource
         self.trees = trees or visit_trees(activities, model)
-        # Refused before any work: time and memory of a step grow with both counts.
+        # Both counts are checked before any work, because the time and the memory of a step of the
+        # recursion grow with them.
         visit_count = sum(len(tree.visits) for tree in self.trees)
         check_cost(
             "visits",
@@ -367,12 +390,12 @@ class Recursion:
 
     @cached_property
     def isolated_permits(self) -> list[tuple[Queue, Recursion]]:
-        """Permits whose holders wait only for each other, each with a recursion over these holders
-        alone.
+        """Return the permits whose holders wait only for each other, each with a recursion over
+        these holders alone.
 
         The queues used while such a permit is held have no other visits, and nothing else is held
-        when it is acquired. The cycle of the recursion is what is done while a permit is held, with
-        one option for each place that acquires it.
+        when it is acquired. The cycle of the recursion is the activity under the permit, with one
+        option for each place of the model at which a permit is acquired.
         """
         isolated_queues: list[tuple[Queue, Recursion]] = []
         nodes = [node for node in steps(self.tree.root) if isinstance(node, VisitedHold)]
@@ -402,13 +425,12 @@ class Recursion:
                 and not queue.order
                 and queue.name not in permits_taken_together
             )
-            are_plain_permits = (
-                are_plain_permits
-                and queue.requests == queue.copies == 1
-                and not any(visit.held for visit in queue.visits)
+            are_requested_alone = queue.requests == queue.copies == 1 and not any(
+                visit.held for visit in queue.visits
             )
             if (
                 are_plain_permits
+                and are_requested_alone
                 and queues_inside
                 and are_used_inside_only
                 and all(_is_memoryless(hold.body, self.model) for hold in holds_of_permits)
@@ -426,13 +448,13 @@ class Recursion:
 
     @property
     def tree(self) -> VisitTree:
-        """The tree of the first group."""
+        """Return the visits of the first group's cycle."""
         return self.trees[0]
 
     @property
     def labels(self) -> list[str]:
-        """Labels of the first group's cycle: its steps, in the order written, then its waits,
-        then its barriers.
+        """Return the labels to which an account books the time of the first group's cycle: its
+        steps, in the order written, then its waits, then its barriers.
         """
         nodes = list(steps(self.activities[0]))
         nodes_of_cycle = set(nodes)
@@ -459,12 +481,12 @@ class Recursion:
 
         Parameters
         ----------
-        value_by_expr : at all points
+        value_by_expr : every number of the model, at all points
         processors_by_point : whole numbers of processors [points, groups]
-        point_indexes : numbers of the points to solve
-        count_exprs : expressions of the sizes
-        every_population : also compute the small populations that no point has, for the curve over
-            all of them
+        point_indexes : indexes of the points to solve
+        count_exprs : expressions of the numbers of processors
+        every_population : also compute the small populations that no point has, so that the cycle
+            times of all numbers of processors are known
         """
         if not len(point_indexes):
             return
@@ -481,22 +503,52 @@ class Recursion:
             point_indexes = point_indexes[~is_large]
             if not len(point_indexes):
                 return
-        largest_population: Population = tuple(map(int, processor_counts.max(axis=0)))
-        count_in_words = self._check_populations(largest_population)
-        population_count = math.prod(members + 1 for members in largest_population)
-        pace = WorkPace()
         distinct_values, row_by_point = self._without_duplicates(
             values_at_points, len(point_indexes), count_exprs
         )
         wanted_populations = {tuple(map(int, processors)) for processors in processor_counts}
-        recursion_step = _RecursionStep(self, distinct_values)
+        omits_small = not every_population and self._starts_together()
         cycle_times = list[Array]()
+        for population, state in self._states_in_order(
+            distinct_values, wanted_populations, MOST_FOLLOWED if omits_small else 0
+        ):
+            if len(population) == 1:
+                cycle_times.append(state.first_cycle.time.mean)
+            if population in wanted_populations:
+                positions = np.flatnonzero(np.all(processor_counts == population, axis=1))
+                yield SolvedPopulation(
+                    state,
+                    distinct_values,
+                    point_indexes[positions],
+                    row_by_point[positions],
+                    cycle_times,
+                )
+
+    def _states_in_order(
+        self,
+        value_by_expr: Numbers,
+        wanted_populations: Collection[Population],
+        omitted_processors: int,
+    ) -> Iterator[tuple[Population, PopulationState]]:
+        """Yield each population up to the largest wanted one, with its state.
+
+        Parameters
+        ----------
+        value_by_expr : every number of the model [rows]
+        wanted_populations : populations whose states are asked for
+        omitted_processors : number of processors of the first group below which other populations
+            than the wanted ones are left out, because no larger one depends on their states
+        """
+        largest_population: Population = tuple(
+            max(members) for members in zip(*wanted_populations, strict=True)
+        )
+        count_in_words = self._check_populations(largest_population)
+        population_count = math.prod(members + 1 for members in largest_population)
+        pace = WorkPace()
+        recursion_step = _RecursionStep(self, value_by_expr)
         empty_state = PopulationState(0, (None,) * len(largest_population), ArrivalState())
         state_by_population = {(0,) * len(largest_population): empty_state}
-        omitted_processors = (
-            MOST_FOLLOWED if not every_population and self._starts_together() else 0
-        )
-        row_count = len(next(iter(distinct_values.values()), ()))
+        row_count = len(next(iter(value_by_expr.values()), ()))
         most_together = (
             max(1, MOST_AT_ONCE // max(row_count, 1)) if self._rows_are_independent else 1
         )
@@ -510,28 +562,18 @@ class Recursion:
             if batch[0][0] < omitted_processors and batch[0] not in wanted_populations:
                 state_by_population[batch[0]] = empty_state
                 continue
-            states = recursion_step.states(batch, state_by_population)
+            states = recursion_step.solve_batch(batch, state_by_population)
             for population, state in zip(batch, states, strict=True):
                 state_by_population[population] = state
-                if len(largest_population) == 1:
-                    cycle_times.append(state.first_cycle.time.mean)
-                if population in wanted_populations:
-                    positions = np.flatnonzero(np.all(processor_counts == population, axis=1))
-                    yield SolvedPopulation(
-                        state,
-                        distinct_values,
-                        point_indexes[positions],
-                        row_by_point[positions],
-                        cycle_times,
-                    )
+                yield population, state
                 # A population is computed from those with one processor fewer; all earlier ones are
                 # no longer needed.
                 state_by_population.pop((population[0] - 2, *population[1:]), None)
 
     @cached_property
     def _rows_are_independent(self) -> bool:
-        """Whether several populations can be solved together as rows of arrays, which holds for
-        several groups that hold no lock and have no parallel branches.
+        """Return whether several populations can be solved together as rows of arrays: those of
+        several groups that hold no lock, use no processor and have no parallel branches.
         """
         return (
             len(self.trees) > 1
@@ -548,8 +590,8 @@ class Recursion:
         )
 
     def _check_populations(self, largest_population: Population) -> str:
-        """Refuse more populations than may be solved, and return in words which populations are
-        counted.
+        """Raise if there are more populations up to the largest one than may be solved. Return a
+        sentence with their number, for the message of a later refusal.
         """
         counts_in_words = " x ".join(str(members + 1) for members in largest_population)
         count_in_words = (
@@ -568,8 +610,8 @@ class Recursion:
     def _without_duplicates(
         self, values_at_points: Numbers, point_count: int, count_exprs: Sequence[Expr]
     ) -> tuple[Numbers, Array]:
-        """Merge the points that differ only in the size of the population: return the numbers of
-        the distinct points, and the row of each point among these.
+        """Merge the points that differ only in the number of processors. Return the numbers of the
+        distinct points, as rows, and the row of each point.
         """
         columns_used = {
             expr: column
@@ -589,12 +631,12 @@ class Recursion:
         """Solve populations too large for the whole recursion by its last 8 sqrt(N) steps, at most
         `LAST_ONE_BY_ONE`.
 
-        It begins at a fixed point, s = F(N, s), where F(N, s) is the state of N processors that
-        each find s on arrival. The recursion has s(N) = F(N, s(N - 1)), so the fixed point leaves
-        out the change by one processor: a part of the time of the order of 1/N, and of 1/sqrt(N)
-        near saturation, up to 0.7 % at 2,000 processors. This error decays within a few sqrt(N)
-        steps: after 4.5 sqrt(N) all times were within 4e-6 of the whole recursion, from half to
-        three times the saturated load, and after 8 sqrt(N) within 1e-12
+        The first of these steps begins at a fixed point, s = F(N, s), where F(N, s) is the state of
+        N processors that each find the state s on arrival. The recursion has s(N) = F(N, s(N - 1)),
+        so the fixed point leaves out the change by one processor: a part of the time of the order
+        of 1/N, and of 1/sqrt(N) near saturation, up to 0.7 % at 2,000 processors. This error decays
+        within a few sqrt(N) steps: after 4.5 sqrt(N) all times were within 4e-6 of the whole
+        recursion, from half to three times the saturated load, and after 8 sqrt(N) within 1e-12
         (tests/method/mean_value/test_large_populations.py). Above 15,000 processors the limit
         allows fewer than 8 sqrt(N) steps: 1,000 steps to 100,000 processors gave the time of 7,906
         steps within 8e-7.
@@ -608,10 +650,10 @@ class Recursion:
             first_count = processor_count - min(
                 math.ceil(8 * math.sqrt(processor_count)), LAST_ONE_BY_ONE
             )
-            state = recursion_step.settled_state(first_count, processor_count)
+            state = recursion_step.solve_fixed_point(first_count, processor_count)
             pace = WorkPace()
             for processors in range(first_count + 1, processor_count + 1):
-                state = recursion_step.state((processors,), {(processors - 1,): state})
+                state = recursion_step.solve_population((processors,), {(processors - 1,): state})
                 step_in_words = (
                     f"mean-value goes through the last {processor_count - first_count} of"
                     f" {processor_count} processors of {self.model.name}"
@@ -620,11 +662,11 @@ class Recursion:
             yield SolvedPopulation(state, distinct_values, point_indexes[positions], row_by_point)
 
     def _starts_together(self) -> bool:
-        """Return whether all processors start each section of the cycle together at a barrier;
-        smaller populations then need not be solved first.
+        """Return whether all processors start each section of the cycle together at a barrier, so
+        that smaller populations need not be solved first.
 
-        Then `synchronized_start` gives all waits of up to `MOST_FOLLOWED` processors, except those
-        at a station that is used both under a lock and elsewhere.
+        In such a cycle `time_from_common_start` computes all waits of up to `MOST_FOLLOWED`
+        processors, except those at a station that is used both under a lock and elsewhere.
         """
         nodes = list(steps(self.activities[0]))
         if (
@@ -646,11 +688,11 @@ class Recursion:
         return bool(party_counts) and not any(party_counts)
 
     def account(self, solved_population: SolvedPopulation) -> dict[str, Array]:
-        """Split the first group's time by label. The part of a label is the derivative of the time
-        by a factor on all times of the label [s].
+        """Split the time of the first group's cycle by label [s].
 
-        So a maximum of random times R is split by R dE/dR, and the parts add up to the time
-        (Euler's theorem).
+        The part of a label is the derivative of the cycle time by a factor on all times booked to
+        the label. For a maximum with the mean E(R) of random times R that is R dE/dR, and the parts
+        add up to the cycle time (Euler's theorem).
         """
         row_count = len(next(iter(solved_population.value_by_expr.values())))
         labels = self.labels
@@ -673,8 +715,8 @@ class Recursion:
                 fixed_times,
             )
             shortfall_time = sum_of_columns(
-                shortfall * factor_by_label.get(name, 1.0)
-                for name, shortfall in fixed_times.shortfalls.items()
+                shortfall * factor_by_label.get(label, 1.0)
+                for label, shortfall in fixed_times.shortfalls.items()
             )
             seconds_of_block = (
                 np.imag(cycle_time(traversal, self.tree.root).mean + shortfall_time) / COMPLEX_STEP
@@ -688,29 +730,32 @@ class Recursion:
             )
         return without_negative_parts(seconds_by_label)
 
-    def uses(self, solved_population: SolvedPopulation) -> dict[str, Array]:
-        """Return the utilization, number present, visits in a second and mean wait of each queue,
-        over all groups.
+    def use_by_queue(self, solved_population: SolvedPopulation) -> dict[str, Array]:
+        """Return the utilization [1], number present [1], visits in a second [1/s] and mean wait
+        [s] of each queue, over all groups [4, points].
         """
         mean_numbers = MeanNumbers()
         for tree, cycle in zip(self.trees, solved_population.state.cycles, strict=True):
             if cycle is not None:
-                mean_numbers.add(
+                mean_numbers.add_group(
                     tree.visit_ratios(solved_population.value_by_expr),
                     cycle.rate,
                     cycle.visit_times,
                 )
-        load_by_station: dict[str, Array] = {}
+        spinning_by_station: dict[str, Array] = {}
         # One processor finds every lock free, so it never spins.
         for spin_lock in self.spin_locks if solved_population.state.processors > 1 else ():
-            if spin_lock.word is not None:
-                spinning_loads = spin_lock.spinning_at(
+            if spin_lock.word_queue is not None:
+                numbers_of_spinning = spin_lock.spinning_at(
                     solved_population.state.arrivals, solved_population.value_by_expr
-                ).load()
-                load_by_station[spin_lock.word.name] = (
-                    load_by_station.get(spin_lock.word.name, np.zeros(1)) + spinning_loads
+                ).numbers_at_word()
+                spinning_by_station[spin_lock.word_queue.name] = (
+                    spinning_by_station.get(spin_lock.word_queue.name, np.zeros(1))
+                    + numbers_of_spinning
                 )
-        return mean_numbers.uses(self.queues, solved_population.state.processors, load_by_station)
+        return mean_numbers.use_by_queue(
+            self.queues, solved_population.state.processors, spinning_by_station
+        )
 
     def demand_by_queue(
         self, visit_ratios: Mapping[int, Array], visit_times: VisitTimes, processors: int
@@ -736,8 +781,12 @@ class Recursion:
 
 
 class MeanNumbers:
-    """Visits in a second, mean number in service and mean number present, at each visit, by
-    Little's law.
+    """Mean numbers at each visit, by Little's law.
+
+    Attributes
+    ----------
+    flows : visits in a second, by the index of the visit [1/s]
+    in_service, present : mean number in service, and waiting or in service, at each visit [1]
     """
 
     def __init__(self) -> None:
@@ -745,10 +794,10 @@ class MeanNumbers:
         self.in_service: dict[int, Array] = {}
         self.present: dict[int, Array] = {}
 
-    def add(
+    def add_group(
         self,
         visit_ratios: Mapping[int, Array],
-        rate: Array,
+        cycle_rate: Array,
         visit_times: VisitTimes,
         counts_items: bool = True,
     ) -> None:
@@ -756,14 +805,14 @@ class MeanNumbers:
 
         Parameters
         ----------
-        visit_ratios : visits in one of its cycles [1]
-        rate : its cycles in a second [1/s]
-        visit_times : its waits and services
+        visit_ratios : visits in one cycle of the group, by the index of the visit [1]
+        cycle_rate : cycles of all its members in a second [1/s]
+        visit_times : waits and services at its visits
         counts_items : whether items that wait for other items of their own pipeline count as
             present
         """
         for visit_index, visit_ratio in visit_ratios.items():
-            visit_rate = rate * visit_ratio
+            visit_rate = cycle_rate * visit_ratio
             mean_service_time = visit_times.services[visit_index].mean
             time_at_visit = (
                 mean_service_time
@@ -778,21 +827,23 @@ class MeanNumbers:
                 else time_at_visit
             )
 
-    def selected_rows(self, queue: Queue, rows: Array, shape: tuple[int, ...]) -> MeanNumbers:
-        """Return the mean numbers at the visits of one queue, in some rows.
+    def selected_rows(
+        self, queue: Queue, is_selected: Array, shape: tuple[int, ...]
+    ) -> MeanNumbers:
+        """Return the mean numbers at the visits of one queue, in the selected rows only.
 
         Parameters
         ----------
         queue : the queue
-        rows : as a mask
-        shape : of all rows, to which arrays that hold for all of them are broadcast
+        is_selected : whether each row is selected [rows]
+        shape : shape of the arrays of all rows, to which smaller arrays are broadcast
         """
         numbers_of_rows = MeanNumbers()
-        for name in ("flows", "in_service", "present"):
-            column_by_visit = getattr(self, name)
-            getattr(numbers_of_rows, name).update(
+        for attribute in ("flows", "in_service", "present"):
+            column_by_visit = getattr(self, attribute)
+            getattr(numbers_of_rows, attribute).update(
                 {
-                    visit.index: np.broadcast_to(column_by_visit[visit.index], shape)[rows]
+                    visit.index: np.broadcast_to(column_by_visit[visit.index], shape)[is_selected]
                     for visit in queue.visits
                 }
             )
@@ -800,7 +851,7 @@ class MeanNumbers:
 
     def numbers_at_queue(self, queue: Queue) -> tuple[Array, Array, Array]:
         """Return the mean numbers at one copy of a queue, added up over its visits: number in
-        service, number present, and visits in a second.
+        service [1], number present [1], and visits in a second [1/s].
         """
         busy_servers, number_present, visit_rate = (
             sum_of_columns(
@@ -812,33 +863,34 @@ class MeanNumbers:
         )
         return busy_servers / queue.copies, number_present / queue.copies, visit_rate / queue.copies
 
-    def uses(
+    def use_by_queue(
         self,
         queues: Sequence[Queue],
         processors: int,
-        load_by_station: Mapping[str, Array] | None = None,
+        spinning_by_station: Mapping[str, Array] | None = None,
     ) -> dict[str, Array]:
-        """Return utilization, number present, visits in a second and mean wait of each queue, as
-        `ActivityTable` holds them.
+        """Return utilization [1], number present [1], visits in a second [1/s] and mean wait [s] of
+        each queue, in the order of `ActivityTable` [4, points].
 
         Parameters
         ----------
-        queues : of the model
-        processors : how many there are, each a station of its own
-        load_by_station : what spinning adds to the sums of `at`, by station
+        queues : queues of the model
+        processors : number of processors, each of which is a station of its own
+        spinning_by_station : mean numbers of spinning processors, in the order of
+            `numbers_at_queue`, to be added at each station
         """
         uses_by_queue = {}
         for queue in queues:
-            spinning_loads = (load_by_station or {}).get(queue.name, np.zeros(3))
+            numbers_of_spinning = (spinning_by_station or {}).get(queue.name, np.zeros(3))
             servers = queue.all_servers(processors)
             busy_servers, number_present, visit_rate = (
-                number + spinning_load
-                for number, spinning_load in zip(
-                    self.numbers_at_queue(queue), spinning_loads, strict=True
+                number + number_of_spinning
+                for number, number_of_spinning in zip(
+                    self.numbers_at_queue(queue), numbers_of_spinning, strict=True
                 )
             )
-            # All processors as one queue are as many stations: the number present below is that of
-            # one of them.
+            # A queue that stands for all processors has as many servers as there are stations; the
+            # number present in the answer is that at one of these stations.
             wait = (number_present - busy_servers) / without_zeros(visit_rate)
             uses_by_queue[queue.name] = np.stack(
                 np.broadcast_arrays(
@@ -851,15 +903,20 @@ class MeanNumbers:
         return uses_by_queue
 
 
-Traversed = Sequence[tuple[RandomTime, VisitTimes] | None]
-"""By group: the time of a cycle, and the waits and services at its visits; None for an empty
-group.
+TraversedCycles = Sequence[tuple[RandomTime, VisitTimes] | None]
+"""For each group, the time of a cycle, and the waits and services at its visits; None for a group
+without processors.
 """
 
 
 class _RecursionStep:
     """Computes the state of a population from the states of the populations with one processor
     fewer.
+
+    Parameters
+    ----------
+    recursion : the recursion of the model
+    value_by_expr : every number of the model [rows]
     """
 
     def __init__(self, recursion: Recursion, value_by_expr: Numbers) -> None:
@@ -868,7 +925,7 @@ class _RecursionStep:
         self._trees = recursion.trees
         self._queues = recursion.queues
         self._spin_locks = recursion.spin_locks
-        self._ratios = [tree.visit_ratios(value_by_expr) for tree in recursion.trees]
+        self._visit_ratios = [tree.visit_ratios(value_by_expr) for tree in recursion.trees]
         visits = [visit for tree in recursion.trees for visit in tree.visits]
         self._mean_services = {
             visit.index: mean_service(visit.step, value_by_expr)
@@ -885,54 +942,59 @@ class _RecursionStep:
             CycleState(1, cycle_time(traversal, tree.root), traversal.visit_times)
             for traversal, tree in zip(traversals, recursion.trees, strict=True)
         ]
-        """The cycle of one processor of each group, without waits."""
+        """The cycle of one processor of each group that is alone, without waits."""
         self._service_alone = {
             visit_index: service
             for traversal in traversals
             for visit_index, service in traversal.visit_times.services.items()
         }
-        self._in_step = len(recursion.trees) == 1 and _keeps_in_step(recursion)
+        self._follows_in_step = len(recursion.trees) == 1 and _follow_in_step(recursion)
+        """Whether the processors follow each other in a fixed order; see `_follow_in_step`."""
         self._repeated_visits_by_queue = self._visits_in_a_row()
         # A flow-equivalent server describes random states, in which processors in step never are.
         self._permit_servers = {
             queue.name: FlowEquivalentServer(
-                queue, holder_recursion, value_by_expr, self._ratios[0]
+                queue, holder_recursion, value_by_expr, self._visit_ratios[0]
             )
-            for queue, holder_recursion in (() if self._in_step else recursion.isolated_permits)
+            for queue, holder_recursion in (
+                () if self._follows_in_step else recursion.isolated_permits
+            )
         }
         queues_inside = {
             queue.name
             for permit_server in self._permit_servers.values()
-            for queue in permit_server.queues
+            for queue in permit_server.queues_inside
         }
         self._queues_outside_permits = [
             queue for queue in self._queues if queue.name not in queues_inside
         ]
 
-    def _visits_in_a_row(self) -> dict[str, InARow]:
-        """Find the queues that a processor rejoins immediately after a service there, each with the
-        order of its visits.
+    def _visits_in_a_row(self) -> dict[str, SuccessiveVisits]:
+        """Return, by the name of the queue, the visits that follow immediately on another visit to
+        the same queue.
         """
         places = Places()
         for tree in self._trees:
             places.add(tree.root, self.value_by_expr, is_repeated=True)
-        visits_in_row_by_queue = {queue.name: in_a_row(queue, places) for queue in self._queues}
+        visits_in_row_by_queue = {
+            queue.name: successive_visits(queue, places) for queue in self._queues
+        }
         return {
             queue_name: visits_in_row
             for queue_name, visits_in_row in visits_in_row_by_queue.items()
             if visits_in_row is not None
         }
 
-    def states(
+    def solve_batch(
         self,
         populations: Sequence[Population],
         smaller_states: Mapping[Population, PopulationState],
     ) -> Iterator[PopulationState]:
-        """Yield the states of populations that have one number of processors in the same groups,
-        each from the states with one processor fewer.
+        """Yield the states of populations that have equal total numbers of processors, in the same
+        groups. Each follows from the states with one processor fewer (`smaller_states`).
         """
         if len(populations) == 1:
-            yield self.state(populations[0], smaller_states)
+            yield self.solve_population(populations[0], smaller_states)
             return
         states_before: list[PopulationState | None] = []
         for group_index, members in enumerate(populations[0]):
@@ -957,7 +1019,7 @@ class _RecursionStep:
         )
         yield from single_states(common_state, populations)
 
-    def state(
+    def solve_population(
         self, population: Population, smaller_states: Mapping[Population, PopulationState]
     ) -> PopulationState:
         """Return the state of a population from the states with one processor fewer."""
@@ -973,8 +1035,14 @@ class _RecursionStep:
         population: Members,
         states_before: Sequence[PopulationState | None],
     ) -> PopulationState:
-        """Return the state of a population, or of several populations as rows. It is computed from
-        the states with one processor fewer in each group; the state is None for an empty group.
+        """Return the state of a population, or of several populations as rows.
+
+        Parameters
+        ----------
+        processors : number of processors of all groups
+        population : number of processors of each group
+        states_before : for each group, the state with one processor fewer in that group; None for
+            a group without processors
         """
         traversed_cycles: list[tuple[RandomTime, VisitTimes] | None] = []
         wait_by_pair: PairTimes = {}
@@ -989,7 +1057,7 @@ class _RecursionStep:
             # queue; `_limit_utilization` adds that wait.
             arrival_waits = (
                 ArrivalWaits({}, {})
-                if self._in_step
+                if self._follows_in_step
                 else self._arrival_waits(population, group_index, state_before)
             )
             waits_and_spinning = self._with_spinning(arrival_waits.waits, state_before.arrivals)
@@ -999,15 +1067,14 @@ class _RecursionStep:
             time_of_cycle = cycle_time(traversal, tree.root)
             self._add_hand_overs(traversal.visit_times, state_before.arrivals)
             traversed_cycles.append((time_of_cycle, traversal.visit_times))
-            pairs_of_group = (
-                visit_pair
-                for visit_pair in arrival_waits.by_pair
-                if self._group_of_visit[visit_pair[0]] == group_index
-            )
             wait_by_pair.update(
-                {visit_pair: arrival_waits.by_pair[visit_pair] for visit_pair in pairs_of_group}
+                {
+                    visit_pair: wait
+                    for visit_pair, wait in arrival_waits.wait_by_pair.items()
+                    if self._group_of_visit[visit_pair[0]] == group_index
+                }
             )
-            share_by_place |= arrival_waits.by_place if len(self._trees) == 1 else {}
+            share_by_place |= arrival_waits.share_by_place if len(self._trees) == 1 else {}
         cycle_times = self._limit_utilization(processors, population, traversed_cycles)
         cycles: list[CycleState | None] = []
         for members, mean_time, cycle_before in zip(
@@ -1022,14 +1089,23 @@ class _RecursionStep:
         arrivals = self._arrival_state(processors, population, cycles, wait_by_pair, share_by_place)
         return PopulationState(processors, tuple(cycles), arrivals)
 
-    def settled_state(self, members: int, wanted_processors: int) -> PopulationState:
+    def solve_fixed_point(self, members: int, wanted_processors: int) -> PopulationState:
         """Iterate the state of a large population of a single group to its fixed point, and return
-        it. The message of a NoAnswerError gives `wanted_processors` as their number.
+        this state.
 
         Some iterations oscillate permanently within 1e-5 of the time. So the state has settled when
-        the last `WINDOW` times, and their derivatives, lie within `SETTLED` of each other. When
-        their spread is the same as two and four windows ago, the iteration is a limit cycle and is
-        given up.
+        the last `WINDOW_LENGTH` cycle times, and their derivatives, lie within `SETTLED_SPREAD` of
+        each other. When their spread is the same as two and four windows ago, the iteration is a
+        limit cycle and is given up.
+
+        Parameters
+        ----------
+        members : processors of the group at the fixed point
+        wanted_processors : processors of the population that is asked for, for the error message
+
+        Raises
+        ------
+        NoAnswerError : the state does not settle
         """
         state = PopulationState(0, (None,), ArrivalState())
         recent_times = list[Array]()
@@ -1037,19 +1113,19 @@ class _RecursionStep:
         iteration_count = 0
         while iteration_count < MOST_ITERATIONS:
             iteration_count += 1
-            state = self.state((members,), {(members - 1,): state})
-            recent_times = [*recent_times[1 - WINDOW :], state.first_cycle.time.mean]
-            if len(recent_times) == WINDOW:
+            state = self.solve_population((members,), {(members - 1,): state})
+            recent_times = [*recent_times[1 - WINDOW_LENGTH :], state.first_cycle.time.mean]
+            if len(recent_times) == WINDOW_LENGTH:
                 time_table = np.stack(recent_times)
                 spread = max(
                     np.ptp(component, axis=0).max() / without_zeros(abs(component[-1]).max())
                     for component in (time_table.real, time_table.imag)
                 )
-                if spread <= SETTLED:
+                if spread <= SETTLED_SPREAD:
                     return state
                 spreads.append(spread)
-                spreads_before = spreads[-1 : -6 * WINDOW : -2 * WINDOW]
-                if len(spreads_before) == 3 and np.ptp(spreads_before) <= CYCLING * spread:
+                spreads_before = spreads[-1 : -6 * WINDOW_LENGTH : -2 * WINDOW_LENGTH]
+                if len(spreads_before) == 3 and np.ptp(spreads_before) <= CYCLING_CHANGE * spread:
                     break
         raise NoAnswerError(
             f"the state of {wanted_processors:,} processors does not settle within"
@@ -1059,18 +1135,19 @@ class _RecursionStep:
     def _arrival_waits(
         self, population: Members, group_index: int, state_before: PopulationState
     ) -> ArrivalWaits:
-        """Return the waits of an arriving member of one group, from the state with one member fewer
-        and the visits of all groups in the time of one cycle of this group.
+        """Return the waits of an arriving processor of one group, from the state with one processor
+        fewer of that group.
 
-        A group that is still empty has the rate of a cycle without waits.
+        The rates of other groups relative to this one are those of that state; a group that is
+        empty there counts with the rate of a cycle without waits.
         """
         cycles = [
             cycle or cycle_alone
             for cycle, cycle_alone in zip(state_before.cycles, self._single_cycles, strict=True)
         ]
         rate_by_group = [cycle.rate / cycle.members for cycle in cycles]
-        visit_ratios = dict(self._ratios[group_index])
-        for met_group, group_ratios in enumerate(self._ratios):
+        visit_ratios = dict(self._visit_ratios[group_index])
+        for met_group, group_ratios in enumerate(self._visit_ratios):
             if met_group != group_index:
                 relative_rate = (
                     rate_by_group[met_group]
@@ -1087,7 +1164,7 @@ class _RecursionStep:
             self._queues_outside_permits,
             visit_ratios,
             self._mean_services,
-            self._ratios[group_index].keys(),
+            self._visit_ratios[group_index].keys(),
         )
         # Visits in a row find other numbers than visits at random moments, so that their waits
         # replace the first ones.
@@ -1100,8 +1177,8 @@ class _RecursionStep:
             arrival_waits.waits.update(
                 visits_in_row.with_mean_waits(arrival_waits.waits, mean_waits)
             )
-            arrival_waits.by_place[visits_in_row.visits] = visits_in_row.present(
-                mean_waits, visits_in_row.by_place(self._mean_services)
+            arrival_waits.share_by_place[visits_in_row.visits] = visits_in_row.shares_present(
+                mean_waits, visits_in_row.stack_by_place(self._mean_services)
             )
         for queue in (
             ordered_queue
@@ -1122,7 +1199,9 @@ class _RecursionStep:
     def _with_spinning(
         self, waits: Mapping[int, RandomTime], arrivals: ArrivalState
     ) -> dict[int, RandomTime]:
-        """Add the delays by spinning to the waits, as exponential times."""
+        """Return the waits with the delays that spinning processors cause; these delays are taken
+        as exponential (chosen here; only maxima of times read the variance).
+        """
         waits_with_spinning = dict(waits)
         for spin_lock in self._spin_locks if arrivals.other_processors else ():
             for visit_index, spinning_delay in (
@@ -1138,7 +1217,7 @@ class _RecursionStep:
         return waits_with_spinning
 
     def _add_hand_overs(self, visit_times: VisitTimes, arrivals: ArrivalState) -> None:
-        """Lengthen the time for which each spin lock is held by its hand-over."""
+        """Add the mean time of a hand-over to the time for which each spin lock is held."""
         for spin_lock in self._spin_locks if arrivals.other_processors else ():
             spinning_customers = spin_lock.spinning_at(arrivals, self.value_by_expr)
             hand_over = spinning_customers.lock_use.utilization * spinning_customers.hand_over(
@@ -1157,49 +1236,22 @@ class _RecursionStep:
                 )
 
     def _limit_utilization(
-        self, processors: int, population: Members, traversed_cycles: Traversed
+        self, processors: int, population: Members, traversed_cycles: TraversedCycles
     ) -> list[Array]:
         """Lengthen the cycles, one queue after the other, until no queue has a utilization above 1;
-        return the mean time of a cycle of each group.
+        return the mean time of a cycle of each group [s].
 
-        Utilization law: group r needs the service w_r of the queue in v_r visits of a cycle, so
-        sum_r n_r w_r / (T_r + v_r d) <= 1; the least wait d of each visit that satisfies it is
-        added. With a single group T becomes N w.
+        Utilization law: group r, of n_r processors and cycle time T_r, needs the service w_r of the
+        queue in v_r visits of a cycle, so sum_r n_r w_r / (T_r + v_r d) <= 1; the least wait d of
+        each visit that satisfies it is added. With a single group T becomes N w.
         """
         mean_times_before = [
             np.zeros(1) if traversed_cycle is None else traversed_cycle[0].mean
             for traversed_cycle in traversed_cycles
         ]
-        works_of_groups = []
-        for visit_ratios, traversed_cycle in zip(self._ratios, traversed_cycles, strict=True):
-            if traversed_cycle is None:
-                works_of_groups.append([np.zeros(1)] * len(self._queues))
-            else:
-                works_of_groups.append(
-                    self.recursion.demand_by_queue(visit_ratios, traversed_cycle[1], processors)
-                )
-        # By queue and group, the work of all members for each server, and the visits of one, in a
-        # cycle [s, 1].
-        work_by_queue = [
-            [
-                members * queue_works[queue_index]
-                for members, queue_works in zip(population, works_of_groups, strict=True)
-            ]
-            for queue_index in range(len(self._queues))
-        ]
-        visits_by_queue = [
-            [
-                sum_of_columns(
-                    visit_ratios[visit.index]
-                    for visit in queue.visits
-                    if traversed_cycle is not None and visit.index in visit_ratios
-                )
-                for traversed_cycle, visit_ratios in zip(
-                    traversed_cycles, self._ratios, strict=True
-                )
-            ]
-            for queue in self._queues
-        ]
+        work_by_queue, visits_by_queue = self._work_and_visits(
+            processors, population, traversed_cycles
+        )
         mean_times = mean_times_before
         for work_of_groups, visits_of_groups in zip(work_by_queue, visits_by_queue, strict=True):
             missing_wait = _missing_wait(mean_times, work_of_groups, visits_of_groups)
@@ -1227,22 +1279,50 @@ class _RecursionStep:
             )
         return mean_times
 
-    def _book_added_waits(
-        self,
-        processors: int,
-        added_waits: Sequence[Array],
-        utilization_by_queue: Sequence[Array],
-        visits_by_queue: Sequence[Sequence[Array]],
-        traversed_cycles: Traversed,
-    ) -> None:
-        """Split the wait that was added to the cycle of each group (`added_waits`) [s] among the
-        queues with a utilization above 1, and book it in `traversed_cycles`.
+    def _work_and_visits(
+        self, processors: int, population: Members, traversed_cycles: TraversedCycles
+    ) -> tuple[list[list[Array]], list[list[Array]]]:
+        """Return, for each queue and group, the work of one cycle of all members of the group for
+        each server of the queue [s], and the visits of one cycle of one member [1].
+        """
+        demands_of_groups = []
+        for visit_ratios, traversed_cycle in zip(self._visit_ratios, traversed_cycles, strict=True):
+            if traversed_cycle is None:
+                demands_of_groups.append([np.zeros(1)] * len(self._queues))
+            else:
+                demands_of_groups.append(
+                    self.recursion.demand_by_queue(visit_ratios, traversed_cycle[1], processors)
+                )
+        work_by_queue = [
+            [
+                members * demand_by_queue[queue_index]
+                for members, demand_by_queue in zip(population, demands_of_groups, strict=True)
+            ]
+            for queue_index in range(len(self._queues))
+        ]
+        visits_by_queue = [
+            [
+                sum_of_columns(
+                    visit_ratios[visit.index]
+                    for visit in queue.visits
+                    if traversed_cycle is not None and visit.index in visit_ratios
+                )
+                for traversed_cycle, visit_ratios in zip(
+                    traversed_cycles, self._visit_ratios, strict=True
+                )
+            ]
+            for queue in self._queues
+        ]
+        return work_by_queue, visits_by_queue
 
-        A lock is often as busy as the station that is used under it, up to rounding. So the queues
-        share the wait in proportion to the squares of their excess utilization, which has no jumps
-        where two are equal (chosen here; the sum is exact, its split is not checked). The wait for
-        a queue that is only used under one lock, or under fewer permits than there are processors,
-        is a wait for that lock or permit.
+    def _booking_weights(
+        self, processors: int, utilization_by_queue: Sequence[Array]
+    ) -> Sequence[Array]:
+        """Return the weight of each queue in the split of an added wait: the square of its
+        utilization in excess of 1 [1].
+
+        The weight of a queue that is only used under one lock, or under fewer permits than there
+        are processors, is added to the weight of that lock or permit.
         """
         excess_by_queue = (
             np.where(utilization.real > FULL_UTILIZATION, utilization - 1, 0.0) ** 2
@@ -1258,7 +1338,8 @@ class _RecursionStep:
                 if self._queues[index_by_queue[lock_name]].servers < processors
             ]
             if lock_indexes:
-                # The outermost, which the others are held under; of a set, no order may tell.
+                # The outermost lock is acquired while the fewest others are held; the index decides
+                # between equal ones, because the order of a set is not fixed.
                 outermost_lock = min(
                     lock_indexes,
                     key=lambda lock_index: (
@@ -1270,14 +1351,32 @@ class _RecursionStep:
                     squared_excess[outermost_lock] + squared_excess[queue_index]
                 )
                 squared_excess[queue_index] = 0.0
+        return list(squared_excess)
+
+    def _book_added_waits(
+        self,
+        processors: int,
+        added_waits: Sequence[Array],
+        utilization_by_queue: Sequence[Array],
+        visits_by_queue: Sequence[Sequence[Array]],
+        traversed_cycles: TraversedCycles,
+    ) -> None:
+        """Split the wait that was added to the cycle of each group (`added_waits`) [s] among the
+        queues with a utilization above 1, and book it in `traversed_cycles`.
+
+        A lock is often as busy as the station that is used under it, up to rounding. So the queues
+        share the wait in proportion to the squares of their excess utilization, which has no jumps
+        where two are equal (chosen here; the sum is exact, its split is not checked).
+        """
+        booking_weights = self._booking_weights(processors, utilization_by_queue)
         for group_index, traversed_cycle in enumerate(traversed_cycles):
             if traversed_cycle is None:
                 continue
             visit_times = traversed_cycle[1]
             weight_by_queue = [
-                np.where(visits_of_groups[group_index].real > 0, excess_of_queue, 0.0)
-                for visits_of_groups, excess_of_queue in zip(
-                    visits_by_queue, squared_excess, strict=True
+                np.where(visits_of_groups[group_index].real > 0, booking_weight, 0.0)
+                for visits_of_groups, booking_weight in zip(
+                    visits_by_queue, booking_weights, strict=True
                 )
             ]
             total_weight = sum_of_columns(weight_by_queue)
@@ -1302,26 +1401,32 @@ class _RecursionStep:
 
     def _arrival_state(
         self,
-        other_customers: int,
+        other_processors: int,
         population: Members,
         cycles: Sequence[CycleState | None],
         wait_by_pair: Mapping[tuple[int, int], Array],
         share_by_place: ByPlace,
     ) -> ArrivalState:
-        """Return the mean state that one more processor finds on arrival."""
+        """Return the mean state that one more processor finds on arrival.
+
+        Parameters
+        ----------
+        other_processors : number of processors that it finds, of all groups
+        population : number of processors of each group
+        cycles : the cycle of each group
+        wait_by_pair : by two visits, the time that a processor at the first waits for processors at
+            the second [s]
+        share_by_place : shares of the customers at visits that follow each other immediately
+        """
         mean_numbers, service_by_visit = self._means_and_services(cycles)
-        # Permits whose body was solved alone: their numbers of holders come from the birth-death
-        # process, and replace the estimates of the probability that all are held.
-        holder_probabilities = {
-            permit_name: permit_server.holder_probabilities(other_customers, mean_numbers)
-            for permit_name, permit_server in self._permit_servers.items()
-        }
         probability_all_busy = {
-            queue.name: _probability_all_busy(queue, other_customers, mean_numbers)
+            queue.name: _probability_all_busy(queue, other_processors, mean_numbers)
             for queue in self._queues
         }
+        holder_probabilities = self._holder_probabilities(other_processors, mean_numbers)
+        # The probabilities of a birth-death process replace the estimates above.
         for permit_name, permit_server in self._permit_servers.items():
-            if permit_server.can_hold_all_permits(other_customers):
+            if permit_server.can_hold_all_permits(other_processors):
                 probability_all_busy[permit_name] = holder_probabilities[permit_name][..., -1]
                 time_held = permit_server.time_held_by_all()
                 for visit in permit_server.queue.visits:
@@ -1329,48 +1434,58 @@ class _RecursionStep:
         members_by_queue = {
             queue.name: self._members_of_queue(queue, population) for queue in self._queues
         }
+        whole_service_weights = {
+            queue.name: _weight_of_members(
+                queue,
+                members_by_queue[queue.name],
+                mean_numbers,
+                service_by_visit,
+                self._weight_of_whole_service(queue, other_processors, cycles, mean_numbers),
+            )
+            for queue in self._queues
+        }
         # Little's law: flow at one visit times its wait for processors at another.
         numbers_waiting = {
             (waiting_visit, served_visit): mean_numbers.flows[waiting_visit] * pair_wait
             for (waiting_visit, served_visit), pair_wait in wait_by_pair.items()
         }
         return ArrivalState(
-            other_processors=other_customers,
+            other_processors=other_processors,
             present=mean_numbers.present,
             in_service=mean_numbers.in_service,
             services=service_by_visit,
-            all_busy=probability_all_busy,
-            other_holders={
+            probability_all_busy=probability_all_busy,
+            other_holder_fraction={
                 queue.name: 1
                 - probability_all_busy[queue.name]
                 / without_zeros(mean_numbers.numbers_at_queue(queue)[0])
                 for queue in self._queues
                 if queue.lock and queue.servers > 1
             },
-            whole_service={
-                queue.name: _weight_of_members(
-                    queue,
-                    members_by_queue[queue.name],
-                    mean_numbers,
-                    service_by_visit,
-                    self._weight_of_whole_service(queue, other_customers, cycles, mean_numbers),
-                )
-                for queue in self._queues
-            },
-            members=members_by_queue,
+            whole_service_weight=whole_service_weights,
+            members_by_queue=members_by_queue,
             since_acquisition={
-                place: time
+                lock_and_visit: time_since
                 for cycle in cycles
                 if cycle
-                for place, time in cycle.visit_times.since_acquisition.items()
+                for lock_and_visit, time_since in cycle.visit_times.since_acquisition.items()
             },
-            waiting_for=numbers_waiting,
+            number_waiting_for=numbers_waiting,
             holder_probabilities=holder_probabilities,
-            by_place=share_by_place,
+            share_by_place=share_by_place,
         )
 
+    def _holder_probabilities(self, processors: int, mean_numbers: MeanNumbers) -> dict[str, Array]:
+        """Return, for each permit whose holders are solved alone, the probabilities of the numbers
+        of processors that hold or want it [1].
+        """
+        return {
+            permit_name: permit_server.holder_probabilities(processors, mean_numbers)
+            for permit_name, permit_server in self._permit_servers.items()
+        }
+
     def _members_of_queue(self, queue: Queue, population: Members) -> int | Array:
-        """Return the processors of the groups that visit a queue."""
+        """Return the number of processors of the groups that visit a queue."""
         groups = {self._group_of_visit[visit.index] for visit in queue.visits}
         return sum(population[group_index] for group_index in groups)
 
@@ -1381,7 +1496,7 @@ class _RecursionStep:
         zeros = np.zeros(1)
         mean_numbers = MeanNumbers()
         service_by_visit: dict[int, RandomTime] = {}
-        for visit_ratios, cycle in zip(self._ratios, cycles, strict=True):
+        for visit_ratios, cycle in zip(self._visit_ratios, cycles, strict=True):
             if cycle is None:
                 # An empty group makes no visits, but its numbers are read on arrivals of other
                 # groups.
@@ -1396,7 +1511,9 @@ class _RecursionStep:
                     numbers_by_visit.update(dict.fromkeys(visit_ratios, zeros))
             else:
                 service_by_visit.update(cycle.visit_times.services)
-                mean_numbers.add(visit_ratios, cycle.rate, cycle.visit_times, counts_items=False)
+                mean_numbers.add_group(
+                    visit_ratios, cycle.rate, cycle.visit_times, counts_items=False
+                )
         return mean_numbers, service_by_visit
 
     def _weight_of_whole_service(
@@ -1406,8 +1523,9 @@ class _RecursionStep:
         cycles: Sequence[CycleState | None],
         mean_numbers: MeanNumbers,
     ) -> Array:
-        """Return the weight of a whole service in the remaining time of a service found at a queue:
-        for several groups, the mean of their weights in proportion to their service there.
+        """Return the weight of a whole service in the remaining time of a service that an arriving
+        processor finds at a queue (see `whole_service_weight`); for several groups, the mean of
+        their weights in proportion to their service there [1].
         """
         served_by_visit = mean_numbers.in_service
         utilization = mean_numbers.numbers_at_queue(queue)[0] / queue.all_servers(processors)
@@ -1440,24 +1558,24 @@ class _RecursionStep:
     def _scv_between_visits(
         self, group_index: int, cycle: CycleState, visit_indices: Sequence[int], copy_count: int
     ) -> Array:
-        """Return the squared coefficient of variation, between 0 and 1, of the time between visits
-        to a queue [1].
+        """Return the squared coefficient of variation, between 0 and 1, of the time that a
+        processor spends between two visits to a queue [1].
         """
         mean_between_visits = cycle.time.mean
         variance_between_visits = cycle.time.variance
-        # The rest of the cycle is the cycle without the visits to the queue; their times are taken
-        # as independent of it, so that variances subtract.
+        # The time between visits is the cycle without the visits to the queue. Both are taken as
+        # independent, so that the variances of the visits are subtracted.
         for visit_index in visit_indices:
             service = cycle.visit_times.services[visit_index]
             wait = cycle.visit_times.waits[visit_index]
-            visit_ratio = self._ratios[group_index][visit_index] / copy_count
+            visit_ratio = self._visit_ratios[group_index][visit_index] / copy_count
             mean_between_visits = mean_between_visits - visit_ratio * (service.mean + wait.mean)
             variance_between_visits = variance_between_visits - visit_ratio * (
                 service.variance + wait.variance
             )
         scv = variance_between_visits / without_zeros(mean_between_visits * mean_between_visits)
-        # Where nothing but rounding is left between visits, the scv is not known; 1 is the neutral
-        # value.
+        # Where only rounding errors remain of the time between visits, its scv is not known. With 1
+        # the weight of a whole service has the exponent of an exponential time.
         is_unknown = (mean_between_visits.real <= 1e-9 * cycle.time.mean.real) | (scv.real > 1)
         return np.where(is_unknown, 1.0, limited_to_range(scv))
 
@@ -1469,17 +1587,29 @@ class FlowEquivalentServer:
     the body: with cycle time T(k) they release permits at the rate k / T(k). The number of
     processors that hold or want a permit is a birth-death process with these rates, up to all c
     permits, in which the rest of the cycle is a delay. An arriving processor has the waits of one
-    holder more, and processors that wait for a permit advance at the rate c / T(c). Exact in
-    product form where the rest of the cycle is a delay and there are permits for all, and around a
-    single exponential station.
+    holder more, and processors that wait for a permit advance at the rate c / T(c). The result is
+    exact in product form where the rest of the cycle is a delay and there are permits for all, and
+    where the body uses a single exponential station.
 
-    Only for exponential times (`_is_memoryless`): for others an arrival meets residual services
-    that the closed network does not show, and with scv 0.25 the error of 95 of 100 times was 4 %,
-    1.3 % as a queue whose service is the whole body. With scv 1 it is 1.1 %, and 2.5 % as such a
-    queue (benchmarks/mean_value.py, construct "layered permits").
+    The server is used only for exponential times (`_is_memoryless`). For other times an arriving
+    processor meets residual services that the closed network does not show: with scv 0.25 the 95th
+    percentile of the error of the time was 4 %, and 1.3 % if the permits are a queue whose service
+    is the whole body. With scv 1 it is 1.1 %, and 2.5 % with such a queue
+    (benchmarks/mean_value.py, construct "layered permits").
 
     Source: Chandy, Herzog and Woo, IBM J. Res. Dev. 19(1), 1975, 36-42; Courtois, Decomposability,
     Academic Press 1977.
+
+    Parameters
+    ----------
+    queue : the permits
+    recursion : recursion over the holders alone; see `Recursion.isolated_permits`
+    value_by_expr : every number of the model [rows]
+    visit_ratios : visits of a cycle of the whole model, by the index of the visit [1]
+
+    Attributes
+    ----------
+    queues_inside : queues that the holders use
     """
 
     def __init__(
@@ -1497,11 +1627,14 @@ class FlowEquivalentServer:
             for visit in queue.visits
         }
         self.queue = queue
-        self.queues = recursion.queues
-        self._step = _RecursionStep(recursion, {**value_by_expr, **share_by_parameter})
-        self._ratios = recursion.tree.visit_ratios({**value_by_expr, **share_by_parameter})
-        self._states = [PopulationState(0, (None,), ArrivalState())]
+        self.queues_inside = recursion.queues
+        self._step_of_holders = _RecursionStep(recursion, {**value_by_expr, **share_by_parameter})
+        self._ratios_of_holders = recursion.tree.visit_ratios(
+            {**value_by_expr, **share_by_parameter}
+        )
+        self._state_by_holders = [PopulationState(0, (None,), ArrivalState())]
         self._wait_moments: tuple[int, dict[int, tuple[Array, Array]]] = (0, {})
+        """The largest number of holders solved so far, and the result of `_waits_alone` for it."""
 
     def can_hold_all_permits(self, processors: int) -> bool:
         """Return whether there are enough processors to hold all permits at the same time."""
@@ -1509,18 +1642,22 @@ class FlowEquivalentServer:
 
     def _cycles_of_holders(self, most_holders: int) -> list[CycleState]:
         """Solve the body for 1, 2, ... holders alone, and return their cycles."""
-        for number_of_holders in range(len(self._states), most_holders + 1):
-            self._states.append(
-                self._step.state((number_of_holders,), {(number_of_holders - 1,): self._states[-1]})
+        states = self._state_by_holders
+        for number_of_holders in range(len(states), most_holders + 1):
+            states.append(
+                self._step_of_holders.solve_population(
+                    (number_of_holders,), {(number_of_holders - 1,): states[-1]}
+                )
             )
-            # The step of one more holder reads the last state alone; the arrivals of others are
-            # freed.
-            self._states[-2] = replace(self._states[-2], arrivals=ArrivalState())
-        return [state.first_cycle for state in self._states[1 : most_holders + 1]]
+            # The next step reads only the last state; what arrivals find in earlier states is
+            # dropped to free memory.
+            states[-2] = replace(states[-2], arrivals=ArrivalState())
+        return [state.first_cycle for state in states[1 : most_holders + 1]]
 
     def holder_probabilities(self, processors: int, mean_numbers: MeanNumbers) -> Array:
-        """Return the probabilities that 0, 1, ... processors hold or wait for a permit [1]. The
-        last one is the probability that their number is at least the number of permits.
+        """Return the probabilities that 0, 1, ... of some processors hold or wait for a permit [1]
+        [rows, numbers]. The last one is the probability that their number is at least the number of
+        permits.
         """
         most_holders = min(self.queue.servers, processors)
         _, number_present, flow = mean_numbers.numbers_at_queue(self.queue)
@@ -1541,7 +1678,7 @@ class FlowEquivalentServer:
         """
         cycle_alone, *_, full_cycle = self._cycles_of_holders(self.queue.servers)
         visit_times = full_cycle.visit_times
-        visit_ratios = self._ratios
+        visit_ratios = self._ratios_of_holders
         wait_by_visit = {
             visit_index: visit_ratios[visit_index] * wait.mean
             for visit_index, wait in visit_times.waits.items()
@@ -1558,13 +1695,20 @@ class FlowEquivalentServer:
         return RandomTime(mean_time, scv * mean_time * mean_time)
 
     def waits(self, holder_probabilities: Array | None) -> dict[int, RandomTime]:
-        """Return the waits of a processor that acquires a permit, at each visit in the body."""
+        """Return the waits of a processor that has acquired a permit, at each visit that it makes
+        under the permit.
+
+        Parameters
+        ----------
+        holder_probabilities : result of the method of this name for the other processors; None if
+            there are no others
+        """
         if holder_probabilities is None:
             return {}
         probability_by_holders = holder_probabilities[..., : self.queue.servers].copy()
         waits_by_visit = {}
-        # A processor that had to wait for a permit is one of c holders when it has it, like one
-        # that found c - 1 permits held.
+        # A processor that had to wait for one of c permits is one of c holders once it has a
+        # permit, like a processor that found c - 1 permits held.
         probability_by_holders[..., -1] += holder_probabilities[..., self.queue.servers :].sum(
             axis=-1
         )
@@ -1581,8 +1725,8 @@ class FlowEquivalentServer:
         return waits_by_visit
 
     def _waits_alone(self, holder_count: int) -> dict[int, tuple[Array, Array]]:
-        """Return means and mean squares of the waits at each visit with 1, 2, ... holders, up to
-        `holder_count` at least [s, s^2].
+        """Return means and mean squares of the waits at each visit for 1, 2, ... holders, up to
+        `holder_count` or more [s, s^2] [rows, holders].
         """
         if self._wait_moments[0] < holder_count:
             # The recursion asks for one holder more at each step: doubling keeps stacking rare.
@@ -1611,13 +1755,16 @@ class FlowEquivalentServer:
 
 
 def _stacked_columns(columns: Sequence[Array]) -> Array:
-    """Return columns, broadcast to one shape, as one array with a new last axis of the columns."""
+    """Return several columns, broadcast to one shape, as one array; its last axis is that of the
+    columns.
+    """
     return np.stack(np.broadcast_arrays(*columns), axis=-1)
 
 
 def _is_memoryless(node: Activity, model: Model, is_nested: bool = False) -> bool:
-    """Return whether all times of an activity are exponential; delays, and services at shared
-    servers outside of a nested lock, may have any distribution.
+    """Return whether all times of an activity are exponential, except where product form does not
+    need it: delays, and services at shared servers, may have any distribution outside of a nested
+    lock.
     """
     if isinstance(node, VisitedStep):
         station = node.visit and model.resources.get(node.visit.queue)
@@ -1630,8 +1777,8 @@ def _is_memoryless(node: Activity, model: Model, is_nested: bool = False) -> boo
 
 
 def _share_parameter(visit: Visit) -> Expr:
-    """Return the parameter for the fraction of the acquisitions of a permit that is made at one
-    visit.
+    """Return the parameter whose value is the fraction of the acquisitions of a permit that are
+    made at one visit [1].
     """
     return Parameter(f"share.visit-{visit.index}")
 
@@ -1648,12 +1795,16 @@ def _weight_of_members(
     service_by_visit: Mapping[int, RandomTime],
     usual_weight: Array,
 ) -> Array:
-    """Return the weight of a whole service at a queue by `_weight_by_machine_repair`, for each
-    population of a batch.
+    """Return the weight of a whole service in the remaining time of a service at a queue [1], by
+    `_weight_by_machine_repair`, for one population or for each population of a batch.
 
     Parameters
     ----------
-    members : processors that visit the queue, of one population, or of each row
+    queue : the queue
+    members : processors that visit the queue, in one population or in each row
+    mean_numbers : mean numbers at all visits
+    service_by_visit : service at each visit
+    usual_weight : weight where services vary no more than exponential ones
     """
     if isinstance(members, int):
         return _weight_by_machine_repair(
@@ -1666,11 +1817,11 @@ def _weight_of_members(
         )
     shape = (len(row_counts), usual_weight.shape[-1])
     weight = np.empty(shape, dtype=usual_weight.dtype)
-    for count in np.unique(row_counts).tolist():
-        has_count = row_counts == count
+    for member_count in np.unique(row_counts).tolist():
+        has_count = row_counts == member_count
         weight[has_count] = _weight_by_machine_repair(
             queue,
-            count,
+            member_count,
             mean_numbers.selected_rows(queue, has_count, shape),
             service_by_visit,
             np.broadcast_to(usual_weight, shape)[has_count],
@@ -1685,8 +1836,9 @@ def _weight_by_machine_repair(
     service_by_visit: Mapping[int, RandomTime],
     usual_weight: Array,
 ) -> Array:
-    """Return the weight of a whole service in the remaining time of a service: by the
-    machine-repair model where services have an scv above 1, else `usual_weight`.
+    """Return the weight of a whole service in the remaining time of a service that an arriving
+    processor finds [1]: by the machine-repair model where services have an scv above 1, else
+    `usual_weight`.
 
     The services are the mixture of all visits, each as if it were drawn anew. The rest of the cycle
     is taken as an exponential delay, and c servers as one that is c times as fast, for those
@@ -1737,8 +1889,8 @@ def without_negative_parts(seconds_booked: dict[str, Array]) -> dict[str, Array]
     """Return an account, by label, without negative parts and with the same sum: negative parts
     become 0, and the other parts shrink in proportion.
 
-    A part is negative where a longer time makes a mixture less variable, and so its maximum
-    shorter.
+    The account can book a negative part to a label, because a longer time may make a mixture less
+    variable, and a maximum over it shorter.
     """
     sum_of_all = sum_of_columns(seconds_booked.values())
     not_below_zero = {
@@ -1758,18 +1910,18 @@ def _missing_wait(
     works_of_groups: Sequence[Array],
     visits_of_groups: Sequence[Array],
 ) -> Array:
-    """Solve sum a / (t + v d) = 1 over the groups for the wait d that must be added to each visit,
-    by Newton's method; a is the work of a group at the queue, t its cycle time and v its number of
-    visits. The result is 0 if the sum is below 1 without added waits. One step is exact for one
-    group.
+    """Return the wait that must be added to each visit to a queue so that its utilization is not
+    above 1 [s]; 0 if that holds without it.
+
+    The wait d solves sum a / (t + v d) = 1 over the groups, where a is the work of a group at the
+    queue in a cycle, t its cycle time and v its number of visits. It is found by Newton's method;
+    for one group a single step is exact.
     """
     missing_wait = np.zeros(1)
     for _ in range(NEWTON_STEPS):
         longer_times = [
-            cycle_time_before + visits_of_group * missing_wait
-            for cycle_time_before, visits_of_group in zip(
-                cycle_times, visits_of_groups, strict=True
-            )
+            mean_time + visits_of_group * missing_wait
+            for mean_time, visits_of_group in zip(cycle_times, visits_of_groups, strict=True)
         ]
         utilization = sum_of_columns(
             work_of_group / without_zeros(longer_time)
@@ -1784,7 +1936,7 @@ def _missing_wait(
         # To the last digit, so that derivatives, which lag a step behind, converge too.
         if not np.any(utilization.real > 1):
             break
-        # Newton's method for 1 - 1 / use, which is linear in the wait where there is one group.
+        # Newton's method solves 1 - 1 / utilization = 0, which is linear in the wait for one group.
         is_over = (utilization.real > 1) & (slope.real > 0)
         newton_step = np.where(
             is_over, (utilization * utilization - utilization) / without_zeros(slope), 0.0
@@ -1794,8 +1946,8 @@ def _missing_wait(
 
 
 def _probability_all_busy(queue: Queue, processors: int, mean_numbers: MeanNumbers) -> Array:
-    """Return the probability that all servers of a queue are busy; the rest of the cycle is taken
-    as a delay.
+    """Return the probability that all servers of a queue are busy [1]; the rest of the cycle is
+    taken as a delay (chosen here; see the construct "permits" of benchmarks/mean_value.py).
     """
     busy_servers, number_present, _ = mean_numbers.numbers_at_queue(queue)
     if queue.servers == 1:
@@ -1803,9 +1955,9 @@ def _probability_all_busy(queue: Queue, processors: int, mean_numbers: MeanNumbe
     return chance_all_busy(number_present, busy_servers, processors * queue.requests, queue.servers)
 
 
-def _keeps_in_step(recursion: Recursion) -> bool:
-    """Return whether all times are constant, so that the processors follow each other in a fixed
-    order and wait only at the busiest queue.
+def _follow_in_step(recursion: Recursion) -> bool:
+    """Return whether all times of a model are constant, so that the processors follow each other in
+    a fixed order and wait only at the busiest queue.
     """
     nodes = [node for tree in recursion.trees for node in steps(tree.root)]
     is_random = bool(recursion.spin_locks) or any(node.variation == ALWAYS for node in nodes)
@@ -1815,28 +1967,30 @@ def _keeps_in_step(recursion: Recursion) -> bool:
 
 
 def _distinct_points(columns: Mapping[Expr, Array], point_count: int) -> tuple[Array, Array]:
-    """Group points with equal numbers: return the first point of each group, and the group of each
-    point.
+    """Find points with equal numbers. Return the index of the first point of each set of equal
+    points, and for each point the index of its set.
     """
     if not columns:
         return np.zeros(1, dtype=int), np.zeros(point_count, dtype=int)
     number_table = np.stack(list(columns.values()), axis=1)
-    _, first_points, group_by_point = np.unique(
+    _, first_points, set_by_point = np.unique(
         number_table, axis=0, return_index=True, return_inverse=True
     )
-    return first_points, group_by_point.reshape(-1)
+    return first_points, set_by_point.reshape(-1)
 
 
 def _exact_populations(
     recursion: Recursion, value_by_expr: Numbers, processors_by_point: Array, point_indexes: Array
 ) -> Iterator[SolvedPopulation]:
-    """Solve all points of each population at once, in product form; groups are classes.
+    """Solve points in product form, with groups as classes, and yield each population with the
+    points that have it.
 
     Parameters
     ----------
-    value_by_expr : at all points
+    recursion : the recursion of the model
+    value_by_expr : every number of the model, at all points
     processors_by_point : whole numbers of processors [points, groups]
-    point_indexes : numbers of the points to solve
+    point_indexes : indexes of the points to solve
     """
     for processors_of_groups in np.unique(processors_by_point[point_indexes], axis=0):
         chosen_indexes = point_indexes[
@@ -1874,7 +2028,12 @@ def _exact_populations(
 def _cycles_alone(
     recursion: Recursion, value_by_expr: Numbers, members: Population
 ) -> list[CycleState]:
-    """Return the cycle of each group without waits."""
+    """Return the cycle of each group without waits.
+
+    Parameters
+    ----------
+    members : number of processors of each group
+    """
     cycles = []
     for tree, group_members in zip(recursion.trees, members, strict=True):
         traversal = Traversal(recursion.model, value_by_expr, sum(members), {})
@@ -1886,8 +2045,8 @@ def _cycles_alone(
 def _relative_waits(
     recursion: Recursion, value_by_expr: Numbers, cycles: Sequence[CycleState]
 ) -> list[dict[str, Array]]:
-    """Return for each group the wait at each queue as a multiple of its service demand there
-    [1].
+    """Return for each group the wait at each queue, by the name of the queue, as a multiple of the
+    group's service demand there [1].
     """
     queue_names = [queue.name for queue in recursion.queues]
     if not queue_names:

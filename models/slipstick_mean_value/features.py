@@ -1,8 +1,8 @@
 """Features of a model, at its own values, on which the error of mean value depends.
 
-Names of parts hide what a station serves: one request in fifty that takes long makes an scv of 80
-out of exponential times, and visits that follow each other at once, or a station that holders of a
-lock share with others, are seen in no step by itself.
+They depend on several steps together. One request in fifty that takes long makes the scv of all
+services at a station 80 although each time is exponential; and no single step shows that visits
+follow each other at once, or that holders of a lock share a station with others.
 """
 
 from __future__ import annotations
@@ -47,13 +47,13 @@ class Features:
     ----------
     served_scv : by station, the squared coefficient of variation of all that it serves [1]
     stations_in_a_row : stations at which unlike services follow each other at once
-    overtaken_stations : those of them, of a stream, whose order is not first come first served, or
-        with several servers
-    stations_under_locks_and_outside : stations that a body uses while it holds a lock or permits,
-        and otherwise, and not seldom
+    overtaken_stations : those of `stations_in_a_row` that are used by an open stream and have
+        several servers or another discipline than first come first served
+    stations_under_locks_and_outside : stations that are used both under a lock or permits and
+        outside, with a load above `LOW_LOAD`
     stations_shared_by_holders : stations that holders of a lock or permits share with another group
-    stations_after_stations : stations of a stream that get what another station lets go, above half
-        load, where services at one of them are not exponential
+    stations_after_stations : busy stations of an open stream, if it has several of them and the
+        services at one are far from exponential
     """
 
     served_scv: Mapping[str, float] = field(default_factory=dict)
@@ -111,8 +111,8 @@ def features(model: Model, value_by_expr: Mapping[Expr, Array]) -> Features:
 def _largest_load(
     model: Model, queue: Queue, trees: Sequence[VisitTree], value_by_expr: Mapping[Expr, Array]
 ) -> float:
-    """Return the largest load that one group can offer to a station: the service demand of its
-    processors in a cycle, over the time of a cycle without waits [1].
+    """Return the largest load that one group can offer to a station [1]: the service demand of its
+    processors in a cycle, for each server, over the time of a cycle without waits.
     """
     processors = max(
         (float(value_by_expr[count_expr].flat[0].real) for count_expr in model.population.counts),
@@ -130,8 +130,7 @@ def _largest_load(
             if visit.index in visit_ratios and visit.step is not None
         )
         time_alone = float(cycle_alone.flat[0].real)
-        # A cycle alone is the shortest one, so that this is the largest load that the group can
-        # offer.
+        # A cycle without waits is the shortest one, so that the load is the largest.
         loads.append(processors * work / queue.servers / time_alone if time_alone > 0 else 0.0)
     return max(loads)
 
@@ -145,8 +144,8 @@ def _allows_overtaking(model: Model, station_name: str) -> bool:
 def _served_scv(
     queue: Queue, trees: Sequence[VisitTree], value_by_expr: Mapping[Expr, Array]
 ) -> float:
-    """Return the squared coefficient of variation of all service times at a station; groups count
-    by the visits of one cycle [1].
+    """Return the squared coefficient of variation of all service times at a station [1]. Each group
+    has the weight of its visits in one cycle.
     """
     visit_sum = service_sum = square_sum = 0.0
     for tree in trees:
@@ -205,8 +204,8 @@ def _stations_after_stations(
     scv_by_station: Mapping[str, float],
     value_by_expr: Mapping[Expr, Array],
 ) -> tuple[str, ...]:
-    """List the busy stations of open streams, if customers go from one busy station to another and
-    the services of one of them are far from exponential; else none.
+    """List the stations of open streams with a utilization above `HIGH_UTILIZATION`, if there are
+    several of them and the services at one are far from exponential; else none.
     """
     if not model.population.open:
         return ()

@@ -75,7 +75,7 @@ from slipstick_mean_value.features import Features, features
 from slipstick_mean_value.open import solve_open
 from slipstick_mean_value.product_form import (
     ROUNDING,
-    arrivals_stay_at_random,
+    arrivals_are_poisson,
     has_product_form,
     product_form_points,
 )
@@ -107,8 +107,7 @@ class MeanValue(ActivityForm):
 
     def refuses(self) -> bool:
         """Return whether the model has a part that mean value has no answer for, at any values."""
-        # Any value will do for a parameter without one: which parts are refused depends on no
-        # number.
+        # The value of a parameter does not matter, because a part is refused at all values or none.
         value_by_expr = self.numbers(
             {
                 parameter_name: 1.0
@@ -116,22 +115,29 @@ class MeanValue(ActivityForm):
                 if parameter.value is None
             }
         )
-        # Of any size the same parts are refused, and a few processors are solved at once.
-        few_by_count_expr = {
+        # Nor does the number of processors, and a small one is solved fastest.
+        small_counts = {
             count_expr: np.minimum(value_by_expr[count_expr], _FEW_PROCESSORS)
             for count_expr in self.model.population.counts
         }
         try:
             with np.errstate(all="ignore"):
                 _solver_of_population(self.model)(
-                    self.model, {**value_by_expr, **few_by_count_expr}, False
+                    self.model, {**value_by_expr, **small_counts}, False
                 )
         except NoAnswerError:
             return True
         return False
 
     def exact(self, values: Values, table: ActivityTable) -> Flags:
-        """Find the points at which the mean values are exact; none of a model that is refused."""
+        """Return for each point whether the mean values are exact there [points]; nowhere for a
+        model that is refused.
+
+        Parameters
+        ----------
+        values : values of the parameters
+        table : table of the answers at the points
+        """
         is_exact = self.contention.left_out(values).neglects_nothing()
         if len(table.reason_by_point) < len(table.time):
             is_exact = is_exact | exact_points(self.model, values)
@@ -162,8 +168,8 @@ class MeanValue(ActivityForm):
 
 
 def _solver_of_population(model: Model) -> Callable[[Model, Numbers, bool], ActivityTable]:
-    """Return the solver for the population of a model; raise for a part that has no
-    approximation.
+    """Return the function that solves the population of a model; raise a NoAnswerError if the model
+    has a part for which mean value has no approximation.
     """
     if GEOMETRIC_COUNT in model.constructs and any(
         node.use == MET for node in distinct_activities(model.bodies)
@@ -266,7 +272,7 @@ def _stations_by_property(model: Model, nodes: Sequence[Activity]) -> dict[str, 
     has_maxima = any(is_parallel(node) or node.use == MET for node in nodes)
     # Of an open stream the probability that all servers are busy is exact.
     is_stream = model.population.open
-    unlike_stations = [
+    stations_of_unlike_services = [
         station_name
         for station_name, (_, discipline) in stations.items()
         if discipline.product_form != ANY_SERVICE and _has_unlike_services(model, station_name)
@@ -289,7 +295,7 @@ def _stations_by_property(model: Model, nodes: Sequence[Activity]) -> dict[str, 
     ]
     return {
         "stations": list(stations),
-        "unlike services": unlike_stations,
+        "unlike services": stations_of_unlike_services,
         "out of order": stations_out_of_order,
         "several servers": stations_of_several_servers,
         "stations of readers": steps_of_readers,
@@ -396,7 +402,7 @@ def _may_exceed_chain(model: Model, order: str) -> bool:
 
 
 def _steps_at_stations(node: Activity) -> Iterator[Step]:
-    """Yield the steps at stations."""
+    """Yield the steps of an activity that are visits to stations."""
     yield from (step for step in steps(node) if isinstance(step, Step) and step.uses)
 
 
@@ -407,8 +413,8 @@ def _has_unlike_services(model: Model, station_name: str) -> bool:
 
 
 def _acquired_locks(node: Activity, is_holding: bool = False) -> Iterator[tuple[str, bool]]:
-    """Yield each lock or set of permits that is acquired, and whether another one is held at that
-    moment.
+    """Yield the name of each lock or set of permits that is acquired in an activity, with whether
+    another one is held at that moment.
     """
     for lock_name in node.held:
         yield lock_name, is_holding
@@ -472,21 +478,23 @@ _NOTE_BY_PROPERTY = {
     ),
     "processors": "processors as resources are assumed to be used equally often",
 }
-"""The note on each approximation, by the kind of part that it is used for."""
+"""The note on each approximation, by the property of `_names_by_property` that calls for it."""
 
 
 def notes_of(model: Model) -> tuple[str, ...]:
-    """Return a note on each approximation that an answer of the model uses."""
+    """Return a note on each approximation that an answer of the model uses, and the error that such
+    answers usually have.
+    """
     if isinstance(model.population, SuperstepPopulation):
         return SUPERSTEP_NOTES
     names_by_property = _names_by_property(model)
     usual_error = promised_error(model)
-    # Beside streams, processors are solved by another rule, with a note of its own.
-    shown_property = "streams beside groups" if STREAMS in model.constructs else ""
+    # Processors beside streams are solved by Linearizer, so that only its note applies.
+    only_property = "streams beside groups" if STREAMS in model.constructs else ""
     notes = [
         note.format(names=", ".join(names_by_property[property_name]))
         for property_name, note in _NOTE_BY_PROPERTY.items()
-        if names_by_property[property_name] and shown_property in ("", property_name)
+        if names_by_property[property_name] and only_property in ("", property_name)
     ]
     if usual_error is None:
         has_maxima = any(
@@ -512,17 +520,17 @@ def notes_of(model: Model) -> tuple[str, ...]:
     )
 
 
-UNLIKE = 1.5
+LARGEST_ALIKE_SCV = 1.5
 """Largest squared coefficient of variation of all services at a station with which the smaller
 error of stations is promised [1].
 """
 
-VERY_UNLIKE = 10.0
+VERY_UNLIKE_SCV = 10.0
 """Squared coefficient of variation of all services at a station above which a few services are much
 longer than the others [1].
 """
 
-MOST_VARIED = 4.0
+LARGEST_MEASURED_SCV = 4.0
 """Largest squared coefficient of variation of the models whose errors were measured [1]."""
 
 _MEASURED_ERROR_BY_CASE = {
@@ -530,7 +538,7 @@ _MEASURED_ERROR_BY_CASE = {
         "all times are constant, so requests may be synchronized: errors of up to 112 % were"
         " measured"
     ),
-    "varied times": f"times with an scv above {MOST_VARIED:g}: the error was not measured",
+    "varied times": f"times with an scv above {LARGEST_MEASURED_SCV:g}: the error was not measured",
     "streams at locks": (
         "an open stream through locks or permits: errors of up to 62 % were measured, near"
         " saturation of up to 106 %"
@@ -589,22 +597,22 @@ The errors are the worst of benchmarks/mean_value.py, as documentation/methods.m
 constant times; of arrivals at locks and forks (95 of 100, and the worst); of nested locks. Those of
 forks are from its models 501 to 540, of pipelines from tests/test_random_times.py.
 
-Writers first, of many: the chain has a state for every number of readers inside, readers and
-writers that wait, so it counts few processors, and the wait of more of them is extrapolated; 23 %
-with 40 processors, a think time of 2 and a fifth of writers, each 1 s.
+Writers first, of many: the chain has a state for every combination of readers inside, waiting
+readers and waiting writers, so it can have few processors only, and the wait of more of them is
+extrapolated; 23 % with 40 processors, a think time of 2 s, a fifth of writers, and 1 s for each
+read and write.
 
-Stations of readers: the chain of a reader-writer lock takes readers inside as if they did not delay
-each other.
+Stations of readers: in the chain of a reader-writer lock, readers inside do not delay each other.
 
 Nested locks: an outer lock that is held nearly all of the time lets processors through one at a
-time, so that they come to the inner locks more regularly than at random, and waits there come out
-two to three times too long (models 539, 1033 and 1040 of scv 1: 0.90 s for 0.30 s, 1.01 for 0.42,
-0.37 for 0.13; the time is 16 to 36 % too long).
+time, so that they arrive at the inner locks more regularly than at random, and the computed waits
+there are two to three times too long (models 539, 1033 and 1040 of scv 1: 0.90 s for 0.30 s, 1.01
+for 0.42, 0.37 for 0.13; the time is 16 to 36 % too long).
 
 The five before the last are measured features (`slipstick_mean_value.features`). Rows at several
 servers and out of order: streams of two to six visits at loads of 0.5 to 0.85, 82 and 16 %; closed
-ones err by 5 % at most. Services of an scv above `VERY_UNLIKE` together: one in 10 to 50 long, 10.5
-% at two servers, 14.5 % in a fork, while one server behind a delay is exact. Under locks and
+ones err by 5 % at most. Services of an scv above `VERY_UNLIKE_SCV` together: one in 10 to 50 long,
+10.5 % at two servers, 14.5 % in a fork, while one server behind a delay is exact. Under locks and
 outside, with a barrier: found by search (benchmarks/mean_value.py --adversary). Groups: 38 pairs of
 groups, 16 %. Stations in a row: services of scv 4 and then 0.25 at a load of 0.9.
 """
@@ -626,8 +634,8 @@ def features_at_model_values(model: Model) -> Features | None:
 
 
 def reasons_without_promised_error(model: Model) -> list[str]:
-    """List the reasons why no limit on the error of a model is promised, each with the errors
-    measured; empty if a limit is promised.
+    """List the reasons why no limit on the error of a model is promised, each with the errors that
+    were measured; return an empty list if a limit is promised.
     """
     if isinstance(model.population, SuperstepPopulation):
         return []
@@ -639,7 +647,7 @@ def reasons_without_promised_error(model: Model) -> list[str]:
     applies_by_case = {
         "constant times": not any(scvs)
         and (not names_by_property["choices"] or names_by_property["shared locks"]),
-        "varied times": greatest_scv > MOST_VARIED,
+        "varied times": greatest_scv > LARGEST_MEASURED_SCV,
         "streams at locks": is_stream
         and (names_by_property["locks"] or names_by_property["permits"]),
         "streams at forks": is_stream
@@ -662,8 +670,9 @@ def _is_beyond_linearizer(
     measured_features: Features | None,
     names_by_property: Mapping[str, Sequence[str]],
 ) -> bool:
-    """Return whether a station without product form has several servers or services that are not
-    exponential. The features at the model's own values decide, if they are known.
+    """Return whether the error of Linearizer may be large: a station without product form has
+    several servers, or services that are not exponential. Product form is judged by the features at
+    the model's own values, if they are known.
     """
     served_scv = {} if measured_features is None else measured_features.served_scv
     # Services whose squared coefficient of variation together is 1 are alike and exponential.
@@ -680,8 +689,13 @@ def _is_beyond_linearizer(
 def _features_outside_measured(
     measured_features: Features | None, names_by_property: Mapping[str, Sequence[str]]
 ) -> dict[str, bool]:
-    """Return, for each case of a measured feature, whether it lies outside the range in which
-    errors were measured to be small; none does where the features are unknown.
+    """Return, for each case that depends on a feature, whether the feature lies outside the range
+    in which errors were measured to be small; False for all cases if the features are unknown.
+
+    Parameters
+    ----------
+    measured_features : features at the model's own values, if they are known
+    names_by_property : result of `_names_by_property`
     """
     measured_features = measured_features or Features()
     has_parts_of_larger_error = any(
@@ -690,7 +704,7 @@ def _features_outside_measured(
     return {
         "overtaken services": bool(measured_features.overtaken_stations),
         "very unlike services": any(
-            scv > VERY_UNLIKE
+            scv > VERY_UNLIKE_SCV
             and (has_parts_of_larger_error or station_name in names_by_property["several servers"])
             for station_name, scv in measured_features.served_scv.items()
         ),
@@ -732,7 +746,7 @@ def promised_error(model: Model) -> float | None:
     measured_features = features_at_model_values(model)
     has_unlike_services = measured_features is not None and (
         bool(measured_features.stations_in_a_row)
-        or any(scv > UNLIKE for scv in measured_features.served_scv.values())
+        or any(scv > LARGEST_ALIKE_SCV for scv in measured_features.served_scv.values())
     )
     is_varied_or_grouped = (
         any(step.scv > 1 for step in model.steps) or len(model.population.groups) != 1
@@ -757,8 +771,8 @@ def promises_small_error(model: Model) -> bool:
 
 
 def exact_points(model: Model, values: Values) -> Flags:
-    """Return a mask of the points at which mean value is exact: the model has product form there,
-    by its structure or its values, and a time of each group is random.
+    """Return for each point whether mean value is exact there: the model has product form, by its
+    structure or its values, and a time of each group is random [points].
     """
     in_product_form: Flags | bool = exact_everywhere(model)
     # Values may make services equal that are different by structure.
@@ -770,8 +784,8 @@ def exact_points(model: Model, values: Values) -> Flags:
         in_product_form = product_form_points(
             model, recursion.trees, recursion.queues, value_by_expr
         )
-    exact = np.asarray(in_product_form & Variation(model).is_random(values))
-    return exact | _follows_pollaczek_and_khinchine(model)
+    is_exact = np.asarray(in_product_form & Variation(model).is_random(values))
+    return is_exact | _follows_pollaczek_and_khinchine(model)
 
 
 def exact_everywhere(model: Model) -> bool:
@@ -785,7 +799,7 @@ def exact_everywhere(model: Model) -> bool:
         return True
     recursion = Recursion(model, population.bodies)
     if has_product_form(model, recursion.trees, recursion.queues):
-        # Without a queue the times add up; in one it depends on the times that are random.
+        # Without a queue the times add up exactly; with one, some time must be random.
         return not recursion.queues or Variation(model).may_be_random
     match population:
         case ClosedPopulation(
@@ -797,11 +811,11 @@ def exact_everywhere(model: Model) -> bool:
 
 
 def _follows_pollaczek_and_khinchine(model: Model) -> bool:
-    """Return whether an open model meets the conditions of `arrivals_stay_at_random`."""
+    """Return whether an open model meets the conditions of `arrivals_are_poisson`."""
     if not model.population.open:
         return False
     recursion = Recursion(model, model.bodies)
-    return arrivals_stay_at_random(model, recursion.trees, recursion.queues)
+    return arrivals_are_poisson(model, recursion.trees, recursion.queues)
 
 
 def _compile_mean_value(

@@ -1,23 +1,23 @@
-r"""Visits in a row: a customer that has been served and queues again at once, behind those that
-came meanwhile.
+r"""Visits in a row: a customer that has been served and queues again at once, behind the customers
+that arrived meanwhile.
 
-Such a customer does not find what one finds that comes at a random moment. All that it found before
-have been served, so that those which come back stand ahead of it at their next visits, and beside
-them only those that arrived while it waited and was served. With numbers F_i found at visit i, by
-their visits, the probability P that another visit follows at once, services S and the rate of
-arrivals lambda at each visit that do not follow another one::
+Such a customer does not find the numbers of customers that one finds at a random moment. All
+customers that it found at its visit before have been served. So it finds those of them that came
+back, at their next visits, and the customers that arrived while it waited and was served. Let F_i
+be the numbers found at visit i, by the visits at which these customers are, P the probability that
+another visit follows at once, S the services, W the waits, and lambda the rate of arrivals, at each
+visit, that do not follow another visit. Then::
 
     F_j = sum over i of r_ij (F_i P + lambda (W_i + S_i)) + e_j A,      W_j = F_j S
 
-r_ij is the part of the visits j that follow visit i, e_j the part that follows none; those find the
-numbers A and wait as others do. Long services of others delay a customer once, not at each of its
-visits: with the numbers A at every visit, five short visits and a long one of an open stream took
-2.7 times too long.
+r_ij is the part of the visits j that follow visit i, e_j the part that follows none; customers at
+the latter find the numbers A and wait as others do. Long services of others delay a customer once,
+not at each of its visits: with the numbers A at every visit, five short visits and a long one of an
+open stream took 2.7 times too long.
 
-One first-come server and Poisson arrivals: exact for the mean, because every step is linear in the
-numbers. For a loop of many visits
-the number of turns is taken as geometric. Of a closed population the arrivals
-are those of the customers that are elsewhere, each after an exponential time.
+For one first-come server and Poisson arrivals the mean is exact, because every equation is linear
+in the numbers. For a loop of many visits the number of turns is taken as geometric. The arrivals of
+a closed population are those of the customers that are elsewhere, each after an exponential time.
 
 Source: derived here; for random feedback with one service time Takacs, Bell System Tech. J. 42(2),
 1963, 505-519. Checked in tests/method/mean_value/test_in_a_row.py.
@@ -40,95 +40,112 @@ from slipstick.random_times import (
 from slipstick.structure.visits import Places, Queue
 
 MOST_PLACES = 16
-"""Largest number of places of one queue: where visits go round in a loop, their numbers are found
-together, by as many equations as the square of the places.
+"""Largest number of places of the cycle with visits to one queue: if these visits form a loop, the
+number of equations is the square of the number of places.
 """
 
 _VISITS_UNTIL_GONE = 1024
-"""Number of visits after which a customer that leaves the queue at some time is taken as gone."""
+"""Number of visits in a row after which nearly every customer must have left the queue; else the
+equations have no solution.
+"""
 
 PASSES = 6
-"""Number of passes after which the arrivals of a closed population have settled; derivatives need
-one more.
+"""Number of iterations after which the rates of arrivals of a closed population have settled;
+derivatives need one more.
 """
 
 
 @dataclass(frozen=True)
-class InARow:
+class SuccessiveVisits:
     """The probabilities with which visits to one queue immediately follow each other, by the places
     of the cycle at which the visits are made.
 
     Parameters
     ----------
-    visits : index of the visit of each place
-    parts : the part of the visits of each index that is made at a place [..., places]
-    onward : P, the probability that one place follows another at once [..., from, to]
-    follows : r, the part of the visits at one place that follow another [..., from, to]
-    first : e, the part of the visits that follow none [..., places]
-    place_order : places, each behind those that it follows; None where visits go round in a loop
+    visits : index of the visit at each place
+    share_of_visit : share of the executions of a visit that is made at each place [1] [..., places]
+    probability_onward : P, the probability that a visit at another place follows at once [1] [...,
+        from, to]
+    share_following : r, the share of the visits at a place that follow a visit at another place [1]
+        [..., from, to]
+    share_following_none : e, the share of the visits at each place that follow no other visit [1]
+        [..., places]
+    place_order : all places, each after the places that it follows; None where visits form a loop
     """
 
     visits: tuple[int, ...]
-    parts: Array
-    onward: Array
-    follows: Array
-    first: Array
+    share_of_visit: Array
+    probability_onward: Array
+    share_following: Array
+    share_following_none: Array
     place_order: tuple[int, ...] | None = None
 
     @cached_property
-    def preceding(self) -> tuple[tuple[tuple[int, Array], ...], ...]:
-        """For each place, the places that it follows, each with the part r of the visits at the
-        place that follow it [...].
+    def places_before(self) -> tuple[tuple[tuple[int, Array], ...], ...]:
+        """Return, for each place, the places that it follows, each with the share r of the visits
+        that follow it [1] [...].
         """
         places = range(len(self.visits))
         return tuple(
             tuple(
-                (earlier_place, self.follows[..., earlier_place, place])
+                (earlier_place, self.share_following[..., earlier_place, place])
                 for earlier_place in places
-                if self.follows[..., earlier_place, place].any()
+                if self.share_following[..., earlier_place, place].any()
             )
             for place in places
         )
 
     @cached_property
-    def parts_by_power(self) -> list[Array]:
-        """For each place, the factors b_jk of the powers P^k, see `_ClosedVisits` [powers, ...];
-        they exist where visits form no loop.
+    def factors_by_power(self) -> list[Array]:
+        """Return, for each place j, the factors b_jk of the powers P^k (see `_ClosedVisits`) [1]
+        [powers, ...]. They exist only where the visits form no loop.
         """
-        first_parts = np.moveaxis(self.first, -1, 0)
-        parts: dict[int, Array] = {}
+        shares_following_none = np.moveaxis(self.share_following_none, -1, 0)
+        factors_by_place: dict[int, Array] = {}
         for place in self.place_order or ():
-            earlier_parts = [
-                part * parts[earlier_place] for earlier_place, part in self.preceding[place]
+            earlier_factors = [
+                share * factors_by_place[earlier_place]
+                for earlier_place, share in self.places_before[place]
             ]
-            parts[place] = _factors_of_powers(first_parts[place], earlier_parts)
-        return [parts[place] for place in range(len(self.visits))]
+            factors_by_place[place] = _factors_of_powers(
+                shares_following_none[place], earlier_factors
+            )
+        return [factors_by_place[place] for place in range(len(self.visits))]
 
-    def by_place(self, column_by_visit: Mapping[int, Array]) -> Array:
-        """Stack columns that are given by visit, one for each place [..., places]."""
+    def stack_by_place(self, column_by_visit: Mapping[int, Array]) -> Array:
+        """Return the columns of the visits at each place as one array [..., places]."""
         return stacked([column_by_visit[visit_index] for visit_index in self.visits])
 
     def with_mean_waits(
         self, wait_by_visit: Mapping[int, RandomTime], mean_waits: Array
     ) -> dict[int, RandomTime]:
-        """Replace the mean wait at each visit by the mean of `mean_waits` over its places, and keep
-        its scv.
+        """Return the waits at each visit with the mean of `mean_waits` over the places of the visit
+        as new mean; the squared coefficient of variation of each wait stays.
+
+        Parameters
+        ----------
+        wait_by_visit : waits before
+        mean_waits : mean wait at each place [s] [..., places]
         """
         new_waits: dict[int, RandomTime] = {}
         for visit_index in dict.fromkeys(self.visits):
             is_visit = np.array([visit_index == visit for visit in self.visits])
-            mean_wait = (self.parts * mean_waits * is_visit).sum(axis=-1)
+            mean_wait = (self.share_of_visit * mean_waits * is_visit).sum(axis=-1)
             wait_factor = mean_wait / without_zeros(wait_by_visit[visit_index].mean)
             new_waits[visit_index] = RandomTime(
                 mean_wait, wait_by_visit[visit_index].variance * wait_factor * wait_factor
             )
         return new_waits
 
-    def present(self, waits_by_place: Array, services_by_place: Array) -> Array:
-        """Return, for each place, its share of the customers that are present at its visit [1]
-        [..., places].
+    def shares_present(self, waits_by_place: Array, services_by_place: Array) -> Array:
+        """Return, for each place, its share of the customers that are present at all places of the
+        same visit [1] [..., places].
+
+        Parameters
+        ----------
+        waits_by_place, services_by_place : mean wait and service at each place [s] [..., places]
         """
-        time_at_place = self.parts * (waits_by_place + services_by_place)
+        time_at_place = self.share_of_visit * (waits_by_place + services_by_place)
         is_same_visit = np.array(
             [
                 [first_visit == second_visit for second_visit in self.visits]
@@ -139,18 +156,20 @@ class InARow:
         return shares_present
 
     def open_waits(self, flows: Array, service: Array, residual: Array) -> Array:
-        """Solve for the waits in an open stream [s] [..., places].
+        """Return the mean waits in an open stream [s] [..., places].
 
-        What is found at random moments follows from the waits, so that the equations above are
-        solved once without waits and once for a wait of 1 at each visit: they are linear in them.
+        The numbers found at random moments depend on the waits, and the waits are linear in these
+        numbers. So the equations are solved once without waits and once for a wait of 1 s at each
+        place, and the waits follow from a system of linear equations.
 
         Parameters
         ----------
         flows : visits in a second [1/s] [..., places]
-        service, residual : S, and the mean rest of a service in progress [s] [..., places]
+        service, residual : S, and the mean remaining time of a service in progress [s] [...,
+            places]
         """
         place_count = len(self.visits)
-        arrival_rates = flows * self.first
+        arrival_rates = flows * self.share_following_none
         arrivals = np.broadcast_to(arrival_rates[..., None, :], (*arrival_rates.shape, place_count))
         # The first trial has no waits, each further one a wait of 1 at one place.
         trial_waits = np.concatenate([np.zeros((1, place_count)), np.eye(place_count)])
@@ -172,14 +191,15 @@ class InARow:
         service_times: Array,
         arrival_rates: Array,
     ) -> Array:
-        """Solve for the mean wait at each visit [s] [..., places].
+        """Return the mean wait at each visit [s] [..., places].
 
         Parameters
         ----------
-        wait_at_random : at visits that follow none [s] [...]
-        customers_at_random : A [..., places]
-        service_times : S [s] [..., places]
-        arrival_rates : lambda, while a customer is at one visit [1/s] [..., from, places]
+        wait_at_random : mean wait at visits that follow no other visit [s] [...]
+        customers_at_random : A, the mean numbers found at a random moment [1] [..., places]
+        service_times : S, the mean services [s] [..., places]
+        arrival_rates : lambda, the rates of arrivals while a customer is at each visit [1/s] [...,
+            from, places]
         """
         return self.waits_and_numbers(
             wait_at_random, customers_at_random, service_times, arrival_rates
@@ -192,61 +212,88 @@ class InARow:
         service_times: Array,
         arrival_rates: Array,
     ) -> tuple[Array, Array]:
-        """Compute the mean wait at each visit [s] [..., places], and the mean numbers of customers
-        that a customer finds there, by the visit at which they are [..., places, by place].
+        """Return the mean wait at each visit [s] [..., places], and the mean numbers of customers
+        that a customer finds there, by the place at which they are [1] [..., places, by place]. The
+        parameters are those of `waits`.
         """
         work_at_random = np.einsum("...m,...m->...", customers_at_random, service_times)
-        base_waits = self.first * (wait_at_random - work_at_random)[..., None]
+        # A customer that comes at a random moment finds a service in progress, not a whole one:
+        # the difference to the work of the numbers found.
+        residual_waits = self.share_following_none * (wait_at_random - work_at_random)[..., None]
         arrivals_during_stay = np.einsum(
-            "...ij,...i,...in->...jn", self.follows, base_waits + service_times, arrival_rates
+            "...ij,...i,...in->...jn",
+            self.share_following,
+            residual_waits + service_times,
+            arrival_rates,
         )
-        right_side = (
-            self.first[..., None] * customers_at_random[..., None, :] + arrivals_during_stay
+        numbers_from_outside = (
+            self.share_following_none[..., None] * customers_at_random[..., None, :]
+            + arrivals_during_stay
         )
         numbers_found = (
-            self._numbers_by_matrix(right_side, service_times, arrival_rates)
+            self._numbers_by_matrix(numbers_from_outside, service_times, arrival_rates)
             if self.place_order is None
-            else self._numbers_in_order(right_side, service_times, arrival_rates, self.place_order)
+            else self._numbers_in_order(
+                numbers_from_outside, service_times, arrival_rates, self.place_order
+            )
         )
-        return base_waits + np.einsum(
+        return residual_waits + np.einsum(
             "...jn,...n->...j", numbers_found, service_times
         ), numbers_found
 
     def _numbers_in_order(
-        self, own_numbers: Array, service: Array, arrival_rates: Array, place_order: Sequence[int]
+        self,
+        numbers_from_outside: Array,
+        service: Array,
+        arrival_rates: Array,
+        place_order: Sequence[int],
     ) -> Array:
-        """Compute the numbers found at each visit from those found at the visits that it follows,
-        where the visits form no loop [..., places, by place].
+        """Return the mean numbers of customers found at each visit [1] [..., places, by place],
+        computed from the numbers found at the visits that it follows; only where the visits form no
+        loop.
+
+        Parameters
+        ----------
+        numbers_from_outside : the part of these numbers that does not come from numbers found at
+            other visits [1] [..., places, by place]
         """
-        numbers_found = own_numbers.copy()
+        numbers_found = numbers_from_outside.copy()
         for place in place_order:
             numbers_at_place = numbers_found[..., place, :]
-            onward_numbers = np.einsum("...m,...mn->...n", numbers_at_place, self.onward)
+            numbers_coming_back = np.einsum(
+                "...m,...mn->...n", numbers_at_place, self.probability_onward
+            )
             newcomers = (numbers_at_place * service).sum(axis=-1)[..., None] * arrival_rates[
                 ..., place, :
             ]
             numbers_found += (
-                self.follows[..., place, :, None] * (onward_numbers + newcomers)[..., None, :]
+                self.share_following[..., place, :, None]
+                * (numbers_coming_back + newcomers)[..., None, :]
             )
         return numbers_found
 
-    def _numbers_by_matrix(self, own_numbers: Array, service: Array, arrival_rates: Array) -> Array:
-        """Compute the mean numbers of customers that an arriving customer finds at each visit, by
-        one system of linear equations, where the visits form a loop.
+    def _numbers_by_matrix(
+        self, numbers_from_outside: Array, service: Array, arrival_rates: Array
+    ) -> Array:
+        """Return the mean numbers of customers found at each visit [1] [..., places, by place], by
+        one system of linear equations, where the visits form a loop. The parameters are those of
+        `_numbers_in_order`.
         """
         place_count = len(self.visits)
-        # What is found at one visit becomes what is found at the next by this matrix.
+        # This matrix turns the numbers found at one visit into the numbers found at the next.
         transfer = (
-            self.onward[..., None, :, :] + service[..., None, :, None] * arrival_rates[..., None, :]
+            self.probability_onward[..., None, :, :]
+            + service[..., None, :, None] * arrival_rates[..., None, :]
         )
-        coefficients = np.einsum("...ij,...imn->...jnim", self.follows, transfer)
+        coefficients = np.einsum("...ij,...imn->...jnim", self.share_following, transfer)
         matrix = np.eye(place_count**2) - coefficients.reshape(
             *coefficients.shape[:-4], place_count**2, place_count**2
         )
         numbers_found = np.linalg.solve(
-            matrix, own_numbers.reshape(*own_numbers.shape[:-2], place_count**2, 1)
+            matrix,
+            numbers_from_outside.reshape(*numbers_from_outside.shape[:-2], place_count**2, 1),
         )
-        return np.asarray(numbers_found.reshape(own_numbers.shape))
+        return np.asarray(numbers_found.reshape(numbers_from_outside.shape))
 
     def closed_waits(
         self,
@@ -256,16 +303,19 @@ class InARow:
         flows: Array,
         other_processors: float,
     ) -> Array:
-        """Solve for the waits in a closed population [s] [..., places].
+        """Return the mean waits in a closed population [s] [..., places].
 
         Parameters
         ----------
-        wait_at_random, numbers_at_random, service : as for `waits`
-        flows : visits in a second of the other customers [1/s] [..., places]
-        other_processors : their number
+        wait_at_random : mean wait at visits that follow no other visit [s] [...]
+        numbers_at_random : A, the mean numbers found at a random moment [1] [..., places]
+        service : S, the mean services [s] [..., places]
+        flows : visits of the other customers in a second [1/s] [..., places]
+        other_processors : number of the other customers
         """
-        arrival_rates = flows * self.first
-        # Where all are present, a rest of 1e-9 away keeps their rate of arrival finite.
+        arrival_rates = flows * self.share_following_none
+        # Where all customers are present, a rest of 1e-9 elsewhere keeps their rate of arrival
+        # finite.
         processors_away = np.where(
             (other_processors - numbers_at_random.sum(axis=-1)).real > 0,
             other_processors - numbers_at_random.sum(axis=-1),
@@ -280,8 +330,8 @@ class InARow:
             # pass would grow without end.
             stay_times = limited_to_range(waits) + service
             numbers_elsewhere = limited_to_range(other_processors - limited_to_range(total_found))
-            # Each customer elsewhere comes after an exponential time: the mean number within the
-            # stay.
+            # Each customer that is elsewhere arrives after an exponential time; this is the mean
+            # number of them that arrive within the stay.
             newcomers = numbers_elsewhere * -np.expm1(-stay_times / time_away[..., None])
             rate_factor = newcomers / without_zeros(
                 stay_times * arrival_rates.sum(axis=-1, keepdims=True)
@@ -303,91 +353,97 @@ class _ClosedVisits:
 
     Parameters
     ----------
-    in_row : the visits
-    wait_at_random, numbers_at_random, service : as for `InARow.waits`
-    arrival_rates : lambda [1/s] [..., places]
+    visits_in_row : the visits
+    wait_at_random, numbers_at_random, service : as for `SuccessiveVisits.closed_waits`
+    arrival_rates : lambda, the rate of arrivals at each place [1/s] [..., places]
     """
 
     def __init__(
         self,
-        in_row: InARow,
+        visits_in_row: SuccessiveVisits,
         wait_at_random: Array,
         numbers_at_random: Array,
         service: Array,
         arrival_rates: Array,
     ) -> None:
-        self._in_row = in_row
-        self._at_random = (wait_at_random, numbers_at_random, service)
+        self._visits_in_row = visits_in_row
+        self._found_at_random = (wait_at_random, numbers_at_random, service)
         self._arrival_rates = arrival_rates
-        if in_row.place_order is None:
+        if visits_in_row.place_order is None:
             return
-        # By power of P, P^k S and P^k 1 [..., places, 2].
+        # The two columns are P^k S and P^k 1, for one power k after the other [..., places, 2].
         weights = np.stack(np.broadcast_arrays(service, np.ones(1)), axis=-1)
         products_of_found, products_of_arriving = [], []
-        for _ in range(max(map(len, in_row.parts_by_power))):
+        for _ in range(max(map(len, visits_in_row.factors_by_power))):
             products_of_found.append(_products_of_numbers(numbers_at_random, weights))
             products_of_arriving.append(_products_of_numbers(arrival_rates, weights))
-            weights = in_row.onward @ weights
+            weights = visits_in_row.probability_onward @ weights
         work_found, number_found = np.moveaxis(np.stack(products_of_found), -1, 0)
         self._work_arriving, self._number_arriving = np.moveaxis(
             np.stack(products_of_arriving), -1, 0
         )
-        base_waits = in_row.first * (wait_at_random - work_found[0])[..., None]
-        # With the places first.
+        residual_waits = (
+            visits_in_row.share_following_none * (wait_at_random - work_found[0])[..., None]
+        )
+        # The first axis of these arrays is that of the places.
         self._services = np.moveaxis(service, -1, 0)
         self._waits_of_found = [
-            base_wait + _weighted_sum(parts, work_found)
-            for base_wait, parts in zip(
-                np.moveaxis(base_waits, -1, 0), in_row.parts_by_power, strict=True
+            residual_wait + _weighted_sum(factors, work_found)
+            for residual_wait, factors in zip(
+                np.moveaxis(residual_waits, -1, 0), visits_in_row.factors_by_power, strict=True
             )
         ]
         self._numbers_of_found = [
-            _weighted_sum(parts, number_found) for parts in in_row.parts_by_power
+            _weighted_sum(factors, number_found) for factors in visits_in_row.factors_by_power
         ]
 
     def waits_and_numbers(self, rate_factor: Array) -> tuple[Array, Array]:
-        """Compute the mean wait at each visit [s], and the mean number of customers that a customer
-        finds there, at all visits together [..., places].
+        """Return the mean wait at each visit [s], and the mean number of customers that a customer
+        finds there, at all places together [1] [..., places].
 
         Parameters
         ----------
-        rate_factor : f [..., places]
+        rate_factor : f, the factor on the rates of arrivals while a customer is at each place [1]
+            [..., places]
         """
-        in_row = self._in_row
-        if in_row.place_order is None:
-            arrivals = rate_factor[..., None] * self._arrival_rates[..., None, :]
-            waits, numbers_found = in_row.waits_and_numbers(*self._at_random, arrivals)
+        visits_in_row = self._visits_in_row
+        if visits_in_row.place_order is None:
+            arrival_rates = rate_factor[..., None] * self._arrival_rates[..., None, :]
+            waits, numbers_found = visits_in_row.waits_and_numbers(
+                *self._found_at_random, arrival_rates
+            )
             return waits, numbers_found.sum(axis=-1)
         waits_by_place = list(self._waits_of_found)
         numbers_by_place = list(self._numbers_of_found)
-        arrivals_in_stay = dict[int, Array]()
-        parts_by_place = dict[int, Array]()
-        for place in in_row.place_order:
-            if preceding := in_row.preceding[place]:
-                parts = parts_by_place[place] = _factors_of_powers(
+        scaled_stays = dict[int, Array]()
+        factors_by_place = dict[int, Array]()
+        for place in visits_in_row.place_order:
+            if places_before := visits_in_row.places_before[place]:
+                factors = factors_by_place[place] = _factors_of_powers(
                     sum_of_columns(
-                        part * arrivals_in_stay[earlier_place] for earlier_place, part in preceding
+                        share * scaled_stays[earlier_place]
+                        for earlier_place, share in places_before
                     ),
                     [
-                        part * parts_by_place[earlier_place]
-                        for earlier_place, part in preceding
-                        if earlier_place in parts_by_place
+                        share * factors_by_place[earlier_place]
+                        for earlier_place, share in places_before
+                        if earlier_place in factors_by_place
                     ],
                 )
                 waits_by_place[place] = waits_by_place[place] + _weighted_sum(
-                    parts, self._work_arriving
+                    factors, self._work_arriving
                 )
                 numbers_by_place[place] = numbers_by_place[place] + _weighted_sum(
-                    parts, self._number_arriving
+                    factors, self._number_arriving
                 )
-            stay = waits_by_place[place] + self._services[place]
-            arrivals_in_stay[place] = rate_factor[..., place] * stay
+            stay_time = waits_by_place[place] + self._services[place]
+            scaled_stays[place] = rate_factor[..., place] * stay_time
         return stacked(waits_by_place), stacked(numbers_by_place)
 
 
 def _factors_of_powers(factor_of_power_0: Array, earlier_factors: Sequence[Array]) -> Array:
-    """Return the factors of the powers of P at a place: that of the power 0, and those of earlier
-    places for one power more, added up [powers, ...].
+    """Return the factors of the powers of P at a place [powers, ...]: the factor of the power 0,
+    and for each higher power the sum of the factors of earlier places for the power below.
     """
     power_count = 1 + max(map(len, earlier_factors), default=0)
     shape = np.broadcast_shapes(
@@ -427,7 +483,7 @@ def _products_of_numbers(numbers: Array, weights: Array) -> Array:
     return products
 
 
-def in_a_row(queue: Queue, places: Places) -> InARow | None:
+def successive_visits(queue: Queue, places: Places) -> SuccessiveVisits | None:
     """Return the visits to a queue that immediately follow each other. Return None if there are
     none, if all have the same exponential service, if there are more than `MOST_PLACES`, or if the
     equations do not hold, as at several servers, shared servers and locks.
@@ -435,7 +491,7 @@ def in_a_row(queue: Queue, places: Places) -> InARow | None:
     Parameters
     ----------
     queue : the queue
-    places : of all queues
+    places : places of the cycle at which all queues are visited
     """
     visits = queue.visits
     indices_of_queue = [visit.index for visit in visits]
@@ -461,7 +517,7 @@ def in_a_row(queue: Queue, places: Places) -> InARow | None:
     if not executions_by_pair or (
         len(distinct_services) == 1 and next(iter(distinct_services))[1] == 1.0
     ):
-        return None  # in product form what is found at any visit is what there is on average
+        return None  # in product form a customer finds the mean numbers at any visit
     no_executions = np.zeros(1)
     executions_after_place = [
         stacked(
@@ -474,13 +530,14 @@ def in_a_row(queue: Queue, places: Places) -> InARow | None:
     ]
     following_executions = np.stack(np.broadcast_arrays(*executions_after_place), axis=-2)
     executions_by_place = stacked([places.executions[place] for place in places_of_queue])
-    follows = following_executions / without_zeros(executions_by_place)[..., None, :]
-    first_parts = 1.0 - follows.sum(axis=-2)
+    share_following = following_executions / without_zeros(executions_by_place)[..., None, :]
+    share_following_none = 1.0 - share_following.sum(axis=-2)
     # A sum of probabilities that misses 1 by no more than 1e-9 misses it by rounding.
-    first_parts = np.where(first_parts.real > 1e-9, first_parts, 0.0)
-    onward = following_executions / without_zeros(executions_by_place)[..., :, None]
-    # Customers that never leave the queue come at no random moment.
-    if np.linalg.matrix_power(onward.real, _VISITS_UNTIL_GONE).sum(axis=-1).max() > 0.99:
+    share_following_none = np.where(share_following_none.real > 1e-9, share_following_none, 0.0)
+    probability_onward = following_executions / without_zeros(executions_by_place)[..., :, None]
+    # Customers that never leave the queue do not arrive there at a random moment.
+    still_there = np.linalg.matrix_power(probability_onward.real, _VISITS_UNTIL_GONE)
+    if still_there.sum(axis=-1).max() > 0.99:
         return None
     visit_indices = tuple(places.visits[place].index for place in places_of_queue)
     is_same_visit = np.array(
@@ -489,34 +546,39 @@ def in_a_row(queue: Queue, places: Places) -> InARow | None:
             for first_index in visit_indices
         ]
     )
-    parts_of_visits = executions_by_place / without_zeros(executions_by_place @ is_same_visit)
-    return InARow(
-        visit_indices, parts_of_visits, onward, follows, first_parts, _order_of_places(follows)
+    share_of_visit = executions_by_place / without_zeros(executions_by_place @ is_same_visit)
+    return SuccessiveVisits(
+        visit_indices,
+        share_of_visit,
+        probability_onward,
+        share_following,
+        share_following_none,
+        _order_of_places(share_following),
     )
 
 
-def _order_of_places(follows: Array) -> tuple[int, ...] | None:
-    """Sort the places so that each place comes after all places that it follows; None if the places
-    form a loop.
+def _order_of_places(share_following: Array) -> tuple[int, ...] | None:
+    """Return the places in an order in which each place comes after all places that it follows;
+    None if the places form a loop.
     """
-    place_count = follows.shape[-1]
-    # A part of 0 may have a derivative.
-    is_followed = (follows != 0).reshape(-1, place_count, place_count).any(axis=0)
-    order: list[int] = []
-    while len(order) < place_count:
-        free_places = [
+    place_count = share_following.shape[-1]
+    # A share of 0 may have a derivative, which is its imaginary part.
+    is_followed = (share_following != 0).reshape(-1, place_count, place_count).any(axis=0)
+    place_order: list[int] = []
+    while len(place_order) < place_count:
+        next_places = [
             place
             for place in range(place_count)
-            if place not in order and not np.delete(is_followed[:, place], order).any()
+            if place not in place_order and not np.delete(is_followed[:, place], place_order).any()
         ]
-        if not free_places:
+        if not next_places:
             return None
-        order += free_places
-    return tuple(order)
+        place_order += next_places
+    return tuple(place_order)
 
 
 def stacked(columns: Sequence[Array]) -> Array:
-    """Stack columns, broadcast to one shape, one for each place, along a last axis [...,
+    """Return several columns, one for each place and broadcast to one shape, as one array [...,
     places].
     """
     return np.stack(np.broadcast_arrays(*columns), axis=-1)

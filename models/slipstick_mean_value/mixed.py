@@ -40,12 +40,11 @@ def solve_mixed(model: Model, value_by_expr: Numbers, with_account: bool) -> Act
     """Solve groups of processors and streams of customers that share stations, at all points; the
     time and the account are those of the first group.
 
-    In product form the streams take a part of each station, and the processors see the rest: at a
-    server with a load U of the streams the processors' services take 1 / (1 - U) times as long. The
-    exact solver of queueing networks answers. Elsewhere Linearizer answers, with the streams as
-    classes whose throughputs are given: an arriving customer sees the mean queues of all classes,
-    less itself in its own group. Its error is that of the construct "arrivals beside processors" of
-    benchmarks/mean_value.py.
+    In product form the exact solver of queueing networks answers: at a server with a load U of the
+    streams the services of processors take 1 / (1 - U) times as long. Elsewhere the approximate
+    solver Linearizer answers, with the streams as classes of given throughputs: an arriving
+    customer finds the mean queues of all classes, without itself in its own group. Its error is
+    that of the construct "arrivals beside processors" of benchmarks/mean_value.py.
 
     Source: Zahorjan and Wong, ACM Sigmetrics Performance Evaluation Review 10(3), 1981, 80-85
     (mixed networks); `slipstick.queueing.approximate` (Linearizer).
@@ -82,8 +81,8 @@ def solve_mixed(model: Model, value_by_expr: Numbers, with_account: bool) -> Act
 
 
 def _refuse_all_but_stations(recursion: Recursion) -> None:
-    """Raise if the cycles have any other parts than steps, choices, sequences and repetitions, or
-    if they visit anything but stations.
+    """Raise if the cycles have other activities than steps, choices, sequences and repetitions, or
+    if they use other resources than stations.
     """
     nodes = (node for tree in recursion.trees for node in steps(tree.root))
     unsupported_kinds = [node.kind for node in nodes if not is_plain(node)]
@@ -129,30 +128,39 @@ def _saturated_points(recursion: Recursion, value_by_expr: Numbers) -> dict[int,
     service_by_visit: dict[int, Array] = {}
     for tree, rate in zip(recursion.trees, _arrival_rates(recursion, value_by_expr), strict=True):
         if rate is not None:
-            times = _times_alone(recursion, tree, value_by_expr)
-            service_by_visit |= {index: time.mean for index, time in times[1].items()}
-            flow_by_visit |= {
-                index: rate * ratio for index, ratio in tree.visit_ratios(value_by_expr).items()
+            _, services = _times_alone(recursion, tree, value_by_expr)
+            service_by_visit |= {
+                visit_index: service.mean for visit_index, service in services.items()
             }
-    reasons: dict[int, str] = {}
+            flow_by_visit |= {
+                visit_index: rate * visit_ratio
+                for visit_index, visit_ratio in tree.visit_ratios(value_by_expr).items()
+            }
+    reason_by_point: dict[int, str] = {}
     for queue in recursion.queues:
-        visits = [visit.index for visit in queue.visits if visit.index in flow_by_visit]
-        flow = sum_of_columns(flow_by_visit[index] for index in visits)
-        load = sum_of_columns(flow_by_visit[index] * service_by_visit[index] for index in visits)
-        load_of_server = np.atleast_1d((load / queue.servers).real)
-        for point in np.flatnonzero(load_of_server >= 1).tolist():
+        visit_indices = [visit.index for visit in queue.visits if visit.index in flow_by_visit]
+        flow = sum_of_columns(flow_by_visit[visit_index] for visit_index in visit_indices)
+        arriving_work = sum_of_columns(
+            flow_by_visit[visit_index] * service_by_visit[visit_index]
+            for visit_index in visit_indices
+        )
+        load_of_server = np.atleast_1d((arriving_work / queue.servers).real)
+        for point_index in np.flatnonzero(load_of_server >= 1).tolist():
             reason = saturated_text(
-                recursion.model, queue.name, float(flow[point].real), float(load_of_server[point])
+                recursion.model,
+                queue.name,
+                float(flow[point_index].real),
+                float(load_of_server[point_index]),
             )
-            reasons.setdefault(point, reason)
-    return reasons
+            reason_by_point.setdefault(point_index, reason)
+    return reason_by_point
 
 
 def _times_alone(
     recursion: Recursion, tree: VisitTree, value_by_expr: Numbers
 ) -> tuple[RandomTime, dict[int, RandomTime]]:
-    """Return the time of a cycle without waits, and the service time at each visit by the visit's
-    index.
+    """Return the time of a group's cycle without waits, and the service time at each visit, by the
+    index of the visit.
     """
     traversal = Traversal(recursion.model, value_by_expr, 1, {})
     return traversal.time(tree.root), traversal.visit_times.services
@@ -166,7 +174,18 @@ def _solve_points(
     is_exact: bool,
     with_account: bool,
 ) -> None:
-    """Solve some points together, or each alone where that fails, and fill in their answers."""
+    """Solve some points together, or each alone where that fails, and write their answers into the
+    table.
+
+    Parameters
+    ----------
+    table : table of the answers at all points
+    recursion : the recursion of the model
+    value_by_expr : every number of the model [points]
+    point_indexes : indexes of the points to solve
+    is_exact : whether these points have product form
+    with_account : also write the account and the use of each queue
+    """
     if not len(point_indexes):
         return
     values_at_points = select_points(value_by_expr, point_indexes)
@@ -197,7 +216,7 @@ def _solve_points(
     ):
         visit_ratios = tree.visit_ratios(values_at_points)
         mean_time = time.mean + sum_of_columns(
-            visit_ratios[index] * wait.mean for index, wait in waits.items()
+            visit_ratios[visit_index] * wait.mean for visit_index, wait in waits.items()
         )
         cycles.append(
             CycleState(1, RandomTime(mean_time, time.variance), VisitTimes(waits, services))
@@ -205,7 +224,7 @@ def _solve_points(
         cycle_rate = (
             values_at_points[group.processors] / without_zeros(mean_time) if rate is None else rate
         )
-        mean_numbers.add(visit_ratios, cycle_rate, cycles[-1].visit_times)
+        mean_numbers.add_group(visit_ratios, cycle_rate, cycles[-1].visit_times)
     rows: Array = np.arange(len(point_indexes))
     solved_population = SolvedPopulation(
         PopulationState(1, tuple(cycles), ArrivalState()), values_at_points, point_indexes, rows
@@ -215,7 +234,7 @@ def _solve_points(
         rows,
         cycles[0].time.mean,
         booked=recursion.account(solved_population) if with_account else {},
-        uses=mean_numbers.uses(recursion.queues, 1) if with_account else {},
+        uses=mean_numbers.use_by_queue(recursion.queues, 1) if with_account else {},
         groups={group.name: cycle.time.mean for group, cycle in zip(groups, cycles, strict=True)},
     )
 
@@ -226,8 +245,13 @@ def _waits_by_group(
     times_and_services: Sequence[tuple[RandomTime, Mapping[int, RandomTime]]],
     is_exact: bool,
 ) -> list[dict[int, RandomTime]]:
-    """Return the wait at each visit of each group. No maximum is taken, so that nothing reads its
-    variance.
+    """Return the wait at each visit of each group. Its variance is left at 0, because only maxima
+    of times read it, and cycles at stations alone have none.
+
+    Parameters
+    ----------
+    times_and_services : result of `_times_alone` for each group
+    is_exact : whether the points have product form
     """
     from slipstick.queueing.approximate import linearizer
     from slipstick.queueing.exact import exact
@@ -262,7 +286,7 @@ def _network_of_groups(
     times_and_services: Sequence[tuple[RandomTime, Mapping[int, RandomTime]]],
     is_exact: bool,
 ) -> NetworkArrays:
-    """Return the groups and streams as classes of a queueing network."""
+    """Return a queueing network whose classes are the groups and streams of the model."""
     from slipstick.queueing.network import network_arrays
 
     groups = recursion.model.population.groups
@@ -275,8 +299,8 @@ def _network_of_groups(
     )
     demand_by_group = np.moveaxis(visits * service, 1, 0)
     times = [np.broadcast_to(time.mean, point_count) for time, _ in times_and_services]
-    think = np.stack(list(map(think_time, times, demand_by_group)), axis=-1)
-    takes_time = ((visits * service).sum(axis=-1) + think).real > 0
+    think_times = np.stack(list(map(think_time, times, demand_by_group)), axis=-1)
+    takes_time = ((visits * service).sum(axis=-1) + think_times).real > 0
     no_arrivals = np.zeros(point_count)
     rates = [
         no_arrivals if rate is None else rate for rate in _arrival_rates(recursion, value_by_expr)
@@ -288,7 +312,7 @@ def _network_of_groups(
         population=takes_time * np.stack(processors, axis=-1),
         arrivals=np.stack(rates, axis=-1),
         closed=[group.arrivals is None for group in groups],
-        think=think,
+        think=think_times,
         discipline=[
             _discipline_of_station(recursion.model, queue, is_exact) for queue in recursion.queues
         ],
@@ -300,8 +324,8 @@ def _network_of_groups(
 
 
 def _discipline_of_station(model: Model, queue: Queue, is_exact: bool) -> str:
-    """Return the discipline with which a station is solved; ``ps`` stands for all disciplines in
-    product form.
+    """Return the discipline with which a station of the network is solved. In product form all
+    disciplines give the same mean values, so that ``ps`` stands for each of them.
     """
     station = model.resources[queue.name]
     assert isinstance(station, Station)

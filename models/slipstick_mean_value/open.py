@@ -31,7 +31,7 @@ from slipstick_mean_value.closed import (
     SolvedPopulation,
     select_points,
 )
-from slipstick_mean_value.in_a_row import in_a_row
+from slipstick_mean_value.in_a_row import SuccessiveVisits, successive_visits
 from slipstick_mean_value.states import CycleState, PopulationState
 from slipstick_mean_value.traversal import Traversal
 
@@ -87,7 +87,7 @@ def solve_open(model: Model, value_by_expr: Numbers, with_account: bool) -> Acti
             (tree, rate[point_indexes])
             for tree, rate in zip(recursion.trees, rate_by_stream, strict=True)
         ]
-        cycles_or_reasons = _cycles_in_order(
+        cycles_or_reasons = _cycles_or_saturation(
             recursion, queues_inner_first, values_at_points, streams
         )
         if isinstance(cycles_or_reasons, tuple):
@@ -97,22 +97,25 @@ def solve_open(model: Model, value_by_expr: Numbers, with_account: bool) -> Acti
             )
             mean_numbers = MeanNumbers()
             for (tree, rate), cycle in zip(streams, cycles_or_reasons, strict=True):
-                mean_numbers.add(tree.visit_ratios(values_at_points), rate, cycle.visit_times)
+                mean_numbers.add_group(tree.visit_ratios(values_at_points), rate, cycle.visit_times)
             for group, cycle in zip(model.population.groups, cycles_or_reasons, strict=False):
                 group_times = table.groups.setdefault(group.name, table.nan_columns())
                 group_times[point_indexes] = cycle.time.mean
             booked_times, use_by_queue = (
-                (recursion.account(solved_population), mean_numbers.uses(recursion.queues, 1))
+                (
+                    recursion.account(solved_population),
+                    mean_numbers.use_by_queue(recursion.queues, 1),
+                )
                 if with_account
                 else ({}, {})
             )
             table.fill_in(
-                solved_population.points,
-                solved_population.rows,
+                solved_population.point_indexes,
+                solved_population.row_by_point,
                 state.first_cycle.time.mean,
                 booked=booked_times,
                 uses=use_by_queue,
-                pipeline_times=state.first_cycle.visit_times.spans,
+                pipeline_times=state.first_cycle.visit_times.pipeline_times,
             )
             break
         # The other points are solved without those that are saturated.
@@ -139,41 +142,50 @@ _TreeAndRate = tuple[VisitTree, Array]
 """The tree of visits of the customers of a stream, and their rate [1/s] [points]."""
 
 
-def _cycles_in_order(
+def _cycles_or_saturation(
     recursion: Recursion,
     queues_inner_first: Sequence[Queue],
     value_by_expr: Numbers,
     streams: Sequence[_TreeAndRate],
 ) -> tuple[CycleState, ...] | dict[int, str]:
-    """Return the times of a customer of each stream. They are computed queue by queue, each queue
-    after the queues on which its services depend. If a queue is saturated, return the reasons by
-    point.
+    """Return the times of a customer of each stream; if a queue is saturated at some points, return
+    instead the reasons, by the index of the point.
+
+    Parameters
+    ----------
+    queues_inner_first : queues in an order in which each comes after the queues on which its
+        services depend
+    value_by_expr : every number of the model [points]
+    streams : visits and rate of the customers of each stream
     """
     visit_ratios: dict[int, Array] = {}
     flow_by_visit: dict[int, Array] = {}
     places = Places()
     for tree, arrival_rate in streams:
-        ratios = tree.visit_ratios(value_by_expr)
-        visit_ratios |= ratios
-        flow_by_visit |= {visit: arrival_rate * ratio for visit, ratio in ratios.items()}
+        ratios_of_stream = tree.visit_ratios(value_by_expr)
+        visit_ratios |= ratios_of_stream
+        flow_by_visit |= {
+            visit_index: arrival_rate * visit_ratio
+            for visit_index, visit_ratio in ratios_of_stream.items()
+        }
         places.add(tree.root, value_by_expr)
     reason_by_point = dict[int, str]()
     wait_by_visit = dict[int, RandomTime]()
-    bare_traversal, _ = _times_at_waits(recursion, value_by_expr, {})
+    traversal_without_waits, _ = _times_at_waits(recursion, value_by_expr, {})
     for queue in queues_inner_first:
         traversal, _ = _times_at_waits(recursion, value_by_expr, wait_by_visit)
-        service_by_visit, bare_service_by_visit = (
+        service_by_visit, service_without_waits = (
             {
-                visit.index: traversal_or_bare.visit_times.services[visit.index]
+                visit.index: some_traversal.visit_times.services[visit.index]
                 for visit in queue.visits
             }
-            for traversal_or_bare in (traversal, bare_traversal)
+            for some_traversal in (traversal, traversal_without_waits)
         )
         arrival_rate = _rate_at_queue(queue, streams)
         # A queue that its services alone saturate has no steady state. Where only the approximate
         # waits under a lock saturate it, it may have one, and the reason says so.
         reasons_without_waits = _saturation_reasons(
-            recursion.model, queue, flow_by_visit, bare_service_by_visit, arrival_rate
+            recursion.model, queue, flow_by_visit, service_without_waits, arrival_rate
         )
         for point_index, reason in _saturation_reasons(
             recursion.model, queue, flow_by_visit, service_by_visit, arrival_rate
@@ -199,7 +211,9 @@ def _cycles_in_order(
 def _times_at_waits(
     recursion: Recursion, value_by_expr: Numbers, wait_by_visit: Mapping[int, RandomTime]
 ) -> tuple[Traversal, list[RandomTime]]:
-    """Return the times of all visits at given waits, and the time of a customer of each stream."""
+    """Return the traversal of all streams with given waits, and the time of a customer of each
+    stream.
+    """
     traversal = Traversal(recursion.model, value_by_expr, 1, wait_by_visit)
     return traversal, [traversal.time(tree.root) for tree in recursion.trees]
 
@@ -220,12 +234,20 @@ def _saturation_reasons(
     service_by_visit: Mapping[int, RandomTime],
     arrival_rate: Array,
 ) -> dict[int, str]:
-    """Return, by point, why a queue is saturated: more work arrives than its servers can do."""
-    work_asked = sum_of_columns(
+    """Return, by the index of the point, why a queue is saturated; points at which its servers can
+    do all work that arrives are left out.
+
+    Parameters
+    ----------
+    flow_by_visit : visits in a second [1/s]
+    service_by_visit : service at each visit to the queue
+    arrival_rate : customers of the streams that use the queue in a second [1/s]
+    """
+    arriving_work = sum_of_columns(
         flow_by_visit[visit_index] * service.mean
         for visit_index, service in service_by_visit.items()
     )
-    load = np.broadcast_to((work_asked / queue.servers).real, arrival_rate.shape)
+    load = np.broadcast_to((arriving_work / queue.servers).real, arrival_rate.shape)
     return {
         int(point_index): saturated_text(
             model, queue.name, float(arrival_rate[point_index].real), float(load[point_index])
@@ -247,10 +269,10 @@ def _waits_at_queue(
     Parameters
     ----------
     queue : the queue
-    visit_ratios : visits of one customer, by visit [1]
+    visit_ratios : visits of one customer, by the index of the visit [1]
     flow_by_visit : visits in a second [1/s]
     service_by_visit : service at each visit
-    places : which visits follow each other at once
+    places : the order in which visits follow each other
     sibling_waits : wait at a visit for other branches of the same customer's fork [s]
     """
     visits = queue.visits
@@ -261,13 +283,13 @@ def _waits_at_queue(
     busy_servers = sum_of_columns(busy_by_visit.values())
     probability_all_busy = erlang_c(busy_servers, queue.servers)
     if queue.sharing:
-        stretch = probability_all_busy / (queue.servers - busy_servers)
+        relative_wait = probability_all_busy / (queue.servers - busy_servers)
         return _limited_waits(
             queue,
             flow_by_visit,
             service_by_visit,
             {
-                visit.index: _stretched_wait(service_by_visit[visit.index], stretch)
+                visit.index: _wait_at_shared_servers(service_by_visit[visit.index], relative_wait)
                 for visit in visits
             },
         )
@@ -287,32 +309,49 @@ def _waits_at_queue(
         places,
         sibling_waits,
     )
-    # Each wait is exponential with the probability of a wait and else 0, as at an M/M/c station.
+    # With the probability that all servers are busy a wait is exponential, else it is 0, as at an
+    # M/M/c station.
     scv_of_wait = 2 / np.where(probability_all_busy.real > 0, probability_all_busy, 1.0) - 1
     wait_by_visit = {
         visit_index: RandomTime(mean, mean * mean * scv_of_wait)
         for visit_index, mean in mean_by_visit.items()
     }
-    if visits_in_row := in_a_row(queue, places):
-        flow_by_place = (
-            visits_in_row.by_place(
-                {visit_index: flow_by_visit[visit_index] for visit_index in visits_in_row.visits}
-            )
-            * visits_in_row.parts
+    if visits_in_row := successive_visits(queue, places):
+        mean_waits = _waits_in_a_row(
+            visits_in_row, flow_by_visit, service_by_visit, residual_by_visit
         )
-        service_by_place = visits_in_row.by_place(
-            {
-                visit_index: service_by_visit[visit_index].mean
-                for visit_index in visits_in_row.visits
-            }
-        )
-        wait_by_visit |= visits_in_row.with_mean_waits(
-            wait_by_visit,
-            visits_in_row.open_waits(
-                flow_by_place, service_by_place, visits_in_row.by_place(residual_by_visit)
-            ),
-        )
+        wait_by_visit |= visits_in_row.with_mean_waits(wait_by_visit, mean_waits)
     return _limited_waits(queue, flow_by_visit, service_by_visit, wait_by_visit)
+
+
+def _waits_in_a_row(
+    visits_in_row: SuccessiveVisits,
+    flow_by_visit: Mapping[int, Array],
+    service_by_visit: Mapping[int, RandomTime],
+    residual_by_visit: Mapping[int, Array],
+) -> Array:
+    """Return the mean waits at visits to one queue that follow each other immediately [s] [...,
+    places].
+
+    Parameters
+    ----------
+    visits_in_row : the visits
+    flow_by_visit : visits in a second [1/s]
+    service_by_visit : service at each visit
+    residual_by_visit : mean remaining time of a service in progress [s]
+    """
+    flow_by_place = (
+        visits_in_row.stack_by_place(
+            {visit_index: flow_by_visit[visit_index] for visit_index in visits_in_row.visits}
+        )
+        * visits_in_row.share_of_visit
+    )
+    service_by_place = visits_in_row.stack_by_place(
+        {visit_index: service_by_visit[visit_index].mean for visit_index in visits_in_row.visits}
+    )
+    return visits_in_row.open_waits(
+        flow_by_place, service_by_place, visits_in_row.stack_by_place(residual_by_visit)
+    )
 
 
 def _mean_waits(
@@ -325,14 +364,24 @@ def _mean_waits(
     places: Places,
     sibling_waits: Mapping[int, Array],
 ) -> dict[int, Array]:
-    """Solve the linear equations of the mean waits at all visits to one queue [s]. The probability
-    of a wait enters as a multiple of the busy servers; the other terms are described at
-    `_waits_at_queue`.
+    """Return the mean waits at all visits to one queue, by their linear equations (see
+    `solve_open`) [s].
+
+    Parameters
+    ----------
+    queue : the queue
+    visit_ratios : visits of one customer, by the index of the visit [1]
+    busy_by_visit : mean number of servers busy with each visit [1]
+    delaying_share : probability that all servers are busy, over the mean number of busy servers [1]
+    residual_by_visit : mean remaining time of a service in progress [s]
+    service_by_visit : service at each visit
+    places : the order in which visits follow each other
+    sibling_waits : wait at a visit for other branches of the same customer's fork [s]
     """
     visits = queue.visits
     busy_servers = sum_of_columns(busy_by_visit.values())
-    right_side = []
-    matrix = []
+    constant_terms = []
+    coefficient_rows = []
     for visit in visits:
         fraction_by_visit = {
             earlier_visit.index: competing_fraction(visit, earlier_visit, math.inf)
@@ -355,18 +404,22 @@ def _mean_waits(
             for visit_index, fraction in fraction_by_visit.items()
             if visit_index in sibling_waits
         )
-        right_side.append((remaining_work * delaying_share + sibling_delay) / queue.servers)
-        matrix.append(
+        constant_terms.append((remaining_work * delaying_share + sibling_delay) / queue.servers)
+        coefficient_rows.append(
             [
                 fraction * busy_by_visit[visit_index] / queue.servers
                 for visit_index, fraction in fraction_by_visit.items()
             ]
         )
     coefficients = np.stack(
-        [np.stack(np.broadcast_arrays(*row, busy_servers)[:-1], axis=-1) for row in matrix], axis=-2
+        [
+            np.stack(np.broadcast_arrays(*coefficient_row, busy_servers)[:-1], axis=-1)
+            for coefficient_row in coefficient_rows
+        ],
+        axis=-2,
     )
-    right_sides = np.stack(np.broadcast_arrays(*right_side, busy_servers)[:-1], axis=-1)
-    mean_waits = np.linalg.solve(np.eye(len(visits)) - coefficients, right_sides[..., None])[..., 0]
+    right_side = np.stack(np.broadcast_arrays(*constant_terms, busy_servers)[:-1], axis=-1)
+    mean_waits = np.linalg.solve(np.eye(len(visits)) - coefficients, right_side[..., None])[..., 0]
     return {visit.index: mean_waits[..., position] for position, visit in enumerate(visits)}
 
 
@@ -376,8 +429,8 @@ def _limited_waits(
     service_by_visit: Mapping[int, RandomTime],
     wait_by_visit: dict[int, RandomTime],
 ) -> dict[int, RandomTime]:
-    """Return the waits of holders of a lock at a queue, each limited to the work that customers
-    outside the lock have there.
+    """Return the waits at a queue; each wait of the holder of a lock is limited to the work that
+    customers outside the lock bring to the queue in the time from holder to holder.
 
     Operational: one customer holds the lock at a time, so each service outside it delays at most
     one holder, once. Without the limit the worst error of streams through locks was 505 % near
@@ -401,26 +454,32 @@ def _limited_waits(
     return wait_by_visit
 
 
-def _stretched_wait(service: RandomTime, stretch: Array) -> RandomTime:
-    """Return the wait at shared servers as a random time of mean S x stretch. One part of its
-    variance is that of the service; the rest is taken as exponential (chosen here).
+def _wait_at_shared_servers(service: RandomTime, relative_wait: Array) -> RandomTime:
+    """Return the wait at shared servers: the time by which a service takes longer there than alone.
 
-    Only maxima of times read this variance.
+    Its mean is `relative_wait` times the mean service. One part of its variance follows from that
+    of the service; the other part is that of an exponential time (chosen here; only maxima of times
+    read this variance).
     """
-    # Service and stretch together vary as (1 + stretch) S; that of S itself is counted with it.
-    mean = service.mean * stretch
-    return RandomTime(mean, service.variance * (stretch * stretch + 2 * stretch) + mean * mean)
+    # The residence time varies as (1 + relative_wait) S; the variance of S itself is counted with
+    # the service.
+    mean = service.mean * relative_wait
+    return RandomTime(
+        mean,
+        service.variance * (relative_wait * relative_wait + 2 * relative_wait) + mean * mean,
+    )
 
 
 def _without_arrivals(model: Model, rate_by_stream: Sequence[Array]) -> dict[int, str]:
-    """Return, by point, why there is no answer: because no customers of the first stream arrive, or
-    a rate is no number. The other streams may have no customers.
+    """Return, by the index of the point, why there is no answer: no customers of the first stream
+    arrive, or a rate is below 0 or not finite. The other streams may have no customers.
     """
-    names = model.population.group_names
-    # Values before the steady state are added to an answer, which only closed-form has here.
+    stream_names = model.population.group_names
+    # Values before the steady state are added to the answer of a method; at such a point only the
+    # closed form has one.
     way_out = (
         ", or a group of which some arrive written first"
-        if names
+        if stream_names
         else with_way_out(
             "; for values before the steady state, such as time_until[STATION,0] with a backlog,"
             f" ask for {CLOSED_FORM}",
@@ -428,11 +487,11 @@ def _without_arrivals(model: Model, rate_by_stream: Sequence[Array]) -> dict[int
         )
     )
     reason_by_point: dict[int, str] = {}
-    for index, rate in enumerate(rate_by_stream):
-        is_enough = rate.real >= 0 if index else rate.real > 0
+    for stream_index, rate in enumerate(rate_by_stream):
+        is_enough = rate.real >= 0 if stream_index else rate.real > 0
         for point_index in np.flatnonzero(~(is_enough & np.isfinite(rate.real))):
             reason_by_point[int(point_index)] = (
-                f"customers of {names[index] if names else model.name} arrive"
+                f"customers of {stream_names[stream_index] if stream_names else model.name} arrive"
                 f" {rate[point_index].real:g} times a second; mean-value needs a rate above 0"
                 f"{way_out}"
             )
@@ -440,7 +499,7 @@ def _without_arrivals(model: Model, rate_by_stream: Sequence[Array]) -> dict[int
 
 
 def _refuse_unsolvable(model: Model, recursion: Recursion) -> None:
-    """Raise if a stream has barriers, processors or spin locks."""
+    """Raise if customers of a stream meet at barriers, use processors or acquire spin locks."""
     barrier_name = next(
         (
             barrier_candidate

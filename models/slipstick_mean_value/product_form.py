@@ -1,5 +1,6 @@
-"""Product form of closed activities: at which points it holds, and the queueing network that they
-are there, in which groups are classes and all visits to one station are one visit of their sum.
+"""Product form of closed activities: the points at which it holds, and the queueing network with
+the same mean values. In this network groups are classes, and all visits of a group to one station
+are one visit with the sum of their services.
 """
 
 from __future__ import annotations
@@ -23,20 +24,21 @@ ROUNDING = 1e-12
 """Relative difference of two service times up to which they are the same, as in the solvers."""
 
 
-def services_alike(
+def service_times_to_be_equal(
     model: Model, trees: Sequence[VisitTree], queues: Sequence[Queue]
 ) -> list[tuple[Expr, ...]] | None:
     """Return for each station the service times that must be equal for product form; None if the
     model has no product form at any parameter values.
 
-    Steps, choices and repeats only; all groups together need one exponential service time at a
-    station whose order looks at no class, and any times at a shared one. A lock is a station of the
-    first kind too if it is held for one exponential delay.
+    The cycles may have only steps, choices and repeats. At a station whose discipline does not
+    depend on the class, all groups need the same exponential service time; at shared servers they
+    may have any times. A lock that is held for one exponential delay is a station of the first
+    kind.
 
     Source: Baskett, Chandy, Muntz and Palacios, J. ACM 22(2), 1975, 248-260.
     """
     nodes = [node for tree in trees for node in steps(tree.root)]
-    holds = [node for node in nodes if isinstance(node, VisitedHold)]
+    lock_holds = [node for node in nodes if isinstance(node, VisitedHold)]
     if not all(map(is_plain, nodes)):
         return None
     times_by_station: list[tuple[Expr, ...]] = []
@@ -46,7 +48,7 @@ def services_alike(
             return None
         steps_under_lock = [
             node.body.step
-            for node in holds
+            for node in lock_holds
             if node.visit in queue.visits and isinstance(node.body, VisitedStep)
         ]
         steps_served = steps_under_lock or [
@@ -62,20 +64,20 @@ def services_alike(
 
 
 def has_product_form(model: Model, trees: Sequence[VisitTree], queues: Sequence[Queue]) -> bool:
-    """Return whether all stations of the cycles have product form at any values."""
-    equal_times = services_alike(model, trees, queues)
+    """Return whether all stations of the cycles have product form at all parameter values."""
+    equal_times = service_times_to_be_equal(model, trees, queues)
     return equal_times is not None and all(len(times) <= 1 for times in equal_times)
 
 
 def product_form_points(
     model: Model, trees: Sequence[VisitTree], queues: Sequence[Queue], value_by_expr: Numbers
 ) -> Flags:
-    """Return at which points all stations of the cycles have product form.
+    """Return for each point whether all stations of the cycles have product form there [points].
 
-    Service times that are equal here may differ in a derivative, which then is not one of product
-    form.
+    Service times may be equal at a point and differ in a derivative; such a point does not count as
+    one in product form.
     """
-    equal_times_by_station = services_alike(model, trees, queues)
+    equal_times_by_station = service_times_to_be_equal(model, trees, queues)
     in_product_form = np.full(
         len(next(iter(value_by_expr.values()))), equal_times_by_station is not None
     )
@@ -89,12 +91,10 @@ def product_form_points(
     return in_product_form
 
 
-def arrivals_stay_at_random(
-    model: Model, trees: Sequence[VisitTree], queues: Sequence[Queue]
-) -> bool:
-    """Return whether all stations get Poisson arrivals and the formula of Pollaczek and Khinchine
-    holds at each: customers of streams visit one station at most, which has one server, shared or
-    not, or a server for everyone.
+def arrivals_are_poisson(model: Model, trees: Sequence[VisitTree], queues: Sequence[Queue]) -> bool:
+    """Return whether all stations have Poisson arrivals, so that the formula of Pollaczek and
+    Khinchine holds at each of them. That is so if customers of streams visit one station at most,
+    and it has one server, shared or not, or infinitely many servers.
 
     A stream that is split at random, or delayed by independent times, stays Poisson. The mean wait
     is that of the order of arrival in any order that looks at no service time.
@@ -111,8 +111,9 @@ def arrivals_stay_at_random(
 
 
 def _most_visits(node: Activity) -> int:
-    """Return how often a customer visits stations in an activity at most; 2 where it may be more
-    than once, or the activity has other parts than steps, choices and sequences.
+    """Return the largest number of visits to stations that a customer can make in an activity. The
+    result is 2 for any larger number, and for activities with other parts than steps, choices and
+    sequences.
     """
     if isinstance(node, VisitedStep):
         return int(node.visit is not None)
@@ -139,18 +140,18 @@ def network_of_groups(
     members: Sequence[int],
     times_and_services: Sequence[tuple[Array, dict[int, Array]]],
 ) -> NetworkArrays:
-    """Return a flat model, whose groups only visit stations, as a queueing network.
+    """Return the queueing network of a model whose groups only visit stations.
 
     Parameters
     ----------
-    trees : of each group
-    queues : all of which have product form at these points
+    trees : the visits of each group
+    queues : queues of the model, all of which have product form at these points
     value_by_expr : every number of the model [points]
-    members : processors of each group
-    times_and_services : of each group the time of a cycle without waits, and the services by visit
-        [s, points]
+    members : number of processors of each group
+    times_and_services : for each group the time of a cycle without waits, and the services by the
+        index of the visit [s] [points]
     """
-    # The engine of queueing networks is imported only where it is needed.
+    # The solver of queueing networks is imported only where it is needed.
     from slipstick.queueing.network import network_arrays
 
     point_count = len(next(iter(value_by_expr.values())))
@@ -175,7 +176,8 @@ def network_of_groups(
     takes_time = (demand_table.sum(axis=-1) + think_table).real > 0
     return network_arrays(
         demand_table,
-        population=takes_time * np.asarray(members),  # a group whose cycle takes no time is nowhere
+        # A group whose cycle takes no time would have infinitely many cycles; it is left out.
+        population=takes_time * np.asarray(members),
         think=think_table,
         discipline=["is" if queue.servers >= INFINITE else "ps" for queue in queues],
         servers=[queue.servers for queue in queues],
@@ -191,7 +193,7 @@ def think_time(cycle_time: Array, demand: Array) -> Array:
     demand : service at each station [s, points, stations]
     """
     time_left = cycle_time - demand.sum(axis=-1)
-    # Rounding may leave a little less or more than 0.
+    # Rounding errors may leave a time slightly below or above 0.
     time_away: Array = np.where(time_left.real > 1e-14 * cycle_time.real, time_left, 0 * time_left)
     return time_away
 
@@ -203,13 +205,12 @@ def service_arrays(
     services_by_group: Sequence[Mapping[int, RandomTime]],
 ) -> tuple[Array, Array, Array]:
     """Return the visits of each group to each station in a cycle [1], and the mean [s] and the
-    squared coefficient of variation [1] of their services, each [points, groups, stations].
-
-    All visits of a group to one station are one visit that draws its service among theirs.
+    squared coefficient of variation [1] of their services, each [points, groups, stations]. The
+    service is that of a random visit of the group to the station.
     """
     point_count = len(next(iter(value_by_expr.values())))
     shape = (point_count, len(trees), len(queues))
-    visits, work, squares = np.zeros((3, *shape), dtype=complex)
+    visits, work, square_sums = np.zeros((3, *shape), dtype=complex)
     for group_index, (tree, services) in enumerate(zip(trees, services_by_group, strict=True)):
         visit_ratios = tree.visit_ratios(value_by_expr)
         for queue_index, queue in enumerate(queues):
@@ -218,9 +219,11 @@ def service_arrays(
                 array_index = (slice(None), group_index, queue_index)
                 visits[array_index] += visit_ratio
                 work[array_index] += visit_ratio * service.mean
-                squares[array_index] += visit_ratio * (service.mean**2 + service.variance)
-    mean = work / without_zeros(visits)
-    scv = np.where(mean.real > 0, squares / without_zeros(visits * mean**2) - 1, 1.0)
+                square_sums[array_index] += visit_ratio * (service.mean**2 + service.variance)
+    mean_service = work / without_zeros(visits)
+    scv = np.where(
+        mean_service.real > 0, square_sums / without_zeros(visits * mean_service**2) - 1, 1.0
+    )
     if not (visits.imag.any() or work.imag.any()):
-        visits, mean = visits.real, mean.real
-    return visits, mean, scv.real
+        visits, mean_service = visits.real, mean_service.real
+    return visits, mean_service, scv.real

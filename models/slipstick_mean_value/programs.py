@@ -63,8 +63,8 @@ from slipstick_mean_value.closed import (
 from slipstick_mean_value.traversal import (
     Traversal,
     is_contended,
-    ordered_ends,
-    synchronized_start,
+    mean_end_times_in_order,
+    time_from_common_start,
 )
 
 FIXED_POINT_STEPS, FIXED_POINT_TOLERANCE = 400, 1e-13
@@ -156,8 +156,15 @@ class _PhaseSolver:
         point_indexes: Array,
         with_account: bool,
     ) -> ActivityTable:
-        """Solve the phase alone; the account is the mean over all processors, idle ones
-        included.
+        """Return the answers of the phase alone. The account is the mean over all processors of the
+        program, those that are idle in this phase included.
+
+        Parameters
+        ----------
+        value_by_expr : every number of the model [points]
+        most_processors : processors of the program: the largest number of any phase [points]
+        point_indexes : indexes of the points to solve
+        with_account : also compute the account and the use of each queue
         """
         table = ActivityTable(np.array(most_processors), {})
         processors_expr = self.phase.processors
@@ -169,7 +176,7 @@ class _PhaseSolver:
             [processors_expr],
             every_population=True,
         ):
-            # The start of the phase changes what was found, so it is copied.
+            # The waits are replaced by those of the phase, so a copy of them is used.
             cycle = replace(
                 solved_population.state.first_cycle,
                 visit_times=solved_population.state.first_cycle.visit_times.copy(),
@@ -178,60 +185,60 @@ class _PhaseSolver:
                 solved_population, state=replace(solved_population.state, cycles=(cycle,))
             )
             iterations = solved_population.value_by_expr[self.phase.repeat]
-            phase_time = self._time(solved_phase, iterations)
+            phase_time = self._time_of_phase(solved_phase, iterations)
             booked_times, use_by_queue = (
-                self._time_by_label(solved_phase, phase_time, iterations)
+                self._account_and_uses(solved_phase, phase_time, iterations)
                 if with_account
                 else ({}, {})
             )
             table.fill_in(
-                solved_phase.points,
-                solved_phase.rows,
+                solved_phase.point_indexes,
+                solved_phase.row_by_point,
                 phase_time,
                 booked=booked_times,
                 uses=use_by_queue,
-                pipeline_times=cycle.visit_times.spans,
+                pipeline_times=cycle.visit_times.pipeline_times,
             )
             if with_account:
-                # The account of a processor that takes part becomes the mean over all; the others
-                # are idle.
-                member_share = cycle.members / most_processors[solved_phase.points].real
+                # The account above is that of a processor that takes part in the phase; the other
+                # processors are idle.
+                member_share = cycle.members / most_processors[solved_phase.point_indexes].real
                 for column in table.booked.values():
-                    column[solved_phase.points] *= member_share
-                table.booked[IDLE_PROCESSORS][solved_phase.points] += (
+                    column[solved_phase.point_indexes] *= member_share
+                table.booked[IDLE_PROCESSORS][solved_phase.point_indexes] += (
                     1 - member_share
-                ) * table.time[solved_phase.points]
+                ) * table.time[solved_phase.point_indexes]
         return table
 
-    def _time(self, solved_population: SolvedPopulation, iterations: Array) -> Array:
+    def _time_of_phase(self, solved_population: SolvedPopulation, iterations: Array) -> Array:
         """Return the time of the phase [s], and replace the waits of the solved population by the
         waits in this phase.
 
-        The first iteration is followed from the common start. The other iterations add the
-        difference of two phases that begin in the steady state (`_StaggeredEnd`), so that the start
-        and the end count once each.
+        The time is that of a phase that begins in the steady state (`_StaggeredEnd`), plus a start
+        delay: the time by which a single iteration takes longer from the common start than in the
+        steady state.
         """
         cycle = solved_population.state.first_cycle
         processors = solved_population.state.processors
-        member_time = repeated_time(iterations, cycle.time)
+        time_of_iterations = repeated_time(iterations, cycle.time)
         if self._has_barriers or processors == 1:
             # Barriers keep the processors together, so that all end at once.
-            return member_time.mean
+            return time_of_iterations.mean
         traversal = Traversal(
             self.model, solved_population.value_by_expr, processors, cycle.visit_times.waits
         )
         traversal.visit_times = cycle.visit_times
         steady_waits = dict(cycle.visit_times.waits)
-        synchronized_end = synchronized_start(traversal, [self.recursion.tree.root], processors)
+        synchronized_end = time_from_common_start(traversal, [self.recursion.tree.root], processors)
         if not is_contended([self.recursion.tree.root]):
             time_of_all_turns, time_of_one_turn = (
                 maximum_of_identical(time, np.full(1, float(processors))).mean
-                for time in (member_time, cycle.time)
+                for time in (time_of_iterations, cycle.time)
             )
             return np.where(iterations.real == 1, time_of_one_turn, time_of_all_turns)
         end_of_one_turn, end_of_all_turns = (
-            _StaggeredEnd(solved_population.curve, cycle_time)
-            for cycle_time in (cycle.time, member_time)
+            _StaggeredEnd(solved_population.cycle_time_by_processors, processor_time)
+            for processor_time in (cycle.time, time_of_iterations)
         )
         start_delay = (
             end_of_one_turn.time if synchronized_end is None else synchronized_end.mean
@@ -257,11 +264,11 @@ class _PhaseSolver:
             [staggered_time, *(processors * iterations * work_time for work_time in work_by_queue)]
         )
 
-    def _time_by_label(
-        self, solved_population: SolvedPopulation, time: Array, iterations: Array
+    def _account_and_uses(
+        self, solved_population: SolvedPopulation, phase_time: Array, iterations: Array
     ) -> tuple[dict[str, Array], dict[str, Array]]:
-        """Return the seconds by label of one processor that takes part in the phase, and the use of
-        each queue.
+        """Return the account of one processor that takes part in the phase: its time by label [s];
+        and the use of each queue.
         """
         recursion = self.recursion
         cycle = solved_population.state.first_cycle
@@ -270,14 +277,16 @@ class _PhaseSolver:
             for label, seconds in recursion.account(solved_population).items()
         }
         mean_numbers = MeanNumbers()
-        rate = cycle.members * iterations / np.where(time > 0, time, np.inf)
-        mean_numbers.add(
-            recursion.tree.visit_ratios(solved_population.value_by_expr), rate, cycle.visit_times
+        cycle_rate = cycle.members * iterations / np.where(phase_time > 0, phase_time, np.inf)
+        mean_numbers.add_group(
+            recursion.tree.visit_ratios(solved_population.value_by_expr),
+            cycle_rate,
+            cycle.visit_times,
         )
         booked_with_idle = without_negative_parts(
-            {**booked_times, IDLE_PROCESSORS: time - sum_of_columns(booked_times.values())}
+            {**booked_times, IDLE_PROCESSORS: phase_time - sum_of_columns(booked_times.values())}
         )
-        return booked_with_idle, mean_numbers.uses(
+        return booked_with_idle, mean_numbers.use_by_queue(
             recursion.queues, solved_population.state.processors
         )
 
@@ -296,49 +305,66 @@ class _StaggeredEnd:
 
     Parameters
     ----------
-    curve : T(1), ..., T(N) [s]
-    member_time : V
+    cycle_time_by_processors : T(1), ..., T(N) [s]
+    time_of_iterations : V
+
+    Attributes
+    ----------
+    time : mean time at which the last processor ends [s]
+    mean_end : mean over the processors of the time at which each ends [s]
     """
 
-    def __init__(self, curve: Sequence[Array], member_time: RandomTime) -> None:
-        self.curve = curve
-        self.member_time = member_time
-        ordered_end_times = ordered_ends(member_time, len(curve))
-        # From N down to 1: the first gap passes while all are at work.
-        cycle_times = np.stack(np.broadcast_arrays(*reversed(curve)), axis=-1)
+    def __init__(
+        self, cycle_time_by_processors: Sequence[Array], time_of_iterations: RandomTime
+    ) -> None:
+        self.cycle_time_by_processors = cycle_time_by_processors
+        ordered_end_times = mean_end_times_in_order(
+            time_of_iterations, len(cycle_time_by_processors)
+        )
+        # The order is from N down to 1, because the first gap passes while all processors work.
+        cycle_times = np.stack(np.broadcast_arrays(*reversed(cycle_time_by_processors)), axis=-1)
         gaps = (
             np.diff(ordered_end_times, axis=-1, prepend=0)
             * cycle_times
-            / without_zeros(curve[-1])[..., None]
+            / without_zeros(cycle_time_by_processors[-1])[..., None]
         )
-        unended_share = np.arange(len(curve), 0, -1) / len(curve)
+        working_share = np.arange(len(cycle_time_by_processors), 0, -1) / len(
+            cycle_time_by_processors
+        )
         self.time: Array = gaps.sum(axis=-1)
-        self.mean_end: Array = (gaps * unended_share).sum(axis=-1)
+        self.mean_end: Array = (gaps * working_share).sum(axis=-1)
 
     def relative_wait(self, iterations: Array) -> Array:
-        """Return the mean wait over the phase relative to the wait in the steady state; it falls as
-        processors end [1].
+        """Return the mean wait over the phase relative to the wait in the steady state of all
+        processors [1]. It is at most 1, because waits become shorter as processors end.
         """
-        longest_wait = self.curve[-1] - self.curve[0]
-        staggered_wait = (
-            self.mean_end / np.where(iterations.real > 0, iterations, 1) - self.curve[0]
+        longest_wait = self.cycle_time_by_processors[-1] - self.cycle_time_by_processors[0]
+        relative_wait = (
+            self.mean_end / np.where(iterations.real > 0, iterations, 1)
+            - self.cycle_time_by_processors[0]
         ) / without_zeros(longest_wait)
-        # A curve that does not rise has no wait to scale; a rise below 1e-12 is rounding.
+        # Where more processors do not lengthen the cycle there is no wait to scale; a difference
+        # below 1e-12 is rounding.
         return np.where(
-            longest_wait.real > 1e-12 * self.curve[0].real, limited_to_range(staggered_wait), 1.0
+            longest_wait.real > 1e-12 * self.cycle_time_by_processors[0].real,
+            limited_to_range(relative_wait),
+            1.0,
         )
 
 
-def _chosen_time(is_first: Array, first: RandomTime, second: RandomTime) -> RandomTime:
-    """Return `first` in the cases where `is_first` holds, and `second` in the others."""
+def _chosen_time(takes_first: Array, first_time: RandomTime, second_time: RandomTime) -> RandomTime:
+    """Return the first time at the points where `takes_first` holds, and the second at the
+    others.
+    """
     return RandomTime(
-        np.where(is_first, first.mean, second.mean),
-        np.where(is_first, first.variance, second.variance),
+        np.where(takes_first, first_time.mean, second_time.mean),
+        np.where(takes_first, first_time.variance, second_time.variance),
     )
 
 
 def solve_supersteps(model: Model, value_by_expr: Numbers, with_account: bool) -> ActivityTable:
-    """Solve supersteps at all points: T = sum of repeat x (max over processors + barrier).
+    """Solve supersteps at all points: T = sum over supersteps of repeat x (largest time of a
+    processor + time of the barrier).
 
     Parameters
     ----------
@@ -348,14 +374,14 @@ def solve_supersteps(model: Model, value_by_expr: Numbers, with_account: bool) -
 
     Notes
     -----
-    As in the simulation, the wait for the handler of a request is booked beside the processor's
-    service of others' requests.
+    As in the simulation, a processor's wait for other processors to handle its requests is booked
+    apart from its service of the requests of others.
     """
     population = model.population
     assert isinstance(population, SuperstepPopulation)
-    line_reader = _LineReader(model, value_by_expr)
+    totals_reader = _TotalsReader(model, value_by_expr)
     superstep_totals = [
-        _SuperstepSolver(line_reader, superstep).solve(with_account)
+        _SuperstepSolver(totals_reader, superstep).solve(with_account)
         for superstep in population.supersteps
     ]
     program_time = sum_of_columns(totals["time", ""] for totals in superstep_totals)
@@ -373,11 +399,12 @@ def solve_supersteps(model: Model, value_by_expr: Numbers, with_account: bool) -
     return table
 
 
-_LineTotals = dict[tuple[str, str], Array]
-"""Sums over an activity without waits, by kind and name: ``time`` of the closed form; ``step``, the
-part of each step in it; and by queue ``waited``, the visits on the path that ends last, ``visits``,
-all of them, ``service``, the sum of their service times, and ``square``, the sum of the mean
-squares of these [s, s, 1, 1, s, s^2]."""
+_ActivityTotals = dict[tuple[str, str], Array]
+"""Sums over an activity without waits, by kind and by name of a step or queue.
+
+``time``: time of the closed form [s]; ``step``: the part of each step in it [s]; and by queue
+``waited``: visits on the path that ends last [1]; ``visits``: all visits [1]; ``service``: sum of
+the service times of all visits [s]; ``square``: sum of the mean squares of these times [s^2]."""
 
 _ON_PATH = ("time", "step", "waited")
 """The kinds of totals that count along the path that ends last; the other kinds count all
@@ -386,41 +413,50 @@ executions.
 
 
 def _add_times(
-    totals: _LineTotals, added_totals: _LineTotals, executions_on_path: Array, executions: Array
+    totals: _ActivityTotals,
+    added_totals: _ActivityTotals,
+    executions_on_path: Array,
+    executions: Array,
 ) -> None:
-    """Add totals of a part to the totals of the whole: kinds of `_ON_PATH` times
-    `executions_on_path`, all other kinds times `executions`.
+    """Add the totals of an activity to the totals of the activity that contains it.
+
+    Parameters
+    ----------
+    totals : totals to which the others are added
+    added_totals : totals of one execution of the contained activity
+    executions_on_path : its executions on the path that ends last, for the kinds of `_ON_PATH` [1]
+    executions : all its executions, for the other kinds [1]
     """
-    for total_key, seconds in added_totals.items():
-        added_time = (executions_on_path if total_key[0] in _ON_PATH else executions) * seconds
-        totals[total_key] = totals[total_key] + added_time if total_key in totals else added_time
+    for total_key, total_of_one in added_totals.items():
+        added_total = (
+            executions_on_path if total_key[0] in _ON_PATH else executions
+        ) * total_of_one
+        totals[total_key] = totals[total_key] + added_total if total_key in totals else added_total
 
 
-class _LineReader:
-    """Computes the times, visits and services of the activity of each processor; a part that
+class _TotalsReader:
+    """Computes the totals of activities: times, visits and services without waits. An activity that
     several processors share is computed once.
 
-    The time is that of the closed form, computed term by term because numbers may be complex here,
-    unlike those of a tape.
+    The time is that of the closed form. It is computed here term by term, because the numbers may
+    be complex, which a tape of the closed form does not take.
     """
 
     def __init__(self, model: Model, value_by_expr: Numbers) -> None:
         self.model = model
         self.value_by_expr = value_by_expr
-        self._totals_by_activity: dict[int, _LineTotals] = {}
+        self._totals_by_activity: dict[int, _ActivityTotals] = {}
 
-    def totals(self, activity: Activity) -> _LineTotals:
-        """Return the times, visits and services of one execution of an activity, added up by
-        key.
-        """
+    def totals(self, activity: Activity) -> _ActivityTotals:
+        """Return the totals of one execution of an activity; compute them if they are not known."""
         if id(activity) not in self._totals_by_activity:
             self._totals_by_activity[id(activity)] = self._computed_totals(activity)
         return self._totals_by_activity[id(activity)]
 
-    def _computed_totals(self, activity: Activity) -> _LineTotals:
-        """Compute the times, visits and services of one execution of an activity; see `totals`."""
+    def _computed_totals(self, activity: Activity) -> _ActivityTotals:
+        """Compute the totals of one execution of an activity."""
         one_visit = np.ones(1)
-        totals = _LineTotals({("time", ""): np.zeros(1)})
+        totals = _ActivityTotals({("time", ""): np.zeros(1)})
         match activity:
             case Step(name, time_expression, queue_name):
                 time = self.value_by_expr[time_expression]
@@ -451,9 +487,9 @@ class _LineReader:
                     f" {self.model.name}; simulate it"
                 )
 
-    def _totals_of_pipeline(self, pipeline: Pipeline) -> _LineTotals:
-        """Return the totals of a pipeline: every stage once, and the longest serial stage for each
-        further item, as in a flow line.
+    def _totals_of_pipeline(self, pipeline: Pipeline) -> _ActivityTotals:
+        """Return the totals of a pipeline, as of a flow line: the time is that of one item in all
+        stages, plus the time of the longest serial stage for each further item.
         """
         if not pipeline.identical:
             raise NoAnswerError(
@@ -470,115 +506,122 @@ class _LineReader:
             time for (is_serial, _), time in zip(stages, stage_times, strict=True) if is_serial
         ]
         longest_time = largest_at_points(serial_times or [np.zeros(1)])
-        totals = _LineTotals({("time", ""): np.zeros(1)})
-        has_bound = False
+        totals = _ActivityTotals({("time", ""): np.zeros(1)})
+        bottleneck_found = False
         for (is_serial, stage_totals), time in zip(stages, stage_times, strict=True):
-            is_binding = (
-                is_serial and not has_bound and bool(np.all(time.real == longest_time.real))
+            is_bottleneck = (
+                is_serial and not bottleneck_found and bool(np.all(time.real == longest_time.real))
             )
-            has_bound = has_bound or is_binding
+            bottleneck_found = bottleneck_found or is_bottleneck
             _add_times(
-                totals, stage_totals, item_count if is_binding else one_execution, item_count
+                totals, stage_totals, item_count if is_bottleneck else one_execution, item_count
             )
-        if any(is_serial for is_serial, _ in stages) and not has_bound:
-            # Different stages are the longest at different points: the time is right, its split by
-            # step is not.
+        if any(is_serial for is_serial, _ in stages) and not bottleneck_found:
+            # Where different stages are the longest at different points, the time is computed
+            # here; its split by step is not right.
             totals["time", ""] = sum_of_columns(stage_times) + (item_count - 1) * longest_time
         return totals
 
 
-def _may_wait_at(model: Model, station_name: str, line_count: int) -> bool:
-    """Return whether processors may wait at a station in a superstep; they may not if each finds a
-    server of its own.
+def _may_wait_at(model: Model, station_name: str, processor_count: int) -> bool:
+    """Return whether processors may wait at a station in a superstep; they may not if each of
+    `processor_count` processors finds a server of its own.
 
     Raises
     ------
-    NoAnswerError : there are several servers, but fewer than lines: the wait for all that others
-        have left is that for one server
+    NoAnswerError : there are several servers, but not one for each processor; the formula of the
+        waits holds for one server
     """
     if station_name not in model.resources:  # the processors
         return True
     servers = model.resources[station_name].capacity
-    if 1 < servers < line_count:
+    if 1 < servers < processor_count:
         raise NoAnswerError(
             f"mean-value takes stations of one server, or of one for each processor, in supersteps;"
-            f" {station_name} has {servers} for {line_count}: simulate it"
+            f" {station_name} has {servers} for {processor_count}: simulate it"
         )
-    return servers < line_count
+    return servers < processor_count
 
 
 class _SuperstepSolver:
     """Solves one superstep. Its tables have a row for each processor [processors, points]."""
 
-    def __init__(self, line_reader: _LineReader, superstep: Superstep) -> None:
-        self._totals_by_line = [line_reader.totals(line) for line in superstep.bodies]
-        self._barrier_totals = line_reader.totals(superstep.barrier)
-        self._repeat = line_reader.value_by_expr[superstep.repeat]
-        self._name = line_reader.model.name
-        lines_by_queue = Counter(
+    def __init__(self, totals_reader: _TotalsReader, superstep: Superstep) -> None:
+        self._totals_by_processor = [totals_reader.totals(body) for body in superstep.bodies]
+        self._barrier_totals = totals_reader.totals(superstep.barrier)
+        self._repeat = totals_reader.value_by_expr[superstep.repeat]
+        self._model_name = totals_reader.model.name
+        processors_by_queue = Counter(
             queue_name
-            for line in self._totals_by_line
-            for total_kind, queue_name in line
+            for processor_totals in self._totals_by_processor
+            for total_kind, queue_name in processor_totals
             if total_kind == "visits"
         )
         self._queues = [
             queue_name
-            for queue_name, line_count in lines_by_queue.items()
-            if _may_wait_at(line_reader.model, queue_name, line_count)
+            for queue_name, processor_count in processors_by_queue.items()
+            if _may_wait_at(totals_reader.model, queue_name, processor_count)
         ]
-        self._time = self._rows_of_lines("time", "")
+        self._times_without_waits = self._rows_of_processors("time", "")
         self._visits_on_path, self._visits, self._service_sums, self._square_sums = (
-            {queue_name: self._rows_of_lines(total_kind, queue_name) for queue_name in self._queues}
+            {
+                queue_name: self._rows_of_processors(total_kind, queue_name)
+                for queue_name in self._queues
+            }
             for total_kind in ("waited", "visits", "service", "square")
         )
 
-    def _rows_of_lines(self, total_kind: str, queue_or_step: str) -> Array:
-        """Return a total of some kind at a queue or step, with a row for each line, which is the
-        activity of one processor.
+    def _rows_of_processors(self, total_kind: str, queue_name: str) -> Array:
+        """Return the totals of one kind at a queue, with a row for each processor; 0 for a
+        processor that never visits the queue.
         """
-        # A line that never visits a queue has zeros there.
-        line_columns = (
-            line.get((total_kind, queue_or_step), np.zeros(1)) for line in self._totals_by_line
+        columns = (
+            processor_totals.get((total_kind, queue_name), np.zeros(1))
+            for processor_totals in self._totals_by_processor
         )
-        return np.stack(np.broadcast_arrays(*line_columns))
+        return np.stack(np.broadcast_arrays(*columns))
 
-    def solve(self, with_account: bool) -> _LineTotals:
-        """Return the time of the superstep, and the account of the mean processor where one is
-        asked for.
+    def solve(self, with_account: bool) -> _ActivityTotals:
+        """Return the time of the superstep and, with `with_account`, the time that the mean
+        processor spends in each step and wait [s].
         """
-        totals_by_line = self._totals_by_line
+        totals_by_processor = self._totals_by_processor
         waits = self._waits_of_visit()
         times = self._times_of_processors(waits)
         longest_time = largest_at_points(list(times))
-        totals = _LineTotals()
+        totals = _ActivityTotals()
         if with_account:
-            repeats_per_line = self._repeat / len(totals_by_line)
-            for line_totals in totals_by_line:
-                _add_times(totals, line_totals, repeats_per_line, repeats_per_line)
+            repeats_per_processor = self._repeat / len(totals_by_processor)
+            for processor_totals in totals_by_processor:
+                _add_times(totals, processor_totals, repeats_per_processor, repeats_per_processor)
             _add_times(totals, self._barrier_totals, self._repeat, self._repeat)
             for queue_name in self._queues:
                 wait_name = {OWN: "wait:own", AWAY: "wait:other"}.get(
                     queue_name, f"wait:{queue_name}"
                 )
-                totals["step", wait_name] = repeats_per_line * (
+                totals["step", wait_name] = repeats_per_processor * (
                     self._visits_on_path[queue_name] * waits[queue_name]
                 ).sum(axis=0)
-            totals["step", IDLE_PROCESSORS] = repeats_per_line * (longest_time - times).sum(axis=0)
+            totals["step", IDLE_PROCESSORS] = repeats_per_processor * (longest_time - times).sum(
+                axis=0
+            )
         totals["time", ""] = self._repeat * (longest_time + self._barrier_totals["time", ""])
         return totals
 
     def _times_of_processors(self, waits: Mapping[str, Array]) -> Array:
-        """Return the time of each processor with the waits at its visits [s]."""
-        times: Array = self._time + sum(
+        """Return the time of each processor, with given waits at its visits [s] [processors,
+        points].
+        """
+        times: Array = self._times_without_waits + sum(
             self._visits_on_path[queue_name] * waits[queue_name] for queue_name in self._queues
         )
         return times
 
     def _waits_of_visit(self) -> dict[str, Array]:
-        """Return the wait of one visit of each processor to each queue, with loads averaged over
-        the superstep.
+        """Return, by queue, the wait of one visit of each processor, with loads averaged over the
+        superstep, by a fixed-point iteration [s] [processors, points].
         """
-        waits = {queue: np.zeros((len(self._totals_by_line), 1)) for queue in self._queues}
+        waits = {queue: np.zeros((len(self._totals_by_processor), 1)) for queue in self._queues}
         relative_change = 0.0
         for _ in range(FIXED_POINT_STEPS):
             longest_time = largest_at_points(list(self._times_of_processors(waits)))
@@ -596,16 +639,21 @@ class _SuperstepSolver:
                 return waits
         if relative_change > LARGEST_LAST_CHANGE:
             raise NoAnswerError(
-                f"the waits in the supersteps of {self._name} do not settle: after"
+                f"the waits in the supersteps of {self._model_name} do not settle: after"
                 f" {FIXED_POINT_STEPS} steps they still change by {relative_change:.1g} of the"
                 " time; simulate it"
             )
         return waits
 
     def _next_waits(self, waits: Mapping[str, Array], longest_time: Array) -> dict[str, Array]:
-        """Return the wait of each processor at each queue for the work of all other processors
-        there: the remaining time of a visit in service and the services of visits that wait, each
-        with its probability [points] [s].
+        """Return, by queue, the wait of each processor for the work of all other processors there:
+        the remaining time of a visit in service and the services of visits that wait, each with its
+        probability [s] [processors, points].
+
+        Parameters
+        ----------
+        waits : waits of the iteration before [s]
+        longest_time : time of the slowest processor with these waits [s]
         """
         work_left = {}
         for queue_name in self._queues:
@@ -618,34 +666,38 @@ class _SuperstepSolver:
             for queue_name in self._queues
             if queue_name not in (OWN, AWAY)
         }
-        other_lines = len(self._totals_by_line) - 1
-        if other_lines and AWAY in work_left:
-            work_left[AWAY] = work_left[AWAY] / other_lines
-            # At any one other processor j: its own operations, and the requests of all but the
-            # visitor and j.
+        other_processors = len(self._totals_by_processor) - 1
+        if other_processors and AWAY in work_left:
+            work_left[AWAY] = work_left[AWAY] / other_processors
+            # A visitor of another processor j finds there the operations of j itself, and the
+            # requests of all processors but the visitor and j.
             new_waits[AWAY] = (
-                self._total_wait(AWAY, work_left[AWAY], AWAY) * (other_lines - 1) / other_lines
+                self._total_wait(AWAY, work_left[AWAY], AWAY)
+                * (other_processors - 1)
+                / other_processors
             )
             if OWN in work_left:
                 new_waits[AWAY] = (
-                    self._total_wait(OWN, work_left[OWN], AWAY, other_lines) / other_lines
+                    self._total_wait(OWN, work_left[OWN], AWAY, other_processors) / other_processors
                     + new_waits[AWAY]
                 )
-                new_waits[OWN] = self._total_wait(AWAY, work_left[AWAY], OWN, 1 / other_lines)
+                new_waits[OWN] = self._total_wait(AWAY, work_left[AWAY], OWN, 1 / other_processors)
         return new_waits
 
     def _total_wait(
         self, met_queue_name: str, work_left: Array, queue_name: str, visit_factor: float = 1.0
     ) -> Array:
-        """Return the total wait of each processor for the visits of all others. For the visits of
-        one of the others it is at most their whole service [s].
+        """Return the wait of one visit of each processor for the visits of all other processors
+        [s] [processors, points]. Over all its visits, a processor waits for each other processor at
+        most as long as that processor's whole service.
 
         Parameters
         ----------
-        met_queue_name, work_left : queue of the others' visits, and what each of them leaves there
-            to wait for [s]
-        queue_name : of the visits of the processor that waits
-        visit_factor : its visits over those of them that meet one other processor [1]
+        met_queue_name : queue of the visits of the other processors
+        work_left : work of each other processor that a visit finds there [s] [processors, points]
+        queue_name : queue of the visits of the processor that waits
+        visit_factor : number of all its visits over the number of those that meet a certain other
+            processor [1]
         """
         visits = np.where(self._visits[queue_name].real > 0, self._visits[queue_name], 1.0)
         whole_service = visit_factor * self._service_sums[met_queue_name] / visits[:, None]

@@ -60,7 +60,7 @@ is interpolated [1]. Chosen with models 1 to 24 of benchmarks/mean_value.py, whi
 those that the promised error is measured with.
 """
 
-_ARRIVAL, _WRITER, _READER, _LAST_READERS = range(4)
+_ARRIVAL, _WRITE_END, _READ_END, _READ_END_BEFORE_WRITER = range(4)
 """Kinds of transitions: an arrival, the end of a write, the end of a read, and the end of a read
 while a writer waits.
 """
@@ -90,17 +90,17 @@ def reason_outside_chain(model: Model, lock_name: str) -> str | None:
 
 
 def reader_writer_waits(
-    queue: Queue, state_before: ArrivalState, visit_ratios: Mapping[int, Array], rate: Array
+    queue: Queue, state_before: ArrivalState, visit_ratios: Mapping[int, Array], cycle_rate: Array
 ) -> dict[int, RandomTime]:
     """Return the wait at each visit to a reader-writer lock, for a population with one processor
     more than in `state_before`.
 
     Parameters
     ----------
-    queue : of the lock
-    state_before : what an arriving processor finds
-    visit_ratios : visits in a cycle [1]
-    rate : cycles of all processors before in a second [1/s]
+    queue : the queue for the lock
+    state_before : mean state that an arriving processor finds
+    visit_ratios : visits in a cycle, by the index of the visit [1]
+    cycle_rate : cycles of all processors in that state in a second [1/s]
     """
     customers = round(state_before.other_processors) + 1
     visits_by_mode = {
@@ -117,7 +117,7 @@ def reader_writer_waits(
     }
     number_present = sum_of_columns(state_before.present[visit.index] for visit in queue.visits)
     time_elsewhere = (state_before.other_processors - number_present) / without_zeros(
-        rate * total_visits
+        cycle_rate * total_visits
     )
     sum_of_times = holding_time_by_mode[READ].mean + holding_time_by_mode[WRITE].mean
     # No time is 0, so that every rate is finite: at least a millionth of a service.
@@ -130,9 +130,9 @@ def reader_writer_waits(
             holding_time_by_mode[WRITE].mean,
         )
     )
-    # The waits of both are divided by their probabilities, also where one of them never comes.
+    # The waits of readers and writers are divided by their probabilities, so that neither may be 0.
     write_probability = limited_to_range(visits_per_cycle[WRITE] / total_visits, 1e-9, 1 - 1e-9)
-    waits = _waits_of_both(
+    waits = _reader_and_writer_waits(
         queue,
         customers,
         time_elsewhere,
@@ -147,9 +147,10 @@ def reader_writer_waits(
     writers_inside = sum_of_columns(
         state_before.in_service[visit_index] for visit_index in visits_by_mode[WRITE]
     )
-    # Writes of the chain are exponential, so that a write found under way lasts a whole one more in
-    # the mean; the difference to the residual time of the real write counts where one is found.
-    longer_residual = writers_inside * (
+    # In the chain writes are exponential: the remaining time of a write in progress has the mean of
+    # a whole write. The difference to the residual time of the real write is added, with the
+    # probability of finding a write.
+    added_residual = writers_inside * (
         _residual_write(
             holding_time_by_mode[WRITE], write_time, customers, time_between_writes, writers_inside
         )
@@ -158,14 +159,16 @@ def reader_writer_waits(
     waits_by_visit: dict[int, RandomTime] = {}
     for mode, wait in zip(MODES, waits, strict=True):
         # The wait is taken as exponential; only maxima of times read its variance.
-        longer_wait = limited_to_range(wait + longer_residual)
+        corrected_wait = limited_to_range(wait + added_residual)
         waits_by_visit.update(
-            dict.fromkeys(visits_by_mode[mode], RandomTime(longer_wait, longer_wait * longer_wait))
+            dict.fromkeys(
+                visits_by_mode[mode], RandomTime(corrected_wait, corrected_wait * corrected_wait)
+            )
         )
     return waits_by_visit
 
 
-def _waits_of_both(
+def _reader_and_writer_waits(
     queue: Queue,
     customers: int,
     time_elsewhere: Array,
@@ -173,14 +176,21 @@ def _waits_of_both(
     read_time: RandomTime,
     write_time: Array,
 ) -> Array:
-    """Return the waits of readers and of writers by the Markov chain of the lock, in this order [s]
-    [2, points].
+    """Return the waits of readers and of writers, in this order, by the Markov chain of the lock
+    [s] [2, points]. For more customers than a chain can have, the waits are extrapolated from
+    chains with the same load; see `_extrapolated_wait`.
 
-    For more customers than a chain can have they are extrapolated from chains with the same load;
-    see `_extrapolated_wait`.
+    Parameters
+    ----------
+    queue : the queue for the lock
+    customers : number of processors
+    time_elsewhere : mean time of a processor between two visits to the lock [s]
+    write_probability : probability that a visit is one to write [1]
+    read_time : time for which a reader holds the lock
+    write_time : mean time for which a writer holds the lock [s]
     """
 
-    def waits(chain_customers: int) -> Array:
+    def waits_with_customers(chain_customers: int) -> Array:
         """Return the waits of readers and of writers in a chain with this number of customers [s]
         [2, points].
         """
@@ -193,9 +203,9 @@ def _waits_of_both(
 
     most_customers = MOST_IN_CHAIN[queue.order]
     if customers <= most_customers:
-        return waits(customers)
+        return waits_with_customers(customers)
     quarter_waits, half_waits, full_waits = (
-        waits(most_customers // divisor) for divisor in (4, 2, 1)
+        waits_with_customers(most_customers // divisor) for divisor in (4, 2, 1)
     )
     extrapolated_waits = _extrapolated_wait(
         quarter_waits, half_waits, full_waits, customers / most_customers
@@ -223,8 +233,8 @@ def _waits_of_both(
 def _extrapolated_wait(
     quarter_wait: Array, half_wait: Array, full_wait: Array, multiple: float
 ) -> Array:
-    """Return the wait extrapolated from chains with a quarter, a half and all of the most
-    customers, at the same load [s].
+    """Return the wait with `multiple` times the largest number of customers of a chain [s]. It is
+    extrapolated from chains with a quarter, a half and all of that number, at the same load.
 
     Derived here: the increase of the wait by a doubling of the customers is taken to change by a
     constant factor with each doubling. The factor is 2 where the lock is always held, so that each
@@ -252,35 +262,43 @@ def _waits_in_chain(
     queue: Queue,
     chain_customers: int,
     load_factor: float,
-    times: tuple[Array, Array, RandomTime, Array],
+    lock_times: tuple[Array, Array, RandomTime, Array],
 ) -> Array:
-    """Return the waits in a chain of `chain_customers` customers, whose cycle without waits is
-    shortened by the factor `load_factor`, so that the load stays the same [s].
+    """Return the waits of readers and of writers in a chain of `chain_customers` customers [s] [2,
+    points]. The cycle without waits is shortened by the factor `load_factor`, so that the load is
+    the same as with all customers.
+
+    Parameters
+    ----------
+    lock_times : the last four parameters of `_reader_and_writer_waits`
     """
-    time_elsewhere, write_probability, read_time, write_time = times
+    time_elsewhere, write_probability, read_time, write_time = lock_times
     mean_holding_time = (1 - write_probability) * read_time.mean + write_probability * write_time
-    # At saturation no time is left between two visits; a small one keeps their rate finite.
+    # At saturation no time is left between two visits; a millionth of the holding time keeps the
+    # rate of arrivals finite.
     least_time = 1e-6 * mean_holding_time
-    between_visits = limited_to_range(
+    time_between_visits = limited_to_range(
         (time_elsewhere + mean_holding_time) * load_factor - mean_holding_time, least_time
     )
     # While a writer waits no reader enters. The last of k readers ends at the maximum of k times,
-    # so each end takes the difference of two such maxima.
+    # so the time between two ends of reads is the difference of two such maxima.
     read_maxima = [
         maximum_of_identical(read_time, np.full(1, float(reader_count))).mean
         for reader_count in range(1, chain_customers + 1)
     ]
     columns = np.broadcast_arrays(
-        between_visits, write_probability, read_time.mean, write_time, *read_maxima
+        time_between_visits, write_probability, read_time.mean, write_time, *read_maxima
     )
-    gaps = np.diff(np.stack(columns[4:], axis=-1), axis=-1, prepend=0.0)
-    gaps = limited_to_range(gaps, np.broadcast_to(least_time, between_visits.shape)[..., None])
+    read_end_gaps = np.diff(np.stack(columns[4:], axis=-1), axis=-1, prepend=0.0)
+    read_end_gaps = limited_to_range(
+        read_end_gaps, np.broadcast_to(least_time, time_between_visits.shape)[..., None]
+    )
     most_readers = min(queue.servers, chain_customers)
-    cases = zip(zip(*columns[:4], strict=True), gaps, strict=True)
+    times_and_gaps = zip(zip(*columns[:4], strict=True), read_end_gaps, strict=True)
     return np.array(
         [
-            _chain_waits(queue.order, chain_customers, most_readers, times_of_case, gaps_of_case)
-            for times_of_case, gaps_of_case in cases
+            _chain_waits(queue.order, chain_customers, most_readers, times_of_point, gaps_of_point)
+            for times_of_point, gaps_of_point in times_and_gaps
         ]
     ).T[:2]
 
@@ -291,7 +309,16 @@ def _holding_time(
     visit_ratios: Mapping[int, Array],
     state_before: ArrivalState,
 ) -> RandomTime:
-    """Return the mixture of the times for which a lock is held."""
+    """Return the time for which a lock is held at some visits: the mixture of the times of all of
+    them, in proportion to their numbers.
+
+    Parameters
+    ----------
+    visits : indexes of the visits
+    visits_per_cycle : number of all these visits in a cycle [1]
+    visit_ratios : number of each visit in a cycle [1]
+    state_before : state with the service, which is the holding time, of each visit
+    """
     if not visits:
         return ZERO_TIME
     return mixture_of_times(
@@ -312,8 +339,8 @@ def _residual_write(
     time_between_writes: Array,
     writers_inside: Array,
 ) -> Array:
-    """Return the residual time of a write that an arriving processor finds, as if there were
-    writers only [s].
+    """Return the mean remaining time of a write that an arriving processor finds, as at a lock that
+    is used by writers only [s].
     """
     scv = np.broadcast_to(write_time.scv, writers_inside.shape)
     is_varied = scv.real > LEAST_VARIED
@@ -331,21 +358,23 @@ def _residual_write(
 
 
 def _chain_waits(
-    order: str, customers: int, most_readers: int, times: Sequence[Any], gaps: Array
+    order: str, customers: int, most_readers: int, lock_times: Sequence[Any], read_end_gaps: Array
 ) -> tuple[complex, complex, complex]:
     """Return the mean waits of a reader and a writer [s], and the rate of requests [1/s].
 
     Parameters
     ----------
-    order : of the lock
-    customers, most_readers : in all, and how many of them read together at most
-    times : between two visits [s], probability that one is to write [1], time of a read and of a
-        write [s]
-    gaps : by how much k readers take longer than k - 1, none entering [s]
+    order : order in which the lock serves readers and writers
+    customers : number of customers
+    most_readers : largest number of them that read at the same time
+    lock_times : time between two visits [s], probability that a visit is one to write [1], time of
+        a read [s] and of a write [s]
+    read_end_gaps : mean time by which 1, 2, ... readers take longer than one reader fewer, if no
+        reader enters [s]
     """
     from slipstick.queueing.markov.chain import stationary  # loads SciPy, for these locks only
 
-    time_elsewhere, write_probability, read_time, write_time = times
+    time_elsewhere, write_probability, read_time, write_time = lock_times
     chain = reader_writer_chain(order, customers, most_readers)
     transition_kind = chain.events % 4
     writes_drawn = chain.events // 4 % 2
@@ -358,7 +387,7 @@ def _chain_waits(
             rate_counts / time_elsewhere,
             1.0 / write_time,
             rate_counts / read_time,
-            1.0 / gaps[np.maximum(rate_counts, 1) - 1],
+            1.0 / read_end_gaps[np.maximum(rate_counts, 1) - 1],
         ],
     )
     probabilities = stationary(
@@ -367,7 +396,8 @@ def _chain_waits(
             rates=rates * write_probability**writes_drawn * (1 - write_probability) ** reads_drawn,
         )
     )
-    # The columns of a state: of a fair lock the last one counts all requests that wait.
+    # The last column of a state counts waiting writers; of a fair lock it counts all waiting
+    # requests.
     states = np.asarray(chain.states)
     readers_inside, writers_inside, readers_waiting, writers_waiting = states.T
     request_rate = probabilities @ (customers - states.sum(axis=1)) / time_elsewhere
@@ -387,19 +417,20 @@ def _chain_waits(
 
 @lru_cache(maxsize=200)
 def reader_writer_chain(order: str, customers: int, most_readers: int) -> MarkovChain:
-    """Explore the states of a lock: readers inside, writers inside, readers that wait, and writers
-    that wait (of a fair lock, all).
+    """Return the Markov chain of a reader-writer lock.
 
-    The rates are the numbers of processors that think or read, and the events the kinds of
-    transitions, so that one chain serves all times.
+    A state lists the readers inside, the writers inside, the readers that wait, and the writers
+    that wait; of a fair lock the last column has all requests that wait. The rates of the chain are
+    only the numbers of processors by which a rate is multiplied, and its events are the kinds of
+    the transitions, so that one chain can be used with any times.
     """
     from slipstick.queueing.markov.chain import explore_rows
 
-    changes_of_states = _fair_transitions if order == "fair" else _ranked_transitions
+    changes_of_states = _fair_transitions if order == "fair" else _priority_transitions
 
     def transitions(rows: Rows) -> Iterator[Transitions]:
-        """Yield the transitions from some states: the rows of the states, the states after, how
-        many times the rate of the kind applies, and the event.
+        """Yield the transitions from some states: the rows of the states, the states after the
+        transition, the number by which the rate of its kind is multiplied, and its event.
         """
         changes = changes_of_states(rows.T, customers, most_readers, order == "reader-first")
         for change in changes:
@@ -427,11 +458,12 @@ class _LockTransition(NamedTuple):
 
     Attributes
     ----------
-    is_source : the states that they leave [states]
+    is_source : whether they leave each state [states]
     target : the columns of the state after them [states]
-    rate_count : the count that their rate is proportional to [states]
-    kind : their kind
-    writes_drawn, reads_drawn : requests that are drawn to write, and to read [1]
+    rate_count : the number of processors that their rate is proportional to [states]
+    kind : one of `_ARRIVAL`, `_WRITE_END`, `_READ_END` and `_READ_END_BEFORE_WRITER`
+    writes_drawn, reads_drawn : numbers of requests that turn out to be writes and reads, each with
+        its probability [1]
     """
 
     is_source: Array
@@ -445,8 +477,8 @@ class _LockTransition(NamedTuple):
 def _fair_transitions(
     state: Array, customers: int, most_readers: int, _: bool
 ) -> Iterator[_LockTransition]:
-    """Yield the transitions of a fair lock. Whether a request that waits is to read or to write is
-    drawn when it comes to the front.
+    """Yield the transitions of a fair lock. Whether a waiting request is a read or a write is drawn
+    when it comes to the front of the queue.
     """
     yield from _arrivals_at_fair_lock(state, customers, most_readers)
     yield from _ends_of_fair_writes(state, customers, most_readers)
@@ -456,23 +488,29 @@ def _fair_transitions(
 def _arrivals_at_fair_lock(
     state: Array, customers: int, most_readers: int
 ) -> Iterator[_LockTransition]:
-    """Yield the arrivals at a fair lock: of requests that wait, and of readers and writers that
-    enter.
+    """Yield the arrivals at a fair lock: of readers and writers that enter, and of requests that
+    have to wait.
     """
-    readers, writers, _none, waiting = state
-    thinking = customers - readers - writers - waiting
-    can_arrive = thinking > 0
+    readers, writers, _unused, waiting = state
+    customers_elsewhere = customers - readers - writers - waiting
+    can_arrive = customers_elsewhere > 0
     is_free = (writers == 0) & (waiting == 0) & (readers < most_readers)
     can_enter = can_arrive & is_free
-    yield _LockTransition(can_enter, (readers + 1, 0, 0, 0), thinking, _ARRIVAL, reads_drawn=1)
     yield _LockTransition(
-        can_enter & (readers == 0), (0, 1, 0, 0), thinking, _ARRIVAL, writes_drawn=1
+        can_enter, (readers + 1, 0, 0, 0), customers_elsewhere, _ARRIVAL, reads_drawn=1
     )
     yield _LockTransition(
-        can_enter & (readers > 0), (readers, 0, 0, 1), thinking, _ARRIVAL, writes_drawn=1
+        can_enter & (readers == 0), (0, 1, 0, 0), customers_elsewhere, _ARRIVAL, writes_drawn=1
     )
     yield _LockTransition(
-        can_arrive & ~is_free, (readers, writers, 0, waiting + 1), thinking, _ARRIVAL
+        can_enter & (readers > 0),
+        (readers, 0, 0, 1),
+        customers_elsewhere,
+        _ARRIVAL,
+        writes_drawn=1,
+    )
+    yield _LockTransition(
+        can_arrive & ~is_free, (readers, writers, 0, waiting + 1), customers_elsewhere, _ARRIVAL
     )
 
 
@@ -480,27 +518,37 @@ def _ends_of_fair_writes(
     state: Array, customers: int, most_readers: int
 ) -> Iterator[_LockTransition]:
     """Yield the ends of writes at a fair lock, by the number of readers that enter next."""
-    _readers, writers, _none, waiting = state
+    _readers, writers, _unused, waiting = state
     is_writing = writers == 1
     yield _LockTransition(
-        is_writing & (waiting > 0), (0, 1, 0, waiting - 1), 1, _WRITER, writes_drawn=1
+        is_writing & (waiting > 0), (0, 1, 0, waiting - 1), 1, _WRITE_END, writes_drawn=1
     )
     for readers_entering in range(min(customers, most_readers) + 1):
         if readers_entering == most_readers:
             target = (readers_entering, 0, 0, waiting - readers_entering)
             yield _LockTransition(
-                is_writing & (waiting >= readers_entering), target, 1, _WRITER, 0, readers_entering
+                is_writing & (waiting >= readers_entering),
+                target,
+                1,
+                _WRITE_END,
+                0,
+                readers_entering,
             )
             continue
-        all_enter = is_writing & (waiting == readers_entering)
+        all_waiting_enter = is_writing & (waiting == readers_entering)
         yield _LockTransition(
-            all_enter, (readers_entering, 0, 0, 0), 1, _WRITER, 0, readers_entering
+            all_waiting_enter, (readers_entering, 0, 0, 0), 1, _WRITE_END, 0, readers_entering
         )
         if readers_entering:
-            # The next request is to write, so that no reader enters behind it.
+            # The next request is a write, so that no reader behind it enters.
             target = (readers_entering, 0, 0, waiting - readers_entering)
             yield _LockTransition(
-                is_writing & (waiting > readers_entering), target, 1, _WRITER, 1, readers_entering
+                is_writing & (waiting > readers_entering),
+                target,
+                1,
+                _WRITE_END,
+                1,
+                readers_entering,
             )
 
 
@@ -512,36 +560,52 @@ def _ends_of_fair_reads(state: Array, most_readers: int) -> Iterator[_LockTransi
     is_last = readers == 1
     writer_enters = (0, 1, 0, waiting - 1)
     reader_leaves = (readers - 1, 0, 0, waiting)
-    yield _LockTransition(is_reading & ~has_waiting, (readers - 1, 0, 0, 0), readers, _READER)
+    yield _LockTransition(is_reading & ~has_waiting, (readers - 1, 0, 0, 0), readers, _READ_END)
     is_full = (readers == most_readers) & has_waiting
-    # A reader that leaves a lock which is not full leaves one at whose front a writer waits.
+    # Where requests wait although the lock has room for another reader, the first of them is a
+    # writer.
     writer_waits = is_reading & has_waiting & ~is_full
-    yield _LockTransition(writer_waits & is_last, writer_enters, readers, _LAST_READERS)
-    yield _LockTransition(writer_waits & (readers > 1), reader_leaves, readers, _LAST_READERS)
-    yield _LockTransition(is_full, (readers, 0, 0, waiting - 1), readers, _READER, reads_drawn=1)
-    yield _LockTransition(is_full & is_last, writer_enters, readers, _READER, writes_drawn=1)
-    yield _LockTransition(is_full & (readers > 1), reader_leaves, readers, _READER, writes_drawn=1)
+    yield _LockTransition(writer_waits & is_last, writer_enters, readers, _READ_END_BEFORE_WRITER)
+    yield _LockTransition(
+        writer_waits & (readers > 1), reader_leaves, readers, _READ_END_BEFORE_WRITER
+    )
+    yield _LockTransition(is_full, (readers, 0, 0, waiting - 1), readers, _READ_END, reads_drawn=1)
+    yield _LockTransition(is_full & is_last, writer_enters, readers, _READ_END, writes_drawn=1)
+    yield _LockTransition(
+        is_full & (readers > 1), reader_leaves, readers, _READ_END, writes_drawn=1
+    )
 
 
-def _ranked_transitions(
+def _priority_transitions(
     state: Array, customers: int, most_readers: int, readers_first: bool
 ) -> Iterator[_LockTransition]:
     """Yield the transitions of a lock that serves readers first, or writers first."""
     readers, writers, readers_waiting, writers_waiting = state
-    thinking = customers - state.sum(axis=0)
-    can_arrive = thinking > 0
-    can_enter = (writers == 0) & (readers < most_readers) & (readers_first | (writers_waiting == 0))
-    is_empty = (readers == 0) & (writers == 0)
-    waiting = (readers_waiting, writers_waiting)
-    with_reader = (readers, writers, readers_waiting + 1, writers_waiting)
-    with_writer = (readers, writers, readers_waiting, writers_waiting + 1)
-    reader_enters = (readers + 1, 0, *waiting)
-    yield _LockTransition(can_arrive & can_enter, reader_enters, thinking, _ARRIVAL, reads_drawn=1)
-    yield _LockTransition(can_arrive & ~can_enter, with_reader, thinking, _ARRIVAL, reads_drawn=1)
-    yield _LockTransition(
-        can_arrive & is_empty, (0, 1, *waiting), thinking, _ARRIVAL, writes_drawn=1
+    customers_elsewhere = customers - state.sum(axis=0)
+    can_arrive = customers_elsewhere > 0
+    reader_can_enter = (
+        (writers == 0) & (readers < most_readers) & (readers_first | (writers_waiting == 0))
     )
-    yield _LockTransition(can_arrive & ~is_empty, with_writer, thinking, _ARRIVAL, writes_drawn=1)
+    is_empty = (readers == 0) & (writers == 0)
+    reader_enters = (readers + 1, 0, readers_waiting, writers_waiting)
+    reader_waits = (readers, writers, readers_waiting + 1, writers_waiting)
+    writer_waits = (readers, writers, readers_waiting, writers_waiting + 1)
+    yield _LockTransition(
+        can_arrive & reader_can_enter, reader_enters, customers_elsewhere, _ARRIVAL, reads_drawn=1
+    )
+    yield _LockTransition(
+        can_arrive & ~reader_can_enter, reader_waits, customers_elsewhere, _ARRIVAL, reads_drawn=1
+    )
+    yield _LockTransition(
+        can_arrive & is_empty,
+        (0, 1, readers_waiting, writers_waiting),
+        customers_elsewhere,
+        _ARRIVAL,
+        writes_drawn=1,
+    )
+    yield _LockTransition(
+        can_arrive & ~is_empty, writer_waits, customers_elsewhere, _ARRIVAL, writes_drawn=1
+    )
     remaining_readers = np.maximum(readers - 1, 0)
     readers_entering = np.minimum(readers_waiting, most_readers - remaining_readers)
     if not readers_first:
@@ -553,7 +617,7 @@ def _ranked_transitions(
         readers_waiting - readers_entering,
         writers_waiting - writer_enters,
     )
-    yield _LockTransition(writers == 1, next_state, 1, _WRITER)
+    yield _LockTransition(writers == 1, next_state, 1, _WRITE_END)
     is_last_read = (readers > 0) & (writers_waiting > 0) & (not readers_first)
-    yield _LockTransition(is_last_read, next_state, readers, _LAST_READERS)
-    yield _LockTransition((readers > 0) & ~is_last_read, next_state, readers, _READER)
+    yield _LockTransition(is_last_read, next_state, readers, _READ_END_BEFORE_WRITER)
+    yield _LockTransition((readers > 0) & ~is_last_read, next_state, readers, _READ_END)

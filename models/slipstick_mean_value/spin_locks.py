@@ -63,8 +63,13 @@ construct "spin locks" of benchmarks/mean_value.py).
 
 @dataclass(frozen=True, slots=True)
 class _LockUse:
-    """The use of a lock: mean number present [1], utilization [1], and the time for which it is
-    held once [s].
+    """The use of a lock.
+
+    Parameters
+    ----------
+    present : mean number of processors that wait for the lock or hold it [1]
+    utilization : fraction of time in which the lock is held [1]
+    holding_time : mean time for which a processor holds it [s]
     """
 
     present: Array
@@ -73,12 +78,14 @@ class _LockUse:
 
     @property
     def waiting(self) -> Array:
-        """Mean number of processors that wait for the lock [1]."""
+        """Return the mean number of processors that wait for the lock [1]."""
         return limited_to_range(self.present - self.utilization)
 
     @property
     def at_hand_over(self) -> Array:
-        """The number of processors that spin at a hand-over: at least one."""
+        """Return the mean number of processors that spin when the lock is handed over; at least
+        one [1].
+        """
         return limited_to_range(self.present + 1 - self.utilization, 1.0)
 
 
@@ -87,9 +94,13 @@ class SpinLock:
 
     Parameters
     ----------
-    model : that has the lock
-    queue : of the lock
-    queues : of the model, one of which may be the station that holds the lock's word
+    model : the model, whose resources describe the lock
+    queue : the queue for the lock
+    queues : queues of the model, one of which may be the station that holds the lock's word
+
+    Attributes
+    ----------
+    word_queue : the station that holds the lock's word; None if there is none
     """
 
     def __init__(self, model: Model, queue: Queue, queues: Sequence[Queue]) -> None:
@@ -97,23 +108,25 @@ class SpinLock:
         assert isinstance(lock, Lock)
         self.lock = lock
         self.queue = queue
-        self.word = next(
+        self.word_queue = next(
             (word_queue for word_queue in queues if word_queue.name == lock.word), None
         )
 
     def spinning_at(self, state: ArrivalState, value_by_expr: Numbers) -> Spinning:
-        """Return the spinning at this lock in the state that an arriving processor finds."""
+        """Return the processors that spin at this lock in the state that an arriving processor
+        finds.
+        """
         return Spinning(self, state, value_by_expr)
 
 
 class Spinning:
-    """The spinning at a lock, as an arriving processor finds it.
+    """The processors that spin at a lock, as an arriving processor finds them.
 
     Parameters
     ----------
     spin_lock : the lock
-    state : found on arrival
-    value_by_expr : of the model
+    state : mean state that the arriving processor finds
+    value_by_expr : every number of the model
 
     Attributes
     ----------
@@ -124,14 +137,14 @@ class Spinning:
     def __init__(self, spin_lock: SpinLock, state: ArrivalState, value_by_expr: Numbers) -> None:
         self.lock = spin_lock.lock
         self.queue = spin_lock.queue
-        self.word = spin_lock.word
+        self.word_queue = spin_lock.word_queue
         self._state = state
         self._value_by_expr = value_by_expr
         self._access = value_by_expr[spin_lock.lock.access]
         self.lock_use = self._lock_use()
         visits_of_word = [
             visit.index
-            for visit in (self.word.visits if self.word is not None else ())
+            for visit in (self.word_queue.visits if self.word_queue is not None else ())
             if visit.index in state.services
         ]
         self._other_work = sum_of_columns(
@@ -139,12 +152,12 @@ class Spinning:
             for visit_index in visits_of_word
         )
         """Work of the processors at the word's station that do not spin [s]."""
-        self._utilization = sum_of_columns(
+        self._word_utilization = sum_of_columns(
             state.in_service[visit_index] for visit_index in visits_of_word
         )
 
     def _lock_use(self) -> _LockUse:
-        """Return the use of the lock at all its visits."""
+        """Return the use of the lock, added up over all visits at which it is acquired."""
         number_present = np.zeros(1)
         utilization = np.zeros(1)
         release_rate = np.zeros(1)
@@ -162,23 +175,23 @@ class Spinning:
         utilization = limited_to_range(utilization, high=1.0)
         return _LockUse(number_present, utilization, utilization / without_zeros(release_rate))
 
-    def load(self) -> Array:
-        """Return the load of spinning on the word's station, as a processor without the lock finds
-        it.
+    def numbers_at_word(self) -> Array:
+        """Return the mean numbers of spinning processors at the word's station, as a processor
+        without the lock finds them.
 
         Returns
         -------
-        mean number of servers that spinning processors occupy, their mean number there, and their
-        accesses a second [1, 1, 1/s] [3, points]
+        mean number of servers that they occupy, mean number of them at the station, and their
+        accesses to the word in a second [1, 1, 1/s] [3, points]
         """
         access_time = self._access
         lock_use = self.lock_use
         number_waiting = self.lock_use.waiting
-        idle_share = limited_to_range(1 - self._utilization)
+        idle_share = limited_to_range(1 - self._word_utilization)
         if self.lock.kind == "tas":
             access_share, time_at_word = self._share_and_time_of_access(number_waiting)
             number_present = access_share * number_waiting
-            # Spinning takes no more than what the other accesses leave of the station.
+            # Spinning occupies the station for no more time than the other accesses leave idle.
             busy_servers = smallest_at_points(
                 [number_present * access_time / without_zeros(time_at_word), idle_share]
             )
@@ -211,8 +224,8 @@ class Spinning:
         )
 
     def waits(self, service_alone: Mapping[int, RandomTime]) -> dict[int, Array]:
-        """Return the waits that spinning adds: at the word for its accesses, and at the lock for
-        hand-overs [s].
+        """Return the waits that spinning processors add at each visit [s]: waits for their accesses
+        at the station of the word, and waits for hand-overs at the lock.
 
         Parameters
         ----------
@@ -220,25 +233,25 @@ class Spinning:
         """
         lock_use = self.lock_use
         hand_over = self.hand_over(self.lock_use.at_hand_over)
-        # Services found on arrival contain a hand-over with the probability that the lock was busy;
-        # the rest is added.
+        # The services that an arriving processor finds already contain a hand-over, with the
+        # probability that the lock was busy; the hand-overs of the remaining cases are added.
         waits = {
             visit.index: lock_use.present * hand_over * (1 - lock_use.utilization)
             for visit in self.queue.visits
         }
-        if self.word is None:
+        if self.word_queue is None:
             return waits
-        wait_for_accesses = self.load()[1] * self._access / self.word.servers
+        wait_for_accesses = self.numbers_at_word()[1] * self._access / self.word_queue.servers
         waits.update(
             {
                 visit.index: wait_for_accesses
-                for visit in self.word.visits
+                for visit in self.word_queue.visits
                 if self.queue.name not in visit.held
             }
         )
         congested_number = self._congested_number(service_alone)
-        # The congested state is taken only where it keeps more processors waiting than mean value
-        # found.
+        # The congested state is assumed only where it has more waiting processors than the state
+        # that mean value found.
         congestion_lasts = congested_number.real > lock_use.present.real
         lock_use = _LockUse(
             np.where(congestion_lasts, congested_number, lock_use.present),
@@ -248,15 +261,16 @@ class Spinning:
         return {**waits, **self._holder_waits(lock_use, service_alone)}
 
     def _congested_number(self, service_alone: Mapping[int, RandomTime]) -> Array:
-        """Return the number of processors that a congested lock keeps waiting: the largest s with s
-        = n - Z / H(s).
+        """Return the number of processors that a congested lock keeps waiting [1]: the largest s
+        with s = n - Z / H(s), for n processors.
 
-        Z is the time that a processor spends elsewhere in a cycle. The more processors wait, the
-        longer a lock is held and handed over, H(s). So two states can both last, one with few
-        waiting and one with many; mean value takes the second, which lasts longer.
+        Z is the time that a processor spends elsewhere in a cycle, and H(s) the time for which a
+        lock is held and handed over while s processors wait. The more of them wait, the larger is
+        H(s). So there can be two stable states, with few and with many waiting processors; mean
+        value takes the second, which lasts longer.
         """
         lock_use = self.lock_use
-        members = self._state.members.get(self.queue.name, self._state.other_processors)
+        members = self._state.members_by_queue.get(self.queue.name, self._state.other_processors)
         time_elsewhere = (
             (members - lock_use.present)
             / without_zeros(lock_use.utilization)
@@ -281,14 +295,14 @@ class Spinning:
     def _holder_waits(
         self, lock_use: _LockUse, service_alone: Mapping[int, RandomTime]
     ) -> dict[int, Array]:
-        """Return the waits that spinning adds to the holder of the lock, at each visit to the
-        word's station [s].
+        """Return the waits of the holder of the lock for accesses of spinning processors, at each
+        visit to the word's station [s].
         """
         waits_by_visit: dict[int, Array] = {}
-        if self.word is None:
+        if self.word_queue is None:
             return waits_by_visit
-        access_time = self._access / self.word.servers
-        for visit in (visit for visit in self.word.visits if self.queue.name in visit.held):
+        access_time = self._access / self.word_queue.servers
+        for visit in (visit for visit in self.word_queue.visits if self.queue.name in visit.held):
             if self.lock.kind == "tas":
                 access_share, _ = self._share_and_time_of_access(lock_use.present)
                 waits_by_visit[visit.index] = access_share * lock_use.present * access_time
@@ -326,11 +340,12 @@ class Spinning:
         access_time: Array,
         service_alone: Mapping[int, RandomTime],
     ) -> Array:
-        """Return the time that the rest of a burst of accesses still takes when the next holder
-        releases the lock; the burst has a length m and the release comes after a time S [s].
+        """Return the time that a burst of accesses still takes when the next holder releases the
+        lock [s].
 
-        E (m - S)+ is m - S (1 - exp(-m / S)) for an exponential S and (m - S)+ for a constant one;
-        in between it is interpolated by the scv (chosen here, exact in both limits).
+        The burst takes a time m and the release comes after a time S of mean s. E (m - S)+ is m - s
+        (1 - exp(-m / s)) for an exponential S and (m - s)+ for a constant one; for an scv between 0
+        and 1 it is interpolated linearly (chosen here, exact in both limits).
         """
         lock_visit, *_ = self.queue.visits
         body_service = service_alone[lock_visit.index]
@@ -346,11 +361,12 @@ class Spinning:
         return rest_of_burst
 
     def _share_and_time_of_access(self, spinning_processors: Array) -> tuple[Array, Array]:
-        """Return the fraction of its time that a spinning processor is at the word, and the time y
-        of an access [1, s].
+        """Return the fraction of its time that a spinning processor is at the word [1], and the
+        time y of an access, wait included [s].
 
-        With pauses d the part is y / (y + d), and y = a (1 + (s - 1) y / (y + d)) and the work of
-        others there: the arrival theorem for s spinning processors, solved for y.
+        With pauses d that fraction is y / (y + d). The arrival theorem for s spinning processors
+        gives y = a (1 + (s - 1) y / (y + d)) + w, with the time a of an access without waits and
+        the work w of other processors at the station; it is solved for y.
         """
         pause = self._mean_pause()
         access_time = self._access
@@ -366,16 +382,17 @@ class Spinning:
         return time_at_word / without_zeros(time_at_word + pause), time_at_word
 
     def _mean_pause(self) -> Array:
-        """Return the mean pause between two accesses [s]. Pauses that double add up to the wait so
-        far, so that the last pause is about as long as that wait.
+        """Return the mean pause between two accesses of a spinning processor [s]. Where each pause
+        is twice the one before, the pauses add up to the wait so far, so that the last pause is
+        about as long as that wait.
         """
         base_pause = self._value_by_expr[self.lock.base]
         if self.lock.back_off == "none":
             return 0 * base_pause
         if self.lock.back_off == "constant":
             return base_pause
-        # The mean of the wait so far: on average half of the wait, as many holds as processors
-        # spin, has passed.
+        # On average half of the wait has passed; the whole wait is one holding time for each of the
+        # processors that spin.
         return smallest_at_points(
             [
                 base_pause + self.lock_use.at_hand_over * self.lock_use.holding_time / 2,

@@ -23,18 +23,20 @@ Population = tuple[int, ...]
 """Number of processors of each group."""
 
 Members = tuple[int | Array, ...]
-"""Number of processors of each group, or of several populations as columns [populations, 1]."""
+"""Number of processors of each group: one number, or a column with the numbers in several
+populations [populations, 1].
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class CycleState:
-    """The cycle of one group at one population: its time, waits and services.
+    """The cycle of one group of processors in the steady state.
 
     Parameters
     ----------
-    members : processors of the group; an array for several populations
-    time : of a cycle
-    visit_times : waits and services
+    members : number of processors of the group; an array for several populations
+    time : time of a cycle
+    visit_times : waits and services at the visits of a cycle
     """
 
     members: int | Array
@@ -43,7 +45,7 @@ class CycleState:
 
     @property
     def rate(self) -> Array:
-        """Return how many cycles all members complete in a second [1/s]."""
+        """Return the number of cycles that all members together complete in a second [1/s]."""
         mean_time = self.time.mean
         rate: Array = self.members / np.where(mean_time.real > 0, mean_time, np.inf)
         return rate
@@ -55,9 +57,9 @@ class PopulationState:
 
     Parameters
     ----------
-    processors : of all groups
-    cycles : of each group; None where it is empty
-    arrivals : what one more processor would find
+    processors : number of processors of all groups
+    cycles : the cycle of each group; None for a group without processors
+    arrivals : the mean state that one more processor finds on arrival
     """
 
     processors: int
@@ -66,15 +68,15 @@ class PopulationState:
 
     @property
     def first_cycle(self) -> CycleState:
-        """Return the state of the group that answers are about."""
+        """Return the cycle of the first group, whose time is the answer."""
         assert self.cycles[0] is not None
         return self.cycles[0]
 
 
 def batches(largest_population: Population, most_together: int) -> Iterator[list[Population]]:
     """Yield all populations up to the largest one, each after the populations with one processor
-    fewer. They come in lists of up to `most_together` that have the same number of processors in
-    the same groups.
+    fewer. They come in lists of up to `most_together` populations, which have the same total number
+    of processors, in the same groups.
 
     >>> list(batches((1, 2), 8))
     [[(0, 0)], [(0, 1)], [(1, 0)], [(0, 2)], [(1, 1)], [(1, 2)]]
@@ -90,8 +92,8 @@ def batches(largest_population: Population, most_together: int) -> Iterator[list
 
 
 def _shared_properties(population: Population) -> tuple[int, tuple[bool, ...]]:
-    """Return what populations must have in common to be solved together: their number of
-    processors, and the groups that have any.
+    """Return the properties that populations must have in common to be solved together: the total
+    number of processors, and for each group whether it has processors.
     """
     return sum(population), tuple(members > 0 for members in population)
 
@@ -99,14 +101,15 @@ def _shared_properties(population: Population) -> tuple[int, tuple[bool, ...]]:
 def stacked_states(
     states: Sequence[PopulationState], cycles_alone: Sequence[CycleState]
 ) -> PopulationState:
-    """Return the states of several populations of one number of processors as one state, whose
-    arrays have a row for each population. It holds only what the waits of an arriving processor
-    need.
+    """Return the states of several populations, with equal total numbers of processors, as one
+    state, whose arrays have a row for each population. The result has only the numbers that the
+    waits of an arriving processor depend on.
 
     Parameters
     ----------
-    states : of the populations; without locks and permits
-    cycles_alone : the cycle of one processor of each group, which stands for that of an empty group
+    states : states of the populations, in models without locks and permits
+    cycles_alone : for each group, the cycle of one processor alone; it stands for the cycle of a
+        group without processors
     """
     cycles = []
     for group_index, cycle_alone in enumerate(cycles_alone):
@@ -126,8 +129,8 @@ def stacked_states(
                 visit_index: _stacked_times([state.services[visit_index] for state in arrivals])
                 for visit_index in arrivals[0].services
             },
-            all_busy=_rows_by_key([state.all_busy for state in arrivals]),
-            whole_service=_rows_by_key([state.whole_service for state in arrivals]),
+            probability_all_busy=_rows_by_key([state.probability_all_busy for state in arrivals]),
+            whole_service_weight=_rows_by_key([state.whole_service_weight for state in arrivals]),
         ),
     )
 
@@ -141,11 +144,11 @@ def rows_of_columns(columns: Sequence[Array]) -> Array:
     return rows
 
 
-def _rows_by_key(columns: Sequence[Mapping[Key, Array]]) -> dict[Key, Array]:
-    """Return several tables of columns as one table of arrays, with a row for each of the
-    tables.
+def _rows_by_key(tables: Sequence[Mapping[Key, Array]]) -> dict[Key, Array]:
+    """Return several tables, each with one array by key, as one table whose arrays have a row for
+    each of the tables.
     """
-    return {key: rows_of_columns([column[key] for column in columns]) for key in columns[0]}
+    return {key: rows_of_columns([table[key] for table in tables]) for key in tables[0]}
 
 
 def _stacked_times(times: Sequence[RandomTime]) -> RandomTime:
@@ -163,65 +166,68 @@ def single_states(
 
     Parameters
     ----------
-    state : of all populations
-    populations : in the order of the rows
+    state : common state, whose arrays have a row for each population
+    populations : populations in the order of the rows
     """
     for row_index, population in enumerate(populations):
-        row = _RowOfBatch(row_index)
+        row_selector = _RowSelector(row_index)
         yield PopulationState(
             state.processors,
             tuple(
-                row.cycle(members, cycle) if cycle else None
+                row_selector.cycle_at_row(members, cycle) if cycle else None
                 for members, cycle in zip(population, state.cycles, strict=True)
             ),
-            row.arrivals(state.arrivals),
+            row_selector.arrivals_at_row(state.arrivals),
         )
 
 
-class _RowOfBatch:
-    """Selects the row of one population from the arrays of a batch."""
+class _RowSelector:
+    """Selects the row of one population from arrays that have a row for each of several
+    populations.
+    """
 
     def __init__(self, row_index: int) -> None:
         self._row_index = row_index
 
     def row_of(self, array: Array) -> Array:
         """Return the row of this population. An array without an axis of populations is returned
-        unchanged, and a single row holds for all populations.
+        unchanged; of an array with a single row that row is returned, because it holds for all
+        populations.
         """
         if array.ndim < 2:
             return array
         row: Array = array[self._row_index if len(array) > 1 else 0]
         return row
 
-    def columns(self, arrays: Mapping[Key, Array]) -> dict[Key, Array]:
+    def rows_by_key(self, arrays: Mapping[Key, Array]) -> dict[Key, Array]:
         """Return the row of this population from each array of a table."""
         return {key: self.row_of(array) for key, array in arrays.items()}
 
-    def time(self, time: RandomTime) -> RandomTime:
-        """Return the random time of this population."""
+    def time_at_row(self, time: RandomTime) -> RandomTime:
+        """Return a random time in this population."""
         return RandomTime(self.row_of(time.mean), self.row_of(time.variance), time.kind)
 
-    def times(self, times: Mapping[int, RandomTime]) -> dict[int, RandomTime]:
-        """Return the random time of each visit for this population."""
-        return {visit_index: self.time(time) for visit_index, time in times.items()}
+    def times_at_row(self, time_by_visit: Mapping[int, RandomTime]) -> dict[int, RandomTime]:
+        """Return the random time of each visit in this population."""
+        return {visit_index: self.time_at_row(time) for visit_index, time in time_by_visit.items()}
 
-    def cycle(self, members: int, cycle: CycleState) -> CycleState:
-        """Return the cycle of a group of `members` processors for this population."""
+    def cycle_at_row(self, members: int, cycle: CycleState) -> CycleState:
+        """Return the cycle of a group, which has `members` processors in this population."""
         visit_times = VisitTimes(
-            self.times(cycle.visit_times.waits),
-            self.times(cycle.visit_times.services),
-            self.columns(cycle.visit_times.branch_waits),
-            shortfalls=self.columns(cycle.visit_times.shortfalls),
+            self.times_at_row(cycle.visit_times.waits),
+            self.times_at_row(cycle.visit_times.services),
+            self.rows_by_key(cycle.visit_times.branch_waits),
+            shortfalls=self.rows_by_key(cycle.visit_times.shortfalls),
         )
-        return CycleState(members, self.time(cycle.time), visit_times)
+        return CycleState(members, self.time_at_row(cycle.time), visit_times)
 
-    def arrivals(self, arrivals: ArrivalState) -> ArrivalState:
-        """Return the state that an arriving processor finds for this population."""
+    def arrivals_at_row(self, arrivals: ArrivalState) -> ArrivalState:
+        """Return the mean state that an arriving processor finds in this population."""
         return ArrivalState(
             arrivals.other_processors,
-            present=self.columns(arrivals.present),
-            in_service=self.columns(arrivals.in_service),
-            services=self.times(arrivals.services),
-            all_busy=self.columns(arrivals.all_busy),
-            whole_service=self.columns(arrivals.whole_service),
+            present=self.rows_by_key(arrivals.present),
+            in_service=self.rows_by_key(arrivals.in_service),
+            services=self.times_at_row(arrivals.services),
+            probability_all_busy=self.rows_by_key(arrivals.probability_all_busy),
+            whole_service_weight=self.rows_by_key(arrivals.whole_service_weight),
         )

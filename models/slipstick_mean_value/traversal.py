@@ -6,9 +6,9 @@ traversal are kept fixed and what is booked to each label is scaled by a factor.
 
 A cycle with barriers is cut into sections, each as long as the last of all processors takes through
 it. After a barrier all processors start at once, so a section is not in steady state: their
-requests come to the first queue together and leave it one by one. `synchronized_start` follows the
-processors through a section in the order in which they pass each point: it keeps the mean times of
-the first, second, ..., last of them and the variances of the gaps between.
+requests come to the first queue together and leave it one by one. `time_from_common_start` follows
+the processors through a section in the order in which they pass each point: it keeps the mean times
+of the first, second, ..., last of them and the variances of the gaps between.
 
 Assumptions of that: delays are independent; processors keep their order at a queue; a gap is a
 constant plus an exponential time. Against an exact recursion (exponential delay, one queue) the
@@ -82,16 +82,17 @@ class VisitTimes:
 
     Parameters
     ----------
-    waits, services : at each visit
+    waits, services : wait, and service time, at each visit, by the index of the visit
     branch_waits : wait at a visit for other branches of the same processor's fork [s]
     item_waits : wait at a visit for other items of the same processor's pipeline, which delays no
         other processor [s]
-    last_arrivals : time of the last arrival at each barrier, by number of the section that it ends
-        [s]
-    shortfalls : time by which a cycle is shorter than the work of a queue, by the label it is
-        booked to [s]
-    spans : mean time of one execution of each pipeline, by name [s]
-    since_acquisition : time from the acquisition of a lock to the arrival at a visit under it
+    last_arrivals : time from the start of a section of the cycle to the last arrival at the barrier
+        that ends it, by the number of the section [s]
+    shortfalls : time by which a computed cycle was shorter than the work at a queue, by the label
+        of the queue, to which the account books this time [s]
+    pipeline_times : mean time of one execution of each pipeline, by name [s]
+    since_acquisition : time from the acquisition of a lock to the arrival at a visit under it, by
+        lock and visit
     """
 
     waits: dict[int, RandomTime] = field(default_factory=dict)
@@ -100,11 +101,13 @@ class VisitTimes:
     item_waits: dict[int, Array] = field(default_factory=dict)
     last_arrivals: dict[int, Array] = field(default_factory=dict)
     shortfalls: dict[str, Array] = field(default_factory=dict)
-    spans: dict[str, Array] = field(default_factory=dict)
+    pipeline_times: dict[str, Array] = field(default_factory=dict)
     since_acquisition: dict[tuple[str, int], RandomTime] = field(default_factory=dict)
 
     def copy(self) -> VisitTimes:
-        """Return a copy whose tables can be changed without changing these."""
+        """Return a copy with tables of its own: a change of the copy does not change the
+        original.
+        """
         return VisitTimes(*(dict(getattr(self, field.name)) for field in fields(self)))
 
 
@@ -113,12 +116,13 @@ class Traversal:
 
     Parameters
     ----------
-    model : whose resources say what a barrier costs and how many servers there are
+    model : the model; its resources give the cost of a barrier and the numbers of servers
     value_by_expr : value of each expression
     processors : size of the population
-    waits : at each visit; 0 where there is none
-    factors : by label, the factor on what is booked to it; 1 but for finding the account
-    fixed_times : the result of a solved traversal, whose waits are used as they are
+    waits : wait at each visit; a visit that is not among them does not wait
+    factor_by_label : factors by which the times booked to each label are multiplied; only the
+        account uses factors other than 1
+    fixed_times : waits and services of a solved traversal, to be used instead of `waits`
     """
 
     def __init__(
@@ -127,7 +131,7 @@ class Traversal:
         value_by_expr: Numbers,
         processors: int,
         waits: Mapping[int, RandomTime],
-        factors: Mapping[str, Array] | None = None,
+        factor_by_label: Mapping[str, Array] | None = None,
         fixed_times: VisitTimes | None = None,
     ) -> None:
         self.model = model
@@ -137,12 +141,14 @@ class Traversal:
         self.visit_times = fixed_times or VisitTimes()
         self.services: dict[int, RandomTime] = {}
         self._waits = waits
-        self._factors = factors or {}
+        self._factor_by_label = factor_by_label or {}
         self._time_since_acquisition: dict[str, RandomTime] = {}
         """By lock held, the time since it was acquired."""
 
     def time(self, node: Activity) -> RandomTime:
-        """Return the time of a part that has no barrier inside."""
+        """Return the time of an activity without barriers, waits included; record the wait and the
+        service of each visit in it.
+        """
         match node:
             case VisitedStep(step, visit):
                 service = self._service_time(step)
@@ -180,8 +186,8 @@ class Traversal:
                 raise no_rule("mean value", node)
 
     def _holding_time(self, visit: Visit, body: Activity) -> RandomTime:
-        """Return the time for which a lock is held, and follow the time since each lock was
-        acquired.
+        """Return the time for which a lock is held: the time of the activity under it. Meanwhile
+        keep account of the time since each lock was acquired.
         """
         outer_times = self._time_since_acquisition
         own_wait = self._waits.get(visit.index, ZERO_TIME)
@@ -195,7 +201,7 @@ class Traversal:
         return holding_time
 
     def _time_of_sequence(self, bodies: Sequence[Activity]) -> RandomTime:
-        """Return the time of parts that are executed one after the other."""
+        """Return the time of activities that are executed one after the other."""
         times_at_start = self._time_since_acquisition
         times = list[RandomTime]()
         for body in bodies:
@@ -208,7 +214,7 @@ class Traversal:
         return sum_of_times(times)
 
     def _record_since_acquisition(self, visit: Visit) -> None:
-        """Record for a visit the time since each lock that is held was acquired."""
+        """Record the time from the acquisition of each lock that is held now to this visit."""
         self.visit_times.since_acquisition.update(
             {
                 (lock_name, visit.index): time_since
@@ -217,7 +223,9 @@ class Traversal:
         )
 
     def wait(self, visit: Visit) -> RandomTime:
-        """Return the wait at a visit that has been traversed."""
+        """Return the wait at a visit, times the factor of its label where an account is computed.
+        The time of the visit must have been computed before.
+        """
         wait = self.visit_times.waits[visit.index]
         return (
             wait
@@ -231,7 +239,7 @@ class Traversal:
 
     def factor(self, label: str) -> Array:
         """Return the factor by which the times booked to a label are multiplied."""
-        return self._factors.get(label, _ONE)
+        return self._factor_by_label.get(label, _ONE)
 
     def servers(self, queue: str) -> int:
         """Return the number of servers of a resource."""
@@ -267,8 +275,9 @@ def _fork_time(traversal: Traversal, branches: Sequence[Activity]) -> RandomTime
 
     Where more branches use one resource than it has servers, the fork takes at least one wait at
     that resource, the service of all branches there, and the shortest times before and after it.
-    That is a bound for constant times; for random times the larger of the two means is taken. The
-    error left is that of the construct "forks" of benchmarks/mean_value.py.
+    For constant times that is a lower bound. For random times the larger of two means is taken:
+    that of this time and that of the maximum. The error is that of the construct "forks" of
+    benchmarks/mean_value.py.
     """
     branch_times = [traversal.time(branch) for branch in branches]
     visits = [
@@ -286,7 +295,7 @@ def _fork_time(traversal: Traversal, branches: Sequence[Activity]) -> RandomTime
             # All requests arrive together and wait for the same customers: one wait, not the
             # maximum of several.
             return _time_until_served(
-                traversal, branches, visits[0].queue, servers, only_last=False
+                traversal, branches, visits[0].queue, servers, only_last_visits=False
             )
     # Independence is an assumption: branches that wait for the same customers end together more
     # often, so the maximum is rather too long.
@@ -297,7 +306,9 @@ def _fork_time(traversal: Traversal, branches: Sequence[Activity]) -> RandomTime
         if len(using_branches) > servers:
             longest_time = _longer_time(
                 longest_time,
-                _time_until_served(traversal, using_branches, queue_name, servers, only_last=False),
+                _time_until_served(
+                    traversal, using_branches, queue_name, servers, only_last_visits=False
+                ),
             )
             if any(len(_positions_of_use(branch, queue_name)) > 1 for branch in using_branches):
                 # Branches that return to a resource: everything before their last visits is taken
@@ -305,15 +316,15 @@ def _fork_time(traversal: Traversal, branches: Sequence[Activity]) -> RandomTime
                 longest_time = _longer_time(
                     longest_time,
                     _time_until_served(
-                        traversal, using_branches, queue_name, servers, only_last=True
+                        traversal, using_branches, queue_name, servers, only_last_visits=True
                     ),
                 )
     return longest_time
 
 
 def _shared_queues(branches: Sequence[Activity]) -> list[str]:
-    """Return the resources that several branches of one fork use; "another processor" is a
-    different one for each branch.
+    """Return the names of the resources that several branches of one fork use. Processors are left
+    out, except those that are the same one for all branches.
     """
     queues_by_branch = [
         dict.fromkeys(visit.queue for visit in visits_of_tree_part(branch)) for branch in branches
@@ -321,9 +332,9 @@ def _shared_queues(branches: Sequence[Activity]) -> list[str]:
     queue_names = dict.fromkeys(
         queue_name for queues_of_branch in queues_by_branch for queue_name in queues_of_branch
     )
-    # Each branch has an other processor of its own, so that branches do not meet there; "own" is
-    # the one processor that issued them all.
-    single_queues = [
+    # A branch that uses "another processor" has one for itself, so that branches do not meet there;
+    # "own" is the one processor that issued all branches.
+    queues_common_to_branches = [
         queue_name
         for queue_name in queue_names
         if not is_processor(queue_name)
@@ -332,14 +343,15 @@ def _shared_queues(branches: Sequence[Activity]) -> list[str]:
     ]
     return [
         queue_name
-        for queue_name in single_queues
+        for queue_name in queues_common_to_branches
         if sum(queue_name in queues_of_branch for queues_of_branch in queues_by_branch) > 1
     ]
 
 
 def _longer_time(first_time: RandomTime, second_time: RandomTime) -> RandomTime:
-    """Return the one of two times that has the larger mean, in the place of their maximum: both
-    contain the same services, so that it is nearly always the longer one.
+    """Return the time with the larger mean, at each point. It stands for the maximum of the two:
+    both contain the same services, so that the one with the larger mean is nearly always the
+    longer.
     """
     is_second_longer = second_time.mean.real > first_time.mean.real
     distribution_kind = (
@@ -367,49 +379,80 @@ def _mean_of_times(times: Sequence[RandomTime]) -> RandomTime:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class _BranchAtQueue:
+    """The use of one resource by one branch of a fork.
+
+    Parameters
+    ----------
+    visits : to the resource
+    visit_counts : mean number of executions of each of these visits [1]
+    work : the time of all services of the branch at the resource
+    time_before, time_after : mean time of the branch before the first of these visits and after
+        the last one [s]
+    """
+
+    visits: Sequence[Visit]
+    visit_counts: Sequence[Array]
+    work: RandomTime
+    time_before: Array
+    time_after: Array
+
+
+def _branch_at_queue(
+    traversal: Traversal, branch: Activity, queue_name: str, only_last_visits: bool
+) -> _BranchAtQueue:
+    """Return the use of a resource by a branch. With `only_last_visits`, everything before the last
+    activity that uses the resource counts as time before the visits.
+    """
+    nodes = _nodes_in_turn(branch)
+    positions = _positions_of_use(branch, queue_name)
+    ratio_by_visit = visit_ratios(branch, traversal.value_by_expr)
+    first_position = positions[-1] if only_last_visits else positions[0]
+    visits_at_queue = [
+        visit
+        for node in nodes[first_position : positions[-1] + 1]
+        for visit in visits_of_tree_part(node)
+        if visit.queue == queue_name
+    ]
+    work = sum_of_times(
+        [
+            repeated_time(ratio_by_visit[visit.index], traversal.services[visit.index])
+            for visit in visits_at_queue
+        ]
+    )
+    return _BranchAtQueue(
+        visits_at_queue,
+        [ratio_by_visit[visit.index] for visit in visits_at_queue],
+        work,
+        _time_in_turn(traversal, nodes[:first_position]).mean,
+        _time_in_turn(traversal, nodes[positions[-1] + 1 :]).mean,
+    )
+
+
 def _time_until_served(
     traversal: Traversal,
     branches: Sequence[Activity],
     queue_name: str,
     servers: int,
-    only_last: bool,
+    only_last_visits: bool,
 ) -> RandomTime:
     """Return the time from the fork until one resource has served all branches and the last of them
     has ended.
 
-    The k works of mean m begin at once at c servers, so the last waits m (k - c) / c for the
-    others. With `only_last`, only the last visits to the resource delay each other; everything
-    before them is taken as parallel.
+    The works of k branches, of mean m, begin at once at c servers, so the last one waits
+    m (k - c) / c for the others. With `only_last_visits`, only the last visits to the resource
+    delay each other; everything before them is taken as parallel.
     """
-    visits = list[Visit]()
-    work_by_branch = list[RandomTime]()
-    times_before = list[Array]()
-    times_after = list[Array]()
+    uses_by_branch = [
+        _branch_at_queue(traversal, branch, queue_name, only_last_visits) for branch in branches
+    ]
+    visits = [visit for use in uses_by_branch for visit in use.visits]
     total_visits = np.zeros(1)
-    for branch in branches:
-        nodes = _nodes_in_turn(branch)
-        positions = _positions_of_use(branch, queue_name)
-        ratio_by_visit = visit_ratios(branch, traversal.value_by_expr)
-        first_position = positions[-1] if only_last else positions[0]
-        visits_at_queue = [
-            visit
-            for node in nodes[first_position : positions[-1] + 1]
-            for visit in visits_of_tree_part(node)
-            if visit.queue == queue_name
-        ]
-        visits += visits_at_queue
-        work_by_branch.append(
-            sum_of_times(
-                [
-                    repeated_time(ratio_by_visit[visit.index], traversal.services[visit.index])
-                    for visit in visits_at_queue
-                ]
-            )
-        )
-        times_before.append(_time_in_turn(traversal, nodes[:first_position]).mean)
-        times_after.append(_time_in_turn(traversal, nodes[positions[-1] + 1 :]).mean)
-        for visit in visits_at_queue:
-            total_visits = total_visits + ratio_by_visit[visit.index]
+    for use in uses_by_branch:
+        for visit_count in use.visit_counts:
+            total_visits = total_visits + visit_count
+    work_by_branch = [use.work for use in uses_by_branch]
     branch_count = len(work_by_branch)
     typical_work = _mean_of_times(work_by_branch)
     last_service = maximum_of_identical(typical_work, np.full(1, float(servers)))
@@ -420,7 +463,7 @@ def _time_until_served(
     if traversal.fixed_times is not None:
         # The services of the other branches are waits of the last.
         delay_by_others = delay_by_others.real * traversal.factor(visits[0].label)
-    elif not only_last:
+    elif not only_last_visits:
         # The waits of the branches rise evenly from 0 to that of the last: half of it for each
         # branch.
         traversal.visit_times.branch_waits.update(
@@ -434,23 +477,25 @@ def _time_until_served(
     return RandomTime(
         # The first branch to come begins the service, and the last to end may be the one with the
         # shortest rest: both are bounds from below.
-        smallest_at_points(times_before)
+        smallest_at_points([use.time_before for use in uses_by_branch])
         + largest_at_points([wait.mean for wait in waits])
         + delay_by_others
         + last_service.mean
-        + smallest_at_points(times_after),
-        variance_of_works if only_last else variance_of_works + waits[0].variance,
+        + smallest_at_points([use.time_after for use in uses_by_branch]),
+        variance_of_works if only_last_visits else variance_of_works + waits[0].variance,
         "constant" if is_constant else "general",
     )
 
 
 def _nodes_in_turn(branch: Activity) -> Sequence[Activity]:
-    """Return the activities of a branch that follow each other."""
+    """Return the activities of a branch that are executed one after the other."""
     return branch.parts if isinstance(branch, Then) else (branch,)
 
 
 def _positions_of_use(branch: Activity, queue_name: str) -> list[int]:
-    """Return the indices of the nodes of a branch that use a resource."""
+    """Return the positions, in the sequence of a branch's activities, of those that use a
+    resource.
+    """
     return [
         position
         for position, node in enumerate(_nodes_in_turn(branch))
@@ -482,32 +527,34 @@ def _pipeline_time(traversal: Traversal, pipeline: Pipeline) -> RandomTime:
     exact_item_count = traversal.value_by_expr[pipeline.items]
     stages = [_StageTimes(traversal, stage) for stage in pipeline.stages]
     # One more than the whole number, so that a fraction can be interpolated.
-    simulated_item_count = min(int(np.floor(np.max(exact_item_count.real))) + 1, MOST_ITEMS)
+    followed_item_count = min(int(np.floor(np.max(exact_item_count.real))) + 1, MOST_ITEMS)
     item_times = _ItemTimes(stages, exact_item_count)
-    item_ends = [item_times.item(item_number) for item_number in range(simulated_item_count)]
-    is_constant = all(body_time.kind == "constant" for stage in stages for body_time in stage.times)
+    item_ends = [item_times.end_of_item(item_number) for item_number in range(followed_item_count)]
+    is_constant = all(
+        body_time.kind == "constant" for stage in stages for body_time in stage.body_times
+    )
     mean, variance = (
         _interpolated_value([item_end[moment_index] for item_end in item_ends], exact_item_count)
         for moment_index in (0, 1)
     )
     if traversal.fixed_times is None:
         waits = {
-            stage.visit.index: stage.total_wait / simulated_item_count
+            stage.visit.index: stage.total_wait / followed_item_count
             for stage in stages
             if stage.visit and stage.is_parallel
         }
         traversal.visit_times.item_waits.update(waits)
-        # At the start of a program the processors, in the order in which they arrive, stand along
-        # the first axis.
-        traversal.visit_times.spans.setdefault(
+        # At the start of a program the first axis of the array is that of the processors, in the
+        # order of their arrivals.
+        traversal.visit_times.pipeline_times.setdefault(
             pipeline.name, mean.mean(axis=0) if np.ndim(mean) > 1 else mean
         )
     return RandomTime(mean, variance, "constant" if is_constant else "general")
 
 
 def _interpolated_value(values_of_counts: list[Array], item_count: Array) -> Array:
-    """Return the value of a sequence at a number of items, linearly interpolated, and extrapolated
-    beyond the last.
+    """Return a quantity at a number of items, which may be fractional, from its values at 1, 2, ...
+    items: interpolated linearly, and extrapolated linearly beyond the last of them.
     """
     if len(values_of_counts) == 1:
         return values_of_counts[0]
@@ -527,12 +574,23 @@ def _interpolated_value(values_of_counts: list[Array], item_count: Array) -> Arr
 
 
 class _StageTimes:
-    """A stage of a pipeline: the times of its bodies, one for all items or one for each item, and
-    the number of items that it processes at once.
+    """A stage of a pipeline while items are followed through it.
+
+    Attributes
+    ----------
+    body_times : time of the stage for each item, or one time for all items
+    is_parallel : whether the stage may process several items at once
+    visit : the visit to a station that is the stage's only activity; None for any other activity
+    most_items : largest number of items that it processes at once; None if there is no limit
+    has_shared_servers : whether the stage is a visit to servers shared by all its items
+    wait_factor : factor on the waits for a place in an account that books them; else None
+    ends_of_occupants : keys, in `JointlyNormalTimes`, of the times at which the items in the stage
+        leave it
+    total_wait : time that all items have waited for a place [s]
     """
 
     def __init__(self, traversal: Traversal, stage: Stage) -> None:
-        self.times = [traversal.time(body) for body in stage.bodies]
+        self.body_times = [traversal.time(body) for body in stage.bodies]
         self.is_parallel = stage.kind == "parallel"
         body = stage.bodies[0]
         self.visit = body.visit if isinstance(body, VisitedStep) else None
@@ -541,7 +599,6 @@ class _StageTimes:
         if place_count is not None and place_count >= INFINITE:
             place_count = None
         self.most_items = place_count if self.is_parallel else 1
-        """Items at once; None for any number."""
         self.has_shared_servers = (
             self.is_parallel and self.visit is not None and traversal.shares_servers(self.visit)
         )
@@ -551,7 +608,6 @@ class _StageTimes:
         self.wait_factor = (
             traversal.factor(self.visit.label) if books_waits and self.visit else None
         )
-        """On waits for a place, where they are booked to a station."""
         self.ends_of_occupants: list[int] = []
         self.total_wait: Array = np.zeros(1)
 
@@ -561,8 +617,8 @@ class _ItemTimes:
 
     Parameters
     ----------
-    stages : of the pipeline
-    items : how many there are
+    stages : stages of the pipeline, in their order
+    item_count : number of items [1]
     """
 
     def __init__(self, stages: Sequence[_StageTimes], item_count: Array) -> None:
@@ -571,8 +627,10 @@ class _ItemTimes:
         self._times = JointlyNormalTimes()
         self._last_end: int | None = None
 
-    def item(self, item_number: int) -> tuple[Array, Array]:
-        """Return mean and variance of the time when this item and all before it are done."""
+    def end_of_item(self, item_number: int) -> tuple[Array, Array]:
+        """Follow the next item through all stages; return mean and variance of the time at which
+        it and all items before it have left the last stage [s, s^2].
+        """
         normal_times = self._times
         end_key: int | None = None
         for stage_index, stage in enumerate(self._stages):
@@ -581,14 +639,14 @@ class _ItemTimes:
                 # The item that took its place first is assumed to leave first. That is so at a
                 # serial stage; at a parallel one items may overtake each other.
                 free_key = stage.ends_of_occupants.pop(0)
-                begin_key = self._begin_after_wait(
+                begin_key = self._key_of_begin_after_wait(
                     stage,
                     arrival_key,
                     free_key
                     if arrival_key is None
                     else normal_times.add_maximum(free_key, arrival_key),
                 )
-            body_time = stage.times[item_number % len(stage.times)]
+            body_time = stage.body_times[item_number % len(stage.body_times)]
             end_key = normal_times.add_after(
                 begin_key,
                 body_time
@@ -603,7 +661,8 @@ class _ItemTimes:
             if self._last_end is None or stage.most_items == 1
             else normal_times.add_maximum(self._last_end, end_key)
         )
-        # Covariances of what nothing depends on any more would grow with the square of the items.
+        # Times on which no later time depends are dropped; else the number of covariances would
+        # grow with the square of the number of items.
         normal_times.keep_only(
             {
                 self._last_end,
@@ -612,9 +671,12 @@ class _ItemTimes:
         )
         return normal_times.mean[self._last_end], normal_times.variance(self._last_end)
 
-    def _begin_after_wait(self, stage: _StageTimes, arrival_key: int | None, begin_key: int) -> int:
-        """Book the wait of an item for a place in a stage, and return the index of the time at
-        which it begins. An account books it as a wait, not to the steps that are waited for.
+    def _key_of_begin_after_wait(
+        self, stage: _StageTimes, arrival_key: int | None, begin_key: int
+    ) -> int:
+        """Add the wait of an item for a place in a stage to the stage's total, and return the key
+        of the time at which the item begins. An account books this wait as a wait, not to the steps
+        of the items that are waited for.
         """
         arrival_time = np.zeros(1) if arrival_key is None else self._times.mean[arrival_key]
         wait = self._times.mean[begin_key] - arrival_time
@@ -626,12 +688,13 @@ class _ItemTimes:
         )
 
     def _shared_service(self, item_number: int, body_time: RandomTime) -> RandomTime:
-        """Return the time of an item in a first stage whose servers are shared by all items at
-        once.
+        """Return the time of an item in a first stage whose servers are shared by all items
+        present.
 
-        Derived here: shared by n items at c servers, constant services all end together, after n /
-        c services; exponential ones end one by one as at a queue. In between, the part 1 - scv of
-        each service ends last.
+        Derived here: constant services of n items that share c servers all end together, after the
+        time of n / c services; exponential ones end one by one as at a queue. For an scv between 0
+        and 1 the part 1 - scv of each service is taken to end with the last item (chosen for its
+        two limits; its error is in that of the construct "pipelines").
         """
         first_stage = self._stages[0]
         item_count = self._item_count
@@ -679,14 +742,16 @@ def cycle_time(traversal: Traversal, root: Activity) -> RandomTime:
 
 
 _CutSection = tuple[tuple[Activity, ...], BarrierWait, "Array | None"]
-"""The parts before a barrier, the barrier, and the number of times; None: once."""
+"""A section of a cycle: its activities, the barrier that ends it, and its number of executions in a
+cycle; None for one execution.
+"""
 
 
 def _cut_at_barriers(
     node: Activity, value_by_expr: Numbers
 ) -> tuple[list[_CutSection], tuple[Activity, ...]]:
-    """Divide a part of a cycle at its barriers into sections, each with its barrier and its number
-    of executions; also return the nodes after the last barrier.
+    """Divide an activity at its barriers into sections. Return the sections, and the activities
+    after the last barrier.
     """
     sections = list[_CutSection]()
     nodes_after = tuple[Activity, ...]()
@@ -710,12 +775,16 @@ def _cut_at_barriers(
             sections, nodes_after = _cut_at_barriers(body, value_by_expr)
             if sections:
                 (nodes, barrier_wait, _), *inner_sections = sections
-                turns = value_by_expr[count]
-                # The first turn follows what comes before the repetition; each further one begins
-                # with what the turn before has left after its last barrier.
-                further_turns = limited_to_range(turns - 1)
+                turn_count = value_by_expr[count]
+                # The first turn begins with the activities before the repetition; each further turn
+                # with the activities after the last barrier of the turn before.
+                further_turns = limited_to_range(turn_count - 1)
                 sections_between = [
-                    (inner_nodes, barrier, turns if executions is None else turns * executions)
+                    (
+                        inner_nodes,
+                        barrier,
+                        turn_count if executions is None else turn_count * executions,
+                    )
                     for inner_nodes, barrier, executions in inner_sections
                 ]
                 return [
@@ -734,22 +803,23 @@ def _time_of_section(
     barrier_wait: BarrierWait,
     section_number: int,
 ) -> RandomTime:
-    """Return the time of a section that ends at a barrier: the mean time of the last arrival, and
-    the barrier's cost.
+    """Return the time of a section that ends at a barrier: the time until the last processor
+    arrives, and the cost of the barrier.
     """
     barrier_label = f"barrier:{barrier_wait.name}"
     own_time = sum_of_times([traversal.time(node) for node in nodes])
     barrier = traversal.model.resources[barrier_wait.name]
     assert isinstance(barrier, Barrier)
-    cost = traversal.value_by_expr[barrier.cost] * traversal.factor(barrier_label)
+    barrier_cost = traversal.value_by_expr[barrier.cost] * traversal.factor(barrier_label)
     if traversal.fixed_times is not None:
         mean_wait = traversal.fixed_times.last_arrivals[section_number] - own_time.mean.real
         return RandomTime(
-            own_time.mean + mean_wait * traversal.factor(barrier_label) + cost, own_time.variance
+            own_time.mean + mean_wait * traversal.factor(barrier_label) + barrier_cost,
+            own_time.variance,
         )
     last_arrival = _last_arrival(traversal, nodes, own_time, barrier_wait)
     traversal.visit_times.last_arrivals[section_number] = last_arrival.mean
-    return RandomTime(last_arrival.mean + cost, last_arrival.variance, own_time.kind)
+    return RandomTime(last_arrival.mean + barrier_cost, last_arrival.variance, own_time.kind)
 
 
 def _last_arrival(
@@ -758,31 +828,38 @@ def _last_arrival(
     own_time: RandomTime,
     barrier_wait: BarrierWait,
 ) -> RandomTime:
-    """Return the time from the start of a section until all parties have come to its barrier."""
+    """Return the time from the start of a section until all parties have come to its barrier.
+
+    Parameters
+    ----------
+    own_time : time that one processor takes through the section
+    """
     if barrier_wait.parties is not None and barrier_wait.parties < traversal.processors:
         # Derived here: of p processors that meet in a steady stream of N / T arrivals a second, the
         # i-th waits for p - i more, (p - 1) / 2 on average: T = own + (p - 1) / 2 x T / N.
-        half_share = (barrier_wait.parties - 1) / (2 * traversal.processors)
-        return RandomTime(own_time.mean / (1 - half_share), own_time.variance)
-    synchronized_end = synchronized_start(traversal, nodes, traversal.processors)
+        waiting_share = (barrier_wait.parties - 1) / (2 * traversal.processors)
+        return RandomTime(own_time.mean / (1 - waiting_share), own_time.variance)
+    synchronized_end = time_from_common_start(traversal, nodes, traversal.processors)
     return synchronized_end or maximum_of_identical(
         own_time, np.full(1, float(traversal.processors))
     )
 
 
-def synchronized_start(
+def time_from_common_start(
     traversal: Traversal, nodes: Sequence[Activity], processors: int
 ) -> RandomTime | None:
-    """Return the time until the last of all processors has passed the nodes; None where no queue is
-    used.
+    """Return the time until the last of several processors, which all start at time 0, has executed
+    some activities; None where they use no queue, or the processors are more than
+    `MOST_FOLLOWED`.
 
-    The waits found replace those of the steady state in the result of the traversal.
+    The waits that the processors have after this start replace the waits of the steady state in
+    `traversal.visit_times`.
 
     Parameters
     ----------
-    traversal : a traversal of the nodes
-    nodes : done one after the other
-    processors : that start at once
+    traversal : a traversal of these activities
+    nodes : activities that are executed one after the other
+    processors : number of processors that start
     """
     if processors < 2 or processors > MOST_FOLLOWED or not is_contended(nodes):
         return None
@@ -790,29 +867,31 @@ def synchronized_start(
 
 
 def is_contended(nodes: Sequence[Activity]) -> bool:
-    """Return whether processors can wait for each other at a queue in some parts of a tree."""
+    """Return whether some activities visit a queue at which processors can wait for each other."""
     return any(_is_queue_visit(visit) for node in nodes for visit in visits_of_tree_part(node))
 
 
-def ordered_ends(time: RandomTime, processors: int) -> Array:
+def mean_end_times_in_order(time: RandomTime, processors: int) -> Array:
     """Return the mean times at which the first, second, ... of all processors end, if each takes an
-    independent time [s] [..., processors].
+    independent time with the distribution of `time` [s] [..., processors].
 
-    More than `MOST_FOLLOWED` are placed at the quantiles (k - 3/8) / (N + 1/4) (Source: Blom,
-    Statistical Estimates and Transformed Beta-Variables, Wiley 1958): the middle and the last one
-    within 3 % of those that are followed, the first ones up to 14 % early
-    (tests/method/mean_value/test_programs.py).
+    The ends of more than `MOST_FOLLOWED` processors are taken at the quantiles (k - 3/8) / (N +
+    1/4) (Source: Blom, Statistical Estimates and Transformed Beta-Variables, Wiley 1958): the
+    middle and the last one are within 3 % of the ends computed one by one, the first ones up to 14
+    % too early (tests/method/mean_value/test_programs.py).
     """
     if processors <= MOST_FOLLOWED:
         return PassingTimes.starting_together(processors).delayed(time).times
     probabilities = (np.arange(1, processors + 1) - 0.375) / (processors + 0.25)
-    scores = np.array([NormalDist().inv_cdf(probability) for probability in probabilities])
-    column = RandomTime(time.mean[..., None], time.variance[..., None])
-    return FittedDistribution(column, np.ones(1)).quantile(scores)
+    normal_quantiles = np.array(
+        [NormalDist().inv_cdf(probability) for probability in probabilities]
+    )
+    time_with_processor_axis = RandomTime(time.mean[..., None], time.variance[..., None])
+    return FittedDistribution(time_with_processor_axis, np.ones(1)).quantile(normal_quantiles)
 
 
 def _is_queue_visit(visit: Visit) -> bool:
-    """Return whether a visit is to a queue, and not to a processor of its own."""
+    """Return whether a visit is to a station or a lock, and not to a processor."""
     return not is_processor(visit.queue)
 
 
@@ -821,8 +900,18 @@ _COMPOSITES = (VisitedStep, VisitedHold, Repeat, Choice, Fork, Pipeline)
 
 
 class _SynchronizedStart:
-    """Follows all processors from a common start through a section. The times up to the next queue
-    are added up before the queue is passed.
+    """Follows all processors from a common start through a section of the cycle.
+
+    Times between queues are added up in `pending_delay`, and added to the passing times at the next
+    queue.
+
+    Attributes
+    ----------
+    waits : wait at each visit, replaced by the wait after the common start
+    passing_times : times at which the processors, in their order, pass the last queue so far
+    pending_delay : time that each processor takes from there to the present point
+    work_end_by_queue : by queue, the time at which its servers complete the work of all visits so
+        far, if they are busy from the first arrival on [s]
     """
 
     def __init__(self, traversal: Traversal, processors: int) -> None:
@@ -830,19 +919,18 @@ class _SynchronizedStart:
         self.waits = traversal.visit_times.waits
         self.passing_times = PassingTimes.starting_together(processors)
         self.pending_delay = ZERO_TIME
-        self.served_until: dict[str, Array] = {}
-        """By queue, when the servers would have done all that was asked of them so far, once
-        begun [s].
-        """
+        self.work_end_by_queue: dict[str, Array] = {}
 
     def pass_nodes(self, nodes: Sequence[Activity]) -> RandomTime:
-        """Return the times at which the processors have passed the activities, in their order."""
+        """Move all processors through the activities of a section, and return the time at which the
+        last of them is done.
+        """
         for node in nodes:
             self._pass_node(node)
-        return self.passing_times.end(self.pending_delay)
+        return self.passing_times.last_end(self.pending_delay)
 
     def _pass_node(self, node: Activity) -> None:
-        """Move all processors through one node of a section."""
+        """Move all processors through one activity of a section."""
         match node:
             case Then(bodies):
                 for child in bodies:
@@ -865,45 +953,48 @@ class _SynchronizedStart:
                 raise no_rule("mean value", node)
 
     def _pass_repeat(self, count: Array, body: Activity) -> None:
-        """Follow the turns of a repetition one by one; each beyond `MOST_TURNS` takes as long as
-        the last of these. Between whole numbers of turns the times are interpolated.
+        """Move all processors through a repetition, turn by turn; each turn beyond `MOST_TURNS`
+        takes as long as the last of these. Between whole numbers of turns the times are
+        interpolated.
         """
         visits = [visit for visit in visits_of_tree_part(body) if _is_queue_visit(visit)]
-        state_of_turns = _RepeatedPassing(count)
+        repeated_passing = _RepeatedPassing(count)
         wait_by_visit = {visit.index: np.zeros(1) for visit in visits}
-        for turn in range(state_of_turns.turns_followed):
+        for turn_index in range(repeated_passing.turns_followed):
             self._pass_node(body)
             wait_by_visit = {
                 visit_index: wait_so_far + self.waits[visit_index].mean
                 for visit_index, wait_so_far in wait_by_visit.items()
             }
-            state_of_turns.add_turn(turn + 1, self.passing_times, self.served_until, wait_by_visit)
-        self.passing_times = state_of_turns.passing_times
-        self.served_until.update(state_of_turns.served_until)
-        for visit_index, wait_so_far in state_of_turns.wait_by_visit.items():
-            self.waits[visit_index] = RandomTime(wait_so_far / count, 0 * wait_so_far)
+            repeated_passing.add_turn(
+                turn_index + 1, self.passing_times, self.work_end_by_queue, wait_by_visit
+            )
+        self.passing_times = repeated_passing.passing_times
+        self.work_end_by_queue.update(repeated_passing.work_end_by_queue)
+        for visit_index, total_wait in repeated_passing.wait_by_visit.items():
+            self.waits[visit_index] = RandomTime(total_wait / count, 0 * total_wait)
 
     def _pass_queue(self, visit: Visit) -> None:
-        """Move all processors through a queue, one after the other."""
+        """Move all processors through one visit to a queue, in their order."""
         service = self.traversal.visit_times.services[visit.index]
         times_before = self._times_after_pending()
         # Where servers are shared, constant services all end together, without gaps.
-        remaining_share = (
+        remaining_gap_share = (
             limited_to_range(service.scv, high=1)
             if self.traversal.shares_servers(visit)
             else np.ones(1)
         )
         work_left = self._work_of_earlier_visits(visit.queue, times_before, service.mean)
-        self.passing_times, wait = times_before.after_service(
-            service, self.traversal.servers(visit.queue), remaining_share, work_left
+        self.passing_times, mean_wait = times_before.after_service(
+            service, self.traversal.servers(visit.queue), remaining_gap_share, work_left
         )
-        self._set_waits([visit], wait, np.ones(1))
+        self._set_waits([visit], mean_wait, np.ones(1))
 
     def _work_of_earlier_visits(
         self, queue_name: str, times_before: PassingTimes, mean_work: Array
     ) -> Array:
-        """Return the work that earlier visits of the section have left at the queue for the first
-        processor [s].
+        """Return the work of earlier visits of the section that the first processor finds at a
+        queue, and add the work of this visit of all processors [s].
 
         Derived here: the first processor that returns to a queue while others wait there for their
         first visit queues behind them. The queue is taken as busy from the first arrival on, so
@@ -912,8 +1003,10 @@ class _SynchronizedStart:
         """
         first_time = times_before.times[..., 0]
         processors = times_before.times.shape[-1]
-        work_left = limited_to_range(self.served_until.get(queue_name, first_time) - first_time)
-        self.served_until[queue_name] = (
+        work_left = limited_to_range(
+            self.work_end_by_queue.get(queue_name, first_time) - first_time
+        )
+        self.work_end_by_queue[queue_name] = (
             first_time + work_left + processors * mean_work / self.traversal.servers(queue_name)
         )
         return work_left
@@ -923,9 +1016,9 @@ class _SynchronizedStart:
         for the work of other processors at each queue, then the time of the composite itself.
 
         The stages of a pipeline and the branches of a fork work side by side, so their queues delay
-        at the same time and the longest delay counts. The queues of anything else are passed one
-        after the other. Derived here; checked by simulation in
-        tests/method/mean_value/test_barriers.py (3 to 10 %).
+        at the same time and the longest delay counts. The queues of all other activities are passed
+        one after the other. Derived here; the error against simulation is 3 to 10 %
+        (tests/method/mean_value/test_barriers.py).
         """
         visits = [visit for visit in visits_of_tree_part(node) if _is_queue_visit(visit)]
         time_alone = self.traversal.without_waits().time(node)
@@ -956,17 +1049,18 @@ class _SynchronizedStart:
     ) -> PassingTimes:
         """Return the times at which the processors have passed one queue inside a composite.
 
-        A processor is through when its own work there is served, and not before its own time
-        without waits is over. A processor with several requests at once uses as many servers as one
-        group, which serves it that much faster. Servers beyond the last whole group are shared out
-        among all: constant times were up to 22 % too short (2 requests, 3 servers).
+        A processor has passed when its own work there is served, and not before its own time
+        without waits is over. A processor with k requests at once uses k servers as one group,
+        which serves its work k times as fast. Servers that remain beyond the last whole group speed
+        up all groups equally; with that, constant times were up to 22 % too short (2 requests, 3
+        servers).
         """
         servers = self.traversal.servers(visits_at_queue[0].queue)
         request_count = _requests_at_once(node, visits_at_queue)
         work, other_time, turn_count = self._work_at_queue(node, visits_at_queue)
         server_groups = max(1, servers // request_count)
         group_work = work.scaled(np.full(1, server_groups / servers))
-        work_served = times_before.queued(
+        work_served = times_before.begins_of_service(
             group_work,
             server_groups,
             self._work_of_earlier_visits(visits_at_queue[0].queue, times_before, work.mean),
@@ -983,8 +1077,8 @@ class _SynchronizedStart:
     def _work_at_queue(
         self, node: Activity, visits_at_queue: Sequence[Visit]
     ) -> tuple[RandomTime, Array, Array]:
-        """Return the work of a composite at a queue, its other time that cannot overlap with it,
-        and the number of turns.
+        """Return the work of a composite at a queue; the mean of its other time, which cannot
+        overlap with that work [s]; and the number of turns in which it requests the queue [1].
         """
         value_by_expr = self.traversal.value_by_expr
         services = self.traversal.visit_times.services
@@ -1006,12 +1100,14 @@ class _SynchronizedStart:
                 )
             case Pipeline(stages):
                 item_count = value_by_expr[node.items]
-                # The time of one item in the other stages, if the items share the work at the queue
-                # equally.
-                one_item = sum_of_times([traversal_alone.time(stage.bodies[0]) for stage in stages])
+                time_of_one_item = sum_of_times(
+                    [traversal_alone.time(stage.bodies[0]) for stage in stages]
+                )
+                # The other time is that of one item in the other stages; the items are taken to
+                # have equal parts of the work at the queue.
                 return (
                     work,
-                    one_item.mean - work.mean / item_count,
+                    time_of_one_item.mean - work.mean / item_count,
                     item_count if self._items_alternate(node, visits_at_queue) else np.ones(1),
                 )
             case Fork(branches):
@@ -1058,14 +1154,18 @@ class _SynchronizedStart:
         return True
 
     def _set_waits(self, visits: Sequence[Visit], total_wait: Array, visit_ratio: Array) -> None:
-        """Set the wait of each visit to the total wait divided by the visit ratio, a constant."""
+        """Set the wait at each visit to the total wait divided by the number of visits, without
+        variance.
+        """
         for visit in visits:
             self.waits[visit.index] = RandomTime(
                 total_wait / without_zeros(visit_ratio), 0 * total_wait
             )
 
     def _times_after_pending(self) -> PassingTimes:
-        """Return the passing times after the pending delay, and reset this delay to zero."""
+        """Return the times at which the processors reach the present point, after the pending
+        delay, and reset this delay to zero.
+        """
         pending_time = self.pending_delay
         self.pending_delay = ZERO_TIME
         return (
@@ -1081,24 +1181,25 @@ class _RepeatedPassing:
 
     Parameters
     ----------
-    turn_count : of turns, at least 1 [points]
+    turn_count : number of turns, at least 1 [points]
 
     Attributes
     ----------
-    turns_followed : turns that are followed one by one
-    passing_times, served_until, wait_by_visit : at that number of turns; waits add up by visit [s]
+    turns_followed : number of turns that are followed one by one
+    passing_times, work_end_by_queue : as in `_SynchronizedStart`, after `turn_count` turns
+    wait_by_visit : sum of the waits of one processor at each visit over these turns [s]
     """
 
     def __init__(self, turn_count: Array) -> None:
         self._turn_count = turn_count
         self.turns_followed = min(int(np.ceil(np.max(turn_count.real))), MOST_TURNS)
         self.passing_times = PassingTimes(np.zeros((1, 1)), np.zeros((1, 1)))
-        self.served_until: dict[str, Array] = {}
+        self.work_end_by_queue: dict[str, Array] = {}
         self.wait_by_visit: dict[int, Array] = {}
 
     def _weight_of_turn(self, turns_done: int) -> Array:
-        """Return the weight of the state after a number of turns; beyond the last two turns that
-        are followed, their difference is repeated.
+        """Return the weight, in the interpolation, of the state after `turns_done` turns. Beyond
+        the last turn that is followed, the state is extrapolated from the last two [1].
         """
         if self.turns_followed == 1:
             return np.ones(1)
@@ -1118,20 +1219,20 @@ class _RepeatedPassing:
         self,
         turns_done: int,
         passing_times: PassingTimes,
-        served_until: Mapping[str, Array],
+        work_end_by_queue: Mapping[str, Array],
         wait_by_visit: Mapping[int, Array],
     ) -> None:
-        """Add the passing times after one more turn, weighted for the interpolation at the number
-        of turns.
+        """Add the state after `turns_done` turns to the sums, with its weight in the interpolation
+        at the number of turns.
         """
         weight = self._weight_of_turn(turns_done)
         self.passing_times = PassingTimes(
             self.passing_times.times + weight[..., None] * passing_times.times,
             self.passing_times.gap_variances + weight[..., None] * passing_times.gap_variances,
         )
-        for queue_name, work_end in served_until.items():
-            self.served_until[queue_name] = (
-                self.served_until.get(queue_name, 0.0) + weight * work_end
+        for queue_name, work_end in work_end_by_queue.items():
+            self.work_end_by_queue[queue_name] = (
+                self.work_end_by_queue.get(queue_name, 0.0) + weight * work_end
             )
         for visit_index, wait in wait_by_visit.items():
             self.wait_by_visit[visit_index] = (
@@ -1140,26 +1241,30 @@ class _RepeatedPassing:
 
 
 def _requests_at_once(node: Activity, visits_at_queue: Sequence[Visit]) -> int:
-    """Return the number of visits that an activity may make side by side; items of a pipeline count
-    once.
+    """Return the largest number of the visits at a queue that an activity can make at the same
+    time; all items of a pipeline count as one.
     """
     if not any(map(visits_at_queue.count, visits_of_tree_part(node))):
         return 0
     requests_of_children = [_requests_at_once(child, visits_at_queue) for child in node.children]
-    exist_together = node.combination is Combination.LONGEST
+    children_run_in_parallel = node.combination is Combination.LONGEST
     return max(
-        1, sum(requests_of_children) if exist_together else max(requests_of_children, default=1)
+        1,
+        sum(requests_of_children)
+        if children_run_in_parallel
+        else max(requests_of_children, default=1),
     )
 
 
 @dataclass(frozen=True, slots=True)
 class PassingTimes:
-    """The times at which processors that started together pass a point, in their order.
+    """The times at which processors that started together pass a point of the cycle.
 
     Parameters
     ----------
-    times : mean time of the first, second, ... [s] [..., processors]
-    gap_variances : variance of the time since the one before [s^2]
+    times : mean times at which the first, second, ... of them passes [s] [..., processors]
+    gap_variances : variance of the time from the processor before to each of them [s^2] [...,
+        processors]
     """
 
     times: Array
@@ -1185,25 +1290,28 @@ class PassingTimes:
         times = _ordered_passing_times(self, time)
         gap_before = _gaps_between(self.times)
         gap_after = _gaps_between(times)
-        remaining_share = (
+        kept_variance_share = (
             gap_before * gap_before / without_zeros(gap_before * gap_before + variance)
         )
         is_random = variance.real > 0
         gap_variances = np.where(
             is_random,
-            (1 - remaining_share) * gap_after * gap_after + remaining_share * self.gap_variances,
+            (1 - kept_variance_share) * gap_after * gap_after
+            + kept_variance_share * self.gap_variances,
             self.gap_variances,
         )
         return PassingTimes(np.where(is_random, times, delayed_times.times), gap_variances)
 
-    def queued(self, service: RandomTime, servers: int, work_left: Array) -> PassingTimes:
-        """Return the times at which the processors begin service, in order, at one of the servers;
-        the first finds the work `work_left` [s].
+    def begins_of_service(
+        self, service: RandomTime, servers: int, work_left: Array
+    ) -> PassingTimes:
+        """Return the times at which the processors, which arrive at a queue in their order, begin
+        service at one of its servers. The first of them finds the work `work_left` there [s].
 
         Exponential services of c servers end one by one, like those of one server that is c times
         as fast, except that a backlog up to (c - 1) / c of a service causes no wait. Constant
-        services end c at a time: each processor waits for the one c places before. In between the
-        wait is interpolated by the scv (chosen here; exact in both limits).
+        services end c at a time: each processor waits for the one c places before. For an scv
+        between 0 and 1 the wait is interpolated linearly (chosen here; exact in both limits).
         """
         wait = self._waits(
             service, 1, service.mean / servers, service.mean * (servers - 1) / servers, work_left
@@ -1213,8 +1321,8 @@ class PassingTimes:
             scv = limited_to_range(service.scv, high=1)[..., None]
             wait = scv * wait + (1 - scv) * constant_wait
         wait_probability = _waiting_probability(wait, service.mean / servers)
-        # A processor that waited follows the one before it by the services between them; another
-        # one keeps its gap.
+        # A processor that waited follows the processor before it by one service of the c servers; a
+        # processor that did not wait keeps its gap.
         gap_variances = (
             wait_probability * (service.variance / servers**2)[..., None]
             + (1 - wait_probability) * self.gap_variances
@@ -1222,14 +1330,20 @@ class PassingTimes:
         return PassingTimes(self.times + wait, gap_variances)
 
     def after_service(
-        self, service: RandomTime, servers: int, remaining_share: Array, work_left: Array
+        self, service: RandomTime, servers: int, remaining_gap_share: Array, work_left: Array
     ) -> tuple[PassingTimes, Array]:
-        """Return the times at which the processors have been served, and the mean wait.
-        `remaining_share` is the part of the variance of the gaps that remains where services
-        alternate.
+        """Return the times at which the processors have been served at a queue, and their mean
+        wait there [s].
+
+        Parameters
+        ----------
+        service : service time of each processor
+        servers : number of servers of the queue
+        remaining_gap_share : as for `with_closer_ends`
+        work_left : work that the first processor finds at the queue [s]
         """
-        begin_times = self.queued(service, servers, work_left).with_closer_ends(
-            self, service.mean / servers, remaining_share
+        begin_times = self.begins_of_service(service, servers, work_left).with_closer_ends(
+            self, service.mean / servers, remaining_gap_share
         )
         wait: Array = (begin_times.times - self.times).mean(axis=-1)
         # Services of several servers may end out of order; a single server keeps it.
@@ -1240,28 +1354,37 @@ class PassingTimes:
         ), wait
 
     def with_closer_ends(
-        self, times_before: PassingTimes, time_for_one: Array, remaining_share: Array
+        self, times_before: PassingTimes, time_for_one: Array, remaining_gap_share: Array
     ) -> PassingTimes:
-        """Return the times of processors that shared the servers in turns: the ends of the
-        processors that waited move close together, and the last processor keeps its time.
+        """Return the passing times of processors whose services alternate, so that those that wait
+        end at nearly the same time: their gaps shrink, and the last processor keeps its time.
+
+        Parameters
+        ----------
+        times_before : passing times before the queue
+        time_for_one : mean time in which the servers complete one service [s]
+        remaining_gap_share : part of a gap, and of its variance, that remains where processors
+            wait [1]
         """
         wait_probability = _waiting_probability(self.times - times_before.times, time_for_one)
-        gaps = _gaps_between(self.times) * (1 - wait_probability * (1 - remaining_share[..., None]))
-        # Added up from the last processor back, whose time stays.
+        gaps = _gaps_between(self.times) * (
+            1 - wait_probability * (1 - remaining_gap_share[..., None])
+        )
+        # The gaps are added up from the last processor back, because its time does not change.
         time_to_last = np.flip(np.cumsum(np.flip(gaps, -1), axis=-1), -1) - gaps
         return PassingTimes(
-            self.times[..., -1:] - time_to_last, self.gap_variances * remaining_share[..., None]
+            self.times[..., -1:] - time_to_last, self.gap_variances * remaining_gap_share[..., None]
         )
 
     def latest_with(self, other_times: PassingTimes) -> PassingTimes:
-        """Return for each processor the later of its times in these and in other passing times."""
+        """Return for each processor the later of its passing times here and in `other_times`."""
         is_later = other_times.times.real > self.times.real
         return PassingTimes(
             np.where(is_later, other_times.times, self.times),
             np.where(is_later, other_times.gap_variances, self.gap_variances),
         )
 
-    def end(self, remaining_time: RandomTime) -> RandomTime:
+    def last_end(self, remaining_time: RandomTime) -> RandomTime:
         """Return the time at which the last processor ends, if each takes a further independent
         time after it has passed.
         """
@@ -1281,26 +1404,30 @@ class PassingTimes:
         self,
         service: RandomTime,
         distance: int,
-        work_step: Array,
-        free_backlog: Array,
+        work_of_processor: Array,
+        backlog_without_wait: Array,
         work_left: Array,
     ) -> Array:
-        """Return the mean waits of the processors [s] for the work left by the processors before
-        them. This work is followed in mean and variance: V(k) = (V(k - distance) + work_step -
-        gap)+.
+        """Return the mean waits of the processors for the work of the processors before them [s]
+        [..., processors].
+
+        The work V(k) that processor k finds is computed, in mean and variance, from the work that
+        an earlier processor found: V(k) = (V(k - distance) + work_of_processor - gap)+, where gap
+        is the time between the arrivals of both.
 
         Source: Lindley, Proc. Cambridge Philosophical Society 48(2), 1952, 277-289.
 
         Parameters
         ----------
+        service : service time of each processor
         distance : 1, or the number of servers whose customers are followed server by server
-        work_step : work that each brings [s]
-        free_backlog : work that may be left without a wait [s]
-        work_left : from earlier visits [s]
+        work_of_processor : mean work that each processor brings [s]
+        backlog_without_wait : work that a processor can find without having to wait [s]
+        work_left : work that the first processors find, from earlier visits [s]
         """
         processors = self.times.shape[-1]
-        step_variance = service.variance * (work_step / without_zeros(service.mean)) ** 2
-        zeros = 0 * (work_step + self.times[..., 0])
+        work_variance = service.variance * (work_of_processor / without_zeros(service.mean)) ** 2
+        zeros = 0 * (work_of_processor + self.times[..., 0])
         backlog = [(zeros + work_left, zeros)] * min(distance, processors)
         for position in range(distance, processors):
             mean, variance = backlog[position - distance]
@@ -1310,14 +1437,16 @@ class PassingTimes:
                 axis=-1
             )
             backlog.append(
-                remainder_after_gap(mean + work_step, variance + step_variance, gap, gap_variance)
+                remainder_after_gap(
+                    mean + work_of_processor, variance + work_variance, gap, gap_variance
+                )
             )
         means, variances = (
             np.stack(np.broadcast_arrays(*moments), axis=-1)
             for moments in zip(*backlog, strict=True)
         )
         return remainder_after_gap(
-            means, variances, free_backlog[..., None], 0 * free_backlog[..., None]
+            means, variances, backlog_without_wait[..., None], 0 * backlog_without_wait[..., None]
         )[0]
 
 
@@ -1347,8 +1476,8 @@ def _ordered_passing_times(passing_times: PassingTimes, time: RandomTime) -> Arr
     """
     processors = passing_times.times.shape[-1]
     variance = time.variance[..., None]
-    # The starts are random too: the variance of the gap before each is added, limited to that of
-    # the time (chosen here).
+    # The passing times are random too. Each adds the variance of the gap before it, limited to the
+    # variance of the further time (chosen here).
     variance = variance + passing_times.gap_variances * variance / without_zeros(
         variance + passing_times.gap_variances
     )

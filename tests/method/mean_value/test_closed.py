@@ -135,7 +135,7 @@ def test_the_recursion_itself_is_exact_in_product_form(servers: int) -> None:
     model = closed_model(cycle, 1, resources={"bus": Station(servers)})
     recursion = Recursion(model, [cycle])
     (solved,) = recursion.solve(MeanValue(model).numbers({}), np.array([[12]]), np.array([0]), [])
-    found = [float(time[0]) for time in solved.curve]
+    found = [float(time[0]) for time in solved.cycle_time_by_processors]
     assert found == pytest.approx(
         [machine_repair(n, 4.0, 1.0, servers) for n in range(1, 13)], rel=1e-10
     )

@@ -130,7 +130,7 @@ def test_a_first_wait_below_the_work_that_is_present_does_not_grow_without_end()
     until the equations had no solution.
     """
     onward, visits = np.array([[0.22, 0.08], [0.25, 0.05]]), np.ones(2)
-    row = in_a_row.InARow((0, 1), visits, onward, onward, 1 - onward.sum(axis=0))
+    row = in_a_row.SuccessiveVisits((0, 1), visits, onward, onward, 1 - onward.sum(axis=0))
     service, present = np.array([4.4, 3.1]), np.array([1.1, 1.8])
     waits = row.closed_waits(np.array(1.0), present, service, visits, 3.0)
     assert (np.abs(waits) < 10 * service.sum() * present.sum()).all()
@@ -143,7 +143,7 @@ def test_visits_without_a_loop_are_solved_as_by_the_equations_of_a_loop(seed: in
     """
     draw = np.random.default_rng(2026113000 + seed)
     follows = np.triu(draw.uniform(0, 0.5, (4, 4)), k=1)
-    ordered = in_a_row.InARow(
+    ordered = in_a_row.SuccessiveVisits(
         (0, 1, 2, 3), np.ones(4), follows, follows, 1 - follows.sum(axis=0), (0, 1, 2, 3)
     )
     numbers = draw.uniform(0, 2, (5, 4))

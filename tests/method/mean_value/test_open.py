@@ -21,7 +21,7 @@ from slipstick.model.system import (
 )
 from slipstick.random_times import RandomTime
 from slipstick_mean_value.form import MeanValue
-from slipstick_mean_value.open import _stretched_wait
+from slipstick_mean_value.open import _wait_at_shared_servers
 
 
 def answered(cycle: Activity, rate: float, **resources: Resource) -> Answer:
@@ -213,7 +213,7 @@ def test_the_wait_of_a_stream_varies_as_at_one_server_with_exponential_times() -
 
 
 def test_the_wait_at_shared_servers_is_exponential_where_services_are_constant() -> None:
-    waiting = _stretched_wait(RandomTime(np.ones(1), np.zeros(1)), np.full(1, 2.0))
+    waiting = _wait_at_shared_servers(RandomTime(np.ones(1), np.zeros(1)), np.full(1, 2.0))
     assert (waiting.mean.item(), waiting.variance.item()) == (2.0, 4.0)
 
 

@@ -20,7 +20,7 @@ from slipstick.random_times import (
 )
 from slipstick_mean_value import programs
 from slipstick_mean_value.form import MeanValue
-from slipstick_mean_value.traversal import MOST_FOLLOWED, ordered_ends
+from slipstick_mean_value.traversal import MOST_FOLLOWED, mean_end_times_in_order
 from tests.method.mean_value.test_barriers import exact_section
 
 
@@ -98,8 +98,8 @@ def test_iterations_of_a_phase_are_a_closed_cycle_with_a_start_and_an_end(
 def test_the_many_processors_of_a_phase_are_placed_at_quantiles(scv: float) -> None:
     time = RandomTime(np.ones(1), np.full(1, scv))
     followed, placed = (
-        ordered_ends(time, MOST_FOLLOWED)[0],
-        ordered_ends(time, MOST_FOLLOWED + 1)[0],
+        mean_end_times_in_order(time, MOST_FOLLOWED)[0],
+        mean_end_times_in_order(time, MOST_FOLLOWED + 1)[0],
     )
     assert placed[[128, 200, -1]] == pytest.approx(followed[[128, 200, -1]], rel=0.03)
 

@@ -157,9 +157,11 @@ def test_waits_of_more_than_a_chain_counts_are_near_those_of_one_that_counts_all
         RandomTime(np.full(1, 0.5), np.full(1, 0.25)),
         np.ones(1),
     )
-    near = shared_locks._waits_of_both(queue, users, *times)
+    near = shared_locks._reader_and_writer_waits(queue, users, *times)
     monkeypatch.setitem(shared_locks.MOST_IN_CHAIN, order, users)
-    assert near == pytest.approx(shared_locks._waits_of_both(queue, users, *times), rel=0.02)
+    assert near == pytest.approx(
+        shared_locks._reader_and_writer_waits(queue, users, *times), rel=0.02
+    )
 
 
 def test_nothing_is_promised_for_a_lock_that_many_writers_take_first() -> None:
