@@ -29,7 +29,7 @@ def replacement_file(path: Path) -> Iterator[Path]:
     ------
     OSError : nothing can be written there; it names `path`, which is as it was
     """
-    resolved_file = path.resolve()
+    resolved_file = without_links(path)
     # A device or a pipe cannot be replaced.
     if resolved_file.exists() and not resolved_file.is_file():
         yield resolved_file
@@ -53,6 +53,14 @@ def replacement_file(path: Path) -> Iterator[Path]:
     finally:
         with suppress(OSError):
             temporary_file.unlink(missing_ok=True)
+
+
+def without_links(path: Path) -> Path:
+    """Return the place to which a path leads; raise OSError if its links lead in a circle."""
+    place = Path(os.path.realpath(path))
+    if place.is_symlink():
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path))
+    return place
 
 
 def write_whole(path: Path, text: str) -> None:

@@ -561,6 +561,20 @@ def test_a_run_refuses_a_folder_with_files_of_others_before_it_solves(slip: Run)
 
 
 @pytest.mark.turns(3)
+def test_links_that_lead_in_a_circle_are_named(slip: Run, tmp_path: Path) -> None:
+    (tmp_path / "circle").symlink_to("circle")
+    for arguments in (
+        ["run", "my-program", "--out", "circle"],
+        ["new", "activity", "--out", "circle"],
+        ["check", "circle"],
+    ):
+        said = slip(*arguments)
+        assert said.status == 2
+        assert said.err.startswith("error: ")
+        assert "circle" in said.err.splitlines()[0]
+    assert (tmp_path / "circle").is_symlink()
+
+
 def test_a_run_into_the_current_folder_leaves_it(slip: Run) -> None:
     Path("s.yaml").write_text(study(base="{model: lock-and-bus}"))
     for _ in range(2):

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from slipstick.errors import InputError
-from slipstick.files import flush_to_disk, keep_owner, lock_folder
+from slipstick.files import flush_to_disk, keep_owner, lock_folder, without_links
 
 INPUTS = "inputs.yaml"
 """The manifest: what the report was made from, and its files."""
@@ -67,7 +67,7 @@ def new_report(folder: Path, force: bool = False) -> Iterator[Path]:
     InputError : a file of the same name is not of a report; the folder is as it was
     OSError : nothing can be written there; the folder is as it was, or the next run completes it
     """
-    report_folder = folder.resolve()
+    report_folder = without_links(folder)
     check_folder(folder, (), force)
     existed_before = report_folder.exists()
     report_folder.mkdir(parents=True, exist_ok=True)
@@ -118,7 +118,7 @@ def check_folder(folder: Path, names: Collection[str], force: bool = False) -> N
     InputError : it is the root or a home folder, or has a file of one of these names that no
         manifest lists, or a folder of this name
     """
-    report_folder = folder.resolve()
+    report_folder = without_links(folder)
     if (protected_kind := _protected_kind(report_folder)) and not force:
         raise InputError(
             f"{folder} is {protected_kind}; name a folder inside with --out, or allow it with"
@@ -185,9 +185,7 @@ def _protected_kind(folder: Path) -> str:
         home_folders += [
             Path(pwd.getpwuid(user_id).pw_dir) for user_id in (os.getuid(), folder.stat().st_uid)
         ]
-    return (
-        "a home folder" if folder in [home_folder.resolve() for home_folder in home_folders] else ""
-    )
+    return "a home folder" if folder in map(Path, map(os.path.realpath, home_folders)) else ""
 
 
 @contextmanager
