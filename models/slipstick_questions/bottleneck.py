@@ -7,8 +7,8 @@ vol. 2, 1976, section 4.12.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 from slipstick.answer import Answer
@@ -31,7 +31,7 @@ from slipstick.report.formatting import (
 from slipstick.results.question import MOST_FURTHER_CASES, QuestionResult, ResultColumn, ResultTable
 from slipstick.results.sweep import Provenance
 from slipstick.results.words import Words
-from slipstick.study.cases import Place, StudyContext, SweepDefinition
+from slipstick.study.cases import Place, StudyContext, SweepDefinition, quantity_node
 from slipstick.study.evaluator import evaluator
 from slipstick.study.questions import BaseAnswers, Question
 from slipstick.study.sweep import PointGroup, check_sweep, plan_sweep, solve_plan
@@ -42,6 +42,7 @@ _SPAN_NAME = "span"
 _PLACE_OF_AXIS: Place = ("bottleneck", "along")
 _MOST_RESOURCES = 8
 _ROUNDING = 1e-9  # relative difference of values that rounding leaves
+_NEAR = 0.95  # part of its limit at which a throughput is called near it
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +60,8 @@ class CaseBottlenecks:
     cycle : time of a cycle without waiting, T_0 [s]
     demands : service demand per server of each resource, D [s]
     failed : why a point has no answer, by its index
+    near_limit : the least value of the axis from which on the throughput is near its limit; None
+        where the axis is not the population, or where it never is near
 
     >>> import numpy as np
     >>> population = np.array([1.0, 20.0])
@@ -88,11 +91,19 @@ class CaseBottlenecks:
     cycle: Array
     demands: Mapping[str, Array]
     failed: Mapping[int, str] = field(default_factory=dict)
+    near_limit: float | None = None
 
     @property
     def largest_demand(self) -> Array:
         """The largest service demand per server [s]."""
         return np.asarray(np.max(list(self.demands.values()), axis=0))
+
+    @property
+    def is_along_population(self) -> bool:
+        """Whether the axis is the number of customers, and nothing else changes along it."""
+        return np.array_equal(self.population, self.values) and bool(
+            np.allclose(self.largest_demand, self.largest_demand[-1], rtol=_ROUNDING, atol=0.0)
+        )
 
     @property
     def bottlenecks(self) -> tuple[str, ...]:
@@ -259,7 +270,7 @@ def _case_bottlenecks(case: str, sweep: SweepDefinition, study: StudyContext) ->
             demands.setdefault(resource, np.zeros(count))[group.rows] = demand
     axis = plan.axes[0]
     values = np.array(axis.values, dtype=float)
-    return CaseBottlenecks(
+    bottlenecks = CaseBottlenecks(
         case,
         solved_sweep.provenance,
         axis.path,
@@ -271,6 +282,53 @@ def _case_bottlenecks(case: str, sweep: SweepDefinition, study: StudyContext) ->
         demands,
         solved_sweep.failed,
     )
+
+    def throughput_at(number: int) -> float:
+        """Return the throughput with a number of customers [1/s]."""
+        settings = {
+            **study.cases[case],
+            axis.path: quantity_node(number, "1", sweep.node.mark),
+        }
+        table = evaluator(case, settings, study.library).point_table({}, [name])
+        return float(table.columns[name][0])
+
+    is_estimate = np.isfinite(solved_sweep.ends(name)[0]).any()
+    return replace(
+        bottlenecks,
+        near_limit=_value_near_limit(bottlenecks, None if is_estimate else throughput_at),
+    )
+
+
+def _value_near_limit(
+    bottlenecks: CaseBottlenecks, throughput_at: Callable[[int], float] | None
+) -> float | None:
+    """Return the least number of customers from which on the throughput is near its limit; None if
+    it is not near it at the last point, or if the axis is not the population.
+
+    Parameters
+    ----------
+    bottlenecks : along an axis
+    throughput_at : the throughput with a number of customers, by which the number is bisected
+        between two points; without it, the point is the answer
+    """
+    if not bottlenecks.is_along_population or bottlenecks.is_above_bound.any():
+        return None
+    is_near = bottlenecks.throughput * bottlenecks.largest_demand[-1] >= _NEAR
+    if not is_near[-1]:
+        return None
+    # All points behind the last one that is not near are near.
+    first_index = 0 if is_near.all() else len(is_near) - int(np.argmin(is_near[::-1]))
+    value = float(bottlenecks.values[first_index])
+    if first_index == 0 or throughput_at is None:
+        return value
+    too_few, enough = int(bottlenecks.values[first_index - 1]), int(value)
+    while enough - too_few > 1:
+        middle = (too_few + enough) // 2
+        if throughput_at(middle) * float(bottlenecks.largest_demand[-1]) >= _NEAR:
+            enough = middle
+        else:
+            too_few = middle
+    return float(enough)
 
 
 def _demands_of_model(group: PointGroup) -> tuple[Array, Array, dict[str, Array]]:
@@ -407,23 +465,30 @@ def _case_headline(bottlenecks: CaseBottlenecks, case: str, words: Words) -> str
             f" {'are' if are_several else 'is'} {resources}, which can reach a"
             f" {words.value('throughput')} of {throughput_limit}"
         )
-    if first_index == 0 and not is_saturated.all():
-        saturation = float(bottlenecks.saturation[last_index])
-        is_constant = bool(np.allclose(bottlenecks.saturation, saturation, rtol=1e-9))
-        least_saturation = max(1, int(saturation * (1 + _ROUNDING)))
-        saturation_text = (
-            f"; more than {words.member_count(least_saturation)} hardly raise it"
-            if is_constant
-            else ""
-        )
-        return f"{limit_text}{saturation_text}"
-    change_in_words = ""
-    if first_index:
-        value = float(bottlenecks.values[first_index])
-        change_in_words = (
-            f" {limit_phrase(bottlenecks.path, value, bottlenecks.unit, words, is_lower=True)}"
-        )
-    return f"{limit_text}{change_in_words}"
+    if first_index == 0:
+        return f"{limit_text}{_near_limit_clause(bottlenecks, words)}"
+    value = float(bottlenecks.values[first_index])
+    from_there = limit_phrase(bottlenecks.path, value, bottlenecks.unit, words, is_lower=True)
+    return f"{limit_text} {from_there}"
+
+
+def _near_limit_clause(bottlenecks: CaseBottlenecks, words: Words) -> str:
+    """Return a clause on the number of customers with which the throughput is near its limit; if it
+    is not near it anywhere, on its part of the limit at the last point.
+    """
+    if not bottlenecks.is_along_population or bottlenecks.is_above_bound.any():
+        return ""
+    path, unit = bottlenecks.path, bottlenecks.unit
+    if bottlenecks.near_limit is None:
+        last_value = float(bottlenecks.values[-1])
+        part = float(bottlenecks.throughput[-1] * bottlenecks.largest_demand[-1])
+        setting_text = setting_phrase(path, last_value, unit, words)
+        return f"; {setting_text} reach {percent(part)} of it" if np.isfinite(part) else ""
+    if bottlenecks.near_limit == bottlenecks.values[0]:
+        setting_text = f"already with {setting_phrase(path, bottlenecks.near_limit, unit, words)}"
+    else:
+        setting_text = limit_phrase(path, bottlenecks.near_limit, unit, words, is_lower=True)
+    return f"; {percent(_NEAR)} of it is reached {setting_text}"
 
 
 def _value_text(bottlenecks: CaseBottlenecks, index: int) -> str:

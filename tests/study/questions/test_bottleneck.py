@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -104,10 +105,42 @@ def test_equal_demands_are_all_named_and_rounding_saturates_nothing(folder: Path
         "base: cpu and disk are the bottlenecks for classes.jobs.population from 1 to 13"
     )
     assert result.headline(Words()) == [
-        (
-            "cpu and disk limit the throughput to 10 completions a second; more than 12 processors"
-            " hardly raise it"
-        )
+        "cpu and disk limit the throughput to 10 completions a second; 13 jobs reach 79.4 % of it"
+    ]
+
+
+def _throughput_by_recursion(customers: int, think: float, demands: Sequence[float]) -> float:
+    """Return the throughput of a closed network by the recursion of mean value analysis."""
+    queues = [0.0] * len(demands)
+    throughput = 0.0
+    for number in range(1, customers + 1):
+        times = [demand * (1 + queue) for demand, queue in zip(demands, queues, strict=True)]
+        throughput = number / (think + sum(times))
+        queues = [throughput * time for time in times]
+    return throughput
+
+
+@pytest.mark.parametrize(
+    ("axis", "clause"),
+    [
+        ("[1, 12, 50, 64]", "95 % of it is reached with at least 16 jobs"),
+        ("[1, 12]", "12 jobs reach 83.6 % of it"),
+        ("[32, 64]", "95 % of it is reached already with 32 jobs"),
+    ],
+)
+def test_the_number_near_the_limit_is_solved_on_both_sides(
+    folder: Path, axis: str, clause: str
+) -> None:
+    """Between the points 12 and 50 of the axis the number is bisected."""
+    Path("one.yaml").write_text(
+        "queueing-network: 1\nclasses: {jobs: {population: 8, think_time: 1 s}}\n"
+        "stations:\n  cpu: {service: {jobs: 100 ms}}\n  disk: {service: {jobs: 60 ms}}\n"
+    )
+    below, above = (_throughput_by_recursion(number, 1.0, [0.1, 0.06]) for number in (15, 16))
+    assert below < 0.95 * 10 <= above
+    made = found(f"classes.jobs.population: {axis}", "{model: one.yaml}")
+    assert BottleneckResult((made,)).headline(Words()) == [
+        f"cpu limits the throughput to 10 completions a second; {clause}"
     ]
 
 
