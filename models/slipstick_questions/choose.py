@@ -13,9 +13,10 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
+from itertools import chain
 from typing import (
     TYPE_CHECKING,
     ClassVar,
@@ -82,6 +83,9 @@ _MOST_FURTHER_CASES = 4
 _MOST_LIMITED_VALUES = 2
 """Limited values that a headline states; with more it says that all limits are kept."""
 
+_UTILIZATION = re.compile(r"utilization\[([^,\]]+)\]")
+"""The utilization of a resource by all customers."""
+
 OBJECTIVE = "objective"
 COST = "cost"
 
@@ -101,7 +105,8 @@ class ChosenPoints:
     monotone : points with no more of anything than one that failed were left out
     found : the best point, then the runners-up, each with ``objective``, and for each condition
         ``value[1]`` and ``slack[1]``: what it is about, and how far that is from the limit, above 0
-        where it holds
+        where it holds; and with the values that the study asks for
+    asked : names of the values that the study asks for
     undecided : points that may be better, of which estimates do not tell whether they meet the
         conditions
     rivals : points whose objective may be less, because its interval overlaps that of the best
@@ -127,6 +132,7 @@ class ChosenPoints:
     ordered: bool
     monotone: bool
     found: tuple[Answer, ...] = ()
+    asked: tuple[str, ...] = ()
     undecided: tuple[Answer, ...] = ()
     rivals: tuple[Answer, ...] = ()
     unanswered: int = 0
@@ -139,6 +145,36 @@ class ChosenPoints:
     totals: Mapping[str, str] = field(default_factory=dict)
     is_objective_told: bool = False
     solved_choices: SolvedChoices | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def busiest(self) -> tuple[str, Value] | None:
+        """The resource with the highest utilization at the best point, with that; None where the
+        model has none.
+        """
+        if not self.found:
+            return None
+        utilizations = [
+            (resource_match[1], value)
+            for name, value in self.found[0].values.items()
+            if (resource_match := _UTILIZATION.fullmatch(name)) and value.value is not None
+        ]
+        return max(utilizations, key=lambda pair: pair[1].value or 0.0, default=None)
+
+    @property
+    def limited(self) -> set[str]:
+        """The values that stand alone on the left side of a condition."""
+        return {text.partition(" ")[0] for text in self.conditions}
+
+    @property
+    def asked_beside(self) -> list[str]:
+        """The values asked for that are neither limited nor the utilization of a resource; that of
+        the busiest one is stated.
+        """
+        return [
+            name
+            for name in self.asked
+            if name not in (*self.limited, self.objective) and not _UTILIZATION.fullmatch(name)
+        ]
 
     @property
     def meets_conditions(self) -> bool | None:
@@ -279,6 +315,8 @@ class ChooseResult(QuestionResult):
             words.condition(first_choice.conditions[condition_index])
             for condition_index in _conditions_on_values(first_choice)
         ]
+        headings += map(words.value, first_choice.asked_beside)
+        headings += ["highest utilization"] if first_choice.busiest else []
         return headings, [_decision_row(choice, words) for choice in comparable_choices]
 
     def sentences_beside_tables(self) -> list[str]:
@@ -412,11 +450,17 @@ class _Choosing:
             }
             yield np.array(indices), self.case_with_values(value_indices), values_by_path
 
-    def solved(self, rows: Rows, run_factor: float) -> PointTable:
+    def solved(
+        self, rows: Rows, run_factor: float, value_names: Collection[str] = ()
+    ) -> PointTable:
         """Solve points, those with the same model together. Return their answers in a table, with
-        the reason for each point without an answer.
+        the reason for each point without an answer; `value_names` are further values.
         """
-        needed_columns = self.condition.needed_columns | self.objective.needed_columns
+        needed_columns = {
+            *self.condition.needed_columns,
+            *self.objective.needed_columns,
+            *value_names,
+        }
         tables_of_groups = []
         for indices, case, values_by_path in self.groups_by_model(rows):
             longer_case = case.with_longer_simulations(run_factor)
@@ -431,6 +475,28 @@ class _Choosing:
             )
         joined_table = PointTable.join(len(rows), tables_of_groups)
         return replace(joined_table, columns={**joined_table.columns, **self.varied_values(rows)})
+
+    def with_asked_values(self, answer: Answer, run_factor: float) -> Answer:
+        """Return the answer of a solved point with the values that the study asks for and the
+        utilization of each resource. It is solved once more, because only the best points need
+        them.
+        """
+        row = [values.index(float(answer.point[path])) for path, values in self.values.items()]
+        units = {
+            name: unit
+            for name, unit in self.case.names.items()
+            if name in self.study.spec.answer or _UTILIZATION.fullmatch(name)
+        }
+        keys_by_name = {name: (name, f"low[{name}]", f"high[{name}]") for name in units}
+        columns = self.solved(
+            np.array([row]), run_factor, [*chain.from_iterable(keys_by_name.values())]
+        ).columns
+        values = {
+            name: _interval_value([columns.get(key, columns[name])[0] for key in keys], units[name])
+            for name, keys in keys_by_name.items()
+            if name in columns
+        }
+        return replace(answer, values={**answer.values, **values})
 
     def drawn_objectives(self, answer: Answer) -> Array:
         """Return the objective of a point for each draw of the uncertain settings; the draws are
@@ -614,6 +680,7 @@ class _Enumeration:
     solved: int = 0
     unanswered: int = 0
     reason: str = ""
+    run_factors: dict[int, float] = field(default_factory=dict)
 
     def solve(self, rows: Rows) -> None:
         """Solve points, with longer runs until each is decided, and add each to the points that
@@ -656,6 +723,7 @@ class _Enumeration:
                 )
                 if has_values[index] and state_by_row[index] > 0:
                     self.found.append((value, answer))
+                    self.run_factors[id(answer)] = run_factor
                     self.meeting_points.append((open_rows[index], answer))
                 elif has_values[index] and state_by_row[index] == 0:
                     self.undecided.append((value, answer))
@@ -790,13 +858,13 @@ class _Enumeration:
         return Answer("choose", values=values, point=point, **provenance.answer_fields(index))
 
 
-def _interval_value(value_and_ends: Array, unit: str) -> Value:
+def _interval_value(value_and_ends: Iterable[float], unit: str) -> Value:
     """Return a value with the ends of its interval."""
     value, low, high = map(float, value_and_ends)
     return Value(
         value if math.isfinite(value) else None,
         unit,
-        *((None, None) if low == high else (low, high)),
+        *((low, high) if low < high else (None, None)),
     )
 
 
@@ -864,6 +932,10 @@ def _chosen_result(
         enumeration.found, key=lambda objective_and_answer: objective_and_answer[0]
     )[: 1 + choosing.spec.runners_up]
     best_value = best_found[0][0] if best_found else math.inf
+    found = tuple(
+        choosing.with_asked_values(answer, enumeration.run_factors[id(answer)])
+        for _, answer in best_found
+    )
     closest_failure = max(
         (failure for failure in enumeration.failed if failure[0] > -math.inf),
         key=lambda failure: failure[0],
@@ -885,7 +957,8 @@ def _chosen_result(
         solved=enumeration.solved,
         ordered=is_ordered,
         monotone=choosing.spec.monotone,
-        found=tuple(answer for _, answer in best_found),
+        found=found,
+        asked=tuple(name for name in choosing.study.spec.answer if name in choosing.case.names),
         undecided=tuple(
             undecided
             for value, undecided in sorted(enumeration.undecided, key=lambda point: point[0])
@@ -978,7 +1051,12 @@ def _first_headline(choice: ChosenPoints, words: Words, beginning: str) -> str:
     values_in_words = f"; then {join_phrases(values)}" if values else ""
     if len(values) > _MOST_LIMITED_VALUES:  # the table has them
         values_in_words = f"; it keeps all {len(choice.conditions)} limits"
-    return f"{point}{_objective_text(choice, words)}{values_in_words}{_rival_clause(choice, words)}"
+    busiest_text = _busiest_text(choice)
+    busiest = f"; the highest utilization is {busiest_text}" if busiest_text else ""
+    return (
+        f"{point}{_objective_text(choice, words)}{values_in_words}{busiest}"
+        f"{_rival_clause(choice, words)}"
+    )
 
 
 def _point_sentence(choice: ChosenPoints, answer: Answer, words: Words, beginning: str) -> str:
@@ -1192,7 +1270,22 @@ def _decision_row(choice: ChosenPoints, words: Words) -> list[str]:
     ]
     # An objective that is chosen itself, or is a total, stands in its own column.
     objective = [] if choice.is_objective_told else [_quantity_text(best_answer, OBJECTIVE)]
+    values += [
+        value_amount(name, best_answer.find(name), best_answer.unit(name), best_answer.ends(name))
+        for name in choice.asked_beside
+    ]
+    values += [_busiest_text(choice)] if choice.busiest else []
     return [words.case(choice.case), *choice.totals.values(), *point, *objective, *values]
+
+
+def _busiest_text(choice: ChosenPoints) -> str:
+    """Return the highest utilization of a resource at the best point, and the resource; empty
+    without one.
+    """
+    if choice.busiest is None:
+        return ""
+    resource, utilization = choice.busiest
+    return f"{percent(utilization.value, ends=utilization.ends)} ({as_words(resource)})"
 
 
 def _choice_sentences(choice: ChosenPoints) -> Iterator[str]:
@@ -1327,6 +1420,8 @@ def _quantity_text(answer: Answer, name: str) -> str:
 
 
 _MOST_UNDECIDED = 10
+_OWN_VALUE = re.compile(rf"{OBJECTIVE}|(?:value|slack)\[\d+\]")
+"""Values of a solved point that no study asks for."""
 
 
 def _table_of_choices(choices: Sequence[ChosenPoints]) -> ResultTable:
@@ -1370,4 +1465,15 @@ def _table_of_choices(choices: Sequence[ChosenPoints]) -> ResultTable:
                 "slack" if len(first_choice.conditions) == 1 else f"slack of {condition_number}",
             ),
         ]
+    asked_names = dict.fromkeys(name for answer in answers for name in answer.values)
+    columns += [
+        ResultColumn.from_values(
+            name,
+            [answer.values.get(name) for answer in answers],
+            next(answer.unit(name) for answer in answers if name in answer.values),
+            on_page=name in first_choice.asked and name not in first_choice.limited,
+        )
+        for name in asked_names
+        if not _OWN_VALUE.fullmatch(name)
+    ]
     return ResultTable("choose", columns, Provenance.of(answers))

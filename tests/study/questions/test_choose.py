@@ -460,8 +460,9 @@ def test_an_objective_that_is_chosen_itself_is_told_once(folder: Path) -> None:
     decision = result.decision(Words())
     assert decision is not None
     titles, rows = decision
-    assert titles == ["", "web servers", "response time of jobs is at most 1.1 s"]
-    assert [len(row) for row in rows] == [3]
+    limit = "response time of jobs is at most 1.1 s"
+    assert titles == ["", "web servers", limit, "highest utilization"]
+    assert [len(row) for row in rows] == [4]
 
 
 def test_totals_and_words_of_values_stand_in_the_sentence_and_the_table(folder: Path) -> None:
@@ -480,7 +481,7 @@ def test_totals_and_words_of_values_stand_in_the_sentence_and_the_table(folder: 
     assert decision is not None
     head, (row,) = decision
     assert head[1] == "servers"
-    assert head[-1] == "mean time of an answer is at most 90 ms"
+    assert head[-2:] == ["mean time of an answer is at most 90 ms", "highest utilization"]
     assert row[1] == f"{web + app:g}"
 
 
@@ -510,3 +511,30 @@ def test_totals_and_words_that_lead_nowhere_are_refused(
     path = written(CHOOSE + text) if is_total else written(CHOOSE, more=text)
     with pytest.raises(SpecError, match=re.escape(message)):
         check_file(path)
+
+
+def test_the_choice_has_the_values_that_were_asked_for(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Beside the chosen network, solved by itself: its values are printed, with the resource that
+    is used most, and stand in results.csv.
+    """
+    asked = ["queue_length[requests,app]", "utilization[db]"]
+    study = written(CHOOSE)
+    study.write_text(study.read_text().replace(f'answer: ["{TIME}"]', f"answer: {asked}"))
+    _, _, rows, _ = reported("choose", capsys)
+    (result,) = [result_of(run(prepare(str(study))), ChooseResult)]
+    best = result.choices[0].found[0]
+    alone = solve("tiers.yaml", {path: best.point[path] for path in PATHS})
+    (chosen_row,) = [row for row in rows if row["choice"] == "chosen"]
+    for name in asked:
+        assert float(chosen_row[f"{name} [1]"]) == pytest.approx(alone[name], rel=1e-9)
+    most_used = max(("web", "app", "db"), key=lambda name: alone[f"utilization[{name}]"])
+    share = f"{100 * alone[f'utilization[{most_used}]']:.3g} % ({most_used})"
+    assert f"; the highest utilization is {share}" in result.headline(Words())[0]
+    decision = result.decision(Words())
+    assert decision is not None
+    titles, (row,) = decision
+    assert titles[-2:] == ["number of requests at app", "highest utilization"]
+    assert row[-1] == share
+    assert float(row[-2]) == pytest.approx(alone[asked[0]], rel=1e-3)
