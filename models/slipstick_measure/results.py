@@ -53,13 +53,13 @@ class Curve:
 
     Parameters
     ----------
-    name : of the model
-    p, time : where, and the time there [s]
-    at : where it was asked how sure the fit is; fewer places than `p`
-    low, high : ends of the intervals there [s]; empty where there are none
+    title : of the law or the model
+    p, time : numbers of processors, and the times on them [s]
+    at : numbers of processors with an interval; fewer than in `p`
+    low, high : ends of the intervals there [s]; empty if there are none
     """
 
-    name: str
+    title: str
     p: Sequence[float]
     time: Sequence[float]
     at: Sequence[float] = ()

@@ -923,16 +923,19 @@ def _curves_of_fits(
     low_times, high_times = ([ends[side] for ends in predictions.values()] for side in (0, 1))
     curves = [
         Curve(
-            candidate.name,
+            _curve_title(candidate.name),
             curve_points,
             candidate.fitted.predict(curve_points).tolist(),
-            [],
-            [],
-            [],
         )
         for candidate in comparison.candidates
     ]
     return replace(curves[0], at=list(predictions), low=low_times, high=high_times), *curves[1:]
+
+
+def _curve_title(name: str) -> str:
+    """Return the title of a curve in a picture: the title of its law, or the name of the model."""
+    family = FAMILIES.get(name)
+    return family.title.removeprefix("the ") if family else f"model {name}"
 
 
 def _answer_of_fit(

@@ -5,6 +5,7 @@ the terminal.
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -416,6 +417,7 @@ def has_interval(answer: Answer) -> bool:
 
 
 MOST_CURVES = 6
+_LEGEND_WIDTH = 26  # letters in a line of a legend
 
 
 def draw_fits(fitting: Fitting, title: str) -> Figure:
@@ -433,7 +435,8 @@ def draw_fits(fitting: Fitting, title: str) -> Figure:
     figure = new_figure(7.5, 6.6)
     axes, axes_of_efficiency = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))
     for curve, (colour, _, dashes) in zip(fitting.curves[:MOST_CURVES], STROKES[1:], strict=False):
-        axes.plot(curve.p, curve.time, color=colour, linestyle=dashes, label=f"model {curve.name}")
+        curve_title = textwrap.fill(curve.title, _LEGEND_WIDTH)
+        axes.plot(curve.p, curve.time, color=colour, linestyle=dashes, label=curve_title)
         if curve.low:
             axes.fill_between(
                 curve.at,
@@ -442,7 +445,7 @@ def draw_fits(fitting: Fitting, title: str) -> Figure:
                 color=colour,
                 alpha=0.2,
                 linewidth=0,
-                label=f"interval of {curve.name}",
+                label=f"interval of {curve_title}",
             )
     axes.plot(
         fitting.p,
