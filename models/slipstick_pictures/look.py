@@ -586,6 +586,28 @@ def ink_on(colour: Any) -> str:
     return "white" if 0.299 * red + 0.587 * green + 0.114 * blue < _DARKEST_LIGHTNESS else "black"
 
 
+_LARGEST_PLAIN_TICK = 1e7  # an axis that reaches it has powers of ten at all of its ticks
+
+
+def _plain_tick(value: float) -> str:
+    """Write a number at a tick, with commas.
+
+    >>> _plain_tick(0.5), _plain_tick(1000.0), _plain_tick(1e5)
+    ('0.5', '1000', '100,000')
+    """
+    return with_commas(f"{value:.12g}")
+
+
+def _power_tick(value: float) -> str:
+    """Write a number at a tick with a power of ten.
+
+    >>> _power_tick(1.0), _power_tick(2.5e8)
+    ('1e0', '2.5e8')
+    """
+    mantissa, exponent = f"{value:.2e}".split("e")
+    return f"{mantissa.rstrip('0').rstrip('.')}e{int(exponent)}"
+
+
 def make_logarithmic(plot_axis: axis.Axis, values: Array) -> None:
     """Make an axis logarithmic, with plain numbers at its ticks.
 
@@ -607,11 +629,9 @@ def make_logarithmic(plot_axis: axis.Axis, values: Array) -> None:
     positive = np.unique(values[np.isfinite(values) & (values > 0)])
     are_round = all(is_round(value) for value in positive[: _MOST_TICKS + 1])
     plot_axis._set_axes_scale("log")  # type: ignore[attr-defined]
-    plot_axis.set_major_formatter(
-        FuncFormatter(
-            lambda value, _: f"{value:g}" if value < 1e5 else f"{value:.0e}".replace("e+0", "e")
-        )
-    )
+    is_plain = positive.max(initial=0.0) < _LARGEST_PLAIN_TICK
+    write_tick = _plain_tick if is_plain else _power_tick
+    plot_axis.set_major_formatter(FuncFormatter(lambda value, _: write_tick(value)))
     if len(positive) <= _MOST_TICKS and are_round and _labels_have_room(np.log(positive)):
         plot_axis.set_major_locator(FixedLocator(positive.tolist()))
         plot_axis.set_minor_locator(NullLocator())
