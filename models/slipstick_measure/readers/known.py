@@ -124,22 +124,13 @@ _PATTERNS: tuple[tuple[str, str, str], ...] = (
         ),
     ),
     (
-        (
-            r"(?m)^====== \w+ ======$|^ALL STATS$|^\[OVERALL\], RunTime\(ms\),"
-            r"|^http\.response_time:$"
-            r"|^│ Req/Sec"
-        ),
-        "what redis-benchmark, memtier, YCSB, Artillery or autocannon prints",
-        "write a table of its tests, with a heading such as: clients, throughput [1/s], mean [ms]",
-    ),
-    (
         r"(?m)^[0-9]+;fio-[0-9]",
         "what fio --minimal prints, which does not say how many requests are in flight",
         "slipstick measured reads what fio prints without it, or with --output-format=json",
     ),
     (
-        r"(?m)^finished in [0-9.]+m?s, [0-9.]+ req/s|^Transaction rate:|^httperf --",
-        "what h2load, siege or httperf prints",
+        r"(?m)^httperf --",
+        "what httperf prints",
         "write a table of its tests, with a heading such as: clients, throughput [1/s], mean [ms]",
     ),
     (

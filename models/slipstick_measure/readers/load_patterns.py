@@ -80,6 +80,8 @@ class LoadFormat(NamedTuple):
     ends : the line that ends the results of a test
     unique_lines : lines that each test has once, before its values; the most frequent separates
         tests whose first lines were not copied
+    commands : the lines that name the command of each test, in a group `name`; tests of different
+        commands are no curve over the load
     """
 
     pattern: re.Pattern[str]
@@ -89,6 +91,7 @@ class LoadFormat(NamedTuple):
     header: re.Pattern[str] | None = None
     ends: re.Pattern[str] | None = None
     unique_lines: tuple[re.Pattern[str], ...] = ()
+    commands: re.Pattern[str] | None = None
 
 
 def line_pattern(pattern: str) -> re.Pattern[str]:

@@ -1,13 +1,13 @@
 """Load tests: tables with users or rates, and the outputs of load generators.
 
 Generators print one test each: wrk and wrk2, ab, hey, oha and ghz (also as JSON), vegeta,
-bombardier, Gatling, k6 (its summary as text or JSON), sysbench, pgbench, and Locust's CSV and
-JMeter's aggregate report; fio one for each group of jobs, and JMeter's samples one for each number
-of threads (`jmeter`). Several files make one load test. The number of users is that of connections,
-clients, threads or jobs;
-where it is not printed, it is told. Outputs are also read as people paste them: without their first
-lines, indented, after the command that was given. Requests that failed are counted by each
-generator in its own way: the line that tells of them becomes a note.
+bombardier, Gatling, k6 (its summary as text or JSON), sysbench, pgbench, those of `generators`, and
+Locust's CSV and JMeter's aggregate report; fio one for each group of jobs, and JMeter's samples one
+for each number of threads (`jmeter`). Several files make one load test. The number of users is that
+of connections, clients, threads or jobs; where it is not printed, it is told. Outputs are also read
+as people paste them: without their first lines, indented, after the command that was given.
+Requests that failed are counted by each generator in its own way: the line that tells of them
+becomes a note.
 
 Formats: as printed by wrk 4.1, ab 2.3, hey 0.1.4, oha 1.4 and ghz 0.117 (their JSON as
 in oha's schema.json and ghz's Report), sysbench 0.4.12 and 1.0.20, pgbench 9.4 to 15 and
@@ -42,6 +42,7 @@ from slipstick_measure.readers.columns import (
     heading_of_model_parameter,
 )
 from slipstick_measure.readers.fio import FIO_TEXT, read_fio, read_fio_text
+from slipstick_measure.readers.generators import FURTHER_GENERATORS, refuse_several_tests
 from slipstick_measure.readers.grid import (
     LINES_TO_RECOGNIZE,
     CellGrid,
@@ -420,7 +421,7 @@ until it is sent.
 def _read_wrk(input_file: Reading) -> LoadRow:
     """Read the output of wrk or wrk2; wrk2 sends at a rate, wrk has a user for each connection."""
     text = _UNCORRECTED_PERCENTILES.sub("", input_file.text)
-    latency_match = first_match(r"^[ \t]*Latency\s+([0-9.]+\w+)", text)
+    latency_match = first_match(r"^[ \t]*(?:Latency\s+|Avg Req Time:\s+)([0-9.]+\w+)", text)
     throughput = number_of_match(first_match(r"^[ \t]*Requests/sec:\s+([0-9.]+)", text))
     rate = None
     command_match = first_match(r"^(?>.*?\bwrk2? ).*(?:-R|--rate)[ =]*+([0-9.]+[kKMG]?)", text)
@@ -455,7 +456,9 @@ def _read_wrk(input_file: Reading) -> LoadRow:
         input_file.add_note(1, "", unsteady_reason)
     return LoadRow(
         1,
-        users=number_of_match(first_match(r"(?<![0-9])([0-9]++) connections", text))
+        users=number_of_match(
+            first_match(r"(?<![0-9])([0-9]++) (?:connections|goroutine\(s\))", text)
+        )
         if rate is None
         else None,
         rate=rate,
@@ -1002,7 +1005,7 @@ def _read_gatling(input_file: Reading) -> LoadRow:
 
 GENERATORS: Mapping[str, LoadFormat] = {
     "wrk": LoadFormat(
-        line_pattern(r"[0-9]+ threads and [0-9]+ connections"),
+        line_pattern(r"[0-9]+ (?:threads and [0-9]+ connections|goroutine\(s\) running)"),
         _read_wrk,
         failures=line_pattern(r"(?:Socket errors:.*[1-9]|Non-2xx or 3xx responses: [1-9]).*"),
         ends=line_pattern("Requests/sec:"),
@@ -1112,6 +1115,7 @@ GENERATORS: Mapping[str, LoadFormat] = {
         line_pattern("fio-[0-9]"),
         line_pattern(r".*\(groupid=[0-9]+, jobs=[0-9]+\): err= *[1-9].*"),
     ),
+    **FURTHER_GENERATORS,
     "rates-alone": LoadFormat(_RATE_ALONE, _read_rates_alone, re.compile(r"\A")),
 }
 """Outputs of load generators by name."""
@@ -1333,6 +1337,9 @@ def _read_all_tests(input_file: Reading, name: str) -> list[LoadRow]:
         test_starts = line_starts if len(line_starts) > len(test_starts) else test_starts
     if len(test_starts) < 2 or name == "fio" or input_file.text.lstrip()[:1] == "{":
         test_starts = [0]
+    if generator.commands:
+        commands = [match["name"] for match in generator.commands.finditer(input_file.text)]
+        refuse_several_tests(input_file, commands)
     rows = list[LoadRow]()
     if len(addresses := list(dict.fromkeys(_TESTED_ADDRESS.findall(input_file.text)))) > 1:
         addresses_in_words = ", ".join(short(address) for address in addresses)
@@ -1377,9 +1384,11 @@ def _read_all_tests(input_file: Reading, name: str) -> list[LoadRow]:
 
 
 _USERS_BEFORE = re.compile(
-    r"^[^\w\n]*(?:(?:with|for|at|using|test|run|number|of|concurrent|virtual) ){0,4}"
+    r"^[^\w\n]*"
+    r"(?:(?:with|for|at|using|test|run|number|of|concurrent|virtual|siege|wrk|ab|load) ){0,4}"
     r"(?:(?:clients|users|connections|concurrency|conns?|c|vus|threads) ?[=:]? ?"
-    r"(?P<after>[1-9][0-9]*)|(?P<before>[1-9][0-9]*) (?:clients|users|connections|threads))"
+    r"(?P<after>[1-9][0-9]*)|(?P<before>[1-9][0-9]*) (?:(?:concurrent|parallel|virtual) )?"
+    r"(?:clients|users|connections|threads)(?: (?:for|over|in) [0-9]{1,6} ?[a-z]{1,7})?)"
     r"[^\w\n]*$",
     re.IGNORECASE | re.MULTILINE,
 )
@@ -1414,6 +1423,13 @@ _WHERE_USERS_ARE = {
     "oha": "as -c did",
     "wrk": "as -c did",
     "bombardier": "as -c did",
+    "siege": "as -c did",
+    "autocannon": "as -c did",
+    "h2load": "as -c did",
+    "redis-benchmark": "as -c did",
+    "redis-benchmark-quiet": "as -c did",
+    "memtier": "as --threads times --clients did",
+    "ycsb": "as -threads did",
     "locust": "as -u did",
     "k6": "as --vus did",
     "JMeter": "the number of threads of the test plan",

@@ -313,9 +313,7 @@ def _go_benchmarks(texts: Sequence[str]) -> list[BarLine]:
     return [_bar_line(runs[0][0], ["region", "processors", "time [ns]"]), *rows]
 
 
-_CRITERION_TIME = re.compile(
-    r"(?P<name>\S.*?)?\s+time: ++\[[0-9.]+ \S+ (?P<time>[0-9.]+ \S+) [0-9.]+ \S+\]"
-)
+_CRITERION_TIMES = re.compile(r"\[[0-9.]+ \S+ (?P<time>[0-9.]+ \S+) [0-9.]+ \S+\]")
 
 
 def _criterion_times(texts: Sequence[str]) -> list[BarLine]:
@@ -325,15 +323,17 @@ def _criterion_times(texts: Sequence[str]) -> list[BarLine]:
     rows = list[BarLine]()
     nouns = set[str]()
     for number, text in enumerate(texts[:MOST_RECORD_LINES], 1):
-        if not (match := _CRITERION_TIME.fullmatch(text.rstrip()[:LONGEST_LINE])):
+        name, _, times = text[:LONGEST_LINE].partition(" time:")
+        if not (match := _CRITERION_TIMES.fullmatch(times.strip())):
             continue
-        name = match["name"] or (texts[number - 2].strip() if number > 1 else "")
-        count = _COUNT_AT_END.fullmatch(name)
+        name = name.strip() or (texts[number - 2].strip()[:LONGEST_LINE] if number > 1 else "")
+        count = _COUNT_AT_END.search(name)
         if count is None:
             return []
         nouns.add((count["noun"] or count["behind"]).lower())
-        counted = count["number"] or count["before"]
-        rows.append(_bar_line(number, [count["stem"].strip("/_ "), counted, match["time"]]))
+        stem = name[: count.start()].strip("/_ ")
+        cells = [stem, count["number"] or count["before"], match["time"]]
+        rows.append(_bar_line(number, cells))
     if len(nouns) != 1:
         return []
     return [_bar_line(rows[0][0], ["region", *nouns, "time"]), *rows]
@@ -371,8 +371,8 @@ def _julia_frame(texts: Sequence[str]) -> list[BarLine]:
 
 _NOUNS = "|".join([*sorted((word for word in PROCESSORS if len(word) > 2), key=len)[::-1], "np"])
 _COUNT_AT_END = re.compile(
-    rf"(?P<stem>.*?)(?<![A-Za-z])(?:(?P<noun>{_NOUNS})[/=:_ ]?(?P<number>[0-9]+)"
-    rf"|(?P<before>[0-9]+)[ _-]?(?P<behind>{_NOUNS}))",
+    rf"(?<![A-Za-z])(?P<noun>{_NOUNS})[/=:_ ]?(?P<number>[0-9]{{1,9}})$"
+    rf"|(?<![0-9])(?P<before>[0-9]{{1,9}})[ _-]?(?P<behind>{_NOUNS})$",
     re.IGNORECASE,
 )
 _COUNT_IN_WORDS = re.compile(

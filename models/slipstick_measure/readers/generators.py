@@ -1,0 +1,375 @@
+"""Summaries of further load generators: siege, redis-benchmark, memtier, YCSB, Artillery,
+autocannon and h2load.
+
+Each prints one test, or several of them. The users are the connections, clients or threads, times
+the requests that each keeps under way where the output or the command says that; YCSB with a
+target and Artillery send at a rate. Tests of different commands are no curve over the load, and are
+refused.
+
+Formats: siege 3 to 4.1 (text, and its JSON); redis-benchmark 2.8 to 7; memtier_benchmark 1.2 to
+2.1; YCSB 0.12 to 0.17; Artillery 1.6 and 2.0; autocannon 4 to 8; h2load of nghttp2 1.8 to 1.64.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from slipstick.errors import short
+from slipstick_measure.loads import LoadRow
+from slipstick_measure.readers.load_patterns import (
+    LoadFormat,
+    first_match,
+    line_pattern,
+    number_of_match,
+    parse_quantiles,
+    parse_time,
+)
+from slipstick_measure.readers.reading import Reading
+
+_GAP = re.compile(r"\s{2,}|\t+")
+_BAR = re.compile(r"[│|]")
+_MARK = "[>\\s]*+"
+"""What stands before a line that is pasted as a quotation."""
+
+
+def _siege_number(name: str, text: str) -> float | None:
+    """Return a number of siege's summary, in its text or its JSON."""
+    key = name.casefold().replace(" ", "_")
+    return number_of_match(first_match(rf'^{_MARK}(?:{name}|\{{?\s*"{key}"):\s*([0-9.]+)', text))
+
+
+def _read_siege(input_file: Reading) -> LoadRow:
+    """Read a summary of siege. Its response time has two decimals, so the mean is taken from the
+    mean number of requests under way, which it prints as concurrency, over their rate.
+    """
+    text = input_file.text
+    rate = _siege_number("Transaction rate", text)
+    requests_under_way = _siege_number("Concurrency", text)
+    preparing = first_match(r"Preparing ([0-9]+) concurrent users", text)
+    users_match = preparing or _option(text, r"\bsiege", "-c|--concurrent", "ransaction")
+    failed_requests = _siege_number("Failed transactions", text) or 0.0
+    completed_requests = _siege_number("Transactions", text) or 0.0
+    if failed_requests:
+        message = (
+            f"{failed_requests:g} requests failed beside {completed_requests:g} that are counted"
+            " in the rate"
+        )
+        input_file.add_note(1, "Failed transactions", message)
+    return LoadRow(
+        1,
+        users=number_of_match(users_match),
+        throughput=rate,
+        response=requests_under_way / rate if requests_under_way and rate else None,
+    )
+
+
+def _option(text: str, command: str, option: str, results: str) -> re.Match[str] | None:
+    """Return the number that an option of a command has, which stands before the results: a command
+    behind them may be that of the next run.
+    """
+    text_before, _, _ = text.partition(results)
+    return first_match(rf"{command}(?=\s).{{0,400}}?\s(?:{option})[ =]*+([0-9]+)", text_before)
+
+
+_REDIS_TEST = r"====== (?P<name>.{1,80}?) ======\s*$"
+_REDIS_QUIET = re.compile(
+    r"^[ \t]*(?P<name>\w[\w (),]{0,60}): (?P<rate>[0-9.]+) requests per second"
+    r"(?:, p50=(?P<median>[0-9.]+) msec)?[ \t]*$",
+    re.MULTILINE,
+)
+
+
+def _read_redis(input_file: Reading) -> LoadRow:
+    """Read a test of redis-benchmark. Before version 6 it prints no mean."""
+    text = input_file.text
+    mean_match = first_match(r"^[ \t]*avg +min +p50.*\n[ \t]*([0-9.]+)", text)
+    values_match = first_match(
+        r"^[ \t]*avg +min +p50 +p95 +p99 +max\s*\n[ \t]*[0-9.]+ +[0-9.]+ +([0-9. ]+)", text
+    )
+    values = [float(value) for value in values_match[1].split()] if values_match else []
+    quantiles = dict(zip((0.5, 0.95, 0.99), (value * 1e-3 for value in values), strict=False))
+    return LoadRow(
+        1,
+        users=number_of_match(first_match(r"^[ \t]*([0-9]+) parallel clients", text)),
+        throughput=number_of_match(
+            first_match(r"^[ \t]*(?:throughput summary: )?([0-9.]+) requests per second", text)
+        ),
+        response=number_of_match(mean_match, 1e-3),
+        quantiles=quantiles or parse_quantiles(text, r"^[ \t]*([0-9.]+)% <= ([0-9.]+) mill", 1e-3),
+    )
+
+
+def _read_redis_quiet(input_file: Reading) -> LoadRow:
+    """Read the lines of redis-benchmark -q.
+
+    Raises
+    ------
+    SpecError : lines of several commands
+    """
+    lines = list(_REDIS_QUIET.finditer(input_file.text))
+    refuse_several_tests(input_file, [line["name"] for line in lines])
+    clients, pipelined = (
+        _option(input_file.text, r"\bredis-benchmark", option, "requests per second")
+        for option in ("-c", "-P")
+    )
+    median = lines[0]["median"]
+    return LoadRow(
+        1,
+        users=float(clients[1]) * float(pipelined[1] if pipelined else 1) if clients else None,
+        throughput=float(lines[0]["rate"]),
+        quantiles={0.5: float(median) * 1e-3} if median else {},
+    )
+
+
+def refuse_several_tests(input_file: Reading, names: Sequence[str]) -> None:
+    """Raise if tests are of different commands, which are no curve over the load."""
+    different_names = list(dict.fromkeys(names))
+    if len(different_names) > 1:
+        message = (
+            f"the tests are of different commands ({short(different_names[0])},"
+            f" {short(different_names[1])}{', ...' * (len(different_names) > 2)}), so they are no"
+            " curve over the load; keep those of one"
+        )
+        input_file.refuse(1, "", message)
+
+
+def _cells_by_heading(heading: str, row: str) -> dict[str, str]:
+    """Return the cells of a row of a printed table by its headings; raise ValueError if their
+    numbers differ.
+    """
+    separator = _BAR if _BAR.search(heading) else _GAP
+    headings, cells = (
+        [cell.strip() for cell in separator.split(line.strip(" \t│|"))] for line in (heading, row)
+    )
+    return dict(zip(headings, cells, strict=True))
+
+
+_MEMTIER_HEADING = r"^[ \t]*Type +Ops/sec.*$"
+_PERCENTILE = re.compile(r"p([0-9]{1,2}(?:\.[0-9]+)?) Latency")
+
+
+def _read_memtier(input_file: Reading) -> LoadRow:
+    """Read the totals of memtier; of several runs, the averages."""
+    text = input_file.text
+    _, average, text_behind = text.partition("AGGREGATED AVERAGE RESULTS")
+    heading = first_match(_MEMTIER_HEADING, text_behind if average else text)
+    totals = first_match(r"^[ \t]*Totals\s.*$", text_behind if average else text)
+    if heading is None or totals is None:
+        raise ValueError("its row of totals is missing")
+    cells = _cells_by_heading(heading[0], totals[0])
+    threads = number_of_match(first_match(r"^[ \t]*([0-9]+) +Threads\b", text))
+    connections = number_of_match(first_match(r"^[ \t]*([0-9]+) +Connections per thread", text))
+    mean = cells.get("Avg. Latency", cells.get("Latency", "---"))
+    return LoadRow(
+        1,
+        users=threads * connections if threads and connections else None,
+        throughput=float(cells["Ops/sec"]),
+        response=None if mean == "---" else float(mean) * 1e-3,
+        quantiles={
+            float(match[1]) / 100: float(cell) * 1e-3
+            for name, cell in cells.items()
+            if (match := _PERCENTILE.fullmatch(name)) and cell != "---"
+        },
+    )
+
+
+_YCSB_VALUE = re.compile(
+    r"^[ \t]*\[(?P<operation>[A-Z][A-Z-]*)\], (?P<name>\w+)(?:\([a-z/]+\))?,"
+    r" (?P<value>[0-9.]+)[ \t]*$",
+    re.MULTILINE,
+)
+_YCSB_COMMAND = r"(?:Command line:|bin/ycsb\S* (?:run|load))"
+_YCSB_TWO_IN_ONE = "READ-MODIFY-WRITE"
+_YCSB_NO_OPERATIONS = ("OVERALL", "CLEANUP")
+
+
+def _read_ycsb(input_file: Reading) -> LoadRow:
+    """Read a summary of YCSB: the mean over its operations, and percentiles if there is only one.
+    Its threads, one by default, and its target are in its command alone.
+    """
+    text = input_file.text
+    values: dict[str, dict[str, float]] = {}
+    for match in _YCSB_VALUE.finditer(text):
+        values.setdefault(match["operation"], {})[match["name"]] = float(match["value"])
+    failed = {name: row for name, row in values.items() if name.endswith("-FAILED")}
+    for name, row in failed.items():
+        count = row.get("Operations", 0.0)
+        message = f"{count:g} operations failed, and are left out of the times"
+        input_file.add_note(1, name, message)
+    operations = [
+        row
+        for name, row in values.items()
+        if name not in _YCSB_NO_OPERATIONS and name not in failed and row.get("Operations")
+    ]
+    if _YCSB_TWO_IN_ONE in values:
+        message = "counts its reads and updates again, so no mean time is taken"
+        input_file.add_note(1, _YCSB_TWO_IN_ONE, message)
+        operations = []
+    count = sum(row["Operations"] for row in operations)
+    total_time = sum(row["Operations"] * row.get("AverageLatency", 0.0) for row in operations)
+    if len(operations) > 1:
+        message = "percentiles of several operations cannot be put together, so they are left out"
+        input_file.add_note(1, "", message)
+    text_before, _, _ = text.partition("[OVERALL]")
+    command = re.search(_YCSB_COMMAND, text_before)
+    threads = _option(text, _YCSB_COMMAND, "-threads?", "[OVERALL]")
+    target = _option(text, _YCSB_COMMAND, "-target", "[OVERALL]")
+    if command and not threads and not target:
+        message = "its command has no -threads: one is taken, as YCSB does by itself"
+        input_file.add_note(1, "", message)
+    throughput = values.get("OVERALL", {}).get("Throughput")
+    return LoadRow(
+        1,
+        users=None
+        if target or not command
+        else number_of_match(threads) or (1.0 if threads is None else None),
+        rate=number_of_match(target),
+        throughput=throughput,
+        response=total_time / count * 1e-6 if count and total_time else None,
+        quantiles={
+            float(match[1]) / 100: value * 1e-6
+            for name, value in (operations[0] if len(operations) == 1 else {}).items()
+            if (match := re.fullmatch(r"([0-9]{2})thPercentileLatency", name))
+        },
+    )
+
+
+def _read_artillery(input_file: Reading) -> LoadRow:
+    """Read a summary of Artillery, whose users arrive at a rate; of its intermediate reports, the
+    last one. Version 1 prints no mean.
+    """
+    text = input_file.text
+    times = text[max(text.rfind("http.response_time:"), 0) :]
+    rate = number_of_match(
+        first_match(
+            r"^[ \t]*(?:http\.request_rate: ?\.*|Mean response/sec:|RPS sent:) +([0-9.]+)", text
+        )
+    )
+    quantiles = {
+        share: float(match[1]) * 1e-3
+        for name, share in (("median", 0.5), ("p95", 0.95), ("p99", 0.99))
+        if (match := first_match(rf"^[ \t]*{name}:[ .]+([0-9][0-9.]*)", times))
+    }
+    mean = first_match(r"^[ \t]*mean:[ .]+([0-9][0-9.]*)", times)
+    message = "the mean rate over the whole run is taken as the rate at which requests are sent"
+    input_file.add_note(1, "", message)
+    return LoadRow(
+        1,
+        rate=rate,
+        throughput=rate,
+        response=number_of_match(mean, 1e-3),
+        quantiles=quantiles,
+    )
+
+
+def _read_autocannon(input_file: Reading) -> LoadRow:
+    """Read the tables of autocannon. The users are the connections, times the requests that each
+    sends ahead (pipelining).
+    """
+    text = input_file.text
+    latencies = _autocannon_row("Latency", text)
+    requests = _autocannon_row("Req/Sec", text)
+    connections = number_of_match(first_match(r"^[ \t]*([0-9]+) connections", text))
+    pipelining = number_of_match(first_match(r"with ([0-9]+) pipelining factor", text))
+    return LoadRow(
+        1,
+        users=connections * (pipelining or 1.0) if connections else None,
+        throughput=float(requests.get("Avg", "0").replace(",", "")),
+        response=parse_time(latencies.get("Avg", "")),
+        quantiles={
+            float(name.removesuffix("%")) / 100: time
+            for name, cell in latencies.items()
+            if name.endswith("%") and (time := parse_time(cell)) is not None
+        },
+    )
+
+
+def _autocannon_row(name: str, text: str) -> Mapping[str, str]:
+    """Return the cells of a row of autocannon by the headings of its table; empty if it is
+    missing.
+    """
+    heading = ""
+    for line in text.splitlines():
+        if re.match(r"[\s│|]*Stat\b", line):
+            heading = line
+        elif heading and re.match(rf"[\s│|]*{name}\b", line):
+            return _cells_by_heading(heading, line)
+    return {}
+
+
+def _read_h2load(input_file: Reading) -> LoadRow:
+    """Read a summary of h2load. The users are its clients, times the streams of each, which are in
+    the command alone (-m).
+    """
+    text = input_file.text
+    heading = first_match(r"^[ \t]+min +max .*$", text)
+    row = first_match(r"^[ \t]*time for request: +(.*)$", text)
+    times = _cells_by_heading(heading[0], row[1]) if heading and row else {}
+    clients = [float(count) for count in re.findall(r"thread #[0-9]+: ([0-9]+) total client", text)]
+    streams = _option(text, r"\bh2load", "-m|--max-concurrent-streams", "finished in")
+    if not streams:
+        message = "its command (-m) is not in the file, so one request of each client is taken"
+        input_file.add_note(1, "", message)
+    return LoadRow(
+        1,
+        users=sum(clients) * float(streams[1] if streams else 1) if clients else None,
+        throughput=number_of_match(first_match(r"^[ \t]*finished in \S+, ([0-9.]+) req/s", text)),
+        response=parse_time(times.get("mean", "")),
+    )
+
+
+FURTHER_GENERATORS: Mapping[str, LoadFormat] = {
+    "siege": LoadFormat(
+        re.compile(rf'^{_MARK}(?:Transaction rate|"transaction_rate"):', re.MULTILINE),
+        _read_siege,
+        header=line_pattern(r".{0,20}Preparing [0-9]+ concurrent users"),
+        unique_lines=(re.compile(rf"^{_MARK}Transactions:", re.MULTILINE),),
+        ends=re.compile(rf"^{_MARK}Transaction rate:", re.MULTILINE),
+    ),
+    "redis-benchmark": LoadFormat(
+        line_pattern(r"[0-9]+ requests completed in [0-9.]+ seconds"),
+        _read_redis,
+        line_pattern(_REDIS_TEST),
+        unique_lines=(line_pattern(r"[0-9]+ requests completed in"),),
+        commands=line_pattern(_REDIS_TEST),
+    ),
+    "redis-benchmark-quiet": LoadFormat(_REDIS_QUIET, _read_redis_quiet, re.compile(r"\A")),
+    "memtier": LoadFormat(
+        line_pattern(r"Type +Ops/sec +Hits/sec"),
+        _read_memtier,
+        header=line_pattern(r"[0-9]+ +Threads *$"),
+        unique_lines=(line_pattern("ALL STATS"),),
+    ),
+    "ycsb": LoadFormat(
+        line_pattern(r"\[OVERALL\], Throughput\(ops/sec\),"),
+        _read_ycsb,
+        line_pattern(r"\[OVERALL\], RunTime\(ms\),"),
+        header=line_pattern(
+            r".{0,200}(?:bin/ycsb\S* (?:run|load) .*(?:(?:\n.*){0,3}?\nCommand line:)?"
+            r"|Command line:)"
+        ),
+    ),
+    "artillery": LoadFormat(
+        line_pattern(
+            r"(?:http\.response_time:|Mean response/sec:|RPS sent: [0-9.]+\s*\n\s*Request latency:)"
+        ),
+        _read_artillery,
+        line_pattern(r"All (?:VUs|virtual users) finished"),
+        line_pattern(r"(?:errors\.\S+: ?\.*|vusers\.failed: ?\.*) +[1-9].*"),
+    ),
+    "autocannon": LoadFormat(
+        re.compile(r"^[ \t]*[│|] *Req/Sec\b", re.MULTILINE),
+        _read_autocannon,
+        line_pattern(r"Running .* test @"),
+        line_pattern(r"[0-9.]+k? errors \([0-9]+k? timeouts\)"),
+        unique_lines=(re.compile(r"^[ \t]*[│|] *Req/Sec\b", re.MULTILINE),),
+    ),
+    "h2load": LoadFormat(
+        line_pattern(r"finished in \S+, [0-9.]+ req/s"),
+        _read_h2load,
+        line_pattern("starting benchmark"),
+        line_pattern(r"requests: .*(?: [1-9][0-9]* failed| [1-9][0-9]* errored).*"),
+    ),
+}
+"""Further outputs of load generators by name."""
