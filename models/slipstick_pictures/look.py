@@ -24,6 +24,7 @@ from slipstick.results.words import NO_WORDS, as_words
 if TYPE_CHECKING:
     from matplotlib import axis
     from matplotlib.axes import Axes
+    from matplotlib.colorbar import Colorbar
     from matplotlib.figure import Figure
 
     Indices = NDArray[np.int64]
@@ -442,6 +443,7 @@ def with_title_and_legend(
 
 _NARROW_WIDTH, _NARROW_HEIGHT = 3.8, 3.2  # for a telephone [inch]
 _NARROW_PLOT = 2.5  # height of one of several plots [inch]
+_NARROW_COLOUR_BAR = 1.0  # height of a colour bar below its plot, with its numbers [inch]
 _LETTERS_PER_INCH = 12  # of labels
 _MOST_REMARK_LETTERS = 240  # that is written below the axis of a narrow picture
 _LETTERS_PER_COLUMN = 21  # of a legend in two columns
@@ -453,16 +455,19 @@ _NUMBER = re.compile(r"[-−+\d.,e]*|\$.*\$")
 def make_narrow(figure: Figure) -> bool:
     """Redraw a finished figure at the width of a telephone, its plots one below the other and the
     legend below them, and return whether its texts have room there: not those of legends inside
-    plots, of colour bars, or of a long remark below.
+    plots, or of a long remark below. Colour bars move below their plots.
     """
     remark = figure.get_supxlabel().replace("\n", " ")
     plots = [axes for axes in figure.axes if axes.get_subplotspec() is not None]
     has_own_legends = len(plots) > 1 and any(axes.get_legend() for axes in plots)
-    has_colour_bars = len(figure.axes) > len(plots)
-    if not plots or has_own_legends or has_colour_bars or len(remark) > _MOST_REMARK_LETTERS:
+    shaded_plots = [axes for axes in plots if axes.collections and _colour_bar(axes)]
+    has_other_axes = len(figure.axes) > len(plots) + len(shaded_plots)
+    if not plots or has_own_legends or has_other_axes or len(remark) > _MOST_REMARK_LETTERS:
         return False
+    for axes in shaded_plots:
+        _lay_colour_bar_below(axes)
     figure.supxlabel("")
-    height = _stack(figure, plots)
+    height = _stack(figure, plots) + _NARROW_COLOUR_BAR * len(shaded_plots)
     for axes in plots:
         _write_narrow_names(axes)
         axes.set_xlabel(textwrap.fill(axes.get_xlabel(), int(_LETTERS_PER_INCH * 3)))
@@ -501,6 +506,33 @@ def make_narrow(figure: Figure) -> bool:
         fontweight="bold",
     )
     return True
+
+
+def _colour_bar(axes: Axes) -> Colorbar | None:
+    """Return the colour bar that explains the shades of a plot, if it has one."""
+    bars = [shades.colorbar for shades in axes.collections if shades.colorbar is not None]
+    return bars[0] if bars else None
+
+
+def _lay_colour_bar_below(axes: Axes) -> None:
+    """Move the colour bar of a plot below it, and remove the numbers of its cells if they are too
+    many for a narrow picture.
+    """
+    bar = _colour_bar(axes)
+    assert bar is not None
+    title = bar.ax.get_ylabel()
+    formatter = bar.ax.yaxis.get_major_formatter()
+    shades = bar.mappable
+    bar.remove()
+    assert axes.figure is not None
+    bar_below = axes.figure.colorbar(shades, ax=axes, label=title, location="bottom", pad=0.04)
+    bar_below.ax.xaxis.set_major_formatter(formatter)
+    if len({text.get_position()[0] for text in axes.texts}) > _MOST_NAMES_OF_NARROW:
+        for text in [*axes.texts]:
+            text.remove()
+    ticks = [label.get_text() for label in axes.get_xticklabels()]
+    if sum(map(len, ticks)) > _LETTERS_PER_INCH * (_NARROW_WIDTH - 1):
+        axes.tick_params(axis="x", labelrotation=90)
 
 
 def _stack(figure: Figure, plots: Sequence[Axes]) -> float:

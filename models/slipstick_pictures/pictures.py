@@ -1304,7 +1304,8 @@ def _ticks_between_cells(axes: Axes, values: Array, axis_name: str, title: str) 
         else np.arange(len(values) - 0.5, 0.0, -1.0)
     )
     places = np.interp(scale(ticks), scale(rising_values), centres)
-    getattr(axes, f"set_{axis_name}ticks")(places, [f"{tick:.3g}" for tick in ticks])
+    labels = [with_commas(f"{float(f'{tick:.3g}'):.12g}") for tick in ticks]
+    getattr(axes, f"set_{axis_name}ticks")(places, labels)
     return title
 
 

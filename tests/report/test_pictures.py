@@ -819,8 +819,25 @@ def test_many_names_of_a_narrow_picture_stand_upright() -> None:
     assert all(left.x1 <= right.x0 for left, right in pairwise(boxes))
 
 
-def test_a_picture_with_colour_bars_has_no_narrow_form() -> None:
+def test_a_colour_bar_stands_below_a_narrow_map() -> None:
     figure = new_figure(9.0, 3.0)
     axes = figure.subplots()
-    figure.colorbar(axes.pcolormesh(np.ones((2, 2))), ax=axes)
-    assert not make_narrow(with_title_and_legend(figure, "A map"))
+    figure.colorbar(axes.pcolormesh(np.ones((2, 2))), ax=axes, label="speed-up")
+    assert make_narrow(with_title_and_legend(figure, "A map"))
+    figure.draw_without_rendering()
+    plot, bar = figure.axes
+    assert bar.get_xlabel() == "speed-up"
+    plot_box, bar_box = plot.get_window_extent(), bar.get_window_extent()
+    assert bar_box.y1 <= plot_box.y0
+    assert bar_box.width > plot_box.width / 2
+    assert not plot.texts
+
+
+def test_a_narrow_map_of_many_columns_has_no_numbers_in_its_cells() -> None:
+    figure = new_figure(9.0, 3.0)
+    axes = figure.subplots()
+    figure.colorbar(axes.pcolormesh(np.ones((1, 9))), ax=axes)
+    for column in range(9):
+        axes.text(column + 0.5, 0.5, "1.23")
+    assert make_narrow(with_title_and_legend(figure, "A map"))
+    assert not axes.texts
