@@ -215,6 +215,14 @@ def _extremes_headline(projection: Projection, words: Words) -> Iterator[str]:
     ]
     common_verb = next((verb for verb, count in counts.items() if count == len(tracks)), "")
     moves = f"{common_verb} in all" if common_verb else f"{join_phrases(verb_counts)} of"
+    undecided_cases = [
+        track_name(track, projection, words)
+        for track in tracks
+        if _may_not_change(track, name, 0, -1)
+    ]
+    doubt = f" (perhaps not at all for {join_phrases(undecided_cases)})" if undecided_cases else ""
+    if len(undecided_cases) == len(tracks):
+        doubt = " (perhaps in none)"
     smallest, largest = (
         _last_and_first_value(track, name, projection, words)
         for track in (tracks_by_last[0], tracks_by_last[-1])
@@ -223,9 +231,8 @@ def _extremes_headline(projection: Projection, words: Words) -> Iterator[str]:
     if smallest.partition(" for ")[0] == largest.partition(" for ")[0]:
         return  # the sentence on the first case tells it
     yield (
-        f"by {last_year} {words.value(name)} {moves} {len(tracks)} cases: the lowest is"
-        f" {smallest}, the"
-        f" highest {largest}"
+        f"by {last_year} {words.value(name)} {moves} {len(tracks)} cases{doubt}: the lowest is"
+        f" {smallest}, the highest {largest}"
     )
 
 
@@ -355,19 +362,19 @@ def _track_headline(track: ProjectedCase, projection: Projection, words: Words) 
     first_and_last_row = (rows_answered[0], rows_answered[-1]) if rows_answered else (0, -1)
     for name in track.values[:2]:
         first_value, unit, _ = value_at(track.sweep, name, first_and_last_row[0])
-        last_value, _, (low, high) = value_at(track.sweep, name, first_and_last_row[1])
+        last_value, *_ = value_at(track.sweep, name, first_and_last_row[1])
         if not (isfinite(first_value) and isfinite(last_value)):
             continue
-        is_within_band = not low <= first_value <= high
-        verb = "goes" if not is_within_band else "falls" if last_value < first_value else "rises"
-        if isclose(first_value, last_value, rel_tol=_ROUNDING):
+        verb = _direction_verb(first_value, last_value)
+        if verb == "stays":
             changes.append(f"{words.value(name)} stays {value_amount(name, first_value, unit)}")
             continue
         amounts = [
             value_amount(name, *value_at(track.sweep, name, row)) for row in first_and_last_row
         ]
         first_amount = _amount_in_unit_of(amounts[1], first_value, unit, amounts[0])
-        changes.append(f"{words.value(name)} {verb} from {first_amount} to {amounts[1]}")
+        doubt = ", perhaps not at all," if _may_not_change(track, name, *first_and_last_row) else ""
+        changes.append(f"{words.value(name)} {verb} from {first_amount} to {amounts[1]}{doubt}")
     if not changes:
         return f"{beginning}{span_phrase(track, projection)} there is no answer"
     span = (
@@ -383,7 +390,17 @@ def _track_headline(track: ProjectedCase, projection: Projection, words: Words) 
     base_year_note = (
         f"; values as given are those of {year_text(track.base_year)}" if starts_later else ""
     )
-    return f"{beginning}{span} {join_phrases(changes)}{unanswered_in_words}{base_year_note}"
+    changes_in_words = join_phrases(changes).removesuffix(",")
+    return f"{beginning}{span} {changes_in_words}{unanswered_in_words}{base_year_note}"
+
+
+def _may_not_change(track: ProjectedCase, name: str, first_row: int, last_row: int) -> bool:
+    """Return whether the band of the last value includes the first value, so that the direction of
+    the change is undecided.
+    """
+    first_value, *_ = value_at(track.sweep, name, first_row)
+    _, _, (low, high) = value_at(track.sweep, name, last_row)
+    return low < high and low <= first_value <= high
 
 
 def _amount_in_unit_of(last_amount: str, first_value: float, unit: str, first_amount: str) -> str:

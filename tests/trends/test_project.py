@@ -5,6 +5,8 @@ rates.
 from __future__ import annotations
 
 import math
+import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -28,6 +30,7 @@ from slipstick_rates.trend import PROCESSORS
 from slipstick_trends.project import ProjectResult
 from slipstick_trends.projection import Projection
 from slipstick_trends.sample import SampleResult
+from slipstick_trends.sentences import headlines_by_subject
 from slipstick_trends.specs import HistogramSpec, ProjectionPictureSpec
 from tests.questions import reported, result_of
 from tests.study.small_program import TREND, alone, found, in_folder
@@ -613,3 +616,24 @@ def test_cases_with_one_share_are_not_called_lowest_and_highest(folder: Path) ->
         found(cases + PROJECT.replace("[time, efficiency", "[efficiency")), ProjectResult
     )
     assert not any("lowest" in text for text in result.headline(Words({})))
+
+
+@pytest.mark.turns(3)
+def test_a_band_that_includes_the_first_value_says_that_nothing_may_change(folder: Path) -> None:
+    """The direction of the change is that of the rates as stated, and the band doubts it."""
+    result = result_of(found(PROJECT), ProjectResult)
+    (track,) = result.projection.tracks
+
+    def sentence(high_factor: float) -> str:
+        columns = dict(track.sweep.columns)
+        columns["high[time]"] = columns["high[time]"].copy()
+        columns["high[time]"][-1] = high_factor * columns["time"][0]
+        sweep = replace(track.sweep, columns=columns)
+        changed = replace(result.projection, tracks=(replace(track, sweep=sweep),))
+        return headlines_by_subject(changed, Words())["values"][0]
+
+    assert re.match(r"from 2005 to 2025 time falls from [^,]+\) m?s and efficiency", sentence(0.99))
+    assert re.match(
+        r"from 2005 to 2025 time falls from [^,]+\) m?s, perhaps not at all, and efficiency",
+        sentence(1.01),
+    )
