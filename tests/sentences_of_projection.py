@@ -160,7 +160,7 @@ MOST = re.compile(
     r"^(?:[iI]n every case )?(.*?) takes? the most time (?:in all years|until ([\d.]+))(.*)"
 )
 SHARE = re.compile(
-    r"by (\d+) (.*?) takes? ([\d.]+) %(?:.*; faster processors alone save at most ([\d.]+) %)?"
+    r"by (\d+) (.*?) takes? ([\d.]+) %(?:.*; processors alone, however fast, save at most ([\d.]+) %)?"
 )
 PLACES = re.compile(r"from ([\d.]+) on|until ([\d.]+)|in ([\d.]+)(?=,|$)")
 

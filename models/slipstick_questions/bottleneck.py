@@ -186,6 +186,10 @@ class BottleneckResult(QuestionResult):
             for bottlenecks in self.bottleneck[: 1 + MOST_FURTHER_CASES]
         ][:2]
 
+    def searched(self) -> list[str]:
+        """List the quantities along which bottlenecks are looked at."""
+        return list(dict.fromkeys(bottlenecks.path for bottlenecks in self.bottleneck))
+
     def parts(self) -> Iterator[ResultTable]:
         """Yield for each case a table of the points along the axis, and a table of the resources at
         both of its ends.

@@ -123,6 +123,7 @@ class ChangeRanking:
 
 
 _MOST_PAIRS = 10
+_LEAST_SAVING = 1e-3  # part of the time that is worth a name behind the best change
 _MOST_CHOICES = 6
 
 
@@ -394,9 +395,9 @@ class _CaseRanking:
         answer = answers.cases[name] if self.uses_own_answer else self.case.answer(ALL_SHARES)
         if answer.failed:
             return Ranking(name, change, (), (), self.technology, failed=True)
-        paths_wanted = [canonical(self.case.inputs.tree, path) for path in self.spec.of] or list(
-            self.case.built.parameters
-        )
+        paths_wanted = [canonical(self.case.inputs.tree, path) for path in self.spec.of] or [
+            path for path in self.case.built.parameters if not _is_size_of_machine(path)
+        ]
         rows = [self._row(path, change, answer) for path in paths_wanted]
         effective_rows = sorted(
             (row for row in rows if _has_effect(row)), key=_sort_key, reverse=True
@@ -934,7 +935,8 @@ def _undecided_order(ranking: Ranking) -> str:
 def _best_quantity_sentence(ranking: Ranking) -> str:
     """Return a sentence on the quantity whose change saves most time, solved with that change."""
     change_text = percent(ranking.change)
-    best_row, *further_rows = ranking.rows or (None,)
+    levers = [row for row in ranking.rows if not _is_load(str(row.point["parameter"]))]
+    best_row, *further_rows = levers or ranking.rows or (None,)
     if best_row is None:
         return _NO_RANKING_TEXT if ranking.failed else "no quantity changes the time"
     time_saved = best_row.values["time_saved"]
@@ -1015,6 +1017,13 @@ def _is_load(path: str) -> bool:
     )
 
 
+def _is_size_of_machine(path: str) -> bool:
+    """Return whether a quantity is the number of processors that share a part of a machine: fewer
+    of them at one memory are another machine.
+    """
+    return path.startswith("machine.") and path.endswith(".processors")
+
+
 _NO_RANKING_TEXT = "no answer, so that no change can be ranked"
 
 
@@ -1045,6 +1054,9 @@ def _quantity_headline(ranking: Ranking, words: Words, are_several: bool) -> str
     next_best = rivals[:1] or further_rows[:1]
     next_text = ""
     for row in next_best:
+        if (row["time_saved"] or 0.0) < _LEAST_SAVING and not rivals:
+            next_text = f"; no other saves {percent(_LEAST_SAVING)}"
+            continue
         second_words = words.change(str(row.point["change"]), str(row.point["parameter"]))
         amount = percent(row["time_saved"], ends=row.values["time_saved"].ends)
         range_in_words = " within the ranges" if ranking.ranges else ""

@@ -553,7 +553,7 @@ def share_sentences(
         f"{beginning}in {year_text(last_year)} {class_with_verb(largest.name)} {share} of the time"
     )
     if share_saved is not None:
-        words += f"; faster processors alone save at most {percent(max(0.0, share_saved))}"
+        words += f"; processors alone, however fast, save at most {percent(max(0.0, share_saved))}"
     yield words
 
 

@@ -178,6 +178,11 @@ class ProjectResult(QuestionResult):
         cases = dict.fromkeys(track.case for track in self.projection.tracks)
         return [*cases] if len(cases) > 1 else []
 
+    def year_as_given(self, case: str) -> str:
+        """Return the year of the values of a case, from which it is projected."""
+        years = {track.base_year for track in self.projection.tracks if track.case == case}
+        return year_text(years.pop()) if len(years) == 1 and all(years) else ""
+
     def best(self, words: Words) -> tuple[str, str] | None:
         """Return the case with the least time in every year, with its times in words; None if there
         is none, or if bands of the last year overlap.

@@ -158,7 +158,7 @@ def _share_headlines(projection: Projection, words: Words) -> list[str]:
     headlines = [f"the largest part of the time in {last_year} is {largest_parts}"]
     if savings:
         headlines.append(
-            f"of the time, faster processors alone save at most {join_phrases(savings)}"
+            f"of the time, processors alone, however fast, save at most {join_phrases(savings)}"
         )
     return headlines
 

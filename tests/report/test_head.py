@@ -271,7 +271,7 @@ def test_cases_of_the_same_work_are_compared_by_their_titles(tmp_path: Path) -> 
     assert head[2].startswith(
         "Today: time 12 ms; a thread spends 83.3 % of its time on useful work"
     )
-    assert head[-1] == "By closed form, without approximation."
+    assert head[-1] == "The formulas of the model are solved exactly, by closed form."
     assert table is not None
     assert [row[0] for row in table.rows] == ["today", "without rest", "more work"]
 
@@ -294,11 +294,11 @@ def test_an_answer_from_assumed_inputs_is_not_said_to_be_without_a_doubt(tmp_pat
     assumed = assumed.replace("delay: work}", "delay: work + 0 * none}")
     head, _ = study_of(tmp_path, "base: {model: program.yaml}\n", assumed)
     assert head[-1] == (
-        "The model is solved by closed form, without approximation; 2 of its inputs are assumed:"
+        "The formulas of the model are solved exactly, by closed form; 2 of its inputs are assumed:"
         " work and wait."
     )
     head, _ = study_of(tmp_path, "base: {model: program.yaml, parameters.work: 1 ms}\n", assumed)
-    assert head[-1].endswith("without approximation; one of its inputs is assumed: wait.")
+    assert head[-1].endswith("solved exactly, by closed form; one of its inputs is assumed: wait.")
 
 
 def test_a_title_that_asks_what_if_is_answered_by_each_case(tmp_path: Path) -> None:
@@ -383,7 +383,7 @@ def test_a_ranking_does_not_answer_how_long_a_step_takes(tmp_path: Path) -> None
         tmp_path,
         "title: How long is a step?\nbase: {model: program.yaml}\nrank: {of: [parameters.work]}\n",
     )
-    assert head[0].startswith("Time 12 ms; a thread spends")
+    assert head[0].startswith("As given: time 12 ms; a thread spends")
     assert head[1].startswith("50 % less work of a step saves most")
 
 
@@ -723,7 +723,7 @@ def test_many_remarks_on_the_answers_are_sentences_of_their_own(tmp_path: Path) 
     )
     head, _ = study_of(tmp_path, "base: {model: program.yaml}\n", assumed)
     assert head[-1].startswith(
-        "The model is solved by closed form, without approximation. 2 of its inputs are assumed:"
+        "The formulas of the model are solved exactly, by closed form. 2 of its inputs are assumed:"
     )
 
 

@@ -16,6 +16,7 @@ from scipy import stats
 
 from slipstick.errors import SpecError, UnknownNameError
 from slipstick.report.formatting import question_section
+from slipstick.report.head import head_lines
 from slipstick.results.study import tidy_columns
 from slipstick.results.words import NO_WORDS, Words
 from slipstick.schema.kinds.study import StudySpec
@@ -637,3 +638,23 @@ def test_a_band_that_includes_the_first_value_says_that_nothing_may_change(folde
         r"from 2005 to 2025 time falls from [^,]+\) m?s, perhaps not at all, and efficiency",
         sentence(1.01),
     )
+
+
+@pytest.mark.turns(3)
+def test_a_case_of_other_work_stands_beside_the_first_also_with_its_years_ahead(
+    folder: Path,
+) -> None:
+    """A projection compares each case with itself; what both take as given is told as well."""
+    cases = "title: Which of the two is faster?\ncases: {twice: {parameters.computing: 12 ms}}\n"
+    results = found(cases + PROJECT.replace("[time, efficiency", "[time"))
+    head = head_lines(results, results.answer)
+    twice = alone(parameters__computing="12 ms")
+    assert f"Of 2, base has the shortest time: {1e3 * alone():.4g} ms." in head
+    assert f"Time {1e3 * alone():.4g} ms for base and {1e3 * twice:.4g} ms for twice." in head
+    assert not any("perhaps" in line for line in head if line.startswith("Time"))
+
+
+def test_the_answer_as_given_has_its_year(folder: Path) -> None:
+    results = found(PROJECT)
+    (line,) = (line for line in head_lines(results, results.answer) if line.startswith("As given"))
+    assert line.startswith(f"As given (2005): time {1e3 * alone():.4g} ms; a processor spends ")

@@ -83,8 +83,8 @@ def head_lines(results: Results, value_names: Sequence[str]) -> list[str]:
     # A question that examined several cases compares them by itself, and a list of more than two
     # values is read in the table.
     has_compared_cases = any(
-        max(len(question.examined()), len(results.cases) - 1) > 1
-        for question in results.questions.values()
+        len(results.cases) > 2 or (len(question.examined()) > 1 and name != _PROJECTION)
+        for name, question in results.questions.items()
     )
     unlike_case_lines = (
         list(_unlike_case_lines(results, value_names))
@@ -272,8 +272,7 @@ def _recommendation_lines(results: Results, value_names: Sequence[str]) -> Itera
     value_name, ranked_cases = _comparable_cases(results, value_names) or ("", [])
     if len(ranked_cases) < 2:
         return
-    # A projection compares each case with itself.
-    if results.questions.keys() <= {"project"} and _WHICH.match(results.title):
+    if results.questions.keys() <= {_PROJECTION} and _WHICH.match(results.title):
         cases_and_reasons = [(ranked_cases[0][0], "")]
     if len({case for case, _ in cases_and_reasons}) != 1:
         return
@@ -294,6 +293,10 @@ def _recommendation_lines(results: Results, value_names: Sequence[str]) -> Itera
     amount += f"{',' if reason else ''}{' and ' if reason else ''}{reason}"
     yield f"{words.case(first_case)} is the best of {len(ranked_cases)}: {quality}{amount}"
 
+
+_PROJECTION = "project"  # compares each case with itself
+_ASK_NO_CHOICE = {_PROJECTION, "rank"}
+"""Questions that compare no cases with each other."""
 
 _WHICH = re.compile(r"which\b", re.IGNORECASE)
 """How a title begins that asks for one of the cases."""
@@ -427,11 +430,13 @@ def _base_lines(
     words = results.words
     case, base_answer = next(iter(results.cases.items()))
     value_name = _first_answered_value(base_answer, value_names)
-    opening = words.case(case) if len(results.cases) > 1 else ""
-    if given_values := list(_searched_values(results, base_answer)):
-        opening = (
-            f"{opening or 'as'}{' as' if opening else ''} given ({join_phrases(given_values)})"
-        )
+    is_single = len(results.cases) == 1
+    given_values = _varied_values(results, [base_answer])
+    place = ", ".join(filter(None, [_year_as_given(results, case), join_phrases(given_values)]))
+    opening = "" if is_single else words.case(case)
+    if place or (is_single and (results.questions or results.sweeps)):
+        as_given = f"{opening} as given" if opening else "as given"
+        opening = f"{as_given} ({place})" if place else as_given
     opening = f"{opening}: " if opening else ""
     if base_answer.failed or not value_name:
         yield f"{opening}no answer: {base_answer.refusal}"
@@ -456,23 +461,35 @@ def _base_lines(
         yield line
 
 
-_MOST_SEARCHED = 3
+_MOST_VARIED = 3
 
 
-def _searched_values(results: Results, answer: Answer) -> Iterator[str]:
-    """Yield in words the values of the first case at which its answer holds, for the quantities
-    that questions search; nothing if there are many quantities.
+def _varied_values(results: Results, answers: Sequence[Answer]) -> list[str]:
+    """Return in words the values at which answers of cases hold, for the quantities that questions
+    search or sweeps vary and that are the same in all of the cases; none if there are many
+    quantities.
     """
-    paths = dict.fromkeys(
-        path for question in results.questions.values() for path in question.searched()
-    )
-    if len(paths) <= _MOST_SEARCHED:
-        for path in paths:
-            if entry := answer.described.get(path):
-                given_quantity = entry.given
-                yield setting_phrase(
-                    path, given_quantity.value, str(given_quantity.dimension), results.words
-                )
+    searched = [path for question in results.questions.values() for path in question.searched()]
+    varied = [axis.path for sweep in results.sweeps for axis in sweep.axes if not axis.has_names]
+    # Searches come first; axes are told as well where there is room for them.
+    paths = dict.fromkeys([*searched, *varied])
+    paths = paths if len(paths) <= _MOST_VARIED else dict.fromkeys(searched)
+    return [
+        setting_phrase(path, entry.given.value, str(entry.given.dimension), results.words)
+        for path in paths
+        if len(paths) <= _MOST_VARIED
+        if (entry := answers[0].described.get(path))
+        if all(
+            (other := answer.described.get(path)) and other.given.value == entry.given.value
+            for answer in answers
+        )
+    ]
+
+
+def _year_as_given(results: Results, case: str) -> str:
+    """Return the year of the values of a case as given, where a question goes along the years."""
+    years = (question.year_as_given(case) for question in results.questions.values())
+    return next(filter(None, years), "")
 
 
 def _comparison_lines(results: Results, value_names: Sequence[str]) -> Iterator[str]:
@@ -500,7 +517,9 @@ def _comparison_lines(results: Results, value_names: Sequence[str]) -> Iterator[
     has_lists = len(ratio_clauses) < sum(map(len, cases_by_ratio.values()))
     comparison = "; ".join(ratio_clauses) if has_lists else join_phrases(ratio_clauses)
     subject = "" if value_name == "time" else f"{words.value(value_name)} "
-    yield f"{subject}compared with {words.case(base)}: {comparison}"
+    place = join_phrases(_varied_values(results, [answer for _, answer in ranked_cases]))
+    with_place = f", with {place}" if place else ""
+    yield f"{subject}compared with {words.case(base)}{with_place}: {comparison}"
 
 
 def _unlike_case_lines(results: Results, value_names: Sequence[str]) -> Iterator[str]:
@@ -527,7 +546,7 @@ def _unlike_case_lines(results: Results, value_names: Sequence[str]) -> Iterator
         f"{_amount_in_sentence(case_answer, value_name, words)} for {words.case(case)}"
         for case, case_answer in [(base, base_answer), *unlike_cases]
     ]
-    if _WHICH.match(results.title) and not results.questions:
+    if _WHICH.match(results.title) and results.questions.keys() <= _ASK_NO_CHOICE:
         yield from _extreme_line([(base, base_answer), *unlike_cases], value_name, words)
     yield words.value_with_amount(value_name, join_phrases(value_texts))
 
@@ -764,13 +783,13 @@ def _basis_sentence(results: Results, value_names: Sequence[str]) -> str:
         methods_phrase = join_phrases(
             [_method_words(method) for method in (first_method, *further_methods)]
         )
-        exactness_clause = f"by {methods_phrase}, without approximation"
+        # The method makes no error; what the model leaves out, or a fit does not know, is another.
+        exactness_clause = f"the formulas of the model are solved exactly, by {methods_phrase}"
         doubts = ["its fitted parameters are estimates"] if questions_with_estimates else []
         doubts += _assumption_clauses(answers, results.words)
-        subject = "the model is solved " if doubts else ""
         if has_intervals and not questions_with_estimates:
             doubts.append("some values have an interval")
-        clause_list[:0] = [subject + exactness_clause, *doubts]
+        clause_list[:0] = [exactness_clause, *doubts]
     clause_list += _loss_clauses(answers, results.sweeps)
     clause_list += _missing_answer_clauses(answers, results.sweeps)
     clause_list += _distinct_doubts(

@@ -329,6 +329,10 @@ class QuestionResult:
         """List the quantities for which a search finds values; none by default."""
         return ()
 
+    def year_as_given(self, case: str) -> str:
+        """Return the year of the values of a case as given; empty if the question has no years."""
+        return ""
+
     def doubt(self, words: Words = NO_WORDS) -> str:
         """Return a phrase on uncertain or neglected effects, in a reader's words for the head of
         the report; empty by default.

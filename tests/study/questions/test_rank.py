@@ -346,3 +346,29 @@ def test_of_several_groups_the_first_is_ranked_by_its_name(tmp_path: Path) -> No
     (head,) = result.headline(Words())
     assert " of the time of readers; next comes " in head
     assert "of the time of readers" in result.sentences()[0]
+
+
+def test_the_size_of_a_machine_is_no_lever_unless_it_is_asked_for(tmp_path: Path) -> None:
+    """Half of the processors at a memory give each twice the bandwidth, and are no improvement."""
+    base = "{model: step-on-nodes, parameters.p: 1024, parameters.operations: 2000}"
+    path = "machine.memory.domain.processors"
+    found = ranking(tmp_path, "rank: {change: 50%, most: 100}", base=base)
+    assert path not in [parameter(row) for row in found.rows]
+    assert path not in found.idle
+    assert "machine.memory.domain.bandwidth" in [parameter(row) for row in found.rows]
+    asked = ranking(tmp_path, f"rank: {{of: [{path}], change: 50%}}", base=base)
+    assert [parameter(row) for row in asked.rows] == [path]
+
+
+def test_a_change_that_saves_next_to_nothing_is_not_called_the_next(tmp_path: Path) -> None:
+    Path(tmp_path / "two.yaml").write_text(
+        activity(
+            "{name: write, delay: write}",
+            "{name: parse, delay: parse}",
+            head="parameters: {write: 10 ms, parse: 1 ns}\npopulation: {processors: 1}\n",
+        )
+    )
+    found = ranking(tmp_path, "rank: {change: 50%}", base="{model: two.yaml}")
+    assert RankResult((found,)).headline(Words()) == [
+        "50 % less write saves most: 50 % of the time; no other saves 0.1 %"
+    ]
