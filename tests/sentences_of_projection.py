@@ -160,7 +160,8 @@ MOST = re.compile(
     r"^(?:[iI]n every case )?(.*?) takes? the most time (?:in all years|until ([\d.]+))(.*)"
 )
 SHARE = re.compile(
-    r"by (\d+) (.*?) takes? ([\d.]+) %(?:.*; processors alone, however fast, save at most ([\d.]+) %)?"
+    r"by (\d+) (.*?) takes? ([\d.]+) %"
+    r"(?:.*; processors alone, however fast, save at most ([\d.]+) %)?"
 )
 PLACES = re.compile(r"from ([\d.]+) on|until ([\d.]+)|in ([\d.]+)(?=,|$)")
 
