@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import product
+from math import ceil
 from pathlib import Path
 
 from slipstick.errors import Problem, SpecError, UnknownNameError, short
@@ -231,7 +232,52 @@ def load_test(
     )
     if unknown := [tier for tier in tests.servers if tier not in tests.tiers]:
         raise UnknownNameError("tier with a utilization", unknown[0], tests.tiers)
-    return tests
+    return _with_utilization_of_each_server(tests)
+
+
+_LARGEST_UTILIZATION = 1.05
+"""Utilization above which a measured value is not that of one server, but of several together."""
+
+
+def _with_utilization_of_each_server(test: LoadTest) -> LoadTest:
+    """Return a load test whose utilizations are means over the servers of a tier. Percentages above
+    100 are sums over its servers, as top prints them, and are divided by their number.
+
+    Raises
+    ------
+    SpecError : percentages above 100 of a tier whose number of servers is not told or too small
+    """
+    largest_by_tier = {
+        tier: max(row.utilization.get(tier, 0.0) for row in test.rows) for tier in test.tiers
+    }
+    summed_tiers = {
+        tier: largest for tier, largest in largest_by_tier.items() if largest > _LARGEST_UTILIZATION
+    }
+    for tier, largest in summed_tiers.items():
+        servers = test.servers.get(tier, 1)
+        if largest <= servers * _LARGEST_UTILIZATION:
+            continue
+        told = f"more than {servers} servers can be" if servers > 1 else "as of several servers"
+        message = (
+            f"{tier} is up to {100 * largest:.0f} % busy, {told}: write --servers"
+            f" {tier}=N with their number, at least {ceil(largest)}"
+        )
+        raise SpecError([Problem(test.file, test.rows[0].line, 1, tier, message)])
+    if not summed_tiers:
+        return test
+    rows = [
+        replace(
+            row,
+            utilization={
+                tier: share / test.servers[tier] if tier in summed_tiers else share
+                for tier, share in row.utilization.items()
+            },
+        )
+        for row in test.rows
+    ]
+    message = "above 100 %, so taken as sums over the servers of the tier"
+    notes = [Problem(test.file, test.rows[0].line, 1, tier, message) for tier in summed_tiers]
+    return replace(test, rows=tuple(rows), notes=(*test.notes, *notes))
 
 
 def _measurements_of_load_test(input_file: Reading, name: str) -> Measurements:

@@ -182,9 +182,53 @@ def _classified_columns(grid: CellGrid) -> dict[int, _LoadColumn]:
         column.kind == "p" and not _tier_in_brackets(column) and not _has_percent(grid, column)
         for column in columns
     )
-    if has_processors or heading_of_model_parameter(columns):
+    if heading_of_model_parameter(columns):
         return {}
-    return load_columns
+    return _with_threads_as_users(grid, columns, load_columns) if has_processors else load_columns
+
+
+_WORDS_OF_CLIENTS = ("threads", "thread", "workers", "worker")
+_LITTLE_TOLERANCE = 0.1
+
+
+def _with_threads_as_users(
+    grid: CellGrid, columns: Sequence[TableColumn], load_columns: Mapping[int, _LoadColumn]
+) -> dict[int, _LoadColumn]:
+    """Return the columns of a load test whose threads are its users: in every row they are the
+    throughput times the mean latency (Little's law). Return no columns if no throughput of requests
+    fulfills that, so that the threads are processors.
+    """
+    threads = [column.index for column in columns if column.words in _WORDS_OF_CLIENTS]
+    latencies = [
+        index
+        for index, column in load_columns.items()
+        if column.kind == "response" and re.search("latency|response", column.name)
+    ]
+    rates = [index for index, column in load_columns.items() if column.kind == "throughput"]
+    if len(threads) != 1 or len(latencies) != 1:
+        return {}
+    unit = time_of_unit(load_columns[latencies[0]].unit or "")[0]
+    for rate in rates:
+        numbers = [
+            [number_in(cells[index]) for index in (threads[0], rate, latencies[0])]
+            for _, cells in grid.rows
+            if len(cells) == len(grid.heading)
+        ]
+        if len(numbers) > 1 and all(
+            users
+            and per_second
+            and latency
+            and abs(per_second * latency * SECONDS.get(unit, 0.0) - users)
+            <= _LITTLE_TOLERANCE * users
+            for users, per_second, latency in numbers
+        ):
+            left_out = {index for index in rates if index != rate}
+            kept_columns = {
+                index: column for index, column in load_columns.items() if index not in left_out
+            }
+            users_column = _LoadColumn("users", grid.heading[threads[0]], None)
+            return {threads[0]: users_column, **kept_columns}
+    return {}
 
 
 def _without_others_of_a_kind(
