@@ -24,7 +24,10 @@ TWO_WAYS = "'*' after '/' can be read in two ways; write 's*op/B' or 's/B/op'"
 NOT_ONE = "this is not one number with one unit; write it as in '12000 us' or '1.5e3 us'"
 NO_NUMBER = "this does not begin with a number; write a number and a unit, such as '5 us'"
 NOT_FINITE = "the number is not finite; write a finite one, such as '5 us'"
-SEPARATOR = "a number has no ',' and no '_'; write 1000 for a thousand, 1.5 for one and a half"
+SEPARATOR = (
+    "a number has no ',' and no '_'; write 1000 for a thousand, 1.5 for one and a half, and several"
+    " values as an axis of 'vary' in a study"
+)
 LEADING_ZERO = "a number with a leading zero can be read in two ways; write it without the zero"
 OUT_OF_RANGE = "is out of range; in base units its size must be between 5e-324 and 1.7e308"
 POWER = "is not a whole number from 1 to 9 or -9 to -1; write it as in 's^2'"

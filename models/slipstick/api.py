@@ -481,7 +481,8 @@ def _solve_point(settings_by_path: Settings, method: str | None) -> Answer:
     from slipstick.schema.inputs import solve_settings
     from slipstick.schema.library import Library
 
-    (answer, *other_answers), built_model = solve_settings(settings_by_path, Library(), [method])
+    library = Library()
+    (answer, *other_answers), built_model = solve_settings(settings_by_path, library, [method])
     if other_answers:
         compiled_model = form_of(
             built_model.model,
@@ -493,6 +494,11 @@ def _solve_point(settings_by_path: Settings, method: str | None) -> Answer:
         answer = compiled_model.points({}).answer(0)
     if answer.failed:
         raise NoAnswerError(answer.failed, answer.other_method)
+    if built_model.uncertain.paths:
+        from slipstick.study.evaluator import evaluator
+        from slipstick.study.uncertain import with_intervals
+
+        return with_intervals(answer, evaluator(built_model.name, settings_by_path, library))
     return answer
 
 

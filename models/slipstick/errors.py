@@ -88,6 +88,10 @@ class WaitingLeftOut(Doubt):
     resource_names: Sequence[str]
 
 
+class Unanswered(Doubt):
+    """A sentence on how many points of the ranges of settings have no answer."""
+
+
 class Definition(TypedSentence):
     """A sentence on what a value means, or which parts it consists of."""
 
@@ -185,6 +189,14 @@ class Problem:
             option_name,
             f"simulation.{option_name}",
         )
+        # What a model on the command line lacks is no key of a file that the reader has.
+        if (
+            self.file == "MODEL"
+            and self.message.startswith("key ")
+            and " is missing" in self.message
+        ):
+            meaning = self.message.partition(" is missing")[2]
+            return f"--set {self.path}=VALUE is missing{meaning}"
         return (
             f"{position}: {self.path}: {self.message}"
             if self.path and not repeats_option

@@ -90,7 +90,10 @@ _FAULTS = (
     ),
     (
         r"[+-]?[0-9.]+[,_]",
-        "a number has no ',' and no '_'; write 1000 for a thousand, 1.5 for one and a half",
+        (
+            "a number has no ',' and no '_'; write 1000 for a thousand, 1.5 for one and a half, and"
+            " several values as an axis of 'vary' in a study"
+        ),
     ),
     (
         r"[+-]?[0-9.]",
@@ -285,6 +288,11 @@ def _unit_power(unit_word: str) -> tuple[Fraction, Dimension]:
         )
     unit_name, caret, power = unit_word.partition("^")
     if unit_name not in UNITS:
+        if unit_name in ("+", "-", "*", "/") or "." in unit_name:
+            raise UnitError(
+                "this is a formula; a value here is one number with one unit, such as '5 us', and"
+                " formulas stand in the file of a model"
+            )
         spelling = _correct_spelling(unit_name)
         suggestion = (
             f"; write {spelling}"

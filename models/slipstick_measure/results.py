@@ -92,6 +92,7 @@ class Fitting:
     weak_scaling : each processor does the whole work, so that its time would stay the same
     rate : unit of throughputs and its size in base units, where throughputs were measured, so that
         predictions are told as such
+    growing_causes : measured causes of lost time that grow, and that the first law has no term for
     """
 
     answers: tuple[Answer, ...]
@@ -113,6 +114,7 @@ class Fitting:
     next_runs: str = ""
     weak_scaling: bool = False
     rate: tuple[str, float] | None = None
+    growing_causes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,6 +215,7 @@ class Estimation:
     ignored : columns that nothing uses
     ignored_numbers : those of them whose numbers differ between rows
     names, centre, covariance, spread : the posterior in logarithms: parameters and their offsets
+    zeros : how many measured cells are 0 and were left out, by column
     """
 
     model: str
@@ -235,6 +238,7 @@ class Estimation:
     centre: tuple[float, ...] = field(repr=False)
     covariance: tuple[tuple[float, ...], ...] = field(repr=False)
     spread: Mapping[str, float] = field(repr=False)
+    zeros: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -619,7 +619,9 @@ def _read_case(name: str, spec: ChooseQuestionSpec, study: StudyContext) -> _Cho
     given_units = {**choices.units, **({COST: "1"} if prices else {})}
     read = partial(condition_of, case=case, study=study, given_units=given_units)
     condition = read(spec.where, ("choose", "where"))
-    objective = read(spec.minimize, ("choose", "minimize"), is_formula=True)
+    # A total may be minimized by its name.
+    objective_text = spec.totals.get(spec.minimize, spec.minimize)
+    objective = read(objective_text, ("choose", "minimize"), is_formula=True)
     totals = {
         label: read(text, ("choose", "totals", label), is_formula=True)
         for label, text in spec.totals.items()

@@ -164,7 +164,12 @@ class ChooseQuestionSpec(QuestionSpec):
         min_length=1,
     )
     minimize: Note = Field(description="value or formula to minimize, such as cost")
-    where: Note = Field(description="conditions joined by and, such as response_time[jobs] <= 2 s")
+    where: Note = Field(
+        description=(
+            "conditions joined by and, such as response_time[jobs] <= 2 s; without a condition,"
+            " vary compares all points"
+        )
+    )
     cost: dict[Path, float] = Field(
         {},
         description=(

@@ -100,6 +100,11 @@ MISTAKES = [
     (["fit", "few.csv"], "4 measured times are too few; add 1 or more"),
     (["solve", "lock-and-bus", "--precision", "2"], "--precision: must be at most 0.5, got 2"),
     (["solve", "nothing"], "MODEL: there is no model 'nothing'; known: "),
+    (["solve", "law/ggc-allen-cunneen"], "--set arrivals=VALUE is missing: arrival rate"),
+    (
+        ["solve", "lock-and-bus", "--set", "parameters.work=2 ms + 1 ms / n"],
+        "formulas stand in the file of a model",
+    ),
     (["solve", "lock-and-bus", "--set", "load=2"], "--set load: unknown key"),
     (
         ["solve", "lock-and-bus", "--with", "exact"],

@@ -289,3 +289,28 @@ def test_columns_without_room_are_named_in_the_order_of_the_table() -> None:
     names = text.partition("more columns: ")[2].split(", ")
     assert names[:2] == ["processors_lost[lock]", "processors_lost[barrier]"]
     assert names[-2:] == ["step[lock:door]", "step[wait:bus]"]
+
+
+def test_an_efficiency_of_more_than_the_processors_says_by_what_the_speedup_is_divided() -> None:
+    """A disk of its own works beside four processors, so that useful work of five is possible."""
+    model = {
+        "activity": 1,
+        "useful": ["busy", "io"],
+        "population": {"processors": 4},
+        "resources": {"disk": {"servers": 1}},
+        "cycle": [
+            {"name": "work", "delay": "9 ms", "component": "busy"},
+            {
+                "fork": [
+                    [{"name": "a", "service": "disk", "time": "1 ms", "component": "io"}],
+                    [{"name": "b", "delay": "2 ms", "component": "busy"}],
+                ]
+            },
+        ],
+    }
+    answer = solve(model)
+    assert answer["speedup"] / answer["efficiency"] == pytest.approx(5)
+    first_line = " ".join(answer_text(answer).partition("where the time goes")[0].split())
+    assert "(speed-up divided by 5 processors and servers)" in first_line
+    del model["useful"]
+    assert "divided by" not in answer_text(solve(model)).partition("where the time goes")[0]

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from slipstick import run
+from slipstick import run, solve
 from slipstick.cli.main import main
-from slipstick.errors import ModelError, SpecError
+from slipstick.errors import ModelError, NoAnswerError, SpecError
+from slipstick.report.head import head_lines
 from slipstick.schema.library import Library
 from slipstick.schema.text import Mark, from_plain
 from slipstick.schema.uncertain import separate_uncertain
@@ -153,7 +154,7 @@ def test_whole_numbers_keep_a_whole_middle() -> None:
     plain, uncertain = separate_uncertain({"population.processors": node}, Library())
     assert getattr(plain["population.processors"], "value", None) == 16
     points = drawn_settings(uncertain)["population.processors"]
-    assert np.mean((points > 8) & (points < 32)) == pytest.approx(0.9, abs=0.01)
+    assert np.quantile(points, [0.05, 0.95]).tolist() == [8, 32]
 
 
 def test_shares_of_the_width_add_up() -> None:
@@ -371,6 +372,71 @@ def test_ranges_of_a_simulation_cost_few_runs_and_have_the_ends_of_the_exact_met
     middles = [answer.find("time") or np.nan for answer in (exact, simulated)]
     ends = [np.array(answer.ends("time"), dtype=float) for answer in (exact, simulated)]
     assert ends[1] / middles[1] == pytest.approx(ends[0] / middles[0], rel=0.03)
+
+
+TERMINALS = """
+queueing-network: 1
+classes: {users: {population: 20, think_time: 1 s}}
+stations:
+  cpu: {discipline: ps, demand: {users: 50 ms}}
+  disk: {discipline: fcfs, demand: {users: 80 ms}}
+"""
+
+
+def test_counts_are_drawn_as_whole_numbers(folder: Path) -> None:
+    """The ends are those of a sweep at the ends of the draws, near 1 and 40; a factor between whole
+    ends may have fractions.
+    """
+    (folder / "terminals.yaml").write_text(TERMINALS)
+    path = "classes.users.population"
+    answer = solve("terminals.yaml", {path: "1..40"})
+    assert set(answer.draws[path]) <= set(range(1, 200))
+    ends_of_draws = np.quantile(answer.draws[path], [0.05, 0.95])
+    assert ends_of_draws == pytest.approx([1, 40], rel=0.06)
+    ends = solve("terminals.yaml", {path: np.rint(ends_of_draws)})["response_time[users]"]
+    assert answer.ends("response_time[users]") == pytest.approx(tuple(ends), rel=0.02)
+    assert not any("no answer" in note for note in answer.notes)
+    factor = solve("two.yaml", {"parameters.n": "1..4"}).draws["parameters.n"]
+    assert (factor != np.rint(factor)).all()
+
+
+def test_points_without_an_answer_stand_in_the_first_line(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """From 12.5 arrivals a second on the disk is saturated, which is part of the range."""
+    (folder / "arrivals.yaml").write_text(
+        TERMINALS.replace("population: 20, think_time: 1 s", "arrivals: 9 /s")
+    )
+    path = "classes.users.arrivals"
+    answer = solve("arrivals.yaml", {path: "8..14 /s"})
+    unanswered = int((answer.draws[path] >= 12.5).sum())
+    assert unanswered > 10
+    words = f"{unanswered} of 512 points of the ranges have no answer"
+    assert any(note.startswith(words) for note in answer.notes)
+    main(["solve", "arrivals.yaml", "--set", f"{path}=8..14 /s"])
+    screen = " ".join(capsys.readouterr().out.split())
+    assert words in screen.partition("where the time goes")[0]
+    assert screen.count(words) == 1
+    study = {"title": "Arrivals", "base": {"model": "arrivals.yaml", path: "8..14 /s"}}
+    results = run({"study": 1, **study})
+    assert words in head_lines(results, ["response_time[users]"])[0]
+
+
+def test_counts_of_a_simulation_are_refused_with_the_way_out(folder: Path) -> None:
+    """No function is interpolated between the draws of a count."""
+    (folder / "terminals.yaml").write_text(TERMINALS)
+    with pytest.raises(NoAnswerError, match=r"is a whole number, .* axis of 'vary' in a study"):
+        run(
+            {
+                "study": 1,
+                "title": "Terminals",
+                "base": {
+                    "model": "terminals.yaml",
+                    "method": "simulation",
+                    "classes.users.population": "1..40",
+                },
+            }
+        )
 
 
 ATTEMPTS = """

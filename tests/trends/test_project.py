@@ -351,7 +351,7 @@ def test_what_has_no_classes_of_cost_is_refused(folder: Path) -> None:
     picture = "pictures: [{name: x, kind: projection, title: x, y: [time]}]\n"
     Path("study.yaml").write_text("study: 1\nbase: {model: model.yaml}\n" + picture)
     with pytest.raises(
-        SpecError, match="this picture shows project, which the study does not ask for"
+        SpecError, match="shows project, which the study does not ask for; add the key project"
     ):
         check_file(Path("study.yaml"))
 

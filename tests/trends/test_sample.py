@@ -201,7 +201,7 @@ def test_a_picture_of_no_sample_is_refused(folder: Path) -> None:
     picture = "pictures: [{name: x, kind: histogram, title: x, value: time}]\n"
     Path("study.yaml").write_text("study: 1\nbase: {model: model.yaml}\n" + picture)
     with pytest.raises(
-        SpecError, match="this picture shows sample, which the study does not ask for"
+        SpecError, match="shows sample, which the study does not ask for; add the key sample"
     ):
         check_file(Path("study.yaml"))
 

@@ -20,7 +20,7 @@ from slipstick.answer import (
     has_width,
 )
 from slipstick.display import TableShown
-from slipstick.errors import Doubt, RunLength, SlightlyBeyond, WaitingLeftOut
+from slipstick.errors import Doubt, RunLength, SlightlyBeyond, Unanswered, WaitingLeftOut
 from slipstick.report.formatting import (
     NOTHING,
     Notes,
@@ -365,12 +365,15 @@ def _answer_lines(answer: Answer) -> Iterator[str]:
     ]
     values_in_words = [
         words.value_with_amount(name, value_amount(name, value.value, value.unit, value.ends))
+        + (_divisor_of_speedup(answer) if name == "efficiency" else "")
         # The answer to the question comes first; without a question the usual values, else any.
         for name in (asked_names or usual_names or ranked_names)[:_MOST_NAMED]
         if (value := answer.values.get(name)) is not None and value.value is not None
     ]
     if values_in_words:
-        yield wrapped(f"{answer.model}: {', '.join(values_in_words)}", _INDENT)
+        unanswered = [note for note in answer.notes if isinstance(note, Unanswered)]
+        first_line = "; ".join([f"{answer.model}: {', '.join(values_in_words)}", *unanswered])
+        yield wrapped(first_line, _INDENT)
     total_time = sum(answer.account.values())
     components_longest_first = sorted(
         answer.account.items(), key=lambda label_and_time: -label_and_time[1]
@@ -383,6 +386,21 @@ def _answer_lines(answer: Answer) -> Iterator[str]:
     if len(answer.account) > 1 and parts_in_words:
         time_in_words = f"the time of {answer.groups[0]}" if answer.groups else "the time"
         yield wrapped(f"where {time_in_words} goes: {', '.join(parts_in_words)}", _INDENT)
+
+
+def _divisor_of_speedup(answer: Answer) -> str:
+    """Return by what the speed-up is divided to get the efficiency, in brackets; empty if that is
+    the number of processors, as the part of their time that is useful then equals the efficiency.
+    """
+    time, throughput, speedup, efficiency = (
+        answer.find(name) or 0.0 for name in ("time", "throughput", "speedup", "efficiency")
+    )
+    divisor = speedup / efficiency if efficiency else 0.0
+    return (
+        f" (speed-up divided by {divisor:.4g} processors and servers)"
+        if divisor > time * throughput * (1 + 1e-9) > 0
+        else ""
+    )
 
 
 def _has_other_name(answer: Answer, name: str) -> bool:
@@ -804,7 +822,9 @@ def _limit_lines(limit: Limit) -> list[str]:
 
 def _note_lines(answer: Answer, most_notes: int | None = None) -> str:
     # The error that is usual, and what is left out, stand before how it is computed.
-    ranked_notes = sorted(answer.notes, key=lambda note: not isinstance(note, Doubt | RunLength))
+    # The first line has those on ranges.
+    lower_notes = [note for note in answer.notes if not isinstance(note, Unanswered)]
+    ranked_notes = sorted(lower_notes, key=lambda note: not isinstance(note, Doubt | RunLength))
     notes = [_NUMBERED_NAMES.sub(r"\1 to \3", note) for note in ranked_notes]
     lines = [wrapped(f"note: {note}", _INDENT) for note in notes[:most_notes]]
     hidden_count = len(notes) - len(lines)

@@ -20,6 +20,7 @@ from slipstick.errors import (
     MissingValue,
     RunLength,
     SlightlyBeyond,
+    Unanswered,
     WaitingLeftOut,
     cause_of,
 )
@@ -119,9 +120,18 @@ def head_lines(results: Results, value_names: Sequence[str]) -> list[str]:
         ]
         asks_for_sweep = _HOW_IT_CHANGES.match(results.title)
         lines = [*lines_of_sweep, *lines] if asks_for_sweep else [*lines, *lines_of_sweep]
+    lines[:1] = ["; ".join([*lines[:1], *_unanswered_clauses(results)])]
     return [
         f"{capital(line).rstrip('.')}." for line in [*lines, _basis_sentence(results, value_names)]
     ]
+
+
+def _unanswered_clauses(results: Results) -> Iterator[str]:
+    """Yield a clause for each case that has no answer at some points of its ranges."""
+    for case, answer in results.cases.items():
+        for note in answer.notes:
+            if isinstance(note, Unanswered):
+                yield f"{results.words.case(case)}: {note}" if len(results.cases) > 1 else note
 
 
 def questions_not_fully_answered(results: Results) -> set[str]:
@@ -892,7 +902,7 @@ def _method_clauses(
         for answer in answers
         if not answer.exact
         for note in answer.notes
-        if not isinstance(note, Definition | RunLength | MissingValue)
+        if not isinstance(note, Definition | RunLength | MissingValue | Unanswered)
     )
     for note, _ in note_counts.most_common(1):
         yield (

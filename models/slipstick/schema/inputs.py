@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, 
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, partial
 from itertools import chain
+from math import exp
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
@@ -944,8 +945,23 @@ def build(inputs: Inputs) -> BuiltModel:
         notes,
         factor_by_class,
         shapeless_inputs,
-        inputs.uncertain,
+        replace(inputs.uncertain, counts=frozenset(_counting_settings(inputs))),
     )
+
+
+def _counting_settings(inputs: Inputs) -> Iterator[str]:
+    """Yield the settings with ranges between whole numbers that only whole numbers are allowed
+    for.
+    """
+    for path, log_middle in zip(inputs.uncertain.paths, inputs.uncertain.centre, strict=True):
+        if path not in inputs.uncertain.counts:
+            continue
+        # Middles of such ranges are rounded, so that this lies between two whole numbers.
+        node = from_plain(round(exp(log_middle)) + 0.5, Mark(path, 1, 1))
+        try:
+            inputs.with_value(path, node).given_quantity(path)
+        except SpecError:
+            yield path
 
 
 def _shape_of_program(

@@ -42,6 +42,7 @@ class UncertainValues:
     noise : standard deviation of the logarithm of a value of the answer, if the settings come from
         a fit
     source : what the values are fitted to; empty where all are ranges
+    counts : the settings whose draws are whole numbers
     """
 
     paths: tuple[str, ...] = ()
@@ -49,13 +50,15 @@ class UncertainValues:
     covariance: tuple[tuple[float, ...], ...] = ()
     noise: Mapping[str, float] = field(default_factory=dict)
     source: str = ""
+    counts: frozenset[str] = frozenset()
 
 
 def separate_uncertain(
     settings: Mapping[str, Node], library: Library
 ) -> tuple[dict[str, Node], UncertainValues]:
     """Replace ranges by their geometric means, and a fit by its values; return the settings, and
-    the joint distribution of the settings that are uncertain.
+    the joint distribution of the settings that are uncertain. Settings between two whole numbers
+    are taken as counts, which only the model can tell.
 
     Nine of ten values lie in a range; the logarithm is normal.
 
@@ -75,11 +78,13 @@ def separate_uncertain(
     }
     deviation_by_path: dict[str, float] = {}
     log_means: list[float] = []
+    counts = set[str]()
     for path, node in certain_settings.items():
         range_values = _parse_range(path, node)
         if range_values is not None:
-            certain_settings[path], log_mean, deviation_by_path[path] = range_values
+            certain_settings[path], log_mean, deviation_by_path[path], is_count = range_values
             log_means.append(log_mean)
+            counts |= {path} if is_count else set()
     fit = UncertainValues()
     fitted_settings = dict[str, Node]()
     if FITTED in settings:
@@ -103,13 +108,15 @@ def separate_uncertain(
         tuple(covariance_rows),
         fit.noise,
         fit.source,
+        frozenset(counts),
     )
     return certain_settings, uncertain_values
 
 
-def _parse_range(path: str, node: Node) -> tuple[Node, float, float] | None:
+def _parse_range(path: str, node: Node) -> tuple[Node, float, float, bool] | None:
     """Parse a range ``low..high``: return its geometric mean as a node, the logarithm of the mean,
-    and the standard deviation of the logarithm; None for other values.
+    the standard deviation of the logarithm, and whether both ends are whole numbers; None for other
+    values.
     """
     if not (isinstance(node, Scalar) and isinstance(node.value, str)):
         return None
@@ -136,7 +143,8 @@ def _parse_range(path: str, node: Node) -> tuple[Node, float, float] | None:
     deviation = (log(high_value) - log(low_value)) / 2 / NORMAL_90
     are_whole_numbers = dimension == COUNT and low_text.isdigit() and high_text.isdigit()
     middle_value = float(round(exp(log_middle))) if are_whole_numbers else exp(log_middle)
-    return _quantity_node(node, middle_value, dimension), log(middle_value), deviation
+    middle_node = _quantity_node(node, middle_value, dimension)
+    return middle_node, log(middle_value), deviation, are_whole_numbers
 
 
 def _quantity_node(source_node: Node, value: float, dimension: Dimension) -> Node:

@@ -806,7 +806,11 @@ def _picture_problems(study: StudyContext, sweep_names: Sequence[str]) -> Iterat
             )
             yield study.problem(("pictures", index, "sweep"), message)
         elif picture.question and picture.question not in study.spec.questions:
-            message = f"this picture shows {picture.question}, which the study does not ask for"
+            message = (
+                f"a picture of kind {getattr(picture, 'kind', picture.name)} shows"
+                f" {picture.question}, which the study does not ask for; add the key"
+                f" {picture.question}, or leave the picture out"
+            )
             yield study.problem(("pictures", index), message)
 
 

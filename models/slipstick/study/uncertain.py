@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 
 from slipstick.answer import Answer, Value
-from slipstick.errors import Definition, ModelError, NoAnswerError
+from slipstick.errors import Definition, ModelError, NoAnswerError, Unanswered
 from slipstick.late import Array, NDArray, np
 from slipstick.model.uncertainty import Uncertainty, random_stream, sample_points
 from slipstick.results.sweep import split_name
@@ -36,6 +36,9 @@ NO_CORRECTION = 0.03
 
 CORRECTING_DRAWS = 16
 """The number of draws that are solved to correct interpolated values that do not agree."""
+
+SOLVE_EACH = "solve for each of its values: as an axis of 'vary' in a study, or a list in Python"
+"""The way out where a setting cannot have a range."""
 
 LEAST_SHARE = 0.01
 """The smallest share of the width of an interval that a note names [1]."""
@@ -71,14 +74,17 @@ def _normal_draws(uncertain_values: UncertainValues, count: int) -> Array:
 
 def _settings_at(uncertain_values: UncertainValues, normal_draws: Array) -> dict[str, Array]:
     """Return the values of the uncertain settings that belong to standard normal values [points,
-    settings].
+    settings]; counts are rounded.
     """
     # Not by Cholesky: settings that determine each other have a singular covariance.
     eigenvalues, eigenvectors = np.linalg.eigh(np.array(uncertain_values.covariance))
     covariance_root = eigenvectors * np.sqrt(np.maximum(eigenvalues, 0.0))
     # Settings are lognormal: rates and times are positive, and their ranges are given by factors.
     log_settings = np.array(uncertain_values.centre) + normal_draws @ covariance_root.T
-    return dict(zip(uncertain_values.paths, np.exp(log_settings).T, strict=True))
+    column_by_path = dict(zip(uncertain_values.paths, np.exp(log_settings).T, strict=True))
+    for path in uncertain_values.counts:
+        column_by_path[path] = np.maximum(np.rint(column_by_path[path]), 1.0)
+    return column_by_path
 
 
 def columns_of_draws(
@@ -135,6 +141,11 @@ def columns_of_draws(
         quadratic = quick_case.form.estimated and 2 * setting_count + 1 < draw_count
     if not quadratic:
         return solve_draws(normal_draws)
+    if counts := sorted(uncertain_values.counts):
+        raise NoAnswerError(
+            f"{counts[0]} is a whole number, between whose values no simulation is interpolated, so"
+            f" it has no range here; {SOLVE_EACH}"
+        )
     support_points = np.vstack(
         [np.zeros(setting_count), np.eye(setting_count), -np.eye(setting_count)]
     )
@@ -387,9 +398,7 @@ def paired_saving(case: Evaluator, changed_case: Evaluator, path: str, factor: f
 def _refuse_shaping_settings(built_model: BuiltModel, uncertain_values: UncertainValues) -> None:
     for path in uncertain_values.paths:
         if path not in built_model.parameters or not built_model.can_vary([path]):
-            raise NoAnswerError(
-                f"{path} shapes the model, so it has no range; solve for each of its values"
-            )
+            raise NoAnswerError(f"{path} shapes the model, so it has no range; {SOLVE_EACH}")
 
 
 def _with_wider_interval(
@@ -443,7 +452,10 @@ def _range_notes(
     is_finite = np.isfinite(draw_values)
     if not is_finite.all():
         missing_count = int((~is_finite).sum())
-        yield f"{missing_count} of {len(draw_values)} points of the ranges have no answer"
+        yield Unanswered(
+            f"{missing_count} of {len(draw_values)} points of the ranges have no answer, so"
+            f" {quantity} has no interval for them"
+        )
     shares = (
         width_shares(setting_draws, draw_values)
         if is_finite.all() and (draw_values > 0).all()

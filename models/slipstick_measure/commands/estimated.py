@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -82,6 +82,31 @@ def wants_rows(
         if heading not in row_columns
         for name in (heading, f"parameters.{heading}", f"parameters.{parameter_name(heading)}")
         if "." in name
+    )
+
+
+def refuse_options_of_runs(value_by_option: Mapping[str, object], file: Path) -> None:
+    """Raise if an option is given that holds for runs on several numbers of processors, but for
+    columns of a model has no effect.
+
+    Parameters
+    ----------
+    value_by_option : the values of such options, empty where they are not given
+    file : the table
+    """
+    from slipstick_measure.fit.columns import read_columns
+
+    given_options = [option for option, value in value_by_option.items() if value]
+    if not given_options:
+        return
+    path = value_by_option.get("--population") or "parameters.NAME"
+    headings = ", ".join(read_columns(file).headings)
+    refuse(
+        given_options[0],
+        "--fitted, --measured, --choice, --group, @COLUMN and columns of parameters compare a model"
+        f" with each row, where {', '.join(given_options)}"
+        f" {'has' if len(given_options) == 1 else 'have'} no effect; leave out, and name"
+        f" the column that gives {path}, such as --column {path}=COLUMN, of {headings}",
     )
 
 

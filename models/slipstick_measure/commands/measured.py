@@ -27,7 +27,12 @@ from slipstick.cli.console import (
 )
 from slipstick.errors import ModelError, Problem, UnitError, did_you_mean
 from slipstick_measure.commands.curves import CURVE_OPTIONS, continue_curves
-from slipstick_measure.commands.estimated import COLUMN_OPTIONS, estimate_rows, wants_rows
+from slipstick_measure.commands.estimated import (
+    COLUMN_OPTIONS,
+    estimate_rows,
+    refuse_options_of_runs,
+    wants_rows,
+)
 
 VIEWS = ("matrix", "concurrency", "utilization", "work", "contention")
 """The views of a trace."""
@@ -737,6 +742,24 @@ def fit(
     row_options = (measured_columns, choices, groups, out)
     models = _split_at_commas(options["models"])
     if wants_rows(files, models, free, columns, row_options):
+        refuse_options_of_runs(
+            {
+                "--population": options["population"],
+                "--at": predicted_at,
+                "--efficiency": None if efficiency == "75%" else efficiency,
+                "--size-of": options["size_path"],
+                "--cycles": options["cycles"],
+                "--servers": servers,
+                "--domain": domain,
+                "--intervals": intervals,
+                "--picture": picture,
+                "--region": region,
+                "--processors": options["processors"],
+                "--time": options["times"],
+                "--size": options["size"],
+            },
+            files[0],
+        )
         solver_options = (options["method"], options["changes"])
         return estimate_rows(files, models, free, columns, *row_options, *solver_options, as_json)
     if not models and not free:

@@ -299,6 +299,7 @@ class Observed:
     logs : of what was measured, (V, n); NaN where a cell is empty
     numbers : the numeric columns that the model has, by path, (n,)
     ignored : columns that nothing uses
+    zeros : how many measured cells are 0, by heading; they are left out, as 0 has no logarithm
     """
 
     table: ColumnTable
@@ -308,6 +309,7 @@ class Observed:
     numbers: Mapping[str, Array]
     ignored: tuple[str, ...]
     _compiled_rows: tuple[_CompiledRows, ...]
+    zeros: Mapping[str, int] = field(default_factory=dict)
 
     def __len__(self) -> int:
         """Return the number of rows."""
@@ -448,6 +450,7 @@ class _TableReader:
             if heading not in self.uses and (use := self._use_of_column(heading)) is not None:
                 self.uses[heading] = use
         used_headings = {*self.uses, *group_headings}
+        self.zeros: dict[str, int] = {}
         self.ignored = tuple(heading for heading in table.headings if heading not in used_headings)
         self.row_settings = self._written_settings()
         self.paths = list(dict.fromkeys(path for row in self.row_settings for path in row))
@@ -557,7 +560,14 @@ class _TableReader:
         self.built = self._model_of_row(0)[1]
         compiled_rows = tuple(self._compiled_rows(self.paths, self.numbers))
         return Observed(
-            self.table, self.built, measured_names, logs, self.numbers, self.ignored, compiled_rows
+            self.table,
+            self.built,
+            measured_names,
+            logs,
+            self.numbers,
+            self.ignored,
+            compiled_rows,
+            self.zeros,
         )
 
     def _measured_logs(self) -> tuple[tuple[str, ...], Array]:
@@ -592,9 +602,17 @@ class _TableReader:
                     continue
                 if value > 0:
                     logs[index, row] = np.log(value)
+                elif value == 0:
+                    # A cause may be absent, such as messages on one processor.
+                    self.zeros[heading] = self.zeros.get(heading, 0) + 1
                 else:
-                    message = f"a measured value is above 0; got {cell}"
+                    message = f"a measured value is at least 0; got {cell}"
                     problems.append(self.table.mark(row).problem(message, heading))
+            if not problems and np.isnan(logs[index]).all():
+                raise Mark(self.table.file, 1, 1).error(
+                    f"no cell of {heading} is above 0, so that nothing can be fitted to it; leave"
+                    " it out, or take another column"
+                )
         if problems:
             raise SpecError(problems)
         return tuple(heading_by_measured_name), logs

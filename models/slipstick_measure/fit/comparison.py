@@ -11,7 +11,7 @@ from functools import cached_property, partial
 from slipstick.answer import Answer, Value
 from slipstick.errors import NoAnswerError
 from slipstick.late import np
-from slipstick.report.formatting import plain_decimal
+from slipstick.report.formatting import join_phrases, plain_decimal
 from slipstick_measure.fit.extrapolation import (
     LARGEST_SIZE_RATIO,
     Extrapolation,
@@ -28,6 +28,14 @@ from slipstick_measure.fit.growth_bounds import (
 )
 from slipstick_measure.fit.intervals import FitIntervals, profile, resample
 from slipstick_measure.fit.least_squares import FittedFormula, fit
+from slipstick_measure.fit.measured_causes import (
+    CAUSES,
+    FittedCause,
+    causes_without_term,
+    family_with_causes,
+    growing_causes,
+    growth_in_words,
+)
 from slipstick_measure.fit.posterior import ASSUMED_NOISE, ENOUGH_FREEDOM
 from slipstick_measure.fit.rows import MeasuredRows
 from slipstick_measure.results import Curve, Fitting
@@ -329,7 +337,41 @@ class FitComparison:
             f" off at {self.largest_measured:g}; the interval allows for"
             f" that{self._allowed_losses}, but not for losses that"
             f" first appear above {self.largest_measured:g}"
+            f"{self._growth_left_out}"
         )
+
+    @property
+    def _growth_left_out(self) -> str:
+        """A clause on the measured causes that grow and that the best law has no term for."""
+        names = join_phrases([cause.measured.name for cause in self.causes_left_out])
+        return f", nor for the growth of {names}, which the law has no term for" if names else ""
+
+    @cached_property
+    def causes_left_out(self) -> tuple[FittedCause, ...]:
+        """The measured causes that grow and that the best law has no term for."""
+        return tuple(causes_without_term(self.best.fitted))
+
+    @property
+    def finding_on_causes(self) -> str:
+        """A sentence on each measured cause that grows, and on the best law and those that the data
+        cannot distinguish from it which have no term for that; empty if no cause grows.
+        """
+        timings = self.best.fitted.timings
+        causes_by_law = {
+            rival.name: [cause.measured.name for cause in causes_without_term(rival.fitted)]
+            for rival in self.rivals
+        }
+        sentences = []
+        for cause in [] if timings.has_sizes else growing_causes(timings):
+            laws = [law for law, names in causes_by_law.items() if cause.measured.name in names]
+            remark = (
+                f"; {join_phrases(laws)} {'has' if len(laws) == 1 else 'have'} no term that grows"
+                " so, and will be too fast on more processors"
+                if laws
+                else ""
+            )
+            sentences.append(f"Measured: {growth_in_words(cause, timings)}{remark}.")
+        return " ".join(sentences)
 
     @property
     def _allowed_losses(self) -> str:
@@ -644,6 +686,9 @@ def compare(
         family_named(family) if isinstance(family, str) else family
         for family in families or FAMILIES
     ]
+    # A caller who chose some laws wants no other.
+    if {family.name for family in chosen_families} >= FAMILIES.keys():
+        chosen_families += filter(None, [family_with_causes(timings)])
     fits: list[tuple[Family, FittedFormula]] = []
     reason_by_family: dict[str, str] = {}
     missing_counts: list[int] = []
@@ -667,6 +712,12 @@ def compare(
         raise NoAnswerError(f"no model can be fitted: {reasons}")
     fits.sort(key=lambda entry: entry[1].aicc)
     least_criterion = fits[0][1].aicc
+    # Of laws that the times do not tell apart, that of the measured causes is right about more.
+    fits.sort(
+        key=lambda entry: (
+            entry[0].name != CAUSES or entry[1].aicc - least_criterion >= LEAST_CRITERION_DIFFERENCE
+        )
+    )
     return FitComparison(
         tuple(
             Candidate(
@@ -899,7 +950,8 @@ def fits(
         curves,
         size=size,
         efficiency=efficiency,
-        findings=tuple(measured_rows.sentences()),
+        findings=tuple(filter(None, [comparison.finding_on_causes, *measured_rows.sentences()])),
+        growing_causes=tuple(cause.measured.name for cause in comparison.causes_left_out),
         has_law=not comparison.misfit,
         member=timings.member,
         bounded=intervals_by_bounds,

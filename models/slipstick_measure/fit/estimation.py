@@ -617,6 +617,7 @@ def _estimation_results(
         simple_score=mean_simple_score,
         ignored=observed.ignored,
         ignored_numbers=observed.ignored_numbers,
+        zeros=observed.zeros,
         names=tuple(
             [parameter.path for parameter in task.free]
             + [

@@ -6,21 +6,25 @@ Every repetition is an observation of its own. A formula is plain arithmetic on 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from slipstick.errors import ModelError, NoAnswerError, Problem
 from slipstick.late import Array, NDArray, np
 from slipstick_measure.account import regions_of, superlinear_speedup_notes
 from slipstick_measure.growth import growth_of
 from slipstick_measure.measurements import (
+    MeasuredPoint,
     Measurement,
     Measurements,
     reduce_repetitions,
     unknown_metrics,
 )
+
+if TYPE_CHECKING:
+    from slipstick_measure.fit.measured_causes import MeasuredCause
 
 
 @dataclass(frozen=True)
@@ -41,6 +45,7 @@ class Timings:
     member : what one of the processors is called
     rate : unit of throughputs as the data write it, and its size in base units, where these are
         what was measured
+    causes : the causes of lost time that were measured beside the times
     """
 
     p: Array
@@ -51,6 +56,7 @@ class Timings:
     domain: int | None = None
     member: str = "processor"
     rate: tuple[str, float] | None = None
+    causes: tuple[MeasuredCause, ...] = ()
 
     def __len__(self) -> int:
         """Return the number of observations."""
@@ -112,13 +118,14 @@ class Timings:
 
 class Observations(NamedTuple):
     """Checked runs to fit: the measured quantity (time, cycle or throughput), the runs, the name of
-    a processor, and the unit of throughputs as in `Measurements`.
+    a processor, the unit of throughputs as in `Measurements`, and the measured causes of lost time.
     """
 
     metric: str
     runs: Sequence[Measurement]
     member: str = "processor"
     rate: tuple[str, float] | None = None
+    causes: tuple[MeasuredCause, ...] = ()
 
     def timings(self) -> Timings:
         """Return the measured times. For rows with a throughput X, return the times of a cycle, p /
@@ -134,6 +141,7 @@ class Observations(NamedTuple):
             weak_scaling=self.metric != "time",
             member=self.member,
             rate=self.rate or ("1/s", 1.0) if self.metric == "throughput" else None,
+            causes=self.causes,
         )
 
 
@@ -160,7 +168,8 @@ def observations_of(
     [2.0, 2.0, 2.0]
     """
     points = reduce_repetitions(runs)[0]
-    whole_region = regions_of(points, region).whole
+    regions = regions_of(points, region)
+    whole_region = regions.whole
     records_by_metric: dict[str, list[Measurement]] = {}
     for run in runs.records:
         if (
@@ -194,16 +203,57 @@ def observations_of(
         raise ModelError(
             f"{run_of_zero.file}:{run_of_zero.line}: {metric} is 0; a fit needs values above 0"
         )
+    chosen_points = [point for point in points if size is None or point.n == size]
+    has_causes = region is None and metric != "throughput"
+    causes = _measured_causes(runs, chosen_points, regions.parts, metric) if has_causes else ()
     if metric != "time":
-        return Observations(metric, chosen_records, runs.member, runs.rate)
+        return Observations(metric, chosen_records, runs.member, runs.rate, tuple(causes))
     times = {
         index: time
         for index, point in enumerate(points)
         if (time := point.find("time", whole_region)) is not None
     }
     if growth_of(runs, points, times).weak:
-        return Observations("cycle", [replace(run, n=None) for run in chosen_records], runs.member)
-    return Observations(metric, chosen_records, runs.member)
+        metric, chosen_records = "cycle", [replace(run, n=None) for run in chosen_records]
+    return Observations(metric, chosen_records, runs.member, causes=tuple(causes))
+
+
+def _measured_causes(
+    runs: Measurements, points: Sequence[MeasuredPoint], parts: Sequence[str], metric: str
+) -> Iterator[MeasuredCause]:
+    """Yield the parts of the program and the causes of lost time that the runs measure, each with
+    the seconds of one processor. Causes of which only the excess over one processor counts are left
+    out.
+
+    Parameters
+    ----------
+    runs : the measurements
+    points : those to fit
+    parts : regions inside the whole
+    metric : of the times
+    """
+    from slipstick_measure.fit.measured_causes import MeasuredCause
+
+    causes = dict.fromkeys(cause for point in points for cause in point.regions("wait"))
+    seconds_by_point = {
+        part: {point.p: time.value for point in points if (time := point.find(metric, part))}
+        for part in parts
+    }
+    seconds_by_point |= {
+        cause: {
+            point.p: wait / point.p
+            for point in points
+            if (wait := point.total("wait", cause)) is not None
+        }
+        for cause in causes
+        if cause not in runs.excess
+    }
+    for name, seconds in seconds_by_point.items():
+        numbers, times = (
+            np.array([*column], dtype=float) for column in (seconds, seconds.values())
+        )
+        order = np.argsort(numbers)
+        yield MeasuredCause(name, numbers[order], times[order])
 
 
 def timing_notes(runs: Measurements, region: str | None = None) -> list[Problem]:

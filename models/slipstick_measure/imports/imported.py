@@ -114,7 +114,7 @@ def check_new_file(out: Path) -> None:
     if out.suffix not in (".yaml", ".yml"):
         reason = "name a file that ends in .yaml"
     elif out.exists():
-        reason = "there is such a file already; name another"
+        reason = "there is such a file already; remove it first, or name another"
     elif not out.parent.is_dir() or not os.access(out.parent, os.W_OK):
         reason = f"nothing can be written into {out.parent}; choose another place"
     if reason:

@@ -35,6 +35,7 @@ from slipstick_measure.report.fits import (
     fit_blocks,
     fit_headline,
     fit_verdict,
+    fitted_values,
     main_findings,
 )
 from slipstick_measure.report.measured import amount_text, with_noun_for_processors
@@ -45,6 +46,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _Times = tuple[Timings, Mapping[float, float]]
+
+SIMILAR_SCATTER = 1.25
+"""Ratio of the scatters of two models up to which one misses the rows by as much as the other."""
 
 SIGNIFICANT_DIGITS = 6
 """Digits of a fitted value that is set in the base; more would differ from machine to machine."""
@@ -269,10 +273,19 @@ def _with_base(fitting: Fitting, base: str) -> Fitting:
     criterion_difference = answer["behind"] or 0.0
     if criterion_difference < LEAST_CRITERION_DIFFERENCE:
         return replace(fitting, laid=base)
-    warning = (
-        f"the base, {base}, is {criterion_difference:.1f} behind {fitting.answers[0].model}: the"
-        " data do not support what its cases say"
-    )
+    best = fitting.answers[0]
+    distance = f"the base, {base}, is {criterion_difference:.1f} behind {best.model}"
+    has_more_parameters = len(fitted_values(answer)) > len(fitted_values(best))
+    scatter, least_scatter = answer["scatter"] or 0.0, best["scatter"] or 0.0
+    # A criterion for few rows counts each parameter heavily.
+    if has_more_parameters and scatter <= SIMILAR_SCATTER * least_scatter:
+        warning = (
+            f"{distance}, which has fewer parameters, but misses the rows by as much"
+            f" ({percent(scatter, 2)} and {percent(least_scatter, 2)}): the rows are too few to"
+            " decide between them; measure on more numbers of processors"
+        )
+    else:
+        warning = f"{distance}: the data do not support what its cases say"
     return replace(fitting, laid=base, warnings=(*fitting.warnings, warning))
 
 

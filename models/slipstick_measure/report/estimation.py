@@ -260,5 +260,10 @@ def _notes_on_parameters(estimation: Estimation) -> Iterator[str]:
     )
     assumption = "; partly assumed, as hardly a row is left over the parameters"
     yield f"noise of the rows: {noise}{assumption if estimation.noise_assumed else ''}"
+    for heading, count in estimation.zeros.items():
+        yield (
+            f"{with_noun(count, 'cell')} of {heading} {'is' if count == 1 else 'are'} 0 and left"
+            " out, as errors are relative"
+        )
     if estimation.ignored:
         yield f"not used: {', '.join(estimation.ignored)}"

@@ -14,6 +14,7 @@ from slipstick.late import Array, np
 from slipstick.report.formatting import (
     TextBlock,
     TextTable,
+    join_phrases,
     percent,
     plain_decimal,
     terminal_blocks,
@@ -92,7 +93,7 @@ def fit_blocks(fitting: Fitting) -> Iterator[TextBlock]:
             ]
             yield f"{answer.model}: {answer.notes[0]}"
             yield TextTable([answer.model, "value", "between"], rows, [1, 2]) if rows else ""
-            limits = _limits_sentence(answer, fitting.efficiency)
+            limits = _limits_sentence(answer, fitting)
             yield "" if answer is fitting.answers[0] else with_noun_for_processors(limits, words)
             yield [f"note: {note}" for note in answer.notes[1:]]
 
@@ -111,7 +112,7 @@ def main_findings(fitting: Fitting) -> list[str]:
     }
     words = Words(member=fitting.member)
     verdict = f"{fitting.verdict[:1].upper()}{fitting.verdict[1:]}."
-    limits = _limits_sentence(best_answer, fitting.efficiency)
+    limits = _limits_sentence(best_answer, fitting)
     rows = [with_noun_for_processors(row, words) for row in fitting.findings]
     bounds = [with_noun_for_processors(line, words) for line in _bound_sentences(fitting)]
     if not fitting.has_law:
@@ -222,10 +223,12 @@ def fit_headline(fitting: Fitting, words: Words) -> list[str]:
     words : of the study
     """
     best_answer = fitting.answers[0]
-    lines = [finding.removeprefix("Measured: ").rstrip(".") for finding in fitting.findings[:1]]
+    lines = [finding.removeprefix("Measured: ").rstrip(".") for finding in fitting.findings]
     lines = [f"measured {line}" for line in lines]
-    if fitting.has_law and (limits := _limits_sentence(best_answer, fitting.efficiency)):
-        lines.insert(0, f"by the fitted model, {uncapitalized(limits)}")
+    if fitting.has_law and (limits := _limits_sentence(best_answer, fitting)):
+        # What the law leaves out stands before what it says.
+        place = bool(fitting.growing_causes)
+        lines.insert(place, f"by the fitted model, {uncapitalized(limits)}")
     if fitting.has_law:
         lines[1:1] = [
             f"on p = {processors:g}: {_prediction_text(best_answer, processors)}"
@@ -372,9 +375,10 @@ def ends_in_words(value: Value, word_between: str = "to") -> str:
 UNKNOWN_COUNT = Value(None, "1")
 
 
-def _limits_sentence(answer: Answer, efficiency: float) -> str:
+def _limits_sentence(answer: Answer, fitting: Fitting) -> str:
     """Return a sentence on the number of processors up to which a fit is efficient, its largest
-    speed-up, and its least time.
+    speed-up, and its least time. Speed-up is said to rise still only if it does by all laws that
+    the data support, and if the law has a term for each measured cause that grows.
     """
 
     def number(name: str) -> float:
@@ -390,16 +394,20 @@ def _limits_sentence(answer: Answer, efficiency: float) -> str:
     if "efficient_processors" in answer.values:
         efficient_processors = place_text(number("efficient_processors"))
         sentence = (
-            f"Efficiency{over_base} is at least {percent(efficiency)} up to {efficient_processors}."
+            f"Efficiency{over_base} is at least {percent(fitting.efficiency)} up to"
+            f" {efficient_processors}."
         )
     if "largest_speedup" in answer.values:
         speedup_processors = number("largest_speedup_processors")
-        rises = (
-            "still rises, to" if speedup_processors == number("most_processors") else "is at most"
-        )
+        doubt = ""
+        rises = "is at most"
+        if speedup_processors == number("most_processors"):
+            doubt = _doubt_on_rise(answer, fitting)
+            rises = "would be" if doubt else "still rises, to"
         largest_speedup = plain_decimal(number("largest_speedup"), 3)
         sentence += (
-            f" Speed-up{over_base} {rises} {largest_speedup}, at {place_text(speedup_processors)}."
+            f" Speed-up{over_base} {rises} {largest_speedup}, at"
+            f" {place_text(speedup_processors)}{doubt}."
         )
     sentence = sentence.strip()
     if "fastest_processors" in answer.values:
@@ -409,6 +417,28 @@ def _limits_sentence(answer: Answer, efficiency: float) -> str:
             return f"{sentence.removesuffix('.')}, in {time}, the least time."
         sentence = f"{sentence} Fastest at p = {fastest:g}, in {time}.".strip()
     return sentence
+
+
+def _doubt_on_rise(answer: Answer, fitting: Fitting) -> str:
+    """Return why the speed-up may end to rise although it still rises by a fit; empty if nothing
+    says so.
+    """
+    doubts = []
+    if fitting.growing_causes and answer is fitting.answers[0]:
+        doubts.append(f", without the growth of {join_phrases([*fitting.growing_causes])}")
+    places_by_rival = {
+        rival.model: rival["largest_speedup_processors"]
+        for rival in fitting.answers
+        if rival is not answer
+        and has_interval(rival)
+        and "largest_speedup" in rival.values
+        and rival["largest_speedup_processors"] != rival["most_processors"]
+    }
+    doubts += [
+        f"; by {model} it is highest at p = {processors:g}"
+        for model, processors in places_by_rival.items()
+    ]
+    return "".join(doubts)
 
 
 def has_interval(answer: Answer) -> bool:

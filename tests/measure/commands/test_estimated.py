@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 
 import pytest
 
+from slipstick import run
 from slipstick.cli.main import main
+from slipstick_measure.questions.fits import FitsResult
 
 MODEL = """
 activity: 1
@@ -82,3 +85,89 @@ def test_mistakes_are_named(
 ) -> None:
     assert main(["fit", "rows.csv", *options]) == 2
     assert words in " ".join(capsys.readouterr().err.split())
+
+
+def test_options_of_runs_are_refused_beside_a_file_of_fitted_values(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With them the table would be read in another way, and the number of processors would not
+    count.
+    """
+    options = ["--model", "mine.yaml", "--free", "parameters.share=0.5..1", "--population"]
+    options += ["parameters.size", "--at", "8", "--fitted", "found.yaml"]
+    assert main(["fit", "rows.csv", *options]) == 2
+    message = capsys.readouterr().err
+    assert "--population, --at have no effect" in message
+    assert "--column parameters.size=COLUMN, of host, megabytes, latency" in message
+    assert not (folder / "found.yaml").exists()
+
+
+CAUSES = """
+activity: 1
+parameters: {p: 8, shared: 190 s, serial: 5 s, step: 500 ms}
+population: {processors: 1}
+cycle:
+  - {name: shared, delay: shared / p}
+  - {name: serial, delay: serial}
+  - {name: mpi, delay: step * log2(p), component: mpi}
+"""
+
+
+def test_a_cause_that_is_absent_on_one_core_is_fitted_on_the_others(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Messages take no time on one core, which has no logarithm."""
+    (folder / "causes.yaml").write_text(CAUSES)
+    rows = [(p, 4 + 196 / p + 0.6 * math.log2(p), 0.6 * math.log2(p)) for p in (1, 2, 4, 8, 16)]
+    lines = ["cores,time [s],MPI time [s]", *(f"{p},{time},{mpi}" for p, time, mpi in rows)]
+    (folder / "cores.csv").write_text("\n".join(lines))
+    options = ["--model", "causes.yaml", "--free", "parameters.serial,parameters.step"]
+    options += ["--set", "parameters.shared=196 s", "--column", "parameters.p=cores"]
+    options += ["--measured", "time=time", "--measured", "account[mpi]=MPI time"]
+    assert main(["fit", "cores.csv", *options]) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert "1 cell of MPI time is 0 and left out, as errors are relative" in text
+    assert main(["fit", "cores.csv", *options, "--json"]) == 0
+    estimation = json.loads(capsys.readouterr().out)["estimation"]
+    values = {entry["path"]: entry["value"] for entry in estimation["parameters"]}
+    assert values["parameters.step"] == pytest.approx(0.6, rel=1e-3)
+    assert values["parameters.serial"] == pytest.approx(4.0, rel=1e-3)
+    lines[2] = lines[2].replace(",0.6", ",-0.6")
+    (folder / "cores.csv").write_text("\n".join(lines))
+    assert main(["fit", "cores.csv", *options]) == 2
+    assert "a measured value is at least 0; got -0.6" in capsys.readouterr().err
+    lines = [
+        line if index == 0 else line.rpartition(",")[0] + ",0" for index, line in enumerate(lines)
+    ]
+    (folder / "cores.csv").write_text("\n".join(lines))
+    assert main(["fit", "cores.csv", *options]) == 2
+    assert "no cell of MPI time is above 0" in capsys.readouterr().err
+
+
+def test_few_rows_do_not_blame_a_base_with_the_causes(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of seven rows the criterion counts a third parameter by 14; the base is right all the
+    same.
+    """
+    (folder / "causes.yaml").write_text(CAUSES)
+    noise = [1.011, 0.994, 1.007, 0.99, 1.004, 0.996, 1.01]
+    lines = ["cores,time [s],MPI time [s]"]
+    for index, factor in enumerate(noise):
+        mpi = 0.6 * index
+        lines.append(f"{2**index},{(4 + 196 / 2**index + mpi) * factor},{mpi}")
+    (folder / "cores.csv").write_text("\n".join(lines))
+    free = ["parameters.shared", "parameters.serial", "parameters.step"]
+    fit = {"data": "cores.csv", "free": free, "population": "parameters.p", "at": [128]}
+    study = {
+        "study": 1,
+        "title": "How fast is it on 128 cores?",
+        "base": {"model": "causes.yaml", "parameters.p": 128},
+        "fits": {"rows": fit},
+    }
+    result = run(study).questions["fits"]
+    assert isinstance(result, FitsResult)
+    fitting = result.fits["rows"]
+    assert fitting.answers[0].model == "measured-causes"
+    assert not any("do not support" in warning for warning in fitting.warnings)
+    assert any("the rows are too few to decide between" in text for text in fitting.warnings)

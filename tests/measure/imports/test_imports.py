@@ -665,7 +665,9 @@ def test_what_cannot_be_imported_is_refused(
 def test_a_file_is_not_written_over(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "x.yaml").write_text("")
     assert main(["import", str(FILES / "model.lqnx"), "-o", str(tmp_path / "x.yaml")]) == 2
-    assert "there is such a file already; name another" in capsys.readouterr().err
+    assert (
+        "there is such a file already; remove it first, or name another" in capsys.readouterr().err
+    )
     assert main(["import", str(FILES / "model.lqnx"), "-o", str(tmp_path / "x.txt")]) == 2
     assert [each.name for each in tmp_path.iterdir()] == ["x.yaml"]
 

@@ -190,7 +190,7 @@ def test_a_budget_without_changes_and_a_picture_of_none_are_refused(folder: Path
         check_file(Path("study.yaml"))
     Path("study.yaml").write_text(head + "pictures: [{name: x, kind: changes, title: x}]\n")
     with pytest.raises(
-        SpecError, match="this picture shows rank, which the study does not ask for"
+        SpecError, match="shows rank, which the study does not ask for; add the key rank"
     ):
         check_file(Path("study.yaml"))
     Path("study.yaml").write_text(

@@ -465,6 +465,19 @@ def test_an_objective_that_is_chosen_itself_is_told_once(folder: Path) -> None:
     assert [len(row) for row in rows] == [4]
 
 
+def test_a_total_is_minimized_by_its_name(folder: Path) -> None:
+    """It is the same as its formula in its place."""
+    formula = "stations.web.servers + stations.app.servers"
+    total = f"  totals: {{servers: {formula}}}\n"
+    by_name, by_formula = (
+        chosen(CHOOSE.replace("minimize: cost", f"minimize: {text}") + total)
+        for text in ("servers", formula)
+    )
+    assert by_name.totals == by_formula.totals
+    points = [[answer.point for answer in choice.found] for choice in (by_name, by_formula)]
+    assert points[0] == points[1]
+
+
 def test_totals_and_words_of_values_stand_in_the_sentence_and_the_table(folder: Path) -> None:
     called = f'called: {{"{TIME}": mean time of an answer}}\n'
     total = "  totals: {servers: stations.web.servers + stations.app.servers}\n"

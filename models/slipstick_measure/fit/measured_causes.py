@@ -1,0 +1,242 @@
+"""Causes of lost time that the rows measure beside the times: how each grows with the number of
+processors, and a law that has a term for each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from slipstick.late import Array, np
+from slipstick.report.formatting import percent
+from slipstick_measure.fit.formula import (
+    Family,
+    FitParameter,
+    Lost,
+    TimeFormula,
+    Timings,
+    nonnegative_coefficients,
+    work_divisor,
+)
+
+if TYPE_CHECKING:
+    from slipstick_measure.fit.least_squares import FittedFormula
+
+CAUSES = "measured-causes"
+"""The name of the law with the measured causes."""
+
+LEAST_GROWTH = 1.2
+"""Ratio of the seconds of a cause at the largest number of processors to those at a quarter of it,
+from which the cause counts as growing [1]."""
+
+LEAST_SHARE_OF_TIME = 0.05
+"""Smallest share of the time at the largest number of processors of a cause that is told [1]."""
+
+LEAST_ROWS = 3
+"""The fewest rows with a cause from which its growth is told."""
+
+PART_OF_GROWTH = 0.5
+"""Part of a cause's growth beyond the rows that a law must have to count as having a term for
+it [1]."""
+
+STEP_BEYOND = 4.0
+"""Ratio of the numbers of processors between which growth is compared."""
+
+
+@dataclass(frozen=True, slots=True)
+class _GrowthForm:
+    """A function of the number of processors, in text, and whether it grows."""
+
+    text: str
+    evaluate: Callable[[Array], Array]
+
+
+_FORMS = (
+    _GrowthForm("", lambda p: np.ones(len(p))),
+    _GrowthForm("log2(p)", np.log2),
+    _GrowthForm("(p - 1) / p", lambda p: (p - 1) / p),
+    _GrowthForm("sqrt(p)", np.sqrt),
+    _GrowthForm("(p - 1)", lambda p: p - 1),
+    _GrowthForm("p log2(p)", lambda p: p * np.log2(p)),
+    _GrowthForm("(p - 1)^2", lambda p: (p - 1) ** 2),
+    _GrowthForm("/ sqrt(p)", lambda p: p**-0.5),
+    _GrowthForm("/ p", lambda p: 1 / p),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredCause:
+    """The seconds that a processor loses to one cause, by the number of processors.
+
+    Parameters
+    ----------
+    name : of the cause
+    p : numbers of processors, ascending, (K,)
+    seconds : lost there by each processor (K,)
+    """
+
+    name: str
+    p: Array
+    seconds: Array
+
+    def up_to(self, processors: float) -> MeasuredCause:
+        """Return the rows on at most a number of processors."""
+        is_inside = self.p <= processors
+        return replace(self, p=self.p[is_inside], seconds=self.seconds[is_inside])
+
+
+@dataclass(frozen=True, slots=True)
+class FittedCause:
+    """A cause with the form that is nearest to its rows.
+
+    Parameters
+    ----------
+    measured : the rows
+    form : the function of the number of processors
+    coefficient : seconds that are multiplied by it [s]
+    """
+
+    measured: MeasuredCause
+    form: _GrowthForm
+    coefficient: float
+
+    def seconds(self, p: Array) -> Array:
+        """Return the seconds lost by each processor; none on one where none were measured there."""
+        times = self.coefficient * self.form.evaluate(p)
+        single_seconds = self.measured.seconds[self.measured.p == 1]
+        is_absent = (p == 1) & bool(len(single_seconds) and single_seconds[0] == 0)
+        return np.asarray(np.where(is_absent, 0.0, times))
+
+    @property
+    def text(self) -> str:
+        """The term of the cause in plain text."""
+        return f"{self.coefficient:.3g} s {self.form.text}".strip() + f" ({self.measured.name})"
+
+    @property
+    def grows(self) -> bool:
+        """Whether both the rows and the form grow with the number of processors."""
+        largest = float(self.measured.p.max())
+        before, last = self.seconds(np.array([max(2.0, largest / STEP_BEYOND), largest]))
+        rows_before = self.measured.seconds[self.measured.p <= largest / STEP_BEYOND]
+        return bool(
+            last >= LEAST_GROWTH * before
+            and len(rows_before)
+            and self.measured.seconds[-1] >= LEAST_GROWTH * rows_before.max()
+        )
+
+
+def fit_cause(cause: MeasuredCause) -> FittedCause | None:
+    """Return a cause with the form of the least squared relative errors; None where too few rows
+    have it. All forms have one coefficient, so none is preferred for its freedom.
+
+    >>> p = np.array([1.0, 2.0, 4.0, 8.0])
+    >>> fit_cause(MeasuredCause("mpi", p, np.array([0.0, 0.5, 1.0, 1.5]))).text
+    '0.5 s log2(p) (mpi)'
+    """
+    is_measured = (cause.seconds > 0) & (cause.p > 1)
+    p, seconds = cause.p[is_measured], cause.seconds[is_measured]
+    if len(p) < LEAST_ROWS:
+        return None
+    fitted_causes = []
+    for form in _FORMS:
+        log_ratios = np.log(seconds / form.evaluate(p))
+        coefficient = float(np.exp(log_ratios.mean()))
+        fitted_causes.append((float(log_ratios.var()), FittedCause(cause, form, coefficient)))
+    return min(fitted_causes, key=lambda entry: entry[0])[1]
+
+
+def growing_causes(timings: Timings) -> list[FittedCause]:
+    """Return the causes that grow in the rows of some timings, each with its form."""
+    largest = float(timings.p.max())
+    causes = (fit_cause(cause.up_to(largest)) for cause in timings.causes)
+    return [cause for cause in causes if cause is not None and cause.grows]
+
+
+def family_with_causes(timings: Timings) -> Family | None:
+    """Return Amdahl's law with a term for each measured cause that grows; None without one, or
+    where the rows have several sizes.
+
+    The terms are fitted to the columns of the causes, and the work and its serial part to the
+    times, which leaves as many free parameters as Amdahl's law has.
+    """
+    if timings.has_sizes or not growing_causes(timings):
+        return None
+    return Family(
+        CAUSES,
+        "Amdahl's law with the measured causes",
+        "Amdahl, AFIPS 1967; terms of the causes as measured",
+        _formulas_with_causes,
+    )
+
+
+def _formulas_with_causes(timings: Timings) -> Sequence[TimeFormula]:
+    # Fitted to smaller rows alone, the law must not know the causes of the larger ones.
+    causes = growing_causes(timings)
+
+    def seconds_of_causes(points: Timings) -> Array:
+        total: Array = sum((cause.seconds(points.p) for cause in causes), np.zeros(len(points)))
+        return total
+
+    def time(theta: Array, points: Timings) -> Array:
+        work = theta[0] * (1 + theta[1] * (points.p - 1)) / work_divisor(points)
+        return np.asarray(work + seconds_of_causes(points))
+
+    def starts(points: Timings) -> list[Array]:
+        columns = np.column_stack([np.ones(len(points)), points.p - 1])
+        remaining_times = np.maximum(points.time - seconds_of_causes(points), 0.01 * points.time)
+        single, growth = nonnegative_coefficients(
+            columns / work_divisor(points)[:, None], remaining_times
+        )
+        single = single if single > 0 else float(points.time[0])
+        return [np.array([single, growth / single])]
+
+    def lost(theta: Array, points: Timings) -> Lost:
+        serial = theta[0] * theta[1] * (points.p - 1) / work_divisor(points)
+        return {
+            "serial part": serial,
+            **{cause.measured.name: cause.seconds(points.p) for cause in causes},
+        }
+
+    divisor = "" if timings.weak_scaling else " / p"
+    terms = [f"single (1 + serial (p - 1)){divisor}", *(cause.text for cause in causes)]
+    parameters = (
+        FitParameter("single", "s", "time on one processor, without the measured causes"),
+        FitParameter("serial", "1", "serial part of the work", 1.0),
+    )
+    return [TimeFormula(CAUSES, f"T = {' + '.join(terms)}", parameters, time, starts, lost=lost)]
+
+
+def causes_without_term(fitted_formula: FittedFormula) -> Iterator[FittedCause]:
+    """Yield the measured causes that grow with the number of processors and make up a part of the
+    time, but whose growth beyond the rows a fitted law has no term for.
+
+    The overhead of a law is its time without the time on one processor, divided among those that
+    share the work; it must grow by `PART_OF_GROWTH` of what the cause grows by.
+    """
+    timings = fitted_formula.timings
+    if timings.has_sizes:
+        return
+    largest = float(timings.p.max())
+    numbers = np.array([1.0, largest, STEP_BEYOND * largest])
+    times = fitted_formula.predict(numbers)
+    overheads = times - times[0] / work_divisor(timings.points(numbers))
+    for cause in growing_causes(timings):
+        growth = np.diff(cause.seconds(numbers[1:]))[0]
+        is_large = cause.measured.seconds[-1] >= LEAST_SHARE_OF_TIME * times[1]
+        if is_large and overheads[2] - overheads[1] < PART_OF_GROWTH * growth:
+            yield cause
+
+
+def growth_in_words(cause: FittedCause, timings: Timings) -> str:
+    """Return in words how a measured cause grows, and its share of the time at the largest number
+    of processors.
+    """
+    p, seconds = cause.measured.p, cause.measured.seconds
+    first = int(np.flatnonzero((seconds > 0) & (p > 1))[0])
+    share = float(seconds[-1] / np.median(timings.time[timings.p == p[-1]]))
+    form = cause.form.text.replace("(p)", " p")
+    return (
+        f"{cause.measured.name} grows from {seconds[first]:.3g} s at p = {p[first]:g} to"
+        f" {seconds[-1]:.3g} s at p = {p[-1]:g} ({percent(share)} of the time), as {form}"
+    )

@@ -1,0 +1,117 @@
+"""Columns of causes beside the times: their growth, the law that has terms for them, and what is
+said where a law has none.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from slipstick.cli.main import main
+from slipstick_measure.fit.comparison import compare, fits
+from slipstick_measure.fit.extrapolation import Extrapolation
+from slipstick_measure.fit.formula import Timings
+from slipstick_measure.fit.measured_causes import MeasuredCause, fit_cause
+
+P = np.array([1.0, 2, 4, 8, 16, 32, 64])
+COST = 0.6 * np.log2(P)
+
+
+def timings(seed: int | None, cost: np.ndarray = COST, **fields: bool) -> Timings:
+    """Return a program of 200 s whose communication grows, with noise of 2 % unless without a
+    seed.
+    """
+    normal = np.zeros((2, len(P)))
+    if seed is not None:
+        normal = np.random.default_rng(seed).standard_normal((2, len(P)))
+    time_noise, cost_noise = 1 + 0.02 * normal
+    cause = MeasuredCause("mpi", P, cost * cost_noise)
+    return Timings(P, np.ones(len(P)), (4 + 196 / P + cost) * time_noise, causes=(cause,), **fields)
+
+
+def test_the_law_with_the_causes_finds_the_truth_without_noise() -> None:
+    """Fastest where 196 / p^2 = 0.6 / (p ln 2), on 226 processors."""
+    best = compare(timings(None)).best
+    assert best.name == "measured-causes"
+    serial_seconds = best.fitted.parameters["single"] * best.fitted.parameters["serial"]
+    assert serial_seconds == pytest.approx(4.0, rel=1e-6)
+    assert best.fitted.predict([128])[0] == pytest.approx(4 + 196 / 128 + 4.2)
+    fastest = Extrapolation(best.fitted).fastest()
+    assert fastest is not None
+    assert fastest[0] == round(196 * np.log(2) / 0.6)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_noise_of_two_percent_leaves_the_answer(seed: int) -> None:
+    """The law of the causes leads, or the first line says which law lacks a term."""
+    comparison = compare(timings(seed))
+    finding = comparison.finding_on_causes
+    assert finding.startswith("Measured: mpi grows from ")
+    assert (
+        comparison.best.name == "measured-causes" or "amdahl has no term that grows so" in finding
+    )
+    predictions = {
+        candidate.name: float(candidate.fitted.predict([128])[0])
+        for candidate in comparison.candidates
+    }
+    assert predictions["measured-causes"] == pytest.approx(9.73, rel=0.05)
+    low, high = comparison.predict(128, 0.95)
+    assert low <= 9.73 <= high
+
+
+def test_a_chosen_law_without_a_term_is_not_believed_beyond_the_rows() -> None:
+    fitting = fits(timings(None), ["amdahl"], [128.0])
+    assert fitting.growing_causes == ("mpi",)
+    assert "amdahl has no term that grows so, and will be too fast" in fitting.findings[0]
+    assert "nor for the growth of mpi, which the law has no term for" in fitting.warnings[0]
+
+
+@pytest.mark.parametrize("cost", [np.full(len(P), 2.0), 3 * (1 - 1 / P), 40 / P])
+def test_causes_that_do_not_grow_change_nothing(cost: np.ndarray) -> None:
+    """A constant, one that levels off, and one that is shared: Amdahl's law has room for them."""
+    comparison = compare(timings(None, cost))
+    assert comparison.finding_on_causes == ""
+    assert all(candidate.name != "measured-causes" for candidate in comparison.candidates)
+
+
+@pytest.mark.parametrize(
+    ("cost", "text"),
+    [(0.5 * np.sqrt(P), "sqrt(p)"), (0.01 * (P - 1), "(p - 1)"), (3 * P**-0.5, "/ sqrt(p)")],
+)
+def test_the_form_of_a_cause_is_recovered(cost: np.ndarray, text: str) -> None:
+    fitted = fit_cause(MeasuredCause("cost", P, cost))
+    assert fitted is not None
+    assert fitted.form.text == text
+    assert fitted.seconds(P) == pytest.approx(cost)
+
+
+def test_a_table_with_a_column_of_a_cause(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The cause as a part of the time, and as a wait of each processor: the same fit."""
+    rows = timings(3)
+    (cause,) = rows.causes
+    lines = [
+        f"{p:g},{time:.5f},{cost:.5f}"
+        for p, time, cost in zip(P, rows.time, cause.seconds, strict=True)
+    ]
+    table = tmp_path / "runs.csv"
+    documents = []
+    for heading in ("MPI time [s]", "wait[MPI time] [s]"):
+        table.write_text("\n".join([f"cores,time [s],{heading}", *lines]))
+        options = ["--at", "128", "--efficiency", "50%"]
+        if heading.startswith("wait"):
+            options += ["--waits", "mean"]
+        assert main(["fit", str(table), *options, "--json"]) == 0
+        documents.append(json.loads(capsys.readouterr().out))
+    assert [document["answers"][0]["model"] for document in documents] == ["measured-causes"] * 2
+    first_times = [document["answers"][0]["values"]["time[128]"] for document in documents]
+    assert first_times[0]["value"] == pytest.approx(first_times[1]["value"], rel=1e-4)
+    main(["fit", str(table), "--at", "128", "--waits", "mean"])
+    screen = " ".join(capsys.readouterr().out.split())
+    assert screen.startswith("Measured: wait grows from ")
+    assert "Most is lost to wait" in screen
+    assert "still rises" not in screen
