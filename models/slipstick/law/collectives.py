@@ -362,8 +362,8 @@ COLLECTIVE_LAWS = tuple(
     algorithm.law for algorithm in ALGORITHMS if algorithm.operation != "barrier"
 )
 """The laws of these algorithms, except the barrier's, which is
-`slipstick_laws.synchronization.DISSEMINATION_BARRIER`. The catalogue takes them from this tuple, see
-`slipstick.law.law.laws_of`; no other code names it.
+`slipstick_laws.synchronization.DISSEMINATION_BARRIER`. The catalogue takes them from this tuple;
+see `slipstick.law.law.laws_of`. No other code names it.
 """
 
 
