@@ -316,9 +316,9 @@ def counts(program: str, out: Path | None, changes: Sequence[str], as_json: bool
     .csv file, or the output of perf script, trace-cmd report or ftrace for the event
     exceptions:page_fault_user.
 
-    `slipstick show dvsm/sor` lists the parameters of a program, which --set changes; processors and
-    page (in bytes) are two more. A record has the parameters page, bytes (that a write changes) and
-    message (in microseconds).
+    `slipstick show dvsm/sor` lists the parameters of a program; --set changes them, the number of
+    processors, and the page size (page, in bytes). For a record, --set changes the page size, the
+    bytes that a write changes (bytes), and the time of a message (message, in microseconds).
 
     \b
     Examples:

@@ -714,12 +714,12 @@ def fit(
 
     The columns of a table can also be quantities of a model, such as `parameters.batch` or
     `machine`. PATH=LOW..HIGH states the range of a parameter. With @COLUMN after it, the parameter
-    has a value for each word in this column. Each group (--group) is left out, and predicted from
-    the others.
+    has a value for each word in this column. The command leaves out each group (--group) in turn,
+    and predicts it from the others.
 
-    To a load test, a station is fitted: the service demand of a request, and the time outside the
-    station. --servers is then the number of servers, and --at the number of users or the rate. With
-    --model, the throughput is fitted instead.
+    For a load test, the command fits a station: the service demand of a request, and the time
+    outside the station. --servers is then the number of servers, and --at the number of users or
+    the rate. With --model, the command fits the throughput instead.
 
     If a table has several curves (--curve), a curve that ends early is continued with the shape of
     the others.
