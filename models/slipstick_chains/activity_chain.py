@@ -102,7 +102,7 @@ from slipstick.vocabulary import (
 
 Position = tuple[Any, ...]
 """The position of a processor: its present action, which is a word, the number of a node and the
-phase of its time; and the stack of what follows, its next element last."""
+phase of its time; and the stack of the activities that follow, the next one last."""
 
 Outcomes = Iterable[tuple[Any, Any]]
 """The positions that may follow, each with its probability, which is a number or an array over the
@@ -321,9 +321,9 @@ class _UnfitPart(NamedTuple):
 
     Parameters
     ----------
-    takes : what it takes instead
-    change : of the model that lets a chain take it; empty without one
-    methods : others that take it as it is
+    takes : the parts of this kind that a chain can represent, in words
+    change : change of the model after which a chain can represent it; empty if there is none
+    methods : other methods that can solve the part as it is
     """
 
     takes: str
@@ -332,17 +332,17 @@ class _UnfitPart(NamedTuple):
 
     @property
     def message(self) -> str:
-        """The message for a value that no other method has."""
+        """Return the message of a refusal for a value that no other method computes."""
         return f"markov-chain takes {self.takes}{f': {self.change}' if self.change else ''}"
 
     @property
     def message_with_other_methods(self) -> str:
-        """The message that names the other methods."""
+        """Return the message of a refusal with the other methods that compute the value."""
         return f"{self.message}{', or' if self.change else ':'} ask for {self.methods}"
 
 
 def _reasons_by_point(model: Model, value_by_expr: Mapping[Expr, Array]) -> dict[int, str]:
-    """Return, by point, why a chain has no answer for the numbers of a model."""
+    """Return, by the index of the point, why a chain has no answer for the numbers of a model."""
     counts = model.population.counts
     reason_by_point = reasons_out_of_range(model, value_by_expr, MARKOV_CHAIN)
     for size_expr in counts:
@@ -433,13 +433,14 @@ def _unfit_parts(model: Model, value_by_expr: Mapping[Expr, Array]) -> Iterator[
             yield _UnfitPart(f"{accepted_words} {node.uses[0]} are constant", "write fifo")
 
 
-def _unfit_breaker(name: str, breaker: Breaker) -> _UnfitPart | None:
+def _unfit_breaker(breaker_name: str, breaker: Breaker) -> _UnfitPart | None:
     """Return the part of a circuit breaker that a chain cannot represent; None if it can represent
     the breaker.
     """
     if breaker.scv != 1:
         accepted_words = (
-            f"exponential open times of circuit breakers, and {name} has scv {breaker.scv:g}"
+            "exponential open times of circuit breakers, and"
+            f" {breaker_name} has scv {breaker.scv:g}"
         )
         return _UnfitPart(accepted_words, "write scv: 1")
     return None
@@ -484,17 +485,18 @@ class _FollowedArrivals(NamedTuple):
 
 
 def chain_from_start(
-    model: Model, values: Mapping[str, float], most: int = 0, backlog: int = 0
+    model: Model, values: Mapping[str, float], most_customers: int = 0, backlog: int = 0
 ) -> tuple[MarkovChain, dict[str, Array]]:
-    """Explore the states of an activity whose processors all begin a cycle. Return the chain and,
-    for each resource, the number of processors there in each state, waiting ones included [1]
-    [states]. Servers that are away are not counted.
+    """Return the Markov chain of a model whose processors all begin a cycle at time 0, and for each
+    resource the number of processors there in each state, waiting ones included [1] [states].
+    Servers that are away are not counted.
 
     Parameters
     ----------
     model : processors that repeat a cycle, or streams of customers
     values : parameters that differ from the model's own, in base units
-    most : customers of each stream that are followed; a further one is lost
+    most_customers : largest number of customers of each stream that are followed; a further one is
+        lost
     backlog : customers of each stream that begin at time 0; by default that of the model
 
     Raises
@@ -508,8 +510,10 @@ def chain_from_start(
     2.0
     """
     form = ActivityChain(model)
-    value_by_expr = form.numbers({name: np.array([value]) for name, value in values.items()})
-    cycles, streams = _cycles_and_streams(model, value_by_expr, most, backlog)
+    value_by_expr = form.numbers(
+        {resource_name: np.array([value]) for resource_name, value in values.items()}
+    )
+    cycles, streams = _cycles_and_streams(model, value_by_expr, most_customers, backlog)
     for unfit_part in _unfit_parts(model, value_by_expr):
         raise NoAnswerError(unfit_part.message)
     if reasons := _reasons_by_point(model, value_by_expr):
@@ -525,14 +529,16 @@ def chain_from_start(
     rates = np.array(states.rates)[chain.rates.astype(int), 0].real
     # The state before the start is left at once.
     is_start = chain.sources == 0
-    start = np.bincount(chain.targets[is_start], weights=rates[is_start], minlength=chain.size)
+    start_rates = np.bincount(
+        chain.targets[is_start], weights=rates[is_start], minlength=chain.size
+    )
     positions = np.asarray(chain.states)[:, : states.width]
-    present = {
-        name: count - _servers_away(states, positions, name)
-        for (kind, name), count in _present_by_account(states, positions)
+    number_by_resource = {
+        resource_name: count - _servers_away(states, positions, resource_name)
+        for (kind, resource_name), count in _present_by_account(states, positions)
         if kind == "present"
     }
-    return replace(chain, rates=rates, start=start / start.sum()), present
+    return replace(chain, rates=rates, start=start_rates / start_rates.sum()), number_by_resource
 
 
 def _servers_away(states: _States, positions: Array, resource_name: str) -> Array:
@@ -552,10 +558,10 @@ def _servers_away(states: _States, positions: Array, resource_name: str) -> Arra
 
 
 def _cycles_and_streams(
-    model: Model, value_by_expr: Mapping[Expr, Array], most: int, backlog: int
+    model: Model, value_by_expr: Mapping[Expr, Array], most_customers: int, backlog: int
 ) -> tuple[list[tuple[Activity, int]], dict[int, _FollowedArrivals]]:
-    """Return the cycle of each group with its number of processors or of customers followed, and
-    the streams by the numbers of their groups.
+    """Return the cycle of each group with the number of its processors, or of its customers that
+    are followed; and the arrivals of each stream, by the index of its group.
     """
     population = model.population
     group_rows = [
@@ -579,7 +585,7 @@ def _cycles_and_streams(
         streams[len(cycles)] = _FollowedArrivals(
             value_by_expr[arrivals], backlog or pattern.backlog, bursts
         )
-        cycles.append((cycle, most))
+        cycles.append((cycle, most_customers))
     return cycles, streams
 
 
@@ -613,8 +619,15 @@ def _solve_alike(
     points: list[int],
     with_account: bool,
 ) -> None:
-    """Solve points that have the same transitions by one exploration of the states, and fill in the
-    table.
+    """Solve points that have the same transitions by one exploration of the states, and write their
+    answers into the table.
+
+    Parameters
+    ----------
+    value_by_expr : every number of the model at these points
+    table : table of the answers at all points
+    points : indexes of these points
+    with_account : also write the account and the use of resources
     """
     population = model.population
     # Of streams the sums are over the time between two arrivals.
@@ -650,14 +663,16 @@ def _solve_alike(
 def sums_over_cycles(
     model: Model, value_by_expr: Mapping[Expr, Array], members: Array, with_account: bool
 ) -> Mapping[tuple[str, Any], Array]:
-    """Return sums over a cycle of the first group, or over the rounds of all phases, by kind and
-    name, such as ("busy", "disk") [points]; a sum of what does not occur is 0.
+    """Return times and numbers of events, summed over a cycle of the first group or over the rounds
+    of all phases, by kind and name, such as ("busy", "disk") [points]. A kind or name that does not
+    occur has the sum 0.
 
     Parameters
     ----------
-    model, value_by_expr : the model with its numbers, by which all points have the same transitions
-    members : processors of the first group [1] [points]
-    with_account : also sum what the account and the use of resources need
+    model : the model
+    value_by_expr : every number of the model, at points that all have the same transitions
+    members : number of processors of the first group [1] [points]
+    with_account : also compute the sums of the account and of the use of resources
     """
     streams = model.population.streams
     sums = defaultdict[tuple[str, Any], Array](lambda: np.zeros(1))
@@ -667,17 +682,18 @@ def sums_over_cycles(
             if streams
             else _sums_over_cycle(_States(model, value_by_expr, cycles, rounds), with_account)
         )
-        for key, value in sums_of_cycle:
-            sums[key] = sums[key] + value
-            if key == ("time", "") and rounds is not None:
-                idle = (members - len(states.kinds)) * value
-                sums["label", IDLE_PROCESSORS] = sums["label", IDLE_PROCESSORS] + idle
+        for sum_key, sum_value in sums_of_cycle:
+            sums[sum_key] = sums[sum_key] + sum_value
+            if sum_key == ("time", "") and rounds is not None:
+                idle_time = (members - len(states.kinds)) * sum_value
+                sums["label", IDLE_PROCESSORS] = sums["label", IDLE_PROCESSORS] + idle_time
     return sums
 
 
 def _cycles_with_rounds(model: Model, value_by_expr: Mapping[Expr, Array]) -> list[Any]:
-    """List the cycles that run together, each with its number of processors, and for a phase how
-    often it is repeated; None for the groups of a population, whose cycles never end.
+    """List the phases of a model: the cycles that run together, each with its number of processors,
+    and the expression for the number of repetitions of the phase. Groups whose cycles never end are
+    one phase, with None for that expression.
     """
     population = model.population
     if isinstance(population, PhasedPopulation):
@@ -689,8 +705,8 @@ def _cycles_with_rounds(model: Model, value_by_expr: Mapping[Expr, Array]) -> li
 
 
 FIRST_FOLLOWED, MOST_FOLLOWED, BEYOND = 6, 2_000, 1e-10
-"""Numbers of customers of all streams that a chain follows at first and at most, and the largest
-part of their mean number that may lie beyond.
+"""Numbers of customers of all streams that a chain follows at first and at most [1], and the
+largest share of their mean number that may be lost by following no more of them [1].
 """
 
 RISING_ROUNDS = 5
@@ -702,31 +718,43 @@ their numbers still rise: from 6 up to some 260.
 def _sums_of_streams(
     model: Model, value_by_expr: Mapping[Expr, Array], with_account: bool
 ) -> tuple[_States, Sums]:
-    """Return the states of a model with streams of arrivals, and their sums over a cycle; so many
-    customers are followed that more are present with a negligible probability.
+    """Return the states of a model with streams of arrivals, and their sums over a cycle. The
+    number of customers that are followed is raised until the share of customers beyond it is at
+    most `BEYOND`.
 
     Raises
     ------
-    NoAnswerError : the number of customers rises without end, or too many are there
+    NoAnswerError : the number of customers has no steady state, or is above `MOST_FOLLOWED`
     """
-    most, rising_rounds = FIRST_FOLLOWED, 0
+    most_customers, rising_rounds = FIRST_FOLLOWED, 0
     # Of three queues in a row that are 95 % busy the levels rise up to 38 customers.
-    while most <= MOST_FOLLOWED and rising_rounds < RISING_ROUNDS:
-        cycles, streams = _cycles_and_streams(model, value_by_expr, most, 0)
-        states = _States(model, value_by_expr, cycles, None, streams=streams, most=most)
+    while most_customers <= MOST_FOLLOWED and rising_rounds < RISING_ROUNDS:
+        cycles, streams = _cycles_and_streams(model, value_by_expr, most_customers, 0)
+        states = _States(
+            model, value_by_expr, cycles, None, streams=streams, most_customers=most_customers
+        )
         solved_states = _solved_states(states)
-        missing_part, ratio = _tail_beyond(states, solved_states)
-        if missing_part <= BEYOND:
+        share_beyond, ratio = _tail_beyond(states, solved_states)
+        if share_beyond <= BEYOND:
             return states, _sums_of_states(states, solved_states, with_account)
         rising_rounds = rising_rounds + 1 if ratio >= 1 else 0
-        levels_to_add = math.log(BEYOND / missing_part) / math.log(ratio) if ratio < 1 else most
+        levels_to_add = (
+            math.log(BEYOND / share_beyond) / math.log(ratio) if ratio < 1 else most_customers
+        )
         # The first ratios are rough.
-        most += max(
-            4, math.ceil(min(1.1 * levels_to_add, MOST_FOLLOWED if most > 24 else 2 * most))
+        most_customers += max(
+            4,
+            math.ceil(
+                min(
+                    1.1 * levels_to_add,
+                    MOST_FOLLOWED if most_customers > 24 else 2 * most_customers,
+                )
+            ),
         )
     if rising_rounds:
         raise NoAnswerError(
-            f"the probabilities still rise at {most} customers of {model.name}, and may rise"
+            f"the probabilities still rise at {most_customers} customers of {model.name},"
+            " and may rise"
             " without end: ask for simulation, or lower the arrivals"
         )
     raise NoAnswerError(
@@ -736,60 +764,81 @@ def _sums_of_streams(
 
 
 def _tail_beyond(states: _States, solved_states: _SolvedStates) -> tuple[float, float]:
-    """Return the part of the mean number of customers of streams that lies beyond those that are
-    followed, and the ratio of the probabilities of the last levels of their number [1]; both are
-    the largest of all points.
+    """Estimate the share of the mean number of customers of streams that is lost because only some
+    customers are followed. Return this share, and the ratio of the probabilities of two successive
+    numbers of customers near the limit [1]; both are the largest of all points.
+
+    The probabilities beyond the limit are taken as a geometric series with that ratio, as they are
+    in the end at stations with Poisson arrivals (chosen here; the limit is raised until the share
+    is negligible).
     """
-    parts_and_ratios = []
+    shares_and_ratios = []
     members_by_kind = states.members_by_kind(solved_states.positions)
-    counts = np.sum([members_by_kind[kind] for kind in states.streams], axis=0).astype(int)
+    customer_counts = np.sum([members_by_kind[kind] for kind in states.streams], axis=0).astype(int)
     for time_in_states in solved_states.times:
-        levels = np.bincount(counts, weights=time_in_states.real) / time_in_states.real.sum()
-        mean = float(levels @ np.arange(len(levels)))
-        # Rounding decides levels below, and the truncation the last ones.
+        level_probabilities = (
+            np.bincount(customer_counts, weights=time_in_states.real) / time_in_states.real.sum()
+        )
+        mean_number = float(level_probabilities @ np.arange(len(level_probabilities)))
+        # Probabilities below `ROUNDING` are rounding errors, and those of the last tenth of the
+        # numbers are distorted by the limit.
         last_level = min(
-            int(np.flatnonzero(levels > ROUNDING)[-1]), len(levels) - 1 - len(levels) // 10
+            int(np.flatnonzero(level_probabilities > ROUNDING)[-1]),
+            len(level_probabilities) - 1 - len(level_probabilities) // 10,
         )
         first_level = max(0, last_level - max(2, last_level // 4))
-        if len(levels) <= (states.most or 0) or mean == 0:
-            parts_and_ratios.append((0.0, 0.0))
+        if len(level_probabilities) <= (states.most_customers or 0) or mean_number == 0:
+            shares_and_ratios.append((0.0, 0.0))
             continue
-        # Where two customers are together less often than rounding, one level tells the ratio.
+        # Where the probability of two customers is below rounding errors, so is the ratio.
         ratio = (
-            (levels[last_level] / levels[first_level]) ** (1 / (last_level - first_level))
+            (level_probabilities[last_level] / level_probabilities[first_level])
+            ** (1 / (last_level - first_level))
             if last_level
             else ROUNDING
         )
         if ratio >= 1:
-            parts_and_ratios.append((1.0, ratio))
+            shares_and_ratios.append((1.0, ratio))
             continue
-        probability_beyond = float(levels[-1]) * ratio / (1 - ratio)
-        parts_and_ratios.append(
-            (probability_beyond * (len(levels) + ratio / (1 - ratio)) / mean, ratio)
+        probability_beyond = float(level_probabilities[-1]) * ratio / (1 - ratio)
+        shares_and_ratios.append(
+            (
+                probability_beyond * (len(level_probabilities) + ratio / (1 - ratio)) / mean_number,
+                ratio,
+            )
         )
-    return max(parts_and_ratios)
+    return max(shares_and_ratios)
 
 
 def _use_columns(
-    model: Model, name: str, sums: Mapping[tuple[str, Any], Array], time: Array
+    model: Model, resource_name: str, sums: Mapping[tuple[str, Any], Array], time: Array
 ) -> Array:
     """Return the utilization [1], the queue length [1], the throughput [1/s] and the mean wait [s]
-    of a resource or counter, from sums over a cycle (4, points).
+    of a resource or counter, from sums over a cycle [4, points].
+
+    Parameters
+    ----------
+    sums : result of `sums_over_cycles`
+    time : time of the cycle, or of the rounds [s] [points]
     """
-    present, busy, calls = (sums[integral, name] for integral in ("present", "busy", "calls"))
-    has_rates = name in model.resources and RATES in model.resources[name].constructs
-    busy_alone = sums["alone", name] if has_rates else busy
+    time_present, time_busy, visit_count = (
+        sums[integral, resource_name] for integral in ("present", "busy", "calls")
+    )
+    has_rates = (
+        resource_name in model.resources and RATES in model.resources[resource_name].constructs
+    )
+    time_served_alone = sums["alone", resource_name] if has_rates else time_busy
     servers, busy_units = (
-        (1, sums["units", name])
-        if name in model.counters
-        else (model.resources[name].capacity, busy + sums["further", name])
+        (1, sums["units", resource_name])
+        if resource_name in model.counters
+        else (model.resources[resource_name].capacity, time_busy + sums["further", resource_name])
     )
     return np.stack(
         [
             busy_units / time / servers,
-            present / time,
-            calls / time,
-            (present - busy_alone) / without_zeros(calls),
+            time_present / time,
+            visit_count / time,
+            (time_present - time_served_alone) / without_zeros(visit_count),
         ]
     )
 
@@ -797,24 +846,25 @@ def _use_columns(
 def _attempt_values(
     sums: Mapping[tuple[str, Any], Array], passed_name: str, time: Array
 ) -> Iterator[tuple[str, Array]]:
-    """Yield the share of tries that fail, the tries of an attempt and the attempts that succeed in
-    a second, from sums over a cycle.
+    """Yield, with their names in an answer, the share of tries that fail [1], the number of tries
+    of an attempt [1], and the number of attempts that succeed in a second [1/s], from sums over a
+    cycle.
     """
-    name = passed_name.removeprefix(PASSED_AT)
+    resource_name = passed_name.removeprefix(PASSED_AT)
     passed_tries, failed_tries, abandoned_attempts = (
-        sums["calls", prefix + name] for prefix in (PASSED_AT, FAILED_AT, GIVEN_UP_AT)
+        sums["calls", prefix + resource_name] for prefix in (PASSED_AT, FAILED_AT, GIVEN_UP_AT)
     )
-    yield f"abandonment[{name}]", failed_tries / without_zeros(passed_tries + failed_tries)
+    yield f"abandonment[{resource_name}]", failed_tries / without_zeros(passed_tries + failed_tries)
     yield (
-        f"amplification[{name}]",
+        f"amplification[{resource_name}]",
         (passed_tries + failed_tries) / without_zeros(passed_tries + abandoned_attempts),
     )
-    yield f"goodput[{name}]", passed_tries / time
+    yield f"goodput[{resource_name}]", passed_tries / time
 
 
-def _put_value(table: ActivityTable, points: list[int], name: str, value: Array) -> None:
+def _put_value(table: ActivityTable, points: list[int], value_name: str, value: Array) -> None:
     """Put a further value of an answer at some points into a table."""
-    table.other_values.setdefault(name, table.nan_columns())[points] = value
+    table.other_values.setdefault(value_name, table.nan_columns())[points] = value
 
 
 WAYS_PER_STATE = 16
@@ -835,24 +885,25 @@ take under a second.
 """
 
 
-def _announce_solution(model: str, size: int, solutions: int) -> None:
+def _announce_solution(model_name: str, state_count: int, solution_count: int) -> None:
     """Announce how long it takes to solve the equations of a chain, which is not known from its
     exploration.
 
     Parameters
     ----------
-    model : its name
-    size : number of states
-    solutions : the long run, and one for each derivative or further point
+    model_name : its name
+    state_count : number of states
+    solution_count : the long run, and one for each derivative or further point
     """
     seconds = (
-        size**1.5 * (SOLUTION_SECONDS + DERIVATIVE_SECONDS * (solutions - 1))
-        if size > MOST_DIRECT_STATES
+        state_count**1.5 * (SOLUTION_SECONDS + DERIVATIVE_SECONDS * (solution_count - 1))
+        if state_count > MOST_DIRECT_STATES
         else 0.0
     )
     if seconds > ANNOUNCED and (announce := ANNOUNCE.get()) is not None:
         announce(
-            f"the chain of {model} has {size:,} states, and is solved: about {seconds:,.0f} s of"
+            f"the chain of {model_name} has {state_count:,} states, and is solved:"
+            f" about {seconds:,.0f} s of"
             " processor time"
         )
 
@@ -870,9 +921,9 @@ class _SolvedStates(NamedTuple):
     Parameters
     ----------
     chain : the chain
-    positions : of each processor in each state, by number [states, width]
+    positions : number of the position of each processor in each state [states, processors]
     times : the time in each state [s] [points] [states]
-    flows : how often each event happens [1] [points] [events]
+    flows : number of times that each event happens [1] [points] [events]
     """
 
     chain: MarkovChain
@@ -894,7 +945,7 @@ def _sums_over_cycle(states: _States, with_account: bool) -> tuple[_States, Sums
 
 
 def _sums_of_states(states: _States, solved_states: _SolvedStates, with_account: bool) -> Sums:
-    """Yield sums of time by label and of visits by resource."""
+    """Yield the sums over a cycle of times and of numbers of events; see `sums_over_cycles`."""
     chain, positions, times, flows = solved_states
     yield ("time", ""), np.sum(times, axis=1)
     if states.rounds is None:
@@ -904,11 +955,11 @@ def _sums_of_states(states: _States, solved_states: _SolvedStates, with_account:
         (("calls", name), flow)
         for name, flow in zip(states.event_names, np.transpose(flows), strict=True)
     )
-    for key, count in _present_by_account(states, positions) if with_account else ():
-        if key[0] == FATE:
-            yield from _giving_up_times(states, key[1], times @ count)
+    for sum_key, count_by_state in _present_by_account(states, positions) if with_account else ():
+        if sum_key[0] == FATE:
+            yield from _giving_up_times(states, sum_key[1], times @ count_by_state)
         else:
-            yield key, times @ count
+            yield sum_key, times @ count_by_state
     yield from (
         (("units", name), times @ np.asarray(chain.states)[:, column])
         for column, name in enumerate(states.model.counters, states.width)
@@ -974,46 +1025,51 @@ def _times_and_flows(
     states: _States, chain: MarkovChain, absorbing_states: NDArray[np.int64]
 ) -> tuple[list[Array], list[Array]]:
     """Return, for each point, the time in each state over a cycle, or over the rounds of a phase
-    [s] [states], and how often everything in `event_names` happens [1].
+    [s] [states], and the number of times that each event of `event_names` happens in it [1]
+    [events].
     """
     is_finite = states.rounds is not None
     has_begun = np.asarray(chain.states)[:, 0] > 0
     rates = np.array(states.rates)[chain.rates.astype(int)]
-    happened = np.array(
-        [[names.count(happening) for happening in states.event_names] for names in states.events]
+    event_counts = np.array(
+        [
+            [names_of_event.count(event_name) for event_name in states.event_names]
+            for names_of_event in states.events
+        ]
     )[chain.events]
     _announce_solution(states.model.name, chain.size, len(rates.T))
     times = []
     flows = []
     solved_factors: SolvedBySize = {}  # points that differ in derivatives alone have one factor
-    for rate in rates.T:
-        chain_at_point = replace(chain, rates=rate)
+    for rates_at_point in rates.T:
+        chain_at_point = replace(chain, rates=rates_at_point)
         if is_finite:
-            # The state before the start is left at rate 1 once: what begins there counts, its time
-            # does not.
+            # The state before the start is left once, at rate 1. Events of this transition count;
+            # the time in that state does not.
             time_in_states = mean_times(chain_at_point, absorbing_states)
         else:
             time_in_states = stationary(chain_at_point, solved_before=solved_factors)
-        flow = (time_in_states[chain.sources] * rate) @ happened
+        flow_by_event = (time_in_states[chain.sources] * rates_at_point) @ event_counts
         # The processors of the first group over the rate at which their cycles end: Little's law.
         members = 1 if 0 in states.streams else states.kinds.count(0)
-        cycle_time = 1.0 if is_finite else members / flow[0]
+        cycle_time = 1.0 if is_finite else members / flow_by_event[0]
         times.append(time_in_states * has_begun * cycle_time)
-        flows.append(flow * cycle_time)
+        flows.append(flow_by_event * cycle_time)
     return times, flows
 
 
 def _present_by_account(
     states: _States, positions: Array
 ) -> Iterator[tuple[tuple[str, Any], Array]]:
-    """Yield the number of processors that each entry of the account counts in each state, by kind
-    and name; shared servers are divided in proportion to the speed of a service [1] [states].
+    """Yield, for each kind and name of the sums, the number of processors that count for it in each
+    state [1] [states]. At shared servers a processor counts in proportion to the speed of its
+    service.
     """
     columns = defaultdict[tuple[str, Any, Any], Array](lambda: np.zeros(len(states.positions)))
     for position_number, position in enumerate(states.positions[1:], 1):
-        for key in states.sums_counted_at(position):
-            columns[key][position_number] += 1
-    for (kind, name, visit), count_by_position in columns.items():
+        for sum_key in states.sums_counted_at(position):
+            columns[sum_key][position_number] += 1
+    for (kind, sum_name, visit), count_by_position in columns.items():
         count_by_state = count_by_position[positions].sum(axis=1)
         if visit:
             # At shared servers a service advances at the rate min(1, servers / present), with rates
@@ -1026,7 +1082,7 @@ def _present_by_account(
             if isinstance(resource, Station) and _limits_weights(resource) and len(weights) > 1:
                 from slipstick.queueing.weighted_sharing import weighted_speeds
 
-                distinct_weights = [share for share, _ in weights]
+                distinct_weights = [visit_weight for visit_weight, _ in weights]
                 counts = np.stack(
                     [counts_of_visit[positions].sum(axis=1) for _, counts_of_visit in weights]
                 )
@@ -1036,12 +1092,12 @@ def _present_by_account(
                 speed = speeds[distinct_weights.index(weight)]
             elif weights:
                 total_weight = sum(
-                    share * counts_of_visit[positions].sum(axis=1)
-                    for share, counts_of_visit in weights
+                    visit_weight * counts_of_visit[positions].sum(axis=1)
+                    for visit_weight, counts_of_visit in weights
                 )
                 speed = speed * weight * present / without_zeros(np.asarray(total_weight))
             count_by_state = count_by_state * (speed if is_served else 1 - speed)
-        yield (kind, name), count_by_state
+        yield (kind, sum_name), count_by_state
 
 
 def _weights_of_visits(
@@ -1071,11 +1127,24 @@ class _States:
     """The states of some kinds of processors, each kind with its cycle, and the transitions out of
     each state.
 
-    `positions` lists the positions by number, the first for that before the start; `event_names`
-    lists what is counted: ends of cycles by kind of processor, and begins of visits by resource and
-    counter; `events` numbers the sets of them that happen at one transition, and `rates` holds the
-    rates of transitions by number [1/s] [points]. The points must have the same transitions. `most`
-    is the largest number of customers of all streams together; None without a limit.
+    Parameters
+    ----------
+    model : the model
+    value_by_expr : every number of the model, at points that all have the same transitions
+    cycles : the cycle of each kind, with its number of processors or of followed customers
+    rounds : expression for the number of rounds of a phase; None for cycles without end
+    alternatives : words for the message of a refusal: how to get an answer nevertheless
+    streams : arrivals of each kind that is a stream, by the index of the kind
+    most_customers : largest number of customers of all streams together; None without a limit
+
+    Attributes
+    ----------
+    positions : the positions by their numbers; the first is that before the start
+    event_names : names of the events that are counted: ends of cycles, by kind of processor; and
+        beginnings of visits, by resource and counter
+    events : numbers of the sets of these events that happen at one transition
+    rates : rates of transitions by their numbers [1/s] [points]
+    width : number of positions of a state: processors, and second phases that run beside them
     """
 
     def __init__(
@@ -1086,10 +1155,10 @@ class _States:
         rounds: Expr | None,
         alternatives: str = "",
         streams: Mapping[int, _FollowedArrivals] | None = None,
-        most: int | None = None,
+        most_customers: int | None = None,
     ) -> None:
         self.model = model
-        self.most = most
+        self.most_customers = most_customers
         self.streams = streams or {}
         self.alternatives = alternatives or f"ask for {_other_methods(model)}"
         self._value_by_expr = value_by_expr
@@ -1229,7 +1298,7 @@ class _States:
         """
         moves_by_event = defaultdict[int, list[tuple[int, list[int], int]]](list)
         ones = np.ones_like(next(iter(self._value_by_expr.values())))
-        for state, row in enumerate(rows.tolist()):
+        for state_index, row in enumerate(rows.tolist()):
             self._explored_count = self._explored_count + 1
             self._successor_count = 0
             if self._explored_count % STATES_PER_CLOCK_CHECK == 1:
@@ -1239,14 +1308,14 @@ class _States:
                     f"up to {limit_in_force('states'):,.0f} states are explored before the chain is"
                     " solved",
                 )
-            for rate, positions, units, names in self._transitions_from(row):
+            for rate, positions, units, event_names in self._transitions_from(row):
                 self.rates += [ones * rate] * (
-                    (key := (ones * rate).tobytes()) not in self._rate_number_by_bytes
+                    (rate_bytes := (ones * rate).tobytes()) not in self._rate_number_by_bytes
                 )
-                rate_number = self._rate_number_by_bytes.setdefault(key, len(self.rates) - 1)
-                event = self.events.setdefault(names, len(self.events))
+                rate_number = self._rate_number_by_bytes.setdefault(rate_bytes, len(self.rates) - 1)
+                event = self.events.setdefault(event_names, len(self.events))
                 moves_by_event[event].append(
-                    (state, [*self._row_of_positions(positions), *units], rate_number)
+                    (state_index, [*self._row_of_positions(positions), *units], rate_number)
                 )
         for event, moves in moves_by_event.items():
             sources, targets, rates = zip(*moves, strict=True)
@@ -1261,8 +1330,8 @@ class _States:
                 self._position_numbers[position] = position_number = len(self.positions)
                 self.positions.append(position)
                 self._sort_key_by_position.append(
-                    (line, 0)
-                    if (line := self._queue_of_position(position))
+                    (queue_name, 0)
+                    if (queue_name := self._queue_of_position(position))
                     else ("", position_number)
                 )
         # Processors of one kind are interchangeable: sorting makes one state of all states that
@@ -1290,20 +1359,19 @@ class _States:
             return f"{BARRIER}:{node.name}"
         return node.counter if action == "wait" else ""
 
-    def _transitions_from(self, row: list[int]) -> Iterator[tuple[Any, ...]]:
+    def _transitions_from(self, state_row: list[int]) -> Iterator[tuple[Any, ...]]:
         """Yield the transitions out of a state: each with its rate, the positions and units after
         it, and the names of its events.
         """
-        positions = [self.positions[state] for state in row[: self.width]]
-        units = row[self.width :]
-        if not row[0]:
+        positions = [self.positions[position_number] for position_number in state_row[: self.width]]
+        units = state_row[self.width :]
+        if not state_row[0]:
             yield from self._transitions_at_start()
         elif all(position[0][0] == "cost" for position in positions):
             # All processors spend the cost together, so that its mean is all that counts.
             cost = self._value_by_expr[self._resources[self._nodes[positions[0][0][1]].name].cost]
             positions_after = [
-                (("later", node_number, "go"), remaining)
-                for (_, node_number), remaining in positions
+                (("later", node_number, "go"), stack) for (_, node_number), stack in positions
             ]
             yield from self._transitions_to_lasting_states(
                 1 / cost, [(1.0, positions_after)], units
@@ -1320,8 +1388,8 @@ class _States:
                 self._nodes[position[1]] for position, _ in positions if position[0] == "serve"
             ]
             for processor, position in enumerate(positions):
-                (action, *_), remaining = position
-                if action == "pause" or self._may_abandon(action, remaining):
+                (action, *_), stack = position
+                if action == "pause" or self._may_abandon(action, stack):
                     yield from self._transitions_to_lasting_states(
                         *self._rate_and_outcomes_of_abandonment(positions, processor), units
                     )
@@ -1366,17 +1434,17 @@ class _States:
         """Yield the transitions in which a burst begins or ends, or a customer of a stream arrives;
         a stream at the limit of followed customers has no arrivals.
         """
-        outside = sum(positions.count(_position_outside(kind)) for kind in self.streams)
-        followed = sum(map(self.kinds.count, self.streams)) - outside
+        number_outside = sum(positions.count(_position_outside(kind)) for kind in self.streams)
+        number_followed = sum(map(self.kinds.count, self.streams)) - number_outside
         for kind, stream in self.streams.items():
             rate = stream.rate
             if stream.bursts:
                 rate_in_burst, *rates_of_change = stream.bursts
                 in_burst = units[self._unit_names.index(BURST + str(kind))]
-                units_then = self._with_breaker_state(units, BURST + str(kind), 1 - in_burst)
-                yield rates_of_change[in_burst], positions, units_then, ()
+                units_after = self._with_breaker_state(units, BURST + str(kind), 1 - in_burst)
+                yield rates_of_change[in_burst], positions, units_after, ()
                 rate = rate_in_burst if in_burst else rate
-            has_place = self.most is None or followed < self.most
+            has_place = self.most_customers is None or number_followed < self.most_customers
             if has_place and _position_outside(kind) in positions and rate.any():
                 start_outcomes = [(1.0, (("start", kind, 0), ()))]
                 place = positions.index(_position_outside(kind))
@@ -1395,12 +1463,12 @@ class _States:
         positions, processor : the state, and the place of the first processor at the position
         serving_steps : the step of each service under way
         """
-        (action, node_number, phase), remaining = positions[processor]
+        (action, node_number, phase), stack = positions[processor]
         phases = self._phases_by_node[node_number]
-        name = self._nodes[node_number].resource
+        resource_name = self._nodes[node_number].resource
         speed = 1.0
-        if name:
-            steps_together = [step for step in serving_steps if step.resource == name]
+        if resource_name:
+            steps_together = [step for step in serving_steps if step.resource == resource_name]
             speed = self._speed_of_service(positions, self._nodes[node_number], steps_together)
         rate = (
             positions.count(positions[processor])
@@ -1409,14 +1477,14 @@ class _States:
             / self._value_by_expr[self._nodes[node_number].time]
         )
         next_positions = [
-            (probability, ((action, node_number, next_phase), remaining))
+            (probability, ((action, node_number, next_phase), stack))
             for next_phase, probability in enumerate(phases.onward[phase])
             if probability
         ]
         # An exit probability of up to 1e-12 is the rounding of a phase that never ends the time.
         if (exit_probability := phases.exits[phase]) > 1e-12:
             next_action = "leave" if action == "serve" else "go"
-            next_positions.append((exit_probability, ((next_action, node_number, 0), remaining)))
+            next_positions.append((exit_probability, ((next_action, node_number, 0), stack)))
         return rate, _with_replaced_position(positions, processor, next_positions)
 
     def _speed_of_service(
@@ -1435,29 +1503,37 @@ class _States:
         speed = self._speed(positions, step.resource or "", len(steps_together))
         return speed * self._weight_of_visit(step) * len(steps_together) / sum(weights)
 
-    def _speed(self, positions: Sequence[Position], name: str, serving: int) -> Any:
+    def _speed(
+        self, positions: Sequence[Position], station_name: str, services_under_way: int
+    ) -> Any:
         """Return the speed of each of the services that are under way at a station [1]."""
-        if self._resources[name].rates:
-            present = min(self._number_present(positions, name), len(self._resources[name].rates))
-            return self._value_by_expr[self._resources[name].rates[present - 1]] / serving
-        return min(1.0, self._resources[name].capacity / serving)
+        if self._resources[station_name].rates:
+            present = min(
+                self._number_present(positions, station_name),
+                len(self._resources[station_name].rates),
+            )
+            return (
+                self._value_by_expr[self._resources[station_name].rates[present - 1]]
+                / services_under_way
+            )
+        return min(1.0, self._resources[station_name].capacity / services_under_way)
 
     def _weight_of_visit(self, step: act.Step) -> Any:
         """Return the weight of a visit to a shared station [1] [points]."""
         return 1.0 if step.weight is None else self._value_by_expr[step.weight]
 
-    def speeds(self, name: str, kind: str) -> Array:
+    def speeds(self, station_name: str, kind: str) -> Array:
         """Return the speed of a service with 0, 1, 2 ... customers present, relative to the speed
         for a customer alone; for the kind `busy`, the part of a server that it occupies [1].
         """
-        station = self._resources[name]
+        station = self._resources[station_name]
         present = np.maximum(np.arange(self.width + 1), 1)
         if kind == "busy" or not station.rates:
-            parts: Array = np.minimum(1.0, station.capacity / present)
-            return parts
+            server_shares: Array = np.minimum(1.0, station.capacity / present)
+            return server_shares
         rates = np.array([self._value_by_expr[rate][0].real for rate in station.rates])
-        speed: Array = rates[np.minimum(present, len(rates)) - 1] / rates[0]
-        return speed / present if _shares_servers(station) else speed
+        relative_speeds: Array = rates[np.minimum(present, len(rates)) - 1] / rates[0]
+        return relative_speeds / present if _shares_servers(station) else relative_speeds
 
     def node(self, node_number: int) -> Any:
         """Return the activity or the other part of the model that has a number."""
@@ -1474,12 +1550,12 @@ class _States:
         mean_time = self._value_by_expr[self._nodes[step_number].time]
         patience = self._value_by_expr[self._nodes[attempt_number].limit[0]]
         # [points, phases, phases]
-        onward = (
+        rates_onward = (
             np.array(phases.rates)[:, None] * np.array(phases.onward) / mean_time[:, None, None]
         )
-        ends = np.array(phases.rates) / mean_time[:, None] + 1 / patience[:, None]
-        equations = ends[:, :, None] * np.eye(phases.phases) - onward
-        given_up_rates = np.broadcast_to(1 / patience[:, None, None], (*ends.shape, 1))
+        end_rates = np.array(phases.rates) / mean_time[:, None] + 1 / patience[:, None]
+        equations = end_rates[:, :, None] * np.eye(phases.phases) - rates_onward
+        given_up_rates = np.broadcast_to(1 / patience[:, None, None], (*end_rates.shape, 1))
         given_up_probabilities: Array = np.linalg.solve(equations, given_up_rates)[:, :, 0].T
         return given_up_probabilities
 
@@ -1489,14 +1565,14 @@ class _States:
         """Return the rate at which a processor abandons a queue, or ends the pause before its next
         try, and the positions that may follow.
         """
-        (action, node_number, *pauses), remaining = positions[processor]
+        (action, node_number, *pauses), stack = positions[processor]
         if action == "pause":
             node = self._nodes[node_number]
             pause = self._value_by_expr[node.back_off] * (2 ** pauses[0] if node.doubling else 1)
-            next_try = self._begin_try(remaining, node_number, pauses[0] + 1)
+            next_try = self._begin_try(stack, node_number, pauses[0] + 1)
             return 1 / pause, _with_moved_processor(positions, processor, next_try)
-        node = self._nodes[remaining[-1][1]]
-        abandoned = (("quit" if action == "serve" else "abandon", node_number, 0), remaining)
+        node = self._nodes[stack[-1][1]]
+        abandoned = (("quit" if action == "serve" else "abandon", node_number, 0), stack)
         return 1 / self._value_by_expr[node.limit[0]], _with_replaced_position(
             positions, processor, [(1.0, abandoned)]
         )
@@ -1510,11 +1586,11 @@ class _States:
 
         Processors behind it may now be served if they need fewer permits.
         """
-        (_, node_number, *_), remaining = positions[processor]
+        (_, node_number, *_), stack = positions[processor]
         resource_name = self._nodes[node_number].resource
         remaining_positions = [*positions[:processor], *positions[processor + 1 :]]
         is_hold = bool(self._nodes[node_number].held)
-        counted_names, remaining_positions = (
+        event_names, remaining_positions = (
             self._after_hand_over(remaining_positions, resource_name)
             if is_hold
             else ((), remaining_positions)
@@ -1522,54 +1598,52 @@ class _States:
         return (
             (
                 resource_name,
-                *counted_names,
+                *event_names,
             ),  # a visit that ends in the queue counts like one that is served
             units,
             [
                 (probability, [position_after, *remaining_positions])
-                for probability, position_after in self._outcomes_of_failed_visit(remaining)
+                for probability, position_after in self._outcomes_of_failed_visit(stack)
             ],
         )
 
-    def _may_abandon(self, action: str, remaining: Position) -> bool:
+    def _may_abandon(self, action: str, stack: Position) -> bool:
         """Return whether a processor that waits or is served may abandon its visit."""
-        attempt = self._attempt_of_visit(remaining) if action in ("line", "serve") else None
+        attempt = self._attempt_of_visit(stack) if action in ("line", "serve") else None
         return attempt is not None and attempt.limit and (action == "line" or attempt.cuts)
 
-    def _attempt_of_visit(self, remaining: Position) -> Any:
+    def _attempt_of_visit(self, stack: Position) -> Any:
         """Return the attempt whose visit a processor waits for; None without one."""
-        return (
-            self._nodes[remaining[-1][1]] if remaining and remaining[-1][0] == "attempt" else None
-        )
+        return self._nodes[stack[-1][1]] if stack and stack[-1][0] == "attempt" else None
 
-    def _outcomes_of_failed_visit(self, remaining: Position) -> Outcomes:
+    def _outcomes_of_failed_visit(self, stack: Position) -> Outcomes:
         """Return the position of a processor whose attempt has abandoned its visit."""
-        _, node_number, _ = remaining[-1]
-        return [(1.0, (("record", node_number, FAILED), remaining))]
+        _, node_number, _ = stack[-1]
+        return [(1.0, (("record", node_number, FAILED), stack))]
 
-    def _after_failure(self, remaining: Position, node_number: int, try_count: int) -> Outcomes:
+    def _after_failure(self, stack: Position, node_number: int, try_count: int) -> Outcomes:
         """Return the positions that may follow a try that has failed."""
         node = self._nodes[node_number]
         if try_count >= node.retries:
-            return self._outcomes_of_continuing((*remaining, self._stack_element(node.otherwise)))
+            return self._outcomes_of_continuing((*stack, self._stack_element(node.otherwise)))
         if node.back_off is None or not self._value_by_expr[node.back_off].any():
-            return self._begin_try(remaining, node_number, try_count + 1)
-        return [(1.0, (("pause", node_number, try_count), remaining))]
+            return self._begin_try(stack, node_number, try_count + 1)
+        return [(1.0, (("pause", node_number, try_count), stack))]
 
-    def _begin_try(self, remaining: Position, node_number: int, try_count: int) -> Outcomes:
+    def _begin_try(self, stack: Position, node_number: int, try_count: int) -> Outcomes:
         """Return the positions at the start of a try of an attempt, which asks its circuit breaker
         first.
         """
         node = self._nodes[node_number]
         if node.breaker is not None:
-            return [(1.0, (("consult", node_number, try_count), remaining))]
+            return [(1.0, (("consult", node_number, try_count), stack))]
         begun_attempt = ("attempt", node_number, (try_count, False))
         return self._outcomes_of_continuing(
-            (*remaining, begun_attempt, self._stack_element(node.visit))
+            (*stack, begun_attempt, self._stack_element(node.visit))
         )
 
     def _transitions_to_lasting_states(
-        self, rate: Any, outcomes: Outcomes, units: Sequence[int], names: tuple[Any, ...] = ()
+        self, rate: Any, outcomes: Outcomes, units: Sequence[int], event_names: tuple[Any, ...] = ()
     ) -> Iterator[Any]:
         """Execute all events that take no time, and yield a transition to each state that lasts."""
         for probability, positions in outcomes:
@@ -1578,11 +1652,14 @@ class _States:
                 self._successor_count += 1
                 if self._successor_count > WAYS_PER_STATE * limit_in_force("states"):
                     self._refuse_many_successors()
-                yield rate * probability, positions, units, names
+                yield rate * probability, positions, units, event_names
             else:
-                happened, units_after, next_outcomes = next_event
+                next_event_names, units_after, next_outcomes = next_event
                 yield from self._transitions_to_lasting_states(
-                    rate * probability, next_outcomes, units_after, (*names, *happened)
+                    rate * probability,
+                    next_outcomes,
+                    units_after,
+                    (*event_names, *next_event_names),
                 )
 
     def _refuse_many_successors(self) -> None:
@@ -1612,20 +1689,20 @@ class _States:
             processor = _first_processor(positions, ("later",))
         if processor is None:
             return None
-        (action, index, *extra_fields), remaining = positions[processor]
+        (action, index, *extra_fields), stack = positions[processor]
         if action == "later":
             return (
                 (),
                 units,
                 _with_replaced_position(
-                    positions, processor, [(1.0, ((extra_fields[0], index, 0), remaining))]
+                    positions, processor, [(1.0, ((extra_fields[0], index, 0), stack))]
                 ),
             )
         if action in ("go", "start", "cycle"):
             event_names = (index,) if action == "cycle" else ()
             has_ended = action == "cycle" and self.rounds
             outcomes = (
-                self._outcomes_of_continuing(remaining)
+                self._outcomes_of_continuing(stack)
                 if action == "go"
                 else self._first_outcomes(index)
             )
@@ -1643,24 +1720,28 @@ class _States:
     def _after_request(
         self, positions: Sequence[Position], processor: int, units: Sequence[int]
     ) -> InstantEvent:
-        """Return the positions after a processor has requested a resource: it gets the resource at
-        once, or waits behind all that wait there.
+        """Return the instant event after a processor has requested a resource: it gets the resource
+        at once, or waits behind all that wait there.
         """
-        (_, node_number, *_), remaining = positions[processor]
+        (_, node_number, *_), stack = positions[processor]
         node = self._nodes[node_number]
-        name = node.resource
+        resource_name = node.resource
         resource = self._resources[node.resource]
         if isinstance(resource, Station):
             if (
                 _shares_servers(resource)
-                or self._number_served(positions, name) < resource.capacity
+                or self._number_served(positions, resource_name) < resource.capacity
             ):
-                first_outcomes = self._begin_step("serve", node_number, remaining)
-                return (name,), units, _with_replaced_position(positions, processor, first_outcomes)
+                first_outcomes = self._begin_step("serve", node_number, stack)
+                return (
+                    (resource_name,),
+                    units,
+                    _with_replaced_position(positions, processor, first_outcomes),
+                )
             if (interrupted := self._place_of_interrupted(positions, node)) is not None:
-                first_outcomes = self._begin_step("serve", node_number, remaining)
-                (_, interrupted_step, phase), remaining_behind = positions[interrupted]
-                halted = (("halt", interrupted_step, phase), remaining_behind)
+                first_outcomes = self._begin_step("serve", node_number, stack)
+                (_, interrupted_step, phase), stack_of_waiting = positions[interrupted]
+                halted = (("halt", interrupted_step, phase), stack_of_waiting)
                 outcomes = [
                     (
                         probability,
@@ -1674,29 +1755,25 @@ class _States:
                         positions, processor, first_outcomes
                     )
                 ]
-                return (name,), units, outcomes
+                return (resource_name,), units, outcomes
         elif self._is_free_for(positions, node) and not self._has_predecessor(positions, node):
-            body = (*remaining, ("held", node_number, 0), self._stack_element(node.body))
+            body = (*stack, ("held", node_number, 0), self._stack_element(node.body))
             return (
-                (name,),
+                (resource_name,),
                 units,
                 _with_replaced_position(positions, processor, self._outcomes_of_continuing(body)),
             )
-        attempt = self._attempt_of_visit(remaining)
+        attempt = self._attempt_of_visit(stack)
         if attempt is not None and self._is_queue_full(positions, attempt):
             return (
                 (),
                 units,
-                _with_moved_processor(
-                    positions, processor, self._outcomes_of_failed_visit(remaining)
-                ),
+                _with_moved_processor(positions, processor, self._outcomes_of_failed_visit(stack)),
             )
         return (
             (),
             units,
-            _with_moved_processor(
-                positions, processor, [(1.0, (("line", node_number), remaining))]
-            ),
+            _with_moved_processor(positions, processor, [(1.0, (("line", node_number), stack))]),
         )
 
     def _place_of_interrupted(self, positions: Sequence[Position], node: Any) -> int | None:
@@ -1715,10 +1792,10 @@ class _States:
     def _after_pick(
         self, positions: Sequence[Position], processor: int, units: Sequence[int]
     ) -> InstantEvent:
-        """Return the positions after a pick: each body that its rule may choose, with its
+        """Return the instant event after a pick: each body that its rule may choose, with its
         probability.
         """
-        (_, node_number, *_), remaining = positions[processor]
+        (_, node_number, *_), stack = positions[processor]
         node = self._nodes[node_number]
         present_counts = [self._number_present(positions, name) for name in node.first_resources]
         places = range(len(present_counts))
@@ -1743,19 +1820,19 @@ class _States:
             (choice_probability * outcome_probability, position_after)
             for choice_probability, place in choices
             for outcome_probability, position_after in self._outcomes_of_continuing(
-                (*remaining, self._stack_element(node.options[place]))
+                (*stack, self._stack_element(node.options[place]))
             )
         ]
         return (), units, _with_replaced_position(positions, processor, outcomes)
 
-    def _number_present(self, positions: Sequence[Position], name: str) -> int:
+    def _number_present(self, positions: Sequence[Position], resource_name: str) -> int:
         """Count the processors that use a resource, or wait for it."""
         held_locks = [lock for customer in positions for lock in self._resources_held(customer)]
-        holders = [lock for lock in held_locks if lock.resource == name]
+        holders = [lock for lock in held_locks if lock.resource == resource_name]
         return (
             len(holders)
-            + self._number_served(positions, name)
-            + len(self._waiting_places(positions, name))
+            + self._number_served(positions, resource_name)
+            + len(self._waiting_places(positions, resource_name))
         )
 
     def _is_queue_full(self, positions: Sequence[Position], attempt: act.Attempt) -> bool:
@@ -1768,29 +1845,29 @@ class _States:
     def _after_service(
         self, positions: Sequence[Position], processor: int, units: Sequence[int]
     ) -> InstantEvent:
-        """Return the positions after a service has ended: a waiting processor begins its own
+        """Return the instant event after a service has ended: a waiting processor begins its own
         service, and the one that leaves continues.
         """
-        (action, node_number, *_), remaining = positions[processor]
-        outcomes_of_leaving: Outcomes = [(1.0, (("go", node_number, 0), remaining))]
+        (action, node_number, *_), stack = positions[processor]
+        outcomes_of_leaving: Outcomes = [(1.0, (("go", node_number, 0), stack))]
         if action == "quit":
-            outcomes_of_leaving = self._outcomes_of_failed_visit(remaining)
-        names: tuple[Any, ...] = ()
+            outcomes_of_leaving = self._outcomes_of_failed_visit(stack)
+        event_names: tuple[Any, ...] = ()
         outcomes = list[tuple[Any, Any]]()
         for probability, positions_after in _with_replaced_position(
             positions, processor, outcomes_of_leaving
         ):
-            names, next_services = self._after_next_service_begins(
+            event_names, next_services = self._after_next_service_begins(
                 positions, positions_after, self._nodes[node_number].resource
             )
             outcomes += [
                 (probability * service_probability, outcome)
                 for service_probability, outcome in next_services
             ]
-        return names, units, outcomes
+        return event_names, units, outcomes
 
     def _after_next_service_begins(
-        self, positions: Sequence[Position], positions_after: Sequence[Position], name: str
+        self, positions: Sequence[Position], positions_after: Sequence[Position], station_name: str
     ) -> tuple[tuple[Any, ...], Outcomes]:
         """Return the names of the events as the next service begins at a station, and the positions
         that may follow.
@@ -1798,10 +1875,10 @@ class _States:
         Parameters
         ----------
         positions, positions_after : before and after a processor has left the station
-        name : of the station
+        station_name : of the station
         """
-        order = DISCIPLINES[self._resources[name].discipline].order
-        waiting_places = self._waiting_places(positions, name)
+        order = DISCIPLINES[self._resources[station_name].discipline].order
+        waiting_places = self._waiting_places(positions, station_name)
         if not waiting_places:
             return (), [(1.0, positions_after)]
         chosen_places = (
@@ -1821,48 +1898,56 @@ class _States:
             ]
         outcomes = []
         for place in chosen_places:
-            (action, step_number, *phase), remaining_behind = positions[place]
+            (action, step_number, *phase), stack_of_waiting = positions[place]
             if action == "halt":
                 return (), _with_replaced_position(
                     positions_after,
                     place,
-                    [(1.0, (("serve", step_number, *phase), remaining_behind))],
+                    [(1.0, (("serve", step_number, *phase), stack_of_waiting))],
                 )
-            first_outcomes = self._begin_step("serve", step_number, remaining_behind)
+            first_outcomes = self._begin_step("serve", step_number, stack_of_waiting)
             outcomes += [
                 (probability / len(chosen_places), outcome)
                 for probability, outcome in _with_replaced_position(
                     positions_after, place, first_outcomes
                 )
             ]
-        return (name,), outcomes
+        return (station_name,), outcomes
 
     def _after_consulting_breaker(
         self, positions: Sequence[Position], processor: int, units: Sequence[int]
     ) -> InstantEvent:
-        """Return the positions after a try has asked its circuit breaker, which admits or refuses
-        it.
+        """Return the instant event after a try has asked its circuit breaker, which admits or
+        refuses it.
         """
-        (_, node_number, try_count), remaining = positions[processor]
+        (_, node_number, try_count), stack = positions[processor]
         node = self._nodes[node_number]
-        name, breaker = node.breaker, self.breakers[node.breaker]
-        breaker_state = units[self._unit_names.index(name)]
+        breaker_name, breaker = node.breaker, self.breakers[node.breaker]
+        breaker_state = units[self._unit_names.index(breaker_name)]
         begun_trials, passed_trials = _trial_counts(breaker, breaker_state)
         if breaker_state == OPEN or begun_trials == breaker.trials:
-            onward = self._after_failure(remaining, node_number, try_count)
-            counted_names = (name, REFUSED + name, *self._giving_up_names(node_number, try_count))
-            return counted_names, units, _with_replaced_position(positions, processor, onward)
+            outcomes_of_failure = self._after_failure(stack, node_number, try_count)
+            event_names = (
+                breaker_name,
+                REFUSED + breaker_name,
+                *self._giving_up_names(node_number, try_count),
+            )
+            return (
+                event_names,
+                units,
+                _with_replaced_position(positions, processor, outcomes_of_failure),
+            )
         if breaker_state < OPEN:
             units = self._with_breaker_state(
-                units, name, _half_open_state(breaker, begun_trials + 1, passed_trials)
+                units, breaker_name, _half_open_state(breaker, begun_trials + 1, passed_trials)
             )
         visit = (
-            *remaining,
+            *stack,
             ("attempt", node_number, (try_count, True)),
             self._stack_element(node.visit),
         )
         return (
-            (name,),
+            (breaker_name,),
             units,
             _with_replaced_position(positions, processor, self._outcomes_of_continuing(visit)),
         )
@@ -1870,32 +1955,32 @@ class _States:
     def _after_recording_try(
         self, positions: Sequence[Position], processor: int, units: Sequence[int]
     ) -> InstantEvent:
-        """Return the positions after a try has ended, which a circuit breaker counts."""
-        (_, node_number, outcome), remaining = positions[processor]
+        """Return the instant event after a try has ended, which a circuit breaker counts."""
+        (_, node_number, outcome), stack = positions[processor]
         node = self._nodes[node_number]
-        name = node.breaker
-        (_, _, (try_count, is_counted)), remaining = remaining[-1], remaining[:-1]
+        breaker_name = node.breaker
+        (_, _, (try_count, is_counted)), stack = stack[-1], stack[:-1]
         has_failed = outcome == FAILED
-        onward = self._outcomes_of_continuing(remaining)
-        counted_names = (PASSED_AT + node.resource,)
+        outcomes_after_try = self._outcomes_of_continuing(stack)
+        event_names = (PASSED_AT + node.resource,)
         if has_failed:
-            onward = self._after_failure(remaining, node_number, try_count)
-            counted_names = (
+            outcomes_after_try = self._after_failure(stack, node_number, try_count)
+            event_names = (
                 FAILED_AT + node.resource,
                 *self._giving_up_names(node_number, try_count),
             )
-        outcomes = _with_replaced_position(positions, processor, onward)
+        outcomes = _with_replaced_position(positions, processor, outcomes_after_try)
         if not is_counted:
-            return counted_names, units, outcomes
+            return event_names, units, outcomes
         breaker_state = self._breaker_state_after_try(
-            self.breakers[name], units[self._unit_names.index(name)], has_failed
+            self.breakers[breaker_name], units[self._unit_names.index(breaker_name)], has_failed
         )
         if breaker_state == OPEN:
             outcomes = [
-                (probability, self._with_uncounted_tries(positions_after, name))
+                (probability, self._with_uncounted_tries(positions_after, breaker_name))
                 for probability, positions_after in outcomes
             ]
-        return counted_names, self._with_breaker_state(units, name, breaker_state), outcomes
+        return event_names, self._with_breaker_state(units, breaker_name, breaker_state), outcomes
 
     def _breaker_state_after_try(self, breaker: Breaker, state: int, has_failed: bool) -> int:
         """Return the state of a circuit breaker after a try: open, half-open, or closed with the
@@ -1919,16 +2004,18 @@ class _States:
             self._windows.append(window)
         return self._number_by_window[window]
 
-    def _giving_up_names(self, node_number: int, tries: int) -> tuple[str, ...]:
+    def _giving_up_names(self, node_number: int, try_count: int) -> tuple[str, ...]:
         """Return the names of the events as an attempt is given up because its last try has
         failed.
         """
         node = self._nodes[node_number]
-        return (GIVEN_UP_AT + node.resource,) if tries >= node.retries else ()
+        return (GIVEN_UP_AT + node.resource,) if try_count >= node.retries else ()
 
-    def _with_uncounted_tries(self, positions: Sequence[Position], breaker: str) -> list[Position]:
-        """Return the positions after a circuit breaker has opened, when the tries admitted before
-        no longer count.
+    def _with_uncounted_tries(
+        self, positions: Sequence[Position], breaker_name: str
+    ) -> list[Position]:
+        """Return the instant event after a circuit breaker has opened, when the tries admitted
+        before no longer count.
         """
 
         def uncounted(element: Any) -> Any:
@@ -1936,15 +2023,17 @@ class _States:
             breaker.
             """
             kind, node_number, attempt_fields = element
-            is_guarded = kind == "attempt" and self._nodes[node_number].breaker == breaker
+            is_guarded = kind == "attempt" and self._nodes[node_number].breaker == breaker_name
             return (kind, node_number, (attempt_fields[0], False)) if is_guarded else element
 
-        return [(position, tuple(map(uncounted, remaining))) for position, remaining in positions]
+        return [(position, tuple(map(uncounted, stack))) for position, stack in positions]
 
-    def _with_breaker_state(self, units: Sequence[int], breaker: str, state: int) -> list[int]:
+    def _with_breaker_state(
+        self, units: Sequence[int], unit_name: str, new_value: int
+    ) -> list[int]:
         """Return the units of each counter after a circuit breaker has changed its state."""
-        unit_index = self._unit_names.index(breaker)
-        return [*units[:unit_index], state, *units[unit_index + 1 :]]
+        unit_index = self._unit_names.index(unit_name)
+        return [*units[:unit_index], new_value, *units[unit_index + 1 :]]
 
     def _rank_and_interruption(self, position: Any) -> tuple[int, bool]:
         """Return the rank of the visit of a waiting processor, and whether its service was
@@ -1956,40 +2045,40 @@ class _States:
     def _after_release(
         self, positions: Sequence[Position], processor: int, units: Sequence[int]
     ) -> InstantEvent:
-        """Return the positions after a release: the lock or permits are handed over to processors
-        that wait for them, and the releasing processor continues.
+        """Return the instant event after a release: the lock or permits are handed over to
+        processors that wait for them, and the releasing processor continues.
         """
-        (_, node_number, *_), remaining = positions[processor]
+        (_, node_number, *_), stack = positions[processor]
         node = self._nodes[node_number]
-        is_second_phase_over = remaining == (BESIDE,)
+        is_second_phase_over = stack == (BESIDE,)
         positions_after = [
             *positions[:processor],
-            AWAY if is_second_phase_over else (("go", node_number, 0), remaining),
+            AWAY if is_second_phase_over else (("go", node_number, 0), stack),
             *positions[processor + 1 :],
         ]
         if node.after is not None and not is_second_phase_over:
             positions_after.remove(AWAY)
             position_beside = (BESIDE, ("held", node_number, 0), self._stack_element(node.after))
             return (), units, [(1.0, [*positions_after, (("go", node_number, 0), position_beside)])]
-        names, positions_after = self._after_hand_over(positions_after, node.resource)
-        return names, units, [(1.0, positions_after)]
+        event_names, positions_after = self._after_hand_over(positions_after, node.resource)
+        return event_names, units, [(1.0, positions_after)]
 
     def _after_reply(
         self, positions: Sequence[Position], processor: int, units: Sequence[int]
     ) -> InstantEvent:
-        """Return the positions after a reply: its processor continues behind the hold, and a second
-        position is added in which the rest of the body runs.
+        """Return the instant event after a reply: its processor continues behind the hold, and a
+        second position is added in which the rest of the body runs.
         """
-        (_, node_number, *_), remaining = positions[processor]
-        name = self._nodes[node_number].resource
+        (_, node_number, *_), stack = positions[processor]
+        resource_name = self._nodes[node_number].resource
         held_index = max(
             held_index
-            for held_index, (kind, hold, _) in enumerate(remaining)
-            if kind == "held" and self._nodes[hold].resource == name
+            for held_index, (kind, hold, _) in enumerate(stack)
+            if kind == "held" and self._nodes[hold].resource == resource_name
         )
         positions_after = [
             *positions[:processor],
-            (("go", node_number, 0), remaining[:held_index]),
+            (("go", node_number, 0), stack[:held_index]),
             *positions[processor + 1 :],
         ]
         positions_after.remove(AWAY)
@@ -1999,103 +2088,101 @@ class _States:
             [
                 (
                     1.0,
-                    [*positions_after, (("go", node_number, 0), (BESIDE, *remaining[held_index:]))],
+                    [*positions_after, (("go", node_number, 0), (BESIDE, *stack[held_index:]))],
                 )
             ],
         )
 
     def _after_hand_over(
-        self, positions: list[Position], name: str
+        self, positions: list[Position], resource_name: str
     ) -> tuple[tuple[str, ...], list[Position]]:
         """Grant a lock or permits to waiting processors in their order, until one of them cannot be
         granted; return the names of the grants and the positions after them.
         """
-        counted_names: tuple[str, ...] = ()
-        while waiting_places := self._waiting_places(positions, name):
-            resource = self._resources[name]
+        event_names: tuple[str, ...] = ()
+        while waiting_places := self._waiting_places(positions, resource_name):
+            resource = self._resources[resource_name]
             if isinstance(resource, ReaderWriterLock):
                 waiting_places.sort(
                     key=lambda place: resource.rank(self._nodes[positions[place][0][1]].mode)
                 )
-            (_, node_number), remaining = positions[waiting_places[0]]
+            (_, node_number), stack = positions[waiting_places[0]]
             node = self._nodes[node_number]
             if not self._is_free_for(positions, node):
                 break
             woken_position = (
                 ("go", node_number, 0),
-                (*remaining, ("held", node_number, 0), self._stack_element(node.body)),
+                (*stack, ("held", node_number, 0), self._stack_element(node.body)),
             )
             positions = [
                 *positions[: waiting_places[0]],
                 *positions[waiting_places[0] + 1 :],
                 woken_position,
             ]
-            counted_names = (*counted_names, name)
-        return counted_names, positions
+            event_names = (*event_names, resource_name)
+        return event_names, positions
 
     def _after_taking_unit(
         self, positions: Sequence[Position], processor: int, units: Sequence[int]
     ) -> InstantEvent:
-        """Return the positions after a processor has taken a unit of a counter; if there is none,
-        it leaves the monitor and waits.
+        """Return the instant event after a processor has taken a unit of a counter; if there is
+        none, it leaves the monitor and waits.
         """
-        (_, node_number, *_), remaining = positions[processor]
-        name = self._nodes[node_number].counter
-        if units[self._unit_names.index(name)]:
+        (_, node_number, *_), stack = positions[processor]
+        counter_name = self._nodes[node_number].counter
+        if units[self._unit_names.index(counter_name)]:
             outcomes = _with_replaced_position(
-                positions, processor, self._outcomes_of_continuing(remaining)
+                positions, processor, self._outcomes_of_continuing(stack)
             )
-            return (name,), self._with_changed_counter(units, name, -1), outcomes
+            return (counter_name,), self._with_changed_counter(units, counter_name, -1), outcomes
         ((_, positions_after),) = _with_moved_processor(
-            positions, processor, [(1.0, (("wait", node_number), remaining))]
+            positions, processor, [(1.0, (("wait", node_number), stack))]
         )
-        monitor = self.model.monitor_of(name)
-        names, positions_after = (
+        monitor = self.model.monitor_of(counter_name)
+        event_names, positions_after = (
             self._after_hand_over(positions_after, monitor) if monitor else ((), positions_after)
         )
-        return names, units, [(1.0, positions_after)]
+        return event_names, units, [(1.0, positions_after)]
 
     def _after_giving_unit(
         self, positions: Sequence[Position], processor: int, units: Sequence[int]
     ) -> InstantEvent:
-        """Return the positions after a unit was given. The processor that has waited longest for
-        the unit gets it together with the monitor; without a waiting processor the counter keeps
-        it.
+        """Return the instant event after a unit was given. The processor that has waited longest
+        for the unit gets it together with the monitor; without a waiting processor the counter
+        keeps it.
         """
-        (_, node_number, *_), remaining = positions[processor]
-        name = self._nodes[node_number].counter
-        waiting_places = self._waiting_places(positions, name)
+        (_, node_number, *_), stack = positions[processor]
+        counter_name = self._nodes[node_number].counter
+        waiting_places = self._waiting_places(positions, counter_name)
         if not waiting_places:
             outcomes = _with_replaced_position(
-                positions, processor, self._outcomes_of_continuing(remaining)
+                positions, processor, self._outcomes_of_continuing(stack)
             )
-            return (), self._with_changed_counter(units, name, 1), outcomes
-        monitor = self.model.monitor_of(name)
+            return (), self._with_changed_counter(units, counter_name, 1), outcomes
+        monitor = self.model.monitor_of(counter_name)
         if monitor:  # the giver has left it, and what would follow inside is nothing
-            remaining = remaining[
-                : max(place for place, step in enumerate(remaining) if step[0] == "held")
-            ]
-        (_, waiting_node_number), remaining_behind = positions[waiting_places[0]]
+            stack = stack[: max(place for place, step in enumerate(stack) if step[0] == "held")]
+        (_, waiting_node_number), stack_of_waiting = positions[waiting_places[0]]
         positions_after = [
             *positions[:processor],
-            (("go", node_number, 0), remaining),
+            (("go", node_number, 0), stack),
             *positions[processor + 1 :],
         ]
-        woken = (("go", waiting_node_number, 0), remaining_behind)
+        woken = (("go", waiting_node_number, 0), stack_of_waiting)
         positions_after = [
             *positions_after[: waiting_places[0]],
             *positions_after[waiting_places[0] + 1 :],
             woken,
         ]
-        return (name, *([monitor] if monitor else [])), units, [(1.0, positions_after)]
+        return (counter_name, *([monitor] if monitor else [])), units, [(1.0, positions_after)]
 
     def _after_arrival_at_barrier(
         self, positions: Sequence[Position], processor: int, units: Sequence[int]
     ) -> InstantEvent:
-        """Return the positions after an arrival at a barrier. When all parties are there, they
+        """Return the instant event after an arrival at a barrier. When all parties are there, they
         continue, the last to arrive first; the cost of the barrier passes for all of them together.
         """
-        (_, node_number, *_), remaining = positions[processor]
+        (_, node_number, *_), stack = positions[processor]
         node = self._nodes[node_number]
         waiting_places = self._waiting_places(positions, node.name, "barrier")
         parties = node.parties or self._parties[node.name]
@@ -2104,19 +2191,19 @@ class _States:
                 (),
                 units,
                 _with_moved_processor(
-                    positions, processor, [(1.0, (("barrier", node_number), remaining))]
+                    positions, processor, [(1.0, (("barrier", node_number), stack))]
                 ),
             )
         woken_positions = [positions[place] for place in waiting_places]
         if not self._value_by_expr[self._resources[node.name].cost].any():
             positions_after = [
-                (("go", node_number, 0), remaining) if place == processor else position
+                (("go", node_number, 0), stack) if place == processor else position
                 for place, position in enumerate(positions)
                 if place not in waiting_places
             ]
             positions_after += [
-                (("go", position[1], 0), remaining_behind)
-                for position, remaining_behind in woken_positions
+                (("go", position[1], 0), stack_of_waiting)
+                for position, stack_of_waiting in woken_positions
             ]
             return (), units, [(1.0, positions_after)]
         if self.breakers:
@@ -2138,8 +2225,8 @@ class _States:
                 (
                     1.0,
                     [
-                        (("cost", position[1]), remaining_behind)
-                        for position, remaining_behind in members
+                        (("cost", position[1]), stack_of_waiting)
+                        for position, stack_of_waiting in members
                     ],
                 )
             ],
@@ -2153,7 +2240,7 @@ class _States:
         ]
 
     def _waiting_places(
-        self, positions: Sequence[Position], name: str, action: str = ""
+        self, positions: Sequence[Position], waited_name: str, action: str = ""
     ) -> list[int]:
         """List the places of the processors that wait for something, in the order of arrival."""
         actions = (action,) if action else ("line", "wait", "halt")
@@ -2167,31 +2254,31 @@ class _States:
             place
             for place, (position, _) in enumerate(positions)
             if position[0] in actions
-            and getattr(self._nodes[position[1]], attribute_by_action[position[0]]) == name
+            and getattr(self._nodes[position[1]], attribute_by_action[position[0]]) == waited_name
         ]
 
-    def _number_served(self, positions: Sequence[Position], name: str) -> int:
+    def _number_served(self, positions: Sequence[Position], station_name: str) -> int:
         """Count the processors in service at a station, including those whose service takes no
         time.
         """
         return sum(
-            self._nodes[position[1]].resource == name
+            self._nodes[position[1]].resource == station_name
             for position, _ in positions
             if position[0] == "serve" or (position[0] == "later" and position[2] == "leave")
         )
 
     def _is_free_for(self, positions: Sequence[Position], node: Any) -> bool:
         """Return whether a lock or a permit is free for the mode of a hold."""
-        name = node.resource
+        resource_name = node.resource
         holds = [
             lock
             for customer in positions
             for lock in self._resources_held(customer)
-            if lock.resource == name
+            if lock.resource == resource_name
         ]
         if node.mode == act.WRITE or any(lock.mode == act.WRITE for lock in holds):
             return not holds
-        capacity: int = self._resources[name].capacity
+        capacity: int = self._resources[resource_name].capacity
         return sum(map(self._permit_count, [*holds, node])) <= capacity
 
     def _permit_count(self, node: act.Hold) -> int:
@@ -2216,10 +2303,8 @@ class _States:
         it does not hold the monitor.
         """
         if position not in self._holds_at:
-            (action, node_number, *_), remaining = position
-            holds = [
-                self._nodes[node_number] for kind, node_number, _ in remaining if kind == "held"
-            ]
+            (action, node_number, *_), stack = position
+            holds = [self._nodes[node_number] for kind, node_number, _ in stack if kind == "held"]
             has_left = action == "wait" and self.model.monitor_of(self._nodes[node_number].counter)
             self._holds_at[position] = holds[:-1] if has_left else holds
         return self._holds_at[position]
@@ -2236,7 +2321,7 @@ class _States:
             else self._outcomes_of_continuing((end, ("do", body_number, 0)))
         )
 
-    def _outcomes_of_repeat(self, count: Expr, remaining: Position, node_number: int) -> Outcomes:
+    def _outcomes_of_repeat(self, count: Expr, stack: Position, node_number: int) -> Outcomes:
         """Return the positions at the start of an activity that is executed a number of times; the
         fraction of the number is the probability of one more.
         """
@@ -2256,17 +2341,17 @@ class _States:
             (count_probability * outcome_probability, outcome)
             for count_probability, round_count in probabilities_and_counts
             for outcome_probability, outcome in self._outcomes_of_continuing(
-                (*remaining, ("again", node_number, round_count))
+                (*stack, ("again", node_number, round_count))
             )
         ]
 
-    def _outcomes_of_geometric_repeat(self, node_number: int, remaining: Position) -> Outcomes:
+    def _outcomes_of_geometric_repeat(self, node_number: int, stack: Position) -> Outcomes:
         """Return the positions before another round of a geometric number of rounds, which has the
         same probability each time, or behind them.
         """
         node = self._nodes[node_number]
         mean = self._value_by_expr[node.count]
-        once_more = (*remaining, ("perhaps", node_number, 0), self._stack_element(node.body))
+        once_more = (*stack, ("perhaps", node_number, 0), self._stack_element(node.body))
         # A geometric number of mean m has one more round with probability m / (1 + m), after any
         # round.
         rounds = self._outcomes_of_continuing(once_more) if mean.any() else []
@@ -2276,18 +2361,18 @@ class _States:
         ]
         return repetitions + [
             (probability / (1 + mean), outcome_after)
-            for probability, outcome_after in self._outcomes_of_continuing(remaining)
+            for probability, outcome_after in self._outcomes_of_continuing(stack)
         ]
 
-    def _outcomes_of_continuing(self, remaining: Position) -> Outcomes:
+    def _outcomes_of_continuing(self, stack: Position) -> Outcomes:
         """Return the positions from which an activity continues: at the next step that takes time
         or depends on other processors.
         """
-        element, remaining = remaining[-1], remaining[:-1]
+        element, stack = stack[-1], stack[:-1]
         kind, node_number, rounds_left = element  # an attempt has tries instead of rounds
         if kind == "again" and rounds_left:
             return self._outcomes_of_continuing(
-                (*remaining, (kind, node_number, rounds_left - 1), ("do", node_number, 0))
+                (*stack, (kind, node_number, rounds_left - 1), ("do", node_number, 0))
             )
         if kind == "attempt":
             return [
@@ -2295,47 +2380,47 @@ class _States:
                     1.0,
                     (
                         ("record", node_number, PASSED),
-                        (*remaining, element),
+                        (*stack, element),
                     ),
                 )
             ]
         if kind == "again":
-            return self._outcomes_of_continuing(remaining)
+            return self._outcomes_of_continuing(stack)
         if kind == "perhaps":
-            return self._outcomes_of_geometric_repeat(node_number, remaining)
+            return self._outcomes_of_geometric_repeat(node_number, stack)
         if kind == "held":
-            return [(1.0, (("release", node_number), remaining))]
+            return [(1.0, (("release", node_number), stack))]
         if kind == "cycle":
-            return [(1.0, ((kind, node_number), remaining))]
+            return [(1.0, ((kind, node_number), stack))]
         match self._nodes[node_number]:
             case act.Step(resource=None):
-                return self._begin_step("delay", node_number, remaining)
+                return self._begin_step("delay", node_number, stack)
             case act.Then(bodies):
                 return self._outcomes_of_continuing(
-                    (*remaining, *map(self._stack_element, reversed(bodies)))
+                    (*stack, *map(self._stack_element, reversed(bodies)))
                 )
             case act.Attempt():
-                return self._begin_try(remaining, node_number, 0)
+                return self._begin_try(stack, node_number, 0)
             case act.Repeat(spread=act.GEOMETRIC):
-                return self._outcomes_of_geometric_repeat(node_number, remaining)
+                return self._outcomes_of_geometric_repeat(node_number, stack)
             case act.Repeat(count, body):
-                return self._outcomes_of_repeat(count, remaining, self._stack_element(body)[1])
+                return self._outcomes_of_repeat(count, stack, self._stack_element(body)[1])
             case act.Choice(options):
                 options_and_outcomes = [
                     (
                         self._value_by_expr[probability],
-                        self._outcomes_of_continuing((*remaining, self._stack_element(body))),
+                        self._outcomes_of_continuing((*stack, self._stack_element(body))),
                     )
                     for probability, body in options
                 ]
                 return [
                     (probability * outcome_probability, outcome)
-                    for probability, onward in options_and_outcomes
+                    for probability, outcomes_of_option in options_and_outcomes
                     if probability.any()
-                    for outcome_probability, outcome in onward
+                    for outcome_probability, outcome in outcomes_of_option
                 ]
             case node if type(node) in _WAITING:
-                return [(1.0, ((_WAITING[type(node)], node_number), remaining))]
+                return [(1.0, ((_WAITING[type(node)], node_number), stack))]
             case node:
                 raise no_rule("the Markov chain", node)
 
@@ -2343,16 +2428,14 @@ class _States:
         """Return the element of the stack of positions that stands for an activity."""
         return "do", self._number_by_node_id[id(activity)], 0
 
-    def _begin_step(self, action: str, node_number: int, remaining: Position) -> Outcomes:
-        """Return the positions in each phase in which a step may begin; a step without time ends at
-        this instant.
+    def _begin_step(self, action: str, node_number: int, stack: Position) -> Outcomes:
+        """Return the positions at the beginning of a step, one for each phase in which its time may
+        begin, with their probabilities. A step without time ends at the same instant.
         """
         if not self._value_by_expr[self._nodes[node_number].time].any():
-            return [
-                (1.0, (("later", node_number, "leave" if action == "serve" else "go"), remaining))
-            ]
+            return [(1.0, (("later", node_number, "leave" if action == "serve" else "go"), stack))]
         return [
-            (probability, ((action, node_number, phase), remaining))
+            (probability, ((action, node_number, phase), stack))
             for phase, probability in enumerate(self._phases_by_node[node_number].start)
             if probability
         ]
@@ -2360,13 +2443,13 @@ class _States:
     def sums_counted_at(
         self, position: Position
     ) -> Iterator[tuple[str, Any, _PartOfServer | None]]:
-        """Yield the sums to which a processor at a position adds its time: the label of its time,
-        the resource at which it is present, and the one at which it is in service.
+        """Yield the kind and name of each sum to which a processor at a position adds its time: the
+        label of its time, the resource at which it is present, and the resource that serves it.
 
-        Each comes with None, or with a shared station, whether it counts in proportion to the
-        speed of a service there (True) or to the rest of 1 (False), and the weight of the visit.
+        At a shared station the third element tells how much of the time is added (see
+        `_PartOfServer`); elsewhere it is None, and all of it is added.
         """
-        (action, node_number, *_), remaining = position
+        (action, node_number, *_), stack = position
         if action in ("away", "outside"):
             return
         node = self._nodes[node_number]
@@ -2378,38 +2461,43 @@ class _States:
         elif action == "ended":
             labels = [(IDLE_PROCESSORS, None)]
         elif action in ("line", "wait", "halt", "serve"):
-            name = node.counter if action == "wait" else node.resource
-            wait = self.model.held_resource(name).label(name) if node.held else f"wait:{name}"
-            labels = [(wait, None)]
-            yield "present", name, None
+            resource_name = node.counter if action == "wait" else node.resource
+            wait_label = (
+                self.model.held_resource(resource_name).label(resource_name)
+                if node.held
+                else f"wait:{resource_name}"
+            )
+            labels = [(wait_label, None)]
+            yield "present", resource_name, None
             if action == "serve":
-                is_shared = _shares_servers(self._resources[name])
-                rates = self._resources[name].rates
+                is_shared = _shares_servers(self._resources[resource_name])
+                rates = self._resources[resource_name].rates
                 weight = 1.0
                 if node.weight is not None:
                     weight = float(self._value_by_expr[node.weight].real[0])
                 labels = (
-                    [(node.name, (name, True, weight)), (wait, (name, False, weight))]
+                    [
+                        (node.name, (resource_name, True, weight)),
+                        (wait_label, (resource_name, False, weight)),
+                    ]
                     if is_shared or rates
                     else [(node.name, None)]
                 )
-                yield "busy", name, (name, True, weight) if is_shared else None
-                attempt = self._attempt_of_visit(remaining)
+                yield "busy", resource_name, (resource_name, True, weight) if is_shared else None
+                attempt = self._attempt_of_visit(stack)
                 if attempt is not None and attempt.cuts and not (is_shared or rates):
                     # What becomes of a service follows from its phase where its speed is always 1.
-                    is_first_group = remaining[0][1] == 0
+                    is_first_group = stack[0][1] == 0
                     yield (
                         FATE,
-                        (node_number, position[0][2], remaining[-1][1], is_first_group),
+                        (node_number, position[0][2], stack[-1][1], is_first_group),
                         None,
                     )
                 if rates:
-                    yield "alone", name, (name, True, weight)
+                    yield "alone", resource_name, (resource_name, True, weight)
         else:
             labels = [(node.name if action == "delay" else f"{BARRIER}:{node.name}", None)]
-        yield from (
-            ("label", *label) for label in labels if action == "ended" or remaining[0][1] == 0
-        )
+        yield from (("label", *label) for label in labels if action == "ended" or stack[0][1] == 0)
         yield from (
             (kind, lock.resource, None)
             for lock in self._resources_held(position)
@@ -2418,7 +2506,7 @@ class _States:
 
 
 def _position_outside(kind: int) -> Position:
-    """Return the position of a customer of a stream that has not arrived, or has left."""
+    """Return the position of a customer of a stream that has not arrived yet, or has left."""
     return ("outside", kind, 0), ()
 
 
