@@ -515,7 +515,7 @@ class Prediction:
         return self.year - self.start
 
     @property
-    def held(self) -> bool:
+    def is_within_band(self) -> bool:
         """Whether the point lies within the band of 90 %."""
         return abs(self.error) <= NORMAL_90 * self.deviation
 
@@ -543,7 +543,7 @@ class BackTest:
     @property
     def holds(self) -> float:
         """The fraction of the later points that lie within the bands of 90 %."""
-        return float(np.mean([prediction.held for prediction in self.predictions]))
+        return float(np.mean([prediction.is_within_band for prediction in self.predictions]))
 
     @property
     def width(self) -> float:

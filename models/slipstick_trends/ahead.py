@@ -43,25 +43,30 @@ CaseWork = frozenset[tuple[str, str]]
 _PLURAL_CLASSES = ("system", "signal", "adapter", "switch")
 """Classes that are several things in the words of a sentence."""
 
-_FAST_FACTOR = 1e12  # so many times faster, that what is left of a time is rounding
+_FAST_FACTOR = 1e12  # makes times so short that only rounding errors remain of them
 _MOST_COMPARED_PAIRS = 6  # pairs of cases that are held against each other
 
 
 @dataclass(frozen=True, slots=True)
 class ClassShare:
-    """The share of the time that a class of cost takes in each year, with the ends of its band
-    [years].
+    """The share of the time that a class of cost takes in each year.
+
+    Parameters
+    ----------
+    name : name of the class
+    share_by_year : the share at the stated rates [1] [years]
+    low, high : ends of the band of the share over the draws of the rates [1] [years]
     """
 
     name: str
-    part: Array
+    share_by_year: Array
     low: Array
     high: Array
 
     def last_amount(self) -> str:
-        """Return the part of the last year in percent, as a band if its ends differ."""
+        """Return the share in the last year in percent; the two ends of the band if they differ."""
         amount, low, high = (
-            percent(float(part_by_year[-1])) for part_by_year in (self.part, self.low, self.high)
+            percent(float(shares[-1])) for shares in (self.share_by_year, self.low, self.high)
         )
         return amount if low == high else f"{low} to {high}"
 
@@ -72,21 +77,24 @@ class Overtaking:
 
     Parameters
     ----------
-    case, overtaken, trend : which
-    year : as stated
-    low, high : ends of the band over the draws in which it does
-    part : of the draws in which it does; None where it does between two years
-    until : the year from which it no longer does; None where it does to the end
+    case : the case that becomes faster
+    overtaken_case : the case that is overtaken
+    trend : the trend along which this happens
+    year : the year at the stated rates
+    low, high : ends of the band of the year over the draws of the rates in which it happens
+    share_of_draws : share of the draws in which it happens [1]; None where the year is not computed
+        for single draws
+    end_year : the year from which the case is no longer faster; None where it stays faster
     """
 
     case: str
-    overtaken: str
+    overtaken_case: str
     trend: str
     year: float
     low: float | None
     high: float | None
-    part: float | None
-    until: float | None = None
+    share_of_draws: float | None
+    end_year: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,30 +104,35 @@ class Arrival:
 
     Parameters
     ----------
-    before, case, trend : the case of the earlier machine, that of the later one, and the trend
-    start, year : the years of both
-    name : time, or the class of cost whose time it is
-    was, expected, low, high, came : the time on the earlier machine, the prediction for the later
-        year with its band, and the time on the later machine [s]
+    earlier_case, case : the cases of the earlier and of the later machine
+    trend : the trend that makes the prediction
+    start, year : the years of the earlier and of the later machine
+    name : "time", or the class of cost whose time is compared
+    earlier_time : time on the earlier machine [s]
+    predicted_time : prediction for the year of the later machine [s]
+    low, high : ends of the band of the prediction [s]
+    later_time : time on the later machine [s]
     """
 
-    before: str
+    earlier_case: str
     case: str
     trend: str
     start: float
     year: float
     name: str
-    was: float
-    expected: float
+    earlier_time: float
+    predicted_time: float
     low: float
     high: float
-    came: float
+    later_time: float
 
     @property
-    def held(self) -> bool:
-        """Whether the time on the later machine lies within the band of the prediction."""
+    def is_within_band(self) -> bool:
+        """Return whether the time on the later machine lies within the band of the prediction."""
         # Without draws the band is one value, which rounding must not leave.
-        return self.low <= self.came * (1 + 1e-9) and self.came <= self.high * (1 + 1e-9)
+        return self.low <= self.later_time * (1 + 1e-9) and self.later_time <= self.high * (
+            1 + 1e-9
+        )
 
 
 @dataclass(frozen=True)
@@ -128,10 +141,13 @@ class OwnYear:
 
     Parameters
     ----------
-    name, year, kind : of the case, its machine, and the processors of that
-    work : its settings except those of the hardware
-    time, answers : the name of the column of its time, and the columns
-    along : the trend by which its machine was made; empty for a real machine
+    name : name of the case
+    year : year of its machine
+    kind : kind of the machine's processors
+    work : settings of the case except those of the hardware
+    time : name of the column of its time
+    answers : answers by column
+    machine_trend : the trend from which its machine was computed; empty for a real machine
     """
 
     name: str
@@ -140,7 +156,7 @@ class OwnYear:
     work: CaseWork
     time: str
     answers: Mapping[str, Array]
-    along: str = ""
+    machine_trend: str = ""
 
 
 @dataclass(frozen=True)
@@ -149,32 +165,33 @@ class DrawnCase:
 
     Parameters
     ----------
-    track : the case
-    years : its years
-    stated : answers by column [years]
-    drawn : answers by column [samples, years]; nothing without draws
-    draws : of the rates
-    work : its settings except those of the hardware
-    close_years, close : years that lie close together, and the answers as stated in them
+    track : the case along the trend
+    years : years of the projection
+    stated_answers : answers at the stated rates, by column [years]
+    drawn_answers : answers in each draw, by column [samples, years]; empty without draws
+    draws : draws of the rates
+    work : settings of the case except those of the hardware
+    close_years : years that lie close together, for the search of changes between the years
+    close_answers : answers at the stated rates in these years, by column
     """
 
     track: TrendedCase
     years: Array
-    stated: Mapping[str, Array]
-    drawn: Mapping[str, Array]
+    stated_answers: Mapping[str, Array]
+    drawn_answers: Mapping[str, Array]
     draws: Mapping[str, Draws]
     work: CaseWork
     close_years: Array
-    close: Mapping[str, Array]
+    close_answers: Mapping[str, Array]
 
     @property
     def time(self) -> str:
-        """The name of the column that holds its time."""
+        """Return the name of the column with the time of the case."""
         return self.track.case.form.quantity
 
     @property
     def name(self) -> str:
-        """The name of the case."""
+        """Return the name of the case."""
         return self.track.case.case
 
 
@@ -195,19 +212,21 @@ def class_shares(case: DrawnCase, band_ends: tuple[float, float]) -> list[ClassS
     """Return for each class of cost its share of the time in each year, the class with the largest
     share in the last year first.
     """
-    names = [name for name in case.stated if name.startswith(CLASS_PREFIX)]
+    names = [name for name in case.stated_answers if name.startswith(CLASS_PREFIX)]
     if not names:
         return []
-    total_time = np.sum([case.stated[name] for name in names], axis=0)
-    drawn_total = sum((case.drawn[name] for name in names if name in case.drawn), np.zeros(1))
+    total_time = np.sum([case.stated_answers[name] for name in names], axis=0)
+    drawn_total = sum(
+        (case.drawn_answers[name] for name in names if name in case.drawn_answers), np.zeros(1)
+    )
     shares = []
     for name in names:
         with np.errstate(all="ignore"):
-            stated_share = case.stated[name] / total_time
+            stated_share = case.stated_answers[name] / total_time
             low_share = high_share = stated_share
-            if name in case.drawn:
+            if name in case.drawn_answers:
                 low_share, high_share = np.quantile(
-                    case.drawn[name] / drawn_total, band_ends, axis=0
+                    case.drawn_answers[name] / drawn_total, band_ends, axis=0
                 )
         shares.append(
             ClassShare(
@@ -217,7 +236,7 @@ def class_shares(case: DrawnCase, band_ends: tuple[float, float]) -> list[ClassS
                 high_share,
             )
         )
-    return sorted(shares, key=lambda share: -_last_or_least(share.part))
+    return sorted(shares, key=lambda share: -_last_or_least(share.share_by_year))
 
 
 def _last_or_least(values: Array) -> float:
@@ -434,8 +453,14 @@ def _log_ratio_of_times(
     """Return the logarithm of the ratio of the times of two cases [samples, years]."""
     log_times = []
     for case in (first_case, second_case):
-        is_drawn = for_draws and case.time in case.drawn
-        columns = case.drawn if is_drawn else case.stated if for_draws else case.close
+        is_drawn = for_draws and case.time in case.drawn_answers
+        columns = (
+            case.drawn_answers
+            if is_drawn
+            else case.stated_answers
+            if for_draws
+            else case.close_answers
+        )
         values = np.atleast_2d(columns[case.time])
         known_years = case.years if for_draws else case.close_years
         with np.errstate(all="ignore"):
@@ -493,7 +518,7 @@ def _is_later_machine(
     """
     return (
         later_machine.year > earlier_case.track.base_year
-        and later_machine.along != earlier_case.track.trend.name
+        and later_machine.machine_trend != earlier_case.track.trend.name
         and later_machine.kind == earlier_machine.kind
         and later_machine.time == earlier_case.time
         and later_machine.work == earlier_machine.work
@@ -525,17 +550,17 @@ def _arrivals_of_machine(
     for column in (earlier_case.time, *classes):
         low, high = np.quantile(drawn_columns[column], band_ends)
         yield Arrival(
-            before=earlier_case.name,
+            earlier_case=earlier_case.name,
             case=later_machine.name,
             trend=track.trend.name,
             start=track.base_year,
             year=later_machine.year,
             name=column.removeprefix(CLASS_PREFIX).removesuffix("]"),
-            was=float(answers_before[column][0]),
-            expected=float(expected_columns[column][0]),
+            earlier_time=float(answers_before[column][0]),
+            predicted_time=float(expected_columns[column][0]),
             low=float(low),
             high=float(high),
-            came=float(later_machine.answers[column][0]),
+            later_time=float(later_machine.answers[column][0]),
         )
 
 
@@ -545,7 +570,7 @@ def share_sentences(
     """Yield a sentence on the class of cost that takes most of the time in the last year, and on
     what faster processors would save.
     """
-    if not shares or not np.isfinite(shares[0].part[-1]):
+    if not shares or not np.isfinite(shares[0].share_by_year[-1]):
         return
     largest = shares[0]
     share = largest.last_amount()
@@ -560,13 +585,13 @@ def share_sentences(
 def overtaking_sentence(overtaking: Overtaking, last_year: float, words: Words = NO_WORDS) -> str:
     """Return a sentence on the year in which one case overtakes another."""
     faster_case = words.case(overtaking.case)
-    slower_case = words.case(overtaking.overtaken)
-    band = overtaking.low, overtaking.high, overtaking.part
+    slower_case = words.case(overtaking.overtaken_case)
+    band = overtaking.low, overtaking.high, overtaking.share_of_draws
     text = (
         f"{faster_case} takes less time than {slower_case} from"
         f" {crossing_year(overtaking.year, *band)}"
     )
-    text += " on" if overtaking.until is None else f" to {year_text(overtaking.until)}"
+    text += " on" if overtaking.end_year is None else f" to {year_text(overtaking.end_year)}"
     return text + crossing_band_text(*band, last_year)
 
 
@@ -579,22 +604,22 @@ def arrival_sentences(
     for arrival in machines:
         if arrival.name != "time":
             continue
-        expected_time = quantity(arrival.expected, "s", ends=(arrival.low, arrival.high))
-        measured_time = quantity(arrival.came, "s")
+        expected_time = quantity(arrival.predicted_time, "s", ends=(arrival.low, arrival.high))
+        measured_time = quantity(arrival.later_time, "s")
         beginning = f"{titles[arrival.trend]}: " if len(titles) > 1 else ""
         later_in_words = (
             f"{beginning}{_title_with_year(words.case(arrival.case), arrival.year)} takes"
             f" {measured_time}"
         )
-        earlier_in_words = _title_with_year(words.case(arrival.before), arrival.start)
+        earlier_in_words = _title_with_year(words.case(arrival.earlier_case), arrival.start)
         if not arrival.high > arrival.low:
-            ratio = f"{arrival.came / arrival.expected:.3g}"
+            ratio = f"{arrival.later_time / arrival.predicted_time:.3g}"
             yield (
                 f"{later_in_words}, {ratio} times what the trend gives from {earlier_in_words},"
                 f" {expected_time}"
             )
             continue
-        verdict = "within" if arrival.held else "outside"
+        verdict = "within" if arrival.is_within_band else "outside"
         yield (
             f"{later_in_words}, {verdict} the band that the trend gives from"
             f" {earlier_in_words}: {expected_time}"

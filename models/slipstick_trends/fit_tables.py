@@ -169,7 +169,9 @@ def accuracy_table(series: Sequence[PointSeries]) -> str:
             rows.append([escape(point_series.title), "0", *[NOTHING] * 3])
             continue
         worst_prediction = _worst_prediction(points_of_series)
-        share_within_band = percent(float(np.mean([point.held for point in points_of_series])))
+        share_within_band = percent(
+            float(np.mean([point.is_within_band for point in points_of_series]))
+        )
         worst_error_text = (
             f"{np.exp(worst_prediction.error):.2f} in {worst_prediction.year:g}, as of"
             f" {worst_prediction.start:g}"
@@ -199,8 +201,9 @@ def _coverage_sentence(tests: Sequence[BackTest]) -> str:
     """Return a sentence on the share of later points within their bands."""
     points = _all_predictions(tests)
     share_over = np.mean([prediction.error < 0 for prediction in points])
+    share_within_band = np.mean([prediction.is_within_band for prediction in points])
     return (
-        f"{percent(float(np.mean([prediction.held for prediction in points])))} of {len(points)}"
+        f"{percent(float(share_within_band))} of {len(points)}"
         f" later points lie within the bands of 90 %; {percent(float(share_over))} are below what"
         " was predicted."
     )
@@ -224,7 +227,7 @@ def bootstrap_ends(
     widths_by_series: dict[str, list[float]] = {}
     for test in tests:
         for prediction in test.predictions:
-            held_by_series.setdefault(prediction.series, []).append(prediction.held)
+            held_by_series.setdefault(prediction.series, []).append(prediction.is_within_band)
         for name, width in _series_widths(test).items():
             widths_by_series.setdefault(name, []).append(width)
     random_generator = random_stream(0, "resampled series")
@@ -311,7 +314,7 @@ def _pooled_row(label: str, tests: Sequence[BackTest]) -> list[str]:
     """Return the table row of several back-tests together."""
     points = _all_predictions(tests)
     widths = [width for test in tests for width in test.widths]
-    share_within_band = float(np.mean([prediction.held for prediction in points]))
+    share_within_band = float(np.mean([prediction.is_within_band for prediction in points]))
     width = f"{np.median(widths):.2f}"
     return [
         label,
@@ -342,7 +345,7 @@ def _horizon_rows(tests: Sequence[BackTest]) -> Iterator[list[str]]:
             prediction for prediction in _all_predictions(tests) if low < prediction.horizon <= high
         ]
         if points:
-            share_within_band = float(np.mean([prediction.held for prediction in points]))
+            share_within_band = float(np.mean([prediction.is_within_band for prediction in points]))
             label = f"{low:g} to {high:g}"
             yield [label, str(len(points)), percent(share_within_band), _median_error(points)]
 
@@ -353,7 +356,7 @@ def _miss_rows(tests: Sequence[BackTest]) -> Iterator[list[str]]:
     """
     misses_by_fit: dict[tuple[str, float], list[Prediction]] = {}
     for prediction in _all_predictions(tests):
-        if not prediction.held:
+        if not prediction.is_within_band:
             misses_by_fit.setdefault((prediction.series, prediction.start), []).append(prediction)
     misses_by_error = sorted(
         misses_by_fit.values(), key=lambda group: -round(abs(_worst_prediction(group).error), 9)
@@ -398,7 +401,7 @@ def _cross_check_table(series: Sequence[PointSeries], table: Callable[..., str])
 def back_test_document(series: Sequence[PointSeries]) -> list[dict[str, Any]]:
     """Return every prediction of the back-tests as plain data for JSON."""
     return [
-        {**asdict(prediction), "held": prediction.held}
+        {**asdict(prediction), "held": prediction.is_within_band}
         for start in BACK_TEST_STARTS
         for prediction in back_test(series, start).predictions
     ]

@@ -184,7 +184,9 @@ def _draw_machines(axes: Axes, projection: Projection, name: str, factor: float)
     machines.
     """
     machines = {
-        (arrival.year, arrival.came) for arrival in projection.arrivals if arrival.name == name
+        (arrival.year, arrival.later_time)
+        for arrival in projection.arrivals
+        if arrival.name == name
     }
     if not machines:
         return ()
@@ -243,7 +245,7 @@ def _classes_to_draw(tracks: list[ProjectedCase]) -> list[str]:
     names = [
         share.name
         for share in all_shares
-        if np.nanmax(share.part, initial=0.0) > _SMALLEST_DRAWN_SHARE
+        if np.nanmax(share.share_by_year, initial=0.0) > _SMALLEST_DRAWN_SHARE
     ]
     return list(dict.fromkeys(names))
 
@@ -259,7 +261,7 @@ def _draw_shares(
         colour, marker, dashes = STROKES[strokes[share.name]]
         line_style: dict[str, Any] = {"color": colour, "marker": marker, "linestyle": dashes}
         (line,) = axes.plot(
-            years, 100 * share.part, markevery=_marker_step(len(years)), **line_style
+            years, 100 * share.share_by_year, markevery=_marker_step(len(years)), **line_style
         )
         axes.fill_between(
             years, 100 * share.low, 100 * share.high, color=colour, alpha=0.15, linewidth=0

@@ -203,7 +203,7 @@ class ProjectResult(QuestionResult):
             value_at(track.sweep, "time", -1)[2] for track in (fastest_track, other_tracks[0])
         ]
         is_overtaken = any(
-            overtaking.overtaken == fastest_track.case for overtaking in projection.overtakings
+            overtaking.overtaken_case == fastest_track.case for overtaking in projection.overtakings
         )
         if not is_always_shorter or is_overtaken or do_overlap(*interval_ends):
             return None
@@ -317,7 +317,7 @@ class _ProjectedCases:
     """
 
     spec: ProjectSpec
-    listed: Sequence[float] | Array
+    listed_factors: Sequence[float] | Array
     tracks: tuple[tuple[TrendedCase, tuple[Condition, ...]], ...]
     factors: Array | None = None
     settings: Mapping[str, Settings] = field(default_factory=dict)
@@ -327,7 +327,7 @@ class _ProjectedCases:
     @property
     def years(self) -> Array:
         """The years as an array."""
-        return np.asarray(self.listed, dtype=float)
+        return np.asarray(self.listed_factors, dtype=float)
 
     @property
     def ends(self) -> tuple[float, float]:
@@ -811,7 +811,7 @@ def _dominant_classes(case: DrawnCase, band_ends: tuple[float, float]) -> Iterat
     """Yield each class of cost that takes more time than all other classes in some years, with the
     first and the last of these years.
     """
-    answer_columns = case.close
+    answer_columns = case.close_answers
     years = case.close_years
     names = [name for name in answer_columns if name.startswith(CLASS_PREFIX)]
     if not names:
@@ -870,7 +870,7 @@ def _band_of_becoming_largest(
     """Return the band of the year in which a class of cost becomes the largest one, and the
     fraction of the draws in which it does.
     """
-    if names[index] not in case.drawn:
+    if names[index] not in case.drawn_answers:
         return None, None, None
 
     def log_lead(columns: Mapping[str, Array]) -> Array:
@@ -882,7 +882,7 @@ def _band_of_becoming_largest(
             return np.atleast_2d(np.log(columns[names[index]]) - np.log(largest_other))
 
     crossing_years = drawn_crossings(
-        log_lead(case.stated), log_lead(case.drawn), case.years, stated_year
+        log_lead(case.stated_answers), log_lead(case.drawn_answers), case.years, stated_year
     )
     return (
         (None, None, None) if crossing_years is None else crossing_band(crossing_years, band_ends)
@@ -1105,7 +1105,7 @@ def _rates_in_use(trend: Trend, cases: _ProjectedCases) -> Iterator[UsedRate]:
                 float(high),
                 period.source,
                 period.assumed,
-                beyond=tuple(
+                years_outside=tuple(
                     (start, end)
                     for period_outside, start, end in stretches_outside
                     if period_outside is period

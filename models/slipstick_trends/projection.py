@@ -21,19 +21,21 @@ class UsedRate:
 
     Parameters
     ----------
-    trend, name : whose rate it is, and of what
-    of : the class of cost that changes by it, or the series that parameters follow
-    start, end : its period, in years
-    factor : how many times faster each year [1]
+    trend : name of the trend
+    name : name of the rate
+    of : the class of cost that changes by the rate, or the series that parameters follow
+    start, end : first and last year of its period
+    factor : factor by which it becomes faster each year [1]
     low, high : ends of the band of the factor [1]
-    source : where it comes from
-    assumed : it is a guess
-    measured : it is fitted to a series of points
-    weak : the series has few points
-    beyond : years outside its period that it is used for, from and to; None if there are none
-    title, points, recalled : of the series, how many measured points it has, and how many of them
-        are from memory; empty if there is none
-    announced : how many further points of the series are plans, not measurements
+    source : publication that states it
+    assumed : whether it is a guess
+    measured : whether it is fitted to a series of points
+    weak : whether the series has few points
+    years_outside : spans of years outside its period for which it is used
+    title : title of the series; empty if there is none
+    points : number of measured points of the series
+    recalled : number of these points that are stated from memory, without a source
+    announced : number of further points that are plans, not measurements
     """
 
     trend: str
@@ -48,7 +50,7 @@ class UsedRate:
     assumed: bool
     measured: bool = False
     weak: bool = False
-    beyond: tuple[tuple[float, float], ...] = ()
+    years_outside: tuple[tuple[float, float], ...] = ()
     title: str = ""
     points: int = 0
     recalled: int = 0
@@ -61,11 +63,12 @@ class DominantClass:
 
     Parameters
     ----------
-    name, first, last : of the class, and the years; where it was not the largest before, the first
-        lies between the years that are asked for
-    low, high : ends of the band of the year in which it becomes the largest, over the draws in
-        which it does
-    part : of the draws in which it does [1]
+    name : name of the class
+    first, last : first and last year in which it takes the most time; where another class did
+        before, the first is the computed year of the change
+    low, high : ends of the band of the year in which it becomes the largest, over the draws of the
+        rates in which it does
+    share_of_draws : share of the draws in which it becomes the largest [1]
     """
 
     name: str
@@ -73,23 +76,31 @@ class DominantClass:
     last: float
     low: float | None = None
     high: float | None = None
-    part: float | None = None
+    share_of_draws: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class ConditionHistory:
-    """The years in which a condition holds for a case along a trend, and the years in which it is
-    undecided or has no answer. `holds_last` is the fraction of draws in which it holds in the last
-    year [1].
+    """The years in which a condition holds for a case along a trend.
+
+    Parameters
+    ----------
+    condition : text of the condition
+    holds_first : whether it holds in the first year; None if it is undecided there
+    crossings : the years in which it begins or ceases to hold
+    undecided_spans : spans of years in which random errors of a simulation do not let it be decided
+    unanswered_spans : spans of years in which a value of it has no answer
+    holds_last : share of the draws of the rates in which it holds in the last year [1]
+    is_worded : whether the study states the condition in words of its own
     """
 
     condition: str
     holds_first: bool | None
     crossings: tuple[Change, ...]
-    undecided: tuple[tuple[float, float], ...] = ()
-    unanswered: tuple[tuple[float, float], ...] = ()
+    undecided_spans: tuple[tuple[float, float], ...] = ()
+    unanswered_spans: tuple[tuple[float, float], ...] = ()
     holds_last: float | None = None
-    worded: bool = False
+    is_worded: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,48 +109,51 @@ class ProjectedCase:
 
     Parameters
     ----------
-    case, trend : which
-    sweep : the answers at the years, with the rates as stated; the ends are those of the band, or
-        of the interval where it is simulated; without effect is what the trend changes and the case
-        does not have
-    dominant : the class of cost that takes the most time, from when to when
-    conditions : when conditions hold
-    still : classes of its steps that the trend has no rate of
-    base_year : that its values are of
-    shares : the part of the time that each class of cost takes
-    saved : the most that faster processors alone save of the time of the last year
-    kind, kind_told : what its processors are taken for, and whether its machine tells it
-    unfollowed : parameters that follow what the trend has no rate of, each with its name
-    priced : rates that change amounts and no time
-    ranged : settings that have a range, of which the middle is taken
-    ended : what the case depends on whose data end before its base year, each with its last year
+    case, trend : names of the case and of the trend
+    sweep : the answers in each year at the stated rates; their ends are those of the band over the
+        draws, or of the interval of a simulation; the parts without effect are those that the trend
+        changes and the case does not have
+    dominant_classes : the class of cost that takes the most time, over spans of years
+    conditions : the years in which conditions hold
+    classes_without_rate : classes of cost of its steps for which the trend has no rate
+    base_year : year for which its parameters are stated
+    shares : share of the time that each class of cost takes
+    share_saved_by_processors : largest share of the time of the last year that faster processors
+        alone can save [1]
+    kind : kind of processors whose rates are used
+    kind_is_stated : whether its machine states this kind
+    unfollowed : parameters that follow a series for which the trend has no rate, each with the name
+        of the series
+    rates_of_amounts : rates that change amounts, such as prices, and no time
+    settings_with_range : settings that are stated as a range, whose middle is used
+    last_year_by_data : data that end before the base year of the case, each with the last year
     """
 
     case: str
     trend: str
     sweep: Sweep
-    dominant: tuple[DominantClass, ...] = ()
+    dominant_classes: tuple[DominantClass, ...] = ()
     conditions: tuple[ConditionHistory, ...] = ()
-    still: tuple[str, ...] = ()
+    classes_without_rate: tuple[str, ...] = ()
     base_year: float = 0.0
     shares: tuple[ClassShare, ...] = ()
-    saved: float | None = None
+    share_saved_by_processors: float | None = None
     kind: str = ""
-    kind_told: bool = True
+    kind_is_stated: bool = True
     unfollowed: tuple[tuple[str, str], ...] = ()
-    priced: tuple[str, ...] = ()
-    ranged: tuple[str, ...] = ()
-    ended: tuple[tuple[str, float], ...] = ()
+    rates_of_amounts: tuple[str, ...] = ()
+    settings_with_range: tuple[str, ...] = ()
+    last_year_by_data: tuple[tuple[str, float], ...] = ()
 
     @property
     def span(self) -> str:
-        """The years of the case in words, from the first to the last."""
+        """Return the years of the case in words, from the first to the last."""
         years = self.sweep.points[YEAR]
         return f"from {year_text(float(years[0]))} to {year_text(float(years[-1]))}"
 
     @property
     def values(self) -> list[str]:
-        """The names of the answers of the case."""
+        """Return the names of the answers of the case."""
         return [name for name in self.sweep.columns if split_name(name)[0] not in ("low", "high")]
 
 
@@ -149,17 +163,20 @@ class Projection:
 
     Parameters
     ----------
-    years : rising
-    tracks : case by case, trend by trend
+    years : years of the projection, in ascending order
+    tracks : each case along each trend, by case and then by trend
     rates : every rate that is used
-    titles : of the trends, by name
-    samples, band, seed : draws, and the part of them that the band holds
-    factors : how many times faster processors are in each of the years, if that was asked
-    overtakings : in which year one case overtakes another
-    arrivals : machines that came, beside what a trend said of those before
-    trends : by name and kind of processors
-    as_of : the year whose points were used, if that was asked
-    timed : no answer and no condition is an amount or a parameter
+    titles : title of each trend, by its name
+    samples : number of draws of the rates
+    band : share of the draws that lie in the band [1]
+    seed : seed of the draws
+    factors : factors by which processors are faster in each of the years, if the study asks for
+        these instead of years [1]
+    overtakings : the years in which one case overtakes another
+    arrivals : later machines, compared with the prediction of a trend from an earlier machine
+    trends : the trends, by name and kind of processors
+    as_of : the year up to which points were used, if the study asks for that
+    timed : whether all answers and conditions are times, and none is an amount or a parameter
     words : the titles of the cases
     """
 

@@ -69,7 +69,9 @@ def rates_table(projection: Projection) -> str:
             period_text(rate),
             f"{rate.factor:.3g}",
             f"{rate.low:.3g} to {rate.high:.3g}" if rate.high > rate.low else NOTHING,
-            "; ".join(f"{year_text(start)} to {year_text(end)}" for start, end in rate.beyond)
+            "; ".join(
+                f"{year_text(start)} to {year_text(end)}" for start, end in rate.years_outside
+            )
             or NOTHING,
             f"guess: {escape(rate.source)}" if rate.assumed else escape(rate.source),
         ]
@@ -103,22 +105,22 @@ def arrivals_table(projection: Projection) -> ResultTable:
     """Return a table of later machines and the predictions for them, by class of cost."""
     rows = projection.arrivals
     columns = [
-        ResultColumn("before", [arrival.before for arrival in rows], place=True),
+        ResultColumn("before", [arrival.earlier_case for arrival in rows], place=True),
         ResultColumn("case", [arrival.case for arrival in rows], place=True),
         ResultColumn("trend", [arrival.trend for arrival in rows], place=True, on_page=False),
         ResultColumn(
             "year", [arrival.year for arrival in rows], written=lambda value, *_: year_text(value)
         ),
         ResultColumn("of", [arrival.name for arrival in rows]),
-        ResultColumn("was", [arrival.was for arrival in rows], "s"),
+        ResultColumn("was", [arrival.earlier_time for arrival in rows], "s"),
         ResultColumn(
             "by the trend",
-            [arrival.expected for arrival in rows],
+            [arrival.predicted_time for arrival in rows],
             "s",
             ([arrival.low for arrival in rows], [arrival.high for arrival in rows]),
         ),
-        ResultColumn("came", [arrival.came for arrival in rows], "s"),
-        ResultColumn("held", ["yes" if arrival.held else "no" for arrival in rows]),
+        ResultColumn("came", [arrival.later_time for arrival in rows], "s"),
+        ResultColumn("held", ["yes" if arrival.is_within_band else "no" for arrival in rows]),
     ]
     first_provenance = projection.tracks[0].sweep.provenance
     provenance = Provenance(

@@ -77,7 +77,7 @@ def headlines_by_subject(projection: Projection, words: Words) -> dict[str, list
         _history_sentence(history, track, projection, words)
         for track in tracks[:1]
         for history in track.conditions[:1]
-        if not history.worded
+        if not history.is_worded
     ]
     is_over_years = projection.factors is None
     return {
@@ -96,12 +96,14 @@ def _worded_headlines(projection: Projection, words: Words) -> Iterator[str]:
     the first few cases.
     """
     tracks = [
-        track for track in projection.tracks if any(history.worded for history in track.conditions)
+        track
+        for track in projection.tracks
+        if any(history.is_worded for history in track.conditions)
     ]
     names_by_condition: dict[str, dict[str, list[str]]] = {}
     for track in tracks[:_MOST_HEADLINES]:
         for history in track.conditions:
-            if history.worded:
+            if history.is_worded:
                 names_by_years = names_by_condition.setdefault(history.condition, {})
                 names = names_by_years.setdefault(_years_clause(history, track, projection), [])
                 names.append(_name_in_list(track, projection, words))
@@ -150,9 +152,9 @@ def _share_headlines(projection: Projection, words: Words) -> list[str]:
             ]
         )
     savings = [
-        f"{percent(max(0.0, track.saved))} for {name}"
+        f"{percent(max(0.0, track.share_saved_by_processors))} for {name}"
         for name, track in zip(names, tracks, strict=True)
-        if track.saved is not None
+        if track.share_saved_by_processors is not None
     ]
     last_year = year_text(float(projection.years[-1]))
     headlines = [f"the largest part of the time in {last_year} is {largest_parts}"]
@@ -172,7 +174,7 @@ def _share_sentences(projection: Projection, words: Words) -> list[str]:
     texts = [
         text
         for track in tracks
-        for text in share_sentences("", last_year, track.shares, track.saved)
+        for text in share_sentences("", last_year, track.shares, track.share_saved_by_processors)
     ]
     if len(tracks) > 1 and len(texts) == len(tracks) and len({*texts}) == 1:
         cases = "both" if len(tracks) == 2 else f"all {len(tracks)}"
@@ -181,7 +183,10 @@ def _share_sentences(projection: Projection, words: Words) -> list[str]:
         text
         for track in tracks
         for text in share_sentences(
-            _beginning_of_sentence(track, projection, words), last_year, track.shares, track.saved
+            _beginning_of_sentence(track, projection, words),
+            last_year,
+            track.shares,
+            track.share_saved_by_processors,
         )
     ]
 
@@ -267,7 +272,7 @@ def _all_outcomes(projection: Projection, words: Words) -> Iterator[str]:
     """Yield all sentences on the results, in order of importance."""
     for track in projection.tracks:
         beginning = _beginning_of_sentence(track, projection, words)
-        histories = [history for history in track.conditions if history.worded]
+        histories = [history for history in track.conditions if history.is_worded]
         yield from (_history_sentence(history, track, projection, words) for history in histories)
         if values := list(_value_clauses(track, words)):
             yield f"{beginning}{_span_with_comma(track, projection)} {', '.join(values)}"
@@ -291,7 +296,7 @@ def _all_outcomes(projection: Projection, words: Words) -> Iterator[str]:
     yield from arrival_sentences(projection.arrivals, projection.titles, words)
     for track in projection.tracks:
         for history in track.conditions:
-            if not history.worded:
+            if not history.is_worded:
                 yield _history_sentence(history, track, projection, words)
     yield from _unused_rates_sentences(projection, words)
     yield from sentences_without_rate(projection)
@@ -309,7 +314,7 @@ def sentences_beside_head(projection: Projection, words: Words) -> list[str]:
         _history_sentence(history, track, projection, words)
         for track in projection.tracks[:_MOST_HEADLINES]
         for history in track.conditions
-        if history.worded
+        if history.is_worded
     ]
     joined_head = [*worded_histories, *_share_sentences(projection, words)[:_MOST_HEADLINES]]
     head = " ".join([head, *joined_head]) if projection.factors is None else head
@@ -444,10 +449,10 @@ def _history_sentence(
     """
     beginning = _beginning_of_sentence(track, projection, words)
     years_in_words = _years_clause(history, track, projection)
-    if history.worded:
+    if history.is_worded:
         return f"{beginning}{years_in_words}, {history.condition}"
     clause = words.condition(history.condition)
-    whether = "whether " if history.holds_first is None and not history.undecided else ""
+    whether = "whether " if history.holds_first is None and not history.undecided_spans else ""
     return f"{beginning}{whether}{clause} {years_in_words}"
 
 
@@ -456,7 +461,7 @@ def _years_clause(history: ConditionHistory, track: ProjectedCase, projection: P
     undecided_years = [
         f"undecided {'in' if first_year == final_year else 'from'} {year_text(first_year)}"
         f"{'' if first_year == final_year else f' to {year_text(final_year)}'}"
-        for first_year, final_year in history.undecided
+        for first_year, final_year in history.undecided_spans
     ]
     unanswered_in_words = _unanswered_clause(history, track)
     if history.crossings or undecided_years:
@@ -494,7 +499,7 @@ def _unanswered_clause(history: ConditionHistory, track: ProjectedCase) -> str:
     """
     years = track.sweep.points[YEAR]
     stretches = []
-    for first_year, final_year in history.unanswered:
+    for first_year, final_year in history.unanswered_spans:
         if first_year == years[0]:
             stretches.append(
                 f"in {year_text(final_year)}"
@@ -512,9 +517,9 @@ def _dominant_sentence(track: ProjectedCase) -> str:
     """Return a sentence on the classes of cost that take the most time, with the years; empty if
     there are no classes.
     """
-    if not track.dominant:
+    if not track.dominant_classes:
         return ""
-    first_class, *later_classes = track.dominant
+    first_class, *later_classes = track.dominant_classes
     if not later_classes:
         answered_in_words = " with an answer" if track.sweep.failed else ""
         return f"{class_with_verb(first_class.name)} the most time in all years{answered_in_words}"
@@ -528,14 +533,14 @@ def _dominant_sentence(track: ProjectedCase) -> str:
 
 def _first_year(dominant: DominantClass) -> str:
     """Return the first year in which a class takes the most time, as text."""
-    return crossing_year(dominant.first, dominant.low, dominant.high, dominant.part)
+    return crossing_year(dominant.first, dominant.low, dominant.high, dominant.share_of_draws)
 
 
 def _largest_from(dominant: DominantClass, last_year: float) -> str:
     """Return the class that takes the most time and the year from which it does, with its band, as
     text.
     """
-    band = crossing_band_text(dominant.low, dominant.high, dominant.part, last_year)
+    band = crossing_band_text(dominant.low, dominant.high, dominant.share_of_draws, last_year)
     return f"{class_words(dominant.name)} from {_first_year(dominant)}{band}"
 
 
@@ -546,7 +551,7 @@ def sentences_without_rate(projection: Projection) -> Iterator[str]:
     classes: dict[str, dict[str, None]] = {}
     parameters_without_rate: dict[tuple[str, str], None] = {}
     for track in projection.tracks:
-        classes.setdefault(track.trend, {}).update(dict.fromkeys(track.still))
+        classes.setdefault(track.trend, {}).update(dict.fromkeys(track.classes_without_rate))
         parameters_without_rate |= dict.fromkeys(
             (track.trend, path) for path, _ in track.unfollowed
         )
@@ -572,7 +577,7 @@ def sentences_on_middles(projection: Projection) -> Iterator[str]:
     taken.
     """
     words = projection.words
-    paths = dict.fromkeys(path for track in projection.tracks for path in track.ranged)
+    paths = dict.fromkeys(path for track in projection.tracks for path in track.settings_with_range)
     if paths:
         ranges = "range" if len(paths) == 1 else "ranges"
         yield (
@@ -616,7 +621,9 @@ def used_rates(projection: Projection, trend: str, *, timed: bool = False) -> li
     """
     tracks = [track for track in projection.tracks if track.trend == trend]
     timed = timed or projection.timed
-    unused_by_track = [{*track.sweep.idle, *(track.priced if timed else ())} for track in tracks]
+    unused_by_track = [
+        {*track.sweep.idle, *(track.rates_of_amounts if timed else ())} for track in tracks
+    ]
     unused_in_all_tracks = set.intersection(*unused_by_track) if unused_by_track else set()
     rates = (rate for rate in projection.rates if rate.trend == trend)
     return [rate for rate in rates if rate.of not in unused_in_all_tracks]
@@ -650,7 +657,7 @@ def titles_of_doubts(projection: Projection) -> frozenset[str]:
     rates = (rate for trend in projection.titles for rate in used_rates(projection, trend))
     return frozenset(
         as_words(rate.title or rate.of) for rate in rates if rate.weak or rate.assumed
-    ).union(*(map(as_words, dict(track.ended)) for track in projection.tracks))
+    ).union(*(map(as_words, dict(track.last_year_by_data)) for track in projection.tracks))
 
 
 def _count_of_points(rate: UsedRate) -> str:
@@ -681,7 +688,7 @@ def warning_sentences(projection: Projection) -> Iterator[str]:
         spans: dict[tuple[float, float], list[str]] = {}
         for rate in rates:
             # What ends before the base year has a sentence of its own.
-            for span in (span for span in rate.beyond if span[0] <= rate.end):
+            for span in (span for span in rate.years_outside if span[0] <= rate.end):
                 spans.setdefault(span, []).append(as_words(rate.name))
         periods_in_words = "; ".join(
             f"{', '.join(names)} for {year_text(start)} to {year_text(end)}"
@@ -690,7 +697,7 @@ def warning_sentences(projection: Projection) -> Iterator[str]:
         use_in_words = (
             f"used beyond the years of their data: {periods_in_words}" if periods_in_words else ""
         )
-        are_all_within_data = not any(rate.beyond for rate in rates)
+        are_all_within_data = not any(rate.years_outside for rate in rates)
         use_in_words = use_in_words or (
             "none is used beyond the years of its data" if are_all_within_data else ""
         )
@@ -701,8 +708,8 @@ def sentences_on_ended_data(projection: Projection) -> Iterator[str]:
     """Yield a sentence for each base year on the data that end before it."""
     series_by_base_year: dict[float, dict[str, float]] = {}
     for track in projection.tracks:
-        if track.ended:
-            series_by_base_year.setdefault(track.base_year, {}).update(track.ended)
+        if track.last_year_by_data:
+            series_by_base_year.setdefault(track.base_year, {}).update(track.last_year_by_data)
     for base_year, last_years in series_by_base_year.items():
         listed_series = {
             class_words(series_title): last_data_year
@@ -734,7 +741,7 @@ def _series_sentences(trend: str, beginning: str, projection: Projection) -> Ite
     )
     tracks = [track for track in projection.tracks if track.trend == trend]
     cases_without_kind = [
-        projection.words.case(track.case) for track in tracks if not track.kind_told
+        projection.words.case(track.case) for track in tracks if not track.kind_is_stated
     ]
     if cases_without_kind:
         yield (

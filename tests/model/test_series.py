@@ -160,7 +160,7 @@ def test_another_line_of_products_is_not_fitted_but_held_against_the_fit() -> No
         fit_series(replace(SERIES, points=(*POINTS, later))).levels(np.array([2020.0]))[0]
     )
     test = back_test([series], 2016.0)
-    assert [each.held for each in test.predictions] == [False, True]
+    assert [each.is_within_band for each in test.predictions] == [False, True]
 
 
 def test_no_device_of_a_draw_passes_the_limit() -> None:
@@ -207,7 +207,7 @@ def test_the_shipped_bands_hold_what_came_and_are_not_too_wide() -> None:
     assert 0.80 <= held <= 0.97
     assert np.median([width for test in tests for width in test.widths]) <= WIDEST_BAND_AT_TEN_YEARS
     # Where a class broke its trend it is a miss, and stays one.
-    missed = {(each.series, each.start) for each in points if not each.held}
+    missed = {(each.series, each.start) for each in points if not each.is_within_band}
     assert {("bw_gpu", 2015.0), ("clock_best", 2005.0), ("gpu_fp64", 2015.0)} <= missed
 
 

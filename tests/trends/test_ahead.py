@@ -102,7 +102,7 @@ def test_each_step_follows_the_series_of_its_class(folder: Path, kind: str) -> N
         first, last = track.sweep.columns[f"technology[{name}]"]
         assert first > 0
         assert first / last == pytest.approx(gained.get(name, 1.0), rel=1e-9), name
-    assert track.still == (("memory_latency",) if kind.startswith("gpu") else ())
+    assert track.classes_without_rate == (("memory_latency",) if kind.startswith("gpu") else ())
 
 
 def test_a_gpu_and_a_core_compute_along_other_series() -> None:
@@ -284,9 +284,9 @@ def test_each_case_starts_in_the_year_of_its_machine_and_all_are_projected(folde
     assert list(made.tracks[1].sweep.points["year"]) == [2024, 2028, 2034]
     # What no time depends on is no other work.
     came = [each for each in made.arrivals if each.name == "time"]
-    assert [(each.before, each.case) for each in came] == [("base", "new"), ("costly", "new")]
-    assert came[0].expected == pytest.approx(made.tracks[0].sweep.columns["time"][1])
-    assert came[0].came == pytest.approx(made.tracks[1].sweep.columns["time"][0])
+    assert [(each.earlier_case, each.case) for each in came] == [("base", "new"), ("costly", "new")]
+    assert came[0].predicted_time == pytest.approx(made.tracks[0].sweep.columns["time"][1])
+    assert came[0].later_time == pytest.approx(made.tracks[1].sweep.columns["time"][0])
     section = question_section(ProjectResult(made))
     assert "New of 2024 takes" in section
     assert "### Fits of 2005, 2010 and 2015, and what came" in section
@@ -334,10 +334,10 @@ def test_with_what_was_known_earlier_the_rates_are_others(folder: Path) -> None:
 @pytest.mark.turns(3)
 def test_the_most_that_processors_save_is_what_the_model_says(folder: Path) -> None:
     (track,) = projection(f"answer: [time]\n{PROJECT}").tracks
-    columns = {share.name: share.part[-1] for share in track.shares}
+    columns = {share.name: share.share_by_year[-1] for share in track.shares}
     named = sum(columns[name] for name in ("application", "protocol"))
     assert sum(columns.values()) == pytest.approx(1.0)
-    assert track.saved == pytest.approx(named, rel=1e-9)
+    assert track.share_saved_by_processors == pytest.approx(named, rel=1e-9)
     made = ProjectResult(projection(f"answer: [time]\n{PROJECT}"))
     assert any(line.startswith("In 2034 ") for line in made.sentences())
 
@@ -380,10 +380,10 @@ def test_one_case_overtakes_another_in_a_year_with_its_band(folder: Path) -> Non
     assert overtaking.low is not None
     assert overtaking.low <= overtaking.year
     # One draw of eleven overtakes after the last year, or never: the band ends there.
-    assert overtaking.part is not None
-    assert overtaking.part < 0.95
+    assert overtaking.share_of_draws is not None
+    assert overtaking.share_of_draws < 0.95
     assert overtaking.high is None
-    crossed = f" or later; by 2034 in {percent(overtaking.part)} of the random draws)"
+    crossed = f" or later; by 2034 in {percent(overtaking.share_of_draws)} of the random draws)"
     assert crossed in " ".join(ProjectResult(made).sentences())
     (sentence,) = [text for text in ProjectResult(made).sentences() if "less time than" in text]
     assert sentence.startswith(f"Other takes less time than base from {overtaking.year:.0f} on")
@@ -435,7 +435,7 @@ def test_the_largest_part_of_the_time_of_several_cases_is_one_sentence(
         projection(f"answer: [time]\ncases: {{other: {{parameters.scale: {scale}}}}}\n{PROJECT}")
     )
     first, second = (
-        class_words(max(track.shares, key=lambda share: share.part[-1]).name)
+        class_words(max(track.shares, key=lambda share: share.share_by_year[-1]).name)
         for track in result.projection.tracks
     )
     lines = [line for line in result.headline(Words(title="Where?")) if "largest part" in line]
@@ -545,7 +545,7 @@ project: {{trends: [measured], years: [2020, {last}], cases: [base], samples: 10
     (asked, *_) = projection(
         text.replace("[2020,", "[2020, 2021, ").replace("2022]", "2024]")
     ).arrivals
-    assert whole.low < whole.expected < whole.high
+    assert whole.low < whole.predicted_time < whole.high
     assert (whole.low, whole.high) == pytest.approx((asked.low, asked.high), rel=0.05)
 
 
@@ -566,7 +566,7 @@ def test_a_step_of_today_starts_after_the_points_and_says_so(folder: Path) -> No
     text = "answer: [time]\nproject: {trends: [measured], years: [2026, 2036]}\n"
     result = result_of(found(text, base="{model: model.yaml}"), ProjectResult)
     (track,) = result.projection.tracks
-    assert dict(track.ended)["Peak of a GPU in bf16 or fp16, dense"] == 2025
+    assert dict(track.last_year_by_data)["Peak of a GPU in bf16 or fp16, dense"] == 2025
     assert result.doubt().endswith(
         "rates end before the base year 2026, the first in 2021 (one thread, best of the "
         "year); from there on the last rates are carried on, and their bands grow"
@@ -628,7 +628,7 @@ def test_a_machine_that_came_is_drawn_beside_the_lines(folder: Path) -> None:
         "samples: 0", "samples: 16, cases: [base]"
     )
     result = result_of(found(text, base="{model: model.yaml}"), ProjectResult)
-    (came,) = {row.came for row in result.projection.arrivals if row.name == "time"}
+    (came,) = {row.later_time for row in result.projection.arrivals if row.name == "time"}
     spec = ProjectionPictureSpec(kind="projection", name="x", title="x", y=["time"])
     (axes,) = result.draw(spec, {}).axes
     (stars,) = [line for line in axes.lines if line.get_label() == "machines that came"]
@@ -644,11 +644,11 @@ def test_what_faster_processors_save_is_not_told_where_no_rate_of_arithmetic_is_
     text = "answer: [time]\nproject: {trends: [measured], as_of: 2017, years: [2020, 2024]}\n"
     result = result_of(found(text, base="{model: model.yaml}"), ProjectResult)
     (track,) = result.projection.tracks
-    assert "application" in track.still
-    assert track.saved is None
+    assert "application" in track.classes_without_rate
+    assert track.share_saved_by_processors is None
     assert not any("faster processors" in sentence for sentence in result.sentences())
     (track,) = projection(text.replace("as_of: 2017, ", "")).tracks
-    assert track.saved is not None
+    assert track.share_saved_by_processors is not None
 
 
 def test_prices_are_no_doubt_of_a_projection_of_times_alone(folder: Path) -> None:

@@ -198,7 +198,7 @@ def test_other_series_would_have_given_other_shares() -> None:
     tests = [back_test(shipped_series(), start) for start in BACK_TEST_STARTS]
     (low, high), (narrow, wide) = bootstrap_ends(tests)
     points = [each for test in tests for each in test.predictions]
-    held = np.array([each.held for each in points])
+    held = np.array([each.is_within_band for each in points])
     assert low < held.mean() < high
     # Points of a series miss together: the share varies by more than that of independent points.
     alone = np.sqrt(held.mean() * (1 - held.mean()) / len(held))
@@ -208,7 +208,8 @@ def test_other_series_would_have_given_other_shares() -> None:
     # By a second road: the variance of a mean of groups, by what each adds to it (linearised).
     names = sorted({each.series for each in points})
     sums = [
-        sum(each.held - held.mean() for each in points if each.series == name) for name in names
+        sum(each.is_within_band - held.mean() for each in points if each.series == name)
+        for name in names
     ]
     deviation = np.sqrt(np.square(sums).sum()) / len(points)
     assert (high - low) / (2 * 1.645) == pytest.approx(deviation, rel=0.15)
@@ -230,7 +231,7 @@ def test_choices_of_other_starts_hold_what_is_promised_where_series_are_not_weak
         others = [chosen_on for chosen_on in BACK_TEST_STARTS if chosen_on != start]
         judged.append(own_trials[best_rate_model(trials, others), start])
     points = [prediction for test in judged for prediction in test.predictions]
-    held = np.mean([prediction.held for prediction in points])
+    held = np.mean([prediction.is_within_band for prediction in points])
     width = np.median([width for test in judged for width in test.widths])
     assert 0.8 <= held <= 0.97
     assert width <= 4.0

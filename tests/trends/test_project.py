@@ -161,12 +161,12 @@ def test_which_class_reigns_and_which_rates_are_guesses_or_outside(folder: Path)
     (track,) = made.tracks
     # Computing falls by 1.4 a year, and memory stays: 6 ms / 1.4^t = 3 ms.
     meet = 2005 + math.log(2) / math.log(1.4)
-    assert [(each.name, each.last) for each in track.dominant] == [
+    assert [(each.name, each.last) for each in track.dominant_classes] == [
         ("application", 2007),
         ("memory", 2025),
     ]
-    assert [each.first for each in track.dominant] == pytest.approx([2005, meet], abs=1e-9)
-    assert [(each.name, each.assumed, each.beyond) for each in made.rates] == [
+    assert [each.first for each in track.dominant_classes] == pytest.approx([2005, meet], abs=1e-9)
+    assert [(each.name, each.assumed, each.years_outside) for each in made.rates] == [
         ("processors", False, ()),
         ("processors", True, ((2020, 2025),)),
         ("adapter", False, ((2020, 2025),)),
@@ -590,8 +590,12 @@ project:
     assert [each.value for each in history.crossings] == pytest.approx(
         [2010.05 + to_condition, 2010.25 - to_condition], abs=1e-6
     )
-    assert [each.name for each in track.dominant] == ["application", "memory", "application"]
-    assert [each.first for each in track.dominant] == pytest.approx(
+    assert [each.name for each in track.dominant_classes] == [
+        "application",
+        "memory",
+        "application",
+    ]
+    assert [each.first for each in track.dominant_classes] == pytest.approx(
         [2005, 2010.05 + to_largest, 2010.25 - to_largest], abs=1e-6
     )
     assert result.headline(Words({}))[0] == "from 2005 to 2025 time stays 11.8 ms"

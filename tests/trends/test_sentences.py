@@ -96,5 +96,5 @@ def test_a_year_that_is_named_is_where_the_condition_or_its_answer_begins(
 
 
 def test_a_case_that_is_passed_again_is_not_said_to_be_faster_from_then_on() -> None:
-    ahead = Overtaking("new", "old", "trend", 2008.0, None, None, 1.0, until=2015.5)
+    ahead = Overtaking("new", "old", "trend", 2008.0, None, None, 1.0, end_year=2015.5)
     assert overtaking_sentence(ahead, 2020.0) == "new takes less time than old from 2008 to 2015.5"
