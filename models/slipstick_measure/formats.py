@@ -133,7 +133,8 @@ def read(path: Path | str, hints: Hints | None = None, format: str | None = None
             "",
             "cannot tell what this is: it is no table whose heading names processors or a"
             " metric, and no output that is known; name its columns (--column p=NAME --column"
-            " time=NAME) or its --format, which slipstick measured --help lists",
+            " time=NAME) or its --format, which slipstick measured --help lists, or write a table"
+            " with a row for each run below a heading such as: cores,time [s]",
         )
     for line, benchmark in go_benchmarks_with_parts(input_file.lines) if is_records else ():
         message = "the number behind the name is taken for processors, as of -cpu, and not for a"

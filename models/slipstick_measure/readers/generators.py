@@ -359,11 +359,11 @@ FURTHER_GENERATORS: Mapping[str, LoadFormat] = {
         line_pattern(r"(?:errors\.\S+: ?\.*|vusers\.failed: ?\.*) +[1-9].*"),
     ),
     "autocannon": LoadFormat(
-        re.compile(r"^[ \t]*[│|] *Req/Sec\b", re.MULTILINE),
+        re.compile(r"^[ \t]*[│|] *Stat *[│|] *1%", re.MULTILINE),
         _read_autocannon,
         line_pattern(r"Running .* test @"),
         line_pattern(r"[0-9.]+k? errors \([0-9]+k? timeouts\)"),
-        unique_lines=(re.compile(r"^[ \t]*[│|] *Req/Sec\b", re.MULTILINE),),
+        unique_lines=(re.compile(r"^[ \t]*[│|] *Stat *[│|] *1%", re.MULTILINE),),
     ),
     "h2load": LoadFormat(
         line_pattern(r"finished in \S+, [0-9.]+ req/s"),

@@ -91,6 +91,10 @@ _RESPONSE_HEADINGS = (
         "r",
     ),
 )
+_MEAN_RESPONSE = re.compile(
+    r"(?:mean|avg|average) (?:response|latency|resp|rt)(?: times?)?|(?:response|latency)(?: time)?"
+    r" (?:mean|avg|average)|(?:request|query|transaction) (?:latency|response time)"
+)
 _OFFERED_RATE_HEADINGS = (
     *("rate", "arrival rate", "offered rate", "offered load", "offered", "arrivals", "lambda"),
     *("target rate", "target rps", "target", "requested rate", "load"),
@@ -149,7 +153,9 @@ def _classify_column(column: TableColumn) -> _LoadColumn | None:
         return _LoadColumn("busy", match["before"] or match["after"] or "cpu", unit)
     is_rate = column.unit is not None and rate_unit(column.unit) is not None
     if not is_rate and (
-        name in _RESPONSE_HEADINGS or (column.kind == "time" and "response" in name)
+        name in _RESPONSE_HEADINGS
+        or (column.kind == "time" and "response" in name)
+        or _MEAN_RESPONSE.fullmatch(name)
     ):
         return _LoadColumn("response", name, column.unit)
     if name in _OFFERED_RATE_HEADINGS:

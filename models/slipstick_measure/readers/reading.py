@@ -157,6 +157,10 @@ class Reading:
 
     def processors(self, line: int, subject: str, text: str) -> int | None:
         """Parse a number of processors; return None after recording a problem."""
+        if (name := text.strip()) and name[:1].isalpha() and name.casefold() not in ("nan", "inf"):
+            message = f"{short(name)} is not a number; write the number alone"
+            self.add_problem(line, subject, f"{message}, and take out rows of other programs")
+            return None
         value = self.number(line, subject, text)
         if value is not None and not (value == int(value) and 1 <= value <= MOST_PROCESSORS):
             self.add_problem(
