@@ -242,7 +242,7 @@ EXPRESSION = [
 ]
 
 ABOUT_LAWS = [
-    bad(lambda: law_that_gives(BYTES).right, "law made gives a [s], not a [B]"),
+    bad(lambda: law_that_gives(BYTES).right_side, "law made gives a [s], not a [B]"),
     bad(
         lambda: FLOW(onc=1, longest=1, items=1),
         "law flow-line has no symbol 'onc'; did you mean 'once'?",

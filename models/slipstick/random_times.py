@@ -655,6 +655,7 @@ class JointlyNormalTimes:
             - 2 * first_cumulants.get(second_number, self._zero)
         )
         excess = limited_to_range(difference_cumulant / deviation**4)
+        # Of longer tails the mean of |D| is smaller for the same variance; see the class.
         reduced_deviation = deviation * (1 + excess / 8.8) ** -0.41
         standard_difference = (first_mean - second_mean) / reduced_deviation
         first_probability = normal_distribution(standard_difference)

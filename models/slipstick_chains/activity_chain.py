@@ -638,7 +638,7 @@ def _solve_alike(
     for index, group in enumerate(population.groups if len(population.groups) > 1 else ()):
         cycles = sums["calls", index]
         group_time = np.where(cycles == 0, np.nan, sums["members", index] / without_zeros(cycles))
-        table.groups.setdefault(group.name, table.nan_columns())[points] = group_time
+        table.time_by_group.setdefault(group.name, table.nan_columns())[points] = group_time
     for kind, name in [*sums] if with_account else ():
         if kind == "open":
             refused = sums["calls", REFUSED + name] / without_zeros(sums["calls", name])
@@ -654,10 +654,12 @@ def _solve_alike(
             _put_value(table, points, f"wasted_utilization[{name}]", wasted_share)
             _put_value(table, points, f"useful_utilization[{name}]", busy - wasted_share)
         elif kind == "label":
-            table.booked.setdefault(name, table.nan_columns())[points] = sums[kind, name] / members
+            table.time_by_label.setdefault(name, table.nan_columns())[points] = (
+                sums[kind, name] / members
+            )
         elif kind == "present":
             use_columns = _use_columns(model, name, sums, time)
-            table.uses.setdefault(name, table.nan_columns(4))[:, points] = use_columns
+            table.use_by_queue.setdefault(name, table.nan_columns(4))[:, points] = use_columns
 
 
 def sums_over_cycles(

@@ -282,7 +282,7 @@ def _laws_in(expr: Expr, laws: list[Law]) -> Iterator[Law]:
         if id(node) in visited_ids:
             continue
         visited_ids.add(id(node))
-        law = next((law for law in laws if _matches_equation(law.right, node, {})), None)
+        law = next((law for law in laws if _matches_equation(law.right_side, node, {})), None)
         if law is None:
             stack.extend(operands(node))
         else:

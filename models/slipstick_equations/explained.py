@@ -40,7 +40,7 @@ def explained(settings: Settings) -> Explanation:
             path: np.array([parameter.value])
             for path, parameter in built_model.model.parameters.items()
         }
-        left_out = Contention(built_model.model).left_out(own_values).notes(0)
+        left_out = Contention(built_model.model).neglected_effects(own_values).notes(0)
     symbolic_solutions = (
         solve_in_symbols(built_model.model)
         if isinstance(built_model.model, QueueingNetwork)

@@ -218,7 +218,8 @@ class ArrivalState:
         plain_queues = [
             queue
             for queue in queues
-            if not queue.order and not any(visit.held or visit.released for visit in queue.visits)
+            if not queue.order
+            and not any(visit.held_resources or visit.released_locks for visit in queue.visits)
         ]
         waits = {
             visit_index: wait
@@ -382,18 +383,22 @@ class ArrivalState:
         """
         fraction = competing_fraction(
             visit, met_visit, self.other_processors
-        ) * self._other_holders_of(visit.held & met_visit.held)
+        ) * self._other_holders_of(visit.held_resources & met_visit.held_resources)
         fraction = fraction / queue.copies
         if queue.sharing:
             return fraction
         # A processor that has just released a lock does not meet the next holder, which arrives at
         # the queue later.
-        fraction = fraction * self._other_holders_of(visit.released & met_visit.held)
-        released_by_both = (visit.released & met_visit.released) - self.other_holder_fraction.keys()
+        fraction = fraction * self._other_holders_of(
+            visit.released_locks & met_visit.held_resources
+        )
+        released_by_both = (
+            visit.released_locks & met_visit.released_locks
+        ) - self.other_holder_fraction.keys()
         if (
             released_by_both
             and queue.servers == 1
-            and any(released_by_both & third_visit.held for third_visit in queue.visits)
+            and any(released_by_both & third_visit.held_resources for third_visit in queue.visits)
         ):
             # Earlier holders that came to the queue after their release of the lock were served
             # before this processor's visit under the lock.
@@ -414,7 +419,7 @@ class ArrivalState:
         """
         # Where no processor is excluded, the probability is that of the whole population.
         if len(waiting_and_served) == len(queue.visits) and not any(
-            visit.held for visit in waiting_and_served
+            visit.held_resources for visit in waiting_and_served
         ):
             return self.probability_all_busy[queue.name]
         customers = int(self.members_by_queue[queue.name]) * queue.requests
@@ -494,8 +499,8 @@ class ArrivalState:
         one of several holders.
         """
         number_present = self.present[met_visit.index]
-        for waited_visit in queue.visits if visit.held else ():
-            shared_locks = visit.held & waited_visit.held
+        for waited_visit in queue.visits if visit.held_resources else ():
+            shared_locks = visit.held_resources & waited_visit.held_resources
             if shared_locks and (met_visit.index, waited_visit.index) in self.number_waiting_for:
                 number_present = (
                     number_present
@@ -527,7 +532,7 @@ class ArrivalState:
                 (holding_visit, releasing_visit)
                 for holding_visit in queue.visits
                 for releasing_visit in queue.visits
-                if holding_visit.held & releasing_visit.released
+                if holding_visit.held_resources & releasing_visit.released_locks
             ):
                 delay = delays.get((visit.index, release_visit.index))
                 if delay is None or queue.sharing:
@@ -535,7 +540,7 @@ class ArrivalState:
                 # The cycle of a group that is still empty has no such time.
                 for lock in sorted(
                     lock_name
-                    for lock_name in visit.held & release_visit.released
+                    for lock_name in visit.held_resources & release_visit.released_locks
                     if (lock_name, visit.index) in self.since_acquisition
                 ):
                     time_since_acquisition = self.since_acquisition[lock, visit.index]
@@ -585,7 +590,9 @@ class ArrivalState:
         """
         visits = [visit for queue in queues for visit in queue.visits]
         for lock_queue in (queue for queue in queues if queue.lock):
-            holding_visits = {visit.index for visit in visits if lock_queue.name in visit.held}
+            holding_visits = {
+                visit.index for visit in visits if lock_queue.name in visit.held_resources
+            }
             pairs_under_lock = [
                 visit_pair for visit_pair in delays if visit_pair[0] in holding_visits
             ]
@@ -641,7 +648,7 @@ class ArrivalState:
         outside_visits = [
             visit
             for visit in queue.visits
-            if lock_queue.name not in visit.held
+            if lock_queue.name not in visit.held_resources
             and (visit.index in own_visits or not queue.sharing)
         ]
         work_by_visit = [
@@ -656,7 +663,8 @@ class ArrivalState:
             inner_visits = {
                 visit.index
                 for visit in visits
-                if queue.name in visit.held and lock_queue.name not in visit.held
+                if queue.name in visit.held_resources
+                and lock_queue.name not in visit.held_resources
             }
             work_limits.append(
                 (
@@ -677,9 +685,9 @@ class ArrivalState:
         benchmarks/mean_value.py, up to 64 processors): with it the time rises with each processor
         in all of them; without it the time falls with some processor in 20 of them.
         """
-        for visit in (visit for queue in queues for visit in queue.visits if visit.held):
+        for visit in (visit for queue in queues for visit in queue.visits if visit.held_resources):
             lock_utilization = largest_at_points(
-                [self.probability_all_busy[lock_name] for lock_name in sorted(visit.held)]
+                [self.probability_all_busy[lock_name] for lock_name in sorted(visit.held_resources)]
             )
             earlier_share = (
                 lock_utilization**4 * self.other_processors / (self.other_processors + 2)

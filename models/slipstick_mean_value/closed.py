@@ -289,9 +289,9 @@ def _write_answers(
         solved_population.point_indexes,
         solved_population.row_by_point,
         first_cycle.time.mean,
-        booked=booked_times,
-        uses=use_by_queue,
-        groups=cycle_times,
+        time_by_label=booked_times,
+        use_by_queue=use_by_queue,
+        time_by_group=cycle_times,
         pipeline_times=first_cycle.visit_times.pipeline_times,
     )
 
@@ -414,7 +414,7 @@ class Recursion:
                 visit.queue for hold in holds_of_permits for visit in visits_of_tree_part(hold.body)
             }
             are_used_inside_only = all(
-                queue.name in visit.held
+                queue.name in visit.held_resources
                 for inner_queue in self.queues
                 if inner_queue.name in queues_inside
                 for visit in inner_queue.visits
@@ -426,7 +426,7 @@ class Recursion:
                 and queue.name not in permits_taken_together
             )
             are_requested_alone = queue.requests == queue.copies == 1 and not any(
-                visit.held for visit in queue.visits
+                visit.held_resources for visit in queue.visits
             )
             if (
                 are_plain_permits
@@ -677,7 +677,7 @@ class Recursion:
             return False
         single_servers = {queue.name for queue in self.queues if queue.servers == 1}
         for queue in self.queues:
-            held_at_visits = [visit.held for visit in queue.visits]
+            held_at_visits = [visit.held_resources for visit in queue.visits]
             if queue.name in OTHER_PROCESSORS or queue.name == PROCESSORS:
                 return False
             if any(held_at_visits) and not single_servers & frozenset.intersection(
@@ -1331,7 +1331,9 @@ class _RecursionStep:
         squared_excess = np.stack(np.broadcast_arrays(*excess_by_queue))
         index_by_queue = {queue.name: queue_index for queue_index, queue in enumerate(self._queues)}
         for queue_index, queue in enumerate(self._queues):
-            held_at_all_visits = frozenset.intersection(*(visit.held for visit in queue.visits))
+            held_at_all_visits = frozenset.intersection(
+                *(visit.held_resources for visit in queue.visits)
+            )
             lock_indexes = [
                 index_by_queue[lock_name]
                 for lock_name in held_at_all_visits
@@ -1343,7 +1345,7 @@ class _RecursionStep:
                 outermost_lock = min(
                     lock_indexes,
                     key=lambda lock_index: (
-                        max(len(visit.held) for visit in self._queues[lock_index].visits),
+                        max(len(visit.held_resources) for visit in self._queues[lock_index].visits),
                         lock_index,
                     ),
                 )

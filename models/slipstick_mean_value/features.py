@@ -100,7 +100,7 @@ def features(model: Model, value_by_expr: Mapping[Expr, Array]) -> Features:
         tuple(
             queue.name
             for queue in queues
-            if len({bool(visit.held) for visit in queue.visits}) > 1
+            if len({bool(visit.held_resources) for visit in queue.visits}) > 1
             and _largest_load(model, queue, trees, value_by_expr) > LOW_LOAD
         ),
         tuple(queue.name for queue in queues if _is_held_beside_others(queue, trees)),
@@ -172,7 +172,7 @@ def _has_unlike_visits_in_a_row(queue: Queue, places: Places) -> bool:
     visit_indices = {visit.index for visit in queue.visits}
     successive_steps = (
         (places.visits[earlier_place].step, places.visits[later_place].step)
-        for earlier_place, later_place in places.follows
+        for earlier_place, later_place in places.return_counts
         if places.visits[earlier_place].index in visit_indices
     )
     return not queue.sharing and any(
@@ -193,7 +193,7 @@ def _is_held_beside_others(queue: Queue, trees: Sequence[VisitTree]) -> bool:
     ]
     visits_of_users = [visits for visits in visits_by_group if visits]
     return len(visits_of_users) > 1 and any(
-        visit.held for visits in visits_of_users for visit in visits
+        visit.held_resources for visits in visits_of_users for visit in visits
     )
 
 

@@ -138,7 +138,7 @@ class MeanValue(ActivityForm):
         values : values of the parameters
         table : table of the answers at the points
         """
-        is_exact = self.contention.left_out(values).neglects_nothing()
+        is_exact = self.contention.neglected_effects(values).neglects_nothing()
         if len(table.reason_by_point) < len(table.time):
             is_exact = is_exact | exact_points(self.model, values)
         return np.broadcast_to(is_exact, (len(table.time),))

@@ -502,13 +502,13 @@ def successive_visits(queue: Queue, places: Places) -> SuccessiveVisits | None:
         not (queue.sharing or queue.lock or queue.order) and queue.copies == queue.servers == 1
     )
     holds_nothing = queue.requests == 1 and not any(
-        visit.held or visit.released for visit in visits
+        visit.held_resources or visit.released_locks for visit in visits
     )
     if not is_single_server or not holds_nothing or not 1 < len(places_of_queue) <= MOST_PLACES:
         return None
     executions_by_pair = {
         place_pair: executions
-        for place_pair, executions in places.follows.items()
+        for place_pair, executions in places.return_counts.items()
         if place_pair[0] in places_of_queue
     }
     distinct_services = {

@@ -233,9 +233,11 @@ def _solve_points(
         point_indexes,
         rows,
         cycles[0].time.mean,
-        booked=recursion.account(solved_population) if with_account else {},
-        uses=mean_numbers.use_by_queue(recursion.queues, 1) if with_account else {},
-        groups={group.name: cycle.time.mean for group, cycle in zip(groups, cycles, strict=True)},
+        time_by_label=recursion.account(solved_population) if with_account else {},
+        use_by_queue=mean_numbers.use_by_queue(recursion.queues, 1) if with_account else {},
+        time_by_group={
+            group.name: cycle.time.mean for group, cycle in zip(groups, cycles, strict=True)
+        },
     )
 
 

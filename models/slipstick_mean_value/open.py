@@ -99,7 +99,7 @@ def solve_open(model: Model, value_by_expr: Numbers, with_account: bool) -> Acti
             for (tree, rate), cycle in zip(streams, cycles_or_reasons, strict=True):
                 mean_numbers.add_group(tree.visit_ratios(values_at_points), rate, cycle.visit_times)
             for group, cycle in zip(model.population.groups, cycles_or_reasons, strict=False):
-                group_times = table.groups.setdefault(group.name, table.nan_columns())
+                group_times = table.time_by_group.setdefault(group.name, table.nan_columns())
                 group_times[point_indexes] = cycle.time.mean
             booked_times, use_by_queue = (
                 (
@@ -113,8 +113,8 @@ def solve_open(model: Model, value_by_expr: Numbers, with_account: bool) -> Acti
                 solved_population.point_indexes,
                 solved_population.row_by_point,
                 state.first_cycle.time.mean,
-                booked=booked_times,
-                uses=use_by_queue,
+                time_by_label=booked_times,
+                use_by_queue=use_by_queue,
                 pipeline_times=state.first_cycle.visit_times.pipeline_times,
             )
             break
@@ -538,7 +538,7 @@ def _queues_from_innermost(recursion: Recursion) -> list[Queue]:
             visit.queue
             for tree in recursion.trees
             for visit in tree.visits
-            if lock_name in visit.held and visit.queue in locks
+            if lock_name in visit.held_resources and visit.queue in locks
         }
         for lock_name in locks
     }

@@ -115,9 +115,11 @@ def solve_phases(model: Model, value_by_expr: Numbers, with_account: bool) -> Ac
     program_time = np.where(program_table.time > 0, program_table.time, np.inf)
     for phase_table in phase_tables:
         program_table.pipeline_times.update(phase_table.pipeline_times)
-        for label, column in phase_table.booked.items():
-            program_table.booked[label] = program_table.booked.get(label, np.zeros(1)) + column
-        for queue_name, (busy_share, present, visit_rate, wait) in phase_table.uses.items():
+        for label, column in phase_table.time_by_label.items():
+            program_table.time_by_label[label] = (
+                program_table.time_by_label.get(label, np.zeros(1)) + column
+            )
+        for queue_name, (busy_share, present, visit_rate, wait) in phase_table.use_by_queue.items():
             # The wait of a visit is weighted by the visits, all else by the times of the phases.
             weighted_visits = phase_table.time * visit_rate
             weighted_use = np.stack(
@@ -128,15 +130,17 @@ def solve_phases(model: Model, value_by_expr: Numbers, with_account: bool) -> Ac
                     weighted_visits * wait,
                 ]
             )
-            program_table.uses[queue_name] = (
-                program_table.uses.get(queue_name, np.zeros(1)) + weighted_use
+            program_table.use_by_queue[queue_name] = (
+                program_table.use_by_queue.get(queue_name, np.zeros(1)) + weighted_use
             )
-    for use_of_queue in program_table.uses.values():
+    for use_of_queue in program_table.use_by_queue.values():
         use_of_queue /= program_time
         use_of_queue[3] /= without_zeros(use_of_queue[2])
-    if IDLE_PROCESSORS in program_table.booked:
+    if IDLE_PROCESSORS in program_table.time_by_label:
         # Removed and added again, so that it comes last.
-        program_table.booked[IDLE_PROCESSORS] = program_table.booked.pop(IDLE_PROCESSORS)
+        program_table.time_by_label[IDLE_PROCESSORS] = program_table.time_by_label.pop(
+            IDLE_PROCESSORS
+        )
     return program_table
 
 
@@ -195,17 +199,17 @@ class _PhaseSolver:
                 solved_phase.point_indexes,
                 solved_phase.row_by_point,
                 phase_time,
-                booked=booked_times,
-                uses=use_by_queue,
+                time_by_label=booked_times,
+                use_by_queue=use_by_queue,
                 pipeline_times=cycle.visit_times.pipeline_times,
             )
             if with_account:
                 # The account above is that of a processor that takes part in the phase; the other
                 # processors are idle.
                 member_share = cycle.members / most_processors[solved_phase.point_indexes].real
-                for column in table.booked.values():
+                for column in table.time_by_label.values():
                     column[solved_phase.point_indexes] *= member_share
-                table.booked[IDLE_PROCESSORS][solved_phase.point_indexes] += (
+                table.time_by_label[IDLE_PROCESSORS][solved_phase.point_indexes] += (
                     1 - member_share
                 ) * table.time[solved_phase.point_indexes]
         return table
@@ -393,7 +397,7 @@ def solve_supersteps(model: Model, value_by_expr: Numbers, with_account: bool) -
     for total_key in dict.fromkeys(
         total_key for totals in superstep_totals for total_key in totals if total_key[0] == "step"
     ):
-        table.booked[total_key[1]] = 0 * processor_column + sum_of_columns(
+        table.time_by_label[total_key[1]] = 0 * processor_column + sum_of_columns(
             totals[total_key] for totals in superstep_totals if total_key in totals
         )
     return table

@@ -246,7 +246,7 @@ class Spinning:
             {
                 visit.index: wait_for_accesses
                 for visit in self.word_queue.visits
-                if self.queue.name not in visit.held
+                if self.queue.name not in visit.held_resources
             }
         )
         congested_number = self._congested_number(service_alone)
@@ -302,7 +302,9 @@ class Spinning:
         if self.word_queue is None:
             return waits_by_visit
         access_time = self._access / self.word_queue.servers
-        for visit in (visit for visit in self.word_queue.visits if self.queue.name in visit.held):
+        for visit in (
+            visit for visit in self.word_queue.visits if self.queue.name in visit.held_resources
+        ):
             if self.lock.kind == "tas":
                 access_share, _ = self._share_and_time_of_access(lock_use.present)
                 waits_by_visit[visit.index] = access_share * lock_use.present * access_time

@@ -166,7 +166,7 @@ def _time_and_useful_time(model: Model | Law, against: str) -> tuple[Expr, Expr]
                 f"law {model.name} has no account of what is useful; hold it against"
                 f" {ONE_PROCESSOR} instead"
             )
-        return model.right, model.right
+        return model.right_side, model.right_side
     if not (len(model.population.groups) == 1 or isinstance(model.population, PhasedPopulation)):
         raise ModelError(
             f"{model.name} is not a run of N processors; give it one population, or phases"

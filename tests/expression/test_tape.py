@@ -162,7 +162,7 @@ def test_what_is_not_chosen_does_not_spoil_the_derivative() -> None:
 def test_one_label_at_several_places_adds_up() -> None:
     x = Parameter("x", value=2.0)
     found = Tape([Booked("idle", 3 * x) + Booked("idle", x) + Booked("busy", x)]).differentiate({})
-    assert {label: column.tolist() for label, column in found.booked.items()} == {
+    assert {label: column.tolist() for label, column in found.contribution_by_label.items()} == {
         "idle": [8.0],
         "busy": [2.0],
     }
@@ -212,4 +212,4 @@ def test_numbers_that_are_none_travel_as_none() -> None:
 
 def test_labels_of_other_outputs_are_left_out() -> None:
     found = Tape([Booked("a", X) + Booked("a", X), Booked("b", X * 3)]).differentiate({})
-    assert list(found.booked) == list(found.once) == ["a"]
+    assert list(found.contribution_by_label) == list(found.value_by_label) == ["a"]

@@ -107,7 +107,7 @@ def one_value(expr: Expr) -> float:
 def plain(law: Law) -> bool:
     """Return whether an equation is arithmetic alone."""
     return all(
-        each.operator in ARITHMETIC for each in walk(law.right) if isinstance(each, Operation)
+        each.operator in ARITHMETIC for each in walk(law.right_side) if isinstance(each, Operation)
     )
 
 
@@ -222,7 +222,7 @@ def points_near(law: Law) -> Iterator[tuple[dict[str, float], float]]:
         for name, value in point.items():
             if chance.random() < 0.7:
                 scaled = value * chance.choice([0.3, 0.6, 0.9, 1.1, 1.3, 2.0, 3.0])
-                point[name] = round(scaled) if name in law.whole else scaled
+                point[name] = round(scaled) if name in law.whole_symbols else scaled
         with contextlib.suppress(ModelError):
             yield point, law(**point)
 
@@ -231,7 +231,7 @@ def points_near(law: Law) -> Iterator[tuple[dict[str, float], float]]:
 @every_law
 def test_rows_tell_the_law_from_its_neighbours(law: Law) -> None:
     """A slip that changes values of the law breaks a row."""
-    for what, wrong in slips(law.right, law.symbols):
+    for what, wrong in slips(law.right_side, law.symbols):
         with np.errstate(all="ignore"):
             tape = Tape([wrong])
             rows = [(row, value_at(tape, law.given(row))) for row in law.checks]
@@ -253,7 +253,7 @@ def test_has_a_source_a_row_and_a_meaning_for_every_symbol(law: Law) -> None:
         for row in law.checks
     )
     assert all(each.meaning and each.latex for each in (law.gives, *law.symbols))
-    assert {each.name for each in Tape([law.right]).parameters.values()} == {
+    assert {each.name for each in Tape([law.right_side]).parameters.values()} == {
         each.name for each in law.symbols
     }
 
@@ -265,7 +265,7 @@ def test_keeps_its_shape_when_seconds_become_minutes(law: Law) -> None:
         k = sympy.Symbol("k", positive=True)
         letters = {each: sympy.Symbol(each.name, positive=True) for each in law.symbols}
         scaled = {letter: letter * k**each.dimension.time_power for each, letter in letters.items()}
-        right = to_sympy(law.right)
+        right = to_sympy(law.right_side)
         other = right.subs(scaled, simultaneous=True)
         assert sympy.simplify(other - right * k**law.gives.dimension.time_power) == 0
     for row, k in itertools.product(law.checks, (60.0, 1e-3)):
@@ -292,7 +292,7 @@ def test_text_latex_and_values_come_from_one_equation(law: Law) -> None:
     row = law.checks[0]
     scope = {name: sympy.Float(value, 30) for name, value in law.given(row).items()}
     point = {sympy.Symbol(name, positive=True): value for name, value in scope.items()}
-    assert float(at_point(to_sympy(law.right), point)) == pytest.approx(
+    assert float(at_point(to_sympy(law.right_side), point)) == pytest.approx(
         law(**law.given(row)), rel=1e-12
     )
     assert float(eval(law.text.partition(" = ")[2], FUNCTIONS, scope)) == pytest.approx(
@@ -379,7 +379,7 @@ def test_shares_of_time_add_up_to_the_power_of_time(law: Law) -> None:
     """
     powers = {each.name: each.dimension.time_power for each in law.symbols}
     for row in law.checks:
-        found = Tape([law.right]).differentiate(law.given(row))
+        found = Tape([law.right_side]).differentiate(law.given(row))
         booked = sum(
             power * law.given(row)[name] * float(found.by_parameter[name][0])
             for name, power in powers.items()

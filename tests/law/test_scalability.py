@@ -27,7 +27,7 @@ def said(name: str, **symbols: Any) -> Any:
     law = LAWS[name]
     assert set(symbols) == {each.name for each in law.symbols}
     places = {sympy.Symbol(key, positive=True): value for key, value in symbols.items()}
-    return to_sympy(law.right).subs(places, simultaneous=True)
+    return to_sympy(law.right_side).subs(places, simultaneous=True)
 
 
 def same(a: Any, b: Any) -> bool:

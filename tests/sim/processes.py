@@ -235,7 +235,7 @@ class System:
                 return self.kernel.now
         waits = self._waits()
         if waits:
-            raise deadlock_error(self.kernel.plan, self.kernel.now, waits)
+            raise deadlock_error(self.kernel.now, waits)
         return self.kernel.now
 
     def values(self, name: str, distribution: ServiceTime) -> Iterator[float]:

@@ -146,7 +146,7 @@ def test_facts_refuse_kinds_without_a_rule(
 
 
 def test_who_waits_at_a_meeting_follows_from_its_use() -> None:
-    present = Contention(model(Meeting("meet"))).left_out({})
+    present = Contention(model(Meeting("meet"))).neglected_effects({})
     assert present.flags_by_resource["meet"].tolist() == [False]  # one group: all come to it alike
 
 

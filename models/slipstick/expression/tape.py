@@ -68,13 +68,13 @@ def count_of_points(values: Values) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Instruction:
-    """An instruction of a tape: it applies an operator to the registers `args`, given by their
-    numbers, and writes the result into the register number `out`.
+    """An instruction of a tape: it applies an operator to the registers `input_registers`, given by
+    their numbers, and writes the result into the register number `output_register`.
     """
 
     operator: str
-    out: int
-    args: tuple[int, ...]
+    output_register: int
+    input_registers: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,16 +85,16 @@ class Derivatives:
     ----------
     value : the output [points]
     by_parameter : derivative by each parameter [points]
-    booked : contribution of each labelled part to the output, by label: the value of the part times
-        the derivative of the output by it [points]
-    once : value of each labelled part, by label [points]
+    contribution_by_label : contribution of each labelled part to the output, by label: the value of
+        the part times the derivative of the output by it [points]
+    value_by_label : value of each labelled part, by label [points]
     inputs : the parameters' own values [points]
     """
 
     value: Array
     by_parameter: Mapping[str, Array]
-    booked: Mapping[str, Array]
-    once: Mapping[str, Array]
+    contribution_by_label: Mapping[str, Array]
+    value_by_label: Mapping[str, Array]
     inputs: Mapping[str, Array]
 
 
@@ -154,7 +154,7 @@ class Tape:
             "inputs": list(self._name_by_register.items()),
             "labels": list(self._label_by_register.items()),
             "code": [
-                [instruction.operator, instruction.out, *instruction.args]
+                [instruction.operator, instruction.output_register, *instruction.input_registers]
                 for instruction in self._instructions
             ],
             "outputs": list(self._output_registers),
@@ -194,7 +194,7 @@ class Tape:
                 [
                     instruction
                     for instruction in self._instructions
-                    if instruction.out not in varying_registers
+                    if instruction.output_register not in varying_registers
                 ],
                 1,
             )
@@ -251,8 +251,8 @@ class Tape:
         return Derivatives(
             value=at_all_points(self._output_registers[output]),
             by_parameter=by_parameter,
-            booked=booked_by_label,
-            once=once_by_label,
+            contribution_by_label=booked_by_label,
+            value_by_label=once_by_label,
             inputs=input_by_name,
         )
 
@@ -292,14 +292,14 @@ class Tape:
                 [
                     instruction
                     for instruction in needed_instructions
-                    if instruction.out not in varying_registers
+                    if instruction.output_register not in varying_registers
                 ],
                 1,
             )
         varying_instructions = [
             instruction
             for instruction in needed_instructions
-            if instruction.out in varying_registers
+            if instruction.output_register in varying_registers
         ]
         value_by_point = np.empty(point_count)
         derivative_by_name = {name: np.zeros(point_count) for name in names}
@@ -338,13 +338,13 @@ class Tape:
         dependent_registers = set(start_registers)
         needed_instructions = []
         for instruction in reversed(self._instructions):
-            if instruction.out in needed_registers:
-                needed_registers.update(instruction.args)
+            if instruction.output_register in needed_registers:
+                needed_registers.update(instruction.input_registers)
                 needed_instructions.append(instruction)
         needed_instructions.reverse()
         for instruction in needed_instructions:
-            if not dependent_registers.isdisjoint(instruction.args):
-                dependent_registers.add(instruction.out)
+            if not dependent_registers.isdisjoint(instruction.input_registers):
+                dependent_registers.add(instruction.output_register)
         return needed_instructions, dependent_registers
 
     def _register_of(self, node: Expr, register_by_node: Mapping[int, int]) -> int:
@@ -394,8 +394,8 @@ class Tape:
             register for register, input_array in input_registers.items() if len(input_array) != 1
         }
         for instruction in self._instructions:
-            if not varying_registers.isdisjoint(instruction.args):
-                varying_registers.add(instruction.out)
+            if not varying_registers.isdisjoint(instruction.input_registers):
+                varying_registers.add(instruction.output_register)
         return varying_registers
 
     def _run_instructions(
@@ -403,15 +403,15 @@ class Tape:
     ) -> None:
         """Execute instructions, with a new array for each result."""
         for instruction in instructions:
-            operands = [registers[register] for register in instruction.args]
+            operands = [registers[register] for register in instruction.input_registers]
             if instruction.operator == "booked":
-                registers[instruction.out] = operands[0]
+                registers[instruction.output_register] = operands[0]
                 continue
             result = np.empty(
                 1 if all(len(register) == 1 for register in operands) else point_count
             )
             OPERATORS[instruction.operator].evaluate(operands, result)
-            registers[instruction.out] = result
+            registers[instruction.output_register] = result
 
     def _run_chunks(
         self,
@@ -424,7 +424,7 @@ class Tape:
         varying_instructions = [
             instruction
             for instruction in self._instructions
-            if instruction.out in varying_registers
+            if instruction.output_register in varying_registers
         ]
         owner_by_register = _owner_by_register(self._instructions)
         output_registers = [
@@ -448,15 +448,7 @@ class Tape:
             register for register in self._name_by_register if register in varying_registers
         ]
         buffers = [np.empty(min(CHUNK, point_count)) for _ in range(buffer_count)]
-        computed_instructions = [
-            (
-                OPERATORS[instruction.operator].evaluate,
-                [owner_by_register.get(register, register) for register in instruction.args],
-                instruction.out,
-            )
-            for instruction in varying_instructions
-            if instruction.operator != "booked"
-        ]
+        computed_instructions = _computed_instructions(varying_instructions, owner_by_register)
         chunk_registers = dict(registers)
         for first_point in range(0, point_count, CHUNK):
             chunk = slice(first_point, min(first_point + CHUNK, point_count))
@@ -494,20 +486,23 @@ class Tape:
         """
         adjoint_by_register: dict[int, Array] = {output: np.ones(point_count)}
         for instruction in reversed(self._instructions):
-            result_adjoint = adjoint_by_register.get(instruction.out)
+            result_adjoint = adjoint_by_register.get(instruction.output_register)
             if result_adjoint is None or (
-                followed_registers is not None and instruction.out not in followed_registers
+                followed_registers is not None
+                and instruction.output_register not in followed_registers
             ):
                 continue
-            operand_values = [registers[arg] for arg in instruction.args]
+            operand_values = [registers[arg] for arg in instruction.input_registers]
             operand_adjoints = (
                 [result_adjoint]
                 if instruction.operator == "booked"
                 else OPERATORS[instruction.operator].derive(
-                    operand_values, registers[instruction.out], result_adjoint
+                    operand_values, registers[instruction.output_register], result_adjoint
                 )
             )
-            for register, operand_adjoint in zip(instruction.args, operand_adjoints, strict=True):
+            for register, operand_adjoint in zip(
+                instruction.input_registers, operand_adjoints, strict=True
+            ):
                 if operand_adjoint is not None and (
                     followed_registers is None or register in followed_registers
                 ):
@@ -551,10 +546,27 @@ def _owner_by_register(instructions: Sequence[Instruction]) -> dict[int, int]:
     owner_by_register: dict[int, int] = {}
     for instruction in instructions:
         if instruction.operator == "booked":
-            owner_by_register[instruction.out] = owner_by_register.get(
-                instruction.args[0], instruction.args[0]
+            owner_by_register[instruction.output_register] = owner_by_register.get(
+                instruction.input_registers[0], instruction.input_registers[0]
             )
     return owner_by_register
+
+
+def _computed_instructions(
+    instructions: Iterable[Instruction], owner_by_register: Mapping[int, int]
+) -> list[tuple[Callable[..., object], list[int], int]]:
+    """Return, for each instruction that computes a value, its function, the registers of its
+    operands and the register of its result; a label computes nothing.
+    """
+    return [
+        (
+            OPERATORS[instruction.operator].evaluate,
+            [owner_by_register.get(register, register) for register in instruction.input_registers],
+            instruction.output_register,
+        )
+        for instruction in instructions
+        if instruction.operator != "booked"
+    ]
 
 
 def _buffer_numbers(
@@ -566,7 +578,7 @@ def _buffer_numbers(
     last_reader_by_register = {
         owner_by_register.get(arg, arg): instruction_index
         for instruction_index, instruction in enumerate(instructions)
-        for arg in instruction.args
+        for arg in instruction.input_registers
     }
     last_reader_by_register |= dict.fromkeys(monitored_registers, len(instructions))
     buffer_by_register: dict[int, int] = {}
@@ -576,10 +588,13 @@ def _buffer_numbers(
         if instruction.operator == "booked":
             continue
         if free_buffers:
-            buffer_by_register[instruction.out] = free_buffers.pop()
+            buffer_by_register[instruction.output_register] = free_buffers.pop()
         else:
-            buffer_by_register[instruction.out], buffer_count = buffer_count, buffer_count + 1
-        operand_registers = {owner_by_register.get(arg, arg) for arg in instruction.args}
+            buffer_by_register[instruction.output_register], buffer_count = (
+                buffer_count,
+                buffer_count + 1,
+            )
+        operand_registers = {owner_by_register.get(arg, arg) for arg in instruction.input_registers}
         free_buffers.extend(
             buffer_by_register[arg]
             for arg in sorted(operand_registers)

@@ -119,7 +119,7 @@ class Law:
         return {symbol.name: value for symbol, value in zip(self.symbols, check.given, strict=True)}
 
     @cached_property
-    def right(self) -> Expr:
+    def right_side(self) -> Expr:
         """The right-hand side as an expression of the symbols; raises ModelError if its dimension
         differs from that of the left-hand side.
         """
@@ -133,7 +133,7 @@ class Law:
 
     @cached_property
     def _right_side_nodes(self) -> tuple[Expr, ...]:
-        return tuple(walk(self.right))
+        return tuple(walk(self.right_side))
 
     @cached_property
     def conditions(self) -> tuple[Comparison, ...]:
@@ -141,7 +141,7 @@ class Law:
         return read_condition(self.holds, self.parameters) if self.holds else ()
 
     @cached_property
-    def whole(self) -> frozenset[str]:
+    def whole_symbols(self) -> frozenset[str]:
         """The symbols that the conditions of the law restrict to whole numbers, such as
         ``servers``.
         """
@@ -173,7 +173,7 @@ class Law:
             from slipstick.expression.symbolic import sympy, to_sympy
 
             return to_sympy(
-                self.right,
+                self.right_side,
                 {
                     name: value if _is_sympy_expression(value) else sympy.Number(value)
                     for name, value in values.items()
@@ -204,7 +204,7 @@ class Law:
     @property
     def text(self) -> str:
         """The equation in plain text."""
-        return f"{self.gives.name} = {self.right}"
+        return f"{self.gives.name} = {self.right_side}"
 
     def __str__(self) -> str:
         return self.text
@@ -238,7 +238,7 @@ class Law:
 
         return (
             f"{self.gives.latex} ="
-            f" {latex(self.right, {symbol.name: symbol.latex for symbol in self.symbols})}"
+            f" {latex(self.right_side, {symbol.name: symbol.latex for symbol in self.symbols})}"
         )
 
     def _check_names(self, values: Mapping[str, Any]) -> None:
@@ -333,7 +333,7 @@ def _compiled_tape(law: Law) -> Tape:
 
     return Tape(
         [
-            law.right,
+            law.right_side,
             *(
                 condition_side
                 for condition in law.conditions

@@ -50,10 +50,11 @@ class ActivityTable:
     reason_by_point : why a point has no answer, by its number
     refused : those of them at which another method may answer
     time : of a cycle, or of the whole program [s]
-    booked : seconds of one processor by step, wait or other label
-    uses : of each queue by name: utilization of its servers, number there (of processors, at each),
-        visits in a second, and wait of one visit without service [1, 1, 1/s, s] [4, points]
-    groups : time of each group's cycle by name, where there are several [s]
+    time_by_label : time of one processor by step, wait or other label [s]
+    use_by_queue : of each queue by name: utilization of its servers, number there (of processors,
+        at each), visits in a second, and wait of one visit without service [1, 1, 1/s, s] [4,
+        points]
+    time_by_group : time of each group's cycle by name, where there are several [s]
     other_values : other values by name
     pipeline_times : mean time of one execution of each pipeline of the first group by name [s]
     """
@@ -61,9 +62,9 @@ class ActivityTable:
     population: Array
     reason_by_point: dict[int, str]
     time: Array = field(init=False)
-    booked: dict[str, Array] = field(default_factory=dict)
-    uses: dict[str, Array] = field(default_factory=dict)
-    groups: dict[str, Array] = field(default_factory=dict)
+    time_by_label: dict[str, Array] = field(default_factory=dict)
+    use_by_queue: dict[str, Array] = field(default_factory=dict)
+    time_by_group: dict[str, Array] = field(default_factory=dict)
     other_values: dict[str, Array] = field(default_factory=dict)
     pipeline_times: dict[str, Array] = field(default_factory=dict)
     refused: set[int] = field(default_factory=set)
@@ -102,9 +103,9 @@ class ActivityTable:
             self.refused.update(reasons)
         for column in (
             self.time,
-            *self.booked.values(),
-            *self.groups.values(),
-            *self.uses.values(),
+            *self.time_by_label.values(),
+            *self.time_by_group.values(),
+            *self.use_by_queue.values(),
             *self.other_values.values(),
         ):
             column[..., list(reasons)] = np.nan
@@ -271,18 +272,20 @@ class ActivityForm(CompiledModel):
         # The times of every group where mean value refuses the model.
         unanswered_times = np.full(len(table.time), np.nan)
         steps = [
-            step for step in self.model.steps if not size_by_group or step.name in table.booked
+            step
+            for step in self.model.steps
+            if not size_by_group or step.name in table.time_by_label
         ]
         solution = activity_solution(
             self.model,
             self.method,
             table.time,
             table.population,
-            table.booked,
+            table.time_by_label,
             exact=is_exact,
             errors=self.reasons_without_promise(table, is_exact),
             groups={
-                name: (table.groups.get(name, unanswered_times), value_by_expr[group_size])
+                name: (table.time_by_group.get(name, unanswered_times), value_by_expr[group_size])
                 for name, group_size in size_by_group.items()
             },
             think_times=think_times(self.model, values),
@@ -296,7 +299,7 @@ class ActivityForm(CompiledModel):
             },
             uses_by_resource={
                 name: (utilization, number_present, wait)
-                for name, (utilization, number_present, _, wait) in table.uses.items()
+                for name, (utilization, number_present, _, wait) in table.use_by_queue.items()
             },
             parallel_values=lambda account: self._parallel_work.columns(
                 values, table.time, table.population, account, table.pipeline_times

@@ -193,24 +193,19 @@ def _state_in_network(model: QueueingNetwork, answer: Answer, value_name: str) -
     if value_kind in (RESPONSE_QUANTILE, WITHIN_TARGET) and answer.method != SIMULATION:
         reason = "no formula has it for this network"
         return AskedValue(OTHER_METHOD, SIMULATION, reason)
-    if (
-        value_kind == "loss_probability"
-        and station is not None
-        and not (station.capacity or class_or_station_name in station.balking)
-    ):
-        return _state_of_undefined(f"{station_name} has no capacity, so that no customer is lost")
-    if value_kind == "loss_probability" and station is not None and station.blocking != "loss":
-        return _state_of_undefined(f"{station_name} blocks when it is full, and loses no customer")
+    if value_kind == "loss_probability" and station is not None:
+        if not (station.capacity or class_or_station_name in station.balking):
+            reason = f"{station_name} has no capacity, so that no customer is lost"
+            return _state_of_undefined(reason)
+        if station.blocking != "loss":
+            reason = f"{station_name} blocks when it is full, and loses no customer"
+            return _state_of_undefined(reason)
     if value_kind == "abandonment":
         return _state_of_undefined(
             f"{class_or_station_name} has no patience or timeout at {station_name}"
         )
-    if value_kind == "account" and answer.has_only_bounds:
-        return AskedValue(OTHER_METHOD, BEST, "bounds have no account")
-    if value_kind == "account" and class_or_station_name == THINK:
-        return _state_of_undefined("no class thinks")
     if value_kind == "account":
-        return _state_of_undefined("no time belongs to it: 0 in this answer")
+        return _state_of_network_account(answer, class_or_station_name)
     if (
         value_kind == "utilization"
         and station is not None
@@ -221,16 +216,8 @@ def _state_in_network(model: QueueingNetwork, answer: Answer, value_name: str) -
         return AskedValue(OTHER_METHOD, BOUNDS, f"{answer.method} has no {value_kind}")
     if is_transient(value_name):
         return _state_of_undefined(_reason_missing(value_name, answer.notes))
-    if value_kind == "probability" and not _has_chain(model):
-        return _state_of_undefined(
-            "only a Markov chain has it, which cannot follow this network, such as its regions, or"
-            " its profiles and schedules"
-        )
     if value_kind == "probability":
-        method = MARKOV_CHAIN if answer.method != MARKOV_CHAIN else EXACT
-        return AskedValue(
-            OTHER_METHOD, method, f"{answer.method} has no {value_kind} of this station"
-        )
+        return _state_of_probability(model, answer)
     if answer.has_only_bounds:
         return AskedValue(OTHER_METHOD, BEST, "it has no bounds")
     if value_kind == "throughput" and answer.method == SIMULATION:
@@ -239,6 +226,28 @@ def _state_in_network(model: QueueingNetwork, answer: Answer, value_name: str) -
             " those counted cannot be told apart"
         )
     return _state_of_undefined("it has no value here")
+
+
+def _state_of_network_account(answer: Answer, component: str) -> AskedValue:
+    """Return the state of a component that the account of a network's time does not have."""
+    if answer.has_only_bounds:
+        return AskedValue(OTHER_METHOD, BEST, "bounds have no account")
+    return _state_of_undefined(
+        "no class thinks" if component == THINK else "no time belongs to it: 0 in this answer"
+    )
+
+
+def _state_of_probability(model: QueueingNetwork, answer: Answer) -> AskedValue:
+    """Return the state of the probability of a number of customers at a station of a network, which
+    an answer does not have.
+    """
+    if not _has_chain(model):
+        return _state_of_undefined(
+            "only a Markov chain has it, which cannot follow this network, such as its regions, or"
+            " its profiles and schedules"
+        )
+    method = MARKOV_CHAIN if answer.method != MARKOV_CHAIN else EXACT
+    return AskedValue(OTHER_METHOD, method, f"{answer.method} has no probability of this station")
 
 
 def _has_chain(model: QueueingNetwork) -> bool:

@@ -249,7 +249,7 @@ class ClosedForm(CompiledModel):
         )
         columns = self._further_columns(values)
         population = columns.population
-        neglected_effects = self._contention.left_out(values)
+        neglected_effects = self._contention.neglected_effects(values)
         is_exact = neglected_effects.neglects_nothing()
         time = _nan_where_negative(time_slopes.value)
         reason_by_point = self._reason_by_point(values)
@@ -265,7 +265,7 @@ class ClosedForm(CompiledModel):
             CLOSED_FORM,
             time,
             population,
-            account_slopes.booked,
+            account_slopes.contribution_by_label,
             exact=is_exact,
             groups={
                 group_name: (group_time, members)
@@ -280,7 +280,7 @@ class ClosedForm(CompiledModel):
                 values, time, population, account, columns.pipelines
             ),
             class_of_other_labels="memory",
-            once=time_slopes.once,
+            once=time_slopes.value_by_label,
             stages=columns.stages,
             remarks=lambda index: (
                 Remarks(failed=reason_by_point[index])
@@ -640,7 +640,7 @@ class CompiledLaw(CompiledModel):
     def __init__(self, law: Law, parameters: Mapping[str, Parameter]) -> None:
         self.law = law
         self.quantity = law.gives.name
-        self.tape = Tape([substitute(law.right, parameters)])
+        self.tape = Tape([substitute(law.right_side, parameters)])
         self.parameters = tuple(self.tape.parameters)
         self.conditions = tuple(
             Comparison(

@@ -995,7 +995,8 @@ def _check_probabilities(probability_exprs: Sequence[Expr], builder_name: str) -
     for p in probabilities:
         if not 0 <= p <= 1:
             raise ModelError(f"a probability of {builder_name} must lie between 0 and 1, got {p:g}")
-    # Probabilities that are computed are checked at the values of each point.
+    # Probabilities that are computed are checked at the values of each point. The tolerance is far
+    # above the rounding of a sum of decimal numbers, and below any mistake in writing them.
     if len(probabilities) == len(probability_exprs) and not math.isclose(
         math.fsum(probabilities), 1.0, rel_tol=1e-9
     ):

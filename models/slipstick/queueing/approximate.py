@@ -79,31 +79,36 @@ class SeenOnArrival:
 
     Parameters
     ----------
-    queue, busy : of each class at each station, (P, R, K)
+    number_present, number_in_service : mean number of customers of each class at each station,
+        (P, R, K)
     own_share : the part of its class that an arriving customer is itself, 1/N, or 0 where the class
         is open, (P, R)
-    queue_shift, busy_shift : by how much class j's numbers differ when one of class r has left,
-        beyond that part, (P, R, R, K) by [r, j]; None for none
+    present_shift, service_shift : by how much class j's numbers differ when one of class r has
+        left, beyond that part, (P, R, R, K) by [r, j]; None for none
     """
 
-    queue: Array
-    busy: Array
+    number_present: Array
+    number_in_service: Array
     own_share: Array
-    queue_shift: Array | None = None
-    busy_shift: Array | None = None
+    present_shift: Array | None = None
+    service_shift: Array | None = None
 
     def waiting(self, weight: Array, station: int, rank: Array | None = None) -> Array:
         """Return the weighted mean number of customers that an arriving customer of class r finds
         at a station, waiting or in service, summed over the classes found, (P, R); see
         `_weighted_numbers_met`.
         """
-        return self._weighted_numbers_met(weight, self.queue, self.queue_shift, station, rank)
+        return self._weighted_numbers_met(
+            weight, self.number_present, self.present_shift, station, rank
+        )
 
     def served(self, weight: Array, station: int, rank: Array | None = None) -> Array:
         """Return the weighted mean number of customers that an arriving customer of class r finds
         in service at a station, summed over the classes found, (P, R); see `_weighted_numbers_met`.
         """
-        return self._weighted_numbers_met(weight, self.busy, self.busy_shift, station, rank)
+        return self._weighted_numbers_met(
+            weight, self.number_in_service, self.service_shift, station, rank
+        )
 
     def _weighted_numbers_met(
         self,
@@ -141,8 +146,8 @@ def _residence_times(
     """Return the residence times in one cycle, all visits together [s], (P, R, K);
     `other_customers` as in `all_busy_by_load` (P, R).
     """
-    dtype = np.result_type(arrival_numbers.queue, network.service, network.visits)
-    residence = np.empty(arrival_numbers.queue.shape, dtype=dtype)
+    dtype = np.result_type(arrival_numbers.number_present, network.service, network.visits)
+    residence = np.empty(arrival_numbers.number_present.shape, dtype=dtype)
     for station, discipline in enumerate(network.discipline):
         service = network.service[:, :, station]
         if DISCIPLINES[discipline].delay:
@@ -223,9 +228,9 @@ def _line_residence(
     discipline = DISCIPLINES[network.discipline[station]]
     # Measured (benchmarks/approximations.py): Linearizer's corrections improve queues in the order
     # of arrival, but neither the work in service nor anything with priorities.
-    arrival_numbers = replace(arrival_numbers, busy_shift=None)
+    arrival_numbers = replace(arrival_numbers, service_shift=None)
     if discipline.ranked:
-        arrival_numbers = replace(arrival_numbers, queue_shift=None)
+        arrival_numbers = replace(arrival_numbers, present_shift=None)
         rank_weights = (rank[None, :] <= rank[:, None]).astype(float)
     unit_weights = np.ones_like(service)
     residual_service = residual_time(service, network.scv[:, :, station])

@@ -402,7 +402,7 @@ def _utilization(
     work_rate: Array = throughput[:, :, None] * network.demand
     if network.all_single:
         return work_rate
-    utilization = work_rate / network.shares
+    utilization = work_rate / network.sharing_servers
     for queue_index, no_closed_probability in no_closed_by_queue.items():
         station_work = work_rate[:, :, closed_network.queueing[queue_index]]
         class_share = quotient(station_work, station_work.sum(axis=1, keepdims=True))

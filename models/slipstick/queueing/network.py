@@ -228,7 +228,7 @@ class NetworkArrays:
         )
 
     @cached_property
-    def shares(self) -> NDArray[np.int64]:
+    def sharing_servers(self) -> NDArray[np.int64]:
         """Number of servers that share the work of each station; a delay counts as one, (K,)."""
         if self.all_single:
             return self.servers
@@ -563,27 +563,28 @@ class MarkovSolution(NetworkSolution):
 
     Parameters
     ----------
-    loss : probability that a customer arriving at a station is lost there [1], (P, R, K)
-    ended : services that end [1/s], (P, R, K)
-    begun : cycles of each class that begin, at its first station [1/s], (P, R)
+    loss_probability : probability that a customer arriving at a station is lost there [1], (P, R,
+        K)
+    ended_services : services that end [1/s], (P, R, K)
+    begun_cycles : cycles of each class that begin, at its first station [1/s], (P, R)
     lost_arrivals : customers of each class from outside that are lost on arrival [1/s], (P, R)
-    abandoned : probability that a customer abandons the queue of a station that it is at [1], (P,
-        R, K)
+    abandonment_probability : probability that a customer abandons the queue of a station that it is
+        at [1], (P, R, K)
     states : how many states the chain has (P,)
     truncation : customers of open classes in all at which the chain was truncated, 0 if it was not
         (P,)
-    beyond : probability of more open customers than that, continued geometrically from the last
-        levels [1] (P,)
+    probability_beyond : probability of more open customers than that, continued geometrically from
+        the last levels [1] (P,)
     """
 
-    loss: Array = field(default_factory=lambda: np.zeros((0, 0, 0)))
-    ended: Array = field(default_factory=lambda: np.zeros((0, 0, 0)))
-    begun: Array = field(default_factory=lambda: np.zeros((0, 0)))
+    loss_probability: Array = field(default_factory=lambda: np.zeros((0, 0, 0)))
+    ended_services: Array = field(default_factory=lambda: np.zeros((0, 0, 0)))
+    begun_cycles: Array = field(default_factory=lambda: np.zeros((0, 0)))
     lost_arrivals: Array = field(default_factory=lambda: np.zeros((0, 0)))
-    abandoned: Array = field(default_factory=lambda: np.zeros((0, 0, 0)))
+    abandonment_probability: Array = field(default_factory=lambda: np.zeros((0, 0, 0)))
     states: tuple[int, ...] = ()
     truncation: tuple[int, ...] = ()
-    beyond: tuple[float, ...] = ()
+    probability_beyond: tuple[float, ...] = ()
 
 
 def quotient(numerator: Array, denominator: Array, otherwise: float = 0.0) -> Array:

@@ -290,7 +290,7 @@ def finite_source_all_busy(ratio: Array, customers: int, servers: int) -> Array:
         np.minimum(ratio_of_point / (1 + ratio_of_point) * (customers + 1), servers),
     )
     # With a server free at the largest weight, weights fall by `factor` at least from the number of
-    # servers on.
+    # servers on. It is clipped, so that its logarithm is finite and below 0.
     weight_factor = np.clip(ratio_of_point * (customers - servers) / servers, 1e-300, 1 - 1e-9)
     width_with_free_server = (
         servers - likeliest_number + _half_width(servers) - 72 / np.log(weight_factor)

@@ -592,7 +592,7 @@ def _law_spec(law: Law) -> type[BaseModel]:
                 Quantity(
                     symbol.dimension,
                     least=least_by_size.get(symbol.name),
-                    whole=symbol.name in law.whole,
+                    whole=symbol.name in law.whole_symbols,
                 ),
             ],
             Field(description=symbol.meaning),

@@ -14,7 +14,7 @@ from slipstick.errors import Problem, did_you_mean, nearest_names, suggestion_of
 from slipstick.schema.kinds.constraints import RULE, SPELT
 from slipstick.schema.text import MOST_PROBLEMS, Node, Table, leaves, node_at, problem
 
-Loc = tuple[str | int, ...]
+Location = tuple[str | int, ...]
 
 
 def problems_in(
@@ -54,23 +54,25 @@ def problems_in(
         path = leaf_path.removesuffix(".value")
         paths_by_key.setdefault(path.rpartition(".")[2], []).append(path)
     for detail in details:
-        loc: Loc = detail["loc"]
-        if loc and loc[0] in first_fields:
+        location: Location = detail["loc"]
+        if location and location[0] in first_fields:
             continue
         if detail["type"] == "missing" and mistyped_keys & {
-            (loc[:-1], loc[-1]),
-            (loc[:-1], "extends"),
+            (location[:-1], location[-1]),
+            (location[:-1], "extends"),
         }:
             # The key is there, misspelt; one problem is enough.
             continue
-        place, is_key = _loc_of_error(model, node, detail)
+        place, is_key = _location_of_error(model, node, detail)
         problems.append(
             problem(node, place, _message_of_error(model, paths_by_key, detail, place), key=is_key)
         )
     return problems
 
 
-def _mistyped_keys(model: type[BaseModel], details: Sequence[Any]) -> set[tuple[Loc, int | str]]:
+def _mistyped_keys(
+    model: type[BaseModel], details: Sequence[Any]
+) -> set[tuple[Location, int | str]]:
     """Return the keys that are there but misspelt, each with the place of its table."""
     intended_keys = {
         intended_key
@@ -101,7 +103,9 @@ def _first_fields_without_name(
     return first_fields
 
 
-def _loc_of_error(model: type[BaseModel], node: Node, validation_error: Any) -> tuple[Loc, bool]:
+def _location_of_error(
+    model: type[BaseModel], node: Node, validation_error: Any
+) -> tuple[Location, bool]:
     """Return the place of an error in the file, and whether the error is about the key at that
     place or about its value.
     """
@@ -142,7 +146,7 @@ def _message_of_error(
     spec_class: type[BaseModel],
     paths_by_key: Mapping[str, Sequence[str]],
     validation_error: Any,
-    reported_location: Loc,
+    reported_location: Location,
 ) -> str:
     """Return the message for one error of validation, with the keys or words that were probably
     meant.
@@ -203,7 +207,7 @@ _LIKELY_PLACES = ("parameters.", "population.")
 
 
 def _unknown_key_message(
-    spec_class: type[BaseModel], paths_by_key: Mapping[str, Sequence[str]], location: Loc
+    spec_class: type[BaseModel], paths_by_key: Mapping[str, Sequence[str]], location: Location
 ) -> str:
     """Return the message for an unknown key, with the key that was probably meant."""
     key = str(location[-1])
@@ -299,78 +303,78 @@ def _shown_value(value: Any) -> str:
     return value_text if len(value_text) <= 60 else value_text[:57] + "..."
 
 
-def _intended_keys(model: type[BaseModel], loc: Loc) -> list[tuple[Loc, str]]:
+def _intended_keys(model: type[BaseModel], location: Location) -> list[tuple[Location, str]]:
     """List the key that an unknown key was probably meant to be, with its location."""
-    near_keys = nearest_names(str(loc[-1]), _keys_at(model, loc[:-1]))
-    return [(loc[:-1], key) for key in _keys_at(model, loc[:-1]) if near_keys == [key]]
+    near_keys = nearest_names(str(location[-1]), _keys_at(model, location[:-1]))
+    return [(location[:-1], key) for key in _keys_at(model, location[:-1]) if near_keys == [key]]
 
 
-def _path_in_file(model: type[BaseModel], loc: Loc) -> Loc:
+def _path_in_file(model: type[BaseModel], location: Location) -> Location:
     """Return a location as in the file, without the parts that pydantic adds: tags of unions, and
     the mark of a key.
     """
     path_parts: list[str | int] = []
     annotation: Any = model
-    for loc_part in loc:
-        annotation, is_tag = _annotation_of_part(_without_metadata(annotation), loc_part)
+    for location_part in location:
+        annotation, is_tag = _annotation_of_part(_without_metadata(annotation), location_part)
         if not is_tag:
-            path_parts.append(loc_part)
+            path_parts.append(location_part)
     return tuple(path_parts)
 
 
-def _keys_at(model: type[BaseModel], loc: Loc) -> list[str]:
+def _keys_at(model: type[BaseModel], location: Location) -> list[str]:
     """List the keys of the pydantic model at a location, as files spell them."""
-    model_at_loc = _model_at(model, loc)
+    model_at_location = _model_at(model, location)
     return (
-        [field.alias or name for name, field in model_at_loc.model_fields.items()]
-        if model_at_loc
+        [field.alias or name for name, field in model_at_location.model_fields.items()]
+        if model_at_location
         else []
     )
 
 
-def _description_at(model: type[BaseModel], loc: Loc) -> str:
-    parent = _model_at(model, loc[:-1])
-    field_info = _field_of_key(parent, loc[-1]) if parent else None
+def _description_at(model: type[BaseModel], location: Location) -> str:
+    parent = _model_at(model, location[:-1])
+    field_info = _field_of_key(parent, location[-1]) if parent else None
     return (field_info.description or "") if field_info else ""
 
 
-def _model_at(model: type[BaseModel], loc: Loc) -> Any:
+def _model_at(model: type[BaseModel], location: Location) -> Any:
     """Return the pydantic model at a location, found by way of the annotations; None if there is
     none.
     """
-    annotation = _without_metadata(_annotation_at(model, loc))
+    annotation = _without_metadata(_annotation_at(model, location))
     return (
         annotation if isinstance(annotation, type) and issubclass(annotation, BaseModel) else None
     )
 
 
-def _alternatives_at(model: type[BaseModel], loc: Loc) -> dict[str, Any]:
+def _alternatives_at(model: type[BaseModel], location: Location) -> dict[str, Any]:
     """Return the alternatives of the union at a location, by tag."""
-    options = get_args(_without_metadata(_annotation_at(model, loc)))
+    options = get_args(_without_metadata(_annotation_at(model, location)))
     return {tag: get_args(option)[0] for option in options for tag in _tags_of_option(option)}
 
 
-def _annotation_at(model: type[BaseModel], loc: Loc) -> Any:
+def _annotation_at(model: type[BaseModel], location: Location) -> Any:
     annotation: Any = model
-    for loc_part in loc:
-        annotation, _ = _annotation_of_part(_without_metadata(annotation), loc_part)
+    for location_part in location:
+        annotation, _ = _annotation_of_part(_without_metadata(annotation), location_part)
     return annotation
 
 
-def _annotation_of_part(annotation: Any, loc_part: str | int) -> tuple[Any, bool]:
+def _annotation_of_part(annotation: Any, location_part: str | int) -> tuple[Any, bool]:
     """Return the annotation one step further along a location, and whether that step is the tag of
     a union.
     """
-    if loc_part == KEY:
+    if location_part == KEY:
         return annotation, True
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         # An item of an activity refers to other items, which are defined after it.
         annotation.model_rebuild()
-        field = _field_of_key(annotation, loc_part)
+        field = _field_of_key(annotation, location_part)
         return (field.annotation if field else None), False
     if get_origin(annotation) in (Union, types.UnionType):
         tagged_options = [
-            option for option in get_args(annotation) if loc_part in _tags_of_option(option)
+            option for option in get_args(annotation) if location_part in _tags_of_option(option)
         ]
         return (tagged_options[0], True) if tagged_options else (None, False)
     arguments = get_args(annotation)

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from slipstick.errors import NoAnswerError, Unsolvable
-from slipstick.sim.plan.plan import Plan
 
 MOST_SHOWN = 8
 """Largest number of customers that a message on a deadlock lists."""
@@ -42,10 +41,10 @@ class Wait:
         return f"processor {self.customer} waits for {self.awaited_resource}{held_by}"
 
 
-def deadlock_error(plan: Plan, time: float, waits: Sequence[Wait]) -> NoAnswerError:
+def deadlock_error(time: float, waits: Sequence[Wait]) -> NoAnswerError:
     """Return an error that describes a deadlock in words.
 
-    >>> print(deadlock_error(Plan((), ()), 2.0, [Wait(0, "lock a", (1,)), Wait(1, "lock b", (0,))]))
+    >>> print(deadlock_error(2.0, [Wait(0, "lock a", (1,)), Wait(1, "lock b", (0,))]))
     deadlock at 2 s: processor 0 waits for lock a, held by processor 1; processor 1 waits for lock
     b, held by processor 0
     """

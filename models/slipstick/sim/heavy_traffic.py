@@ -107,7 +107,7 @@ def open_queues(plan: Plan) -> dict[int, OpenQueue]:
 def _is_covered(plan: Plan, station_index: int) -> bool:
     station = plan.stations[station_index]
     has_ranks = DISCIPLINES[station.discipline].ranked
-    is_alone = [other.name for other in plan.stations].count(station.name) == 1
+    is_alone = [station_plan.name for station_plan in plan.stations].count(station.name) == 1
     return is_alone and not (station.rates or station.may_be_abandoned or has_ranks)
 
 

@@ -412,7 +412,7 @@ def _refuse_deadlock(
         return
     waits = kernel.waits()
     if not has_next_event or lock_cycle(waits):
-        raise deadlock_error(plan, kernel.now, waits if not has_next_event else lock_cycle(waits))
+        raise deadlock_error(kernel.now, waits if not has_next_event else lock_cycle(waits))
     progress_text = "no cycle has ended" if kernel.now > 0 else "no time has passed"
     reason = NothingToEstimate(
         f"{progress_text} after {kernel.events} events, at {kernel.now:g} s: there is nothing to"
@@ -705,7 +705,7 @@ def _run_program(replication: Replication) -> ReplicationResult:
         waits = kernel.waits()
         # Customers that wait for each other never end, whatever the budget.
         if kernel.events < settings.events or lock_cycle(waits):
-            raise deadlock_error(plan, kernel.now, lock_cycle(waits) or waits)
+            raise deadlock_error(kernel.now, lock_cycle(waits) or waits)
         return ReplicationResult(final_rows, (), "events", False, 0, 0, 0)
     events = int(final_rows[-1, Layout(plan).order])
     return ReplicationResult(final_rows[-1:], (), "complete", False, 0, 1, events)

@@ -65,6 +65,8 @@ def stored_check(
             event_limit,
             waits_and_utilizations,
         ),
+        # A fixed protocol: the bytes of a plan, and so its key, do not follow the default of
+        # another version of Python.
         4,
     )
     check_key = sha256(content).hexdigest()

@@ -80,7 +80,7 @@ CountAndLimit = tuple[Expr, int]
 
 
 @dataclass(frozen=True, slots=True)
-class LeftOut:
+class NeglectedEffects:
     """The effects that the time of one pass neglects, such as waiting, by point; an array
     of length 1 holds for all points.
 
@@ -163,7 +163,7 @@ class Contention:
         excesses = [count - limit for count, limit in dict.fromkeys(counts_and_limits)]
         self._largest_excess = Tape([maximum(*excesses)]) if excesses else None
 
-    def left_out(self, values: Values) -> LeftOut:
+    def neglected_effects(self, values: Values) -> NeglectedEffects:
         """Return the effects that are neglected at many points."""
         counts = iter(self._tape.run(selected_values(values, self._tape.parameters)))
         flags_of_resources, flags_of_notes = (
@@ -173,7 +173,7 @@ class Contention:
             }
             for counts_by_name in (self._counts_by_resource, self._counts_by_note)
         )
-        return LeftOut(flags_of_resources, flags_of_notes)
+        return NeglectedEffects(flags_of_resources, flags_of_notes)
 
     def neglects_nothing(self, values: Values) -> Flags:
         """Return, as a mask, the points at which a method without contention neglects nothing."""

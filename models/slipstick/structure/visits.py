@@ -89,20 +89,20 @@ class Visit:
     ----------
     index : number of the visit, unique among the trees built together
     queue : name of the resource
-    held : locks and permits held at that moment
+    held_resources : names of the locks and permits held at that moment
     exclusive : those of them that one processor holds alone
     step : the step that is served; None for a lock, whose service is what is done while it is held
-    released : locks released immediately before
+    released_locks : names of the locks released immediately before
     label : that waiting at this visit is booked to
     mode : in which a reader-writer lock is held
     """
 
     index: int
     queue: str
-    held: frozenset[str]
+    held_resources: frozenset[str]
     exclusive: frozenset[str]
     step: Step | LockAccess | None = None
-    released: frozenset[str] = frozenset()
+    released_locks: frozenset[str] = frozenset()
     label: str = ""
     mode: str = ""
 
@@ -110,7 +110,10 @@ class Visit:
         """Return whether two processors can be at these two visits at the same time: not if one of
         them holds a resource exclusively that the other one also holds.
         """
-        return not (self.exclusive & second_visit.held or second_visit.exclusive & self.held)
+        return not (
+            self.exclusive & second_visit.held_resources
+            or second_visit.exclusive & self.held_resources
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -349,7 +352,7 @@ def without_holding(node: Activity, resource_name: str) -> Activity:
         return node.rebuilt([without_holding(child, resource_name) for child in node.children])
     visit = node.visit and replace(
         node.visit,
-        held=node.visit.held - {resource_name},
+        held_resources=node.visit.held_resources - {resource_name},
         exclusive=node.visit.exclusive - {resource_name},
     )
     if isinstance(node, VisitedHold):
@@ -427,17 +430,18 @@ class Places:
     ----------
     visits : by place
     executions : how often each is made in one execution [1]
-    follows : by two places at one queue, how often the second follows the first at once [1]
+    return_counts : by two places at one queue, how often the second immediately follows the first
+        in one execution [1]
     """
 
     visits: list[Visit] = field(default_factory=list)
     executions: list[Array] = field(default_factory=list)
-    follows: dict[tuple[int, int], Array] = field(default_factory=dict)
+    return_counts: dict[tuple[int, int], Array] = field(default_factory=dict)
 
     def immediate_return_count(self, visit: Visit) -> Array:
         """Count the visits that immediately follow another service at the same queue [1]."""
         immediate_returns: Array = np.zeros(1)
-        for (_, place), times_followed in self.follows.items():
+        for (_, place), times_followed in self.return_counts.items():
             immediate_returns = (
                 immediate_returns + times_followed
                 if self.visits[place].index == visit.index
@@ -471,8 +475,8 @@ class Places:
                     # Only returns to the same queue matter: elsewhere an arrival finds the state of
                     # a random moment.
                     place_pair = earlier_place, place
-                    self.follows[place_pair] = (
-                        self.follows.get(place_pair, 0.0)
+                    self.return_counts[place_pair] = (
+                        self.return_counts.get(place_pair, 0.0)
                         + executions * probability * earlier_probability
                     )
 

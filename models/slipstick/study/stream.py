@@ -39,28 +39,29 @@ class StreamedPoints:
     ----------
     solvable : a model, and its method: one that computes arrays of points
     axes : values of each axis, by path [base units]
-    fixed : values that hold at every point, by path [base units]
-    keep : returns, of the values of the axes at some points, which points are wanted; None: all
-    together : whether the axes move together, instead of in all combinations
+    fixed_values : values that hold at every point, by path [base units]
+    select_points : returns, of the values of the axes at some points, which points are wanted;
+        None: all
+    varied_together : whether the axes move together, instead of in all combinations
     case : of a study that the points start from
     """
 
     solvable: SolvableModel
     axes: Mapping[str, Array]
-    fixed: Mapping[str, float] = field(default_factory=dict)
-    keep: Callable[[Mapping[str, Array]], Array] | None = None
-    together: bool = False
+    fixed_values: Mapping[str, float] = field(default_factory=dict)
+    select_points: Callable[[Mapping[str, Array]], Array] | None = None
+    varied_together: bool = False
     case: str = ""
 
     @property
     def count(self) -> int:
-        """The number of points, before `keep` drops some."""
+        """The number of points, before `select_points` drops some."""
         lengths = [len(values) for values in self.axes.values()]
-        return lengths[0] if self.together else math.prod(lengths)
+        return lengths[0] if self.varied_together else math.prod(lengths)
 
     def axis_values_at(self, point_numbers: Array) -> dict[str, Array]:
         """Return the values of the axes at the points with the given numbers, by path."""
-        if self.together:
+        if self.varied_together:
             return {path: values[point_numbers] for path, values in self.axes.items()}
         value_indices = np.unravel_index(point_numbers, tuple(map(len, self.axes.values())))
         axes_and_indices = zip(self.axes.items(), value_indices, strict=True)
@@ -225,8 +226,10 @@ def _point_number_blocks(
             yield (
                 case_points,
                 point_numbers
-                if case_points.keep is None
-                else point_numbers[case_points.keep(case_points.axis_values_at(point_numbers))],
+                if case_points.select_points is None
+                else point_numbers[
+                    case_points.select_points(case_points.axis_values_at(point_numbers))
+                ],
             )
 
 
@@ -238,7 +241,7 @@ def _refuse_uncomputable(case_points: StreamedPoints) -> None:
             "simulation takes too long for a file of points; write another method, such as"
             " closed-form"
         )
-    paths = (*case_points.axes, *case_points.fixed)
+    paths = (*case_points.axes, *case_points.fixed_values)
     if unknown_paths := [path for path in paths if path not in form.parameters]:
         raise ModelError(
             f"{unknown_paths[0]} is no number that time is computed from, so it cannot be varied"
@@ -249,7 +252,7 @@ def _refuse_uncomputable(case_points: StreamedPoints) -> None:
 def _values_at_points(case_points: StreamedPoints, point_numbers: Array) -> dict[str, Array]:
     """Return the values of axes and fixed quantities at the points with the given numbers."""
     fixed_columns = {
-        path: np.full(len(point_numbers), value) for path, value in case_points.fixed.items()
+        path: np.full(len(point_numbers), value) for path, value in case_points.fixed_values.items()
     }
     return case_points.axis_values_at(point_numbers) | fixed_columns
 

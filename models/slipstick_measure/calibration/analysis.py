@@ -234,7 +234,8 @@ def estimate_caches(
     Parameters
     ----------
     sizes, seconds : of the sets [B], and of a read [s]
-    usual_sizes : sizes of the caches, about; as many caches as the times support without them [B]
+    usual_sizes : approximate sizes of the caches; if empty, there are as many caches as the times
+        support [B]
 
     Raises
     ------

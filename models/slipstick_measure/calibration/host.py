@@ -137,8 +137,8 @@ class Calibration:
     Parameters
     ----------
     cores : numbers of the cores
-    seconds : that all may take, about [s]
-    most : largest set of bytes that is read at random [B]
+    seconds : approximate time that all kernels together may take [s]
+    most : size of the largest set of bytes that is read at random [B]
     """
 
     def __init__(self, cores: Sequence[int], seconds: float, most: int = LARGEST_SET) -> None:
@@ -378,10 +378,10 @@ def machine_spec(
     Parameters
     ----------
     host_values : its values by path
-    timings : that they are from
+    timings : the measurements from which the values were computed
     clock_frequency : of the processors [cycle/s]
-    parties : cores that were used
-    out : name of the file
+    parties : number of cores that were used
+    out : name of the machine file, for its title and notes
     """
     spec = ImportedSpec(
         "machine", f"{_processor_name()}, measured on {parties} cores", out, made="calibrate -o"

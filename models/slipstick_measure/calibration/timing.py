@@ -51,13 +51,13 @@ class Timing:
     Attributes
     ----------
     kernel : what was run
-    given : its arguments: bytes, stride, processors, inputs of a grain
+    given : its arguments by name: bytes, stride, processors, inputs of a grain
     seconds : of one operation, in each undisturbed repetition [s]
-    per : operations of one turn of the kernel
+    per : number of operations in one turn of the kernel
     disturbed : repetitions that were left out
-    crowded : times of repetitions during which others used the hardware of a core, which count if
-        there are too few without [s]
-    turns : of the kernel in a repetition
+    crowded : times of repetitions during which other programs used the hardware of a core; they
+        count only if too few repetitions were undisturbed [s]
+    turns : number of turns of the kernel in a repetition
     """
 
     kernel: str

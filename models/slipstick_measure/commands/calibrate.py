@@ -85,7 +85,6 @@ def calibrate(
             "say one of --out SPEC, to write a machine, and --check SPEC, to compare one",
         )
     from slipstick.report.formatting import terminal_blocks
-    from slipstick.results.question import as_data
     from slipstick_measure.calibration.analysis import estimates
     from slipstick_measure.calibration.host import (
         Calibration,
@@ -117,14 +116,7 @@ def calibrate(
     changes = [] if machine_file is None else compare_with_file(machine_file, host_values)
     predictions = _predict_grains(grains, out or machine_file)
     if as_json:
-        values = {path: host_value._asdict() for path, host_value in host_values.items()}
-        print_json(
-            {
-                "values": as_data(values),
-                "changes": as_data([change._asdict() for change in changes]),
-                "grains": predictions,
-            }
-        )
+        _print_calibration_as_json(host_values, changes, predictions)
     else:
         table = _values_table(host_values) if out is not None else _changes_table(changes)
         sentences = spec.words + ([] if earlier_values is None else [_verdict(changes)])
@@ -139,6 +131,26 @@ def calibrate(
             nl=False,
         )
     return NO_ANSWER if any(change.changed for change in changes) else DONE
+
+
+def _print_calibration_as_json(
+    host_values: Mapping[str, HostValue],
+    changes: Sequence[HostChange],
+    predictions: Sequence[dict[str, Any]],
+) -> None:
+    """Print the measured values of this computer, their changes since an earlier calibration, and
+    the predicted grains, as JSON.
+    """
+    from slipstick.results.question import as_data
+
+    values = {path: host_value._asdict() for path, host_value in host_values.items()}
+    print_json(
+        {
+            "values": as_data(values),
+            "changes": as_data([change._asdict() for change in changes]),
+            "grains": predictions,
+        }
+    )
 
 
 def _measure_grain(

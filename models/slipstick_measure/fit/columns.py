@@ -60,7 +60,7 @@ class ColumnUse:
     Parameters
     ----------
     path : of the number whose values the column holds
-    settings : the settings, by path, that each of its cells stands for
+    settings : for each text that a cell may have, the settings by path that it stands for
     measured : the value of an answer that was measured
     unit : of its numbers, where the heading has none
     """
@@ -404,11 +404,11 @@ def observe(
     Parameters
     ----------
     table : the rows
-    uses : how columns are used, by heading; others are paths or values of the model by their
-        names, owners, or nothing
+    uses : how columns are used, by heading. Another column is a path or a value of the model if its
+        heading is the name of one, or names owners; else it is ignored
     settings : the model, and everything that is the same in all rows
     library : what was read so far
-    owners : columns that say to which group a row belongs
+    owners : headings of the columns that state to which owner, such as a machine, a row belongs
 
     Raises
     ------

@@ -10,7 +10,7 @@ from functools import cached_property, partial
 
 from slipstick.answer import Answer, Value
 from slipstick.errors import NoAnswerError
-from slipstick.late import np
+from slipstick.late import Array, np
 from slipstick.report.formatting import join_phrases, plain_decimal
 from slipstick_measure.fit.extrapolation import (
     LARGEST_SIZE_RATIO,
@@ -400,8 +400,33 @@ class FitComparison:
         p : processors
         level : part of the mixture that lies inside [1]
         """
-        from scipy.optimize import brentq
-        from scipy.special import ndtri, stdtr, stdtrit
+        likely_candidates = self.likely_candidates
+        tail_probability = (1 + level) / 2
+        weights = np.exp([-candidate.behind / 2 for candidate in likely_candidates])
+        log_times = np.log(
+            [float(candidate.fitted.predict([p])[0]) for candidate in likely_candidates]
+        )
+        log_deviations = self._log_deviations(p, tail_probability)
+        degrees_of_freedom = np.array([candidate.fitted.freedom for candidate in likely_candidates])
+        if not np.isfinite(log_deviations).all():
+            return 0.0, float("inf")
+        low_time, high_time = (
+            float(
+                np.exp(
+                    _quantile_of_mixture(
+                        probability, weights, log_times, log_deviations, degrees_of_freedom
+                    )
+                )
+            )
+            for probability in (1 - tail_probability, tail_probability)
+        )
+        return low_time, max(high_time, self._longest_time_beyond(p, level))
+
+    def _log_deviations(self, p: float, tail_probability: float) -> Array:
+        """Return the standard deviation of the logarithm of the time on `p` processors by each
+        likely family: by its parameters, the error of its form, and a bend beyond the rows [1].
+        """
+        from scipy.special import ndtri, stdtrit
 
         likely_candidates = self.likely_candidates
         form_errors = [
@@ -411,12 +436,7 @@ class FitComparison:
         worst_form_error = max(
             (form_error for form_error in form_errors if form_error is not None), default=0.0
         )
-        tail_probability = (1 + level) / 2
         widening = float(stdtrit(2, tail_probability) / ndtri(tail_probability))
-        weights = np.exp([-candidate.behind / 2 for candidate in likely_candidates])
-        log_times = np.log(
-            [float(candidate.fitted.predict([p])[0]) for candidate in likely_candidates]
-        )
         log_errors = [_log_error(candidate.fitted, p) for candidate in likely_candidates]
         extrapolation_error = DEVIATION_PER_DOUBLING * max(
             0.0, float(np.log2(p / self.largest_measured))
@@ -434,41 +454,7 @@ class FitComparison:
         ]
         # The errors are taken as independent, so their squares add up; 1e-12 keeps the division by
         # a spread of 0 defined.
-        log_deviations = np.hypot(np.hypot(log_deviations, extrapolation_error), bends) + 1e-12
-        degrees_of_freedom = np.array([candidate.fitted.freedom for candidate in likely_candidates])
-        if not np.isfinite(log_deviations).all():
-            return 0.0, float("inf")
-
-        def excess_probability(log_time: float, probability: float) -> float:
-            return (
-                float(
-                    weights
-                    @ stdtr(degrees_of_freedom, (log_time - log_times) / log_deviations)
-                    / weights.sum()
-                )
-                - probability
-            )
-
-        def quantile(probability: float) -> float:
-            quantiles = log_times + log_deviations * stdtrit(degrees_of_freedom, probability)
-            # A single family, or equal ones: the quantile of the mixture is theirs, and there is no
-            # bracket.
-            if np.ptp(quantiles) < 1e-12:
-                return float(quantiles[0])
-            return float(
-                brentq(
-                    excess_probability,
-                    quantiles.min() - 1e-9,
-                    quantiles.max() + 1e-9,
-                    args=(probability,),
-                )
-            )
-
-        low_time, high_time = (
-            float(np.exp(quantile(1 - tail_probability))),
-            float(np.exp(quantile(tail_probability))),
-        )
-        return low_time, max(high_time, self._longest_time_beyond(p, level))
+        return np.hypot(np.hypot(log_deviations, extrapolation_error), bends) + 1e-12
 
     def _longest_time_beyond(self, p: float, level: float) -> float:
         """Return the longest time beyond the rows without a law [s]; 0 within them, or if the
@@ -813,6 +799,37 @@ def _held_out_test(
         mean_difference,
         float(np.sqrt(explained_variance)),
     )
+
+
+def _quantile_of_mixture(
+    probability: float,
+    weights: Array,
+    centres: Array,
+    deviations: Array,
+    degrees_of_freedom: Array,
+) -> float:
+    """Return the quantile of a mixture of Student's distributions.
+
+    Parameters
+    ----------
+    probability : probability that the quantile is not exceeded [1]
+    weights, centres, deviations, degrees_of_freedom : of each distribution
+    """
+    from scipy.optimize import brentq
+    from scipy.special import stdtr, stdtrit
+
+    quantiles = centres + deviations * stdtrit(degrees_of_freedom, probability)
+    # A single family, or equal ones: the quantile of the mixture is theirs, and there is no
+    # bracket.
+    if np.ptp(quantiles) < 1e-12:
+        return float(quantiles[0])
+
+    def excess_probability(value: float) -> float:
+        """Return how far the probability up to a value exceeds the wanted one [1]."""
+        probabilities = stdtr(degrees_of_freedom, (value - centres) / deviations)
+        return float(weights @ probabilities / weights.sum()) - probability
+
+    return float(brentq(excess_probability, quantiles.min() - 1e-9, quantiles.max() + 1e-9))
 
 
 def _log_error(fitted_formula: FittedFormula, p: float) -> float:

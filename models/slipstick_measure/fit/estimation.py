@@ -98,7 +98,8 @@ class UnknownChoice:
     path : of the parameter
     values : in base units
     texts : as written
-    owners : columns whose combination owns it; none: one value for all rows
+    owners : columns, such as the machine; each combination of their cells has a value of its own.
+        Without columns all rows have one value
     """
 
     path: str
@@ -119,8 +120,10 @@ class EstimationTask:
         whole
     fitted_rows : indices of the rows that are fitted, the groups of the others being predicted; if
         empty, each group is predicted by a fit to all others
-    noise : standard deviation of the rows, if nothing is to be fitted [log]; None: all is fitted
-    sizes : size of each row; outside of the range of the fitted ones predictions get less sure
+    noise : standard deviation of the logarithms of the rows, if nothing is to be fitted; None if
+        the parameters are fitted [1]
+    sizes : size of each row; intervals of predictions get wider outside of the range of the fitted
+        sizes
     """
 
     observed: Observed

@@ -111,8 +111,9 @@ class Extrapolation:
         """Return the number of processors with the least time for a fixed amount of work, p_x, and
         that time [s]; None if there is none.
 
-        None if the time still falls at the largest number evaluated (`TimeFormula.horizon`), or if
-        every processor has a work of its own, where more processors never shorten a cycle.
+        There is none if the time still falls at the largest number evaluated
+        (`TimeFormula.horizon`), or if every processor has work of its own: more processors then
+        never shorten a cycle.
         """
         time = self.time
         # A model that levels off is fastest at the end to the last digit; that is not a minimum.
@@ -142,8 +143,8 @@ class Extrapolation:
         """Return the largest number of processors up to which the efficiency is at least the given
         one.
 
-        Efficiency is b T(b) / (p T(p)) for a shared work, T(b) / T(p) for one of each processor's
-        own, with T(b) on the base from the fit.
+        The efficiency is b T(b) / (p T(p)) if all processors share one work, and T(b) / T(p) if
+        each processor has work of its own; T(b) is the fitted time on the base of b processors.
 
         Parameters
         ----------

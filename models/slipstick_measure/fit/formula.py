@@ -38,10 +38,10 @@ class Timings:
     time : observed, (M,) [s]
     weak_scaling : every processor has work of its own, so that the time is that of a cycle; else
         all share one work (strong scaling)
-    servers : processors of the hardware that work side by side, where it is told, such as hardware
-        threads
-    domain : processors of a node, or of a memory domain, where it is told; they fill one after the
-        other
+    servers : number of processors of the hardware that work at the same time, such as hardware
+        threads; None if it is unknown
+    domain : number of processors of a node or of a memory domain, which are filled one after the
+        other; None if it is unknown
     member : what one of the processors is called
     rate : unit of throughputs as the data write it, and its size in base units, where these are
         what was measured
@@ -308,7 +308,8 @@ class TimeFormula:
     starts : from timings, parameters at which a search begins; several where there may be several
         minima
     chosen_exponents : exponents chosen by looking at the data, which count as parameters
-    horizon : multiples of the largest number of processors measured up to which limits are sought
+    horizon : limits, such as the fastest number of processors, are sought up to this multiple of
+        the largest number measured [1]
     lost : from parameters and timings, the lost times by cause; nothing where the formula has no
         causes
     """

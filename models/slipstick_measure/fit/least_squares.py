@@ -174,7 +174,9 @@ def fit_formula(
 
     Parameters
     ----------
-    formula, timings, start : what to fit, to what, from where
+    formula : the formula to fit
+    timings : the observations
+    start : parameters at which the search begins
     tolerance : relative change of parameters and squares at which the search ends [1]
     """
     minimum = minimize_squares(formula, start, timings, tolerance)

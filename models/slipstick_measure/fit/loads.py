@@ -63,7 +63,7 @@ class TriedStation(NamedTuple):
     ----------
     servers : number of servers
     scv : squared coefficient of variation of the services [1]
-    second : demand at a second station of one server, as a part of that at the first
+    second : demand at a second station of one server, as a fraction of the demand at the first [1]
     """
 
     servers: int
@@ -103,7 +103,7 @@ class StationFit:
     Parameters
     ----------
     kind : kind of the station
-    fitted : the time beside the station and the service [s]
+    fitted : the fit, whose parameters are the time outside of the station and the service time [s]
     missed : relative error at the largest load when fitted without it; None where too few rows
     """
 
@@ -141,7 +141,7 @@ class LoadFit:
     Parameters
     ----------
     test : the load test
-    rows : those that are fitted, by load
+    rows : the rows that are fitted, in the order of their loads
     quantile : of the response time that is fitted; None: the mean
     think : time of users [s]; None where requests arrive at a rate
     stations : the fitted stations by their criterion

@@ -47,8 +47,9 @@ class FitSettings:
     ----------
     settings : the model and everything set in it, by path
     free : the free parameters
-    population : path of what is the number of processors; found where there is only one candidate
-    size : path of what is the size of the problem; none if the data have none
+    population : path of the quantity that is the number of processors; None if the model has only
+        one candidate
+    size : path of the quantity that is the size of the problem; None if the data have no sizes
     cycles : how many cycles the measured, shared work has; None if the model's time is the measured
         time
     """

@@ -129,7 +129,8 @@ class Posterior:
     spread : by parameter and column, the standard deviation of the offsets [log]
     noise : of each measured value, the scale of its distribution [log]
     evidence : logarithm of the probability of the rows, up to a constant
-    freedom : rows left over the parameters, of each measured value; the noise is known so well [1]
+    freedom : degrees of freedom of the noise of each measured value: its rows less the parameters
+        [1]
     widened : factor of the standard deviations of predictions
     """
 

@@ -41,11 +41,12 @@ class EstimationRequest:
     free : parameters as written: ``path=low..high@owner+owner``, range and owners optional
     uses : how columns are used, by heading
     choices : likewise ``path=value|value@owner+owner``
-    groups : columns whose combination is left out whole
+    groups : columns; all rows with the same cells in them are left out together, to test the fit
     rows : values of columns that rows must have
-    fitted_to : values of columns of the rows that are fitted, the others being predicted
+    fitted_to : values, by column, of the rows that are fitted; all other rows are predicted
     noise : of the rows, where nothing is fitted [log]
-    beyond : column of numbers beyond whose fitted range predictions get less sure
+    beyond : column of numbers; intervals of predictions get wider outside of the range of its
+        fitted rows
     """
 
     path: Path | str

@@ -46,7 +46,8 @@ def phase_moments(start: list[float], rates: Matrix) -> tuple[float, float]:
     Parameters
     ----------
     start : probabilities of the phase in which it begins
-    rates : between phases; a phase ends the time at what its row lacks to zero [1/s]
+    rates : rates between phases, and on the diagonal minus the rate at which a phase ends; the time
+        ends at the rate by which a row adds up to less than 0 [1/s]
 
     Raises
     ------

@@ -195,10 +195,11 @@ class _Stations(NamedTuple):
 
     Parameters
     ----------
-    tiers : that share their servers, in the order of the visits
-    beside : mean time at the station without a queue; 0 if there is none [s]
+    tiers : tiers whose servers are shared, in the order in which a request visits them
+    beside : mean time at a delay that stands for the rest of a request; 0 if there is none [s]
     think : think time of users [s]
-    fitted : the station in order of arrival that stands for all; None beside tiers
+    fitted : the first-come first-served station that stands for the whole service; None if tiers
+        are known
     """
 
     tiers: Sequence[Tier]

@@ -44,7 +44,7 @@ def test_lines_without_room_between_stations_are_as_fast_as_hunt_found(
     found = after_service(
         np.ones(stations), ring(stations), [None] + [1] * (stations - 1), population=9
     )
-    assert found.ended[0, 0] == pytest.approx(np.full(stations, most), rel=1e-10)
+    assert found.ended_services[0, 0] == pytest.approx(np.full(stations, most), rel=1e-10)
     assert found.queue.sum() == pytest.approx(9.0)
 
 
@@ -71,16 +71,18 @@ def test_room_for_all_is_no_blocking() -> None:
 def test_arrivals_are_lost_at_the_door_and_flow_is_conserved() -> None:
     onward = [[0.0, 0.6, 0.3], [0.0, 0.0, 1.0], [0.0, 0.0, 0.0]]
     found = after_service([1.0, 0.7, 0.9], onward, [2, 1, 1], arrivals=[0.8, 0.1, 0.0])
-    ended, loss = found.ended[0, 0], found.loss[0, 0]
+    ended, loss = found.ended_services[0, 0], found.loss_probability[0, 0]
     came = np.array([0.8, 0.1, 0.0]) - ended * loss / (1 - loss)
     assert came + ended @ np.array(onward) == pytest.approx(ended, rel=1e-10)
-    assert found.loss[0, 0, 2] == 0
+    assert found.loss_probability[0, 0, 2] == 0
 
 
 def test_the_throughput_of_a_line_has_its_derivative() -> None:
     def of(mean: complex) -> complex:
         rate: complex = (
-            after_service([1.0, mean], ring(2), [None, 2], population=5).ended[0, 0, 0].item()
+            after_service([1.0, mean], ring(2), [None, 2], population=5)
+            .ended_services[0, 0, 0]
+            .item()
         )
         return rate
 

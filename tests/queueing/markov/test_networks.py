@@ -289,7 +289,7 @@ def test_a_chain_of_buffers_loses_at_its_entrance_alone() -> None:
         (0, 0),
     )
     full = sum(p for s, p in zip(states, pi, strict=True) if s[0] == 1)
-    assert found.loss.ravel() == pytest.approx([full, 0.0])
+    assert found.loss_probability.ravel() == pytest.approx([full, 0.0])
     assert found.truncation == (0,)
 
 

@@ -34,7 +34,7 @@ def test_a_queue_with_room_for_some(load: float, servers: int, room: int) -> Non
     )
     expected = birth_death([load] * room, [min(n, servers) for n in range(1, room + 1)])
     assert present(found, 0) == pytest.approx(expected, abs=1e-14)
-    assert found.loss.item() == pytest.approx(expected[-1], rel=1e-12)
+    assert found.loss_probability.item() == pytest.approx(expected[-1], rel=1e-12)
     assert found.throughput.item() == pytest.approx(load * (1 - expected[-1]), rel=1e-12)
     assert found.utilization.item() == pytest.approx(load * (1 - expected[-1]) / servers, rel=1e-12)
 
@@ -44,7 +44,7 @@ def test_the_loss_of_erlang_b_depends_on_the_mean_alone(scv: float) -> None:
     found = solve_markov_chain(
         network_arrays([2.0], arrivals=1.3, discipline="fcfs", servers=4, scv=scv, capacity=[4])
     )
-    assert found.loss.item() == pytest.approx(erlang_b(4, 2.6), rel=1e-11)
+    assert found.loss_probability.item() == pytest.approx(erlang_b(4, 2.6), rel=1e-11)
 
 
 @pytest.mark.parametrize("servers", [1, 4, 20])
@@ -73,7 +73,7 @@ def test_engset_loses_what_its_sources_see() -> None:
         )
     )
     weights = [math.comb(sources - 1, n) * (ask * mean) ** n for n in range(lines + 1)]
-    assert found.loss.item() == pytest.approx(weights[-1] / sum(weights), rel=1e-12)
+    assert found.loss_probability.item() == pytest.approx(weights[-1] / sum(weights), rel=1e-12)
 
 
 @pytest.mark.parametrize("repairmen", [1, 2])
@@ -185,7 +185,9 @@ def test_no_more_lies_beyond_the_truncation_than_promised(load: float, error: fl
     mean = load / (1 - load)
     assert abs(found.queue.item() - mean) <= 2 * error * mean
     # Levels fall by the load, each; but for what the cut itself moves to the levels before it.
-    assert load ** (found.truncation[0] + 1) == pytest.approx(found.beyond[0], rel=0.1, abs=1e-16)
+    assert load ** (found.truncation[0] + 1) == pytest.approx(
+        found.probability_beyond[0], rel=0.1, abs=1e-16
+    )
     assert f"open classes truncated at {found.truncation[0]} customers" in found.notes[1]
 
 

@@ -134,9 +134,9 @@ def test_every_law_as_it_is_printed_reads_back(law: Law) -> None:
     symbols: dict[str, Expr] = {
         each.name: Parameter(each.name, each.dimension) for each in law.symbols
     }
-    again = read_expression(repr(law.right), symbols)
-    assert repr(again) == repr(law.right)
-    assert again.dimension == law.right.dimension
+    again = read_expression(repr(law.right_side), symbols)
+    assert repr(again) == repr(law.right_side)
+    assert again.dimension == law.right_side.dimension
 
 
 CONSTANTS = st.integers(0, 9).map(ast.Constant)

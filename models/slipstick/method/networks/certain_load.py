@@ -21,6 +21,7 @@ def network_before_losses(network_points: NetworkPoints) -> NetworkArrays:
         return network
     may_lose = _places_of_losses(network_points)
     is_visited = network_points.visits.real > 0
+    # Stations are visited in the order written: a loss at one leaves out the visits behind it.
     is_lost_before = np.cumsum(may_lose & is_visited, axis=2) - (may_lose & is_visited) > 0
     certain_visits = np.where(is_lost_before, 0.0, network_points.visits)
     chain_of_class = network_points.chain_of
@@ -30,8 +31,10 @@ def network_before_losses(network_points: NetworkPoints) -> NetworkArrays:
         if routes is None or not len(routes.among(class_indices.tolist())):
             continue  # the stations are visited in their order
         if network.closed[chain_index]:
+            # Closed customers saturate no station.
             continue
         source_classes, source_stations = routes.source.T
+        # Behind a place of losses no visit is certain, so that its routes are left out.
         probability = np.where(may_lose[source_classes, source_stations], 0.0, routes.probability)
         visits_of_chain = traffic_equations(
             replace(routes, probability=probability),
@@ -41,6 +44,7 @@ def network_before_losses(network_points: NetworkPoints) -> NetworkArrays:
             certain_visits.shape[1:],
         )
         certain_visits[:, class_indices] = visits_of_chain[:, class_indices]
+    # A customer that abandons a queue or balks leaves before its service there.
     leaves_queue = _places_of_losses(network_points) & ~network.has_capacity
     demand = network_points.service * np.where(leaves_queue, 0.0, certain_visits)
     is_in_chain = chain_of_class == np.arange(len(network.classes))[:, None]

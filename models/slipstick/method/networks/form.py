@@ -632,12 +632,14 @@ class Measures:
                         if network_points.routes is not None
                         else network.visits
                     )
-                    self._abandoned_share = solution.abandoned
-                    self._loss_probability = solution.loss
-                    self._ended_visits, self._begun = solution.ended, solution.begun
-                    admitted_visits = solution.ended / (1 - solution.abandoned)
+                    self._abandoned_share = solution.abandonment_probability
+                    self._loss_probability = solution.loss_probability
+                    self._ended_visits, self._begun = solution.ended_services, solution.begun_cycles
+                    admitted_visits = solution.ended_services / (
+                        1 - solution.abandonment_probability
+                    )
                     self._share_of_visits_made = quotient(
-                        admitted_visits, solution.begun[:, :, None] * stated_visits, 1.0
+                        admitted_visits, solution.begun_cycles[:, :, None] * stated_visits, 1.0
                     )
             else:
                 self._throughput = solution.throughput

@@ -108,14 +108,36 @@ def _network_of_classes(
     """Return the network with one class for each class of its chains, and the routing at each
     point; no routing if no customer changes class.
     """
-    network = network_points.network
-    chain_of_class = network_points.chain_of
     routes = network_points.routes
     references = network_points.references
     if routes is None:
-        return network, None
+        return network_points.network, None
     classes_by_chain = _classes_of_routed_chains(network_points)
-    keeps_class = ~np.isin(chain_of_class, list(classes_by_chain))
+    network_of_classes = _with_arrays_of_classes(network_points, list(classes_by_chain))
+    reference_by_classes = {
+        class_indices: references[chain_index]
+        for chain_index, class_indices in classes_by_chain.items()
+    }
+    point_slices = [
+        slice(point_index, point_index + 1) for point_index in range(network_of_classes.points)
+    ]
+    return network_of_classes, [
+        routing_of_chains(
+            network_of_classes.select(point_slice), routes.select(point_slice), reference_by_classes
+        )
+        for point_slice in point_slices
+    ]
+
+
+def _with_arrays_of_classes(
+    network_points: NetworkPoints, routed_chains: list[int]
+) -> NetworkArrays:
+    """Return the arrays of a network in which each class of a routed chain is a class of its own;
+    other chains are their only class already.
+    """
+    network = network_points.network
+    chain_of_class = network_points.chain_of
+    keeps_class = ~np.isin(chain_of_class, routed_chains)
     service, visits = (
         np.where(keeps_class[:, None], chain_values[:, chain_of_class], class_values)
         for chain_values, class_values in (
@@ -126,13 +148,13 @@ def _network_of_classes(
     # All customers of a chain begin in the class of its reference.
     is_first = np.array(
         [
-            keeps_class[class_index] or references[chain_index][0] == class_index
+            keeps_class[class_index] or network_points.references[chain_index][0] == class_index
             for class_index, chain_index in enumerate(chain_of_class)
         ]
     )
     population = np.where(is_first, network.population[:, chain_of_class], 0)
     arrivals = np.where(is_first, network.arrivals[:, chain_of_class], 0)
-    network_of_classes = replace(
+    return replace(
         network,
         service=service,
         visits=visits,
@@ -160,17 +182,6 @@ def _network_of_classes(
         has_random_time=None,
         is_absence=None if network.is_absence is None else network.is_absence[chain_of_class],
     )
-    reference_by_classes = {
-        class_indices: references[chain_index]
-        for chain_index, class_indices in classes_by_chain.items()
-    }
-    point_slices = [slice(point_index, point_index + 1) for point_index in range(network.points)]
-    return network_of_classes, [
-        routing_of_chains(
-            network_of_classes.select(point_slice), routes.select(point_slice), reference_by_classes
-        )
-        for point_slice in point_slices
-    ]
 
 
 def _classes_of_routed_chains(network_points: NetworkPoints) -> dict[int, tuple[int, ...]]:
@@ -191,7 +202,7 @@ def _with_cycle_rates(network_points: NetworkPoints, solution: MarkovSolution) -
     """
     # Arrays of a solution are not changed in place: others may hold them.
     throughput = solution.throughput.copy()
-    begun_visits = solution.begun.copy()
+    begun_visits = solution.begun_cycles.copy()
     network = network_points.network
     phases_known = known_phases(
         network_points.scv, network.phases, network_points.classes, network.stations
@@ -199,10 +210,10 @@ def _with_cycle_rates(network_points: NetworkPoints, solution: MarkovSolution) -
     for chain_index, class_indices in _classes_of_routed_chains(network_points).items():
         reference_index = (slice(None), *network_points.references[chain_index])
         # Of those admitted a part abandons the queue: only the others end their service.
-        admitted_visits = solution.ended / (1 - solution.abandoned)
+        admitted_visits = solution.ended_services / (1 - solution.abandonment_probability)
         ended_visits, begun_at_reference, stated_visits = (
             values[reference_index]
-            for values in (solution.ended, admitted_visits, network_points.visits)
+            for values in (solution.ended_services, admitted_visits, network_points.visits)
         )
         for values, events_of_reference in (
             (throughput, ended_visits),
@@ -220,12 +231,12 @@ def _with_cycle_rates(network_points: NetworkPoints, solution: MarkovSolution) -
             begun_visits[:, class_columns] = cycle_rate[:, None]
             # Of those that abandon the queue, some were there before.
             throughput[:, class_columns] = np.where(
-                solution.abandoned[reference_index] == 0, cycle_rate, np.nan
+                solution.abandonment_probability[reference_index] == 0, cycle_rate, np.nan
             )[:, None]
     return replace(
         solution,
         throughput=throughput,
-        begun=begun_visits,
+        begun_cycles=begun_visits,
         residence=quotient(solution.queue, begun_visits[:, :, None]),
         exact=bool((phases_known | ~(network_points.visits != 0).any(axis=0)).all()),
     )

@@ -35,28 +35,31 @@ class Routing:
 
     Parameters
     ----------
-    entry : probability that a class begins its cycle at each station; what is lacking of 1 ends at
-        once [1] [classes, stations]
-    onward : probability that a class leaves a station for a class at a station; what is lacking of
-        1 ends the cycle: an open class leaves, a closed one thinks and begins anew [1] [classes,
-        stations, classes, stations]
-    restart : the class in which a customer begins its next cycle; the same by default [classes]
+    entry_probability : probability that a class begins its cycle at each station; what is lacking
+        of 1 ends at once [1] [classes, stations]
+    onward_probability : probability that a class leaves a station for a class at a station; what is
+        lacking of 1 ends the cycle: an open class leaves, a closed one thinks and begins anew [1]
+        [classes, stations, classes, stations]
+    restart_class : for each class, the number of the class in which a customer begins its next
+        cycle; empty if it is always the same class
 
     With one station more than the network has, the last one is for thinking, and no cycle of a
     closed class ends.
     """
 
-    entry: Array
-    onward: Array
-    restart: tuple[int, ...] = ()
+    entry_probability: Array
+    onward_probability: Array
+    restart_class: tuple[int, ...] = ()
 
     def groups(self) -> NDArray[np.bool_]:
         """Return for each class the classes that its customers can ever belong to, itself included
         [classes, classes].
         """
-        class_count = len(self.entry)
-        can_become = np.eye(class_count, dtype=bool) | (self.onward.real > 0).any(axis=(1, 3))
-        for class_index, start_class in enumerate(self.restart):
+        class_count = len(self.entry_probability)
+        can_become = np.eye(class_count, dtype=bool) | (self.onward_probability.real > 0).any(
+            axis=(1, 3)
+        )
+        for class_index, start_class in enumerate(self.restart_class):
             can_become[class_index, start_class] = True
         # Squaring doubles the length of the paths that are joined: so many times is more than
         # enough.
@@ -83,7 +86,11 @@ def routing_in_order(visits: Array) -> Routing:
     NoAnswerError : the pairs of a class at a station are more than the limit
 
     >>> rule = routing_in_order(np.array([[2.0, 0.5]]))
-    >>> rule.entry.tolist(), rule.onward[0, 0, 0].tolist(), rule.onward[0, 1, 0].tolist()
+    >>> (
+    ...     rule.entry_probability.tolist(),
+    ...     rule.onward_probability[0, 0, 0].tolist(),
+    ...     rule.onward_probability[0, 1, 0].tolist(),
+    ... )
     ([[1.0, 0.0]], [0.5, 0.25], [0.0, 0.0])
     """
     class_count, station_count = visits.shape
@@ -141,15 +148,15 @@ def routing_of_chains(
     >>> rule = routing_of_chains(
     ...     network_arrays([[1.0], [1.0]], population=[1, 0]), there, {(0, 1): (0, 0)}
     ... )
-    >>> rule.onward[0, 0, 1], rule.restart
+    >>> rule.onward_probability[0, 0, 1], rule.restart_class
     (array([1., 0.]), (0, 0))
     """
     ordered_routing = _routing_in_order(network)
     think_station = len(network.stations)
-    dtype = np.result_type(ordered_routing.onward, routes.probability)
-    entry_probability = ordered_routing.entry.astype(dtype)
-    onward = ordered_routing.onward.astype(dtype)
-    restart = list(range(len(ordered_routing.entry)))
+    dtype = np.result_type(ordered_routing.onward_probability, routes.probability)
+    entry_probability = ordered_routing.entry_probability.astype(dtype)
+    onward = ordered_routing.onward_probability.astype(dtype)
+    restart = list(range(len(ordered_routing.entry_probability)))
     for member_classes, (reference_class, reference_station) in references.items():
         entry_probability[list(member_classes)], onward[list(member_classes)] = 0, 0
         first_station = (
@@ -197,11 +204,11 @@ def _add_think_station(network: NetworkArrays, routing: Routing) -> Routing:
     """Add a last station for think time to a routing; each cycle of a closed class begins at the
     place at which the previous cycle ends.
     """
-    station_count = routing.entry.shape[1]
+    station_count = routing.entry_probability.shape[1]
     if station_count > len(network.stations):
         return routing
-    entry_probability = np.pad(routing.entry, ((0, 0), (0, 1)))
-    onward = np.pad(routing.onward, ((0, 0), (0, 1), (0, 0), (0, 1)))
+    entry_probability = np.pad(routing.entry_probability, ((0, 0), (0, 1)))
+    onward = np.pad(routing.onward_probability, ((0, 0), (0, 1), (0, 0), (0, 1)))
     for class_index in np.flatnonzero(network.closed):
         # The entries are overwritten below, while those of before are still needed.
         entry_of_class = entry_probability[class_index].copy()
@@ -214,10 +221,11 @@ def _add_think_station(network: NetworkArrays, routing: Routing) -> Routing:
                 entry_of_class + missing_probability(entry_of_class.sum()) * cycle_start
             )
         onward[class_index, :station_count, class_index] += (
-            missing_probability(routing.onward[class_index].sum(axis=(1, 2)))[:, None] * cycle_start
+            missing_probability(routing.onward_probability[class_index].sum(axis=(1, 2)))[:, None]
+            * cycle_start
         )
         entry_probability[class_index] = cycle_start
-    return Routing(entry_probability, onward, routing.restart)
+    return Routing(entry_probability, onward, routing.restart_class)
 
 
 @dataclass(frozen=True, eq=False)
@@ -235,8 +243,8 @@ class NetworkPoint:
 
     def visited(self) -> NDArray[np.bool_]:
         """Return which classes visit which stations, and which think [classes, stations + 1]."""
-        is_visited: NDArray[np.bool_] = (self.routing.entry.real > 0) | (
-            self.routing.onward.real > 0
+        is_visited: NDArray[np.bool_] = (self.routing.entry_probability.real > 0) | (
+            self.routing.onward_probability.real > 0
         ).any(axis=(0, 1))
         return is_visited
 
@@ -260,13 +268,13 @@ def network_point(network: NetworkArrays, routing: Routing | None = None) -> Net
     ModelError : a service takes no time, or routing or blocking does not fit
     """
     class_count, station_count = network.service.shape[1:]
-    if routing is not None and routing.entry.shape not in (
+    if routing is not None and routing.entry_probability.shape not in (
         (class_count, station_count),
         (class_count, station_count + 1),
     ):
         raise ModelError(
-            f"routing is for {routing.entry.shape} classes and stations, the network has"
-            f" {(class_count, station_count)}"
+            f"routing is for {routing.entry_probability.shape} classes and stations, the network"
+            f" has {(class_count, station_count)}"
         )
     point = NetworkPoint(
         network,
@@ -324,7 +332,7 @@ def _check_blocking(point: NetworkPoint) -> None:
     phase of a stopped service.
     """
     network = point.network
-    onward = point.routing.onward.real
+    onward = point.routing.onward_probability.real
     for full_station, blocking in enumerate(network.blocking):
         if blocking == LOSS or network.capacity[full_station] is None:
             continue
@@ -428,9 +436,9 @@ def build_state_space(point: NetworkPoint, truncation: int | None) -> StateSpace
     class_count, station_count = network.service.shape[1:]
     is_visited = point.visited()
     _check_time_spent(point)
-    entries_by_class = _entries_by_class(routing.entry * is_visited)
+    entries_by_class = _entries_by_class(routing.entry_probability * is_visited)
     restart_by_class = [
-        entries_by_class[class_index] for class_index in routing.restart or range(class_count)
+        entries_by_class[class_index] for class_index in routing.restart_class or range(class_count)
     ]
     # What has a slope alone is never entered, but takes part in derivatives.
     _check_cycle_starts(
@@ -465,7 +473,7 @@ def build_state_space(point: NetworkPoint, truncation: int | None) -> StateSpace
     space = StateSpace(
         stations=station_states,
         names=network.stations,
-        destinations=_destinations_of_places(routing.onward * is_visited, is_visited),
+        destinations=_destinations_of_places(routing.onward_probability * is_visited, is_visited),
         arrivals=arrivals,
         bursts=bursts,
         batch=network.batch or (1,) * class_count,
@@ -513,7 +521,7 @@ def _destinations_of_places(
 def _check_time_spent(point: NetworkPoint) -> None:
     """Raise if a closed class with customers spends no time anywhere."""
     for class_index in np.flatnonzero(point.population()):
-        if not point.routing.entry[class_index].real.any():
+        if not point.routing.entry_probability[class_index].real.any():
             reason = Unsolvable.with_advice(
                 f"{point.network.classes[class_index]} spends no time anywhere, so it would cycle"
                 " infinitely often",
@@ -640,7 +648,7 @@ def _station_state(point: NetworkPoint, station: int, truncation: int | None) ->
     if not balks and _only_from_outside(point, visitors, station) and not has_impatient:
         rate_by_class = {
             class_index: network.arrivals[0, class_index]
-            * point.routing.entry[class_index, station]
+            * point.routing.entry_probability[class_index, station]
             for class_index in visitors
         }
         share_by_class = {
@@ -672,7 +680,11 @@ def _only_from_outside(point: NetworkPoint, visitors: Sequence[int], station: in
     are_all_open = not point.network.closed[visitors].any()
     do_all_arrive = (point.network.arrivals[0, visitors].real > 0).all()
     do_all_arrive &= not point.network.not_poisson
-    return bool(are_all_open and do_all_arrive and not point.routing.onward[:, :, :, station].any())
+    return bool(
+        are_all_open
+        and do_all_arrive
+        and not point.routing.onward_probability[:, :, :, station].any()
+    )
 
 
 def _most_present(point: NetworkPoint, station: int, truncation: int | None) -> int:

@@ -111,7 +111,7 @@ def solve_markov_chain(
     >>> from slipstick.queueing.network import network_arrays
     >>> solve_markov_chain(
     ...     network_arrays([1.0], arrivals=0.5, discipline="fcfs", capacity=[2])
-    ... ).loss.ravel()
+    ... ).loss_probability.ravel()
     array([0.143])
     """
     if not 0 < error < 1:
@@ -320,14 +320,14 @@ def _solution_of_point(
         probability=tuple(probabilities[None] for probabilities in level_probabilities),
         method="markov-chain",
         exact=bool(network.phases_known.all()),
-        loss=quotient(loss_rate, entry_rate)[None],
-        ended=completion_rate[None],
-        begun=cycles_begun[None],
+        loss_probability=quotient(loss_rate, entry_rate)[None],
+        ended_services=completion_rate[None],
+        begun_cycles=cycles_begun[None],
         lost_arrivals=lost_arrivals[None],
-        abandoned=quotient(abandonment_rate, admitted_rate)[None],
+        abandonment_probability=quotient(abandonment_rate, admitted_rate)[None],
         states=(chain.size,),
         truncation=(space.truncation or 0,),
-        beyond=(tail_probability,),
+        probability_beyond=(tail_probability,),
     )
 
 
@@ -462,11 +462,11 @@ def _joined_solution(
         "residence",
         "queue",
         "utilization",
-        "loss",
-        "ended",
-        "begun",
+        "loss_probability",
+        "ended_services",
+        "begun_cycles",
         "lost_arrivals",
-        "abandoned",
+        "abandonment_probability",
     )
     joined_fields: dict[str, Any] = {
         field_name: np.concatenate([getattr(solution, field_name) for solution in point_solutions])
@@ -480,7 +480,7 @@ def _joined_solution(
             probability[0] for probability in probability_by_point if probability is not None
         ]
         probability_by_station.append(np.array(list(zip_longest(*point_levels, fillvalue=0.0))).T)
-    for field_name in ("states", "truncation", "beyond"):
+    for field_name in ("states", "truncation", "probability_beyond"):
         joined_fields[field_name] = tuple(
             value for solution in point_solutions for value in getattr(solution, field_name)
         )
@@ -498,10 +498,10 @@ def _solution_notes(
 ) -> tuple[str, ...]:
     """Return notes on the size of the chain and on constructs that it represents by others."""
     solution_notes = [f"a chain of {max(solution.states):,} states"]
-    if any(solution.beyond):
+    if any(solution.probability_beyond):
         solution_notes.append(
             f"open classes truncated at {max(solution.truncation)} customers; beyond lies"
-            f" {max(solution.beyond):.1e} of the probability, continued geometrically"
+            f" {max(solution.probability_beyond):.1e} of the probability, continued geometrically"
         )
     if in_written_order and ((network.visits.real > 0).sum(axis=2) > 1).any():
         solution_notes.append(

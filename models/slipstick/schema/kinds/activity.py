@@ -61,7 +61,7 @@ from slipstick.schema.kinds.quantity import (
     Factors,
     Formula,
     Given,
-    Loc,
+    Location,
     ModelFileSpec,
     Quantity,
     QuantityReader,
@@ -165,7 +165,7 @@ class ItemSpec(Spec):
     }
     make: ClassVar[Callable[..., Activity]]
 
-    def build(self, reader: ActivityReader, loc: Loc) -> Activity:
+    def build(self, reader: ActivityReader, location: Location) -> Activity:
         """Build the activity of the item.
 
         Raises
@@ -173,7 +173,7 @@ class ItemSpec(Spec):
         ModelError : there is no such activity
         """
         return type(self).make(
-            **_fields_of_node(self, reader.values.field_values(self, loc, reader.build_list))
+            **_fields_of_node(self, reader.values.field_values(self, location, reader.build_list))
         )
 
     @classmethod
@@ -250,13 +250,13 @@ class StepSpec(ItemSpec):
         if self.scv is not None and distribution_of(self.time_as_written) is not None:
             refuse_scv("scv")
 
-    def mean_time(self, reader: ActivityReader, time_loc: Loc) -> Expr:
-        """Return the mean time as an expression [s]; `time_loc` is the key it is written under."""
+    def mean_time(self, reader: ActivityReader, time_location: Location) -> Expr:
+        """Return the mean time as an expression [s]; `time_location` is the place of its key."""
         time = self.time_as_written
         if isinstance(time, NamedTimeSpec):
-            return time.expr(reader.values, time_loc)
+            return time.expr(reader.values, time_location)
         assert isinstance(time, Given | Formula)
-        return reader.values.expr(time, time_loc, TIME)
+        return reader.values.expr(time, time_location, TIME)
 
     def step(
         self,
@@ -264,7 +264,7 @@ class StepSpec(ItemSpec):
         name: str,
         time: Expr,
         resource: str | None,
-        loc: Loc,
+        location: Location,
         rank: int = 0,
         think: bool = False,
         weight: Expr | None = None,
@@ -284,7 +284,7 @@ class StepSpec(ItemSpec):
             think,
             weight,
         )
-        reader.add_step(step, loc)
+        reader.add_step(step, location)
         return step
 
     @classmethod
@@ -327,10 +327,10 @@ class DelaySpec(StepSpec):
     use = "for time on its own"
     example = "{name: work, delay: 9 ms}"
 
-    def build(self, reader: ActivityReader, loc: Loc) -> activities.Step:
-        time = self.mean_time(reader, (*loc, "delay"))
+    def build(self, reader: ActivityReader, location: Location) -> activities.Step:
+        time = self.mean_time(reader, (*location, "delay"))
         name = self.name or reader.numbered("think" if self.think else "delay")
-        return self.step(reader, name, time, None, loc, think=self.think)
+        return self.step(reader, name, time, None, location, think=self.think)
 
 
 class CopiesSpec(ItemSpec):
@@ -353,7 +353,7 @@ class CopiesSpec(ItemSpec):
         self,
         reader: ActivityReader,
         resource: str,
-        loc: Loc,
+        location: Location,
         make_use: Callable[[str, str], Activity],
     ) -> Activity:
         """Build the use of a resource, or of several of its copies side by side, as many as
@@ -367,10 +367,10 @@ class CopiesSpec(ItemSpec):
             return reader.use_of_one_copy(resource, make_use)
         copies_at_once = self.fan_out if isinstance(self.fan_out, int) else 1
         if isinstance(self.fan_out, WholeFormula):
-            copies_at_once = reader.values.whole_number(self.fan_out, (*loc, "fan_out"))
+            copies_at_once = reader.values.whole_number(self.fan_out, (*location, "fan_out"))
         join = None
         if self.join is not None:
-            join = reader.values.expr(self.join, (*loc, "join"), COUNT)
+            join = reader.values.expr(self.join, (*location, "join"), COUNT)
         return reader.use_of_blocks(resource, copies_at_once, join, make_use)
 
 
@@ -396,18 +396,18 @@ class ServiceSpec(StepSpec, CopiesSpec):
     alike = ("resource",)
     names_resource = True
 
-    def build(self, reader: ActivityReader, loc: Loc) -> Activity:
+    def build(self, reader: ActivityReader, location: Location) -> Activity:
         name = self.name or reader.numbered(self.service)
-        time = self.mean_time(reader, (*loc, "time"))
+        time = self.mean_time(reader, (*location, "time"))
         weight = None
         if self.weight is not None:
-            weight = reader.values.expr(self.weight, (*loc, "weight"), COUNT)
+            weight = reader.values.expr(self.weight, (*location, "weight"), COUNT)
         return self.use_of_copies(
             reader,
             self.service,
-            loc,
+            location,
             lambda resource, copy_suffix: self.step(
-                reader, name + copy_suffix, time, resource, loc, self.rank, weight=weight
+                reader, name + copy_suffix, time, resource, location, self.rank, weight=weight
             ),
         )
 
@@ -439,8 +439,8 @@ class HoldSpec(CopiesSpec):
     alike = ("lock",)
     names_resource = True
 
-    def build(self, reader: ActivityReader, loc: Loc) -> Activity:
-        field_values = reader.values.field_values(self, loc, reader.build_list)
+    def build(self, reader: ActivityReader, location: Location) -> Activity:
+        field_values = reader.values.field_values(self, location, reader.build_list)
         for key in ("hold", "fan_out", "join"):
             field_values.pop(key, None)
         body = field_values.pop("body")
@@ -451,7 +451,7 @@ class HoldSpec(CopiesSpec):
             )
             return hold(resource, body_of_copy, **field_values)
 
-        return self.use_of_copies(reader, self.hold, loc, hold_copy)
+        return self.use_of_copies(reader, self.hold, location, hold_copy)
 
 
 class AttemptSpec(ItemSpec):
@@ -549,8 +549,8 @@ class BufferItemSpec(ItemSpec):
 
     names_resource = True
 
-    def build(self, reader: ActivityReader, loc: Loc) -> Activity:
-        return type(self).make(getattr(self, self.key), reader.body(self.body, (*loc, "body")))
+    def build(self, reader: ActivityReader, location: Location) -> Activity:
+        return type(self).make(getattr(self, self.key), reader.body(self.body, (*location, "body")))
 
 
 class PutSpec(BufferItemSpec):
@@ -628,8 +628,8 @@ class SendSpec(ItemSpec):
     example = "{send: [{service: bus, time: 1 ms}]}"
     alike = ("spawn", "async")
 
-    def build(self, reader: ActivityReader, loc: Loc) -> Activity:
-        return activities.send(reader.body(self.send, (*loc, "send")))
+    def build(self, reader: ActivityReader, location: Location) -> Activity:
+        return activities.send(reader.body(self.send, (*location, "send")))
 
 
 class IfLateSpec(ItemSpec):
@@ -665,13 +665,13 @@ class HedgeSpec(ItemSpec):
     example = "{hedge: [{service: bus, time: 1 ms}], late: 5 ms}"
     alike = ("hedged",)
 
-    def build(self, reader: ActivityReader, loc: Loc) -> Activity:
-        field_values = reader.values.field_values(self, loc, reader.build_list)
+    def build(self, reader: ActivityReader, location: Location) -> Activity:
+        field_values = reader.values.field_values(self, location, reader.build_list)
         name = reader.numbered("late")
         hedge_activity = activities.hedge(field_values.pop("hedge"), **field_values, name=name)
         wait_for_answer = hedge_activity.children[1].children[0]
         assert isinstance(wait_for_answer, activities.Step)
-        reader.add_step(wait_for_answer, loc)
+        reader.add_step(wait_for_answer, location)
         return hedge_activity
 
 
@@ -868,19 +868,19 @@ class StageSpec(Spec):
         if sum(getattr(self, stage_key) is not None for stage_key in _STAGE_KEYS) != 1:
             raise broken_rule(f"a stage is exactly one of {', '.join(_STAGE_KEYS)}")
 
-    def build(self, reader: ActivityReader, loc: Loc) -> activities.Stage:
+    def build(self, reader: ActivityReader, location: Location) -> activities.Stage:
         """Build the stage."""
         stage_key = next(
             possible_key for possible_key in _STAGE_KEYS if getattr(self, possible_key) is not None
         )
         body: list[Any] = getattr(self, stage_key)
         bodies = (
-            [reader.body(items, (*loc, stage_key, index)) for index, items in enumerate(body)]
+            [reader.body(items, (*location, stage_key, index)) for index, items in enumerate(body)]
             if "each" in stage_key
             else []
         )
         make_stage = serial if stage_key.startswith("serial") else parallel
-        return make_stage(*(bodies or [reader.body(body, (*loc, stage_key))]), name=self.name)
+        return make_stage(*(bodies or [reader.body(body, (*location, stage_key))]), name=self.name)
 
     @staticmethod
     def write(stage: activities.Stage, writer: ActivityWriter) -> dict[str, Any]:
@@ -909,9 +909,9 @@ class PipelineSpec(ItemSpec):
     example = "{pipeline: 7, stages: [{serial: [{delay: 1 ms}]}]}"
     alike = ("stages", "items")
 
-    def build(self, reader: ActivityReader, loc: Loc) -> activities.Pipeline:
+    def build(self, reader: ActivityReader, location: Location) -> activities.Pipeline:
         specs_and_stages = [
-            (spec, spec.build(reader, (*loc, "stages", index)))
+            (spec, spec.build(reader, (*location, "stages", index)))
             for index, spec in enumerate(self.stages)
         ]
         stages = [
@@ -919,14 +919,14 @@ class PipelineSpec(ItemSpec):
             for spec, stage in specs_and_stages
             for copy_index in range(spec.count)
         ]
-        item_count = reader.values.expr(self.pipeline, (*loc, "pipeline"), COUNT)
+        item_count = reader.values.expr(self.pipeline, (*location, "pipeline"), COUNT)
         bodies_differ = any(len(stage.bodies) > 1 for stage in stages)
         if bodies_differ and isinstance(item_count, Parameter) and item_count.value is not None:
             # Bodies are counted when the model is built, so their number is not a quantity to vary.
             item_count = Number(item_count.value)
         # A space keeps the names of pipelines apart from those of steps.
         name = self.name or reader.numbered("pipeline", " ")
-        reader.add_pipeline(name, loc)
+        reader.add_pipeline(name, location)
         return pipeline(stages, item_count, name)
 
     @classmethod
@@ -983,10 +983,10 @@ class OperationSpec(ItemSpec):
         ("times", "count", "repeat"), "what happens several times is {repeat: 6, body: [...]}"
     )
 
-    def build(self, reader: ActivityReader, loc: Loc) -> Activity:
+    def build(self, reader: ActivityReader, location: Location) -> Activity:
         from slipstick.program.operations import MachineOperations  # few activities have any
 
-        field_values = reader.values.field_values(self, loc)
+        field_values = reader.values.field_values(self, location)
         name = field_values.pop("name", None)
         component = field_values.pop("component")
         technology = field_values.pop("technology", "")
@@ -994,7 +994,9 @@ class OperationSpec(ItemSpec):
         operations = MachineOperations(
             reader.machine(title), name or reader.numbered(title), component, technology
         )
-        return reader.named(self.operation(operations, reader, **field_values), operations, loc)
+        return reader.named(
+            self.operation(operations, reader, **field_values), operations, location
+        )
 
     def operation(
         self, operations: MachineOperations, reader: ActivityReader, **values: Any
@@ -1214,11 +1216,11 @@ class ResourceSpec(Spec):
         "semaphore": "write permits and their number",
     }
 
-    def build(self, quantity_reader: QuantityReader, loc: Loc) -> system.Resource:
+    def build(self, quantity_reader: QuantityReader, location: Location) -> system.Resource:
         """Build the resource, whose first field is the value of the key that shows its kind."""
         assert self.node is not None
         resource: system.Resource = self.node(
-            **_fields_of_node(self, quantity_reader.field_values(self, loc))
+            **_fields_of_node(self, quantity_reader.field_values(self, location))
         )
         return resource
 
@@ -1239,10 +1241,10 @@ class RepeatedSpec(ResourceSpec):
         ),
     )
 
-    def build(self, quantity_reader: QuantityReader, loc: Loc) -> system.Resource:
+    def build(self, quantity_reader: QuantityReader, location: Location) -> system.Resource:
         # How many copies there are is no field of the resource: the reader multiplies it.
         return super(RepeatedSpec, self.model_copy(update={"count": None})).build(
-            quantity_reader, loc
+            quantity_reader, location
         )
 
 
@@ -1256,9 +1258,9 @@ class BreakdownSpec(Spec):
     )
     repair: FailureTime = Field(description="mean time of a repair, exponential")
 
-    def read(self, quantity_reader: QuantityReader, loc: Loc) -> tuple[Expr, Expr]:
+    def read(self, quantity_reader: QuantityReader, location: Location) -> tuple[Expr, Expr]:
         """Return the mean times to a failure and of a repair [s]."""
-        times_by_key = quantity_reader.field_values(self, (*loc, "breakdown"))
+        times_by_key = quantity_reader.field_values(self, (*location, "breakdown"))
         return times_by_key["every"], times_by_key["repair"]
 
 
@@ -1310,10 +1312,10 @@ class StationSpec(RepeatedSpec):
     key = "station"
     node = system.Station
 
-    def build(self, quantity_reader: QuantityReader, loc: Loc) -> system.Resource:
+    def build(self, quantity_reader: QuantityReader, location: Location) -> system.Resource:
         # Failures and servers off duty are customers of their own, which the whole model gets.
         spec_of_station = self.model_copy(update=NOT_OF_STATION)
-        return super(StationSpec, spec_of_station).build(quantity_reader, loc)
+        return super(StationSpec, spec_of_station).build(quantity_reader, location)
 
     def check_rules(self) -> None:
         is_written_by_key = {"servers": self.servers != 1, "rates": self.rates is not None}
@@ -1465,7 +1467,7 @@ class BufferSpec(ResourceSpec):
                 "items",
             )
 
-    def build(self, quantity_reader: QuantityReader, loc: Loc) -> system.Semaphores:
+    def build(self, quantity_reader: QuantityReader, location: Location) -> system.Semaphores:
         return buffer(self.buffer, self.items)
 
 
@@ -1537,8 +1539,8 @@ class TaskPoolSpec(ResourceSpec):
                 key,
             )
 
-    def build(self, quantity_reader: QuantityReader, loc: Loc) -> system.TaskPool:
-        field_values = quantity_reader.field_values(self, loc)
+    def build(self, quantity_reader: QuantityReader, location: Location) -> system.TaskPool:
+        field_values = quantity_reader.field_values(self, location)
         task_source: Loop | Trees = Loop(
             field_values.pop("work", None) or field_values.pop("iterations", 1),
             field_values.pop("chunk", 1),
@@ -1550,7 +1552,7 @@ class TaskPoolSpec(ResourceSpec):
                 Trees(field_values.pop("trees"), min_size, node_work) if self.trees else task_source
             )
         except ModelError as error:
-            quantity_reader.report_problem((*loc, "trees"), str(error))
+            quantity_reader.report_problem((*location, "trees"), str(error))
         return system.TaskPool(
             task_source, field_values.pop("time"), order=field_values.pop("pool"), **field_values
         )
@@ -1641,13 +1643,15 @@ class BreakerSpec(ResourceSpec):
                 "of",
             )
 
-    def build(self, quantity_reader: QuantityReader, loc: Loc) -> system.Resource:
-        return self.build_breaker(quantity_reader, loc)
+    def build(self, quantity_reader: QuantityReader, location: Location) -> system.Resource:
+        return self.build_breaker(quantity_reader, location)
 
-    def build_breaker(self, quantity_reader: QuantityReader, loc: Loc) -> system.Breaker:
+    def build_breaker(self, quantity_reader: QuantityReader, location: Location) -> system.Breaker:
         """Build the circuit breaker."""
         spec_without_scv = self.model_copy(update={"scv": None})
-        fields_by_name = _fields_of_node(self, quantity_reader.field_values(spec_without_scv, loc))
+        fields_by_name = _fields_of_node(
+            self, quantity_reader.field_values(spec_without_scv, location)
+        )
         fields_by_name.pop("stations", None)
         scv = 0.0 if self.scv is None else self.scv.value
         return system.Breaker(**{**fields_by_name, "scv": scv})
@@ -1762,15 +1766,15 @@ class ArrivingSpec(StreamSpec):
                 "arrivals_scv",
             )
 
-    def target_expr(self, quantity_reader: QuantityReader, loc: Loc) -> Expr | None:
+    def target_expr(self, quantity_reader: QuantityReader, location: Location) -> Expr | None:
         """Return the target of the response time [s]; None without one."""
         target = self.target_time
-        target_loc = (*loc, "target_time")
-        return None if target is None else quantity_reader.expr(target, target_loc, TIME)
+        target_location = (*location, "target_time")
+        return None if target is None else quantity_reader.expr(target, target_location, TIME)
 
-    def pattern(self, quantity_reader: QuantityReader, loc: Loc) -> system.ArrivalPattern:
+    def pattern(self, quantity_reader: QuantityReader, location: Location) -> system.ArrivalPattern:
         """Return the pattern of the arrivals."""
-        field_values = quantity_reader.field_values(self, loc)
+        field_values = quantity_reader.field_values(self, location)
         field_values = {key: field_values[key] for key in _PATTERN_KEYS if key in field_values}
         if self.trace is not None:
             field_values["trace"] = self.trace.numbers()
@@ -1977,7 +1981,7 @@ class ActivityReader:
         self.estimates: dict[str, None] = {}
         self.remarks: dict[str, None] = {}
         self._name_uses: Counter[str] = Counter()
-        self._activities_and_locs = list[tuple[Activity, Loc]]()
+        self._activities_and_locs = list[tuple[Activity, Location]]()
         self._last_number_by_name: Counter[str] = Counter()
         self._steps: dict[str, activities.Step] = {}
 
@@ -2025,12 +2029,14 @@ class ActivityReader:
             raise ModelError(f"{user} needs a machine with a network; this one shares memory")
         return self._machine_of_file
 
-    def named(self, activity: Activity, operations: MachineOperations, loc: Loc) -> Activity:
+    def named(
+        self, activity: Activity, operations: MachineOperations, location: Location
+    ) -> Activity:
         """Register the names of the steps of a machine's operation and the stations that they use,
         and return the activity of the operation unchanged.
         """
         for operation_step in activities.timed_steps([activity]):
-            self.add_step(operation_step, loc)
+            self.add_step(operation_step, location)
             if operation_step.resource is not None:
                 self._resources.setdefault(operation_step.resource, system.Station())
         self._name_uses[operations.name] += 1
@@ -2064,7 +2070,7 @@ class ActivityReader:
                 )
         except ModelError as error:
             # What only the whole model tells, such as a wait that nothing ends.
-            self.values.report_problem(self._loc_of_part(error.about), str(error))
+            self.values.report_problem(self._location_of_part(error.about), str(error))
             raise SpecError(self.values.problems) from None
         self._check_useful(built_model)
         amounts = self.values.amounts(self._spec.amounts, value_parameters(built_model))
@@ -2089,17 +2095,19 @@ class ActivityReader:
         requirements = list[Requirement]()
         notes = list[str]()
         for name, requirement in self._spec.requires.items():
-            loc = ("requires", name, "that")
+            location = ("requires", name, "that")
             if missing_path := self.values.missing_machine_path(requirement.that):
                 notes.append(f"{name} is not checked: there is no {missing_path}")
                 continue
-            conditions = self.values.parse_condition(requirement.that, loc)
+            conditions = self.values.parse_condition(requirement.that, location)
             requirements.append(Requirement(name, conditions, requirement.that, requirement.says))
         return tuple(requirements), notes
 
-    def body(self, items: Sequence[Item], loc: Loc) -> Activity:
+    def body(self, items: Sequence[Item], location: Location) -> Activity:
         """Build a list of items as one activity."""
-        return then(*(self._build_item(item, (*loc, index)) for index, item in enumerate(items)))
+        return then(
+            *(self._build_item(item, (*location, index)) for index, item in enumerate(items))
+        )
 
     def _copy_names(self, resource: str) -> list[str]:
         """List the names of the copies of a repeated resource; for any other resource, its name
@@ -2177,17 +2185,19 @@ class ActivityReader:
             else choose(*((1 / len(blocks), block) for block in blocks))
         )
 
-    def build_list(self, written_list: list[Any], loc: Loc) -> object:
+    def build_list(self, written_list: list[Any], location: Location) -> object:
         """Build the value of a list: one activity for a list of items, several activities for a
         list of such lists, and probabilities with activities for a list of options.
         """
         if (written_list and isinstance(written_list[0], ItemSpec)) or not written_list:
-            return self.body(written_list, loc)
+            return self.body(written_list, location)
         built_values = (
             (
-                self.body(item, (*loc, index))
+                self.body(item, (*location, index))
                 if isinstance(item, list)
-                else tuple(self.values.field_values(item, (*loc, index), self.build_list).values())
+                else tuple(
+                    self.values.field_values(item, (*location, index), self.build_list).values()
+                )
             )
             for index, item in enumerate(written_list)
         )
@@ -2203,48 +2213,53 @@ class ActivityReader:
             candidate = f"{name}.{1 + self._last_number_by_name[name]}"
         return candidate
 
-    def add_step(self, step: activities.Step, loc: Loc) -> None:
+    def add_step(self, step: activities.Step, location: Location) -> None:
         """Register the name of a step; report a name that another step has."""
         if self._steps.setdefault(step.name, step) != step:
             self.values.report_problem(
-                (*loc, "name"), f"another step is called {step.name}; give each a name of its own"
+                (*location, "name"),
+                f"another step is called {step.name}; give each a name of its own",
             )
         self._name_uses[step.name] += 1
 
-    def add_pipeline(self, name: str, loc: Loc) -> None:
+    def add_pipeline(self, name: str, location: Location) -> None:
         """Register the name of a pipeline; report a name that another pipeline has."""
         if self._name_uses[f" {name}"]:
             self.values.report_problem(
-                (*loc, "name"), f"another pipeline is called {name}; give each a name of its own"
+                (*location, "name"),
+                f"another pipeline is called {name}; give each a name of its own",
             )
         self._name_uses[f" {name}"] += 1
 
-    def _build_item(self, spec: Item, loc: Loc) -> Activity:
+    def _build_item(self, spec: Item, location: Location) -> Activity:
         """Return the activity of an item; an item with an error is reported and left out, so that
         the reading of the file goes on.
         """
         try:
-            activity = spec.build(self, loc)
+            activity = spec.build(self, location)
         except ModelError as error:
-            self.values.report_problem(loc, str(error))
+            self.values.report_problem(location, str(error))
             return then()
-        self._activities_and_locs.append((activity, loc))
+        self._activities_and_locs.append((activity, location))
         if spec.names_resource:
-            self._check_resource(activity, (*loc, spec.key))
+            self._check_resource(activity, (*location, spec.key))
         return activity
 
-    def _loc_of_part(self, part: object) -> Loc:
+    def _location_of_part(self, part: object) -> Location:
         """Return the place of the innermost item that contains a part of the activity; the place of
         the resources if no item contains it.
         """
-        for activity, loc in self._activities_and_locs:  # an item is built after those inside it
+        for (
+            activity,
+            location,
+        ) in self._activities_and_locs:  # an item is built after those inside it
             if isinstance(part, Activity) and any(
                 node is part for node in distinct_activities([activity])
             ):
-                return loc
+                return location
         return ("resources",)
 
-    def _check_resource(self, activity: Activity, loc: Loc) -> None:
+    def _check_resource(self, activity: Activity, location: Location) -> None:
         """Report, at its place, an item that names a missing resource or one of the wrong kind."""
         # A repeated resource is used by a choice of one of its copies.
         activity = activity.options[0][1] if isinstance(activity, activities.Choice) else activity
@@ -2264,7 +2279,7 @@ class ActivityReader:
                 for node in distinct_activities([without_body]):
                     self._model_without_steps.check_uses(node)
         except ModelError as error:
-            self.values.report_problem(loc, str(error))
+            self.values.report_problem(location, str(error))
 
     def _check_useful(self, model: system.Model) -> None:
         # The default names a component that a model need not have.
@@ -2315,20 +2330,22 @@ class ActivityReader:
 
     def _build_group(self, name: str, spec: GroupSpec) -> system.Group:
         """Build a group of processors or arrivals."""
-        loc = ("groups", name)
+        location = ("groups", name)
         processors = spec.processors
-        cycle = self.body(spec.cycle, (*loc, "cycle"))
-        target_expr = spec.target_expr(self.values, loc)
+        cycle = self.body(spec.cycle, (*location, "cycle"))
+        target_expr = spec.target_expr(self.values, location)
         if processors is not None:
-            processor_count = self.values.expr(processors, (*loc, "processors"), COUNT)
+            processor_count = self.values.expr(processors, (*location, "processors"), COUNT)
             return system.Group(name, processor_count, cycle, target_time=target_expr)
-        arrival_rate = self.values.expr(spec.arrivals, (*loc, "arrivals"), RATE)
-        pattern = spec.pattern(self.values, loc)
+        arrival_rate = self.values.expr(spec.arrivals, (*location, "arrivals"), RATE)
+        pattern = spec.pattern(self.values, location)
         return system.Group(name, Number(0.0), cycle, arrival_rate, pattern, target_expr)
 
-    def _build_phases(self, phases: Sequence[PhaseSpec], loc: Loc) -> system.PhasedPopulation:
+    def _build_phases(
+        self, phases: Sequence[PhaseSpec], location: Location
+    ) -> system.PhasedPopulation:
         fields_of_phases = (
-            self.values.field_values(phase_spec, (*loc, index), self.build_list)
+            self.values.field_values(phase_spec, (*location, index), self.build_list)
             for index, phase_spec in enumerate(phases)
         )
         return system.PhasedPopulation(

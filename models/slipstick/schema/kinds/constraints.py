@@ -85,8 +85,8 @@ errors have.
 """
 
 
-def broken_rule(message: str, *loc: str | int) -> PydanticCustomError:
+def broken_rule(message: str, *location: str | int) -> PydanticCustomError:
     """Return the error for keys that contradict each other, at a place inside the table that has
     them.
     """
-    return PydanticCustomError(RULE, "{why}", {"why": message, "at": loc})
+    return PydanticCustomError(RULE, "{why}", {"why": message, "at": location})

@@ -18,7 +18,7 @@ from slipstick.schema.kinds.constraints import broken_rule
 from slipstick.schema.kinds.quantity import (
     QUANTITY_KEYS,
     Given,
-    Loc,
+    Location,
     Quantity,
     QuantityReader,
     QuantityWriter,
@@ -303,11 +303,11 @@ class NamedTimeSpec(ReadInPlace):
         """The distribution, scaled to mean 1."""
         return self.kind[1].mean_and_distribution().distribution
 
-    def expr(self, quantity_reader: QuantityReader, loc: Loc) -> Expr:
+    def expr(self, quantity_reader: QuantityReader, location: Location) -> Expr:
         """Return the mean as an expression [s]."""
         kind_name, kind_spec = self.kind
         if kind_spec.mean is not None:
-            return quantity_reader.expr(kind_spec.mean, (*loc, kind_name, "mean"), TIME)
+            return quantity_reader.expr(kind_spec.mean, (*location, kind_name, "mean"), TIME)
         return Number(kind_spec.mean_and_distribution().mean, TIME)
 
 
@@ -332,11 +332,11 @@ TimeOrDistribution = Annotated[
 """A time, or its distribution."""
 
 
-def refuse_scv(*loc: str) -> NoReturn:
+def refuse_scv(*location: str) -> NoReturn:
     """Raise the error that a time has both a distribution and a squared coefficient of variation
     (scv).
     """
-    raise broken_rule("a distribution has its own scv; leave scv out", *loc)
+    raise broken_rule("a distribution has its own scv; leave scv out", *location)
 
 
 def distribution_of(value: object) -> TimeDistribution | None:

@@ -454,9 +454,9 @@ CountFormula = Annotated[Given | Formula, Quantity(COUNT, formula=True)]
 Year = Annotated[float, Field(ge=1900, le=2200)]
 
 
-def _quantity_error(message: str, *loc: str, key: bool = False) -> PydanticCustomError:
+def _quantity_error(message: str, *location: str, key: bool = False) -> PydanticCustomError:
     """Return the error of a quantity, or of a value or key at a place inside of it."""
-    return PydanticCustomError("quantity", "{why}", {"why": message, "at": loc, "key": key})
+    return PydanticCustomError("quantity", "{why}", {"why": message, "at": location, "key": key})
 
 
 def _number_text(value: float, dimension: Dimension) -> str:
@@ -505,7 +505,7 @@ class ReadInPlace(Spec):
     """Base of the parts of a file that may stand in place of a quantity."""
 
     @abstractmethod
-    def expr(self, quantity_reader: QuantityReader, loc: Loc) -> Expr:
+    def expr(self, quantity_reader: QuantityReader, location: Location) -> Expr:
         """Return the expression of the quantity."""
 
 
@@ -786,7 +786,7 @@ MACHINE = "machine."
 
 _MACHINE_PATH = re.compile(r"\bmachine\.[A-Za-z_.]*")
 
-Loc = tuple[str | int, ...]
+Location = tuple[str | int, ...]
 """A place in a file, as the keys and indices that lead to it."""
 
 read_expression = partial(formulas.read_expression, parse_quantity=parse)
@@ -796,7 +796,7 @@ read_condition = partial(formulas.read_condition, parse_quantity=parse)
 
 def read_formula(
     tree: Node,
-    loc: Sequence[str | int],
+    location: Sequence[str | int],
     formula: Formula,
     expr_by_name: Mapping[str, Expr],
     dimension: Dimension | None,
@@ -807,7 +807,7 @@ def read_formula(
 
     Parameters
     ----------
-    tree, loc : where it is written
+    tree, location : where it is written
     formula : its text
     expr_by_name : what its names stand for
     dimension : the dimension it must have; None takes any
@@ -817,7 +817,7 @@ def read_formula(
     ------
     SpecError : it is no arithmetic on known names, or of another dimension
     """
-    mark = value_mark(tree, loc)
+    mark = value_mark(tree, location)
     try:
         expr = read_expression(formula.text, expr_by_name, allow_answers=answers)
     except FormulaError as error:
@@ -828,12 +828,12 @@ def read_formula(
             if is_word
             else str(error)
         )
-        raise mark.error(unit_message, loc) from None
+        raise mark.error(unit_message, location) from None
     if dimension is not None and expr.dimension != dimension:
         for name in sorted(set(re.findall(r"\w+", formula.text)) & expr_by_name.keys()):
-            _refuse_without_unit(tree, loc, formula, name, expr_by_name, dimension)
+            _refuse_without_unit(tree, location, formula, name, expr_by_name, dimension)
         unit_message = f"{formula.text} gives a [{expr.dimension}], but a [{dimension}] is wanted"
-        raise mark.error(unit_message + _UNIT_ADVICE.get((expr.dimension, dimension), ""), loc)
+        raise mark.error(unit_message + _UNIT_ADVICE.get((expr.dimension, dimension), ""), location)
     return expr
 
 
@@ -846,7 +846,7 @@ _UNIT_ADVICE = {
 
 def _refuse_without_unit(
     tree: Node,
-    loc: Sequence[str | int],
+    location: Sequence[str | int],
     formula: Formula,
     name: str,
     expr_by_name: Mapping[str, Expr],
@@ -872,8 +872,8 @@ def _refuse_without_unit(
             for unit in _USUAL_UNITS.get(str(dimension), (str(dimension).replace("1/", "/"),))
         )
         message = (
-            f"{unitless_parameter.value:g} lacks its unit; write {units_text}: {join_path(loc)}"
-            f" wants a [{dimension}]"
+            f"{unitless_parameter.value:g} lacks its unit; write {units_text}:"
+            f" {join_path(location)} wants a [{dimension}]"
         )
         raise SpecError([problem(tree, ("parameters", name), message)])
 
@@ -920,14 +920,14 @@ class QuantityReader:
         }
         self._expr_by_name = self._expressions_of(named_quantities)
 
-    def expr(self, value: Given | Formula | None, loc: Loc, dimension: Dimension) -> Expr:
+    def expr(self, value: Given | Formula | None, location: Location, dimension: Dimension) -> Expr:
         """Return the expression of a quantity. A wrong formula is reported, and becomes a parameter
         without a value.
         """
         if isinstance(value, Formula):
-            expr = self._parse_formula(value, loc, self._expr_by_name, dimension)
+            expr = self._parse_formula(value, location, self._expr_by_name, dimension)
             return Parameter("unread", dimension) if expr is None else expr
-        path = canonical(self._tree, loc)
+        path = canonical(self._tree, location)
         if path in self._parameters:
             return self._parameters[path]
         # A default that the file does not mention is a plain number.
@@ -951,20 +951,20 @@ class QuantityReader:
         expr_by_name = {**self._expr_by_name, **values}
         expressions: dict[str, Expr] = {}
         for amount_name, amount in amounts.items():
-            loc = ("amounts", amount_name)
+            location = ("amounts", amount_name)
             expr = (
-                self._parse_formula(amount, loc, expr_by_name, COUNT, answers=True)
+                self._parse_formula(amount, location, expr_by_name, COUNT, answers=True)
                 if isinstance(amount, Formula)
-                else self.expr(amount, loc, COUNT)
+                else self.expr(amount, location, COUNT)
             )
             expressions |= {} if expr is None else {amount_name: expr}
         return expressions
 
-    def whole_number(self, formula: WholeFormula, loc: Loc) -> int:
+    def whole_number(self, formula: WholeFormula, location: Location) -> int:
         """Evaluate a formula whose result is a whole number that shapes the model; a wrong formula
         is reported, and counts as 1.
         """
-        expr = self._parse_formula(formula, loc, self._expr_by_name, COUNT)
+        expr = self._parse_formula(formula, location, self._expr_by_name, COUNT)
         if expr is None:
             return 1
         value = _value_of_expression(expr)
@@ -978,7 +978,7 @@ class QuantityReader:
             return int(value)
         upper_limit_text = "" if formula.most == math.inf else f" to {formula.most:,.0f}"
         self.report_problem(
-            loc,
+            location,
             f"{formula.text} is {value:g}; it must be a whole number from"
             f" {formula.least:g}{upper_limit_text or ' on'}",
         )
@@ -992,18 +992,21 @@ class QuantityReader:
             (path for path in _MACHINE_PATH.findall(text) if path not in self._expr_by_name), ""
         )
 
-    def parse_condition(self, text: str, loc: Loc) -> tuple[Comparison, ...]:
+    def parse_condition(self, text: str, location: Location) -> tuple[Comparison, ...]:
         """Parse comparisons joined by ``and``; a wrong condition is reported, and none is
         returned.
         """
         try:
             return read_condition(text, self._expr_by_name)
         except FormulaError as error:
-            self.report_problem(loc, str(error))
+            self.report_problem(location, str(error))
             return ()
 
     def field_values(
-        self, spec: BaseModel, loc: Loc, read_list: Callable[[list[Any], Loc], object] | None = None
+        self,
+        spec: BaseModel,
+        location: Location,
+        read_list: Callable[[list[Any], Location], object] | None = None,
     ) -> dict[str, Any]:
         """Return the fields of a part of a file by key. Quantities are returned as expressions,
         also those inside tables and lists.
@@ -1013,54 +1016,56 @@ class QuantityReader:
 
         Parameters
         ----------
-        spec, loc : the part, and where it stands
+        spec, location : the part, and where it stands
         read_list : reads a list of anything else; such a list is taken as it is by default
         """
 
-        def field_value(value: Any, field_loc: Loc, quantity: Quantity | None) -> Any:
+        def field_value(value: Any, field_location: Location, quantity: Quantity | None) -> Any:
             if isinstance(value, WholeFormula):
-                return self.whole_number(value, field_loc)
+                return self.whole_number(value, field_location)
             if isinstance(value, ReadInPlace):
-                return value.expr(self, field_loc)
+                return value.expr(self, field_location)
             if isinstance(value, Given | Formula) and quantity is not None:
                 if quantity.formula and not quantity.shapes and quantity.dimension is not None:
-                    return self.expr(value, field_loc, quantity.dimension)
+                    return self.expr(value, field_location, quantity.dimension)
                 assert isinstance(value, Given)
                 return int(value.value) if quantity.whole else value.value
             if isinstance(value, dict):
                 return {
-                    key: field_value(item, (*field_loc, key), quantity)
+                    key: field_value(item, (*field_location, key), quantity)
                     for key, item in value.items()
                 }
             if isinstance(value, list) and quantity is not None:
                 return tuple(
-                    field_value(item, (*field_loc, index), quantity)
+                    field_value(item, (*field_location, index), quantity)
                     for index, item in enumerate(value)
                 )
-            return read_list(value, field_loc) if isinstance(value, list) and read_list else value
+            return (
+                read_list(value, field_location) if isinstance(value, list) and read_list else value
+            )
 
         spec_type = type(spec)
         value_by_key = {key: getattr(spec, key) for key in spec_type.model_fields}
         return {
             field_key: field_value(
-                value, (*loc, field_key), _quantity_of_field(spec_type, field_key)
+                value, (*location, field_key), _quantity_of_field(spec_type, field_key)
             )
             for field_key, value in value_by_key.items()
             if value is not None
         }
 
-    def report_problem(self, loc: Loc, message: str, key: bool = False) -> None:
+    def report_problem(self, location: Location, message: str, key: bool = False) -> None:
         """Report a problem at a place of the file."""
-        self.problems.append(problem(self._tree, loc, message, key))
+        self.problems.append(problem(self._tree, location, message, key))
 
     def _expressions_of(self, named_quantities: Mapping[str, Given | Formula]) -> dict[str, Expr]:
         expr_by_name: dict[str, Expr] = dict(self._machine_parameters)
         for name, quantity in named_quantities.items():
-            loc = ("parameters", name)
+            location = ("parameters", name)
             if not isinstance(quantity, Formula):
-                expr_by_name[name] = self._parameters[canonical(self._tree, loc)]
+                expr_by_name[name] = self._parameters[canonical(self._tree, location)]
                 continue
-            expr = self._parse_formula(quantity, loc, expr_by_name, None)
+            expr = self._parse_formula(quantity, location, expr_by_name, None)
             if expr is None:
                 self._unread_names.append(name)
             else:
@@ -1070,7 +1075,7 @@ class QuantityReader:
     def _parse_formula(
         self,
         formula: Formula,
-        loc: Loc,
+        location: Location,
         expr_by_name: Mapping[str, Expr],
         dimension: Dimension | None,
         *,
@@ -1084,8 +1089,10 @@ class QuantityReader:
                     f"{machine_path[0]} needs a machine; write machine: NAME in the file, or give"
                     " one with --machine"
                 )
-                raise SpecError([problem(self._tree, loc, message)])
-            return read_formula(self._tree, loc, formula, expr_by_name, dimension, answers=answers)
+                raise SpecError([problem(self._tree, location, message)])
+            return read_formula(
+                self._tree, location, formula, expr_by_name, dimension, answers=answers
+            )
         except SpecError as error:
             # A formula over a parameter that could not be read is not a second problem.
             if not set(re.findall(r"\w+", formula.text)).intersection(self._unread_names):

@@ -50,7 +50,7 @@ from slipstick.schema.kinds.quantity import (
     CountFormula,
     Formula,
     Given,
-    Loc,
+    Location,
     ModelFileSpec,
     Quantity,
     QuantityReader,
@@ -472,11 +472,11 @@ class QueueingNetworkSpec(ModelFileSpec):
 
 
 def _build_customers(
-    spec: ClassSpec | ChainSpec, quantity_reader: QuantityReader, loc: Loc
+    spec: ClassSpec | ChainSpec, quantity_reader: QuantityReader, location: Location
 ) -> networks.CustomerClass:
     fields_by_key = {
         key: value
-        for key, value in quantity_reader.field_values(spec, loc).items()
+        for key, value in quantity_reader.field_values(spec, location).items()
         if key in MembersSpec.model_fields
     }
     if spec.trace is not None:
@@ -490,13 +490,15 @@ def _build_customers(
     )
 
 
-def _build_route(spec: RouteSpec, quantity_reader: QuantityReader, loc: Loc) -> networks.Route:
+def _build_route(
+    spec: RouteSpec, quantity_reader: QuantityReader, location: Location
+) -> networks.Route:
     target = None if isinstance(spec.to, str) else _class_and_station(spec.to)
     source = _class_and_station(spec.source)
     if spec.by is not None:
         return networks.Route(source, target, Number(1.0), spec.by)
     assert spec.probability is not None
-    probability = quantity_reader.expr(spec.probability, (*loc, "probability"), COUNT)
+    probability = quantity_reader.expr(spec.probability, (*location, "probability"), COUNT)
     return networks.Route(source, target, probability)
 
 
@@ -623,18 +625,7 @@ def network_data(network: networks.QueueingNetwork) -> dict[str, Any]:
             name: {**station_data(station), **keys_of_absences(name, quantity_writer)}
             for name, station in network.stations.items()
         },
-        "routing": [
-            {
-                "from": list(route.source),
-                "to": networks.OUT if route.target is None else list(route.target),
-                **(
-                    {"by": route.by}
-                    if route.by
-                    else {"probability": quantity_writer.expr_as_data(route.probability)}
-                ),
-            }
-            for route in network.routing
-        ],
+        "routing": [_route_data(route, quantity_writer) for route in network.routing],
     }
     sections["regions"] = {
         name: quantity_writer.fields_as_data(region) for name, region in network.regions.items()
@@ -656,3 +647,14 @@ def network_data(network: networks.QueueingNetwork) -> dict[str, Any]:
     return {
         key: value for key, value in {**head_keys, **sections}.items() if value or key == "stations"
     }
+
+
+def _route_data(route: networks.Route, quantity_writer: QuantityWriter) -> dict[str, Any]:
+    """Write a route as the plain data of a queueing-network file."""
+    choice = (
+        {"by": route.by}
+        if route.by
+        else {"probability": quantity_writer.expr_as_data(route.probability)}
+    )
+    target = networks.OUT if route.target is None else list(route.target)
+    return {"from": list(route.source), "to": target, **choice}

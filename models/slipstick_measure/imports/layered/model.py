@@ -80,7 +80,7 @@ class Precedence:
     before : activities that must end
     after : activities that start then, each with its probability or count
     join, fork : "", "and", "or"; a fork may be a "loop", too
-    quorum : how many of an and-join are waited for; 0 means all
+    quorum : number of activities that an and-join waits for; 0 for all
     end : the activity after a loop; empty where there is none
     """
 
