@@ -228,9 +228,9 @@ def _read_ycsb(input_file: Reading) -> LoadRow:
         throughput=throughput,
         response=total_time / count * 1e-6 if count and total_time else None,
         quantiles={
-            float(match[1]) / 100: value * 1e-6
+            float(percentile[1]) / 100: value * 1e-6
             for name, value in (operations[0] if len(operations) == 1 else {}).items()
-            if (match := re.fullmatch(r"([0-9]{2})thPercentileLatency", name))
+            if (percentile := re.fullmatch(r"([0-9]{2})thPercentileLatency", name))
         },
     )
 
