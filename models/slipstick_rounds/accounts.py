@@ -125,7 +125,7 @@ def _account_of_first_phase(
     first_parts = with_first * np.minimum(rounds_needed, times.first_phase / round_time)
     plain_time = np.maximum(parts_without_first.sum(axis=0), 1e-300)
     parts_of_plain_rounds = parts_without_first * np.minimum(
-        rounds.steps[:, 0], times.second_phase / plain_time
+        rounds.second_phase_rounds[:, 0], times.second_phase / plain_time
     )
     added_parts = with_first - parts_without_units
     # Parts that first phases do not add, or only those of a rest of rounding: all in proportion.

@@ -101,7 +101,7 @@ class Backlog:
         """Return the number of customers in the second phase to which a long backlog leads [points,
         1].
         """
-        return np.asarray(np.maximum(self._rounds.highest, self._with_first))
+        return np.asarray(np.maximum(self._rounds.largest_mean_number, self._with_first))
 
     def _present_without_limit(
         self, present_without_and_with_first: Array, mean_queued: Array
@@ -120,7 +120,9 @@ class Backlog:
             * rounds_needed
             * rounds.time(with_first, np.minimum(self._room, rounds.units))
         )
-        relative_gain = np.maximum(1 - rounds_needed * without_first / rounds.steps, 0.0)
+        relative_gain = np.maximum(
+            1 - rounds_needed * without_first / rounds.second_phase_rounds, 0.0
+        )
         growth = AGE_OF_A_BACKLOG * relative_gain / np.maximum(1 - load, LEAST_ROOM)
         present_later = with_first + growth * (self._number_queued - mean_queued)
         return np.asarray(np.maximum(present_later, without_first))
@@ -137,13 +139,17 @@ class Backlog:
         rounds = self._rounds
         rounds_needed = self._rounds.units / self._room
         # Where places are few, who waits for one waits before the first phase.
-        can_wait = (rounds_needed > 1) & ~rounds.few_places
+        can_wait = (rounds_needed > 1) & ~rounds.has_few_places
         if not can_wait.any():
             return np.zeros_like(present)
-        further_rounds = np.maximum(rounds.steps / (rounds.highest * rounds_needed) - 1, 0.0)
+        further_rounds = np.maximum(
+            rounds.second_phase_rounds / (rounds.largest_mean_number * rounds_needed) - 1, 0.0
+        )
         deviation = np.sqrt(np.maximum(self._with_first, 1.0))
-        probability_full = ndtr((present - rounds.highest + 1) / deviation)
-        added_time = probability_full * further_rounds * rounds.time(rounds.highest, 0.0)
+        probability_full = ndtr((present - rounds.largest_mean_number + 1) / deviation)
+        added_time = (
+            probability_full * further_rounds * rounds.time(rounds.largest_mean_number, 0.0)
+        )
         return np.where(can_wait, added_time, 0.0)
 
     def _full_rounds(self, round_counts: Array, likely_numbers: int) -> Array:
@@ -159,7 +165,9 @@ class Backlog:
         if not (self._rounds.units > self._room).any():
             time_of_one = self._rounds.time(self._present[:, :likely_numbers], self._room)
             return np.asarray(round_counts * time_of_one[:, :, None, None])
-        remaining_share = np.exp(-round_counts / 2 / self._rounds.steps[:, :, None, None])
+        remaining_share = np.exp(
+            -round_counts / 2 / self._rounds.second_phase_rounds[:, :, None, None]
+        )
         final_present = self._largest_second_phase()[:, :, None, None]
         takes_several = (self._rounds.units > self._room)[:, :, None, None]
         present_later = np.where(
@@ -280,7 +288,7 @@ class Backlog:
         # Expected pieces beyond their mean, by those at the beginning of a round before.
         excess = self._transitions @ (pieces - mean_pieces[:, None])[:, :, None]
         excess_at_begin = np.maximum((weights @ excess)[:, 0, 0], 1e-300)
-        steps = np.floor(rounds.steps[:, 0])
+        steps = np.floor(rounds.second_phase_rounds[:, 0])
         part_left, sum_of_parts = np.ones((2, len(steps)))
         for rounds_done in range(1, int(steps.max())):
             excess = self._transitions @ excess

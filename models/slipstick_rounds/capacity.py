@@ -91,14 +91,14 @@ class PartsOfVisits(NamedTuple):
 
     Attributes
     ----------
-    plain : v D(n) [points, numbers; s]
-    added : P(n) [points, numbers; s]
-    longest : v full rounds [points, numbers; s]
+    second_phase_alone : v D(n) [points, numbers; s]
+    added_by_first_phase : P(n) [points, numbers; s]
+    second_phase_in_full_rounds : the time of v full rounds [points, numbers; s]
     """
 
-    plain: Array
-    added: Array
-    longest: Array
+    second_phase_alone: Array
+    added_by_first_phase: Array
+    second_phase_in_full_rounds: Array
 
 
 class MeanRounds:
@@ -121,7 +121,7 @@ class MeanRounds:
         self._seconds = second_phases
         self.piece = _as_column(min(phase.piece, phase.mean) for phase in second_phases)
         second_work = _as_column(phase.mean for phase in second_phases)
-        self.steps = second_work / self.piece
+        self.second_phase_rounds = second_work / self.piece
         self.variation = _as_column(phase.variance for phase in second_phases) / second_work**2
         # A second phase that is met at a random time is longer than the mean, and half of it done.
         met_work = second_work * (1 + self.variation)
@@ -134,10 +134,10 @@ class MeanRounds:
         self.most_customers: Array = np.maximum(1.0, np.minimum.reduce(limits))
         # As many are in the second phase in the mean if all rounds are full.
         self._mean_in_second_phase = second_work * self._budget / (self.units + second_work)
-        self.highest: Array = np.maximum(
+        self.largest_mean_number: Array = np.maximum(
             1.0, np.minimum(self.most_customers, self._mean_in_second_phase)
         )
-        self.few_places = self.most_customers < LEAST_FED * self._mean_in_second_phase
+        self.has_few_places = self.most_customers < LEAST_FED * self._mean_in_second_phase
 
     def _number_in_memory(self, servers: Sequence[RoundServer], second_work: Array) -> Array:
         """Return the mean number of customers for which memory has room [points, 1; 1].
@@ -178,7 +178,7 @@ class MeanRounds:
         present : customers in the second phase of rounds with first phases [points; 1]
         """
         rounds_of_first_phase = (self.units / self.room(present[:, None]))[:, 0]
-        rounds_of_customer = self.steps[:, 0] + np.ceil(rounds_of_first_phase - 1e-9)
+        rounds_of_customer = self.second_phase_rounds[:, 0] + np.ceil(rounds_of_first_phase - 1e-9)
         return np.minimum(visits_ended * rounds_of_customer, self.most_customers[:, 0])
 
     def select_rows(self, rows: Indices) -> MeanRounds:
@@ -207,7 +207,7 @@ class MeanRounds:
         lengths; 1].
         """
         if not self.variation.any():
-            return np.ones((len(self.steps), 1))
+            return np.ones((len(self.second_phase_rounds), 1))
         works = np.array([phase.groups(LENGTHS) for phase in self._seconds])
         return np.asarray(works / works.mean(axis=1, keepdims=True))
 
@@ -344,7 +344,7 @@ class MeanRounds:
         """
         times = self.parts_of_visits(present, np.any(rate))
         if not np.any(rate):
-            return np.asarray(times.plain / present + times.added)
+            return np.asarray(times.second_phase_alone / present + times.added_by_first_phase)
         return self.visit_of_stream(times, present, rate, worked_off)
 
     def parts_of_visits(self, present: Array | float, with_longest: object = True) -> PartsOfVisits:
@@ -352,10 +352,10 @@ class MeanRounds:
         its rounds alone, the time added by first phases, and the time if all rounds are full.
         """
         longest_time = np.zeros(1)
-        plain_time = self.steps * self.time(present, 0.0)
+        plain_time = self.second_phase_rounds * self.time(present, 0.0)
         added_time = self.added_by_first_phase(present)
         if with_longest:
-            longest_time = self.steps * self.time(
+            longest_time = self.second_phase_rounds * self.time(
                 present, np.minimum(self.room(present), MOST_PIECES // 4 * self.units)
             )
         return PartsOfVisits(plain_time, added_time, longest_time)
@@ -370,10 +370,15 @@ class MeanRounds:
         """Return S(n), the mean time that a visit of a stream takes of the server, from the times
         of which it consists; see `visit` [s].
         """
-        share_left = np.maximum(1 - rate * times.added, 1e-9)
-        steady_time = np.minimum(times.plain / share_left, times.longest)
+        share_left = np.maximum(1 - rate * times.added_by_first_phase, 1e-9)
+        steady_time = np.minimum(
+            times.second_phase_alone / share_left, times.second_phase_in_full_rounds
+        )
         # First phases have about an exponential time, and so has what comes behind them.
-        delay = limited_mean(worked_off * times.added / share_left, times.longest - steady_time)
+        delay = limited_mean(
+            worked_off * times.added_by_first_phase / share_left,
+            times.second_phase_in_full_rounds - steady_time,
+        )
         return np.asarray((steady_time + delay) / present)
 
     def second_phase_time(self, present: Array, worked_off: Array) -> Array:
@@ -430,7 +435,7 @@ def loads_of(points: Sequence[PointNumbers]) -> Array:
     and budget allow.
     """
     rounds = MeanRounds(points)
-    visits = rounds.visit(np.minimum(rounds.highest, MOST_PRESENT))
+    visits = rounds.visit(np.minimum(rounds.largest_mean_number, MOST_PRESENT))
     return np.asarray(rounds.rate * visits).ravel()
 
 

@@ -101,7 +101,7 @@ def _present_means_of_population(point: PointNumbers, rounds: MeanRounds) -> _Pr
     present, and return its means.
     """
     population = point.population
-    most_customers = float(rounds.highest[0, 0])
+    most_customers = float(rounds.largest_mean_number[0, 0])
     customers_there = np.arange(1.0, population + 1)
     customers_on_server = np.minimum(customers_there, most_customers)
     visit_times = rounds.visit(customers_on_server[None, :])[0]
@@ -164,7 +164,7 @@ def _first_phase_closed(
     time_outside = point.think_time + point.delay
     # Second phases bring the next first phases by rounds. Think times, if they are longer than
     # rounds, bring them by time: more in the long rounds of a backlog than in others.
-    rounds_outside = float(rounds.steps[0, 0]) + time_outside / mean_round
+    rounds_outside = float(rounds.second_phase_rounds[0, 0]) + time_outside / mean_round
     if rounds_needed > 1:
         by_time = time_outside / (time_outside + mean_round)
         rounds_outside /= by_time * full_round_time / mean_round + 1 - by_time

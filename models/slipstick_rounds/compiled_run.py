@@ -59,15 +59,17 @@ def _named_columns(**names_by_type: str) -> np.dtype[Any]:
     return np.dtype(columns, align=True)
 
 
-CUSTOMER = _named_columns(int64="phase goes_on", float64="left held left_later")
-"""A visit; `goes_on` is the phase to go on with after what was lost is computed anew, or -1, and
-`left_later` the work left in it."""
+CUSTOMER = _named_columns(
+    int64="phase phase_to_resume", float64="work_left units_held work_left_later"
+)
+"""A visit; `phase_to_resume` is the phase to continue once the work that was lost is done again, or
+-1, and `work_left_later` the work that remains in it."""
 
 RUN = _named_columns(
-    int64="coming due present waiting_from waiting ended rounds put_back served shares logged"
-    " most_visits",
-    float64="now used busy given events budget places memory batching_delay interval",
-    bool_="reserved thinks earlier_first",
+    int64="next_visit due_count present waiting_from waiting ended rounds put_back served shares"
+    " logged most_visits",
+    float64="now used busy work_given_count events budget places memory batching_delay interval",
+    bool_="reserved has_think_times earlier_first",
 )
 
 
@@ -130,13 +132,13 @@ class CompiledRounds:
         visits, phases = work.shape
         self._server = server
         run = np.zeros(1, RUN).view(np.recarray)
-        run.coming = run.due = len(arrivals)
-        run.reserved, run.thinks = server.reserved, think is not None
+        run.next_visit = run.due_count = len(arrivals)
+        run.reserved, run.has_think_times = server.reserved, think is not None
         run.earlier_first = server.earlier_first
         for name in ("budget", "places", "memory", "batching_delay", "interval"):
             run[name] = getattr(server, name)
         customers = np.zeros(visits, CUSTOMER)
-        customers["goes_on"] = -1
+        customers["phase_to_resume"] = -1
         code = _tables_of_round_time(server.duration, phases)
         component_count = len(code["outputs"])
         self._tables = Tables(
@@ -290,11 +292,11 @@ def _wait_for_a_round(tables: Tables) -> None:
 def _take_arrivals(tables: Tables) -> None:
     """Move the visits that are due by now from the heap to the queue of waiting visits."""
     run = tables.run[0]
-    while run.due and tables.due_times[0] <= run.now:
+    while run.due_count and tables.due_times[0] <= run.now:
         visit = tables.due_visits[0]
         tables.arrival_times[visit] = tables.due_times[0]
         _pop_due(tables)
-        tables.customer[visit].left = tables.work[visit, 0]
+        tables.customer[visit].work_left = tables.work[visit, 0]
         tables.waiting[(run.waiting_from + run.waiting) % len(tables.waiting)] = visit
         run.waiting += 1
 
@@ -303,8 +305,8 @@ def _take_arrivals(tables: Tables) -> None:
 def _pop_due(tables: Tables) -> None:
     """Remove the first visit from the heap of visits that are due."""
     run = tables.run[0]
-    run.due -= 1
-    last_index = run.due
+    run.due_count -= 1
+    last_index = run.due_count
     time, visit = tables.due_times[last_index], tables.due_visits[last_index]
     heap_index = 0
     while 2 * heap_index + 1 < last_index:
@@ -337,8 +339,8 @@ def _push_due(tables: Tables, time: float, visit: int) -> None:
     each customer is there.
     """
     run = tables.run[0]
-    heap_index = run.due
-    run.due += 1
+    heap_index = run.due_count
+    run.due_count += 1
     while heap_index:
         parent = (heap_index - 1) // 2
         if _is_before(tables, parent, time, visit):
@@ -386,7 +388,7 @@ def _give_share(tables: Tables, visit: int, budget_left: float) -> float:
     """Record and return the share of the budget that a visit gets in the round."""
     run = tables.run[0]
     customer = tables.customer[visit]
-    share = min(tables.pieces[customer.phase], customer.left, budget_left)
+    share = min(tables.pieces[customer.phase], customer.work_left, budget_left)
     tables.shared[run.shares], tables.shares[run.shares] = visit, share
     run.shares += 1
     return float(share)
@@ -420,7 +422,7 @@ def _memory_claim(tables: Tables, visit: int) -> float:
     if tables.run[0].reserved:
         for phase in range(customer.phase + 1, len(tables.pieces)):
             later_units += tables.work[visit, phase]
-    return float(customer.left + later_units)
+    return float(customer.work_left + later_units)
 
 
 @compiled
@@ -437,7 +439,7 @@ def _count_equal_rounds(tables: Tables) -> int:
         customer, share = tables.customer[tables.shared[index]], tables.shares[index]
         if share != tables.pieces[customer.phase]:
             return 1
-        round_count = min(round_count, int(customer.left / share))
+        round_count = min(round_count, int(customer.work_left / share))
         if customer.phase:
             growth += share
     if not run.reserved and math.isfinite(run.memory) and growth:
@@ -456,7 +458,7 @@ def _do_rounds(tables: Tables, count: int) -> bool:
     first_held = tables.contents[-1]
     first_products = tables.contents[2 * phases : 3 * phases].copy()
     cannot_admit = run.waiting > 0 or run.present >= run.places
-    stops_at_arrival = run.due > 0 and count > 1 and not cannot_admit
+    stops_at_arrival = run.due_count > 0 and count > 1 and not cannot_admit
     tables.component_times[:] = 0.0
     total_time = 0.0
     rounds_done = 0
@@ -509,8 +511,8 @@ def _fill_contents(tables: Tables) -> float:
         phase = customer.phase
         tables.contents[phase] += share > 0
         tables.contents[phases + phase] += share
-        tables.contents[2 * phases + phase] += share * (customer.held + share / 2)
-        tables.contents[3 * phases] += customer.held
+        tables.contents[2 * phases + phase] += share * (customer.units_held + share / 2)
+        tables.contents[3 * phases] += customer.units_held
         tables.growth[phase] += share * share
     units = 0.0
     for phase in range(phases):
@@ -599,32 +601,32 @@ def _advance(tables: Tables, visit: int, units: float) -> None:
     """Count units of work as done by a visit, which then ends its phase or the whole visit."""
     run = tables.run[0]
     customer = tables.customer[visit]
-    customer.left -= units
-    customer.held += units
+    customer.work_left -= units
+    customer.units_held += units
     if not run.reserved and customer.phase:
         run.used += units
-    while customer.left <= 0:
-        if customer.goes_on >= 0:
-            customer.phase, customer.left = customer.goes_on, customer.left_later
-            customer.goes_on = -1
+    while customer.work_left <= 0:
+        if customer.phase_to_resume >= 0:
+            customer.phase, customer.work_left = customer.phase_to_resume, customer.work_left_later
+            customer.phase_to_resume = -1
             continue
         tables.end_times[visit, customer.phase] = run.now
         customer.phase += 1
         if customer.phase == len(tables.pieces):
             _leave(tables, visit)
             return
-        customer.left = tables.work[visit, customer.phase]
+        customer.work_left = tables.work[visit, customer.phase]
 
 
 @compiled
 def _leave(tables: Tables, visit: int) -> None:
     """Free the memory of a visit that ends, and schedule the next one of a closed population."""
     run = tables.run[0]
-    run.used -= tables.customer[visit].held
+    run.used -= tables.customer[visit].units_held
     run.ended += 1
-    if run.thinks and run.coming < len(tables.work):
-        _push_due(tables, run.now + tables.think[run.coming], run.coming)
-        run.coming += 1
+    if run.has_think_times and run.next_visit < len(tables.work):
+        _push_due(tables, run.now + tables.think[run.next_visit], run.next_visit)
+        run.next_visit += 1
 
 
 @compiled
@@ -651,13 +653,15 @@ def _make_room(tables: Tables) -> None:
         visit = tables.present[run.present]
         customer = tables.customer[visit]
         run.put_back += 1
-        run.used -= customer.held if customer.phase else customer.held + customer.left
-        if customer.phase and customer.left > 0:
-            customer.goes_on, customer.left_later = customer.phase, customer.left
+        run.used -= (
+            customer.units_held if customer.phase else customer.units_held + customer.work_left
+        )
+        if customer.phase and customer.work_left > 0:
+            customer.phase_to_resume, customer.work_left_later = customer.phase, customer.work_left
             customer.phase = 0
-            customer.left = 0.0
-        customer.left += customer.held
-        customer.held = 0.0
+            customer.work_left = 0.0
+        customer.work_left += customer.units_held
+        customer.units_held = 0.0
         run.waiting_from = (run.waiting_from - 1) % len(tables.waiting)
         tables.waiting[run.waiting_from] = visit
         run.waiting += 1
@@ -669,12 +673,12 @@ def _run_until_stop(tables: Tables) -> int:
     number of the reason.
     """
     run = tables.run[0]
-    while run.ended < run.most_visits and run.given < run.events:
+    while run.ended < run.most_visits and run.work_given_count < run.events:
         if run.logged == len(tables.log):
             return FULL
         _wait_for_a_round(tables)
         _divide_budget(tables)
-        run.given += run.shares
+        run.work_given_count += run.shares
         if not _do_rounds(tables, _count_equal_rounds(tables)):
             return REFUSED
         row = tables.log[run.logged]

@@ -63,7 +63,7 @@ def times_of_a_unit(
     """
     lengths = rounds.second_lengths()
     present = fullness[:, -1:]
-    plain_time = rounds.steps * rounds.time(present, 0.0)
+    plain_time = rounds.second_phase_rounds * rounds.time(present, 0.0)
     extra_time = rounds.added_by_first_phase(present)
     share_left = 1 - rounds.share_of_first(present)
     work_behind = first_phases_behind.worked_off * extra_time
@@ -89,8 +89,8 @@ def times_of_a_unit(
         deviation_by_number, deviation_by_arrivals, same_arrivals[:, :, None]
     )
     # Where the server is full, as many first phases begin as customers leave.
-    most_present = rounds.highest
-    longest_time = rounds.steps * rounds.time(
+    most_present = rounds.largest_mean_number
+    longest_time = rounds.second_phase_rounds * rounds.time(
         most_present, 0.0
     ) + most_present * rounds.added_by_first_phase(most_present)
     unit_times = unit_means[:, :, None] + deviation

@@ -553,7 +553,7 @@ class RoundTime:
             )
             for phase, column in zip(self.phases, component_times, strict=True)
         }
-        state[HELD] = rounds.held
+        state[HELD] = rounds.units_held
         rounds_at_all = max(map(np.size, state.values()))
         own_values = {
             name: np.repeat(value, rounds_at_all // np.size(value)) if np.size(value) > 1 else value

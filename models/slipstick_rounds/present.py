@@ -86,7 +86,7 @@ def solve_present(
     # Second phases begin in groups, as first phases prolong rounds in which more customers come.
     added_by_groups = limited_mean(
         group_size(rounds, beside, part_left) * (beside - mean),
-        np.maximum(rounds.highest, beside) - mean,
+        np.maximum(rounds.largest_mean_number, beside) - mean,
     )
     # But over rounds fewer are present than over time: longer rounds have more, and count once.
     beside_in_groups = np.maximum(
@@ -121,4 +121,6 @@ def share_behind(rounds: MeanRounds, present: Array, worked_off: Array) -> Array
     [points, 1; 1].
     """
     work_behind = worked_off * rounds.added_by_first_phase(present)
-    return np.asarray(work_behind / (rounds.steps * rounds.time(present, 0.0) + work_behind))
+    return np.asarray(
+        work_behind / (rounds.second_phase_rounds * rounds.time(present, 0.0) + work_behind)
+    )

@@ -32,16 +32,16 @@ class RoundContents(NamedTuple):
 
     Attributes
     ----------
-    customers : by phase, how many are served [1]
-    units : by phase, work that is done [unit]
-    held : work that was done before for all customers that are present [unit]
+    customers : by phase, number of customers that are served [1]
+    units : by phase, work that is done in the round [unit]
+    units_held : work that was done before for all customers that are present [unit]
     products : by phase, sum over its customers of the units done times the units held while they
         are done, counted at their middle [unit^2]
     """
 
     customers: Sequence[Array | float]
     units: Sequence[Array | float]
-    held: Array | float
+    units_held: Array | float
     products: Sequence[Array | float]
 
 
@@ -63,9 +63,9 @@ class RoundServer:
     budget : units that one round does at most
     places : customers that are present at most
     memory : units that all present customers hold at most
-    reserved : a customer is admitted if all its work fits into memory; else it is admitted if its
-        first phase fits, and the customer that came last is put back where memory runs full, to
-        begin anew with what it has got so far
+    reserved : whether memory is reserved for all work of a customer when it is admitted. If not, it
+        is admitted if its first phase fits into memory; where memory runs full, the customer that
+        came last is put back into the queue, and its work so far is done again
     batching_delay : time that the server waits before each round for more customers [s]
     interval : rounds begin at multiples of it; 0: one begins when the last one has ended [s]
     earlier_first : the budget goes to customers in the first phase first, those that are admitted
@@ -119,22 +119,32 @@ class RoundRun:
 
     @property
     def put_back(self) -> int:
-        """The number of times that a customer had to leave the server for lack of memory."""
+        """Return the number of times that a customer had to leave the server for lack of memory."""
         return int(self.log[-1, 5])
 
 
 # Two customers with the same numbers are two: compared by value, the wrong one would leave.
 @dataclass(slots=True, eq=False)
 class _Customer:
-    """A visit that is present at the server, with the work that is left of it."""
+    """A visit that is present at the server, with its remaining work.
+
+    Attributes
+    ----------
+    visit : index of the visit
+    phase : index of its present phase
+    work_left : work that remains in this phase [unit]
+    units_held : work that was done for it, which occupies memory [unit]
+    later_work : work of each later phase [unit]
+    phase_to_resume : after a loss of memory, the phase to continue once the lost work is done
+        again, and the work that remains in it; else None
+    """
 
     visit: int
     phase: int
-    left: float
-    held: float = 0.0
+    work_left: float
+    units_held: float = 0.0
     later_work: list[float] = field(default_factory=list)
-    goes_on: tuple[int, float] | None = None
-    """The phase, and the work left in it, to go on with after what was lost is computed anew."""
+    phase_to_resume: tuple[int, float] | None = None
 
 
 MOST_ALIKE = 65_536
@@ -155,9 +165,9 @@ def open_run(
     server : see `RoundServer`
     work : of each customer in each phase [customers, phases]
     arrivals : ascending [s]
-    until : the run ends when so many visits have ended; all if None
-    events : the run is stopped before that when so many customers have been given work, counted
-        once in each group of rounds that are alike
+    until : number of ended visits after which the run ends; None for all visits
+    events : number of customers that were given work, counted once in each group of rounds that are
+        alike, after which the run is stopped before that
 
     >>> server = RoundServer(lambda rounds: np.array([[1.0 + rounds.customers[0]]]))
     >>> run = open_run(server, np.ones((3, 1)), np.array([0.0, 0.5, 0.6]))
@@ -210,10 +220,10 @@ class RoundByRound:
         self.phases = work.shape[1]
         self.arrival_times = np.zeros(len(work))
         self.end_times = np.zeros(work.shape)
-        self.due: list[tuple[float, int]] = []
+        self.due_arrivals: list[tuple[float, int]] = []
         self.next_visit = len(arrivals)
         for visit, time in enumerate(arrivals.tolist()):
-            heappush(self.due, (time, visit))
+            heappush(self.due_arrivals, (time, visit))
         self.waiting: deque[_Customer] = deque()
         self.present: list[_Customer] = []
         self.now = 0.0
@@ -247,7 +257,7 @@ class RoundByRound:
         """
         self._take_arrivals()
         if not self.present and not self.waiting:
-            self.now = self.due[0][0]
+            self.now = self.due_arrivals[0][0]
             self._take_arrivals()
         if self.server.interval:
             self.now = self.server.interval * math.ceil(self.now / self.server.interval - 1e-9)
@@ -258,8 +268,8 @@ class RoundByRound:
 
     def _take_arrivals(self) -> None:
         """Move the visits that have arrived by now to the queue."""
-        while self.due and self.due[0][0] <= self.now:
-            time, visit = heappop(self.due)
+        while self.due_arrivals and self.due_arrivals[0][0] <= self.now:
+            time, visit = heappop(self.due_arrivals)
             work = self.work[visit].tolist()
             self.arrival_times[visit] = time
             self.waiting.append(_Customer(visit, 0, work[0], later_work=work[1:]))
@@ -295,7 +305,7 @@ class RoundByRound:
         """Append the share of the budget that a customer gets in the round to `shares`, and return
         it.
         """
-        share = min(self.server.pieces[customer.phase], customer.left, budget_left)
+        share = min(self.server.pieces[customer.phase], customer.work_left, budget_left)
         shares.append((customer, share))
         return share
 
@@ -317,7 +327,11 @@ class RoundByRound:
         """Return the memory that the admission of a customer takes: of its present phase, and with
         reservation also of its later ones.
         """
-        return customer.left + sum(customer.later_work) if self.server.reserved else customer.left
+        return (
+            customer.work_left + sum(customer.later_work)
+            if self.server.reserved
+            else customer.work_left
+        )
 
     def _count_equal_rounds(self, customer_shares: list[tuple[_Customer, float]]) -> int:
         """Return the number of further rounds with the same customers and the same work, during
@@ -330,7 +344,7 @@ class RoundByRound:
         if not gets_full_pieces or server.batching_delay or server.interval:
             return 1
         round_count = min(
-            MOST_ALIKE, *(int(customer.left / share) for customer, share in customer_shares)
+            MOST_ALIKE, *(int(customer.work_left / share) for customer, share in customer_shares)
         )
         if not server.reserved and math.isfinite(server.memory):
             growth = sum(share for customer, share in customer_shares if customer.phase)
@@ -346,8 +360,10 @@ class RoundByRound:
         # Sums one after the other, as the compiled kernel forms them: `sum` adds in pairs.
         round_ends = self.now + np.cumsum(np.cumsum(component_times, axis=0)[-1])
         is_admission_blocked = bool(self.waiting) or len(self.present) >= self.server.places
-        if self.due and round_count > 1 and not is_admission_blocked:
-            round_count = min(round_count, int(np.searchsorted(round_ends, self.due[0][0])) + 1)
+        if self.due_arrivals and round_count > 1 and not is_admission_blocked:
+            round_count = min(
+                round_count, int(np.searchsorted(round_ends, self.due_arrivals[0][0])) + 1
+            )
         self.rounds += round_count
         self.served += round_count * len(customer_shares)
         present = np.bincount(
@@ -362,8 +378,8 @@ class RoundByRound:
         self._make_room()
 
     def _round_times(self, shares: list[tuple[_Customer, float]], count: int) -> Array:
-        """Return the times of some rounds with the same shares, by component [components, rounds;
-        s].
+        """Return the times of `count` rounds in which each customer gets the same share, by
+        component of the time [components, rounds; s].
         """
         round_index = np.arange(count, dtype=np.float64)
         customers = [0.0] * self.phases
@@ -374,9 +390,9 @@ class RoundByRound:
             phase = customer.phase
             customers[phase] += share > 0
             units[phase] += share
-            products[phase] += share * (customer.held + share / 2)
+            products[phase] += share * (customer.units_held + share / 2)
             growth[phase] += share * share
-        held = sum(customer.held for customer, _ in shares) + round_index * sum(units)
+        held = sum(customer.units_held for customer, _ in shares) + round_index * sum(units)
         product_sums = [
             product + round_index * growth_of_round
             for product, growth_of_round in zip(products, growth, strict=True)
@@ -385,33 +401,33 @@ class RoundByRound:
         return np.broadcast_to(component_times, (len(component_times), count))
 
     def _advance(self, customer: _Customer, units: float) -> None:
-        """Book the work of a customer, and end its phases that are done."""
-        customer.left -= units
-        customer.held += units
+        """Do some units of a customer's work, and end its phases that are then complete."""
+        customer.work_left -= units
+        customer.units_held += units
         if not self.server.reserved and customer.phase:
             self.memory_used += units
-        while customer.left <= 0:
-            if customer.goes_on:
-                customer.phase, customer.left = customer.goes_on
-                customer.goes_on = None
+        while customer.work_left <= 0:
+            if customer.phase_to_resume:
+                customer.phase, customer.work_left = customer.phase_to_resume
+                customer.phase_to_resume = None
                 continue
             self.end_times[customer.visit, customer.phase] = self.now
             if not customer.later_work:
                 self._leave(customer)
                 return
             customer.phase += 1
-            customer.left = customer.later_work.pop(0)
+            customer.work_left = customer.later_work.pop(0)
 
     def _leave(self, customer: _Customer) -> None:
         """Remove a visit that has ended from the server, and plan the next visit of a closed
         population.
         """
         self.present.remove(customer)
-        self.memory_used -= customer.held
+        self.memory_used -= customer.units_held
         self.ended += 1
         if self.think is not None and self.next_visit < len(self.work):
             time = self.now + float(self.think[self.next_visit])
-            heappush(self.due, (time, self.next_visit))
+            heappush(self.due_arrivals, (time, self.next_visit))
             self.next_visit += 1
 
     def _make_room(self) -> None:
@@ -423,12 +439,14 @@ class RoundByRound:
                 return
             customer = self.present.pop()
             self.put_back += 1
-            self.memory_used -= customer.held if customer.phase else customer.held + customer.left
-            # What it has got so far is computed anew in pieces of the first phase.
-            if customer.phase and customer.left > 0:
-                customer.goes_on = customer.phase, customer.left
+            self.memory_used -= (
+                customer.units_held if customer.phase else customer.units_held + customer.work_left
+            )
+            # The work done for it so far is lost, and is done again in pieces of the first phase.
+            if customer.phase and customer.work_left > 0:
+                customer.phase_to_resume = customer.phase, customer.work_left
                 customer.phase = 0
-                customer.left = 0.0
-            customer.left += customer.held
-            customer.held = 0.0
+                customer.work_left = 0.0
+            customer.work_left += customer.units_held
+            customer.units_held = 0.0
             self.waiting.appendleft(customer)

@@ -71,7 +71,7 @@ def _time_between_by_work(
     time_between : a first approximation of 1 / N [points; s]
     """
     fixed_time = rounds.time(0.0, 0.0)[:, 0]
-    rounds_of_second = (rounds.rate * rounds.steps)[:, 0]
+    rounds_of_second = (rounds.rate * rounds.second_phase_rounds)[:, 0]
     share_of_first = rounds.share_of_first(present)[:, 0]
     for _ in range(ROUNDS_OF_WORK):
         mean_number = np.maximum(rounds_of_second * time_between, 1e-9)
@@ -284,7 +284,7 @@ class ConvergedStreams:
         mean over these rounds.
         """
         probability_empty = np.exp(
-            -rounds.rate * rounds.steps * rounds.time(1 + present[0] / 2, 0.0)
+            -rounds.rate * rounds.second_phase_rounds * rounds.time(1 + present[0] / 2, 0.0)
         ).ravel()
         busy_share = 1 - (1 - first_phases.by_time) * probability_empty
         time_between = first_phases.round_times / (
@@ -307,7 +307,7 @@ class ConvergedStreams:
         phases behind: where rounds with first phases are rare, a small error of T is large beside
         it, and where they are not, an error of that part is, so that the smaller number is taken.
         """
-        by_rounds = rounds.rate * first_phases.round_times[:, None] * rounds.steps
+        by_rounds = rounds.rate * first_phases.round_times[:, None] * rounds.second_phase_rounds
         behind = mean_in_second_phase * share_behind(
             rounds, mean_in_second_phase, first_phases.worked_off[:, None]
         )

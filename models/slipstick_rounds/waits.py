@@ -51,7 +51,7 @@ class Waits(NamedTuple):
     """
 
     idle: Array
-    taken: Array
+    wait_probability: Array
     wait: Array
     variation: Array
 
@@ -75,13 +75,13 @@ def waits_for_places(
     mean_number : customers in the second phase [points, 1; 1]
     """
     most_customers = np.minimum(rounds.most_customers, MOST_PRESENT)
-    present = np.minimum(most_customers, rounds.highest)
+    present = np.minimum(most_customers, rounds.largest_mean_number)
     # A place is held in the rounds of the first phase, too.
     first_alone = rounds.first_alone(present)
     holding_ratios = rounds.rate * (visit_times + first_alone / customers_on_server)
     # Customers that come in groups are more at once: a number with z times the variance. Where
     # full rounds bring fewer than there are places, they limit groups as well.
-    places_limit = most_customers <= rounds.highest
+    places_limit = most_customers <= rounds.largest_mean_number
     size = np.where(places_limit, group_size(rounds, np.minimum(mean_number, present)), 1.0)
     weights = birth_death(holding_ratios ** (1 / size), last_number)
     # At a full server a first phase begins where a customer leaves, so that first phases come as
@@ -114,7 +114,7 @@ def quantiles_with_waits(times: Array, weights: Array, waits: Waits) -> Array:
     time_order = np.argsort(times, axis=1)
     weight_below = np.cumsum(np.take_along_axis(weights, time_order, axis=1), axis=1)
     quantiles = _weighted_quantiles(times, time_order, weight_below, QUANTILES)
-    rows_with_waits = np.flatnonzero(waits.taken > RARE_WAIT)
+    rows_with_waits = np.flatnonzero(waits.wait_probability > RARE_WAIT)
     if not len(rows_with_waits):
         return quantiles
     probabilities = (np.arange(SUPPORT) + 0.5) / SUPPORT
@@ -135,7 +135,9 @@ def quantiles_with_waits(times: Array, weights: Array, waits: Waits) -> Array:
             np.where(is_enough, middle_times, upper_times),
         )
     more_waits, fewer_waits = (
-        waits_of_rows._replace(taken=np.minimum(waits_of_rows.taken * factor, 1.0))
+        waits_of_rows._replace(
+            wait_probability=np.minimum(waits_of_rows.wait_probability * factor, 1.0)
+        )
         for factor in (1 + UNSURE_WAITS, 1 / (1 + UNSURE_WAITS))
     )
     is_sure = _probability_within(
@@ -171,7 +173,9 @@ def _probability_within(times: Array, support: Array, waits: Waits) -> Array:
         waits.variation * (1 - probability_waiting) + (1 - waits.variation) * probability_of_gamma
     )
     probabilities = np.where(
-        time_left >= 0, 1 - waits.taken + waits.taken * probability_served, 0.0
+        time_left >= 0,
+        1 - waits.wait_probability + waits.wait_probability * probability_served,
+        0.0,
     )
     return np.asarray(probabilities.mean(axis=2))
 

@@ -56,7 +56,7 @@ def test_a_stream_beyond_the_rounds_is_refused() -> None:
 def two_phases(rounds: RoundContents) -> Array:
     """Return 1 s a round, 1 ms a unit, 1 us a unit held, and 1 us a product of the first phase."""
     units = 1e-3 * (rounds.units[0] + rounds.units[1])
-    return np.atleast_2d(1.0 + units + 1e-6 * (rounds.held + rounds.products[0]))
+    return np.atleast_2d(1.0 + units + 1e-6 * (rounds.units_held + rounds.products[0]))
 
 
 def test_a_prompt_is_done_in_pieces_of_the_budget() -> None:
