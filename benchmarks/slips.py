@@ -435,6 +435,78 @@ SLIPS = (
         "network.think.imag @ -think_change",
         "tests/method/networks/test_large.py",
     ),
+    Slip(
+        "slipstick/queueing/bounds.py",
+        "all_customers / network.servers)",
+        "(all_customers - 1) / network.servers)",
+        "tests/queueing/test_bounds.py",
+    ),
+    Slip(
+        "slipstick/phases.py",
+        "power * np.linalg.solve(minus_generator",
+        "np.linalg.solve(minus_generator",
+        "tests/test_random_times.py",
+    ),
+    Slip(
+        "slipstick_chains/schedules.py",
+        "on_duty = sum(duration * count",
+        "on_duty = sum(count",
+        "tests/method/test_schedules.py",
+    ),
+    Slip(
+        "slipstick_rates/series.py",
+        "(3 * later_years - earlier_years) / 6",
+        "(3 * later_years - earlier_years) / 3",
+        "tests/trends",
+    ),
+    Slip(
+        "slipstick_rates/files.py",
+        "math.exp2(-_SECONDS_OF_YEAR / spec.halving",
+        "math.exp2(_SECONDS_OF_YEAR / spec.halving",
+        "tests/schema/kinds/test_trend.py",
+    ),
+    Slip(
+        "slipstick/study/uncertain.py",
+        "((values_above + values_below) / 2 - middle_values)",
+        "(values_above + values_below - 2 * middle_values)",
+        "tests/study/test_uncertain.py",
+    ),
+    Slip(
+        "slipstick_measure/traces/views.py",
+        "2 * stages * interconnect.hop.value",
+        "stages * interconnect.hop.value",
+        "tests/measure/traces",
+    ),
+    Slip(
+        "slipstick/law/collectives.py",
+        "_tree_rounds(p) * (n / 2)",
+        "_tree_rounds(p) * n",
+        "tests/schema/kinds/test_operations.py",
+    ),
+    Slip(
+        "slipstick/method/bounds.py",
+        "+ (total(model.population.counts) - 1) * work_at_queues",
+        "+ total(model.population.counts) * work_at_queues",
+        "tests/method/test_bounds.py",
+    ),
+    Slip(
+        "slipstick_rounds/groups.py",
+        "1 + (size_for_all - 1) * (1 - part_left)",
+        "size_for_all * (1 - part_left)",
+        "tests/rounds/test_batch_server.py",
+    ),
+    Slip(
+        "slipstick_measure/fit/comparison.py",
+        "weights = np.exp(-(criteria - criteria.min()) / 2)",
+        "weights = np.exp(-(criteria - criteria.min()))",
+        "tests/measure/fit/test_compare.py",
+    ),
+    Slip(
+        "slipstick_measure/fit/comparison.py",
+        "tail_probability = (1 + level) / 2",
+        "tail_probability = level",
+        "tests/measure/fit/test_compare.py",
+    ),
 )
 
 

@@ -19,6 +19,7 @@ from slipstick.arguments import (
     list_of,
     mapped_by_name,
     optional_kind,
+    plain_number,
     real_number,
     row_of,
     whole_number,
@@ -256,3 +257,9 @@ def test_an_error_of_the_function_itself_stays() -> None:
         plan(1)
     with pytest.raises(TypeError, match="has no argument colour"):
         checked(colour=whole_number(1))(inspect.unwrap(plan))
+
+
+def test_a_masked_number_is_none() -> None:
+    for element in (np.ma.masked, np.ma.array([1.0, 2.0], mask=[False, True])[1]):
+        assert plain_number(element) is None
+    assert plain_number(np.ma.array([1.0, 2.0], mask=[False, True])[0]) == 1.0

@@ -101,6 +101,8 @@ def plain_number(value: object) -> float | int | None:
     type_letter = getattr(getattr(converted_number, "dtype", None), "kind", "")
     if type_letter not in ("i", "u", "f") or getattr(converted_number, "ndim", None) != 0:
         return None
+    if getattr(converted_number, "mask", False):  # a masked number is none
+        return None
     return float(converted_number) if type_letter == "f" else int(converted_number)
 
 

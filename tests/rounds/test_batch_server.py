@@ -1079,3 +1079,20 @@ def test_requirements_of_a_file_are_checked_with_it() -> None:
     with pytest.raises(SpecError, match=r"requires\.few\.that: there is no name 'client'"):
         load(changed(COMMIT, requires={"few": {"that": "client <= 8"}}))
     assert solve(changed(COMMIT, requires={"few": {"that": "clients <= 12"}})).exact
+
+
+def test_of_a_group_only_the_customers_that_meet_count() -> None:
+    """By hand: z = (1 + 0.5 x 0.4^2) / 0.6^2 = 3; the two beyond the first may come later."""
+
+    class Rounds:
+        """Rounds of which first phases take 0.4, with times of scv 0.5."""
+
+        def share_of_first(self, present: Any) -> Any:
+            return 0.4 + 0 * present
+
+        def variation_of_added(self, present: Any) -> Any:
+            return 0.5 + 0 * present
+
+    rounds: Any = Rounds()
+    for part_left, size in ((0.0, 3.0), (0.25, 2.5), (1.0, 1.0)):
+        assert group_size(rounds, np.array([[2.0]]), part_left) == pytest.approx(size, rel=1e-12)

@@ -16,7 +16,7 @@ from slipstick.report.head import head_lines
 from slipstick.schema.library import Library
 from slipstick.schema.text import Mark, from_plain
 from slipstick.schema.uncertain import separate_uncertain
-from slipstick.study.uncertain import drawn_settings, width_shares
+from slipstick.study.uncertain import _quadratic_values, drawn_settings, width_shares
 from slipstick_questions.choose import ChooseResult
 from slipstick_questions.rank import RankResult
 from slipstick_questions.seek import SeekResult
@@ -472,3 +472,19 @@ def test_ranges_go_on_where_only_simulation_answers(
     ranged, low, high = time("4 ms..9 ms"), time("4 ms"), time("9 ms")
     assert ranged["low"] == pytest.approx(low["value"], rel=0.05)
     assert ranged["high"] == pytest.approx(high["value"], rel=0.05)
+
+
+@pytest.mark.parametrize("has_logarithm", [True, False], ids=["positive", "negative"])
+def test_values_between_runs_follow_a_quadratic_in_each_direction(has_logarithm: bool) -> None:
+    """By hand: a + b z + c z^2 in two directions is given back exactly; where values are positive,
+    its exponential.
+    """
+    slopes, bends = np.array([0.4, -0.3]), np.array([0.2, -0.1])
+
+    def value(normals: Any) -> Any:
+        exponent = normals @ slopes + normals**2 @ bends
+        return (np.exp(exponent) if has_logarithm else exponent - 3)[:, None]
+
+    runs = np.vstack([np.zeros(2), np.eye(2), -np.eye(2)])
+    draws = np.random.default_rng(3).normal(size=(40, 2))
+    np.testing.assert_allclose(_quadratic_values(value(runs), draws), value(draws), rtol=1e-10)

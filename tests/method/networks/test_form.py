@@ -649,3 +649,15 @@ def test_probabilities_of_very_many_numbers_are_left_to_convolution() -> None:
     few = network({"jobs": closed_class(customers)}, dict(list(stations.items())[:3]))
     answer = solve(few)
     assert answer["probability[s2,100]"] == pytest.approx(1 / (51 * 101), rel=1e-9)
+
+
+@pytest.mark.parametrize("think_time", [0.0, 2.0])
+def test_a_class_of_no_customers_has_no_shares_and_no_warning(think_time: float) -> None:
+    model = network(
+        {"jobs": closed_class(0, think_time=think_time)},
+        {"cpu": station(service={"jobs": 0.2}, visits={"jobs": 2})},
+    )
+    answer = solve(model, method="exact")
+    assert answer["throughput[jobs]"] == 0
+    assert not any(shares for shares in dict(answer.share).values())
+    assert not any(map(np.isnan, answer.gradient.get("throughput[jobs]", {}).values()))

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from slipstick.schema.kinds.quantity import validate
+from slipstick.schema.text import Table, read_file
+from slipstick_rates.files import TrendSpec, trend_of
 from tests.specs import refused, valid
 
 TREND = """\
@@ -121,3 +125,26 @@ def test_a_class_without_periods_is_refused(tmp_path: Path) -> None:
     nothing = "trend: 1\nrates: {}\n"
     why = "name at least one class of cost that changes, such as processors"
     assert refused(tmp_path, nothing) == [f"x.yaml:2:8: rates: {why}"]
+
+
+@pytest.mark.parametrize(
+    ("rate", "gain"),
+    [
+        ("factor: 1.5", 1.5**6),
+        ("doubling: 18 month", 2.0**4),
+        ("doubling: 1 year", 2.0**6),
+        ("halving: 18 month", 2.0**-4),
+        ("halving: 2 year", 2.0**-3),
+    ],
+)
+def test_a_time_of_doubling_or_halving_is_a_yearly_factor(
+    tmp_path: Path, rate: str, gain: float
+) -> None:
+    """Over six years, by hand; the speed falls where it halves."""
+    path = tmp_path / "trend.yaml"
+    path.write_text(f"trend: 1\ntitle: t\nrates: {{wire: [{{from: 1990, to: 2000, {rate}}}]}}\n")
+    tree = read_file(path)
+    assert isinstance(tree, Table)
+    trend = trend_of(validate(TrendSpec, tree), "trend")
+    (gained,) = trend.rates["wire"].gain(1992, np.array([1998.0]))[0]
+    assert gained == pytest.approx(gain, rel=1e-12)

@@ -1082,6 +1082,7 @@ class CompiledNetwork(CompiledModel):
         return bool(
             solver == EXACT
             and network.all_closed
+            and network.population.all()
             and len(self.network_layout.classes) == 1
             and network.is_single.all()
             and network.demand.real[0].all()
