@@ -21,13 +21,14 @@ text.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from difflib import get_close_matches
 from importlib import import_module
 from typing import Any, Self, TypeVar
+
+from slipstick.late import late_pattern
 
 T = TypeVar("T")
 
@@ -471,8 +472,8 @@ def _quantile_names(name: str, known_names: Collection[str]) -> list[str]:
     return list(dict.fromkeys(match[1] + quantile_suffix for match in quantiles if match))
 
 
-_PERCENTILE = re.compile(r"[pP]_?([0-9]{2}(?:[.][0-9]{1,3})?)")
-_LAST_NUMBER = re.compile(r"([a-z_]+_quantile\[(?:[^,\]]*,)?)0[.][0-9]+\]")
+_PERCENTILE = late_pattern(r"[pP]_?([0-9]{2}(?:[.][0-9]{1,3})?)")
+_LAST_NUMBER = late_pattern(r"([a-z_]+_quantile\[(?:[^,\]]*,)?)0[.][0-9]+\]")
 
 
 def _names_with_letters(name: str, known_names: Collection[str]) -> list[str]:

@@ -23,6 +23,7 @@ from math import gcd, isfinite
 
 from slipstick.errors import UnitError, did_you_mean
 from slipstick.expression.nodes import BASES, BYTES, COUNT, Dimension
+from slipstick.late import late_pattern
 
 LONGEST_TEXT = 200
 """The largest number of characters of a quantity."""
@@ -77,7 +78,7 @@ UNITS: Mapping[str, tuple[Fraction, Dimension]] = {
 
 # The atomic group and possessive repeats keep '017' and '1,000' from matching in part.
 _NUMBER = r"[+-]?(?>(?:0|[1-9][0-9]*+)(?:\.[0-9]*+)?|\.[0-9]++)(?:[eE][+-]?[0-9]++)?+"
-_QUANTITY = re.compile(rf"({_NUMBER})(?![0-9.,_xX])\s*+(?![02-9]|1(?!\s*/))(.*)", re.DOTALL)
+_QUANTITY = late_pattern(rf"({_NUMBER})(?![0-9.,_xX])\s*+(?![02-9]|1(?!\s*/))(.*)", re.DOTALL)
 _FAULTS = (
     (
         r"[+-]?\.?(nan|inf|infinity)\b",

@@ -1,6 +1,5 @@
 """Specs of what a study asks of sources: published tables and sentences, and its pictures."""
 
-import re
 from collections.abc import Iterator
 from contextlib import suppress
 from typing import Annotated, Any, ClassVar, Literal
@@ -9,6 +8,7 @@ from pydantic import Discriminator, Field, Tag
 
 from slipstick.errors import UnitError
 from slipstick.expression.nodes import Dimension
+from slipstick.late import late_pattern
 from slipstick.schema.kinds.constraints import Name, Note, broken_rule
 from slipstick.schema.kinds.quantity import Spec
 from slipstick.schema.kinds.study import (
@@ -146,10 +146,10 @@ class TableSpec(QuestionSpec):
                 )
 
 
-_TEXT_IN_BRACES = re.compile(r"\{([^{}]*)\}")
+_TEXT_IN_BRACES = late_pattern(r"\{([^{}]*)\}")
 
 
-_CITATION = re.compile(r"\S+ \S+( %| / (\S+ )?\S+)?")
+_CITATION = late_pattern(r"\S+ \S+( %| / (\S+ )?\S+)?")
 
 
 class WantedSpec(QuestionSpec):

@@ -18,7 +18,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from slipstick.errors import import_optional
-from slipstick.late import Array, NDArray, np
+from slipstick.late import Array, NDArray, late_pattern, np
 from slipstick.results.words import NO_WORDS, as_words
 
 if TYPE_CHECKING:
@@ -449,7 +449,7 @@ _MOST_REMARK_LETTERS = 240  # that is written below the axis of a narrow picture
 _LETTERS_PER_COLUMN = 21  # of a legend in two columns
 _MOST_NAMES_OF_NARROW = 6  # in lines under the axis of a narrow figure
 _LETTERS_OF_AN_UPRIGHT_NAME = 22
-_NUMBER = re.compile(r"[-−+\d.,e]*|\$.*\$")
+_NUMBER = late_pattern(r"[-−+\d.,e]*|\$.*\$")
 
 
 def make_narrow(figure: Figure) -> bool:

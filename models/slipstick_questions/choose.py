@@ -26,7 +26,7 @@ from typing import (
 from slipstick.answer import Answer, Value
 from slipstick.errors import Saturated, SpecError, UnknownNameError, did_you_mean
 from slipstick.expression.nodes import parameters
-from slipstick.late import Array, NDArray, np
+from slipstick.late import Array, NDArray, late_pattern, np
 from slipstick.limits import check_cost
 from slipstick.method.asked import needs_simulation
 from slipstick.report.formatting import (
@@ -83,7 +83,7 @@ _MOST_FURTHER_CASES = 4
 _MOST_LIMITED_VALUES = 2
 """Limited values that a headline states; with more it says that all limits are kept."""
 
-_UTILIZATION = re.compile(r"utilization\[([^,\]]+)\]")
+_UTILIZATION = late_pattern(r"utilization\[([^,\]]+)\]")
 """The utilization of a resource by all customers."""
 
 OBJECTIVE = "objective"
@@ -1422,7 +1422,7 @@ def _quantity_text(answer: Answer, name: str) -> str:
 
 
 _MOST_UNDECIDED = 10
-_OWN_VALUE = re.compile(rf"{OBJECTIVE}|(?:value|slack)\[\d+\]")
+_OWN_VALUE = late_pattern(rf"{OBJECTIVE}|(?:value|slack)\[\d+\]")
 """Values of a solved point that no study asks for."""
 
 

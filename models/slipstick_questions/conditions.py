@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from slipstick.errors import FormulaError
 from slipstick.expression.formula import Comparison
 from slipstick.expression.nodes import Dimension, Parameter
-from slipstick.late import Array, NDArray, np
+from slipstick.late import Array, NDArray, late_pattern, np
 from slipstick.results.sweep import split_name
 from slipstick.results.words import ONE_VALUE
 from slipstick.schema.kinds.quantity import read_condition, read_expression
@@ -32,7 +32,7 @@ intervals.
 
 _COMPARISON_SIGNS = ("<", "<=", ">", ">=")
 
-LIMIT = re.compile(rf"({ONE_VALUE})\s*(?:<=|>=|<|>)\s*[\d.]")
+LIMIT = late_pattern(rf"({ONE_VALUE})\s*(?:<=|>=|<|>)\s*[\d.]")
 """A condition that limits one value of an answer by a number."""
 
 

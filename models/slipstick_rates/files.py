@@ -15,6 +15,7 @@ from pydantic import Field
 
 from slipstick.errors import did_you_mean, short
 from slipstick.expression.nodes import COUNT, TIME, Dimension
+from slipstick.late import late_pattern
 from slipstick.schema.columns import numbered_rows
 from slipstick.schema.kinds.constraints import Distinct, Name, Note, broken_rule
 from slipstick.schema.kinds.quantity import (
@@ -587,7 +588,7 @@ def parse_points(text: str, file: str) -> dict[str, tuple[Listing, str]]:
     }
 
 
-_VALUE_WITH_UNIT = re.compile(r"[Vv]alue ?[(\[]([^()\[\]]+)[)\]]")
+_VALUE_WITH_UNIT = late_pattern(r"[Vv]alue ?[(\[]([^()\[\]]+)[)\]]")
 
 
 def _column_names(cells: Iterable[str]) -> tuple[list[str], str]:

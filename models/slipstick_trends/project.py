@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from slipstick.errors import DoubtfulRates, UnknownNameError
 from slipstick.expression.nodes import number_text
-from slipstick.late import Array, np
+from slipstick.late import Array, late_pattern, np
 from slipstick.report.formatting import (
     capital,
     do_overlap,
@@ -467,7 +467,7 @@ def _cases_with_years(
             )
 
 
-_PARAMETER_NAME = re.compile(r"\bparameters\.[A-Za-z_]\w*")
+_PARAMETER_NAME = late_pattern(r"\bparameters\.[A-Za-z_]\w*")
 
 
 def _read_condition(

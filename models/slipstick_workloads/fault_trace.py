@@ -18,9 +18,10 @@ the lines.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
+
+from slipstick.late import late_pattern
 
 FAULT_EVENTS = ("page_fault_user", "page_fault_kernel")
 ACCESS_OF_FUNCTION = {
@@ -31,8 +32,8 @@ ACCESS_OF_FUNCTION = {
 _WRITE_BIT = 0b10
 _INSTRUCTION_BIT = 0b10000
 _SAMPLED_EVENTS = ("page-faults", "minor-faults", "major-faults", "faults")
-_LOST_EVENTS = re.compile(r"\[(?:LOST [0-9]+ EVENTS|[0-9]+ EVENTS DROPPED)\]")
-_HEXADECIMAL = re.compile(r"(?:0x)?[0-9a-fA-F]{1,16}")
+_LOST_EVENTS = late_pattern(r"\[(?:LOST [0-9]+ EVENTS|[0-9]+ EVENTS DROPPED)\]")
+_HEXADECIMAL = late_pattern(r"(?:0x)?[0-9a-fA-F]{1,16}")
 
 
 class TraceLineError(ValueError):

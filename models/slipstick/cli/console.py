@@ -16,6 +16,7 @@ from click.shell_completion import CompletionItem
 
 from slipstick.errors import Problem, SpecError
 from slipstick.files import write_whole
+from slipstick.late import late_pattern
 from slipstick.vocabulary import all_methods
 
 if TYPE_CHECKING:
@@ -55,8 +56,8 @@ def with_options(options: Sequence[Callable[..., Any]]) -> Callable[..., Any]:
 
 
 _COLOURS = {"error": "red", "no answer": "red", "warning": "yellow", "note": "yellow"}
-_FIRST_WORD = re.compile(rf"^({'|'.join(_COLOURS)})(?=:)", re.MULTILINE)
-_CONTROLS = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+_FIRST_WORD = late_pattern(rf"^({'|'.join(_COLOURS)})(?=:)", re.MULTILINE)
+_CONTROLS = late_pattern("[\0-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
 def echo(text: str, err: bool = False) -> None:

@@ -7,7 +7,6 @@ A dimension is what a number counts, without how large its unit is.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, reduce
@@ -26,12 +25,13 @@ from slipstick.arguments import (
     value_in_message,
 )
 from slipstick.errors import ModelError, UnitError
+from slipstick.late import late_pattern
 
 BASES = ("s", "B", "op", "request", "page", "message", "cycle")
 """Base units. Bytes, operations, requests and cycles are dimensions of their own: none turns into
 a plain number or into another."""
 
-_DIMENSION_FACTOR = re.compile(r"(?P<base>[A-Za-z]+)(?:\^(?P<power>[0-9]+))?")
+_DIMENSION_FACTOR = late_pattern(r"(?P<base>[A-Za-z]+)(?:\^(?P<power>[0-9]+))?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +131,7 @@ TIME_PER_BYTE = Dimension.of("s/B")
 RATE = Dimension.of("1/s")
 
 
-_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*([.-][A-Za-z0-9_]+)*")
+_NAME = late_pattern(r"[A-Za-z][A-Za-z0-9_]*([.-][A-Za-z0-9_]+)*")
 
 
 class Expr:

@@ -9,7 +9,6 @@ Why this shape: no numerical library is imported, for checking a file must be qu
 
 from __future__ import annotations
 
-import re
 from collections.abc import Container, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
@@ -23,6 +22,7 @@ from slipstick.answer import (
     unit_of,
 )
 from slipstick.expression.nodes import TIME, Parameter, zero
+from slipstick.late import late_pattern
 from slipstick.law import Law
 from slipstick.model.activity import (
     Attempt,
@@ -83,9 +83,9 @@ _SECONDS = {
 }
 
 # At most nine digits, so that a name cannot ask for a number of customers beyond all limits.
-_PROBABILITY = re.compile(r"probability\[(?P<station>.+),(?:0|[1-9][0-9]{0,8})\]")
-_TIME_UNTIL = re.compile(r"time_until\[(?P<station>.+),(?P<present>0|[1-9][0-9]{0,8})\]")
-_VALUE_AT_TIME = re.compile(
+_PROBABILITY = late_pattern(r"probability\[(?P<station>.+),(?:0|[1-9][0-9]{0,8})\]")
+_TIME_UNTIL = late_pattern(r"time_until\[(?P<station>.+),(?P<present>0|[1-9][0-9]{0,8})\]")
+_VALUE_AT_TIME = late_pattern(
     r"(?P<kind>queue_length|probability)_at\[(?P<inside>.+),"
     r"(?:(?P<seconds>[0-9]{1,15}(?:\.[0-9]+)?(?:e-?[0-9]{1,2})?)"
     rf"(?: ?(?P<unit>{'|'.join(_SECONDS)}))?|(?P<path>parameters\.[A-Za-z0-9_-]+))\]"

@@ -7,7 +7,6 @@ builders take are checked here.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import (
     Callable,
     Iterable,
@@ -51,6 +50,7 @@ from slipstick.expression.nodes import (
     total,
     walk,
 )
+from slipstick.late import late_pattern
 from slipstick.model.steps import (
     ACTIVITY,
     ALWAYS,
@@ -1558,7 +1558,7 @@ def map_steps(
     return rebuild(activity)
 
 
-NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*(\.[A-Za-z0-9_-]+)*(\[[0-9]+\])?")
+NAME = late_pattern(r"[A-Za-z][A-Za-z0-9_-]*(\.[A-Za-z0-9_-]+)*(\[[0-9]+\])?")
 """The form of the name of a step, a resource or a component: without spaces, so that the name can
 stand in a path.
 """

@@ -21,6 +21,7 @@ from slipstick.answer import (
 )
 from slipstick.display import TableShown
 from slipstick.errors import Doubt, RunLength, SlightlyBeyond, Unanswered, WaitingLeftOut
+from slipstick.late import late_pattern
 from slipstick.report.formatting import (
     NOTHING,
     Notes,
@@ -70,11 +71,11 @@ row applies if the answer exceeds a screen with the first.
 _FEWEST_FOLDED = 4
 """The least number of rows with numbered names that are merged into one."""
 # Matches successive names with numbers, such as memory-0, memory-1, ... memory-7.
-_NUMBERED_NAMES = re.compile(r"\b(([A-Za-z][\w.-]*-)\d+)(?:, \2\d+){2,}, \2(\d+)")
+_NUMBERED_NAMES = late_pattern(r"\b(([A-Za-z][\w.-]*-)\d+)(?:, \2\d+){2,}, \2(\d+)")
 _MOST_POINTS = 30
 _INDENT = "  "
 # Matches a value of a class at a station.
-_LABEL_AT_STATION = re.compile(
+_LABEL_AT_STATION = late_pattern(
     r"(?P<kind>[a-z_]+)(?<!_at)\[(?P<label>[A-Za-z][^,]*),(?P<station>[A-Za-z].*)\]"
 )
 
@@ -92,7 +93,7 @@ _COLUMN_TITLES = {
 }
 
 # Probabilities of each number present are for programs, not for the terminal.
-_PROBABILITY = re.compile(r"probability\[.*\]")
+_PROBABILITY = late_pattern(r"probability\[.*\]")
 _MOST_UNDECIDED = 3
 """The largest number of undecided waits and utilizations that are named."""
 
@@ -521,7 +522,7 @@ def _setting_amount(value: float | str, described_value: DescribedValue | None) 
     )
 
 
-_HIDDEN_ROWS = re.compile(r"^and \d+ more(?: notes?)?$", re.MULTILINE)
+_HIDDEN_ROWS = late_pattern(r"^and \d+ more(?: notes?)?$", re.MULTILINE)
 
 
 def _first_rows(
@@ -588,7 +589,7 @@ def _value_text(answer: Answer, name: str) -> str:
     return quantity(answer.find(name), answer.unit(name), ends=answer.ends(name))
 
 
-_NAME_WITH_NUMBER = re.compile(r"(.*?)(\d+)(\D*)")
+_NAME_WITH_NUMBER = late_pattern(r"(.*?)(\d+)(\D*)")
 
 
 def _merge_rows(rows: Iterable[list[str]]) -> list[list[str]]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from slipstick.errors import SlightlyBeyond
 from slipstick.expression.nodes import Dimension
+from slipstick.late import late_pattern
 from slipstick.results.words import SHARES, TIME_SPANS, Words, as_words, is_plural
 from slipstick.units import choose_unit, show
 
@@ -35,8 +36,8 @@ _LONGEST_CELL = 24  # longer texts become notes where a table is too wide for th
 _LONGEST_WORD = 24  # what is longer is broken where a table is too wide for the terminal
 
 # What Markdown, and the mathematics that some viewers add to it, would take as a sign.
-_MARKS = re.compile(r"[\\`*|~$]|\](?=[(\[])|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])")
-_MARKS_INSIDE = re.compile(rf"[\[\]]|{_MARKS.pattern}")
+_MARKS = late_pattern(r"[\\`*|~$]|\](?=[(\[])|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])")
+_MARKS_INSIDE = late_pattern(rf"[\[\]]|{_MARKS.pattern}")
 _ASCII_SIGNS = str.maketrans(
     {"µ": "u", "μ": "u", "·": "*", "×": "x", "–": "-", "—": "-", "−": "-", "≤": "<=", "≥": ">="}
 )
@@ -135,7 +136,7 @@ def setting_amount(path: str, value: float, unit: str, words: Words, ends: Ends 
     return quantity(value, unit, 6 if value == int(value) else 4, ends)
 
 
-_ARRIVALS = re.compile(r"classes\.([^.]+)\.arrivals")
+_ARRIVALS = late_pattern(r"classes\.([^.]+)\.arrivals")
 
 
 def _rate_of_class(path: str, amount: str) -> str:

@@ -24,6 +24,7 @@ from slipstick.errors import (
     WaitingLeftOut,
     cause_of,
 )
+from slipstick.late import late_pattern
 from slipstick.report.formatting import (
     NOTHING,
     TextTable,
@@ -308,20 +309,20 @@ _PROJECTION = "project"  # compares each case with itself
 _ASK_NO_CHOICE = {_PROJECTION, "rank"}
 """Questions that compare no cases with each other."""
 
-_WHICH = re.compile(r"which\b", re.IGNORECASE)
+_WHICH = late_pattern(r"which\b", re.IGNORECASE)
 """How a title begins that asks for one of the cases."""
 
-_WHAT_IF = re.compile(r"what (?:happens )?(?:if|when)\b", re.IGNORECASE)
+_WHAT_IF = late_pattern(r"what (?:happens )?(?:if|when)\b", re.IGNORECASE)
 """How a title begins that asks what the first case becomes in the others."""
 
-_HOW_MUCH = re.compile(
+_HOW_MUCH = late_pattern(
     r"how (?:long|fast|much(?! (?:more|less|better|\w+er)\b)|well)\b", re.IGNORECASE
 )
 """How a title begins that asks for the value of the first case. "How much faster" asks for a
 comparison.
 """
 
-_HOW_IT_CHANGES = re.compile(
+_HOW_IT_CHANGES = late_pattern(
     r"how (?:does|do|did|will) .*\b(?:scale|depend|change|vary|grow|fall|rise)\b",
     re.IGNORECASE,
 )

@@ -15,6 +15,7 @@ from string import Template
 from typing import Any, NamedTuple
 
 from slipstick.extensions import Registry
+from slipstick.late import late_pattern
 from slipstick.report.shorten import ABOUT, INPUTS, PAGE_LINES, first_page, printed_lines
 
 
@@ -261,4 +262,4 @@ $script
 </html>
 """)
 
-_END_TAG = re.compile(r"</t[rdh]>\n?|(?<=<tr>)\n")  # of rows and cells: HTML needs none
+_END_TAG = late_pattern(r"</t[rdh]>\n?|(?<=<tr>)\n")  # of rows and cells: HTML needs none

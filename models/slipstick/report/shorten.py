@@ -8,6 +8,7 @@ import re
 from itertools import accumulate
 from math import inf
 
+from slipstick.late import late_pattern
 from slipstick.report.formatting import COMMON_BEGINNING, PAGE_WIDTH, with_noun
 
 DETAILS = "details.md"
@@ -22,7 +23,7 @@ ABOUT, INPUTS = "About this study", "Inputs"
 _MOST_ROWS = 12
 _LEAST_ROWS = 4
 _LEAST_ROOM = 10  # of a table with its headings
-_PICTURE = re.compile(r"^\[?!\[.*(\n\n|$)", re.MULTILINE)
+_PICTURE = late_pattern(r"^\[?!\[.*(\n\n|$)", re.MULTILINE)
 _LINE_SHARES = {ABOUT: 9, "Pictures": 1, "Cases": 1, "What limits": 0, "Notes": 0}
 """The shares of sections in the lines of a page that is too short for all of them; other sections
 have three shares each. A section with the share 0 gets the lines that are left.

@@ -4,13 +4,13 @@ them.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from slipstick.errors import MissingExtraError, import_optional
 from slipstick.extensions import FUNCTIONS
+from slipstick.late import late_pattern
 from slipstick.report.folder import INPUTS, SETTINGS, digest, new_report
 from slipstick.report.formatting import with_noun
 from slipstick.report.html import NARROW, PageSection, report_page
@@ -30,7 +30,7 @@ TABLE = "results.csv"
 HTML = "report.html"
 """The name of the file with the report as a page."""
 PICTURE_ENDINGS = (".png", ".svg")
-_QUOTED = re.compile('[",\n\r]')
+_QUOTED = late_pattern('[",\n\r]')
 
 
 def write_csv(results: Results, answer: Sequence[str], path: Path) -> None:

@@ -11,6 +11,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from slipstick.late import late_pattern
+
 _PHRASES_OF_VALUES = {
     "time": "time of {}",
     "speedup": "speed-up",
@@ -49,7 +51,7 @@ _PHRASES_OF_NUMBER_VALUES = {
 }
 """Kinds of values of a number of customers at a station."""
 
-_VALUE_AT_A_TIME = re.compile(r"(queue_length|probability)_at\[(.+),([^,]+)\]")
+_VALUE_AT_A_TIME = late_pattern(r"(queue_length|probability)_at\[(.+),([^,]+)\]")
 
 _ENDING_PHRASES = {
     "time_quantile": "cycles of {} end",
@@ -95,7 +97,7 @@ _PHRASES_OF_KEYS = {
 }
 """Last keys of paths as phrases about the part that they belong to."""
 
-_CLASS_AT_STATION_PATH = re.compile(r"stations\.([^.]+)\.([^.]+)\.([^.]+)")
+_CLASS_AT_STATION_PATH = late_pattern(r"stations\.([^.]+)\.([^.]+)\.([^.]+)")
 _PHRASES_AT_STATIONS = {
     "service": "service time of {} at {}",
     "demand": "service demand of {} at {}",
@@ -140,12 +142,14 @@ ONE_VALUE = r"[a-z_]+(?:\[[^\]]*\])?"
 # Quantifiers with a plus behind them give nothing back: without them the time of a search could
 # grow with the square of a user's text. A path has the names of keys alone; a name behind one dot
 # may also be a value of a case.
-_TERM = re.compile(
+_TERM = late_pattern(
     rf"(?<![\w-])(?:(?P<path>[A-Za-z_][\w-]*+(?:\.[\w-]++){{2,}}+(?!\[))"
     rf"|(?P<case>[A-Za-z][\w-]*+)\.(?P<of>{ONE_VALUE})|(?P<value>{ONE_VALUE}))"
     r"|(?P<operator>[-+*/](?= )|(?<=[\w\])])\*(?=[\w(]))"
 )
-_COMPARISON = re.compile(rf"({ONE_VALUE})\s*+(<=|>=|<|>)\s*+([\d.eE+-]++)\s*+([A-Za-z%/][\w/%]*)?")
+_COMPARISON = late_pattern(
+    rf"({ONE_VALUE})\s*+(<=|>=|<|>)\s*+([\d.eE+-]++)\s*+([A-Za-z%/][\w/%]*)?"
+)
 _TECHNOLOGY_PHRASES = {
     "processors": "gain of processors",
     "benefit": "part of the processors' gain that software realizes",
@@ -519,11 +523,11 @@ class Words:
         return self.value(term_match["value"]) if not _is_unit(term_match) else term_match["value"]
 
 
-_YES_OR_NO = re.compile(
+_YES_OR_NO = late_pattern(
     r"(?:is|are|was|were|does|do|did|can|could|will|would|should|has|have|may|might)\b",
     re.IGNORECASE,
 )
-_OPPOSITE = re.compile(
+_OPPOSITE = late_pattern(
     r"\b(?:not|never|no|without|more than|longer|slower|later|exceeds?|above|over|worse|fails?"
     r"|miss(?:es)?|loses?|too|prolongs?|saturate[sd]?)\b|n't\b",
     re.IGNORECASE,

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import csv
 import math
-import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 from slipstick.errors import UnitError, UnknownNameError, short
 from slipstick.expression.nodes import TIME
+from slipstick.late import late_pattern
 from slipstick.schema.text import Mark, file_text
 from slipstick.units import to_base
 
-_WORD_WITH_UNIT = re.compile(r"[^\s\[(]+(?:\s*[\[(][^\])]*[\])])?")
+_WORD_WITH_UNIT = late_pattern(r"[^\s\[(]+(?:\s*[\[(][^\])]*[\])])?")
 """A word of a heading, with a unit in brackets behind it if there is one."""
 
-_NAME_AND_UNIT = re.compile(r"(?P<name>.*?)[\[(](?P<unit>[^\[\]()]++)[\])]\s*+")
+_NAME_AND_UNIT = late_pattern(r"(?P<name>.*?)[\[(](?P<unit>[^\[\]()]++)[\])]\s*+")
 
 
 def numbered_times_in(

@@ -32,6 +32,7 @@ from slipstick.errors import (
     suggestion_of,
 )
 from slipstick.expression.nodes import COUNT, Expr, Parameter, parameters
+from slipstick.late import late_pattern
 from slipstick.law import LAWS, Law
 from slipstick.model.added import AddedModel
 from slipstick.model.network import QueueingNetwork
@@ -1213,7 +1214,7 @@ def _refuse_missing_quantities(
         raise SpecError([problem(inputs.tree, ("machine",), message)])
 
 
-_LIST_INDEX = re.compile(r"\.[0-9]")
+_LIST_INDEX = late_pattern(r"\.[0-9]")
 """The part of a path that is an item of a listing, which goes by its name where it has one."""
 
 

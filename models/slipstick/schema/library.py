@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
@@ -30,6 +29,7 @@ from slipstick.errors import (
     suggestion_of,
 )
 from slipstick.extensions import FUNCTIONS, Registry, SpecKind, import_object
+from slipstick.late import late_pattern
 from slipstick.limits import ANNOUNCE
 from slipstick.schema.kinds.quantity import MACHINE_IN_A_YEAR, problems_of
 from slipstick.schema.spec_files import ONLY_SHARED, is_shared_memory
@@ -662,7 +662,7 @@ def _refuse_misspelt_names(base: Table, own_values: Table, merged_values: Table)
         raise SpecError(problems)
 
 
-_WORD, _NAME = re.compile(r"\w+"), re.compile(r"[\w.]+")
+_WORD, _NAME = late_pattern(r"\w+"), late_pattern(r"[\w.]+")
 
 
 def _stated_source(tree: Table) -> str:

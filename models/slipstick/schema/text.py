@@ -38,6 +38,7 @@ from typing import Any, BinaryIO, NamedTuple, NoReturn, TypeAlias
 import yaml
 
 from slipstick.errors import ModelError, Problem, SpecError, UnknownNameError, short
+from slipstick.late import late_pattern
 from slipstick.limits import check_cost, limit_in_force, too_many_message
 
 
@@ -107,10 +108,10 @@ class Table(NamedTuple):
 Node: TypeAlias = Scalar | Listing | Table
 NodePath: TypeAlias = str | Sequence[str | int]  # dotted, or its parts
 
-_PATH_PART = re.compile(r'"(?P<quoted>(?:[^"\\]|\\.)*)"(?=\.|\Z)|(?P<bare>[^.]*)', re.DOTALL)
-_NEEDS_QUOTES = re.compile(r'\A\Z|\.|\A"')
+_PATH_PART = late_pattern(r'"(?P<quoted>(?:[^"\\]|\\.)*)"(?=\.|\Z)|(?P<bare>[^.]*)', re.DOTALL)
+_NEEDS_QUOTES = late_pattern(r'\A\Z|\.|\A"')
 _SYNONYMS = {"bandwidth": "per_byte"}
-_ITEM_INDEX = re.compile(r"0|[1-9][0-9]{0,8}")
+_ITEM_INDEX = late_pattern(r"0|[1-9][0-9]{0,8}")
 
 
 def split_path(path: str) -> tuple[str, ...]:
@@ -426,10 +427,10 @@ MOST_DIGITS = 18
 _TRUTH_VALUES = {
     text: text.lower() == "true" for text in ("true", "True", "TRUE", "false", "False", "FALSE")
 }
-_DECIMAL = re.compile(r"([-+]?)(?:0(?=[0-9]))*+([0-9]++)")
-_RADIX = re.compile(r"0(?:o[0-7]+|x[0-9a-fA-F]+)")
-_FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
-_NOT_FINITE = re.compile(r"[-+]?\.(?:inf|nan)", re.IGNORECASE)
+_DECIMAL = late_pattern(r"([-+]?)(?:0(?=[0-9]))*+([0-9]++)")
+_RADIX = late_pattern(r"0(?:o[0-7]+|x[0-9a-fA-F]+)")
+_FLOAT = late_pattern(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
+_NOT_FINITE = late_pattern(r"[-+]?\.(?:inf|nan)", re.IGNORECASE)
 
 
 @lru_cache(maxsize=4096)  # a file of counts has few different numbers
@@ -496,7 +497,7 @@ LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _FORBIDDEN_CHARACTERS = (
     "[^\n\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]+"
 )
-_DIRECTIVE = re.compile(r"(?: *(?:#[^\n]*)?\n)*+%")
+_DIRECTIVE = late_pattern(r"(?: *(?:#[^\n]*)?\n)*+%")
 
 
 def _forbidden_characters(text: str) -> Iterator[re.Match[str]]:

@@ -7,13 +7,13 @@ the built model.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import exp, log
 
 from slipstick.errors import UnitError
 from slipstick.expression.nodes import COUNT, Dimension
+from slipstick.late import late_pattern
 from slipstick.schema.kinds.fitted import FittedSpec
 from slipstick.schema.kinds.quantity import validate
 from slipstick.schema.library import Library
@@ -26,8 +26,8 @@ FITTED = "fitted"
 NORMAL_90 = 1.6448536269514722
 """Standard deviations on each side that hold 90 % of a normal distribution."""
 
-_RANGE_PATTERN = re.compile(r"(?P<low>[^.\s](?:[^.]|\.(?!\.))*+)\.\.\s*+(?P<high>[^.\s].*)")
-_BARE_NUMBER = re.compile(r"[-+0-9.eE]+")
+_RANGE_PATTERN = late_pattern(r"(?P<low>[^.\s](?:[^.]|\.(?!\.))*+)\.\.\s*+(?P<high>[^.\s].*)")
+_BARE_NUMBER = late_pattern(r"[-+0-9.eE]+")
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from typing import Any, TypeVar, overload
 
 from slipstick.errors import Problem, SpecError, UnitError, did_you_mean, nearest_names
 from slipstick.expression.nodes import COUNT, Dimension, number_text
+from slipstick.late import late_pattern
 from slipstick.limits import check_cost
 from slipstick.results.words import NO_WORDS, as_words
 from slipstick.schema.inputs import Settings
@@ -369,7 +370,7 @@ def case_titles(study: Table) -> dict[str, str]:
 
 _NUMBER = r"[0-9]+(?:\.[0-9]+)?"
 # Matches a number, with its unit after a space.
-_NUMBER_WITH_UNIT = re.compile(rf"({_NUMBER})(?:%| [a-zA-Z%/]+)?")
+_NUMBER_WITH_UNIT = late_pattern(rf"({_NUMBER})(?:%| [a-zA-Z%/]+)?")
 
 
 def derived_titles(study: Table) -> dict[str, str]:

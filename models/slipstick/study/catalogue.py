@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from slipstick.errors import SpecError, UnknownNameError, nearest_names, suggestion_of
+from slipstick.late import late_pattern
 from slipstick.law import LAWS
 from slipstick.program import PROGRAMS
 from slipstick.report.answer import CatalogueEntry, CatalogueLine
@@ -243,7 +244,7 @@ def _lines_of_kind(kind: str, titled: bool) -> Iterator[CatalogueLine]:
 
 
 # Only for shipped files, whose titles are known to have this form.
-_TITLE_LINES = re.compile(r"^title:.*\n(?:[ \t].*\n)*", re.MULTILINE)
+_TITLE_LINES = late_pattern(r"^title:.*\n(?:[ \t].*\n)*", re.MULTILINE)
 
 
 def _title_of_spec(kind: str, name: str) -> str:

@@ -11,6 +11,7 @@ from contextlib import suppress
 
 from slipstick.answer import Answer
 from slipstick.errors import UnitError
+from slipstick.late import late_pattern
 from slipstick.model.network import QueueingNetwork
 from slipstick.model.system import Model
 from slipstick.results.sweep import Axis
@@ -22,7 +23,7 @@ from slipstick.study.cases import StudyContext, case_titles, derived_titles
 from slipstick.study.evaluator import Evaluator, evaluator
 from slipstick.units import parse
 
-_BOUND_PATTERN = re.compile(r"([a-z_]+(?:\[[^\]]*\])?)\s*(?:<=|>=|<|>)\s*([^\s*+/-].*)")
+_BOUND_PATTERN = late_pattern(r"([a-z_]+(?:\[[^\]]*\])?)\s*(?:<=|>=|<|>)\s*([^\s*+/-].*)")
 
 
 def words_of(study: StudyContext, answers: Mapping[str, Answer]) -> Words:
@@ -113,7 +114,7 @@ def _format_phrase(path: str, description: str) -> str:
     return "" if phrase.startswith("how ") else phrase
 
 
-_SYMBOL = re.compile(r"^[A-Za-z](_[A-Za-z])?: ")  # by which a paper calls a quantity
+_SYMBOL = late_pattern(r"^[A-Za-z](_[A-Za-z])?: ")  # by which a paper calls a quantity
 
 _FEWEST_POINTS = 3
 """The least number of points of an axis that a picture shows as a curve."""

@@ -18,7 +18,7 @@ from math import inf, isfinite
 from pathlib import Path
 
 from slipstick.errors import Problem, SpecError, UnitError, did_you_mean
-from slipstick.late import Array, NDArray, np
+from slipstick.late import Array, NDArray, late_pattern, np
 from slipstick.method.answers import CompiledModel
 from slipstick.method.methods import form_of
 from slipstick.method.names import first_quantity
@@ -46,7 +46,7 @@ from slipstick_measure.traces.readers import trace_format
 MOST_MODELS = 2000
 """Models that one table may need: combinations of names and of numbers that shape a model."""
 
-_NAME_WITH_UNIT = re.compile(r"(?P<name>.*\S)\s+[\[(](?P<unit>[^\])]*)[\])]")
+_NAME_WITH_UNIT = late_pattern(r"(?P<name>.*\S)\s+[\[(](?P<unit>[^\])]*)[\])]")
 _REFERENCES_IN_HEADINGS = tuple(name for name in REFERENCES if name not in ("model", "workload"))
 """References that a column is taken for by its heading alone; ``model`` often is no model of
 ours.

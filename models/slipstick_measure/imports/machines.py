@@ -16,6 +16,7 @@ from itertools import chain
 from typing import Any
 
 from slipstick.errors import SpecError, UnitError, short
+from slipstick.late import late_pattern
 from slipstick.units import parse
 from slipstick_measure.imports.imported import ImportedSpec, quantity
 from slipstick_measure.imports.losses import FileLosses
@@ -376,11 +377,11 @@ def _size_of_operation(input_file: Reading, key: str, node: Any) -> float:
     return value
 
 
-_FLOP_RATE = re.compile(r"([0-9.eE+-]+)\s*([kKMGTPE]?)f(?:lops?)?")
+_FLOP_RATE = late_pattern(r"([0-9.eE+-]+)\s*([kKMGTPE]?)f(?:lops?)?")
 _UNIT_PREFIXES = {"": 1.0, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15, "E": 1e18}
-_RATE = re.compile(r"([0-9.eE+-]+)\s*([kKMGT]?)(i?)(Bps|bps)?")
+_RATE = late_pattern(r"([0-9.eE+-]+)\s*([kKMGT]?)(i?)(Bps|bps)?")
 _TIME_UNITS = {"": 1.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9, "ps": 1e-12}
-_LATENCY = re.compile(r"([0-9.eE+-]++)\s*+([a-z]*)")
+_LATENCY = late_pattern(r"([0-9.eE+-]++)\s*+([a-z]*)")
 
 
 def simgrid_spec(input_file: Reading, base: str | None) -> ImportedSpec:

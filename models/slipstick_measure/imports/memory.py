@@ -11,11 +11,11 @@ Checker 3.x, whose rates are in 10^6 B/s.
 
 from __future__ import annotations
 
-import re
 from math import prod
 from typing import Any
 
 from slipstick.errors import SpecError
+from slipstick.late import late_pattern
 from slipstick.schema.kinds.quantity import validate
 from slipstick.schema.kinds.shared_memory import SharedMemorySpec
 from slipstick.schema.library import Library, spec_model
@@ -171,7 +171,7 @@ def hpcg_spec(input_file: Reading, base: str | None) -> ImportedSpec:
     return spec
 
 
-_HPCG_LINE = re.compile(r"(?:[^:=]++::)?(?P<key>[^:=]++)[:=]\s*+(?P<value>\S.*)")
+_HPCG_LINE = late_pattern(r"(?:[^:=]++::)?(?P<key>[^:=]++)[:=]\s*+(?P<value>\S.*)")
 """A line of HPCG 3.1 (``Summary::key=value``) or of the YAML of 3.0."""
 
 _HPCG_KEYS = {

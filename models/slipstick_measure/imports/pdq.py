@@ -7,12 +7,12 @@ is read, and not run: see `program_text`.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NoReturn
 
 from slipstick.errors import did_you_mean, short
+from slipstick.late import late_pattern
 from slipstick_measure.imports.imported import ImportedSpec
 from slipstick_measure.imports.losses import EQUAL, READ, FileLosses
 from slipstick_measure.imports.program_text import (
@@ -48,7 +48,7 @@ as misspelt ones.
 OTHER_NAMES = {"CreateWorkloadOpen": "CreateOpen", "CreateWorkloadClosed": "CreateClosed"}
 DISCIPLINE_OF_QUEUE = {"FCFS": "fcfs", "PSHR": "ps", "LCFS": "lcfs-pr"}
 NODE_KINDS = ("CEN", "MSO", "MSC")
-_TIME_UNIT = re.compile(r"[Ss]etTUnit\s*\(\s*[\"'](\w+)[\"']\s*\)")
+_TIME_UNIT = late_pattern(r"[Ss]etTUnit\s*\(\s*[\"'](\w+)[\"']\s*\)")
 _UNITS = {
     "s": "s",
     "sec": "s",
@@ -66,13 +66,15 @@ _UNITS = {
     "use": "us",
 }
 """Units of time by the first letters of what programs call them."""
-_TABLE_ASSIGNMENT = re.compile(
+_TABLE_ASSIGNMENT = late_pattern(
     r"(?:\bgetnode\s*+\([^()]*+\)|\bnode\s*+\[[^\[\]]*+\])\s*+(?:->|\.)\s*+"
     r"(?:devtype|sched|servers|visits|service|demand)\b\s*+(?:\[[^\[\]]*+\])?\s*+=(?!=)"
 )
 """An assignment to the tables of PDQ itself, which programs in C may do."""
-_MODEL_CALL = re.compile(r"(?:\bPDQ_|\b)(?:[Ii]nit|[Cc]reate\w+|[Ss]et(?:Demand|Visits)\w*)\s*+\(")
-_GO_OR_SCALA = re.compile(r"(?m)^[^\S\n]*+package[^\S\n]++[\w.]++[^\S\n]*+$")
+_MODEL_CALL = late_pattern(
+    r"(?:\bPDQ_|\b)(?:[Ii]nit|[Cc]reate\w+|[Ss]et(?:Demand|Visits)\w*)\s*+\("
+)
+_GO_OR_SCALA = late_pattern(r"(?m)^[^\S\n]*+package[^\S\n]++[\w.]++[^\S\n]*+$")
 """The first statement of a program in Go or Scala; that of Java, and of Perl, ends with a mark."""
 
 _CONSTANTS = (*DISCIPLINE_OF_QUEUE, *NODE_KINDS, "MSQ", "ISRV", "DLY", "TERM", "BATCH", "TRANS")

@@ -11,6 +11,7 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from slipstick.late import late_pattern
 from slipstick_measure.readers.reading import Reading
 
 MOST_STATEMENTS = 200_000
@@ -43,14 +44,14 @@ class Dialect(NamedTuple):
 ProgramValue = float | str | list[Any] | None
 """A number, a text, a list, or what is not known."""
 
-_TOKEN = re.compile(
+_TOKEN = late_pattern(
     r"(?<!\s)\s*+(?:(?P<number>(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?)[lLfF]?"
     r"|(?P<text>[fr]?\"(?:\\.|[^\"\\])*+\"|[fr]?'(?:\\.|[^'\\])*+')"
     r"|(?P<open>[fr]?[\"'](?s:.)*+)"
     r"|(?P<name>[$@]?[A-Za-z_](?:[\w]|\.(?=[A-Za-z_])|::)*+)"
     r"|(?P<sign>\*\*|//|<=|>=|==|!=|&&|\|\||<-|.))"
 )
-_FOR = re.compile(
+_FOR = late_pattern(
     r"(?:for|foreach)\s*+(?P<open>\(?)\s*+(?:my\s++)?\$?(?P<name>\w++)\s++in\s++(?P<of>.+)"
     r"|foreach\s++(?:my\s++)?\$(?P<each>\w++)\s*+\(\s*+(?P<list>.+)\)$"
     r"|for\s*+\(\s*+(?P<type>(?:(?:int|long|float|double|unsigned|my|var|let|auto)\s++)*+)"
@@ -58,66 +59,70 @@ _FOR = re.compile(
     r"\s*+\$?\w++\s*+(?P<until>[<>]=?)\s*+(?P<last>[^;]++);(?P<step>[^;]*)\)$",
     re.DOTALL,
 )
-_PYTHON_BLOCK = re.compile(
+_PYTHON_BLOCK = late_pattern(
     r"^[ \t]*+(?:for|while|if|def)\b[^\n{]*:[ \t\r]*+(?:#.*)?$", re.MULTILINE
 )
-_APPLY = re.compile(r"[sl]apply\s*+\(")
-_FUNCTION_OF_APPLY = re.compile(r",\s*+function\s*+\(\s*+(?P<name>\w++)\s*+\)$")
-_CONDITION = re.compile(r"(?P<word>if|while|elif|else\s++if)\s*+(?P<open>\(?)(?P<of>.+)", re.DOTALL)
+_APPLY = late_pattern(r"[sl]apply\s*+\(")
+_FUNCTION_OF_APPLY = late_pattern(r",\s*+function\s*+\(\s*+(?P<name>\w++)\s*+\)$")
+_CONDITION = late_pattern(
+    r"(?P<word>if|while|elif|else\s++if)\s*+(?P<open>\(?)(?P<of>.+)", re.DOTALL
+)
 _TYPE_WORDS = (
     "const|static|final|public|private|unsigned|float|double|int|long|char|String|my|our|var"
     "|let|auto"
 )
-_ASSIGNMENT = re.compile(
+_ASSIGNMENT = late_pattern(
     rf"(?P<types>(?:(?:{_TYPE_WORDS})(?:\s*+\[\]\s*+|\s++))*+)\*?[$@]?"
     r"(?P<name>[A-Za-z_][\w.]*+)\s*+(?:\[(?P<at>[^\]]++)\]|\[\])?\s*+"
     r"(?P<how><<-|<-|[-+*/]?=(?!=))\s*+(?P<of>.+)$",
     re.DOTALL,
 )
-_DECLARATION = re.compile(
+_DECLARATION = late_pattern(
     rf"(?P<types>(?:(?:{_TYPE_WORDS})(?:\s*+\[\]\s*+|\s++))++)(?P<of>.+)$",
     re.DOTALL,
 )
-_LIST_HEADER = re.compile(
+_LIST_HEADER = late_pattern(
     rf"(?:(?:{_TYPE_WORDS})(?:\s*+\[\]\s*+|\s++))*+\*?(?P<name>\w++)\s*+(?:\[[^\]]*+\]\s*+)?=\s*+"
     r"(?:new\s++\w++\s*+\[\s*+\]\s*+)?$"
 )
 """What stands before the items of a list between braces."""
 
-_DEFINE = re.compile(r"^[ \t]*+#[ \t]*+define[ \t]++(\w++)[ \t]++([^\n]+)$", re.MULTILINE)
-_NEXT_BRACE = re.compile(r"(?:\s|(?://|#)[^\n]*+\n)*+\{")
+_DEFINE = late_pattern(r"^[ \t]*+#[ \t]*+define[ \t]++(\w++)[ \t]++([^\n]+)$", re.MULTILINE)
+_NEXT_BRACE = late_pattern(r"(?:\s|(?://|#)[^\n]*+\n)*+\{")
 """What a brace in a line of its own looks like from the end of the line before it."""
 
-_TEXT_FUNCTION = re.compile(
+_TEXT_FUNCTION = late_pattern(
     r"(?P<how>snprintf|sprintf|strcpy|strcat)\s*+\(\s*+(?P<name>\w++)\s*+,\s*+(?P<of>.+)\)$",
     re.DOTALL,
 )
 """Functions of C that write a text into a variable."""
 
-_INCREMENT = re.compile(r"(?:\+\+|--)\s*+[$]?(\w++)$|[$]?(\w++)\s*+(?:\+\+|--)$")
+_INCREMENT = late_pattern(r"(?:\+\+|--)\s*+[$]?(\w++)$|[$]?(\w++)\s*+(?:\+\+|--)$")
 """A statement that adds one to a variable, or takes one away."""
 
-_TEXT_OR_COMMENT = re.compile(
+_TEXT_OR_COMMENT = late_pattern(
     r"\"{3}(?s:.)*?\"{3}|'{3}(?s:.)*?'{3}|\"(?:\\.|[^\"\\\n])*+\"?|'(?:\\.|[^'\\\n])*+'?"
     r"|(?:#(?!include|define)|//)[^\n]*+"
 )
 """Texts, of which one that does not end ends with its line, and comments."""
 
-_MULTIPLE_ASSIGNMENT = re.compile(
+_MULTIPLE_ASSIGNMENT = late_pattern(
     r"(?P<names>\w++(?:\s*+,\s*+\w++)++)\s*+=(?!=)\s*+(?P<of>.+)$", re.DOTALL
 )
-_ASSIGNED_CALL = re.compile(
+_ASSIGNED_CALL = late_pattern(
     r"^(?:(?:const|static|int|double)\s++)*[$]?[\w.:]++\s*+(?:<-|=)\s*+"
     r"(?=(?:PDQ_|[Pp]dq(?:::|\.))?(?:Create|Set|Init|Solve))"
 )
-_CALL = re.compile(
+_CALL = late_pattern(
     r"(?P<module>PDQ_|\w++(?:::|\.|->))?(?P<name>(?:[A-Z]|create|set|init|solve)[A-Za-z]*+(?:_p\b)?)"
     r"\s*+\((?P<given>.*)\)$",
     re.DOTALL,
 )
 
 
-_QUALIFIER = re.compile(r"^[$@]*(?:[Pp]dq(?:\.|::)|(?:Node|QDiscipline|Methods|Job)\.(?=[A-Z]+$))?")
+_QUALIFIER = late_pattern(
+    r"^[$@]*(?:[Pp]dq(?:\.|::)|(?:Node|QDiscipline|Methods|Job)\.(?=[A-Z]+$))?"
+)
 """What stands before a name of PDQ: a module, or the class of constants in Java."""
 
 

@@ -16,6 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from slipstick.late import late_pattern
 from slipstick.schema.kinds.machine import MachineSpec
 from slipstick.schema.kinds.quantity import validate
 from slipstick.schema.library import Library, spec_model
@@ -24,7 +25,7 @@ from slipstick_measure.imports.losses import FileLosses
 from slipstick_measure.readers.elements import XmlElement, parse_xml, without_document_type
 from slipstick_measure.readers.reading import Reading
 
-_ADAPTER = re.compile(r"(mlx\d_|hfi1_|cxi|hsn|bnxt_re|irdma|qedr|efa_|rdmap\d+s)\d+")
+_ADAPTER = late_pattern(r"(mlx\d_|hfi1_|cxi|hsn|bnxt_re|irdma|qedr|efa_|rdmap\d+s)\d+")
 """Names of adapters of the networks of clusters; others, as eth0, serve administration."""
 _BINARY = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4}
 _MEMORY = ("NUMANode", "Node")
@@ -167,16 +168,16 @@ def _members_of_set(cpuset: str) -> list[int]:
     return [member for member, digit in enumerate(reversed(f"{bits:b}")) if digit == "1"]
 
 
-_LINE = re.compile(r"(?P<indent> *+)(?P<rest>[A-Za-z0-9].*)")
+_LINE = late_pattern(r"(?P<indent> *+)(?P<rest>[A-Za-z0-9].*)")
 _WHOLE_COMPUTER = ("Machine", "System")
-LSTOPO_PART = re.compile(
+LSTOPO_PART = late_pattern(
     r"^ *(?:Package|Socket|NUMANode|Group[0-9]?|Die|L3) L#[0-9]+\b", re.MULTILINE
 )
 """A line of a part of a computer, as lstopo prints it."""
-_PART_NAME = re.compile(r"(?P<kind>[A-Za-z]+)[0-9]?[a-z]*")
-_SIZE = re.compile(r"(?:^|[ (])(?:local=)?(?P<number>[0-9]{1,12})(?P<prefix>[KMGT]?)i?B")
-_LOCAL = re.compile(r"local=(?P<number>[0-9]{1,12})(?P<prefix>[KMGT]?)i?B")
-_DEVICE = re.compile(r'"([^"]{1,100})"')
+_PART_NAME = late_pattern(r"(?P<kind>[A-Za-z]+)[0-9]?[a-z]*")
+_SIZE = late_pattern(r"(?:^|[ (])(?:local=)?(?P<number>[0-9]{1,12})(?P<prefix>[KMGT]?)i?B")
+_LOCAL = late_pattern(r"local=(?P<number>[0-9]{1,12})(?P<prefix>[KMGT]?)i?B")
+_DEVICE = late_pattern(r'"([^"]{1,100})"')
 
 
 def lstopo_spec(input_file: Reading, base: str | None) -> ImportedSpec:
@@ -295,10 +296,10 @@ def _counted_parts(input_file: Reading, computer: ComputerPart) -> Topology:
     return Topology(len(cores), threads, len(kinds), domains, adapters, disallowed, cores[0].line)
 
 
-_COUNT = re.compile(r"(Sockets|CPU dies|Cores per socket|Threads per core|NUMA domains):\s+(\d+)")
-_THREAD_ROW = re.compile(r"\s*(\d+)\s+(\d+)\s+(\d+)\s+(?:\d+\s+)?(\d+)\s*(\*?)\s*")
-_MEMBERS = re.compile(r"Processors:\s*\(([\s0-9]*)\)\s*")
-_TOTAL = re.compile(r"Total memory:\s+([0-9.]+) MB\s*")
+_COUNT = late_pattern(r"(Sockets|CPU dies|Cores per socket|Threads per core|NUMA domains):\s+(\d+)")
+_THREAD_ROW = late_pattern(r"\s*(\d+)\s+(\d+)\s+(\d+)\s+(?:\d+\s+)?(\d+)\s*(\*?)\s*")
+_MEMBERS = late_pattern(r"Processors:\s*\(([\s0-9]*)\)\s*")
+_TOTAL = late_pattern(r"Total memory:\s+([0-9.]+) MB\s*")
 
 
 def likwid_spec(input_file: Reading, base: str | None) -> ImportedSpec:

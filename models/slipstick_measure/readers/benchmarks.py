@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
+from slipstick.late import late_pattern
 from slipstick_measure.measurements import Measurements
 from slipstick_measure.readers.names import LOADS, PROCESSORS, SIZES, plain_words
 from slipstick_measure.readers.reading import (
@@ -135,11 +136,11 @@ def _read_commands(input_file: Reading, rows: Sequence[Mapping[str, Any]]) -> Me
     return input_file.finished()
 
 
-_CSV_HEAD = re.compile(r"\A\ufeff?command,mean,stddev,")
-_COMMAND = re.compile(r"\s*Benchmark #?[0-9]+: ?(?P<command>.*)")
-_TIME = re.compile(r"\s*Time \((?:mean|abs)[^)]*\): +(?P<mean>[0-9.]+) (?P<unit>[a-zµ]+)\b.*")
-_MARKDOWN_HEAD = re.compile(r"\s*\|\s*Command\s*\|\s*Mean \[(?P<unit>m?s|[uµ]s)\]\s*\|.*")
-_MARKDOWN_ROW = re.compile(r"\s*+\|(?P<command>[^|]*+)\|\s*+(?P<mean>[0-9.]++).*")
+_CSV_HEAD = late_pattern(r"\A\ufeff?command,mean,stddev,")
+_COMMAND = late_pattern(r"\s*Benchmark #?[0-9]+: ?(?P<command>.*)")
+_TIME = late_pattern(r"\s*Time \((?:mean|abs)[^)]*\): +(?P<mean>[0-9.]+) (?P<unit>[a-zµ]+)\b.*")
+_MARKDOWN_HEAD = late_pattern(r"\s*\|\s*Command\s*\|\s*Mean \[(?P<unit>m?s|[uµ]s)\]\s*\|.*")
+_MARKDOWN_ROW = late_pattern(r"\s*+\|(?P<command>[^|]*+)\|\s*+(?P<mean>[0-9.]++).*")
 _DIGITS = "0123456789"
 _COUNTING_OPTIONS = ("j", "t", "np", "n", "c", "jobs", "num-threads", "nthreads", "nproc")
 _SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "min": 60.0}
@@ -238,7 +239,7 @@ def _command_without_parameters(command: str, row: Mapping[str, Any]) -> str:
     return command
 
 
-_NAME_SEGMENT = re.compile(r"(?P<name>[A-Za-z_]\w*+)(?::(?P<value>[0-9.]+))?")
+_NAME_SEGMENT = late_pattern(r"(?P<name>[A-Za-z_]\w*+)(?::(?P<value>[0-9.]+))?")
 """A name, and its value where it has one: names without are passed over once."""
 
 
@@ -250,7 +251,7 @@ change 1836); its JSON names the version from 1.8.4 on.
 """
 
 
-_VERSION = re.compile(r"v?(?!0\.0\b)([0-9]{1,4})\.([0-9]{1,4})\b")
+_VERSION = late_pattern(r"v?(?!0\.0\b)([0-9]{1,4})\.([0-9]{1,4})\b")
 """A version; a build that does not know its own says 0.0.0."""
 
 
@@ -383,16 +384,16 @@ def _single_rows(
     yield from means
 
 
-_GOOGLE_HEAD = re.compile(r"Benchmark +Time +CPU +Iterations\b.*")
-_GOOGLE_ROW = re.compile(
+_GOOGLE_HEAD = late_pattern(r"Benchmark +Time +CPU +Iterations\b.*")
+_GOOGLE_ROW = late_pattern(
     r"(?P<name>\S+) +(?P<time>[0-9.]+) (?P<unit>ns|us|ms|s) +[0-9.]+ (?:ns|us|ms|s)"
     " +[0-9]+(?P<rest>.*)"
 )
-_GOOGLE_CSV = re.compile(r"^name,iterations,real_time,cpu_time,time_unit,", re.MULTILINE)
-_COUNTER = re.compile(
+_GOOGLE_CSV = late_pattern(r"^name,iterations,real_time,cpu_time,time_unit,", re.MULTILINE)
+_COUNTER = late_pattern(
     r"\b(?P<name>(?:items|bytes)_per_second)=(?P<value>[0-9.]+)(?P<prefix>[kMGT]?)i?/s"
 )
-_AGGREGATED = re.compile(r"_(?:mean|median|stddev|cv)\Z")
+_AGGREGATED = late_pattern(r"_(?:mean|median|stddev|cv)\Z")
 
 
 def _is_google_text(input_file: Reading) -> bool:
@@ -437,7 +438,7 @@ def _read_google_text(input_file: Reading) -> Measurements:
     return _read_functions(input_file, rows, True)
 
 
-_RUN_ON = re.compile(r"Run on \(.*")
+_RUN_ON = late_pattern(r"Run on \(.*")
 
 
 def _check_one_machine(input_file: Reading) -> None:

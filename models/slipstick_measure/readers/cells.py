@@ -9,21 +9,24 @@ from collections.abc import Iterable
 from fractions import Fraction
 from math import isfinite, prod
 
+from slipstick.late import late_pattern
 from slipstick_measure.readers.names import MISSING, SERIAL, time_unit
 
 _NUMBER = r"[-+]?(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++)(?:[eE][-+]?[0-9]{1,4}+)?"
-NUMBER = re.compile(_NUMBER)
-_SURROUNDING_MARKS = re.compile(
+NUMBER = late_pattern(_NUMBER)
+_SURROUNDING_MARKS = late_pattern(
     r"^[\s*_`~≈]+|(?:[\s*_`†‡]|\[\^[\w-]{1,20}\]|\^\[[\w-]{1,20}\]|<sup>[^<]{0,20}</sup>)+$"
 )
-_SPREAD = re.compile(
+_SPREAD = late_pattern(
     rf"({_NUMBER})\s*+(?:±|\+/?-|\+\\-)\s*+{_NUMBER}\s*+(.*)|({_NUMBER})\s*+\([^)]*+\)\s*+(.*)"
 )
-_WITH_UNIT = re.compile(rf"({_NUMBER})\s*+([^\W\d_%]++(?:\s*+/\s*+[^\W\d_]++)*+|/\s*+[^\W\d_]++|%)")
-_CLOCK_TIME = re.compile(
+_WITH_UNIT = late_pattern(
+    rf"({_NUMBER})\s*+([^\W\d_%]++(?:\s*+/\s*+[^\W\d_]++)*+|/\s*+[^\W\d_]++|%)"
+)
+_CLOCK_TIME = late_pattern(
     r"(?:(?P<days>\d+)(?:-| days?,? ))?(?P<fields>\d+(?::\d{1,2}){1,2})(?P<rest>\.\d*)?"
 )
-_TIME_PARTS = re.compile(
+_TIME_PARTS = late_pattern(
     r"(?<![\d.])(\d++(?:\.\d*+)?)\s*+(days?|d|hours?|hrs?|h|minutes?|mins?|min|m|seconds?|secs?|s"
     r"|小?时|分钟|分|秒钟?|時間|''|\"|″|'|′)\s*"
 )
@@ -41,33 +44,33 @@ _UNIT_OF_MARK = {
     "秒": "s",
     "秒钟": "s",
 }
-_DECIMAL_COMMA = re.compile(
+_DECIMAL_COMMA = late_pattern(
     r"[-+]?(?:[0-9]+|[1-9][0-9]{0,2}(?:\.[0-9]{3})+),[0-9]+(?:[eE][-+]?[0-9]+)?"
 )
-_THOUSANDS = re.compile(r"[-+]?[1-9][0-9]{0,2}(?:,[0-9]{3})+(?:\.[0-9]*)?")
-_DECIMAL_POINT = re.compile(r"[-+]?[0-9]*\.(?![0-9]{3}\Z)[0-9]+")
-_LEADING_NUMBER = re.compile(r"[-+]?[0-9.][-+0-9.,eE]*")
-_PRODUCT = re.compile(rf"{_NUMBER}(?:\s*+[x×*]\s*+{_NUMBER})++")
-_TUPLE = re.compile(rf"\(\s*+({_NUMBER}(?:\s*+,\s*+{_NUMBER})*+)\s*+,?\s*+\)")
-_MULTIPLE = re.compile(rf"({_NUMBER})\s*+[x×]")
-_DEVICES = re.compile(r"([0-9]++)\s*+[x×]\s*+[^\W\d_].*")
-_NAMED_COUNT = re.compile(r"[A-Za-z_]++ ?[=:] ?([0-9]++)")
+_THOUSANDS = late_pattern(r"[-+]?[1-9][0-9]{0,2}(?:,[0-9]{3})+(?:\.[0-9]*)?")
+_DECIMAL_POINT = late_pattern(r"[-+]?[0-9]*\.(?![0-9]{3}\Z)[0-9]+")
+_LEADING_NUMBER = late_pattern(r"[-+]?[0-9.][-+0-9.,eE]*")
+_PRODUCT = late_pattern(rf"{_NUMBER}(?:\s*+[x×*]\s*+{_NUMBER})++")
+_TUPLE = late_pattern(rf"\(\s*+({_NUMBER}(?:\s*+,\s*+{_NUMBER})*+)\s*+,?\s*+\)")
+_MULTIPLE = late_pattern(rf"({_NUMBER})\s*+[x×]")
+_DEVICES = late_pattern(r"([0-9]++)\s*+[x×]\s*+[^\W\d_].*")
+_NAMED_COUNT = late_pattern(r"[A-Za-z_]++ ?[=:] ?([0-9]++)")
 """A count with its name, such as ``w=16``."""
 
-_FAILURE = re.compile(
+_FAILURE = late_pattern(
     r"(?:oom|out of memory|time ?out|timed out|failed|crash(?:ed)?|dnf)\b", re.IGNORECASE
 )
-_SCALED_AMOUNT = re.compile(
+_SCALED_AMOUNT = late_pattern(
     rf"({_NUMBER})\s*+([kKMGT])(?:\s++([^\W\d_]++(?:\s*+/\s*+[^\W\d_]++)*+))?"
 )
 _EXPONENTS = {"²": 2, "³": 3}
-_SUPERSCRIPT_POWER = re.compile(r"([0-9]{1,12})([²³])")
-_NUMBER_AND_WORD = re.compile(
+_SUPERSCRIPT_POWER = late_pattern(r"([0-9]{1,12})([²³])")
+_NUMBER_AND_WORD = late_pattern(
     rf"({_NUMBER})\s*+(thousand|million|billion|mio|mln|bn)s?", re.IGNORECASE
 )
 _WORD_FACTORS = {"th": 1e3, "mi": 1e6, "ml": 1e6, "bi": 1e9, "bn": 1e9}
-_POWER = re.compile(r"([0-9]+)\s*(?:\^|\*\*)\s*([0-9]{1,2})")
-_NUMBER_AND_PREFIX = re.compile(rf"({_NUMBER})\s*+([kKMGT]i?)")
+_POWER = late_pattern(r"([0-9]+)\s*(?:\^|\*\*)\s*([0-9]{1,2})")
+_NUMBER_AND_PREFIX = late_pattern(rf"({_NUMBER})\s*+([kKMGT]i?)")
 
 
 def is_missing(text: str) -> bool:

@@ -18,11 +18,11 @@ drawn with bars, after a line with the region and the group.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
+from slipstick.late import late_pattern
 from slipstick_measure.measurements import Measurements
 from slipstick_measure.readers.reading import (
     MOST_LINES_ABOVE,
@@ -31,14 +31,16 @@ from slipstick_measure.readers.reading import (
     Reading,
 )
 
-_NCCL_HEAD = re.compile(r"\s*+(?:#\s++)?size\s+count\s+type\b.*\balgbw\s+busbw\b")
-_RANK = re.compile(r"\s*+(?:#\s++Rank\s+|Rank\s+(?=[0-9]+\s+(?:Pid|Group)\b))([0-9]+)\b.*")
-_OPERATION = re.compile(r"\s*+#\s*Collective test starting:\s*(\w+?)(?:_perf)?\s*")
-_SETTINGS = re.compile(r"\s*+#?\s*+nThread\s+([0-9]{1,6})\s+nGpus\s+([0-9]{1,6})\b")
-_NCCL_ROW = re.compile(r"\s*[0-9]+\s+[0-9]+\s+\w+\s.*")
-_NCCL_TYPE = re.compile(r"\s*[0-9]+\s+[0-9]+\s+(?:u?int\d+|float|double|half|bfloat16|fp8\w*)\s.*")
-_HPL_HEAD = re.compile(r"\s*T/V\s+N\s+NB\s+P\s+Q\s+Time\s+Gflops(?:\s+\(\s*per GPU\s*\))?\s*")
-_HPL_ROW = re.compile(
+_NCCL_HEAD = late_pattern(r"\s*+(?:#\s++)?size\s+count\s+type\b.*\balgbw\s+busbw\b")
+_RANK = late_pattern(r"\s*+(?:#\s++Rank\s+|Rank\s+(?=[0-9]+\s+(?:Pid|Group)\b))([0-9]+)\b.*")
+_OPERATION = late_pattern(r"\s*+#\s*Collective test starting:\s*(\w+?)(?:_perf)?\s*")
+_SETTINGS = late_pattern(r"\s*+#?\s*+nThread\s+([0-9]{1,6})\s+nGpus\s+([0-9]{1,6})\b")
+_NCCL_ROW = late_pattern(r"\s*[0-9]+\s+[0-9]+\s+\w+\s.*")
+_NCCL_TYPE = late_pattern(
+    r"\s*[0-9]+\s+[0-9]+\s+(?:u?int\d+|float|double|half|bfloat16|fp8\w*)\s.*"
+)
+_HPL_HEAD = late_pattern(r"\s*T/V\s+N\s+NB\s+P\s+Q\s+Time\s+Gflops(?:\s+\(\s*per GPU\s*\))?\s*")
+_HPL_ROW = late_pattern(
     r"\s*(W[RC]\d\w*)\s+(\d+)\s+(\d+)\s+(\d+)\s+(\d+)\s+(\S+)\s+(\S+)"
     r"(?:\s+\([^)]*\))?\s*"
 )
@@ -253,20 +255,20 @@ def _fastest_runs(input_file: Reading, runs: Sequence[_LinpackRun]) -> list[_Lin
     return [run for run in runs if run.setting == fastest.setting]
 
 
-_LIKWID_TABLE = re.compile(
+_LIKWID_TABLE = late_pattern(
     r"TABLE,(?:Region (?P<region>[^,]+),)?Group (?P<group>[0-9]+) (?P<kind>[^,]+),.*"
 )
 
 
-_LIKWID_GROUP = re.compile(r"\s*(?:Region (?P<region>.+), )?Group (?P<group>[0-9]+): \S+\s*")
-_LIKWID_METRICS = re.compile(r"\s*\|\s*Metric\s*\|(?:\s*(?:HWThread|Core|GPU) [0-9]+\s*\|)+\s*")
+_LIKWID_GROUP = late_pattern(r"\s*(?:Region (?P<region>.+), )?Group (?P<group>[0-9]+): \S+\s*")
+_LIKWID_METRICS = late_pattern(r"\s*\|\s*Metric\s*\|(?:\s*(?:HWThread|Core|GPU) [0-9]+\s*\|)+\s*")
 
 
-_LIKWID_STATISTICS = re.compile(r"\s*\|\s*(?:Metric|Event)\s*\|.*\bSum\s*\|\s*Min\s*\|")
+_LIKWID_STATISTICS = late_pattern(r"\s*\|\s*(?:Metric|Event)\s*\|.*\bSum\s*\|\s*Min\s*\|")
 """The heading of a table over all threads, which may follow that of each thread at once."""
 
 
-_LIKWID_TOTALS = re.compile(
+_LIKWID_TOTALS = late_pattern(
     r"\s*\|\s*Runtime \(RDTSC\) \[s\] STAT\s*\|(?P<cells>(?:[^|]++\|){4})\s*"
 )
 """A row of sum, least, largest and mean over the threads."""

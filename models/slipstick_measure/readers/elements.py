@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import NoReturn
 from xml.parsers import expat
 
+from slipstick.late import late_pattern
 from slipstick_measure.readers.reading import Reading
 
 MOST_DEPTH = 60
@@ -47,7 +48,7 @@ def without_document_type(text: str) -> str:
     return _DOCTYPE.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), text)
 
 
-_DOCTYPE = re.compile(r"<!DOCTYPE[^>\[]*>")
+_DOCTYPE = late_pattern(r"<!DOCTYPE[^>\[]*>")
 
 
 def parse_xml(input_file: Reading) -> XmlElement:

@@ -8,12 +8,12 @@ Format: extra-p/extrap, docs/file-formats.md.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from slipstick.errors import did_you_mean, short
+from slipstick.late import late_pattern
 from slipstick_measure.measurements import METRICS, Measurements
 from slipstick_measure.readers.reading import (
     COLUMNS,
@@ -25,7 +25,7 @@ from slipstick_measure.readers.reading import (
 )
 
 SECTIONS = ("PARAMETER", "POINTS", "REGION", "METRIC", "DATA")
-_POINT = re.compile(r"\(([^()]*)\)")
+_POINT = late_pattern(r"\(([^()]*)\)")
 
 
 def _index_by_role(input_file: Reading, line: int, names: Sequence[str]) -> dict[str, int]:
@@ -387,7 +387,7 @@ def _is_extra_p_lines(input_file: Reading) -> bool:
     return first.lstrip()[:1] == "{" and ('"params"' in first or '"parameters"' in first)
 
 
-_OUTSIDE_TEXT = re.compile(r'"(?:[^"\\]|\\.)*"|;')
+_OUTSIDE_TEXT = late_pattern(r'"(?:[^"\\]|\\.)*"|;')
 
 
 def _with_commas(text: str) -> str:

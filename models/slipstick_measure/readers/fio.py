@@ -16,6 +16,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from slipstick.errors import short
+from slipstick.late import late_pattern
 from slipstick_measure.loads import LoadRow
 from slipstick_measure.readers.reading import Reading
 
@@ -188,7 +189,7 @@ def _requests_in_flight(
     return depth
 
 
-_COUNT = re.compile(
+_COUNT = late_pattern(
     r"(?P<number>[0-9]++(?:\.[0-9]++)?)(?P<prefix>[kmg]?)(?P<i>i?)b?", re.IGNORECASE
 )
 
@@ -225,31 +226,31 @@ def _latency_statistics(
     return {}, 1.0
 
 
-_TEXT_JOB = re.compile(
+_TEXT_JOB = late_pattern(
     r"(?<!\S)(?P<name>\S+): \(groupid=(?P<group>[0-9]++), jobs=(?P<jobs>[0-9]++)\): err="
 )
-_JOB_SETTINGS = re.compile(r"(?<!\S)(?P<name>\S+): \(g=[0-9]++\): ")
-_DEPTH_OPTION = re.compile(r"\biodepth=(?P<depth>[0-9]++)")
-_WORKLOAD = re.compile(r"\brw=(?P<rw>\w++), bs=(?:\(R\) )?(?P<block>[0-9.]++\w*+)")
-_DIRECTION = re.compile(
+_JOB_SETTINGS = late_pattern(r"(?<!\S)(?P<name>\S+): \(g=[0-9]++\): ")
+_DEPTH_OPTION = late_pattern(r"\biodepth=(?P<depth>[0-9]++)")
+_WORKLOAD = late_pattern(r"\brw=(?P<rw>\w++), bs=(?:\(R\) )?(?P<block>[0-9.]++\w*+)")
+_DIRECTION = late_pattern(
     r"\b(?P<direction>read|write|trim)\s*: (?:io=.*\biops=|IOPS=)(?P<iops>[0-9.]+)(?P<k>[kKM]?)\b"
 )
-_RUNTIME = re.compile(r"[/=] ?(?P<milliseconds>[0-9]++)msec\b")
-_ISSUED = re.compile(
+_RUNTIME = late_pattern(r"[/=] ?(?P<milliseconds>[0-9]++)msec\b")
+_ISSUED = late_pattern(
     r"\bissued *+(?:rwts?)?+ *+: ?total=(?:r=)?(?P<read>[0-9]++)(?:/w=|,)(?P<write>[0-9]++)"
 )
-_LATENCY = re.compile(
+_LATENCY = late_pattern(
     r"\b(?P<kind>c?lat) \((?P<unit>nsec|usec|msec)\) ?: ?min=.*\bavg="
     r" *(?P<mean>[0-9.]+)(?P<k>[kKM]?)\b"
 )
-_PERCENTILES = re.compile(r"\b(?P<kind>c?lat) percentiles \((?P<unit>nsec|usec|msec)\):")
-_PERCENTILE = re.compile(r"(?<![0-9.])([0-9.]++)th=\[ *+([0-9]++)\]")
-_DEPTH_SHARE = re.compile(r"\bIO depths\s*: 1=(?P<share>[0-9.]+)%")
-_DEPTH = re.compile(r"\blatency\s*: target=.*\bdepth=(?P<depth>[0-9]+)")
+_PERCENTILES = late_pattern(r"\b(?P<kind>c?lat) percentiles \((?P<unit>nsec|usec|msec)\):")
+_PERCENTILE = late_pattern(r"(?<![0-9.])([0-9.]++)th=\[ *+([0-9]++)\]")
+_DEPTH_SHARE = late_pattern(r"\bIO depths\s*: 1=(?P<share>[0-9.]+)%")
+_DEPTH = late_pattern(r"\blatency\s*: target=.*\bdepth=(?P<depth>[0-9]+)")
 _NANOSECONDS = {"nsec": 1.0, "usec": 1e3, "msec": 1e6}
 _PREFIXES = {"": 1.0, "k": 1e3, "K": 1e3, "M": 1e6}
 
-FIO_TEXT = re.compile(_TEXT_JOB.pattern)
+FIO_TEXT = late_pattern(_TEXT_JOB.pattern)
 """What tells the text of fio: the line that begins the results of a job."""
 
 

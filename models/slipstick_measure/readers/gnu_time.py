@@ -8,25 +8,25 @@ Format: GNU time 1.7 to 1.9 (time -v), one or several outputs in a file, each af
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from math import prod
 from typing import NamedTuple
 
 from slipstick.errors import short
+from slipstick.late import late_pattern
 from slipstick_measure.measurements import Measurements
 from slipstick_measure.readers.cells import parse_seconds
 from slipstick_measure.readers.reading import Coordinates, FileFormat, Reading
 
-_COMMAND = re.compile(r'\s*Command being timed: "(?P<command>.*)"\s*')
-_VALUE = re.compile(
+_COMMAND = late_pattern(r'\s*Command being timed: "(?P<command>.*)"\s*')
+_VALUE = late_pattern(
     r"\s*(?P<key>Elapsed \(wall clock\) time|Maximum resident set size|Exit status)[^:]*"
     r"(?:\([^)]*\))?: (?P<value>[0-9:.]+)\s*"
 )
 _LAUNCHERS = ("mpirun", "mpiexec", "mpiexec.hydra", "orterun", "srun", "aprun", "prun", "ibrun")
 _OTHER_LAUNCHERS = ("jsrun", "flux", "torchrun", "horovodrun", "parallel", "xargs")
 """Programs that start several processes, whose options count no ranks, or other things first."""
-_RANKS = re.compile(r"(?:-np|-n|--ntasks|--np|--n)(?:=?(?P<count>[0-9]+))?")
+_RANKS = late_pattern(r"(?:-np|-n|--ntasks|--np|--n)(?:=?(?P<count>[0-9]+))?")
 _FLAGS = frozenset(
     (
         *("oversubscribe", "allow-run-as-root", "use-hwthread-cpus", "report-bindings", "verbose"),
@@ -49,7 +49,7 @@ _WITH_VALUE = frozenset(
 )
 """Options of launchers behind which one value stands."""
 _WITH_TWO_VALUES = frozenset(("mca", "gmca", "omca", "genv", "env"))
-_THREADS = re.compile(
+_THREADS = late_pattern(
     r"\bOMP_NUM_THREADS=(?P<environment>[0-9]+)"
     r"|\s--?(?:num-?|n)?(?:threads|workers|jobs|procs|cores|cpus|cpus-per-task)[ =]"
     r"(?P<option>[0-9]+)"

@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
+from slipstick.late import late_pattern
 from slipstick_measure.readers.cells import (
     NUMBER,
     bare_cell,
@@ -40,10 +41,10 @@ LONGEST_CELL = 10_000
 MOST_COLUMNS = 2_000
 """Columns of a table; each is compared with the others to find out what it holds."""
 
-_RULE_LINE = re.compile(r"[\s|+:=_\-─━═┄┈┌┬┐├┼┤└┴┘╭╮╰╯╪╞╡╔╦╗╠╬╣╚╩╝┏┳┓┣╋┫┗┻┛┠┨╂┯┷╟╫╢]+")
-_DRAWN_RULE = re.compile(r"[-=]{2}|[─━═┄┈]")
-_COLUMN_RULE = re.compile(r"\s*-{2,}(?: -{2,})+\s*")
-_WIDE_GAP = re.compile(r"\s{2,}|\t+")
+_RULE_LINE = late_pattern(r"[\s|+:=_\-─━═┄┈┌┬┐├┼┤└┴┘╭╮╰╯╪╞╡╔╦╗╠╬╣╚╩╝┏┳┓┣╋┫┗┻┛┠┨╂┯┷╟╫╢]+")
+_DRAWN_RULE = late_pattern(r"[-=]{2}|[─━═┄┈]")
+_COLUMN_RULE = late_pattern(r"\s*-{2,}(?: -{2,})+\s*")
+_WIDE_GAP = late_pattern(r"\s{2,}|\t+")
 
 
 LATEX_TABLE = "\\begin{tabular"
@@ -55,14 +56,14 @@ LONGEST_UNIT = 12
 LONGEST_PAIRS = 1_000
 """Characters of a line of names and values."""
 
-_SEPARATOR = re.compile(r"\ufeff?sep=.\s*", re.IGNORECASE)
-_NAME_VALUE_PAIR = re.compile(
+_SEPARATOR = late_pattern(r"\ufeff?sep=.\s*", re.IGNORECASE)
+_NAME_VALUE_PAIR = late_pattern(
     r"([A-Za-z#](?:[\w #/()\[\]-]*[\w#/()\[\]-])?)\s*(?:=|:\s)\s*([^=:\s][^=]*)"
 )
-_JOINED_NAME_VALUE_PAIR = re.compile(r"([A-Za-z#]\w*)=([^=]+)")
+_JOINED_NAME_VALUE_PAIR = late_pattern(r"([A-Za-z#]\w*)=([^=]+)")
 _BRACED = r"\{(?:[^{}]++|\{[^{}]*+\})*+\}"
 _LATEX_COMMANDS: Sequence[tuple[re.Pattern[str], str]] = tuple(
-    (re.compile(pattern), plain)
+    (late_pattern(pattern), plain)
     for pattern, plain in (
         (rf"\\begin\{{tabular(?:\}}|[*xy]\}}{_BRACED})(?:\[[^\]]*+\])?+{_BRACED}", ""),
         (
@@ -84,8 +85,8 @@ _LATEX_COMMANDS: Sequence[tuple[re.Pattern[str], str]] = tuple(
 )
 """Commands of LaTeX in the cells of tables, in turn, with what they print."""
 
-_ROW_END = re.compile(r"\\\\\*?(?:\s*\[[^\]]*\])?|\\tabularnewline\b")
-_LATEX_COMMENT = re.compile(r"(?<!(?<!\\)\\)%.*")
+_ROW_END = late_pattern(r"\\\\\*?(?:\s*\[[^\]]*\])?|\\tabularnewline\b")
+_LATEX_COMMENT = late_pattern(r"(?<!(?<!\\)\\)%.*")
 
 
 class CellGrid(NamedTuple):
@@ -486,7 +487,7 @@ def _with_one_run_of_each_name(grid: CellGrid) -> CellGrid:
     return grid._replace(heading=["region", noun, _heading_of_values(rows)], rows=rows)
 
 
-_COUNT = re.compile(
+_COUNT = late_pattern(
     r"(?P<name>[A-Za-z]\w*)\s*=\s*(?P<count>[0-9]+)|(?P<of>[0-9]+)\s*(?P<noun>[^\W\d_]+)"
 )
 """A heading that counts: a name and a number, or a number and a noun."""
@@ -606,7 +607,7 @@ def _split_at_blanks(content: Sequence[tuple[int, str]]) -> list[tuple[int, list
     return rows_by_pattern[-1]
 
 
-_MARK_AT_END = re.compile(r"(?<=\S)\s++[!*<>†‡?^]{1,3}\s*$")
+_MARK_AT_END = late_pattern(r"(?<=\S)\s++[!*<>†‡?^]{1,3}\s*$")
 """A mark behind a row, which points to a remark."""
 
 

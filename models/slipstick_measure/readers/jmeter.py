@@ -22,18 +22,19 @@ from statistics import median
 from typing import NamedTuple
 
 from slipstick.errors import short
+from slipstick.late import late_pattern
 from slipstick_measure.loads import LoadRow
 from slipstick_measure.readers.elements import parse_xml
 from slipstick_measure.readers.grid import table_of_file
 from slipstick_measure.readers.reading import NUMBER, Reading, parse_json
 
-JTL_HEAD = re.compile(
+JTL_HEAD = late_pattern(
     r"\ufeff?(?=[^\n]*\blabel\b)timeStamp[,;\t](?:[^\n]*[,;\t])?elapsed\b"
     r"|\ufeff?\s*+(?:<\?xml[^>]*+>\s*+)?<testResults\b"
 )
 """What samples begin with: the names of their columns, or the outermost element."""
 
-SUMMARY = re.compile(r"^.*\bsummary [+=]\s+[0-9]+ in\s+[0-9:.]+s? =\s+[0-9.]+/s", re.MULTILINE)
+SUMMARY = late_pattern(r"^.*\bsummary [+=]\s+[0-9]+ in\s+[0-9:.]+s? =\s+[0-9.]+/s", re.MULTILINE)
 """A line in which JMeter sums up: ``+`` since the line before, ``=`` since the start."""
 
 LEAST_SHARE_OF_LOAD = 0.05
@@ -190,7 +191,7 @@ def _check_runs(
             input_file.refuse(line, "timeStamp", message)
 
 
-_PART_LABEL = re.compile(r"(?P<whole>.+)-[0-9]{1,4}")
+_PART_LABEL = late_pattern(r"(?P<whole>.+)-[0-9]{1,4}")
 
 
 def _lines_of_parts(rows: Sequence[tuple[int, Mapping[str, str]]]) -> set[int]:
@@ -422,7 +423,7 @@ def _row_of_threads(
     )
 
 
-K6_POINTS = re.compile(
+K6_POINTS = late_pattern(
     r'\A\s*\{"(?:type|metric)":"[^\n]*"type":"(?:Point|Metric)"|\A\s*\{"type":"Metric",'
 )
 """What ``k6 run --out json=FILE`` writes: an object a line, of a metric or of one of its points."""
@@ -494,7 +495,7 @@ def _users_at(counts: Sequence[tuple[float, float]], instant: float) -> float | 
     return counts[max(bisect_right(counts, (instant, inf)) - 1, 0)][1]
 
 
-_SUMMARY_LINE = re.compile(
+_SUMMARY_LINE = late_pattern(
     r"\bsummary (?P<of>[+=])\s+[0-9]+ in\s+[0-9:.]+s? =\s+(?P<rate>[0-9.]+)/s"
     r" Avg:\s+(?P<mean>[0-9]+) Min:\s+[0-9]+ Max:\s+[0-9]+ Err:\s+(?P<failed>[0-9]+)"
     r"[^\n]*?(?:Active: (?P<active>[0-9]+)|$)",

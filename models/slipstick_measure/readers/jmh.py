@@ -17,6 +17,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import takewhile
 from typing import Any, NamedTuple
 
+from slipstick.late import late_pattern
 from slipstick_measure.measurements import Measurements
 from slipstick_measure.readers.benchmarks import coordinates_of, line_of_first_number
 from slipstick_measure.readers.names import LOADS, PROCESSORS, plain_words
@@ -31,11 +32,11 @@ from slipstick_measure.readers.reading import (
 MODES = ("thrpt", "avgt", "sample", "ss")
 """The modes of JMH, in the order in which one is taken of a benchmark that has several."""
 
-_TABLE = re.compile(r"\s*Benchmark\s.*\bMode\b.*\bUnits?\s*")
-_CSV = re.compile(r'\A\ufeff?"?Benchmark"?,"?Mode"?,"?Threads"?,', re.IGNORECASE)
-_PARAMETER = re.compile(r"\((?P<name>[^()]*)\)|Param: (?P<of_csv>.*)")
-_THREADS = re.compile(r"# Threads: ([0-9]+) threads?\b.*")
-_BENCHMARK = re.compile(r"# Benchmark: (\S+)\s*")
+_TABLE = late_pattern(r"\s*Benchmark\s.*\bMode\b.*\bUnits?\s*")
+_CSV = late_pattern(r'\A\ufeff?"?Benchmark"?,"?Mode"?,"?Threads"?,', re.IGNORECASE)
+_PARAMETER = late_pattern(r"\((?P<name>[^()]*)\)|Param: (?P<of_csv>.*)")
+_THREADS = late_pattern(r"# Threads: ([0-9]+) threads?\b.*")
+_BENCHMARK = late_pattern(r"# Benchmark: (\S+)\s*")
 _MAGNITUDE = "≈"
 _THREADS_PARAMETER = "threads"
 

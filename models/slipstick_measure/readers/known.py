@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from slipstick.late import late_pattern
+
 
 class KnownFile(NamedTuple):
     """A recognized kind of file: the pattern that identifies it, its description, and advice on
@@ -373,7 +375,7 @@ _PATTERNS: tuple[tuple[str, str, str], ...] = (
 which they are tried.
 """
 
-KNOWN_TEXTS = tuple(KnownFile(re.compile(pattern), what, way) for pattern, what, way in _PATTERNS)
+KNOWN_TEXTS = tuple(KnownFile(late_pattern(pattern), what, way) for pattern, what, way in _PATTERNS)
 
 GZIP = b"\x1f\x8b"
 PACKED_FORMATS: Mapping[bytes, tuple[str, str]] = {

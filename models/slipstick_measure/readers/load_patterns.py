@@ -9,13 +9,14 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from slipstick.errors import short
+from slipstick.late import late_pattern
 from slipstick_measure.loads import LoadRow
 from slipstick_measure.readers.reading import Reading, time_of_unit
 
 SECONDS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
 """Units of time in seconds."""
 
-_REST_OF_NUMBER = re.compile(r"(?<=[0-9])(?:,[0-9]+)+(?:\.[0-9]+)?")
+_REST_OF_NUMBER = late_pattern(r"(?<=[0-9])(?:,[0-9]+)+(?:\.[0-9]+)?")
 
 
 def first_match(pattern: str, text: str) -> re.Match[str] | None:
@@ -30,7 +31,7 @@ def first_match(pattern: str, text: str) -> re.Match[str] | None:
     return match
 
 
-_TIME_PART = re.compile(r"(?<![0-9.])([0-9]+(?:\.[0-9]*)?|\.[0-9]+)\s*([a-zµμ]+)")
+_TIME_PART = late_pattern(r"(?<![0-9.])([0-9]+(?:\.[0-9]*)?|\.[0-9]+)\s*([a-zµμ]+)")
 
 
 def parse_time(text: str) -> float | None:

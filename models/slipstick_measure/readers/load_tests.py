@@ -27,6 +27,7 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from slipstick.errors import SpecError, short
+from slipstick.late import late_pattern
 from slipstick_measure.loads import LoadRow, LoadTest
 from slipstick_measure.readers.cells import (
     bare_cell,
@@ -91,7 +92,7 @@ _RESPONSE_HEADINGS = (
         "r",
     ),
 )
-_MEAN_RESPONSE = re.compile(
+_MEAN_RESPONSE = late_pattern(
     r"(?:mean|avg|average) (?:response|latency|resp|rt)(?: times?)?|(?:response|latency)(?: time)?"
     r" (?:mean|avg|average)|(?:request|query|transaction) (?:latency|response time)"
 )
@@ -99,21 +100,21 @@ _OFFERED_RATE_HEADINGS = (
     *("rate", "arrival rate", "offered rate", "offered load", "offered", "arrivals", "lambda"),
     *("target rate", "target rps", "target", "requested rate", "load"),
 )
-_QUANTILE_HEADING = re.compile(
+_QUANTILE_HEADING = late_pattern(
     r"(?:(?:latency|lat|response time) )?(?:p ?(?P<p>\d{1,2}(?:[ .]\d+)?)"
     r"|(?P<th>\d{1,2})(?:th|%ile|%)"
     r"(?: ?(?:percentile|%ile|line|pct))?|(?P<median>median))(?: (?:latency|lat|response time))?"
 )
-_NOT_COMPLETED = re.compile(r"(?:^| )(?:err|error|fail|reject|drop|timeout|max|peak|std)|^min\b")
+_NOT_COMPLETED = late_pattern(r"(?:^| )(?:err|error|fail|reject|drop|timeout|max|peak|std)|^min\b")
 """Words of rates that are not those of completed requests."""
 _PREFIXES_ALONE = ("k", "K", "M")
 """Units of a throughput that is written without requests, as in RPS (k)."""
-_UTILIZATION_HEADING = re.compile(
+_UTILIZATION_HEADING = late_pattern(
     r"(?:(?P<before>.+?) )?(?:cpu|util|utilization|utilisation|busy)"
     r"(?: (?:util|utilization|usage|%|pct|percent))*(?: (?P<after>[a-z]\w*))?"
     r"(?: ?%| pct| percent)?"
 )
-_UTILIZATION_OF_TIER = re.compile(
+_UTILIZATION_OF_TIER = late_pattern(
     r"(?:cpu|util|utili[sz]ation|busy)(?: usage| util| load)? ?[\[(] ?(?P<tier>[a-z][\w-]*+) ?[\])]"
     r"(?: ?[\[(]?%[\])]?)?",
     re.IGNORECASE,
@@ -460,7 +461,7 @@ def _load_test_of_rows(input_file: Reading, rows: list[LoadRow]) -> LoadTest:
 # Generators
 
 
-_UNCORRECTED_PERCENTILES = re.compile(
+_UNCORRECTED_PERCENTILES = late_pattern(
     r"^.*Uncorrected Latency.*\n(?:(?![ \t]*Requests/sec:).*\n)*", re.MULTILINE
 )
 """Percentiles that wrk2 prints a second time (--u_latency), without the time that a request waits
@@ -619,14 +620,14 @@ def _read_ghz_json(input_file: Reading) -> LoadRow:
     )
 
 
-_RATE_ALONE = re.compile(
+_RATE_ALONE = late_pattern(
     r"^(?:[^\n]*?\b(?:connections|clients|users|concurrency|conns?|c)[ \t]*[=:][ \t]*"
     r"(?P<users>[0-9]+)\b[^\n]*?)?[ \t]*Requests/sec:[ \t]+(?P<rate>[0-9.]+)[ \t]*$",
     re.MULTILINE,
 )
 """The rate that wrk, hey or oha prints, without the lines that tell which and with what; scripts
 write the users before it."""
-_LATENCY_ALONE = re.compile(r"^[ \t]*(?:Latency|Average:)[ \t]+([0-9.]+ ?[a-zµ]+)", re.MULTILINE)
+_LATENCY_ALONE = late_pattern(r"^[ \t]*(?:Latency|Average:)[ \t]+([0-9.]+ ?[a-zµ]+)", re.MULTILINE)
 
 
 def _read_rates_alone(input_file: Reading) -> list[LoadRow]:
@@ -735,7 +736,7 @@ def _read_pgbench(input_file: Reading) -> LoadRow:
     )
 
 
-_K6_PART = re.compile(
+_K6_PART = late_pattern(
     r"^[ \t]*\u2588 (?P<name>(?:SCENARIO|GROUP): [^\n]*)"
     r"(?:\n(?!\s*(?:running \(|\u2588 [A-Z]))[^\n]*)*",
     re.MULTILINE,
@@ -897,14 +898,14 @@ def _read_k6_json(input_file: Reading) -> LoadRow:
     )
 
 
-_LOCUST_ROW = re.compile(
+_LOCUST_ROW = late_pattern(
     r"^[ \t]*(?:Aggregated|Total)\s+[0-9]+\s+[0-9]+\([0-9.]+%\)(?P<rest>[ \t|0-9.]+)$", re.MULTILINE
 )
-_LOCUST_SHARES = re.compile(
+_LOCUST_SHARES = late_pattern(
     r"^[ \t]*+(?:Type[ \t]++)?Name[ \t]++(?:# reqs[ \t]++)?(?P<shares>(?:[0-9.]++%[ \t]*+)++)",
     re.MULTILINE,
 )
-_LOCUST_TIMES = re.compile(
+_LOCUST_TIMES = late_pattern(
     r"^[ \t]*+(?:Aggregated|Total)[ \t]++(?P<times>[0-9][0-9 \t]*+)$", re.MULTILINE
 )
 
@@ -1022,7 +1023,7 @@ def _read_bombardier_json(input_file: Reading) -> LoadRow:
     )
 
 
-_GATLING_COMMA = re.compile(r"(?m)^(> [^|\n]*?[0-9]),([0-9]+ +\(OK=)")
+_GATLING_COMMA = late_pattern(r"(?m)^(> [^|\n]*?[0-9]),([0-9]+ +\(OK=)")
 
 
 def _read_gatling(input_file: Reading) -> LoadRow:
@@ -1079,11 +1080,11 @@ GENERATORS: Mapping[str, LoadFormat] = {
         line_pattern(r"(?:Error distribution:\s*\n.*|\[[1345][0-9][0-9]\]\s+[0-9]+ responses)"),
     ),
     "oha-json": LoadFormat(
-        re.compile(r'\A\s*\{.*"requestsPerSec"\s*:.*"latencyPercentiles"\s*:', re.DOTALL),
+        late_pattern(r'\A\s*\{.*"requestsPerSec"\s*:.*"latencyPercentiles"\s*:', re.DOTALL),
         _read_oha_json,
     ),
     "ghz-json": LoadFormat(
-        re.compile(r'\A\s*\{.*"average"\s*:.*"rps"\s*:.*"statusCodeDistribution"\s*:', re.DOTALL),
+        late_pattern(r'\A\s*\{.*"average"\s*:.*"rps"\s*:.*"statusCodeDistribution"\s*:', re.DOTALL),
         _read_ghz_json,
     ),
     "vegeta": LoadFormat(
@@ -1092,7 +1093,7 @@ GENERATORS: Mapping[str, LoadFormat] = {
         failures=line_pattern(r"Success\s+\[ratio\]\s++(?!100\.00%).*"),
     ),
     "vegeta-json": LoadFormat(
-        re.compile(r'\A\s*\{\s*"latencies"\s*:', re.DOTALL), _read_vegeta_json
+        late_pattern(r'\A\s*\{\s*"latencies"\s*:', re.DOTALL), _read_vegeta_json
     ),
     "bombardier": LoadFormat(
         line_pattern("Bombarding .* connection"),
@@ -1101,12 +1102,12 @@ GENERATORS: Mapping[str, LoadFormat] = {
         failures=line_pattern(r".*\b(?:[45]xx|others) - [1-9].*"),
     ),
     "bombardier-json": LoadFormat(
-        re.compile(r'\A\s*\{\s*"spec"\s*:\s*\{\s*"numberOfConnections"'), _read_bombardier_json
+        late_pattern(r'\A\s*\{\s*"spec"\s*:\s*\{\s*"numberOfConnections"'), _read_bombardier_json
     ),
     "gatling": LoadFormat(
         line_pattern("> mean response time"),
         _read_gatling,
-        re.compile(r"^[-=]+ *Global Information", re.MULTILINE),
+        late_pattern(r"^[-=]+ *Global Information", re.MULTILINE),
         line_pattern(r"> request count.*(?:KO= *[1-9].*|\| +[1-9][0-9,]* *)$"),
         unique_lines=(line_pattern("> request count"),),
     ),
@@ -1137,27 +1138,27 @@ GENERATORS: Mapping[str, LoadFormat] = {
         ),
     ),
     "k6": LoadFormat(
-        re.compile(rf"^{_METRIC_MARK}http_req_duration\.+:", re.MULTILINE),
+        late_pattern(rf"^{_METRIC_MARK}http_req_duration\.+:", re.MULTILINE),
         _read_k6,
         header=line_pattern("execution: (?:local|cloud)"),
-        failures=re.compile(
+        failures=late_pattern(
             rf"^{_METRIC_MARK}http_req_failed\.+:\s+(?!0\.00%)[0-9.]+%.*", re.MULTILINE
         ),
     ),
     "k6-points": LoadFormat(K6_POINTS, read_k6_points),
-    "k6-json": LoadFormat(re.compile(r'\A\s*\{.*"http_req_duration"', re.DOTALL), _read_k6_json),
+    "k6-json": LoadFormat(late_pattern(r'\A\s*\{.*"http_req_duration"', re.DOTALL), _read_k6_json),
     "locust-text": LoadFormat(
         _LOCUST_ROW,
         _read_locust_text,
-        re.compile(r"\A"),
+        late_pattern(r"\A"),
         line_pattern(r"(?:Aggregated|Total)\s+[0-9]+\s+[1-9][0-9]*\([0-9.]+%\)"),
     ),
     "jmeter-json": LoadFormat(
-        re.compile(r'\A\s*\{.*"sampleCount"\s*:.*"meanResTime"\s*:', re.DOTALL), read_statistics
+        late_pattern(r'\A\s*\{.*"sampleCount"\s*:.*"meanResTime"\s*:', re.DOTALL), read_statistics
     ),
-    "jmeter": LoadFormat(SUMMARY, read_summary, re.compile(r"\A")),
+    "jmeter": LoadFormat(SUMMARY, read_summary, late_pattern(r"\A")),
     "fio": LoadFormat(
-        re.compile(r'\A(?:(?:fio|note): [^\n]*\n|\s)*+\{.*"fio version"', re.DOTALL), read_fio
+        late_pattern(r'\A(?:(?:fio|note): [^\n]*\n|\s)*+\{.*"fio version"', re.DOTALL), read_fio
     ),
     "fio-text": LoadFormat(
         FIO_TEXT,
@@ -1166,7 +1167,7 @@ GENERATORS: Mapping[str, LoadFormat] = {
         line_pattern(r".*\(groupid=[0-9]+, jobs=[0-9]+\): err= *[1-9].*"),
     ),
     **FURTHER_GENERATORS,
-    "rates-alone": LoadFormat(_RATE_ALONE, _read_rates_alone, re.compile(r"\A")),
+    "rates-alone": LoadFormat(_RATE_ALONE, _read_rates_alone, late_pattern(r"\A")),
 }
 """Outputs of load generators by name."""
 
@@ -1204,13 +1205,13 @@ def _is_table_of_totals(input_file: Reading) -> bool:
     ) or bool(_AGGREGATE_HEADING.match(input_file.text))
 
 
-_AGGREGATE_HEADING = re.compile(
+_AGGREGATE_HEADING = late_pattern(
     "\ufeff?(?:Label,# Samples,Average,|sampler_label,aggregate_report_count,)"
 )
 """What begins a table of JMeter's aggregate report, with its headings or with their names."""
 
 
-_QUANTILE_COLUMN = re.compile(
+_QUANTILE_COLUMN = late_pattern(
     r"(?:aggregate_report_)?(?:([0-9.]+)%(?:[ _][Ll]ine)?|[Mm]edian(?: [Rr]esponse [Tt]ime)?)"
 )
 
@@ -1296,7 +1297,7 @@ def _read_totals(input_file: Reading) -> LoadRow:
     )
 
 
-_LOCUST_HISTORY = re.compile(r'"?Timestamp"?,"?User Count"?,"?Type"?,"?Name"?,"?Requests/s"?,')
+_LOCUST_HISTORY = late_pattern(r'"?Timestamp"?,"?User Count"?,"?Type"?,"?Name"?,"?Requests/s"?,')
 
 
 def _read_locust_history(input_file: Reading) -> list[LoadRow]:
@@ -1369,7 +1370,7 @@ def _note_failures(
         )
 
 
-_TESTED_ADDRESS = re.compile(
+_TESTED_ADDRESS = late_pattern(
     r"^[ \t]*(?:Running [0-9]+[smh] test @|Document Path:)[ \t]+(\S+)", re.MULTILINE
 )
 """What wrk or ab asked for: runs of several addresses are no curve over the load."""
@@ -1433,7 +1434,7 @@ def _read_all_tests(input_file: Reading, name: str) -> list[LoadRow]:
     return rows
 
 
-_USERS_BEFORE = re.compile(
+_USERS_BEFORE = late_pattern(
     r"^[^\w\n]*"
     r"(?:(?:with|for|at|using|test|run|number|of|concurrent|virtual|siege|wrk|ab|load) ){0,4}"
     r"(?:(?:clients|users|connections|concurrency|conns?|c|vus|threads) ?[=:]? ?"
@@ -1487,9 +1488,9 @@ _WHERE_USERS_ARE = {
 """What sets the number of users of a generator, for a message."""
 
 
-_COMMA_NUMBER = re.compile(r"(?<![\w.,])[0-9]+,[0-9]+(?![0-9,]|\.[0-9])")
-_POINT_NUMBER = re.compile(r"(?<![\w.,])[0-9]+\.[0-9]+(?![0-9.])")
-_THOUSANDS = re.compile(r"[0-9]{1,3},[0-9]{3}")
+_COMMA_NUMBER = late_pattern(r"(?<![\w.,])[0-9]+,[0-9]+(?![0-9,]|\.[0-9])")
+_POINT_NUMBER = late_pattern(r"(?<![\w.,])[0-9]+\.[0-9]+(?![0-9.])")
+_THOUSANDS = late_pattern(r"[0-9]{1,3},[0-9]{3}")
 
 
 def _with_decimal_points(input_file: Reading, text: str) -> str:

@@ -15,6 +15,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby, takewhile
 from typing import Any, NamedTuple, TypeAlias
 
+from slipstick.late import late_pattern
 from slipstick_measure.readers.names import LOADS, PROCESSORS, REPETITIONS, SIZES, plain_words
 
 BarLine: TypeAlias = tuple[int, str]
@@ -24,11 +25,11 @@ MOST_RECORD_LINES = 100_000
 LONGEST_JSON = 10_000_000
 MOST_SENTENCES = 5_000
 LONGEST_LINE = 1_000
-_NAME_AND_VALUE = re.compile(
+_NAME_AND_VALUE = late_pattern(
     r"[*+-]?\s*([A-Za-z_](?:[\w ()/.-]{0,60}[\w()/.-])?)(?:\s*+[:=]\s*| *+\t+)([^:=\s][^=|]{0,80})"
 )
 _JULIA_TYPE = r"(?:U?Int(?:8|16|32|64|128)?|Float(?:16|32|64)|String[0-9]*|Bool|Any|Symbol)\??"
-_DTYPES = re.compile(
+_DTYPES = late_pattern(
     r"[|│\s]*(?:[iuf](?:8|16|32|64)|str|bool)(?:\s*[|┆│]\s*\w+)*[|│\s]*|\s*(?:<[a-z]{3,4}>\s*)+"
     rf"|[|│\s]*{_JULIA_TYPE}(?:\s*[|│]\s*{_JULIA_TYPE})*[|│\s]*"
 )
@@ -127,12 +128,12 @@ def _plain_cell(value: Any) -> Any:
     return " ".join(value.split()) if isinstance(value, str) else value
 
 
-_TOML_TABLE = re.compile(r"\[\[[\w.-]+\]\]\s*(?:#.*)?")
+_TOML_TABLE = late_pattern(r"\[\[[\w.-]+\]\]\s*(?:#.*)?")
 """What begins one of several tables of TOML."""
-_TOML_COMMENT = re.compile(r"(?:^|\s)#(?=\s|$).*")
-_PROMPT = re.compile(r"\s*(?:\$|[\w.-]+@\S*[$#%])\s.*")
+_TOML_COMMENT = late_pattern(r"(?:^|\s)#(?=\s|$).*")
+_PROMPT = late_pattern(r"\s*(?:\$|[\w.-]+@\S*[$#%])\s.*")
 """A command that a shell was given, as people paste it."""
-_QUOTED = re.compile(r"([\"'])(?P<text>[^\"']*)\1")
+_QUOTED = late_pattern(r"([\"'])(?P<text>[^\"']*)\1")
 
 
 def _blocks_of_names_and_values(texts: Sequence[str]) -> list[BarLine]:
@@ -290,7 +291,7 @@ def _directive_rows(texts: Sequence[str], begin: int) -> list[BarLine]:
     ]
 
 
-_GO_BENCHMARK = re.compile(
+_GO_BENCHMARK = late_pattern(
     r"(?P<name>Benchmark\S*?)(?:-(?P<count>[0-9]+))?\s+[0-9]+\s+(?P<time>[0-9.]+) ns/op\b.*"
 )
 
@@ -313,7 +314,7 @@ def _go_benchmarks(texts: Sequence[str]) -> list[BarLine]:
     return [_bar_line(runs[0][0], ["region", "processors", "time [ns]"]), *rows]
 
 
-_CRITERION_TIMES = re.compile(r"\[[0-9.]+ \S+ (?P<time>[0-9.]+ \S+) [0-9.]+ \S+\]")
+_CRITERION_TIMES = late_pattern(r"\[[0-9.]+ \S+ (?P<time>[0-9.]+ \S+) [0-9.]+ \S+\]")
 
 
 def _criterion_times(texts: Sequence[str]) -> list[BarLine]:
@@ -339,9 +340,9 @@ def _criterion_times(texts: Sequence[str]) -> list[BarLine]:
     return [_bar_line(rows[0][0], ["region", *nouns, "time"]), *rows]
 
 
-_FRAME_HEADING = re.compile(r"\s*Row │ (?P<names>\S.*)")
-_FRAME_ROW = re.compile(r"\s*[0-9]+ │ (?P<cells>.*)")
-_FRAME_GAP = re.compile(r"\s{2,}")
+_FRAME_HEADING = late_pattern(r"\s*Row │ (?P<names>\S.*)")
+_FRAME_ROW = late_pattern(r"\s*[0-9]+ │ (?P<cells>.*)")
+_FRAME_GAP = late_pattern(r"\s{2,}")
 
 
 def _julia_frame(texts: Sequence[str]) -> list[BarLine]:
@@ -370,38 +371,38 @@ def _julia_frame(texts: Sequence[str]) -> list[BarLine]:
 
 
 _NOUNS = "|".join([*sorted((word for word in PROCESSORS if len(word) > 2), key=len)[::-1], "np"])
-_COUNT_AT_END = re.compile(
+_COUNT_AT_END = late_pattern(
     rf"(?<![A-Za-z])(?P<noun>{_NOUNS})[/=:_ ]?(?P<number>[0-9]{{1,9}})$"
     rf"|(?<![0-9])(?P<before>[0-9]{{1,9}})[ _-]?(?P<behind>{_NOUNS})$",
     re.IGNORECASE,
 )
-_COUNT_IN_WORDS = re.compile(
+_COUNT_IN_WORDS = late_pattern(
     rf"\b(?P<before>[0-9]+)[ -]?(?P<noun>{_NOUNS})\b"
     rf"|(?<![A-Za-z])(?P<name>{_NOUNS})(?:\s*[=:]\s*|\s+)(?P<behind>[0-9]+)\b",
     re.IGNORECASE,
 )
-_TIME_IN_WORDS = re.compile(
+_TIME_IN_WORDS = late_pattern(
     r"(?<![\w.])(?P<value>[0-9]+(?:\.[0-9]+)?(?:e[-+]?[0-9]+)?)\s*"
     r"(?P<unit>ns|us|µs|ms|s|secs?|seconds?|mins?|minutes?|hours?)(?![\w/])",
     re.IGNORECASE,
 )
-_TIME_WITHOUT_UNIT = re.compile(
+_TIME_WITHOUT_UNIT = late_pattern(
     r"(?<=time)\s*[:=]\s*(?P<value>[0-9]+(?:\.[0-9]+)?(?:e[-+]?[0-9]+)?)\s*$", re.IGNORECASE
 )
-_ROW_OF_TABLE = re.compile(r"[|;\t]|,\S|^\s*[0-9.]+(?:[\s,]+[0-9.]+)+\s*$")
+_ROW_OF_TABLE = late_pattern(r"[|;\t]|,\S|^\s*[0-9.]+(?:[\s,]+[0-9.]+)+\s*$")
 """What a row of a table has, and no sentence."""
-_SPEEDUP_BEHIND = re.compile(r"[(\[]\s*[0-9.]+\s*(?:x|×)[^)\]]*[)\]]", re.IGNORECASE)
+_SPEEDUP_BEHIND = late_pattern(r"[(\[]\s*[0-9.]+\s*(?:x|×)[^)\]]*[)\]]", re.IGNORECASE)
 """A speed-up behind a time, which the line of one processor often lacks."""
-_SERIAL_SENTENCE = re.compile(r"\W*(?:serial|sequential)\b[^0-9]*", re.IGNORECASE)
+_SERIAL_SENTENCE = late_pattern(r"\W*(?:serial|sequential)\b[^0-9]*", re.IGNORECASE)
 
 
 _SIZE_NOUNS = "|".join(sorted(SIZES, key=len)[::-1])
-_SIZE_IN_WORDS = re.compile(
+_SIZE_IN_WORDS = late_pattern(
     rf"(?<![A-Za-z])(?:{_SIZE_NOUNS})(?:\s*[=:]\s*|\s+)(?P<behind>[0-9]+)\b(?![.\w])"
     rf"|(?<![\w.])(?P<before>[0-9]+) (?:{_SIZE_NOUNS})\b",
     re.IGNORECASE,
 )
-_OTHER_NUMBER = re.compile(
+_OTHER_NUMBER = late_pattern(
     r"(?:(?<![A-Za-z])(?P<word>[A-Za-z]++)[^A-Za-z0-9]*+)?(?P<number>[0-9][0-9.,]*+)"
 )
 

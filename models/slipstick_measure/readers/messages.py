@@ -23,6 +23,7 @@ from statistics import median
 from typing import NamedTuple
 
 from slipstick.errors import short
+from slipstick.late import late_pattern
 from slipstick_measure.measurements import Measurements
 from slipstick_measure.readers.reading import (
     MOST_LINES_ABOVE,
@@ -31,7 +32,7 @@ from slipstick_measure.readers.reading import (
     Reading,
 )
 
-PAIR_BENCHMARK = re.compile(
+PAIR_BENCHMARK = late_pattern(
     r"(MPI(-\w+)? )?(Bi-?Directional )?(Latency|Bandwidth)|PingPong|PingPing|netgauge"
     r"|(RDMA_)?(Send|Write|Read).*|(MPI(-\w+)? )?(One.Sided )?"
     r"MPI_(Put|Get|Accumulate|Get_accumulate|Fetch_and_op|Compare_and_swap)\b.*",
@@ -45,15 +46,15 @@ repetitions of a benchmark on one machine stay below. Two networks in one file d
 files of the shelf; what differs by less is taken as repetitions, which is noted.
 """
 
-_PROCESSES = re.compile(r"\s*+#\s*#processes\s*=\s*([0-9]+)\s*")
-_GROUPS_OF_PROCESSES = re.compile(
+_PROCESSES = late_pattern(r"\s*+#\s*#processes\s*=\s*([0-9]+)\s*")
+_GROUPS_OF_PROCESSES = late_pattern(
     r"\s*+#\s*\(\s*([0-9]{1,9}) groups? of ([0-9]{1,9}) processes each running simultaneous.*"
 )
-_LAUNCH_COMMAND = re.compile(r"\b(?:mpirun|mpiexec|orterun|srun)\b")
-_PROCESSES_OF_COMMAND = re.compile(r"\s--?(?:np|n|ntasks)[ =]\s*+([0-9]{1,9})(?=\s)")
-_ROW_BEGIN = re.compile(r"[-+]?\.?[0-9]\S*")
-_PAIRS = re.compile(r"#\s*\[\s*pairs:\s*([0-9]+)\s*\].*")
-_HEADING = re.compile(
+_LAUNCH_COMMAND = late_pattern(r"\b(?:mpirun|mpiexec|orterun|srun)\b")
+_PROCESSES_OF_COMMAND = late_pattern(r"\s--?(?:np|n|ntasks)[ =]\s*+([0-9]{1,9})(?=\s)")
+_ROW_BEGIN = late_pattern(r"[-+]?\.?[0-9]\S*")
+_PAIRS = late_pattern(r"#\s*\[\s*pairs:\s*([0-9]+)\s*\].*")
+_HEADING = late_pattern(
     r"[\[(](usec|us|MB/s|MB/sec|MiB/sec|Gb/sec)[\])]|Mbytes/sec|PRTT\(1,0,s\)|\sMB/s\s"
 )
 _TIME_HEADINGS = ("t_typical", "t_avg", "t_ovrl", "avg latency", "t[", "latency", "prtt(1,0,s)")
@@ -71,16 +72,16 @@ class _Tool(NamedTuple):
 _TOOLS = (
     _Tool(
         "osu",
-        re.compile(
+        late_pattern(
             r"\s*+#\s*+OSU\s++(?P<name>\S++(?:\s++\S++)*?)(?:\s++Test)?(?:\s++v[0-9.a-z-]++)?\s*+"
         ),
     ),
-    _Tool("imb", re.compile(r"\s*+#\s*Benchmarking\s+(?P<name>\S+)\s*")),
+    _Tool("imb", late_pattern(r"\s*+#\s*Benchmarking\s+(?P<name>\S+)\s*")),
     _Tool(
         "perftest",
-        re.compile(r"\s*(?P<name>(?:RDMA_)?(?:Send|Write|Read)(?: \w+)* (?:Latency|BW)) Test\s*"),
+        late_pattern(r"\s*(?P<name>(?:RDMA_)?(?:Send|Write|Read)(?: \w+)* (?:Latency|BW)) Test\s*"),
     ),
-    _Tool("netgauge", re.compile(r"(?P<name>[^0-9]*\bPRTT\(1,0,s\).*)")),
+    _Tool("netgauge", late_pattern(r"(?P<name>[^0-9]*\bPRTT\(1,0,s\).*)")),
 )
 
 

@@ -14,6 +14,8 @@ from fractions import Fraction
 from string import whitespace
 from typing import NamedTuple
 
+from slipstick.late import late_pattern
+
 PROCESSORS: tuple[str, ...] = (
     *("p", "np", "pe", "pes", "processors", "processor", "processes", "process", "procs", "proc"),
     *("ranks", "rank", "tasks", "task", "images", "pus", "cpus", "cpu", "cores", "core"),
@@ -286,17 +288,17 @@ _PREFIX: Mapping[str, int] = {
     "Gi": 2**30,
     "Ti": 2**40,
 }
-_WORK_IN_A_TIME = re.compile(
+_WORK_IN_A_TIME = late_pattern(
     r"(?P<work>[^/]*?[^/\s])?\s*+(?:/\s*+(?P<time>[a-zµ]+)|\bper\s++(?P<word>[a-z]+))"
     r"(?P<each>\s*+(?:/\s*+|\bper\s++|-)(?P<one>[a-z]+))?",
     re.IGNORECASE,
 )
-_FLOPS = re.compile(
+_FLOPS = late_pattern(
     r"(?P<prefix>[kMGTPE]?)(?P<work>flops|lups|ips|teps|ups)(?:/s)?"
     r"(?:\s*(?:/\s*|\bper\s+)(?P<one>[a-z]+))?",
     re.IGNORECASE,
 )
-_PROCESSOR_AT_END = re.compile(r"(?<!\s)\s*+(?:/\s*+|\bper\s++|-)[a-z]+$", re.IGNORECASE)
+_PROCESSOR_AT_END = late_pattern(r"(?<!\s)\s*+(?:/\s*+|\bper\s++|-)[a-z]+$", re.IGNORECASE)
 """The processor at the end of a unit of a rate."""
 _RATE_OF_WORD: Mapping[str, str] = {
     "tps": "transactions/s",
@@ -450,20 +452,20 @@ _COUNTED_WORK = frozenset(
     )
 )
 
-_UNIT = re.compile(r"(?P<name>.*?)[\[(](?P<unit>[^\[\]()]*+)[\])]\s*+")
-_MARKS = re.compile(r"[*_`~.:\-]+")
-_COUNT_AND_NOUN = re.compile(
+_UNIT = late_pattern(r"(?P<name>.*?)[\[(](?P<unit>[^\[\]()]*+)[\])]\s*+")
+_MARKS = late_pattern(r"[*_`~.:\-]+")
+_COUNT_AND_NOUN = late_pattern(
     r"(?:n|nr|no|num|#|number)_?(?P<noun>"
     + "|".join(sorted((word for word in (*PROCESSORS, *LOADS) if len(word) > 2), key=len)[::-1])
     + r")"
 )
-_CLOCK = re.compile(r"[dhms]+(?:[-:][hms]+)+")
-_CAPITAL_BEGIN = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z]{2})")
+_CLOCK = late_pattern(r"[dhms]+(?:[-:][hms]+)+")
+_CAPITAL_BEGIN = late_pattern(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z]{2})")
 _WORD_OF_SYMBOL = {"t": "time", "s": "speedup", "e": "efficiency"}
-_RATE_IN_WORDS = re.compile(r"(?P<work>.*?) ?\bper (?P<time>[a-z]+)", re.IGNORECASE)
-_QUOTIENT = re.compile(r"(?P<name>.*[^ ]) ?/ ?(?P<unit>[a-zµ]+)")
+_RATE_IN_WORDS = late_pattern(r"(?P<work>.*?) ?\bper (?P<time>[a-z]+)", re.IGNORECASE)
+_QUOTIENT = late_pattern(r"(?P<name>.*[^ ]) ?/ ?(?P<unit>[a-zµ]+)")
 """A quantity by its unit, as standards of physics head a column: ``t_wall / ms``."""
-_UNIT_AT_END = re.compile(
+_UNIT_AT_END = late_pattern(
     r"(?P<name>.*?[^ ,])[ ,]++(?:in )?(?P<unit>[a-zа-яµ%]++(?: ?/ ?[a-z]++)*+)", re.IGNORECASE
 )
 
@@ -528,9 +530,9 @@ def words_by_capitals(text: str) -> str:
     return re.sub(r"\b[A-Z](?=[a-z]+\b)", lambda initial: initial[0].lower(), words)
 
 
-_QUANTILE = re.compile(r"\bp\(([0-9]+(?:\.[0-9]+)?)\)", re.IGNORECASE)
+_QUANTILE = late_pattern(r"\bp\(([0-9]+(?:\.[0-9]+)?)\)", re.IGNORECASE)
 """A percentile as k6 names it."""
-_AVERAGE_CLAUSE = re.compile(
+_AVERAGE_CLAUSE = late_pattern(
     r"\s?[(\[](?:(?:average|mean|median|best|minimum|min) (?:of|over) [^()\[\]]{1,40}"
     r"|(?:avg|average|mean|median) ?(?:±|\+/?-|\+\\-)[^()\[\]]{1,40}|n ?= ?[0-9]{1,6}"
     r"|[0-9]{1,4} runs)[)\]]",

@@ -20,6 +20,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from slipstick.errors import short
+from slipstick.late import late_pattern
 from slipstick_measure.measurements import Measurement, Measurements
 from slipstick_measure.readers.reading import (
     Coordinates,
@@ -29,10 +30,10 @@ from slipstick_measure.readers.reading import (
     parse_json,
 )
 
-_HEADER = re.compile(r"#?\s*+(?:output:\s*+)?contended\b.*\btotal wait\b")
-_REPORT = re.compile(r"\s*Name\s+acquired\s+contended\b")
+_HEADER = late_pattern(r"#?\s*+(?:output:\s*+)?contended\b.*\btotal wait\b")
+_REPORT = late_pattern(r"\s*Name\s+acquired\s+contended\b")
 _WAIT = r"([0-9.]+) (ns|us|ms|s|m|h)"
-_ROW = re.compile(rf"\s*([0-9]+)\s+{_WAIT}\s+{_WAIT}\s+{_WAIT}\s+(.+)")
+_ROW = late_pattern(rf"\s*([0-9]+)\s+{_WAIT}\s+{_WAIT}\s+{_WAIT}\s+(.+)")
 _WITH_SEPARATOR = 6
 
 
@@ -112,16 +113,16 @@ def _read_waits(input_file: Reading, line: int, run: Coordinates, text: str) -> 
 UNITS = {"msec": "ms", "usec": "us", "nsec": "ns", "sec": "s"}
 """perf's spelling of units, and ours."""
 
-_FIRST_SEPARATED_EVENT = re.compile(
+_FIRST_SEPARATED_EVENT = late_pattern(
     r"\s*(?:[-+0-9.]+|<not"
     r" (?:supported|counted)>)\s*([,;|\t:])(?!fio-)(?:[^0-9,;|\t:][^,;|\t:]*)?\1[A-Za-z_]"
 )
 _TABLE_HEADING = "Performance counter stats for"
-_TABLE_EVENT = re.compile(
+_TABLE_EVENT = late_pattern(
     r"\s*([0-9][0-9,.]*|<not (?:supported|counted)>) +(?:(msec|ns) )?([A-Za-z][\w:./=-]*+)(?:"
     r" ++#.*+|\s++\(.*+)?\s*+$"
 )
-_ELAPSED = re.compile(r"\s*([0-9.]+)(?: \+- [0-9.]+)? seconds time elapsed")
+_ELAPSED = late_pattern(r"\s*([0-9.]+)(?: \+- [0-9.]+)? seconds time elapsed")
 _EVENTS = {"duration_time": "time", "task-clock": "busy", "cpu-clock": "busy"}
 _LEAST_FIELDS = 5
 _MOST_FIELDS = 8

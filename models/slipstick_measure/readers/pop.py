@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from slipstick.errors import short
+from slipstick.late import late_pattern
 from slipstick_measure.measurements import EFFICIENCIES, Measurements
 from slipstick_measure.readers.names import PROCESSORS, plain_words
 from slipstick_measure.readers.reading import Coordinates, FileFormat, Reading, time_of_unit
@@ -33,10 +34,10 @@ METRIC_OF_NAME = {
 LARGEST_EFFICIENCY_RATIO = (
     2.0  # no efficiency is 200%, and a parallel efficiency of 2% is not worth a table
 )
-_PROCESSES = re.compile(r"\s*([0-9]+)\s*([\[(].*)?")
-_CUT_TIME = re.compile(r"#+\s*Runtime\s*\([^)]*", re.IGNORECASE)
+_PROCESSES = late_pattern(r"\s*([0-9]+)\s*([\[(].*)?")
+_CUT_TIME = late_pattern(r"#+\s*Runtime\s*\([^)]*", re.IGNORECASE)
 _CUT_MESSAGE = "this row is cut; complete it, or take the line out"
-_LABEL = re.compile(r"(?P<name>[^\[(]*+)(?:[\[(](?P<unit>[^\])]*+)[\])])?\s*+")
+_LABEL = late_pattern(r"(?P<name>[^\[(]*+)(?:[\[(](?P<unit>[^\])]*+)[\])])?\s*+")
 
 
 class MetricCell(NamedTuple):

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from slipstick.late import late_pattern
 from slipstick.schema.kinds.quantity import Given, validate
 from slipstick.schema.library import Library
 from slipstick.schema.text import Table, value_mark
@@ -13,7 +13,7 @@ from slipstick_measure.measurements import METRICS, Measurement, Measurements
 from slipstick_measure.readers.reading import FileFormat, Reading
 from slipstick_measure.specs import ProcessorSpec, ProfileSpec, RunSpec
 
-_PROFILE = re.compile(r"""["']?profile["']?\s*:""")
+_PROFILE = late_pattern(r"""["']?profile["']?\s*:""")
 
 
 def _is_profile(input_file: Reading) -> bool:

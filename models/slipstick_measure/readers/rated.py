@@ -21,11 +21,12 @@ from dataclasses import replace
 from math import prod
 from typing import NamedTuple
 
+from slipstick.late import late_pattern
 from slipstick_measure.measurements import Measurements
 from slipstick_measure.readers.reading import Coordinates, FileFormat, Reading
 
-_NPB_RUN = re.compile(r"\s*(?P<name>[A-Z]{2}(?:-MZ)?) Benchmark Completed\.?\s*", re.IGNORECASE)
-_NPB_VALUE = re.compile(r"\s*(?P<key>[A-Za-z/]++(?: [a-z]++)*+)\s*+=\s*+(?P<value>\S.*)")
+_NPB_RUN = late_pattern(r"\s*(?P<name>[A-Z]{2}(?:-MZ)?) Benchmark Completed\.?\s*", re.IGNORECASE)
+_NPB_VALUE = late_pattern(r"\s*(?P<key>[A-Za-z/]++(?: [a-z]++)*+)\s*+=\s*+(?P<value>\S.*)")
 _NPB_COUNTS = ("total threads", "threads", "total processes")
 """Names of the number of processors, the largest count first: benchmarks with zones have threads in
 each process."""
@@ -120,15 +121,15 @@ def _has_coarse_time(values: Mapping[str, _NpbValue]) -> bool:
     return float(time_value.text) < _LEAST_PRECISE_TIME
 
 
-_HPCG_RATING = re.compile(r"HPCG result is VALID with a GFLOP/s rating of\s*[:=]\s*(\S+)")
-HPCG_ON_GPUS = re.compile(r"\s*Start of application \(GPU-Only\)")
+_HPCG_RATING = late_pattern(r"HPCG result is VALID with a GFLOP/s rating of\s*[:=]\s*(\S+)")
+HPCG_ON_GPUS = late_pattern(r"\s*Start of application \(GPU-Only\)")
 """What NVIDIA's HPCG prints before a run whose threads only drive the GPUs."""
-_HPCG_MIXED = re.compile(r"\s*Start of application \(GPU\+Grace\)")
-_HPCG_COUNT = re.compile(r"(Distributed Processes|Threads per processes)\s*[:=]\s*([0-9]+)\s*")
+_HPCG_MIXED = late_pattern(r"\s*Start of application \(GPU\+Grace\)")
+_HPCG_COUNT = late_pattern(r"(Distributed Processes|Threads per processes)\s*[:=]\s*([0-9]+)\s*")
 
 
-HPCG_GRID = re.compile(r"\s*([0-9]+)x([0-9]+)x([0-9]+) process grid\s*")
-HPCG_FINAL = re.compile(r"final\s*=\s*([0-9.]+) GF\b(?:\s*\(([0-9.]+) GB/s Effective\))?.*")
+HPCG_GRID = late_pattern(r"\s*([0-9]+)x([0-9]+)x([0-9]+) process grid\s*")
+HPCG_FINAL = late_pattern(r"final\s*=\s*([0-9.]+) GF\b(?:\s*\(([0-9.]+) GB/s Effective\))?.*")
 """The rating as NVIDIA's HPCG prints it that runs on GPUs alone, until 2022."""
 
 
@@ -171,25 +172,25 @@ def _read_hpcg(input_file: Reading) -> Measurements:
     return _measurements_with_note(input_file, "HPCG")
 
 
-STREAM_THREADS = re.compile(
+STREAM_THREADS = late_pattern(
     r"(?:\s*Number of Threads (?:counted|requested) = |.{0,80}\bOMP_NUM_THREADS ?[=:] ?)([0-9]+)\b"
     r".{0,80}"
 )
 """How many threads ran, as the program prints it or as a script sets it before it."""
-STREAM_DEVICE = re.compile(r"\s*Using \S+ device\s++(?P<device>\S.*)")
+STREAM_DEVICE = late_pattern(r"\s*Using \S+ device\s++(?P<device>\S.*)")
 """The line of BabelStream that names the GPU: it runs on one device."""
 
-STREAM_HOST = re.compile(r"\bCPU|CPU\b|Xeon|EPYC|Opteron|ThunderX|\bhost\b", re.IGNORECASE)
+STREAM_HOST = late_pattern(r"\bCPU|CPU\b|Xeon|EPYC|Opteron|ThunderX|\bhost\b", re.IGNORECASE)
 """A device of SYCL or OpenCL that is the processors of the host, whose number is not printed."""
 
-STREAM_LINE = re.compile(
+STREAM_LINE = late_pattern(
     r"\s*(?P<kernel>Copy|Scale|Mul|Add|Triad)"
     r"(?::?\s++|(?:,[0-9]++){3},)(?P<rate>[0-9.]++(?:e[+-]?[0-9]++)?)(?:[\s,]++[0-9.e+-]++){3}\s*"
 )
 """A kernel of STREAM (``Triad: RATE``), or of BabelStream (``Triad RATE``, or a row of its CSV),
 which calls Scale Mul."""
 
-STREAM_BINARY = re.compile(r"\bMiBytes/sec|\bmax_mibytes_per_sec")
+STREAM_BINARY = late_pattern(r"\bMiBytes/sec|\bmax_mibytes_per_sec")
 """The heading of BabelStream whose rates are in 2^20 bytes."""
 
 
@@ -231,9 +232,9 @@ def _read_stream(input_file: Reading) -> Measurements:
     return _measurements_with_note(input_file, "STREAM")
 
 
-_KERNEL = re.compile(r"Test: (?P<kernel>\S+)\s*")
-_KERNEL_THREADS = re.compile(r"Using (?P<threads>[0-9]+) threads\s*")
-_KERNEL_VALUE = re.compile(
+_KERNEL = late_pattern(r"Test: (?P<kernel>\S+)\s*")
+_KERNEL_THREADS = late_pattern(r"Using (?P<threads>[0-9]+) threads\s*")
+_KERNEL_VALUE = late_pattern(
     r"(?P<key>Size|MFlops/s|MByte/s)(?: \(Byte\))?:\s+(?P<value>[0-9.]+(?:e[+-]?[0-9]+)?)\s*"
 )
 
@@ -318,7 +319,7 @@ def _measurements_with_note(input_file: Reading, tool: str) -> Measurements:
     return replace(input_file.finished(), title=tool, source=source)
 
 
-_LAMMPS_RUN = re.compile(
+_LAMMPS_RUN = late_pattern(
     r"Loop time of (?P<time>\S+) on (?P<procs>[0-9]+) procs?"
     r"(?: \([^)]*\))? for (?P<steps>[0-9]+) steps with (?P<atoms>[0-9]+) atoms\s*"
 )
@@ -349,19 +350,19 @@ def _read_lammps(input_file: Reading) -> Measurements:
     return replace(input_file.finished(), title="LAMMPS", source=source)
 
 
-_GROMACS_TIME = re.compile(r"\s*Time:\s+[0-9.]+\s+[0-9.]+\s+(?P<percent>[0-9.]+)\s*")
-_GROMACS_RATE = re.compile(r"\s*Performance:\s+(?P<values>[0-9.]+(?:\s+[0-9.]+)+)\s*")
-_GROMACS_UNITS = re.compile(r"\s*(?:\([\w/]+\)\s+)*\(ns/day\)(?:\s+\([\w/]+\))*\s*")
-_GROMACS_ATOMS = re.compile(r"\s*There are: (?P<atoms>[0-9]+) Atoms\s*")
-_GROMACS_RUN = re.compile(r"\s*starting mdrun '(?P<system>.+)'\s*")
-_GROMACS_RANKS = re.compile(
+_GROMACS_TIME = late_pattern(r"\s*Time:\s+[0-9.]+\s+[0-9.]+\s+(?P<percent>[0-9.]+)\s*")
+_GROMACS_RATE = late_pattern(r"\s*Performance:\s+(?P<values>[0-9.]+(?:\s+[0-9.]+)+)\s*")
+_GROMACS_UNITS = late_pattern(r"\s*(?:\([\w/]+\)\s+)*\(ns/day\)(?:\s+\([\w/]+\))*\s*")
+_GROMACS_ATOMS = late_pattern(r"\s*There are: (?P<atoms>[0-9]+) Atoms\s*")
+_GROMACS_RUN = late_pattern(r"\s*starting mdrun '(?P<system>.+)'\s*")
+_GROMACS_RANKS = late_pattern(
     r"\s*Using (?P<ranks>[0-9]+) MPI (?:threads?|process(?:es)?).*"
     r"|.*\bnnodes: +(?P<nodes>[0-9]+)\s*"
 )
-_GROMACS_THREADS = re.compile(r"\s*Using (?P<threads>[0-9]+) OpenMP threads?\b.*")
-_GROMACS_BY_CLOCK = re.compile(r"\s*Parallel run - timing based on wallclock\.\s*")
+_GROMACS_THREADS = late_pattern(r"\s*Using (?P<threads>[0-9]+) OpenMP threads?\b.*")
+_GROMACS_BY_CLOCK = late_pattern(r"\s*Parallel run - timing based on wallclock\.\s*")
 """What GROMACS 4.0 prints where the time of all cores is that of one of them."""
-_GROMACS_GPUS = re.compile(r"\s*[0-9]+ GPUs? (?:auto-|user-)?selected for this run\.?.*")
+_GROMACS_GPUS = late_pattern(r"\s*[0-9]+ GPUs? (?:auto-|user-)?selected for this run\.?.*")
 
 
 def _is_gromacs(input_file: Reading) -> bool:

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple, NoReturn
 
 from slipstick.errors import Problem, SpecError, UnitError, short
 from slipstick.expression.nodes import COUNT, RATE, TIME, Dimension
+from slipstick.late import late_pattern
 from slipstick.schema.text import file_text, shown_name
 from slipstick.units import UNITS, parse_unit
 from slipstick_measure.measurements import METRICS, Hints, Measurement, Measurements
@@ -31,14 +32,14 @@ LONGEST_NAME = 1000
 MOST_LINES_ABOVE = 100_000
 """In so many lines a reader looks for the heading of a table, below messages of a job."""
 
-NUMBER = re.compile(r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]{1,4})?")
-_NOT_FINITE = re.compile(r"[-+]?(?:nan|inf|infinity)", re.IGNORECASE)
-_CONTROL_CHARACTER = re.compile("[\x00-\x08\x0e-\x1f\x7f]")
-_COLOUR_SEQUENCE = re.compile("\x1b\\[[0-9;]*[mK]")
+NUMBER = late_pattern(r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]{1,4})?")
+_NOT_FINITE = late_pattern(r"[-+]?(?:nan|inf|infinity)", re.IGNORECASE)
+_CONTROL_CHARACTER = late_pattern("[\x00-\x08\x0e-\x1f\x7f]")
+_COLOUR_SEQUENCE = late_pattern("\x1b\\[[0-9;]*[mK]")
 """What colours a terminal; programs write it into files, too."""
-_UNIT = re.compile(r"(?P<name>[^\[(]*+)[\[(](?P<unit>[^\])]*+)[\])]\s*+")
-_LINE_END = re.compile("\r\n|\n|\r")
-_MANY_DIGITS = re.compile(r"(?<![0-9])[0-9]{1001}")
+_UNIT = late_pattern(r"(?P<name>[^\[(]*+)[\[(](?P<unit>[^\])]*+)[\])]\s*+")
+_LINE_END = late_pattern("\r\n|\n|\r")
+_MANY_DIGITS = late_pattern(r"(?<![0-9])[0-9]{1001}")
 """A run of digits that is no number of a measurement, and longer than Python takes for one."""
 
 
@@ -348,15 +349,15 @@ def open_file(path: Path | str, hints: Hints) -> Reading:
 
 _LOG_PREFIXES: tuple[tuple[re.Pattern[str], float], ...] = (
     (
-        re.compile(
+        late_pattern(
             r"^(?:[^\t\n]*\t[^\t\n]*\t)?\ufeff?\[?[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8}"
             r"(?:[.,][0-9]+)?(?:Z|[-+][0-9]{2}:?[0-9]{2})\]?(?: [0-9]{2}[EO])?(?: |$)",
             re.MULTILINE,
         ),
         1.0,
     ),
-    (re.compile(r"^[0-9]{2}:[0-9]{2}:[0-9]{2}  ", re.MULTILINE), 1.0),
-    (re.compile(r"^[\w.-]*\w[-_][0-9]+ +\|(?: |$)(?!.*\|)", re.MULTILINE), 0.8),
+    (late_pattern(r"^[0-9]{2}:[0-9]{2}:[0-9]{2}  ", re.MULTILINE), 1.0),
+    (late_pattern(r"^[\w.-]*\w[-_][0-9]+ +\|(?: |$)(?!.*\|)", re.MULTILINE), 0.8),
 )
 """What logs write before a line, and the least part of the nonempty lines that have it: a time,
 perhaps behind a job and its step or before a stream; a container, which not all lines have."""
@@ -374,8 +375,8 @@ def _without_log_prefixes(text: str) -> str:
     return text
 
 
-_MPI_TAG = re.compile(r"\[[0-9]{1,9},[0-9]{1,9}\]<std[a-z]{2,6}>: ?")
-_RANK_LABEL = re.compile(r"^ *[0-9]+: ?", re.MULTILINE)
+_MPI_TAG = late_pattern(r"\[[0-9]{1,9},[0-9]{1,9}\]<std[a-z]{2,6}>: ?")
+_RANK_LABEL = late_pattern(r"^ *[0-9]+: ?", re.MULTILINE)
 
 
 def _without_labels(text: str) -> str:
@@ -442,7 +443,7 @@ def rows_of_csv(input_file: Reading, text: str) -> Iterator[tuple[int, dict[str,
         input_file.refuse(max(rows.line_num, 1), "", message)
 
 
-_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|(-?[0-9][-+0-9.eE]*|NaN|-?Infinity)', re.DOTALL)
+_TOKEN = late_pattern(r'"(?:[^"\\]|\\.)*"|(-?[0-9][-+0-9.eE]*|NaN|-?Infinity)', re.DOTALL)
 
 
 class JsonNumber(str):

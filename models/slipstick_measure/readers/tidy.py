@@ -15,6 +15,7 @@ from difflib import get_close_matches
 from math import prod
 
 from slipstick.errors import SpecError, UnitError, did_you_mean, nearest_names, short
+from slipstick.late import late_pattern
 from slipstick.units import parse_unit
 from slipstick_measure.measurements import METRICS, Measurements
 from slipstick_measure.readers import names
@@ -220,7 +221,7 @@ def _with_processors_of_jobs(grid: CellGrid) -> CellGrid:
     return grid._replace(heading=headings, rows=rows)
 
 
-_CPUS = re.compile(r"\bcpu=([0-9]+)")
+_CPUS = late_pattern(r"\bcpu=([0-9]+)")
 
 
 def _check_named_headings(

@@ -11,6 +11,7 @@ from functools import partial
 
 from slipstick.answer import Answer, Value
 from slipstick.errors import Problem
+from slipstick.late import late_pattern
 from slipstick.report.formatting import (
     NOTHING,
     Ends,
@@ -326,8 +327,8 @@ def with_noun_for_processors(text: str, words: Words) -> str:
     return _PROCESSORS_WORD.sub(words.members, counted_text)
 
 
-_PROCESSORS_WORD = re.compile(r"(?<![.\w])processors\b")
-_PLACE_PATTERN = re.compile(r"(?<= )p = (\d+(?:\.\d+)?(?:e\+\d+)?)")
+_PROCESSORS_WORD = late_pattern(r"(?<![.\w])processors\b")
+_PLACE_PATTERN = late_pattern(r"(?<= )p = (\d+(?:\.\d+)?(?:e\+\d+)?)")
 
 
 def loss_headline(answers: Sequence[Answer], words: Words) -> str:

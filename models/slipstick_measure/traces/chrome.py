@@ -12,7 +12,6 @@ bracket at the end.
 
 from __future__ import annotations
 
-import re
 from array import array
 from collections import Counter
 from collections.abc import Hashable, Iterator
@@ -22,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from slipstick.errors import short
+from slipstick.late import late_pattern
 from slipstick.limits import limit_in_force, too_many_message
 from slipstick_measure.traces.kinds import ANNOTATIONS, STREAM, STREAM_CATEGORIES, THREAD
 from slipstick_measure.traces.trace import (
@@ -41,7 +41,7 @@ CHARACTERS_AT_ONCE = 1 << 16
 
 MICROSECOND = 1e-6
 _BLANKS = " \t\r\n\ufeff"
-_SEPARATORS = re.compile(r"[\s,]*")
+_SEPARATORS = late_pattern(r"[\s,]*")
 
 
 class _JsonReader:

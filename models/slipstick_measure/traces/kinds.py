@@ -7,6 +7,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from slipstick.late import late_pattern
+
 THREAD, STREAM = "thread", "GPU stream"
 """Kinds of tracks that are processors of an account."""
 
@@ -56,8 +58,8 @@ STREAM_CATEGORIES = frozenset(
 )
 """Categories of spans that a stream of a GPU does, in lower case."""
 
-_PATTERN = re.compile("|".join(f"(?:{pattern})" for pattern in WAITS))
-_ARGUMENTS_AT_END = re.compile(r"(?<!\s)\s*+[(<\[].*$", re.DOTALL)
+_PATTERN = late_pattern("|".join(f"(?:{pattern})" for pattern in WAITS))
+_ARGUMENTS_AT_END = late_pattern(r"(?<!\s)\s*+[(<\[].*$", re.DOTALL)
 
 
 def is_wait(name: str) -> bool:

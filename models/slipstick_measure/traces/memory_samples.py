@@ -16,6 +16,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 from pathlib import Path
 
+from slipstick.late import late_pattern
 from slipstick_measure.traces.trace import ReadTrace, TraceColumns
 
 LINE_BITS = 6
@@ -25,15 +26,15 @@ MOST_LINES = 100
 LINES_OF_ONE_THREAD = "lines of one thread"
 OTHER_LINES = "other lines of several threads"
 
-_SAMPLE = re.compile(  # of linear time: a name of a program has no digits between blanks
+_SAMPLE = late_pattern(  # of linear time: a name of a program has no digits between blanks
     r"\s*+(?P<name>\S++(?: (?![0-9]+(?:/| ))\S++)*+)\s++(?:[0-9]++/)?(?P<thread>[0-9]++)"
     r"(?:\s++\[[0-9]++\])?\s++(?P<time>[0-9]++\.[0-9]++):(?:\s++[0-9]++(?=\s))?\s++"
     r"(?P<event>\S++)(?<=:)\s++(?P<address>[0-9a-f]{1,16}+)(?P<rest>\s.*+|)"
 )
-_EVENT = re.compile(r"mem-(?:loads|stores)|mem_|ibs_op|arm_spe|^memory\b|ldlat", re.IGNORECASE)
-_CODE_AFTER_ADDRESS = re.compile(r"\s++(?![0-9a-f]++(?:\s|$))\S.*+|\s++\S++\s++\([^()]*+\)\s*+")
+_EVENT = late_pattern(r"mem-(?:loads|stores)|mem_|ibs_op|arm_spe|^memory\b|ldlat", re.IGNORECASE)
+_CODE_AFTER_ADDRESS = late_pattern(r"\s++(?![0-9a-f]++(?:\s|$))\S.*+|\s++\S++\s++\([^()]*+\)\s*+")
 """What follows an address of code: a source of data, or the name of a function and its file."""
-_INCOMPLETE_SAMPLE = re.compile(
+_INCOMPLETE_SAMPLE = late_pattern(
     r"\|SNP [^|]*+\|TLB |^[^\s:]*?\bmem-(?:loads|stores)\b(?:[^\s:]*+:)++\s"
 )
 """What tells a sample of memory accesses that lacks the fields of `_SAMPLE`."""

@@ -14,14 +14,15 @@ import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from slipstick.late import late_pattern
 from slipstick_measure.traces.kinds import STREAM
 from slipstick_measure.traces.trace import ReadTrace, TraceColumns
 
-_HEADING = re.compile(
+_HEADING = late_pattern(
     r"^\"?Start ?\((?P<unit>[num]?s|sec)\)\"?,\"?Duration(?: ?\((?P=unit)\))?\"?,.*\bName\"?\s*$",
     re.MULTILINE,
 )
-_ROCPROF = re.compile(
+_ROCPROF = late_pattern(
     r"^(?=.*\b(?:BeginNs|Start_Timestamp)\b)(?=.*\b(?:EndNs|End_Timestamp)\b)"
     r"(?=.*\b(?:Kernel_?Name|Direction)\b)(?P<unit>)\"?[A-Z].*$",
     re.MULTILINE,

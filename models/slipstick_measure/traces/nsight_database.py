@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from slipstick.errors import short
+from slipstick.late import late_pattern
 from slipstick.limits import limit_in_force, too_many_message
 from slipstick_measure.traces.kinds import STREAM, THREAD
 from slipstick_measure.traces.trace import ADVICE_ON_SIZE, ReadTrace, TraceColumns, processor_names
@@ -59,7 +60,7 @@ _COPY_KIND_NAMES = {
     8: "Device-to-Device",
     10: "Peer-to-Peer",
 }
-_VERSION = re.compile(r"(_v[0-9]+)?(_pt(sz|ds))?$")
+_VERSION = late_pattern(r"(_v[0-9]+)?(_pt(sz|ds))?$")
 """Ending of the names of calls: the version of CUDA's interface, and of its default streams."""
 
 

@@ -25,6 +25,7 @@ from typing import NamedTuple, NoReturn
 from slipstick.errors import Problem, SpecError, UnitError, import_optional, look_up, short
 from slipstick.expression.nodes import TIME
 from slipstick.extensions import Registry
+from slipstick.late import late_pattern
 from slipstick.limits import check_cost, limit_in_force, too_many_message
 from slipstick.schema.text import Mark, file_text, open_file, shown_name
 from slipstick.units import parse_unit
@@ -217,7 +218,7 @@ def _numbered_lines(path: Path | str) -> Iterator[tuple[int, str]]:
 # Paraver: states (1) are spans of a thread, messages (3) are accesses of the receiver by the
 # sender, counted once.
 
-_HEADER = re.compile(r"#paraver \([^)]*\):(?P<end>[0-9]+)(?P<unit>_[a-z]+)?:.*", re.IGNORECASE)
+_HEADER = late_pattern(r"#paraver \([^)]*\):(?P<end>[0-9]+)(?P<unit>_[a-z]+)?:.*", re.IGNORECASE)
 _STATES = (
     "Idle",
     "Running",
@@ -228,7 +229,7 @@ _STATES = (
     "Test/Probe",
 )
 _RUNNING = 1
-_TEXT_BLOCK = re.compile(r"^STATES\s*\n(?P<rows>(?:\s*[0-9]+\s+\S.*\n?)*)", re.MULTILINE)
+_TEXT_BLOCK = late_pattern(r"^STATES\s*\n(?P<rows>(?:\s*[0-9]+\s+\S.*\n?)*)", re.MULTILINE)
 _UNREAD_KINDS = {"2": "events", "4": "collective operations", "c": "communicators"}
 
 
@@ -323,9 +324,9 @@ def _state_names(path: Path | str) -> dict[int, str]:
 # perf sched timehist: a task is a processor of the account; a row ends a time of waiting, of delay
 # and of running.
 
-_HEADING_RULE = re.compile(r"\s*-{9,} -{6,} .*---")
+_HEADING_RULE = late_pattern(r"\s*-{9,} -{6,} .*---")
 _NUMBER = r"[0-9]{1,15}\.[0-9]{3}"  # perf writes three digits, so that a number that is cut is none
-_TASK_ROW = re.compile(  # of linear time: nothing is tried again with less
+_TASK_ROW = late_pattern(  # of linear time: nothing is tried again with less
     rf"\s*+({_NUMBER}[0-9]{{3}}) ++\[[0-9]++\] ++(\S++(?: {{1,3}}\S++)*?) ++({_NUMBER})"
     rf" ++({_NUMBER}) ++({_NUMBER})(?: ++(.*+))?"
 )

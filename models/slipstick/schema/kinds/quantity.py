@@ -57,6 +57,7 @@ from slipstick.expression.nodes import (
     substitute,
     walk,
 )
+from slipstick.late import late_pattern
 from slipstick.model.amounts import is_answer_value
 from slipstick.schema.kinds.constraints import Name, Note, Sources, broken_rule
 from slipstick.schema.text import (
@@ -79,7 +80,7 @@ _INTERVAL_KEYS = ("low", "high")
 QUANTITY_KEYS = ("value", *_INTERVAL_KEYS, "source", "assumed", "meaning")
 """The keys of a quantity that is written as a table."""
 
-_OPERATORS = re.compile(r"[(*+]|\A\s*-|\s[-/]\s|\A[0-9.]+\s*/")
+_OPERATORS = late_pattern(r"[(*+]|\A\s*-|\s[-/]\s|\A[0-9.]+\s*/")
 
 
 @dataclass(frozen=True, slots=True)
@@ -377,11 +378,11 @@ def example_of(dimension: Dimension | None) -> str:
     return repr(_EXAMPLES.get(str(dimension), f"3 {dimension}"))
 
 
-_BYTE_RATE = re.compile(r"([0-9.]+(?:[eE][+-]?[0-9]+)?)\s*([kMGT]i?|)(B|bit|b)\s*/\s*s")
+_BYTE_RATE = late_pattern(r"([0-9.]+(?:[eE][+-]?[0-9]+)?)\s*([kMGT]i?|)(B|bit|b)\s*/\s*s")
 """A rate of bytes or bits; of a network, `Gb/s` can only mean bits."""
 
 _OPERATION, _OPERATIONS = (
-    re.compile(rf"([-+0-9.eE]+)\s*([kMGTPE]?)(?i:{unit})")
+    late_pattern(rf"([-+0-9.eE]+)\s*([kMGTPE]?)(?i:{unit})")
     for unit in ("op|flop", "op/s|flops?/s|flops")
 )
 """Operations, and operations a second, which counts and rates count without a unit."""
@@ -784,7 +785,7 @@ def technology_factors(spec: Factors, parameters: Mapping[str, Expr]) -> dict[st
 MACHINE = "machine."
 """The beginning of the paths of a machine's quantities."""
 
-_MACHINE_PATH = re.compile(r"\bmachine\.[A-Za-z_.]*")
+_MACHINE_PATH = late_pattern(r"\bmachine\.[A-Za-z_.]*")
 
 Location = tuple[str | int, ...]
 """A place in a file, as the keys and indices that lead to it."""

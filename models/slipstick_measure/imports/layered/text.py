@@ -12,6 +12,7 @@ from math import inf
 from typing import NamedTuple, NoReturn
 
 from slipstick.errors import short
+from slipstick.late import late_pattern
 from slipstick_measure.imports.layered.fields import TEXT_FIELDS
 from slipstick_measure.imports.layered.model import (
     CONVERGENCE,
@@ -35,7 +36,7 @@ processors.
 """
 
 MOST_TOKENS = 500_000
-_TOKEN = re.compile(
+_TOKEN = late_pattern(
     r"""(?P<space>\s+|\#[^\n]*)|(?P<text>"(?:\\.|[^"\\])*")|(?P<end>-1(?![\d.]))|(?P<arrow>->)
     |(?P<number>(?:\d+\.\d*|\.\d+|\d+)(?:[eEdD][-+]?\d+)?)|(?P<name>[A-Za-z_]\w*)
     |(?P<variable>\$\w+)|(?P<infinity>@infinity)|(?P<observed>%[a-z]+\d?)|(?P<sign>\*\*|[!<>=]=|&&|\|\||.)""",

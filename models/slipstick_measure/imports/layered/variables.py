@@ -15,13 +15,14 @@ from slipstick.errors import FormulaError, ModelError, SpecError, short
 from slipstick.expression.formula import read_expression
 from slipstick.expression.nodes import Expr, Number, Parameter, parameters
 from slipstick.expression.tape import Tape
+from slipstick.late import late_pattern
 from slipstick_measure.imports.layered.model import ModelAmount
 from slipstick_measure.readers.reading import NUMBER, Reading
 
 INFINITE = ("inf", "infinite", "infinity", "@infinity", "*")
 MOST_RANGE_VALUES = 1000
 """Values of a range."""
-_RANGE = re.compile(r"(?:\[|array_create\s*\()(.*)[\])]", re.DOTALL)
+_RANGE = late_pattern(r"(?:\[|array_create\s*\()(.*)[\])]", re.DOTALL)
 
 
 @dataclass

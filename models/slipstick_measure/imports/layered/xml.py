@@ -9,6 +9,7 @@ import re
 from math import inf
 
 from slipstick.errors import short
+from slipstick.late import late_pattern
 from slipstick_measure.imports.fields import declare_fields
 from slipstick_measure.imports.layered.fields import XML_TABLE
 from slipstick_measure.imports.layered.model import (
@@ -44,24 +45,24 @@ CALL_ORDERS = ("STOCHASTIC", "DETERMINISTIC")
 MOST_NESTED_LOOPS = 20
 """Loops around a solution of the model that are read."""
 
-_COMMENT = re.compile(r"(?s:/\*.*?\*/)|(?m:(?:#|//).*$)")
-_VALUE_OF_ASSIGNMENT = re.compile(r"(?:array_create|\[)?[\s\w.$+*/(),:-]+\]?")
+_COMMENT = late_pattern(r"(?s:/\*.*?\*/)|(?m:(?:#|//).*$)")
+_VALUE_OF_ASSIGNMENT = late_pattern(r"(?:array_create|\[)?[\s\w.$+*/(),:-]+\]?")
 """A number, a formula or a list of numbers."""
 
-_CONTROL_STATEMENT = re.compile(r"\b(?:foreach|for|while|if|solve)\b")
+_CONTROL_STATEMENT = late_pattern(r"\b(?:foreach|for|while|if|solve)\b")
 """The first word of a statement at which the reading of assignments ends, unless it is a loop over
 numbers.
 """
 
-_FIRST_SOLUTION = re.compile(r"\s*+\(\s*+!?\s*+solve\b")
+_FIRST_SOLUTION = late_pattern(r"\s*+\(\s*+!?\s*+solve\b")
 """The condition after the word if of the first solution of the model."""
 
-_FOREACH = re.compile(r"foreach\s*\(\s*(?:\w+\s*,\s*)?(\$?\w+)\s+in\s+(\[[^\]]*\]|\$?\w+)\s*\)")
-_FOR = re.compile(
+_FOREACH = late_pattern(r"foreach\s*\(\s*(?:\w+\s*,\s*)?(\$?\w+)\s+in\s+(\[[^\]]*\]|\$?\w+)\s*\)")
+_FOR = late_pattern(
     r"for\s*+\(\s*+(\$?\w+)\s*+=\s*+([^;]+);\s*+(\$?\w+)\s*+(<=?)\s*+([^;]+);"
     r"\s*+\$?\w+\s*+=\s*+\(?\s*+(\$?\w+)\s*+\+\s*+([^)]+)\)?\s*+\)"
 )
-_ASSIGNMENT = re.compile(
+_ASSIGNMENT = late_pattern(
     r"(\$?\b\w+)\s*=(?!=)\s*((?:\[[^\]]*\])|(?:\"[^\"]*\")|[^\n;$]*(?:\$\w+(?!\s*=)[^\n;$]*)*)"
 )
 """The assignment of a number, a formula or a list to a variable, in a program for LQX or SPEX."""
