@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from slipstick.cli.console import DONE, complete, echo
-from slipstick.cli.main import ProgressBar
+from slipstick.cli.console import DONE, ProgressLine, complete, echo
 from slipstick.errors import ModelError
 
 if TYPE_CHECKING:
@@ -48,7 +47,7 @@ def points(study: str, name: str | None, case: str | None, out: Path) -> int:
             f"{out}: points are written as Parquet; write a name that ends in .parquet"
         )
     sweep_points = read_sweep_points(study, name, case)
-    with ProgressBar(sweep_points.count) as progress:
+    with ProgressLine(sweep_points.count) as progress:
         streamed_sweep = write_points(
             sweep_points.cases, out, names=sweep_points.names, progress=progress
         )

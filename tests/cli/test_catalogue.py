@@ -241,3 +241,16 @@ def test_each_key_of_a_file_to_begin_with_stands_below_its_meaning() -> None:
     lines = starter("machine", "rs6000-43p-atm").splitlines()
     for key, meaning in {"year: 1996": "# year in which", "network: atm-oc3": "# network"}.items():
         assert lines[lines.index(key) - 1].startswith(meaning)
+
+
+def test_the_parameters_of_a_model_come_first_and_meanings_have_room(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Beside the long paths of a machine, a column of meanings would have 16 signs."""
+    assert main(["show", "activity/language-model-step"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    (first,) = (index for index, line in enumerate(lines) if line.startswith("parameters.tensor"))
+    assert first < 8
+    assert not any(line.startswith("machine.") for line in lines[:first])
+    assert lines[first + 1] == "  GPUs that share each layer"
+    assert max(map(len, lines)) <= 100

@@ -86,3 +86,11 @@ def test_the_glossary_has_every_word_of_models_and_answers() -> None:
     methods = [name for names in METHODS.values() for name in names]
     words = [*STATION_DISCIPLINES, *methods, *LOCKS, *BARRIERS, *ANSWERS]
     assert [word for word in dict.fromkeys(words) if word not in TEXT.lower()] == []
+
+
+def test_customers_who_wait_are_found_by_their_symbol(capsys: pytest.CaptureFixture[str]) -> None:
+    """Layered networks, whose short name begins alike, come after."""
+    assert main(["glossary", "Lq"]) == 0
+    assert capsys.readouterr().out.startswith("Lq: mean number of customers that wait at a station")
+    assert main(["list", "--search", "Lq"]) == 0
+    assert "customers that wait" in capsys.readouterr().out

@@ -12,13 +12,16 @@ import re
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable
+from io import StringIO
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 
 import slipstick
+from slipstick.cli import console
 from slipstick.cli.main import _portable_path, main
 from slipstick.errors import Problem
 from slipstick.schema.library import catalogue_folder
@@ -1107,3 +1110,29 @@ def test_a_full_standard_error_leaves_the_status() -> None:
             command, stderr=full, stdout=subprocess.DEVNULL, env=BUFFERED, check=False
         )
         assert done.returncode == 2
+
+
+class Terminal(StringIO):
+    """A standard error that says it is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_long_work_on_a_terminal_says_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a file or a pipe, and for short work, nothing is written."""
+    monkeypatch.setattr(console, "FIRST_PROGRESS", 1)
+    for stream, expected in ((Terminal(), "working for 1 s, 4 of 10 points\r"), (StringIO(), "")):
+        monkeypatch.setattr(sys, "stderr", stream)
+        with console.ProgressLine(10) as add:
+            add(4)
+            time.sleep(1.5)
+        written = stream.getvalue()
+        assert written.startswith(expected)
+        assert bool(written) == bool(expected)
+        assert not expected or written.endswith(" \r")
+    monkeypatch.setattr(console, "FIRST_PROGRESS", 3)
+    monkeypatch.setattr(sys, "stderr", terminal := Terminal())
+    with console.ProgressLine():
+        time.sleep(0.1)
+    assert terminal.getvalue() == ""

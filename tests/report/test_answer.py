@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -314,3 +315,27 @@ def test_an_efficiency_of_more_than_the_processors_says_by_what_the_speedup_is_d
     assert "(speed-up divided by 5 processors and servers)" in first_line
     del model["useful"]
     assert "divided by" not in answer_text(solve(model)).partition("where the time goes")[0]
+
+
+@pytest.mark.parametrize("method", ["markov-chain", "simulation"])
+def test_a_throughput_is_told_without_what_later_stations_lose(method: str) -> None:
+    """As many as the last station serves: its busy servers over the time of a service."""
+    line = {
+        "queueing-network": 1,
+        "classes": {"calls": {"arrivals": "8 /s"}},
+        "stations": {
+            "door": {"service": {"calls": "50 ms"}, "capacity": 12},
+            "desk": {"service": {"calls": "100 ms"}, "capacity": 3},
+        },
+    }
+    answer = solve(line, method=method)
+    counted, utilization = answer["throughput[calls]"], answer["utilization[calls,desk]"]
+    assert counted is not None
+    assert utilization is not None
+    assert utilization / 0.1 < 0.9 * counted
+    first_line = " ".join(answer_text(answer).partition("where the time goes")[0].split())
+    told = re.search(r"\(([0-9.]+) /s without those that later stations lose\)", first_line)
+    assert told is not None
+    assert float(told[1]) == pytest.approx(utilization / 0.1, rel=0.02)
+    line["stations"]["desk"].pop("capacity")
+    assert "later stations lose" not in answer_text(solve(line))

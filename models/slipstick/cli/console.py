@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from functools import reduce
 from pathlib import Path
+from threading import Event, Thread
 from typing import IO, TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import click
@@ -28,6 +29,8 @@ DONE = 0
 """The exit status of a command that has succeeded."""
 NO_ANSWER = 1
 """The exit status of a command whose model has no answer."""
+FIRST_PROGRESS = 3
+"""Time from which a command on a terminal says that it is working [s]."""
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 json_option = click.option(
@@ -183,6 +186,47 @@ def text_node(text: str, option: str) -> Scalar:
 
     # Quoted, so that a name such as 1e3 is not read as a number.
     return Scalar(text, text, Mark(option, 0, 0), quoted=True)
+
+
+class ProgressLine:
+    """A line on standard error that says for how long a command has worked, and how many points it
+    has solved; none within a few seconds, or where standard error is no terminal.
+
+    Parameters
+    ----------
+    total : number of points to solve; 0 where there are none to count
+    """
+
+    def __init__(self, total: int = 0) -> None:
+        self._total = total
+        self._done = 0
+        self._has_ended = Event()
+        self._thread = Thread(target=self._show, daemon=True)
+
+    def __enter__(self) -> Callable[[int], None]:
+        if sys.stderr.isatty():
+            self._thread.start()
+        return self._add
+
+    def __exit__(self, *exception: object) -> None:
+        self._has_ended.set()
+        if self._thread.is_alive():
+            self._thread.join()
+
+    def _add(self, new_points: int) -> None:
+        self._done += new_points
+
+    def _show(self) -> None:
+        seconds = 0
+        while not self._has_ended.wait(1):
+            seconds += 1
+            if seconds >= FIRST_PROGRESS:
+                points = f", {self._done:,} of {self._total:,} points" if self._total > 1 else ""
+                # The cursor stays at the start, so that the next message covers the line.
+                sys.stderr.write(f"working for {seconds} s{points}\r")
+                sys.stderr.flush()
+        if seconds >= FIRST_PROGRESS:
+            sys.stderr.write(" " * 60 + "\r")
 
 
 def refuse(option: str, message: str) -> NoReturn:

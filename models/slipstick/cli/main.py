@@ -26,6 +26,7 @@ from slipstick.cli.catalogue import check, glossary, list_, new, schema, show
 from slipstick.cli.console import (
     DONE,
     NO_ANSWER,
+    ProgressLine,
     complete,
     complete_methods,
     discard,
@@ -570,7 +571,7 @@ def run(
     }
     with (
         closing(Journal(folder, run_description, fresh)) as journal,
-        ProgressBar(prepared_study.points) as progress,
+        ProgressLine(prepared_study.points) as progress,
     ):
         engine = engine_of(prepared_study.spec, jobs, engine_name, limits, journal)
         results = run_study(prepared_study, engine=engine, whole=as_json, progress=progress)
@@ -709,14 +710,15 @@ def solve(
         _, built_model = build_once(settings, library)
         FUNCTIONS["file of a timeline"](built_model.timeline(), timeline, built_model.name)
         echo(f"The time line of the first cycles is in {timeline}.", err=True)
-    answers, built_model = solve_settings(settings, library, method_names, values)
-    if built_model.uncertain.paths:
-        from slipstick.study.evaluator import evaluator
-        from slipstick.study.uncertain import with_intervals
+    with ProgressLine():
+        answers, built_model = solve_settings(settings, library, method_names, values)
+        if built_model.uncertain.paths:
+            from slipstick.study.evaluator import evaluator
+            from slipstick.study.uncertain import with_intervals
 
-        # Built already: the library shares it by its settings.
-        case = evaluator(built_model.name, settings, library)
-        answers = tuple(with_intervals(answer, case) for answer in answers)
+            # Built already: the library shares it by its settings.
+            case = evaluator(built_model.name, settings, library)
+            answers = tuple(with_intervals(answer, case) for answer in answers)
     if len(answers) > 1:
         answers = FUNCTIONS["answers without contradictions"](answers)
     if as_json:
@@ -876,31 +878,6 @@ def _print_write_error(error: OSError) -> int:
     except OSError:
         discard(sys.stdout)  # the interpreter would fail once more when it ends, with status 120
     return WRONG_INPUT
-
-
-class ProgressBar:
-    """A progress bar on standard error for work of more than a second; none in a file or a pipe, or
-    where tqdm is not installed.
-    """
-
-    def __init__(self, total: int) -> None:
-        self._total = total
-        self._bar: Any = None
-
-    def __enter__(self) -> Any:
-        try:
-            from tqdm import tqdm
-        except ImportError:
-            # The bar is optional: without its library a run prints none, and does not fail.
-            return lambda points: None
-        self._bar = tqdm(
-            total=self._total, delay=1, file=sys.stderr, unit="point", leave=False, disable=None
-        )
-        return self._bar.update
-
-    def __exit__(self, *exception: object) -> None:
-        if self._bar is not None:
-            self._bar.close()
 
 
 def references_of(model: str, specs: Mapping[str, str | None]) -> dict[str, Node]:

@@ -367,6 +367,7 @@ def _answer_lines(answer: Answer) -> Iterator[str]:
     values_in_words = [
         words.value_with_amount(name, value_amount(name, value.value, value.unit, value.ends))
         + (_divisor_of_speedup(answer) if name == "efficiency" else "")
+        + _served_by_all(answer, name)
         # The answer to the question comes first; without a question the usual values, else any.
         for name in (asked_names or usual_names or ranked_names)[:_MOST_NAMED]
         if (value := answer.values.get(name)) is not None and value.value is not None
@@ -402,6 +403,28 @@ def _divisor_of_speedup(answer: Answer) -> str:
         if divisor > time * throughput * (1 + 1e-9) > 0
         else ""
     )
+
+
+def _served_by_all(answer: Answer, name: str) -> str:
+    """Return in brackets how many of the customers that a throughput counts at their first station
+    no later station loses; empty if all.
+    """
+    kind, _, class_name = name.removesuffix("]").partition("[")
+    start = f"queue_length[{class_name},"
+    later_stations = [key[len(start) : -1] for key in answer.values if key.startswith(start)][1:]
+    throughput = counted = answer.find(name) or 0.0
+    for station in later_stations if kind == "throughput" else []:
+        place = f"[{class_name},{station}]"
+        loss = answer.find(f"loss_probability{place}") or 0.0
+        time = answer.find(f"time_per_visit{place}") or 0.0
+        if 0 < loss < 1 and time:
+            # By Little's law, as many enter the station as it has for the time of a visit.
+            entering = (answer.find(f"queue_length{place}") or 0.0) / time
+            throughput -= entering * loss / (1 - loss)
+    if throughput >= counted:
+        return ""
+    amount = value_amount(name, max(throughput, 0.0), answer.unit(name), (None, None))
+    return f" ({amount} without those that later stations lose)"
 
 
 def _has_other_name(answer: Answer, name: str) -> bool:
@@ -909,7 +932,10 @@ def spec_text(catalogue_entry: CatalogueEntry) -> str:
     sources = Notes()
     rows = [
         _entry_row(path, described_value, sources)
-        for path, described_value in catalogue_entry.entries.items()
+        # What the model itself says comes before what it takes from a machine.
+        for path, described_value in sorted(
+            catalogue_entry.entries.items(), key=lambda entry: entry[0].startswith("machine.")
+        )
     ]
     blocks = [
         wrapped(
@@ -920,11 +946,29 @@ def spec_text(catalogue_entry: CatalogueEntry) -> str:
     ]
     if catalogue_entry.source:
         blocks.append(wrapped(f"source: {catalogue_entry.source}"))
-    if rows:
+    widths = [max((len(row[column]) for row in rows), default=0) for column in (0, 1, 3)]
+    if sum(widths) + _LEAST_MEANING > terminal_width():
+        blocks.append(
+            "\n".join(
+                wrapped(f"{path} = {value} {source}".rstrip()) + f"\n{_indented(meaning)}"
+                for path, value, meaning, source in rows
+            )
+        )
+    elif rows:
         blocks.append(plain_table(["path", "value", "meaning", "source"], rows))
     return ascii_only(
         "\n\n".join(block for block in (*blocks, sources.text, catalogue_entry.text) if block)
     )
+
+
+_LEAST_MEANING = 24
+"""Columns that meanings need beside their paths and values; else they stand on lines of their
+own."""
+
+
+def _indented(meaning: str) -> str:
+    """Return the lines of a meaning below its value."""
+    return wrapped(f"{_INDENT}{meaning}", _INDENT) if meaning else ""
 
 
 def _entry_row(path: str, described_value: DescribedValue, sources: Notes) -> list[str]:

@@ -14,6 +14,7 @@ import click
 from slipstick.cli.console import (
     DONE,
     NO_ANSWER,
+    ProgressLine,
     echo,
     json_option,
     model_limit_option,
@@ -786,14 +787,17 @@ def fit(
     families = _families_to_fit(**family_options)
     timings, notes = _timings_to_fit(files, region, options)
     timings = replace(timings, servers=servers, domain=domain)
-    fitting = fits(
-        timings,
-        families,
-        _predicted_numbers(predicted_at),
-        IntervalSettings(intervals or "profile", seed=seed),
-        picture is not None,
-        _target_efficiency(efficiency),
-    )
+    predicted_numbers, target = _predicted_numbers(predicted_at), _target_efficiency(efficiency)
+    interval_settings = IntervalSettings(intervals or "profile", seed=seed)
+    with ProgressLine():
+        fitting = fits(
+            timings,
+            families,
+            predicted_numbers,
+            interval_settings,
+            picture is not None,
+            target,
+        )
     _show_fits(fitting, notes, files, picture, as_json)
     return DONE
 

@@ -20,7 +20,7 @@ P = np.array([1.0, 2, 4, 8, 16, 32, 64])
 COST = 0.6 * np.log2(P)
 
 
-def timings(seed: int | None, cost: np.ndarray = COST, **fields: bool) -> Timings:
+def timings(seed: int | None, cost: np.ndarray = COST) -> Timings:
     """Return a program of 200 s whose communication grows, with noise of 2 % unless without a
     seed.
     """
@@ -29,7 +29,7 @@ def timings(seed: int | None, cost: np.ndarray = COST, **fields: bool) -> Timing
         normal = np.random.default_rng(seed).standard_normal((2, len(P)))
     time_noise, cost_noise = 1 + 0.02 * normal
     cause = MeasuredCause("mpi", P, cost * cost_noise)
-    return Timings(P, np.ones(len(P)), (4 + 196 / P + cost) * time_noise, causes=(cause,), **fields)
+    return Timings(P, np.ones(len(P)), (4 + 196 / P + cost) * time_noise, causes=(cause,))
 
 
 def test_the_law_with_the_causes_finds_the_truth_without_noise() -> None:
