@@ -383,6 +383,7 @@ def _sum_of_values(
         [] if measured_value is None else [(float(measured_value), NO_ENDS)]
     )
     factor *= (answer.find(spec.per) or 1.0) if spec.per else 1.0
+    factor /= spec.times
     for name in spec.sum:
         if (value := answer.find(name)) is not None:
             low, high = answer.ends(name)
@@ -464,6 +465,7 @@ def _small_table_sentences(tables: Sequence[PublishedTable], words: Words) -> It
     if len(tables) != 1 or len(cells) > _FEW_VALUES or len(tables[0].columns) < 2:
         return
     (table,) = tables
+    sentences = []
     for row in table.rows:
         reference_names = [words.case(case) for case in row.against] or [row.reference] * len(
             row.cells
@@ -475,7 +477,13 @@ def _small_table_sentences(tables: Sequence[PublishedTable], words: Words) -> It
             if cell.computed is not None and cell.printed is not None
         ]
         if len(comparisons) > 1:
-            yield f"{row.label}: {join_phrases(comparisons)}"
+            sentences.append(f"{row.label}: {join_phrases(comparisons)}")
+    columns_with_values = [
+        cell.case for row in table.rows for cell in row.cells if cell.printed is not None
+    ]
+    # Rows that share the columns of a table among them are one answer.
+    is_one_row = len(columns_with_values) == len(set(columns_with_values))
+    yield from ["; ".join(sentences)] if is_one_row and sentences else sentences
 
 
 def _number_with_unit(value: float | None, unit: str) -> str:

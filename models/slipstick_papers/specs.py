@@ -35,6 +35,9 @@ class RowSpec(Spec):
     per: Column | None = Field(
         None, description="plain number by which the sum is divided, in each case that has it"
     )
+    times: float = Field(
+        1.0, description="number by which the sum is multiplied, such as the acquisitions of a run"
+    )
     plus: list[NumberOrNone] = Field([], description="measured values to add, one for each column")
     printed: list[NumberOrNone] = Field(
         [], description="printed values, one for each column; null if there is none"

@@ -6,7 +6,7 @@ import re
 import textwrap
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import inf, nextafter
 from typing import ClassVar, NamedTuple
 
@@ -27,10 +27,13 @@ from slipstick.results.sweep import Provenance
 from slipstick.results.words import Words
 from slipstick.schema.kinds.quantity import Given
 from slipstick.schema.kinds.study import columns_in
+from slipstick.schema.text import node_at
 from slipstick.study.cases import Place, StudyContext
 from slipstick.study.questions import BaseAnswers, Question, ValueNames
 from slipstick_papers.page import STATEMENTS, StatementRow, summary_of_statements, verdicts_of
 from slipstick_papers.specs import StatementSpec
+
+_OF_THE_SOURCE = " of the source"
 
 
 class ComparedNumber(NamedTuple):
@@ -64,12 +67,19 @@ class StatementsResult(QuestionResult):
     statements : one a row
     ranged : whether the study gives ranges for what the source does not print, over which another
         question has the verdicts
+    source_clause : "of the source" behind statements; empty where the study names no source
     """
 
     title: ClassVar[str] = "Statements of the source"
     states_the_title: ClassVar[bool] = True
     statements: tuple[StatementRow, ...]
     ranged: bool = False
+    source_clause: str = field(default=_OF_THE_SOURCE, repr=False)
+
+    @property
+    def heading(self) -> str:
+        """The heading of the section: statements, of the source where there is one."""
+        return f"Statements{self.source_clause}"
 
     def sentences(self) -> list[str]:
         """Return a sentence that counts the statements that hold and names the others."""
@@ -81,7 +91,8 @@ class StatementsResult(QuestionResult):
         not; nothing if all statements are inputs.
         """
         has_verdicts = any(verdict != "input" for verdict in verdicts_of(self.statements).values())
-        return [_counting_sentence(self.statements)] if has_verdicts and not self.ranged else []
+        sentence = _counting_sentence(self.statements, self.source_clause)
+        return [sentence] if has_verdicts and not self.ranged else []
 
     def verdict(self, words: Words, answers: Mapping[str, Answer]) -> TitleAnswer | None:
         """Return whether the statements are true, as an answer to the title; None if all are
@@ -95,7 +106,7 @@ class StatementsResult(QuestionResult):
         truth_by_verdict = {"hit": True, "miss": False}
         word = verdict_word(truth_by_verdict.get(verdict) for verdict in verdicts)
         if len(self.statements) > 1:
-            return TitleAnswer(word, _counting_sentence(self.statements))
+            return TitleAnswer(word, _counting_sentence(self.statements, self.source_clause))
         (row,) = self.statements
         says = textwrap.shorten(row.says, _MOST_QUOTED_LETTERS, placeholder=" ...").rstrip(".")
         is_true = {YES: "it is true", NO: "it is not true"}.get(word, "it is undecided")
@@ -137,19 +148,21 @@ class StatementsResult(QuestionResult):
 _MOST_QUOTED_LETTERS = 140
 
 
-def _counting_sentence(rows: Sequence[StatementRow]) -> str:
+def _counting_sentence(rows: Sequence[StatementRow], source_clause: str) -> str:
     """Return a sentence that counts the statements that the computed values confirm, and quotes the
-    first that they do not.
+    first that they do not; `source_clause` stands behind the word for them.
     """
     verdicts = verdicts_of(rows)
     counts = Counter(verdicts.values())
     statement_count = len(verdicts) - counts["input"]
-    confirmed_clause = f"{counts['hit']} of {with_noun(statement_count, 'statement')} of the source"
+    confirmed_clause = (
+        f"{counts['hit']} of {with_noun(statement_count, 'statement')}{source_clause}"
+    )
     if counts["hit"] == statement_count:
         all_statements = {1: "the one statement", 2: "both statements"}.get(
             statement_count, f"all {statement_count} statements"
         )
-        return f"the computed values confirm {all_statements} of the source"
+        return f"the computed values confirm {all_statements}{source_clause}"
     undecided_text = f", {counts['undecided']} undecided" if counts["undecided"] else ""
     missed_rows = [
         row
@@ -163,7 +176,7 @@ def _counting_sentence(rows: Sequence[StatementRow]) -> str:
         )
         if statement_count == 1:
             return (
-                "the computed values contradict the one statement of the source:"
+                f"the computed values contradict the one statement{source_clause}:"
                 f' "{quoted_statement}"'
             )
         quote = f'; one that they contradict: "{quoted_statement}"'
@@ -189,11 +202,15 @@ def read(statements: Mapping[str, StatementSpec], study: StudyContext) -> Questi
     if names_taken:
         raise SpecError(names_taken)
     readings = read_one_by_one(statements)
+    has_source = node_at(study.tree, ["source"]) is not None or any(
+        spec.source for spec in readings.values()
+    )
 
     def solve(answers: BaseAnswers) -> StatementsResult:
         return StatementsResult(
             tuple(_Sentence(name, spec, answers.named).as_row() for name, spec in readings.items()),
             ranged="unpublished" in study.spec.questions,
+            source_clause=_OF_THE_SOURCE if has_source else "",
         )
 
     def name_problems_of(names_by_answer: Mapping[str, ValueNames]) -> Iterator[Problem]:

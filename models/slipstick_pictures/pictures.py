@@ -9,6 +9,7 @@ import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -568,7 +569,10 @@ class _HorizontalAxis:
         axis_numbers = _axis_numbers(axis)
         if axis_numbers is None:
             return _HorizontalAxis(axis, "", 1.0, False, title, words)
-        log = spec.log in ("x", "both") and any(number > 0 for number in axis_numbers)
+        is_wanted = spec.log in ("x", "both") or (
+            "log" not in spec.model_fields_set and _rise_by_factor(axis_numbers)
+        )
+        log = is_wanted and any(number > 0 for number in axis_numbers)
         unit, factor = choose_unit(axis_numbers, Dimension.of(axis.unit or "1"))
         return _HorizontalAxis(axis, unit, factor, log, title, words)
 
@@ -592,6 +596,23 @@ class _HorizontalAxis:
             plain_ticks(axes.xaxis, places)
         unit = "" if self.unit in ("", "1") else f" [{self.unit}]"
         axes.set_xlabel(textwrap.fill(f"{self.title}{unit}", _LONGEST_AXIS_TITLE))
+
+
+_FEWEST_FACTORS = 3
+
+
+def _rise_by_factor(numbers: Sequence[float]) -> bool:
+    """Return whether all neighbouring numbers have the same ratio, so that a logarithmic axis
+    spaces them evenly.
+
+    >>> _rise_by_factor([1, 2, 4, 8]), _rise_by_factor([1, 2, 3, 4]), _rise_by_factor([1, 2])
+    (True, False, False)
+    """
+    if len(numbers) <= _FEWEST_FACTORS or numbers[0] <= 0:
+        return False
+    ratios = [after / before for before, after in pairwise(numbers) if before > 0]
+    is_even = np.allclose(ratios, ratios[0], rtol=1e-9, atol=0.0)
+    return len(ratios) == len(numbers) - 1 and ratios[0] > 1 and bool(is_even)
 
 
 def _title_of_axis(path: str, words: Words) -> str:

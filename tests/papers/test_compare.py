@@ -9,6 +9,7 @@ import pytest
 from slipstick.errors import SpecError
 from slipstick.report.formatting import question_section
 from slipstick.results.study import Results
+from slipstick.results.words import Words
 from slipstick.study.run import prepare, run
 from slipstick_papers.compare import CompareResult, TableCell, published_and_computed
 from tests.questions import result_of
@@ -275,3 +276,29 @@ def test_a_quantity_enters_the_mean_error_once(tmp_path: Path) -> None:
     # Computed 10 and 6 ms.
     assert found.text().endswith("Against 2 measured values the mean absolute error is 12.5 %.")
     assert question_section(found).count("mean absolute error 12.5 % over 2 measured values") == 2
+
+
+def test_rows_that_share_the_columns_are_one_answer_in_the_numbers_of_a_run(tmp_path: Path) -> None:
+    """Both cells of each row, 400 times what the study computes, stand in one sentence."""
+    cases = "cases: {fast: {cycle.work.delay: 4 ms}, slow: {cycle.work.delay: 18 ms}, more: {}}"
+    rows = (
+        "{row: 'time of the run, fitted', sum: [time], times: 400,"
+        " printed: [4000, 2300, null, null]},"
+        " {row: predicted, sum: [time], times: 400, printed: [null, null, 8100, 4100]}"
+    )
+    (tmp_path / "model.yaml").write_text(
+        activity(
+            "{name: work, delay: 8 ms}",
+            "{name: update, delay: 2 ms, component: lock}",
+            head="population: {processors: 2}",
+        )
+    )
+    table = f"compare: [{{title: t, columns: [base, fast, slow, more], unit: ms, rows: [{rows}]}}]"
+    path = tmp_path / "x.yaml"
+    path.write_text(study(cases, table, base=f"{{model: {tmp_path}/model.yaml}}"))
+    found = result_of(run(prepare(str(path))), CompareResult)
+    (sentence,) = found.headline(Words())
+    assert sentence == (
+        "time of the run, fitted: base 4000 ms (printed 4000 ms) and fast 2400 ms (printed"
+        " 2300 ms); predicted: slow 8000 ms (printed 8100 ms) and more 4000 ms (printed 4100 ms)"
+    )

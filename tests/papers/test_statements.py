@@ -106,9 +106,15 @@ def test_what_was_put_in_is_no_agreement(folder: Path) -> None:
     [(1, "the one statement"), (2, "both statements"), (3, "all 3 statements")],
 )
 def test_the_head_counts_statements_that_all_hold(count: int, words: str, folder: Path) -> None:
-    made = checked(*["value: time, of: [base], to: 9.8 ms"] * count)
+    """Sentences of the author's own are no statements of a source."""
+    statement = "value: time, of: [base], to: 9.8 ms"
+    made = checked(*[statement] * count)
+    assert list(made.headline(Words())) == [f"the computed values confirm {words}"]
+    assert made.heading == "Statements"
+    of_a_paper = checked(*[f"{statement}, source: a paper"] * count)
     head = f"the computed values confirm {words} of the source"
-    assert list(made.headline(Words({}, {}))) == [head]
+    assert list(of_a_paper.headline(Words())) == [head]
+    assert of_a_paper.heading == "Statements of the source"
 
 
 def test_parts_and_readings_of_a_statement_count_once(folder: Path) -> None:

@@ -910,7 +910,7 @@ def question_section(result: QuestionResult, common_words: Mapping[str, str] = N
         for block in result.parts()
     ]
     sentence_list = "\n".join(f"- {escape(line)}" for line in result.sentences_beside_tables())
-    return section(result.title, [prose(result.reading), sentence_list, *blocks])
+    return section(result.heading, [prose(result.reading), sentence_list, *blocks])
 
 
 def section(title: str, blocks: Iterable[str]) -> str:

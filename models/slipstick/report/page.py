@@ -544,7 +544,8 @@ def _request_text(results: Results, value_names: Sequence[str]) -> str:
         points_text = with_noun(sum(map(len, results.sweeps)), "point")
         phrases.append(f"{with_noun(len(results.sweeps), 'sweep')} of {points_text}")
     phrases += [
-        question.title[:1].lower() + question.title[1:] for question in results.questions.values()
+        question.heading[:1].lower() + question.heading[1:]
+        for question in results.questions.values()
     ]
     return escape(f"Asked: {'; '.join(phrases)}")
 

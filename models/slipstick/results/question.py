@@ -274,6 +274,11 @@ class QuestionResult:
     the head of a report does not.
     """
 
+    @property
+    def heading(self) -> str:
+        """The heading of its section in this study; `title` by default."""
+        return self.title
+
     def sentences(self) -> Sequence[str]:
         """Return the results in sentences, the most important first; at least one."""
         raise NotImplementedError
