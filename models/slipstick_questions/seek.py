@@ -823,8 +823,10 @@ def _with_band(drawn_margins: Array, places: Array, change: Change) -> Change:
     ----------
     drawn_margins : margins of the condition [draws, places]
     places : at which they are
-    change : of the condition
+    change : of the condition; where only single places are possible, the band is of the last or
+        the first place at which the condition holds
     """
+    is_of_places = change.before is not None
     crossings = []
     for row in drawn_margins:
         is_crossed = (
@@ -832,14 +834,22 @@ def _with_band(drawn_margins: Array, places: Array, change: Change) -> Change:
         )
         for index in np.flatnonzero(is_crossed)[:1]:
             fraction = row[index] / (row[index] - row[index + 1])
-            crossings.append(places[index] + fraction * (places[index + 1] - places[index]))
+            crossing = places[index] + fraction * (places[index + 1] - places[index])
+            if is_of_places and np.array_equal(places, np.round(places)):
+                # Of whole numbers, not all are among the places.
+                crossing = np.ceil(crossing) if change.starts else np.floor(crossing)
+            elif is_of_places:
+                crossing = places[index + 1] if change.starts else places[index]
+            crossings.append(crossing)
     if len(crossings) < BAND_DRAWS / 2:
         return replace(change, part=len(crossings) / BAND_DRAWS)
-    low, high = np.quantile(crossings, [LOW_PROBABILITY, HIGH_PROBABILITY])
+    method = "inverted_cdf" if is_of_places else "linear"
+    low, high = np.quantile(crossings, [LOW_PROBABILITY, HIGH_PROBABILITY], method=method)
+    value = change.value if change.starts or change.before is None else change.before
     return replace(
         change,
-        low=float(min(low, change.value)),
-        high=float(max(high, change.value)),
+        low=float(min(low, value)),
+        high=float(max(high, value)),
         part=len(crossings) / BAND_DRAWS,
     )
 
@@ -1325,6 +1335,8 @@ def _single_value_change(search: ConditionSearch, change: Change) -> str:
         )
     low = _value_text(search, change.low)
     high = _value_text(search, change.high)
+    if change.part is not None and not change.starts:
+        return f"holds up to {search.of} = {low} and is undecided up to {high}"
     decided_text = (
         f"holds from {search.of} = {high} on"
         if change.starts

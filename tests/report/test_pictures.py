@@ -190,6 +190,24 @@ def test_a_line_goes_through_its_points_in_the_units_of_the_axes() -> None:
     assert _drawn(line)[1] == pytest.approx([1.04, math.nan, 1.16], nan_ok=True)
 
 
+@pytest.mark.parametrize(
+    ("values", "log", "scale"),
+    [
+        ((1.0, 2.0, 4.0, 8.0, 16.0), {}, "log"),
+        ((1.0, 2.0, 4.0, 8.0, 16.0), {"log": "none"}, "linear"),
+        ((1.0, 2.0, 3.0, 4.0, 5.0), {}, "linear"),
+    ],
+)
+def test_an_axis_by_a_factor_is_logarithmic_unless_its_author_says_otherwise(
+    values: tuple[float, ...], log: dict[str, str], scale: str
+) -> None:
+    axis = Axis("machine.network.adapter", "s", values)
+    results = with_sweeps(sweep("latency", [axis], lambda case, x: 1 / x, ["base"]))
+    plain = {name: value for name, value in LINES.model_dump().items() if name != "log"}
+    (axes,) = draw(results, type(LINES).model_validate({**plain, **log})).axes
+    assert axes.get_xscale() == scale
+
+
 def test_twelve_lines_are_told_apart_without_colour() -> None:
     cases = [f"case-{index}" for index in range(12)]
     results = with_sweeps(

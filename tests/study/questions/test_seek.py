@@ -612,3 +612,19 @@ def test_the_band_of_a_change_is_where_straight_lines_between_places_cross_zero(
     margins = sign * np.array([[1.0, -3.0, -4.0], [1.0, -1.0, -4.0]] * (BAND_DRAWS // 2))
     change = _with_band(margins, np.array([10.0, 14.0, 20.0]), Change(12.0, None, starts))
     assert (change.low, change.high, change.part) == pytest.approx((11.0, 12.0, 1.0))
+
+
+@pytest.mark.parametrize(("starts", "band"), [(False, (10.0, 14.0)), (True, (14.0, 20.0))])
+def test_the_band_of_a_change_between_single_places_is_places(
+    starts: bool, band: tuple[float, float]
+) -> None:
+    """Half of the draws change between the first two places, the others behind them: the last
+    places at which the condition holds, or the first ones.
+    """
+    sign = -1.0 if starts else 1.0
+    margins = sign * np.array([[1.0, -3.0, -4.0], [1.0, 1.0, -4.0]] * (BAND_DRAWS // 2))
+    steps = np.array([10.5, 14.5, 20.5])
+    change = _with_band(margins, steps, Change(14.5, 10.5, starts))
+    assert (change.low, change.high) == tuple(end + 0.5 for end in band)
+    whole = _with_band(margins, np.array([27.0, 28.0, 29.0]), Change(28.0, 27.0, starts))
+    assert (whole.low, whole.high) == ((28.0, 29.0) if starts else (27.0, 28.0))
