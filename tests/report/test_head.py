@@ -19,6 +19,7 @@ from slipstick_questions.choose import ChooseResult, ChosenPoints
 from slipstick_questions.seek import ConditionSearch, SeekResult, Unanswered
 from slipstick_questions.sign_changes import Change
 from tests.heads import UNWANTED, head_of, paths_in
+from tests.report.made_up import with_sweeps
 
 REPORTS = sorted((Path(__file__).parents[2] / "reports").glob("*/report.md"))
 WORDS = Words({"base": "HDR", "ndr": "NDR"}, {"parameters.edge": "cells along an edge"})
@@ -741,3 +742,20 @@ def test_measured_values_have_the_best_and_the_worst_table_beside_their_mean_err
     )
     (head,) = CompareResult(tables).headline(WORDS)
     assert head.endswith(", from 1 % (tree) to 40 % (mesh) from table to table"), head
+
+
+@pytest.mark.parametrize(
+    ("ends", "clause"),
+    [
+        ((9e-3, 11e-3), "The answer is simulated and has an interval."),
+        ((None, None), "The answer is simulated and has an interval; some values have none."),
+    ],
+)
+def test_a_value_without_an_interval_is_told_beside_those_that_have_one(
+    ends: tuple[float | None, float | None], clause: str
+) -> None:
+    quantile = Value(10e-3, "s", *ends)
+    values = {"time": Value(5e-3, "s", 4e-3, 6e-3), "time_quantile[0.99]": quantile}
+    answer = Answer("m", "simulation", values=values, exact=False)
+    results = replace(with_sweeps(), cases={"base": answer})
+    assert head_lines(results, list(values))[-1].startswith(clause)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from slipstick.errors import SlightlyBeyond
 from slipstick.expression.nodes import Dimension
 from slipstick.late import late_pattern
-from slipstick.results.words import SHARES, TIME_SPANS, Words, as_words, is_plural
+from slipstick.results.words import CODES, SHARES, TIME_SPANS, Words, as_words, is_plural
 from slipstick.units import choose_unit, show
 
 if TYPE_CHECKING:
@@ -172,7 +172,12 @@ def setting_phrase(path: str, value: float, unit: str, words: Words, ends: Ends 
     ('5 app servers', '1 app server')
     >>> setting_phrase("classes.users.population", 44, "1", words)
     '44 users'
+    >>> coded = Words(meanings={"parameters.again": "1: a layer is computed again; 0: it is kept"})
+    >>> setting_phrase("parameters.again", 1, "1", coded), coded.quantity("parameters.again")
+    ('a mode in which a layer is computed again', 'again')
     """
+    if mode := dict(CODES.findall(words.meanings.get(path, ""))).get(f"{value:g}"):
+        return f"a mode in which {mode.strip()}"
     amount = setting_amount(path, value, unit, words, ends)
     meaning = words.quantity(path)
     if rate_text := _rate_of_class(path, amount):

@@ -775,7 +775,7 @@ def _basis_sentence(results: Results, value_names: Sequence[str]) -> str:
     answers = list(results.cases.values())
     methods_and_exactness = [*_methods_and_exactness(answers, results.sweeps)]
     clause_list = [
-        *_method_clauses(methods_and_exactness, answers, results.words),
+        *_method_clauses(methods_and_exactness, answers, results.words, value_names),
         *_verdict_clauses(answers, results.sweeps),
     ]
     questions_with_estimates = [
@@ -871,7 +871,10 @@ _METHODS = {
 
 
 def _method_clauses(
-    methods_and_exactness: Sequence[tuple[str, bool]], answers: Sequence[Answer], words: Words
+    methods_and_exactness: Sequence[tuple[str, bool]],
+    answers: Sequence[Answer],
+    words: Words,
+    value_names: Sequence[str],
 ) -> Iterator[str]:
     """Yield clauses on how many answers are approximate, by which methods, and with which note most
     often.
@@ -887,7 +890,15 @@ def _method_clauses(
     is_single = approximate_count == 1
     subject += " is" if is_single else " are"
     if set(count_by_method) == {"simulation"}:
-        yield f"{subject} simulated and {'has an interval' if is_single else 'have intervals'}"
+        has_value_without_interval = any(
+            answer.find(name) and not has_width(answer.ends(name))
+            for answer in answers
+            if not answer.exact
+            for name in value_names
+        )
+        intervals = "has an interval" if is_single else "have intervals"
+        doubt = "; some values have none" if has_value_without_interval else ""
+        yield f"{subject} simulated and {intervals}{doubt}"
     else:
         methods_phrase = join_phrases(
             [

@@ -159,6 +159,9 @@ _TECHNOLOGY_PHRASES = {
 _OPERATOR_WORDS = {"+": "plus", "-": "minus", "*": "times", "/": "divided by"}
 
 
+CODES = re.compile(r"(?:^|; )(\d+): ([^;]+)")
+"""What each number of a quantity means, where it chooses a mode."""
+
 _POPULATION_PATH = "population.processors"  # whatever its members are called
 TIME_SPANS = {"/s": "a second", "/min": "a minute", "/h": "an hour"}
 """The words behind a number of completions or arrivals, by the unit of the rate."""
@@ -278,7 +281,8 @@ class Words:
     def quantity(self, path: str) -> str:
         """Return the meaning of a quantity, or a phrase made from its path."""
         if meaning := self.meanings.get(path):
-            return meaning
+            # What each number means is no name of the quantity.
+            return as_words(path.rpartition(".")[2]) if CODES.match(meaning) else meaning
         if path == _POPULATION_PATH:
             return self.members
         if class_match := _CLASS_AT_STATION_PATH.fullmatch(path):
