@@ -397,7 +397,10 @@ def _followed_model(
             followed_model = lower_network(model)
             activity = ActivityChain(with_mean_rates(followed_model))
             own_values = {name: parameter.value for name, parameter in model.parameters.items()}
-            values = values_of_activity(model.name, values, activity.parameters, own_values)
+            activity_values = values_of_activity(
+                model.name, values, activity.parameters, own_values
+            )
+            values = {name: float(value) for name, value in activity_values.items()}
     _refuse_patterns(followed_model)
     return followed_model, values
 

@@ -73,7 +73,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Unanswered:
+class UnansweredPlaces:
     """A range of consecutive places without an answer, such as loads that saturate a server.
 
     Parameters
@@ -139,7 +139,7 @@ class ConditionSearch:
     beyond: tuple[str, ...] = ()
     doubts: tuple[DoubtfulRates, ...] = ()
     undecided: tuple[tuple[float, float], ...] = ()
-    unanswered: tuple[Unanswered, ...] = ()
+    unanswered: tuple[UnansweredPlaces, ...] = ()
     longer: float = 1.0
     means: str = ""
     first_places: tuple[Sequence[float], Provenance] = field(
@@ -843,8 +843,12 @@ def _with_band(drawn_margins: Array, places: Array, change: Change) -> Change:
             crossings.append(crossing)
     if len(crossings) < BAND_DRAWS / 2:
         return replace(change, part=len(crossings) / BAND_DRAWS)
-    method = "inverted_cdf" if is_of_places else "linear"
-    low, high = np.quantile(crossings, [LOW_PROBABILITY, HIGH_PROBABILITY], method=method)
+    probabilities = [LOW_PROBABILITY, HIGH_PROBABILITY]
+    low, high = (
+        np.quantile(crossings, probabilities, method="inverted_cdf")
+        if is_of_places
+        else np.quantile(crossings, probabilities)
+    )
     value = change.value if change.starts or change.before is None else change.before
     return replace(
         change,
@@ -856,7 +860,7 @@ def _with_band(drawn_margins: Array, places: Array, change: Change) -> Change:
 
 def _unanswered_stretches(
     places: Array, has_answer: NDArray[np.bool_], holds: NDArray[np.bool_]
-) -> Iterator[Unanswered]:
+) -> Iterator[UnansweredPlaces]:
     """Yield each stretch of places without an answer, and the answered places before and after
     it.
     """
@@ -865,7 +869,7 @@ def _unanswered_stretches(
     for first_index, last_index in zip(start_indices.tolist(), end_indices.tolist(), strict=True):
         index_before = first_index - 1 if first_index else None
         index_after = last_index + 1 if last_index + 1 < len(places) else None
-        yield Unanswered(
+        yield UnansweredPlaces(
             first=float(places[first_index]),
             last=float(places[last_index]),
             before=None if index_before is None else float(places[index_before]),

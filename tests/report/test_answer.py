@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -310,7 +311,10 @@ def test_an_efficiency_of_more_than_the_processors_says_by_what_the_speedup_is_d
         ],
     }
     answer = solve(model)
-    assert answer["speedup"] / answer["efficiency"] == pytest.approx(5)
+    speedup, efficiency = answer["speedup"], answer["efficiency"]
+    assert speedup is not None
+    assert efficiency is not None
+    assert speedup / efficiency == pytest.approx(5)
     first_line = " ".join(answer_text(answer).partition("where the time goes")[0].split())
     assert "(speed-up divided by 5 processors and servers)" in first_line
     del model["useful"]
@@ -320,7 +324,7 @@ def test_an_efficiency_of_more_than_the_processors_says_by_what_the_speedup_is_d
 @pytest.mark.parametrize("method", ["markov-chain", "simulation"])
 def test_a_throughput_is_told_without_what_later_stations_lose(method: str) -> None:
     """As many as the last station serves: its busy servers over the time of a service."""
-    line = {
+    line: dict[str, Any] = {
         "queueing-network": 1,
         "classes": {"calls": {"arrivals": "8 /s"}},
         "stations": {

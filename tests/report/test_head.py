@@ -16,7 +16,7 @@ from slipstick.study.check import check_reference
 from slipstick.study.run import prepare, run
 from slipstick_papers.compare import CompareResult, PublishedTable, TableCell, TableRow
 from slipstick_questions.choose import ChooseResult, ChosenPoints
-from slipstick_questions.seek import ConditionSearch, SeekResult, Unanswered
+from slipstick_questions.seek import ConditionSearch, SeekResult, UnansweredPlaces
 from slipstick_questions.sign_changes import Change
 from tests.heads import UNWANTED, head_of, paths_in
 from tests.report.made_up import with_sweeps
@@ -91,7 +91,7 @@ SEARCHED = "(cells along an edge from 8 to 1024)"
             f"Efficiency is at least 80 %: undecided from 20 to 30 {SEARCHED}",
         ),
         (
-            (replace(NEVER, unanswered=(Unanswered(60, 1024, 50, None, True, False),)),),
+            (replace(NEVER, unanswered=(UnansweredPlaces(60, 1024, 50, None, True, False),)),),
             (
                 "Efficiency is at least 80 % with at most 50 cells along an edge (larger "
                 "values have no answer)"
@@ -99,7 +99,7 @@ SEARCHED = "(cells along an edge from 8 to 1024)"
         ),
         (
             (
-                replace(NEVER, unanswered=(Unanswered(8, 60, None, 61, False, True),)),
+                replace(NEVER, unanswered=(UnansweredPlaces(8, 60, None, 61, False, True),)),
                 SEARCH,
                 replace(NEVER, case="ndr", nearest=None, holds_first=None),
             ),

@@ -7,7 +7,7 @@ stay in the cache. No text is generated and nothing is evaluated as code.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -55,7 +55,7 @@ def entries_at_rows(column: Array | float, rows: NDArray[np.intp]) -> Array | fl
 
 
 def selected_values(
-    values: Values, names: Sequence[str] | Mapping[str, object]
+    values: Values, names: Collection[str] | Mapping[str, object]
 ) -> dict[str, Array | float]:
     """Return the values of the parameters that have one of some names."""
     return {name: value for name, value in values.items() if name in names}
