@@ -8,11 +8,10 @@ that each of them solves an example here.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from slipstick import Answer, QueueingNetwork, Simulation, solve
-from slipstick.errors import NoAnswerError
+from slipstick.errors import MeasuredError, NoAnswerError
 from slipstick.vocabulary import (
     BEST,
     BOUNDS,
@@ -116,13 +115,13 @@ def cell_of_network(network: QueueingNetwork, method: str) -> str:
     return EXACT if answer.exact else f"approximate: {_measured_error(answer)}"
 
 
-_MEASURED = re.compile(r"response time ([\d.]+ %) \(([\d.]+ %)\)")
-
-
 def _measured_error(answer: Answer) -> str:
     """Return the median and the 95th percentile of the error that an answer states."""
-    match = _MEASURED.search(" ".join(answer.notes))
-    return f"{match[1]} ({match[2]})" if match else "error not measured"
+    for note in answer.notes:
+        if isinstance(note, MeasuredError):
+            median, high = note.response_errors
+            return f"{median:g} % ({high:g} %)"
+    return "error not measured"
 
 
 def _head(name: str, columns: Sequence[str] | Mapping[str, object]) -> Iterator[str]:

@@ -83,6 +83,16 @@ class Doubt(TypedSentence):
     """
 
 
+class MeasuredError(Doubt):
+    """A sentence on the errors of an approximation that were measured. `construct` is what the
+    models of the measurement had, `response_errors` are the median and the 95th percentile of the
+    error of the response time [%].
+    """
+
+    construct: str
+    response_errors: tuple[float, float]
+
+
 class WaitingLeftOut(Doubt):
     """A sentence that an answer leaves out waiting at some resources."""
 

@@ -313,15 +313,10 @@ def test_every_answer_names_variant_rule_and_usual_error() -> None:
         "measured with service times that differ at first come first served"
     )
     assert schweitzer(closed()).method == "Bard-Schweitzer"
-    named = {
-        usual_error(closed(**each), with_correction=True).partition("measured with ")[2]
-        for each in WAYS
-    }
-    named.add(
-        usual_error(closed(discipline="fcfs", scv=0.5), with_correction=False).partition(
-            "measured with "
-        )[2]
-    )
+    named = {usual_error(closed(**each), with_correction=True).construct for each in WAYS}
+    low_scv = usual_error(closed(discipline="fcfs", scv=0.5), with_correction=False)
+    named.add(low_scv.construct)
+    assert low_scv.response_errors == MEASURED_ERRORS[low_scv.construct][False][2:]
     assert named == set(MEASURED_ERRORS)
 
 

@@ -38,7 +38,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from slipstick.errors import ModelError, NoAnswerError
+from slipstick.errors import MeasuredError, ModelError, NoAnswerError
 from slipstick.late import NDArray, np
 from slipstick.limits import check_cost
 from slipstick.queueing.compiled import compiled_form, newton_steps
@@ -576,14 +576,14 @@ within a factor of ten. The worst construct comes last.
 """
 
 
-def usual_error(network: NetworkArrays, with_correction: bool) -> str:
-    """Return a text with the errors that were measured for the construct of a network that is
+def usual_error(network: NetworkArrays, with_correction: bool) -> MeasuredError:
+    """Return a sentence on the errors that were measured for the construct of a network that is
     approximated worst: with Linearizer if `with_correction`, else with Bard-Schweitzer.
 
     >>> from slipstick.queueing.network import network_arrays
     >>> usual_error(network_arrays([0.5], population=4), with_correction=True)
-    'throughput 0.1 % (95th percentile 0.7 %), response time 0.2 % (2.3 %), measured with single
-    servers'
+    'typical error: throughput 0.1 % (95th percentile 0.7 %), response time 0.2 % (2.3 %), measured
+    with single servers'
     """
     constructs = {
         _construct_of_station(network, station) for station in range(len(network.stations))
@@ -592,10 +592,12 @@ def usual_error(network: NetworkArrays, with_correction: bool) -> str:
     throughput_error, large_throughput_error, response_error, large_response_error = (
         MEASURED_ERRORS[worst_construct][with_correction]
     )
-    return (
-        f"throughput {throughput_error:g} % (95th percentile {large_throughput_error:g} %),"
-        f" response time {response_error:g} % "
-        f"({large_response_error:g} %), measured with {worst_construct}"
+    return MeasuredError(
+        f"typical error: throughput {throughput_error:g} % (95th percentile"
+        f" {large_throughput_error:g} %), response time {response_error:g} %"
+        f" ({large_response_error:g} %), measured with {worst_construct}",
+        construct=worst_construct,
+        response_errors=(response_error, large_response_error),
     )
 
 

@@ -536,7 +536,7 @@ class NetworkSolution:
     exact : whether this is the network's expectation to rounding
     rule : when an iteration stopped; empty where nothing iterates
     iterations : steps of the iteration, 0 where nothing iterates
-    usual_error : the error measured over random networks, in words; empty where exact
+    usual_error : a sentence on the errors measured over random networks; empty where exact
     notes : what the reader of the numbers should know
     """
 

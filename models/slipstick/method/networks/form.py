@@ -18,7 +18,7 @@ from dataclasses import replace
 from functools import cached_property, partial
 
 from slipstick.answer import DeferredShares
-from slipstick.errors import Definition, Doubt
+from slipstick.errors import Definition
 from slipstick.expression.nodes import TIME, parameters, zero
 from slipstick.expression.tape import Columns, Tape, Values, selected_values
 from slipstick.late import NDArray, np
@@ -502,7 +502,7 @@ def _solution_notes(network_layout: NetworkLayout, solution: NetworkSolution) ->
     iterations_text = (
         f"; {solution.rule}, {solution.iterations} iterations" if solution.rule else ""
     )
-    error_notes = [Doubt(f"typical error: {solution.usual_error}")] if solution.usual_error else []
+    error_notes = [solution.usual_error] if solution.usual_error else []
     # A chain says what it is by its states.
     solver_notes = (
         [f"{solution.method}{iterations_text}"] if solution.method != MARKOV_CHAIN else []
