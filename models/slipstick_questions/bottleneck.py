@@ -25,6 +25,7 @@ from slipstick.report.formatting import (
     limit_phrase,
     percent,
     quantity,
+    setting_amount,
     setting_phrase,
     value_amount,
 )
@@ -60,8 +61,9 @@ class CaseBottlenecks:
     cycle : time of a cycle without waiting, T_0 [s]
     demands : service demand per server of each resource, D [s]
     failed : why a point has no answer, by its index
-    near_limit : the least value of the axis from which on the throughput is near its limit; None
+    near_limit : the least number of customers from which on the throughput is near its limit; None
         where the axis is not the population, or where it never is near
+    far_from_limit : the largest number below it that was solved, if numbers between were not
 
     >>> import numpy as np
     >>> population = np.array([1.0, 20.0])
@@ -92,6 +94,7 @@ class CaseBottlenecks:
     demands: Mapping[str, Array]
     failed: Mapping[int, str] = field(default_factory=dict)
     near_limit: float | None = None
+    far_from_limit: float | None = None
 
     @property
     def largest_demand(self) -> Array:
@@ -219,6 +222,9 @@ def read(question: BottleneckSpec, study: StudyContext) -> Question:
             raise study.refusal(
                 _PLACE_OF_AXIS, "an axis of numbers is wanted, such as the number of processors"
             )
+        # Sentences say from which value on a resource limits.
+        if (np.diff(np.array(axis.values, dtype=float)) <= 0).any():
+            raise study.refusal(_PLACE_OF_AXIS, f"list the values of {axis.path} in rising order")
 
     def solve(answers: BaseAnswers) -> BottleneckResult:
         return BottleneckResult(
@@ -297,17 +303,15 @@ def _case_bottlenecks(case: str, sweep: SweepDefinition, study: StudyContext) ->
         return float(table.columns[name][0])
 
     is_estimate = np.isfinite(solved_sweep.ends(name)[0]).any()
-    return replace(
-        bottlenecks,
-        near_limit=_value_near_limit(bottlenecks, None if is_estimate else throughput_at),
-    )
+    return _with_value_near_limit(bottlenecks, None if is_estimate else throughput_at)
 
 
-def _value_near_limit(
+def _with_value_near_limit(
     bottlenecks: CaseBottlenecks, throughput_at: Callable[[int], float] | None
-) -> float | None:
-    """Return the least number of customers from which on the throughput is near its limit; None if
-    it is not near it at the last point, or if the axis is not the population.
+) -> CaseBottlenecks:
+    """Return the bottlenecks with the least number of customers from which on the throughput is
+    near its limit; without it if the throughput is not near it at the last point, or if the axis is
+    not the population.
 
     Parameters
     ----------
@@ -316,23 +320,25 @@ def _value_near_limit(
         between two points; without it, the point is the answer
     """
     if not bottlenecks.is_along_population or bottlenecks.is_above_bound.any():
-        return None
+        return bottlenecks
     is_near = bottlenecks.throughput * bottlenecks.largest_demand[-1] >= _NEAR
     if not is_near[-1]:
-        return None
+        return bottlenecks
     # All points behind the last one that is not near are near.
     first_index = 0 if is_near.all() else len(is_near) - int(np.argmin(is_near[::-1]))
     value = float(bottlenecks.values[first_index])
-    if first_index == 0 or throughput_at is None:
-        return value
+    if first_index == 0:
+        return replace(bottlenecks, near_limit=value)
     too_few, enough = int(bottlenecks.values[first_index - 1]), int(value)
+    if throughput_at is None:
+        return replace(bottlenecks, near_limit=value, far_from_limit=float(too_few))
     while enough - too_few > 1:
         middle = (too_few + enough) // 2
         if throughput_at(middle) * float(bottlenecks.largest_demand[-1]) >= _NEAR:
             enough = middle
         else:
             too_few = middle
-    return float(enough)
+    return replace(bottlenecks, near_limit=float(enough))
 
 
 def _demands_of_model(group: PointGroup) -> tuple[Array, Array, dict[str, Array]]:
@@ -490,6 +496,11 @@ def _near_limit_clause(bottlenecks: CaseBottlenecks, words: Words) -> str:
         return f"; {setting_text} reach {percent(part)} of it" if np.isfinite(part) else ""
     if bottlenecks.near_limit == bottlenecks.values[0]:
         setting_text = f"already with {setting_phrase(path, bottlenecks.near_limit, unit, words)}"
+    elif bottlenecks.far_from_limit is not None:
+        setting_text = (
+            f"with {setting_phrase(path, bottlenecks.near_limit, unit, words)}, and not yet with"
+            f" {setting_amount(path, bottlenecks.far_from_limit, unit, words)}"
+        )
     else:
         setting_text = limit_phrase(path, bottlenecks.near_limit, unit, words, is_lower=True)
     return f"; {percent(_NEAR)} of it is reached {setting_text}"

@@ -688,6 +688,21 @@ def test_branches_that_continue_are_the_same_in_both_kernels() -> None:
 
 
 @pytest.mark.turns(3)
+def test_a_visit_after_one_with_a_limit_waits_as_long_as_without() -> None:
+    """The first visit may be given up, but never is; the second is interrupted by other customers.
+    A cycle has 3 s of work, and the rest of its time is the wait for the cpu.
+    """
+    limited = attempt(service("front", 1.0, name="ask"), timeout=100.0, limits="visit")
+    groups: dict[str, Any] = {
+        "low": (1, limited >> service("cpu", 2.0, name="low-job", rank=2)),
+        "high": (1, thinks(1.0) >> service("cpu", 1.0, name="high-job", rank=1, scv=1.0)),
+    }
+    stations = {"front": Station(1), "cpu": Station(1, "priority-preemptive")}
+    model = grouped_model(groups, resources=stations)
+    answer = solve(model, method="simulation", simulation=Simulation(seed=3, events=40_000))
+    assert answer["efficiency"] == pytest.approx(3 / answer["time[low]"], rel=1e-6)
+
+
 def test_a_fork_that_goes_on_early_has_limits() -> None:
     for time, words in (
         (

@@ -144,6 +144,26 @@ def test_the_number_near_the_limit_is_solved_on_both_sides(
     ]
 
 
+def test_numbers_that_are_not_solved_are_not_said_to_be_too_few(folder: Path) -> None:
+    """Values with intervals are not bisected: only 2 and 30 jobs are known, and 16 reach 95 %."""
+    Path("one.yaml").write_text(
+        "queueing-network: 1\nclasses: {jobs: {population: 8, think_time: 1 s}}\n"
+        "stations:\n  cpu: {service: {jobs: 100 ms}}\n  disk: {service: {jobs: 60 ms}}\n"
+    )
+    base = "{model: one.yaml, stations.disk.service.jobs: 50 ms..72 ms}"
+    made = found("classes.jobs.population: [2, 30]", base)
+    assert (made.near_limit, made.far_from_limit) == (30, 2)
+    (line,) = BottleneckResult((made,)).headline(Words())
+    assert line.endswith("; 95 % of it is reached with 30 jobs, and not yet with 2")
+
+
+@pytest.mark.parametrize("values", ["[64, 50, 12, 1]", "[1, 64, 12]", "[4, 4, 8]"])
+def test_an_axis_that_does_not_rise_is_refused(folder: Path, values: str) -> None:
+    """A sentence on the numbers up to the last one would be about a number in the middle."""
+    with pytest.raises(SpecError, match=r"list the values of population\.processors in rising"):
+        prepare(str(written(f"population.processors: {values}")))
+
+
 def test_a_network_gives_its_own_saturation_population_and_utilization(folder: Path) -> None:
     made = found("classes.jobs.population: [1, 20, 27, 28, 200]", "{model: central-server}")
     demands = {"cpu": 10 * 20e-3, "fast": 6 * 15e-3, "slow": 3 * 40e-3}

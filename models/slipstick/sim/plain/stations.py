@@ -292,8 +292,9 @@ class Ordered(SimulatedStation):
         # The planned event is still the abandonment, which the service prevents.
         if token.patience >= 0 and token.has_queued:
             token.event_cell[0] = None
-        # Services with a limit are not interrupted, so that one begins once.
-        if token.cut_label:
+        # Services with a limit are not interrupted, so that one begins once; the label may be that
+        # of a visit before.
+        if token.cut_label and token.patience >= 0:
             token.work = token.requested_work = self.limit_service(token, token.work, now)
         token.patience = -1.0
         self.serving.append(token)
