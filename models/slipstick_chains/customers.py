@@ -28,7 +28,8 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Absences:
-    """The servers of a model that are away, which are taken out of the solution of any method.
+    """The absences of a model's servers. Methods solve these as customers, which are then removed
+    from the solution.
 
     Parameters
     ----------

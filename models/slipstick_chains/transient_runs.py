@@ -55,7 +55,8 @@ class _NumberAtTime(NamedTuple):
 
     def observation(self, customer_count: int) -> float:
         """Return what a run contributes to the value while `customer_count` customers are present:
-        their number, or 1 or 0 for a given number.
+        their number; for the probability of a given number, 1 if just that many are present and 0
+        otherwise.
         """
         return float(customer_count if self.present is None else customer_count == self.present)
 

@@ -40,7 +40,7 @@ file.
 
 
 def _keys_of_file(keys_by_station: KeysByStation, stations: Mapping[str, Any]) -> KeysOfFile:
-    """Return the function that writes the keys of a station."""
+    """Return the function that writes breakdowns and schedules as keys of stations in a file."""
 
     def keys_of_station(station_name: str, writer: ExpressionWriter) -> dict[str, Any]:
         """Return the keys of a station that state its breakdown and its schedule."""

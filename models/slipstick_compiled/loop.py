@@ -1169,8 +1169,8 @@ def admit(tables: State, token: int, instruction: Row) -> bool:
 
 @inlined
 def count_access(tables: State, token: int, instruction: Row) -> bool:
-    """Execute COUNT_ACCESS: count an access to a lock. It also counts as refused if it is local to
-    the customer and the next holder does not wait.
+    """Execute COUNT_ACCESS: count an access to the word or flag of a lock. A local access also
+    counts as refused. The flag of a next holder that waits is never local.
     """
     tally_number = instruction[1]
     local_customer = instruction[2]

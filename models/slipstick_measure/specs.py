@@ -389,8 +389,8 @@ class TracePictureSpec(Drawn):
 
 
 def _one_fitted_base(fits: dict[str, FitSpec]) -> dict[str, FitSpec]:
-    """Return the fits; raise if several of them have free parameters, because a study has one
-    fitted base.
+    """Return the fits; raise if several of them have free parameters, because the base of a study
+    takes the values of a single fit.
     """
     free = [name for name, fit in fits.items() if fit.free]
     if len(free) > 1:

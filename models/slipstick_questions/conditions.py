@@ -76,7 +76,9 @@ class Condition:
 
     @property
     def needed_columns(self) -> set[str]:
-        """The columns of the case that the condition needs, and the first quantity of the model."""
+        """The columns of the case that the condition needs, and the main quantity of the model,
+        which has a value wherever the model has an answer.
+        """
         names = set(self.columns.values())
         return {
             self.case.form.quantity,

@@ -115,7 +115,7 @@ class ChangeRanking:
     budget: float | None = None
 
     def is_affordable(self, pair: Answer) -> bool:
-        """Return whether a pair is within the budget."""
+        """Return whether two changes together cost no more than the budget."""
         cost = pair.point.get("cost", math.inf)
         return self.budget is None or (
             not isinstance(cost, str) and cost <= self.budget * (1 + 1e-12)

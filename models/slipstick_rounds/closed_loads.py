@@ -246,9 +246,9 @@ def _rounds_of_cycle(
 def _time_of_shared_round(
     rounds: MeanRounds, present: float, mean_others: float, customers: int, work: float
 ) -> float:
-    """Return the mean time of the rounds of a customer in its first phase, if the number of other
-    customers in their first phase is binomial; work beyond the budget of a round is done in further
-    rounds [s].
+    """Return the mean time that all rounds of a customer's first phase take together [s]. They do
+    the work of others in their first phase, too, whose number is taken as binomial; work beyond the
+    budget of a round is done in further rounds.
 
     Parameters
     ----------

@@ -241,8 +241,8 @@ class BatchServer(AddedModel):
 
     @property
     def parameters(self) -> dict[str, Parameter]:
-        """All parameters of the model, by path, without those that stand for the contents of a
-        round and for means of an answer.
+        """All parameters of the model, by path, except the placeholders in its formulas: those for
+        the contents of a round and those for means of an answer.
         """
         parameters_of_rounds = {**state_parameters(self.phases), **mean_parameters(self.phases)}
         parameters_found = parameters(*self.quantities())

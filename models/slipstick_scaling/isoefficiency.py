@@ -795,8 +795,8 @@ class Isoefficiency:
 
     @cached_property
     def dominant_terms(self) -> tuple[DominantTerm, ...]:
-        """The terms that need the most work, each with the number of processors, from 2 to
-        `MOST_PROCESSORS`, from which on it does.
+        """The terms that need the most work, in the order in which they do as processors are added
+        from 2 to `MOST_PROCESSORS`; each with the number at which it begins to.
         """
         if self.limit or not self.needs:
             return ()

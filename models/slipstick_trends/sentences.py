@@ -335,8 +335,8 @@ def sentences_beside_head(projection: Projection, words: Words) -> list[str]:
 
 
 def span_phrase(track: ProjectedCase, projection: Projection) -> str:
-    """Return the years of a case from the first to the last; over factors, how many times as fast
-    processors become meanwhile.
+    """Return a phrase for the span of a case: its first and last year or, if the case is projected
+    over factors of processor speed, how many times as fast processors become.
     """
     if projection.factors is None:
         return track.span

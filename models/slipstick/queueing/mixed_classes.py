@@ -55,7 +55,7 @@ def speeds(network: NetworkArrays, station: int) -> Array:
 
 
 def highest_speed(network: NetworkArrays, station: int) -> Array:
-    """Return a station's speed with very many present, (P or 1,)."""
+    """Return a station's speed with very many customers present, by point (P or 1,)."""
     rates = network.rates[station]
     last_speed: Array = (
         np.array([float(network.servers[station])]) if rates is None else rates[:, -1]

@@ -319,8 +319,8 @@ class _Series:
     def _marginal_terms(
         self, queue_index: int, without_station: Array, row_of_point: Array, population: Array
     ) -> Array:
-        """Return G(N) times the probabilities of 0, 1, ... customers at a station, from the series
-        of all other stations, (P, N + 1).
+        """Return G(N) times the probabilities of 0 to N customers at a station, from the
+        normalizing constants of the network without this station, by point and number (P, N + 1).
         """
         speed = self.speeds_by_queue.get(queue_index, np.ones((1, 1)))
         station_terms = terms(
@@ -726,7 +726,9 @@ class _Grid:
         return planes[:, -1][self.cell_index(self.last_cell)], self.with_one_less(planes[:, -2])
 
     def with_one_less(self, plane: Array) -> Array:
-        """Return the values at N - e_r from the last plane but one, (P, R, ...)."""
+        """Return the values at N - e_r, for each class r, from the plane of the populations with
+        one customer fewer than N, by point and class (P, R, ...).
+        """
         return np.stack(
             [plane[self.cell_index(cell_before)] for cell_before in self.cells_before], axis=1
         )

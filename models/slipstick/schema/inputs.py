@@ -517,8 +517,8 @@ def _file_inputs(
 
 
 def _refuse_partial_parameters(tree: Table, value_settings: Settings) -> None:
-    """Raise if new parameters replace all of a model's parameters and leave some out: only some
-    were meant to change.
+    """Raise if a new table of parameters lacks some of those of the model. It would replace the
+    model's whole table, while the user probably means to change only the parameters in it.
     """
     new_parameters = value_settings.get(_PARAMETERS)
     model_parameters = node_at(tree, [_PARAMETERS])

@@ -1220,7 +1220,7 @@ def _one_point_columns(number_by_name: Mapping[str, float]) -> dict[str, Array]:
 
 
 def _is_beyond_population(value_name: str, most_customers: float) -> bool:
-    """Return whether a name is a probability of more customers than a network has."""
+    """Return whether a name denotes the probability of more customers than a network has."""
     return (
         value_name.startswith("probability[")
         and int(value_name[:-1].rpartition(",")[2]) > most_customers

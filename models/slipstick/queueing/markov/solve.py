@@ -397,9 +397,9 @@ def _is_impatient(network: NetworkArrays, class_index: int, station: int) -> boo
 def _counting_station(
     network: NetworkArrays, class_index: int, visited_stations: NDArray[np.int64]
 ) -> int | None:
-    """Return the station at which the cycles of a class are counted, normally its first. Where
-    customers draw their destination again, it is the first station that each cycle visits once, or
-    None.
+    """Return the station at which the cycles of a class are counted, normally its first. If
+    customers that find a station full draw a new destination, it is the first station that each
+    cycle visits once, or None.
     """
     first_station = int(visited_stations[0])
     visited_once = visited_stations[network.visits[0, class_index, visited_stations].real == 1]
