@@ -54,9 +54,9 @@ class _GrowthForm:
 
 _FORMS = (
     _GrowthForm("", lambda p: np.ones(len(p))),
-    _GrowthForm("log2(p)", np.log2),
+    _GrowthForm("log2(p)", lambda p: np.log2(p)),
     _GrowthForm("(p - 1) / p", lambda p: (p - 1) / p),
-    _GrowthForm("sqrt(p)", np.sqrt),
+    _GrowthForm("sqrt(p)", lambda p: p**0.5),
     _GrowthForm("(p - 1)", lambda p: p - 1),
     _GrowthForm("p log2(p)", lambda p: p * np.log2(p)),
     _GrowthForm("(p - 1)^2", lambda p: (p - 1) ** 2),

@@ -103,18 +103,7 @@ class Kernel(EventLoop):
         self.refusals = [0] * len(plan.tallies)
         self.executions = [0] * len(plan.pipelines)
         self.execution_time = [0.0] * len(plan.pipelines)
-        self.tables: dict[str, Sequence[Any]] = {
-            "draw": self.draws,
-            # Operand 0 stands for a queue without a random order, and below for no lock that is
-            # passed on; -1 finds the None at the end.
-            "place_draw": [None, *self.draws],
-            **dict.fromkeys(("rounds", "first_pause", "longest_pause"), plan.counts),
-            **dict.fromkeys(("lock", "counter", "breaker"), self.locks),
-            **{name: [*self.locks, None] for name in ("monitor", "notifying_lock", "taken_lock")},
-            "passed_lock": [None, *self.locks],
-            "waiting_tokens": self.barriers,
-            "pool": self.task_pools,
-        }
+        self.tables = self._tables_of_operands()
         counts_work = any(row[0] == Op.PICK and row[3] == PickRule.LEAST_WORK for row in plan.code)
         for station in self.stations:
             station.counts_work = counts_work
@@ -122,6 +111,21 @@ class Kernel(EventLoop):
             action = self._bound_action(*row)
             self.code.append(action if trace is None else traced(action, instruction_number, trace))
         self._start_customers()
+
+    def _tables_of_operands(self) -> dict[str, Sequence[Any]]:
+        """Return what the operands of instructions are numbers of, by the names of parameters."""
+        return {
+            "draw": self.draws,
+            # Operand 0 stands for a queue without a random order, and below for no lock that is
+            # passed on; -1 finds the None at the end.
+            "place_draw": [None, *self.draws],
+            **dict.fromkeys(("rounds", "first_pause", "longest_pause"), self.plan.counts),
+            **dict.fromkeys(("lock", "counter", "breaker"), self.locks),
+            **{name: [*self.locks, None] for name in ("monitor", "notifying_lock", "taken_lock")},
+            "passed_lock": [None, *self.locks],
+            "waiting_tokens": self.barriers,
+            "pool": self.task_pools,
+        }
 
     def _bound_action(self, op: int, *operands: int) -> partial[Any]:
         """Return the method of an instruction with its operands bound, so that an event needs no
