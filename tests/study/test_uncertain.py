@@ -20,6 +20,7 @@ from slipstick.study.uncertain import _quadratic_values, drawn_settings, width_s
 from slipstick_questions.choose import ChooseResult
 from slipstick_questions.rank import RankResult
 from slipstick_questions.seek import SeekResult
+from tests.specs import activity
 
 TWO = """
 activity: 1
@@ -398,6 +399,29 @@ def test_counts_are_drawn_as_whole_numbers(folder: Path) -> None:
     assert not any("no answer" in note for note in answer.notes)
     factor = solve("two.yaml", {"parameters.n": "1..4"}).draws["parameters.n"]
     assert (factor != np.rint(factor)).all()
+
+
+def test_a_range_between_neighbours_draws_both(folder: Path) -> None:
+    """The value itself is that of 2 users, as 2.4 are none; about half of the draws have 3."""
+    (folder / "terminals.yaml").write_text(TERMINALS)
+    path = "classes.users.population"
+    answer = solve("terminals.yaml", {path: "2..3"})
+    assert np.mean(answer.draws[path] == 3) == pytest.approx(0.43, abs=0.02)
+    two, three = solve("terminals.yaml", {path: [2.0, 3.0]})["response_time[users]"]
+    assert answer["response_time[users]"] == pytest.approx(two)
+    assert answer.ends("response_time[users]") == pytest.approx((two, three))
+
+
+def test_a_parameter_that_is_the_number_of_processors_is_drawn_as_one(folder: Path) -> None:
+    """Fractions of a processor have no answer."""
+    head = "parameters: {p: 8}\npopulation: {processors: p}\nresources: {cpu: {servers: 1}}\n"
+    cycle = ("{name: think, delay: 1 s, scv: 1}", "{name: use, service: cpu, time: 80 ms, scv: 1}")
+    (folder / "sized.yaml").write_text(activity(*cycle, head=head))
+    answer = solve("sized.yaml", {"parameters.p": "4..20"})
+    draws = answer.draws["parameters.p"]
+    assert (draws == np.rint(draws)).all()
+    ends = solve("sized.yaml", {"parameters.p": np.quantile(draws, [0.05, 0.95])})["time"]
+    assert answer.ends("time") == pytest.approx(tuple(ends), rel=1e-6)
 
 
 def test_points_without_an_answer_stand_in_the_first_line(

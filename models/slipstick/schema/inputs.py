@@ -946,14 +946,20 @@ def build(inputs: Inputs) -> BuiltModel:
         notes,
         factor_by_class,
         shapeless_inputs,
-        replace(inputs.uncertain, counts=frozenset(_counting_settings(inputs))),
+        replace(
+            inputs.uncertain,
+            counts=frozenset(_counting_settings(inputs, parameter_by_path, sample)),
+        ),
     )
 
 
-def _counting_settings(inputs: Inputs) -> Iterator[str]:
+def _counting_settings(
+    inputs: Inputs, parameter_by_path: Mapping[str, Parameter], shape: ModelShape
+) -> Iterator[str]:
     """Yield the settings with ranges between whole numbers that only whole numbers are allowed
-    for.
+    for, and parameters that are a number of processors.
     """
+    groups = shape.model.population.groups if isinstance(shape.model, Model) else ()
     for path, log_middle in zip(inputs.uncertain.paths, inputs.uncertain.centre, strict=True):
         if path not in inputs.uncertain.counts:
             continue
@@ -963,6 +969,9 @@ def _counting_settings(inputs: Inputs) -> Iterator[str]:
             inputs.with_value(path, node).given_quantity(path)
         except SpecError:
             yield path
+        else:
+            if any(group.processors == parameter_by_path.get(path) for group in groups):
+                yield path
 
 
 def _shape_of_program(

@@ -144,7 +144,8 @@ def _parse_range(path: str, node: Node) -> tuple[Node, float, float, bool] | Non
     are_whole_numbers = dimension == COUNT and low_text.isdigit() and high_text.isdigit()
     middle_value = float(round(exp(log_middle))) if are_whole_numbers else exp(log_middle)
     middle_node = _quantity_node(node, middle_value, dimension)
-    return middle_node, log(middle_value), deviation, are_whole_numbers
+    # Of a range such as 2..3 both numbers are drawn, also where the value itself is 2.
+    return middle_node, log_middle, deviation, are_whole_numbers
 
 
 def _quantity_node(source_node: Node, value: float, dimension: Dimension) -> Node:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -55,6 +56,22 @@ def test_a_queue_before_a_region_behind_losses_that_grows_is_refused(
     waiting_time = answer["waiting_time[hall]"]
     assert waiting_time is not None
     assert waiting_time < 10
+
+
+@pytest.mark.parametrize("first", ["peak", "rest"])
+def test_a_run_that_ends_in_a_peak_does_not_refuse_the_queue_before_a_region(first: str) -> None:
+    """Of 3 customers a second in a peak 1.3 enter; over a period 0.4 come."""
+    pieces = [(1000.0, 3.0), (9000.0, 0.1)]
+    stream = open_class(0.39, profile=pieces if first == "peak" else pieces[::-1])
+    for rate, is_answered in ((stream, True), (open_class(3.0), False)):
+        model = replace(behind(0.39, 2, capacity=50), classes={"jobs": rate})
+        short = Simulation(seed=2, events=10_000)
+        if is_answered:
+            answer = solve(model, method="simulation", simulation=short)
+            assert (answer["waiting_time[hall]"] or 0.0) > 100
+        else:
+            with pytest.raises(NoAnswerError, match="more customers come to region hall"):
+                solve(model, method="simulation", simulation=short)
 
 
 def behind(rate: float, places: int, **losses: Any) -> QueueingNetwork:

@@ -38,6 +38,7 @@ from slipstick.method.simulation.form import (
     least_gap,
     notes_of,
     one_point_solution,
+    surplus_of_stream,
     value_of_estimate,
 )
 from slipstick.model.network import OpenClass, Place, QueueingNetwork
@@ -144,6 +145,11 @@ class _NetworkEstimates:
             return
         column_sums = result.batches.sum(axis=0)
         elapsed = float(column_sums[self.layout.time])
+        surplus = sum(
+            surplus_of_stream(result.plan.draws[group.arrivals].distribution)
+            for group in result.plan.groups
+            if group.kind == "open"
+        )
         for resource_index, station_name in enumerate(self.planned_network.plan.resources):
             places = [visit for visit in self.planned_network.visits if visit[1] == station_name]
             visitors = {self.chain_by_class[class_name] for class_name, _ in places}
@@ -153,7 +159,8 @@ class _NetworkEstimates:
                 column_sums @ self.added_weights(map(self._weights_of_entries, places))
             )
             departure_count = float(column_sums[self.layout.ended_visits[resource_index]])
-            if 0 < departure_count < arrival_count * (1 - least_gap(departure_count)):
+            least_arrivals = arrival_count - surplus
+            if 0 < departure_count < least_arrivals * (1 - least_gap(departure_count)):
                 raise NoAnswerError(
                     f"more customers come to {station_name} than leave it:"
                     f" {arrival_count / elapsed:.4g} and {departure_count / elapsed:.4g} in a"
@@ -169,9 +176,10 @@ class _NetworkEstimates:
             )
             waiting_by_batch = waiting_times / result.batches[:, self.layout.time]
             further_waiting = float(waiting_by_batch[-1] - waiting_by_batch[0])
+            unexpected_waiting = further_waiting - surplus
             entry_count = float(column_sums[self.layout.grants[lock_index]])
             # Those that come and do not enter wait outside at the end.
-            if further_waiting > least_gap(entry_count) * (entry_count + further_waiting):
+            if unexpected_waiting > least_gap(entry_count) * (entry_count + further_waiting):
                 raise NoAnswerError(
                     f"more customers come to region {region_name} than enter it:"
                     f" {entry_count / elapsed:.4g} enter in a second, and {further_waiting:.4g}"

@@ -93,6 +93,19 @@ def least_gap(departures: float, variance_factor: float = 1.0) -> float:
     return float(max(_LEAST_GAP, _GAP_OF_ONE * (variance_factor / max(departures, 1.0)) ** 0.5))
 
 
+def surplus_of_stream(arrival_times: object) -> float:
+    """Return how many more customers of a stream than at its mean rate a run may have that ends in
+    the middle of a period: twice those of a period, as many may also be present at its end because
+    it is behind a peak; without a bound for bursts and traces.
+    """
+    customers_of_period = float(getattr(arrival_times, "customers_of_period", 0.0))
+    has_profile = getattr(arrival_times, "period", 0.0) > 0
+    is_unbounded = isinstance(arrival_times, BurstyTimes | TracedTimes) or (
+        customers_of_period and not has_profile
+    )
+    return math.inf if is_unbounded else 2 * customers_of_period
+
+
 def check_departures(result: Result, lossy_groups: Collection[str] = ()) -> None:
     """Raise if fewer customers of a stream leave than arrive, in a run that has not reached its
     precision: in the long run both are equal.
@@ -119,16 +132,8 @@ def check_departures(result: Result, lossy_groups: Collection[str] = ()) -> None
         if group.kind != "open" or group.name in lossy_groups:
             continue
         arrival_times = result.plan.draws[group.arrivals].distribution
-        customers_of_period = getattr(arrival_times, "customers_of_period", 0.0)
-        has_profile = getattr(arrival_times, "period", 0.0) > 0
-        if isinstance(arrival_times, BurstyTimes | TracedTimes) or (
-            customers_of_period and not has_profile
-        ):
-            continue
         departures = float(column_sums[result.layout.cycles[group_index]])
-        # Those of a profile are fewer than at its mean rate by at most those of a period, and as
-        # many may be present at the end because it is behind a peak.
-        arrivals = simulated_time / arrival_times.mean - 2 * customers_of_period
+        arrivals = simulated_time / arrival_times.mean - surplus_of_stream(arrival_times)
         variance_factor = max(1.0, float(getattr(arrival_times, "scv", 1.0)))
         variance_factor *= float(getattr(arrival_times, "size", 1.0))
         gap = least_gap(departures, variance_factor)
