@@ -17,6 +17,12 @@ NUMBER = late_pattern(_NUMBER)
 _SURROUNDING_MARKS = late_pattern(
     r"^[\s*_`~≈]+|(?:[\s*_`†‡]|\[\^[\w-]{1,20}\]|\^\[[\w-]{1,20}\]|<sup>[^<]{0,20}</sup>)+$"
 )
+_RAISED_POWER = late_pattern(r"(?:.*[^0-9.])?(?:2|10)\s*<sup>[-+]?[0-9]{1,2}</sup>")
+"""A power of two or ten, whose exponent is no footnote."""
+_RAISED_EXPONENT = late_pattern(
+    r"(?<=[0-9])<sup>([23])</sup>|(?:(?<=\b2)|(?<=\b10))<sup>([0-9]{1,2})</sup>"
+)
+"""The exponent of a size, which has one more often than a footnote."""
 _SPREAD = late_pattern(
     rf"({_NUMBER})\s*+(?:±|\+/?-|\+\\-)\s*+{_NUMBER}\s*+(.*)|({_NUMBER})\s*+\([^)]*+\)\s*+(.*)"
 )
@@ -83,7 +89,7 @@ def bare_cell(text: str) -> str:
     stripped_cell = text.strip()
     return (
         stripped_cell
-        if NUMBER.fullmatch(stripped_cell)
+        if NUMBER.fullmatch(stripped_cell) or _RAISED_POWER.fullmatch(stripped_cell)
         else _SURROUNDING_MARKS.sub("", stripped_cell)
     )
 
@@ -219,10 +225,11 @@ def number_of_product(text: str) -> str:
     ...     number_of_product("(4,)"),
     ...     number_of_product("64³"),
     ...     number_of_product("64² x 8"),
+    ...     number_of_product("512<sup>3</sup>"),
     ... )
-    ('4194304', '4', '262144', '32768')
+    ('4194304', '4', '262144', '32768', '134217728')
     """
-    cell_text = bare_cell(text)
+    cell_text = bare_cell(_RAISED_EXPONENT.sub(lambda power: f"^{power[1] or power[2]}", text))
     if lengths := _TUPLE.fullmatch(cell_text):
         cell_text = " x ".join(lengths[1].split(","))
     cell_text = _SUPERSCRIPT_POWER.sub(

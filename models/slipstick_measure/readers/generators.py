@@ -14,10 +14,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from slipstick.errors import short
 from slipstick_measure.loads import LoadRow
 from slipstick_measure.readers.load_patterns import (
+    SECONDS,
     LoadFormat,
     first_match,
     line_pattern,
@@ -72,26 +74,52 @@ def _option(text: str, command: str, option: str, results: str) -> re.Match[str]
     return first_match(rf"{command}(?=\s).{{0,400}}?\s(?:{option})[ =]*+([0-9]+)", text_before)
 
 
+def _is_sent_at_rate(input_file: Reading, rate: float | None) -> bool:
+    """Return whether the command of a test limits its rate, and note that: its clients then wait,
+    and their number is no load.
+    """
+    if rate:
+        message = "its command limits the rate at which requests are sent, so that is the load"
+        input_file.add_note(1, "", message)
+    return bool(rate)
+
+
 _REDIS_TEST = r"====== (?P<name>.{1,80}?) ======\s*$"
 _REDIS_QUIET = re.compile(
-    r"^[ \t]*(?P<name>\w[\w (),]{0,60}): (?P<rate>[0-9.]+) requests per second"
+    r"^[ \t]*(?P<name>(?!.*summary:)\w.{0,200}?): (?P<rate>[0-9.]+) requests per second"
     r"(?:, p50=(?P<median>[0-9.]+) msec)?[ \t]*$",
     re.MULTILINE,
 )
 
 
+_REDIS_COMMAND = r".{0,80}\b(?:redis|valkey)-benchmark\s+-.*"
+
+
+def _redis_load(input_file: Reading, clients: float | None, results: str) -> LoadRow:
+    """Return the load of a test of redis-benchmark without results: its clients, times the requests
+    that each sends ahead (-P), or its rate. Only its command tells the last two.
+    """
+    pipelined, rate = (
+        number_of_match(_option(input_file.text, r"\b(?:redis|valkey)-benchmark", option, results))
+        for option in ("-P", "--rps")
+    )
+    if _is_sent_at_rate(input_file, rate):
+        return LoadRow(1, rate=rate)
+    return LoadRow(1, users=clients * (pipelined or 1.0) if clients else None)
+
+
 def _read_redis(input_file: Reading) -> LoadRow:
     """Read a test of redis-benchmark. Before version 6 it prints no mean."""
     text = input_file.text
+    clients = number_of_match(first_match(r"^[ \t]*([0-9]+) parallel clients", text))
     mean_match = first_match(r"^[ \t]*avg +min +p50.*\n[ \t]*([0-9.]+)", text)
     values_match = first_match(
         r"^[ \t]*avg +min +p50 +p95 +p99 +max\s*\n[ \t]*[0-9.]+ +[0-9.]+ +([0-9. ]+)", text
     )
     values = [float(value) for value in values_match[1].split()] if values_match else []
     quantiles = dict(zip((0.5, 0.95, 0.99), (value * 1e-3 for value in values), strict=False))
-    return LoadRow(
-        1,
-        users=number_of_match(first_match(r"^[ \t]*([0-9]+) parallel clients", text)),
+    return replace(
+        _redis_load(input_file, clients, "requests completed"),
         throughput=number_of_match(
             first_match(r"^[ \t]*(?:throughput summary: )?([0-9.]+) requests per second", text)
         ),
@@ -101,24 +129,18 @@ def _read_redis(input_file: Reading) -> LoadRow:
 
 
 def _read_redis_quiet(input_file: Reading) -> LoadRow:
-    """Read the lines of redis-benchmark -q.
-
-    Raises
-    ------
-    SpecError : lines of several commands
-    """
-    lines = list(_REDIS_QUIET.finditer(input_file.text))
-    refuse_several_tests(input_file, [line["name"] for line in lines])
-    clients, pipelined = (
-        _option(input_file.text, r"\bredis-benchmark", option, "requests per second")
-        for option in ("-c", "-P")
+    """Read a line of redis-benchmark -q."""
+    line = _REDIS_QUIET.search(input_file.text)
+    if line is None:
+        raise ValueError("its line of requests per second is missing")
+    results = "requests per second"
+    clients = number_of_match(
+        _option(input_file.text, r"\b(?:redis|valkey)-benchmark", "-c", results)
     )
-    median = lines[0]["median"]
-    return LoadRow(
-        1,
-        users=float(clients[1]) * float(pipelined[1] if pipelined else 1) if clients else None,
-        throughput=float(lines[0]["rate"]),
-        quantiles={0.5: float(median) * 1e-3} if median else {},
+    return replace(
+        _redis_load(input_file, clients, results),
+        throughput=float(line["rate"]),
+        quantiles={0.5: float(line["median"]) * 1e-3} if line["median"] else {},
     )
 
 
@@ -150,20 +172,30 @@ _PERCENTILE = re.compile(r"p([0-9]{1,2}(?:\.[0-9]+)?) Latency")
 
 
 def _read_memtier(input_file: Reading) -> LoadRow:
-    """Read the totals of memtier; of several runs, the averages."""
+    """Read the totals of memtier; of several runs, the averages. The users are its connections,
+    times the requests that each sends ahead (--pipeline), which only the command tells, as it does
+    a limit of the rate of each connection.
+    """
     text = input_file.text
     _, average, text_behind = text.partition("AGGREGATED AVERAGE RESULTS")
     heading = first_match(_MEMTIER_HEADING, text_behind if average else text)
     totals = first_match(r"^[ \t]*Totals\s.*$", text_behind if average else text)
     if heading is None or totals is None:
-        raise ValueError("its row of totals is missing")
+        raise ValueError("its row of totals is missing; is the output cut?")
     cells = _cells_by_heading(heading[0], totals[0])
     threads = number_of_match(first_match(r"^[ \t]*([0-9]+) +Threads\b", text))
     connections = number_of_match(first_match(r"^[ \t]*([0-9]+) +Connections per thread", text))
     mean = cells.get("Avg. Latency", cells.get("Latency", "---"))
+    pipelined, rate_of_one = (
+        number_of_match(_option(text, r"\bmemtier_benchmark", option, "Ops/sec"))
+        for option in ("--pipeline", "--rate-limiting")
+    )
+    clients = threads * connections if threads and connections else None
+    is_sent_at_rate = _is_sent_at_rate(input_file, rate_of_one)
     return LoadRow(
         1,
-        users=threads * connections if threads and connections else None,
+        users=None if is_sent_at_rate or not clients else clients * (pipelined or 1.0),
+        rate=rate_of_one * clients if is_sent_at_rate and rate_of_one and clients else None,
         throughput=float(cells["Ops/sec"]),
         response=None if mean == "---" else float(mean) * 1e-3,
         quantiles={
@@ -175,8 +207,8 @@ def _read_memtier(input_file: Reading) -> LoadRow:
 
 
 _YCSB_VALUE = re.compile(
-    r"^[ \t]*\[(?P<operation>[A-Z][A-Z-]*)\], (?P<name>\w+)(?:\([a-z/]+\))?,"
-    r" (?P<value>[0-9.]+)[ \t]*$",
+    r"^[ \t]*\[(?P<operation>[A-Z][A-Z-]*)\], (?P<name>\w+)(?:\((?P<unit>[a-z/]+)\))?,"
+    r" (?P<value>[0-9.]+(?:E-?[0-9]+)?)[ \t]*$",
     re.MULTILINE,
 )
 _YCSB_COMMAND = r"(?:Command line:|bin/ycsb\S* (?:run|load))"
@@ -191,7 +223,8 @@ def _read_ycsb(input_file: Reading) -> LoadRow:
     text = input_file.text
     values: dict[str, dict[str, float]] = {}
     for match in _YCSB_VALUE.finditer(text):
-        values.setdefault(match["operation"], {})[match["name"]] = float(match["value"])
+        seconds = SECONDS[match["unit"]] if "Latency" in match["name"] else 1.0
+        values.setdefault(match["operation"], {})[match["name"]] = float(match["value"]) * seconds
     failed = {name: row for name, row in values.items() if name.endswith("-FAILED")}
     for name, row in failed.items():
         count = row.get("Operations", 0.0)
@@ -208,13 +241,16 @@ def _read_ycsb(input_file: Reading) -> LoadRow:
         operations = []
     count = sum(row["Operations"] for row in operations)
     total_time = sum(row["Operations"] * row.get("AverageLatency", 0.0) for row in operations)
+    if not all("AverageLatency" in row for row in operations):
+        input_file.add_note(1, "AverageLatency", "is no number, so no mean time is taken")
+        total_time = 0.0
     if len(operations) > 1:
         message = "percentiles of several operations cannot be put together, so they are left out"
         input_file.add_note(1, "", message)
     text_before, _, _ = text.partition("[OVERALL]")
     command = re.search(_YCSB_COMMAND, text_before)
-    threads = _option(text, _YCSB_COMMAND, "-threads?", "[OVERALL]")
-    target = _option(text, _YCSB_COMMAND, "-target", "[OVERALL]")
+    threads = _option(text, _YCSB_COMMAND, "-threads?|-p threadcount", "[OVERALL]")
+    target = number_of_match(_option(text, _YCSB_COMMAND, "-target|-p target", "[OVERALL]"))
     if command and not threads and not target:
         message = "its command has no -threads: one is taken, as YCSB does by itself"
         input_file.add_note(1, "", message)
@@ -224,22 +260,50 @@ def _read_ycsb(input_file: Reading) -> LoadRow:
         users=None
         if target or not command
         else number_of_match(threads) or (1.0 if threads is None else None),
-        rate=number_of_match(target),
+        rate=target or None,
         throughput=throughput,
-        response=total_time / count * 1e-6 if count and total_time else None,
+        response=total_time / count if count and total_time else None,
         quantiles={
-            float(percentile[1]) / 100: value * 1e-6
+            float(percentile[1]) / 100: value
             for name, value in (operations[0] if len(operations) == 1 else {}).items()
             if (percentile := re.fullmatch(r"([0-9]{2})thPercentileLatency", name))
         },
     )
 
 
-def _read_artillery(input_file: Reading) -> LoadRow:
-    """Read a summary of Artillery, whose users arrive at a rate; of its intermediate reports, the
-    last one. Version 1 prints no mean.
+_ARTILLERY_REPORT = line_pattern(
+    r"(?:(?P<summary>Summary report) @|Metrics for period to:|Report @|Report for the previous)"
+)
+_ARTILLERY_FAILURES = line_pattern(
+    r"(?:errors\.\S+: ?\.*|vusers\.failed: ?\.*|http\.codes\.[45][0-9]{2}: ?\.*|[45][0-9]{2}:)"
+    r" +[1-9].*"
+)
+
+
+def _artillery_report(input_file: Reading) -> str:
+    """Return the summary of Artillery, without the reports of periods before it and of the run
+    behind it; of an output that is cut before its summary, the last report.
     """
     text = input_file.text
+    reports = list(_ARTILLERY_REPORT.finditer(text))
+    ends = [*(report.start() for report in reports[1:]), len(text)]
+    for report, end in zip(reports, ends, strict=True):
+        if report["summary"]:
+            return text[report.start() : end]
+    if not reports:
+        return text
+    message = "the output is cut before its summary: the last of its periods is taken"
+    input_file.add_note(1, "", message)
+    return text[reports[-1].start() :]
+
+
+def _read_artillery(input_file: Reading) -> LoadRow:
+    """Read a summary of Artillery, whose users arrive at a rate. Version 1 prints no mean."""
+    text = _artillery_report(input_file)
+    for failure in _ARTILLERY_FAILURES.finditer(text):
+        failure_line = " ".join(failure[0].split())[:200]
+        message = f"requests failed, and are counted in the rate and the times: {failure_line}"
+        input_file.add_note(1, "", message)
     times = text[max(text.rfind("http.response_time:"), 0) :]
     rate = number_of_match(
         first_match(
@@ -271,16 +335,23 @@ def _read_autocannon(input_file: Reading) -> LoadRow:
     latencies = _autocannon_row("Latency", text)
     requests = _autocannon_row("Req/Sec", text)
     connections = number_of_match(first_match(r"^[ \t]*([0-9]+) connections", text))
+    rate, rate_of_one = (
+        number_of_match(_option(text, r"\bautocannon", option, "connections"))
+        for option in ("-R|--overallRate", "-r|--connectionRate")
+    )
+    rate = rate or (rate_of_one * connections if rate_of_one and connections else None)
+    is_sent_at_rate = _is_sent_at_rate(input_file, rate)
     pipelining = number_of_match(first_match(r"with ([0-9]+) pipelining factor", text))
     return LoadRow(
         1,
-        users=connections * (pipelining or 1.0) if connections else None,
+        users=None if is_sent_at_rate or not connections else connections * (pipelining or 1.0),
+        rate=rate,
         throughput=float(requests.get("Avg", "0").replace(",", "")),
-        response=parse_time(latencies.get("Avg", "")),
+        response=parse_time(latencies.get("Avg", "").replace(",", "")),
         quantiles={
             float(name.removesuffix("%")) / 100: time
             for name, cell in latencies.items()
-            if name.endswith("%") and (time := parse_time(cell)) is not None
+            if name.endswith("%") and (time := parse_time(cell.replace(",", ""))) is not None
         },
     )
 
@@ -300,22 +371,28 @@ def _autocannon_row(name: str, text: str) -> Mapping[str, str]:
 
 def _read_h2load(input_file: Reading) -> LoadRow:
     """Read a summary of h2load. The users are its clients, times the streams of each, which are in
-    the command alone (-m).
+    the command alone (-m), as are limits of the rate of requests or of new clients.
     """
     text = input_file.text
     heading = first_match(r"^[ \t]+min +max .*$", text)
     row = first_match(r"^[ \t]*time for request: +(.*)$", text)
     times = _cells_by_heading(heading[0], row[1]) if heading and row else {}
     clients = [float(count) for count in re.findall(r"thread #[0-9]+: ([0-9]+) total client", text)]
-    streams = _option(text, r"\bh2load", "-m|--max-concurrent-streams", "finished in")
-    if not streams:
+    streams, rate_of_one, rate_of_clients = (
+        number_of_match(_option(text, r"\bh2load", option, "finished in"))
+        for option in ("-m|--max-concurrent-streams", "--rps", "-r|--rate")
+    )
+    is_sent_at_rate = _is_sent_at_rate(input_file, rate_of_one)
+    if not re.search(r"\bh2load\s", text.partition("finished in")[0]):
         message = "its command (-m) is not in the file, so one request of each client is taken"
         input_file.add_note(1, "", message)
     return LoadRow(
         1,
-        users=sum(clients) * float(streams[1] if streams else 1) if clients else None,
+        users=None if is_sent_at_rate or not clients else sum(clients) * (streams or 1.0),
+        rate=sum(clients) * rate_of_one if is_sent_at_rate and rate_of_one else None,
         throughput=number_of_match(first_match(r"^[ \t]*finished in \S+, ([0-9.]+) req/s", text)),
         response=parse_time(times.get("mean", "")),
+        unsteady="its clients begin at a rate (-r)" if rate_of_clients else "",
     )
 
 
@@ -331,14 +408,22 @@ FURTHER_GENERATORS: Mapping[str, LoadFormat] = {
         line_pattern(r"[0-9]+ requests completed in [0-9.]+ seconds"),
         _read_redis,
         line_pattern(_REDIS_TEST),
-        unique_lines=(line_pattern(r"[0-9]+ requests completed in"),),
+        header=line_pattern(_REDIS_COMMAND),
+        unique_lines=(line_pattern(_REDIS_TEST), line_pattern(r"[0-9]+ requests completed in")),
         commands=line_pattern(_REDIS_TEST),
     ),
-    "redis-benchmark-quiet": LoadFormat(_REDIS_QUIET, _read_redis_quiet, re.compile(r"\A")),
+    "redis-benchmark-quiet": LoadFormat(
+        _REDIS_QUIET,
+        _read_redis_quiet,
+        header=line_pattern(_REDIS_COMMAND),
+        unique_lines=(_REDIS_QUIET,),
+        commands=_REDIS_QUIET,
+    ),
     "memtier": LoadFormat(
         line_pattern(r"Type +Ops/sec +Hits/sec"),
         _read_memtier,
-        header=line_pattern(r"[0-9]+ +Threads *$"),
+        line_pattern(r"[0-9]+ +Threads *$"),
+        header=line_pattern(r".{0,80}\bmemtier_benchmark\s+-.*"),
         unique_lines=(line_pattern("ALL STATS"),),
     ),
     "ycsb": LoadFormat(
@@ -356,20 +441,28 @@ FURTHER_GENERATORS: Mapping[str, LoadFormat] = {
         ),
         _read_artillery,
         line_pattern(r"All (?:VUs|virtual users) finished"),
-        line_pattern(r"(?:errors\.\S+: ?\.*|vusers\.failed: ?\.*) +[1-9].*"),
+        unique_lines=(line_pattern("Summary report @"),),
     ),
     "autocannon": LoadFormat(
         re.compile(r"^[ \t]*[│|] *Stat *[│|] *1%", re.MULTILINE),
         _read_autocannon,
         line_pattern(r"Running .* test @"),
-        line_pattern(r"[0-9.]+k? errors \([0-9]+k? timeouts\)"),
-        unique_lines=(re.compile(r"^[ \t]*[│|] *Stat *[│|] *1%", re.MULTILINE),),
+        line_pattern(
+            r"[0-9.]+k? errors \([0-9]+k? timeouts\)|[0-9]+ 2xx responses, [1-9][0-9]* non 2xx.*"
+        ),
+        header=line_pattern(r".{0,80}\bautocannon\s.*-.*"),
+        unique_lines=(
+            line_pattern(r"Running .* test @"),
+            re.compile(r"^[ \t]*[│|] *Stat *[│|] *1%", re.MULTILINE),
+        ),
     ),
     "h2load": LoadFormat(
         line_pattern(r"finished in \S+, [0-9.]+ req/s"),
         _read_h2load,
         line_pattern("starting benchmark"),
-        line_pattern(r"requests: .*(?: [1-9][0-9]* failed| [1-9][0-9]* errored).*"),
+        header=line_pattern(r".{0,80}\bh2load\s.*-.*"),
+        unique_lines=(line_pattern("starting benchmark"),),
+        failures=line_pattern(r"requests: .*(?: [1-9][0-9]* failed| [1-9][0-9]* errored).*"),
     ),
 }
 """Further outputs of load generators by name."""

@@ -90,8 +90,8 @@ class _Timed(NamedTuple):
         """
         words = self.words
         index = next((i for i, word in enumerate(words) if _name_of(word) in _LAUNCHERS), None)
-        if index is None:
-            return None
+        if index is None or ":" in words[index:]:
+            return None  # of several programs, each has its own ranks
         index += 1
         while index < len(words) and words[index].startswith("-"):
             option = words[index].lstrip("-")

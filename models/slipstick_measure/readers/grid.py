@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
+from slipstick.errors import short
 from slipstick.late import late_pattern
 from slipstick_measure.readers.cells import (
     NUMBER,
@@ -314,6 +315,15 @@ def _without_repeated_headings(
             " and write a column that tells the tables apart"
         )
         input_file.refuse(repeated_lines[0], "", message)
+    for first, last in pairwise([line, *repeated_lines]):
+        last_row = max((number for number, _ in body if first <= number < last), default=first)
+        title = " ".join(" ".join(input_file.lines[last_row : last - 1]).split())
+        if re.search(r"\w", title):
+            message = (
+                f"the heading comes again below {short(title)}, which may name another program;"
+                " keep one table in the file, or take these two lines out if all rows are of one"
+            )
+            input_file.refuse(last, "", message)
     message = "the heading comes again here, so all rows are taken for runs of one table"
     input_file.add_note(repeated_lines[0], "", message)
     return [(number, cells) for number, cells in body if number not in repeated_lines]
@@ -360,7 +370,7 @@ def _content_from_heading(
 
 def _with_heading_of_times(grid: CellGrid) -> CellGrid:
     """Return a table whose only empty heading is called time, if all cells below it are times with
-    a unit, as asv prints them.
+    a unit, or memory, if they are mebibytes such as 123M, as asv prints them.
     """
     empty = [index for index, text in enumerate(grid.heading) if not text.strip()]
     units = [
@@ -369,9 +379,15 @@ def _with_heading_of_times(grid: CellGrid) -> CellGrid:
         for _, cells in grid.rows
         if index < len(cells) and not is_missing(cells[index])
     ]
-    if len(empty) != 1 or not units or not all(unit and is_time(unit) for unit in units):
+    if len(empty) != 1 or not units:
         return grid
-    heading = ["time" if index in empty else text for index, text in enumerate(grid.heading)]
+    if all(unit and is_time(unit) for unit in units):
+        name = "time"
+    elif {*units} <= {"k", "M", "G"}:
+        name = "memory"
+    else:
+        return grid
+    heading = [name if index in empty else text for index, text in enumerate(grid.heading)]
     return grid._replace(heading=heading)
 
 

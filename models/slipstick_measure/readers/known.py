@@ -152,6 +152,11 @@ _PATTERNS: tuple[tuple[str, str, str], ...] = (
         "slipstick import makes a machine of what lstopo prints: lstopo --of xml FILE.xml",
     ),
     (
+        r"(?m)^\[ *[0-9.]+%\] ·+ |^\| Change +\| Before ",
+        "what asv prints of several parameters, or compares",
+        "write a table with a row for each run, of one benchmark: threads,time [ms]",
+    ),
+    (
         r"(?m)^\S.* time: ++\[[0-9.]+ [nµm]?s [0-9.]+ [nµm]?s [0-9.]+ [nµm]?s\]$",
         "what Criterion prints, with names that do not tell all numbers of threads",
         "write a table with a row for each run, of the middle times: threads,time [ms]",
@@ -254,6 +259,21 @@ _PATTERNS: tuple[tuple[str, str, str], ...] = (
         r"\A\s*\{\s*[0-9]+ *: *[0-9.]+ *,",
         "a dictionary of numbers",
         "write a row for each pair, below a heading such as: threads,time [s]",
+    ),
+    (
+        (
+            r"(?m)^TOTAL +- Takes\(s\): |^Used Connections:\s+[0-9]+$|^Stat +Avg +Stdev +Max\s*$"
+            r"|^(?:socketio|websocket|engine\.ws|ws)\.\w+: ?\.{3,} +[0-9]"
+            r"|^\s*\{.*\"p97_5\" ?:|\"ALL STATS\" ?:|\"http\.response_time\" ?:"
+        ),
+        (
+            "what go-ycsb, go-wrk, an old autocannon or Artillery without HTTP prints of one run,"
+            " or JSON of autocannon, Artillery or memtier"
+        ),
+        (
+            "write a table of its runs, with a heading such as: clients,throughput [1/s],mean [ms]"
+            " (or rate [1/s] where requests are sent at a rate)"
+        ),
     ),
     (
         r"(?m)^=+ Serving Benchmark Result =+$",

@@ -215,6 +215,8 @@ def _with_threads_as_users(
     if len(threads) != 1 or len(latencies) != 1:
         return {}
     unit = time_of_unit(load_columns[latencies[0]].unit or "")[0]
+    units = {rate: rate_unit(load_columns[rate].unit or "1/s") for rate in rates}
+    factors = {rate: float(rate_of.factor) if rate_of else 1.0 for rate, rate_of in units.items()}
     for rate in rates:
         numbers = [
             [number_in(cells[index]) for index in (threads[0], rate, latencies[0])]
@@ -223,11 +225,11 @@ def _with_threads_as_users(
         ]
         if len(numbers) > 1 and all(
             users
-            and per_second
+            and per_unit
             and latency
-            and abs(per_second * latency * SECONDS.get(unit, 0.0) - users)
+            and abs(per_unit * factors[rate] * latency * SECONDS.get(unit, 0.0) - users)
             <= _LITTLE_TOLERANCE * users
-            for users, per_second, latency in numbers
+            for users, per_unit, latency in numbers
         ):
             left_out = {index for index in rates if index != rate}
             kept_columns = {
@@ -484,9 +486,9 @@ def _read_wrk(input_file: Reading) -> LoadRow:
                 1, "", "wrk2 sends at a rate that it does not print: its throughput is taken"
             )
     request_count = number_of_match(first_match(r"^[ \t]*([0-9]+) requests in", text))
-    errors_match = first_match(r"^[ \t]*Socket errors:(.*)$", text)
+    errors_match = first_match(r"^[ \t]*(?:Socket errors|Number of Errors):(.*)$", text)
     failed_requests = (
-        sum(map(int, re.findall(r" ([0-9]+)", errors_match[1]))) if errors_match else 0
+        sum(map(int, re.findall(r"\s([0-9]+)", errors_match[1]))) if errors_match else 0
     )
     are_few_failed = (
         request_count is None or failed_requests <= LARGEST_FAILED_SHARE * request_count

@@ -128,12 +128,24 @@ def _plain_cell(value: Any) -> Any:
     return " ".join(value.split()) if isinstance(value, str) else value
 
 
-_TOML_TABLE = late_pattern(r"\[\[[\w.-]+\]\]\s*(?:#.*)?")
+_TOML_TABLE = late_pattern(r"\[\[(?P<name>[\w.-]+)\]\]\s*(?:#.*)?")
 """What begins one of several tables of TOML."""
-_TOML_COMMENT = late_pattern(r"(?:^|\s)#(?=\s|$).*")
+_TOML_COMMENT = late_pattern(r"""((?:"[^"]*"|'[^']*'|[^"'#])*+)#.*""")
 _PROMPT = late_pattern(r"\s*(?:\$|[\w.-]+@\S*[$#%])\s.*")
 """A command that a shell was given, as people paste it."""
 _QUOTED = late_pattern(r"([\"'])(?P<text>[^\"']*)\1")
+
+
+def _named_toml_tables(texts: Sequence[str]) -> Sequence[str]:
+    """Return the lines of TOML; where its tables have different names, the name of each is the
+    region of its values.
+    """
+    names = [
+        match["name"] if (match := _TOML_TABLE.fullmatch(text.strip())) else "" for text in texts
+    ]
+    if len({*names} - {""}) < 2:
+        return texts
+    return [f"region = {name}" if name else text for name, text in zip(names, texts, strict=True)]
 
 
 def _blocks_of_names_and_values(texts: Sequence[str]) -> list[BarLine]:
@@ -141,7 +153,7 @@ def _blocks_of_names_and_values(texts: Sequence[str]) -> list[BarLine]:
     block.
     """
     if any(_TOML_TABLE.fullmatch(text.strip()) for text in texts[:MOST_RECORD_LINES]):
-        texts = [_TOML_COMMENT.sub("", text) for text in texts]
+        texts = _named_toml_tables([_TOML_COMMENT.sub(r"\1", text) for text in texts])
     lines = [
         (number, text.strip())
         for number, text in enumerate(texts, 1)
@@ -329,8 +341,8 @@ def _criterion_times(texts: Sequence[str]) -> list[BarLine]:
             continue
         name = name.strip() or (texts[number - 2].strip()[:LONGEST_LINE] if number > 1 else "")
         count = _COUNT_AT_END.search(name)
-        if count is None:
-            return []
+        if count is None or (count["noun"] and name[: count.start()].rstrip(" -")[-1:].isdigit()):
+            return []  # 4 cores/1000 counts four cores
         nouns.add((count["noun"] or count["behind"]).lower())
         stem = name[: count.start()].strip("/_ ")
         cells = [stem, count["number"] or count["before"], match["time"]]

@@ -345,12 +345,12 @@ def time_unit(text: str) -> str:
 
 
 def is_time(text: str) -> bool:
-    """Return whether a text is a unit of time.
+    """Return whether a text is a unit of time. M is none, for it stands behind mebibytes, too.
 
-    >>> is_time("sec"), is_time("GB")
-    (True, False)
+    >>> is_time("sec"), is_time("GB"), is_time("M")
+    (True, False, False)
     """
-    return time_unit(text) in _SECONDS
+    return time_unit(text) in _SECONDS and text.strip() != "M"
 
 
 def rate_unit(text: str) -> RateUnit | None:
@@ -566,7 +566,7 @@ def split_heading(cell: str) -> tuple[str, str | None]:
     ... )
     (('time', None), ('time', 'seconds'), ('time', 'ms'), ('elapsed', None))
     """
-    emphasis = "*_`" + whitespace
+    emphasis = "*_`†‡" + whitespace
     heading_text = _AVERAGE_CLAUSE.sub("", cell).lstrip(emphasis).rstrip(emphasis + ":")
     heading_text = _QUANTILE.sub(r"p\1", heading_text)
     if match := _UNIT.fullmatch(heading_text):

@@ -523,7 +523,11 @@ class _TableReading:
         """Return the coordinates of a row; None after recording a problem."""
         input_file = self.input_file
         index_by_role = self.roles.index_by_role
-        cell_by_role = {name: bare_cell(cells[index]) for name, index in index_by_role.items()}
+        cell_by_role = {
+            # The exponent of a size is no footnote.
+            name: cells[index].strip() if name == "n" else bare_cell(cells[index])
+            for name, index in index_by_role.items()
+        }
         if device := device_of(cell_by_role.get("p", "")):
             self.devices.setdefault(device, line)
         if re.fullmatch(r"[0-9.]+ ?[kK]i?", cell_by_role.get("p", "")):
