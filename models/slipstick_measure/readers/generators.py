@@ -409,6 +409,7 @@ FURTHER_GENERATORS: Mapping[str, LoadFormat] = {
         _read_redis,
         line_pattern(_REDIS_TEST),
         header=line_pattern(_REDIS_COMMAND),
+        loop=line_pattern(_REDIS_COMMAND),
         unique_lines=(line_pattern(_REDIS_TEST), line_pattern(r"[0-9]+ requests completed in")),
         commands=line_pattern(_REDIS_TEST),
     ),
@@ -424,7 +425,8 @@ FURTHER_GENERATORS: Mapping[str, LoadFormat] = {
         _read_memtier,
         line_pattern(r"[0-9]+ +Threads *$"),
         header=line_pattern(r".{0,80}\bmemtier_benchmark\s+-.*"),
-        unique_lines=(line_pattern("ALL STATS"),),
+        loop=line_pattern(r".{0,80}\bmemtier_benchmark\s+-.*"),
+        unique_lines=(line_pattern(r"[0-9]+ +Threads *$"), line_pattern("ALL STATS")),
     ),
     "ycsb": LoadFormat(
         line_pattern(r"\[OVERALL\], Throughput\(ops/sec\),"),
@@ -451,6 +453,7 @@ FURTHER_GENERATORS: Mapping[str, LoadFormat] = {
             r"[0-9.]+k? errors \([0-9]+k? timeouts\)|[0-9]+ 2xx responses, [1-9][0-9]* non 2xx.*"
         ),
         header=line_pattern(r".{0,80}\bautocannon\s.*-.*"),
+        loop=line_pattern(r".{0,80}\bautocannon\s.*-.*"),
         unique_lines=(
             line_pattern(r"Running .* test @"),
             re.compile(r"^[ \t]*[│|] *Stat *[│|] *1%", re.MULTILINE),
@@ -461,8 +464,9 @@ FURTHER_GENERATORS: Mapping[str, LoadFormat] = {
         _read_h2load,
         line_pattern("starting benchmark"),
         header=line_pattern(r".{0,80}\bh2load\s.*-.*"),
+        loop=line_pattern(r".{0,80}\bh2load\s.*-.*"),
         unique_lines=(line_pattern("starting benchmark"),),
-        failures=line_pattern(r"requests: .*(?: [1-9][0-9]* failed| [1-9][0-9]* errored).*"),
+        failures=line_pattern(r"requests: .* [1-9][0-9]* (?:failed|errored|timeout).*"),
     ),
 }
 """Further outputs of load generators by name."""

@@ -152,6 +152,11 @@ _PATTERNS: tuple[tuple[str, str, str], ...] = (
         "slipstick import makes a machine of what lstopo prints: lstopo --of xml FILE.xml",
     ),
     (
+        r"(?m)^siege aborted due to",
+        "a run of siege that was aborted",
+        "it has no results; run it again, with a higher limit of failures in its siegerc",
+    ),
+    (
         r"(?m)^\[ *[0-9.]+%\] ·+ |^\| Change +\| Before ",
         "what asv prints of several parameters, or compares",
         "write a table with a row for each run, of one benchmark: threads,time [ms]",

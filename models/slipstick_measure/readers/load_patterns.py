@@ -83,6 +83,7 @@ class LoadFormat(NamedTuple):
         tests whose first lines were not copied
     commands : the lines that name the command of each test, in a group `name`; tests of different
         commands are no curve over the load
+    loop : the command, of which the only one in a file stands before a loop over all its tests
     """
 
     pattern: re.Pattern[str]
@@ -93,6 +94,7 @@ class LoadFormat(NamedTuple):
     ends: re.Pattern[str] | None = None
     unique_lines: tuple[re.Pattern[str], ...] = ()
     commands: re.Pattern[str] | None = None
+    loop: re.Pattern[str] | None = None
 
 
 def line_pattern(pattern: str) -> re.Pattern[str]:

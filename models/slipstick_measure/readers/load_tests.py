@@ -1401,6 +1401,8 @@ def _read_all_tests(input_file: Reading, name: str) -> list[LoadRow]:
             "",
             f"the runs are of {len(addresses)} addresses, in this order: {addresses_in_words}",
         )
+    commands_of_loop = generator.loop.findall(input_file.text) if generator.loop else []
+    is_loop = len(commands_of_loop) == 1 < len(test_starts)
     line = 1
     previous_start = 0
     for start, end in zip(test_starts, [*test_starts[1:], len(input_file.text)], strict=True):
@@ -1420,18 +1422,22 @@ def _read_all_tests(input_file: Reading, name: str) -> list[LoadRow]:
                 " head"
             )
             input_file.add_note(line, "", message)
+        if is_loop:
+            command_and_test = f"{commands_of_loop[0]}\n{test_reading.text}"
+            test_reading = replace(test_reading, text=command_and_test)
         rows_of_test = generator.read(test_reading)
         for note in test_reading.notes:
-            input_file.add_note(line + note.line - 1, note.path, note.message)
+            line_in_test = max(note.line - is_loop, 1)
+            input_file.add_note(line + line_in_test - 1, note.path, note.message)
         rows += [
-            replace(row, line=line + max(row.line, 1) - 1)
+            replace(row, line=line + max(row.line - is_loop, 1) - 1)
             for row in ([rows_of_test] if isinstance(rows_of_test, LoadRow) else rows_of_test)
         ]
         for failure in generator.failures.finditer(test_reading.text) if generator.failures else ():
             failure_line = " ".join(failure[0].split())[:200]
             message = f"requests failed, and {name} counts them in its own way: {failure_line}"
             input_file.add_note(
-                line + test_reading.text.count("\n", 0, failure.start()), "", message
+                line + test_reading.text.count("\n", 0, failure.start()) - is_loop, "", message
             )
     return rows
 
@@ -1480,7 +1486,6 @@ _WHERE_USERS_ARE = {
     "autocannon": "as -c did",
     "h2load": "as -c did",
     "redis-benchmark": "as -c did",
-    "redis-benchmark-quiet": "as -c did",
     "memtier": "as --threads times --clients did",
     "ycsb": "as -threads did",
     "locust": "as -u did",
@@ -1520,7 +1525,12 @@ def _name_of_generator(input_file: Reading, name: str) -> str:
     """
     if name == "hey":
         return _program_like_hey(input_file.text)
-    name_by_format = {"locust-text": "locust", "oha-json": "oha", "ghz-json": "ghz"}
+    name_by_format = {
+        "locust-text": "locust",
+        "oha-json": "oha",
+        "ghz-json": "ghz",
+        "redis-benchmark-quiet": "redis-benchmark",
+    }
     assumed_generator = "hey" if "Average:" in input_file.text else "wrk"
     name = {**name_by_format, "rates-alone": assumed_generator}.get(name, name)
     return "JMeter" if name == "locust" and _AGGREGATE_HEADING.match(input_file.text) else name
