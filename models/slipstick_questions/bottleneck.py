@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import ClassVar
 
 from slipstick.answer import Answer
@@ -223,7 +224,7 @@ def read(question: BottleneckSpec, study: StudyContext) -> Question:
                 _PLACE_OF_AXIS, "an axis of numbers is wanted, such as the number of processors"
             )
         # Sentences say from which value on a resource limits.
-        if (np.diff(np.array(axis.values, dtype=float)) <= 0).any():
+        if any(value <= value_before for value_before, value in pairwise(axis.values)):
             raise study.refusal(_PLACE_OF_AXIS, f"list the values of {axis.path} in rising order")
 
     def solve(answers: BaseAnswers) -> BottleneckResult:

@@ -102,8 +102,11 @@ MISTAKES = [
     (["solve", "nothing"], "MODEL: there is no model 'nothing'; known: "),
     (["solve", "law/ggc-allen-cunneen"], "--set arrivals=VALUE is missing: arrival rate"),
     (
-        ["solve", "lock-and-bus", "--set", "parameters.work=2 ms + 1 ms / n"],
-        "formulas stand in the file of a model",
+        ["solve", "law/speed-up", "--set", "processors=4", "--set", "efficiency=0.5 + 0.1"],
+        (
+            "this is a formula; a value here is one number with one unit, such as '5 us', and"
+            " formulas stand in the file of a model"
+        ),
     ),
     (["solve", "lock-and-bus", "--set", "load=2"], "--set load: unknown key"),
     (

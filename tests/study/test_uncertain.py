@@ -449,7 +449,11 @@ def test_points_without_an_answer_stand_in_the_first_line(
 def test_counts_of_a_simulation_are_refused_with_the_way_out(folder: Path) -> None:
     """No function is interpolated between the draws of a count."""
     (folder / "terminals.yaml").write_text(TERMINALS)
-    with pytest.raises(NoAnswerError, match=r"is a whole number, .* axis of 'vary' in a study"):
+    words = (
+        "is a whole number, between whose values no simulation is interpolated, so it has no range"
+        " here; solve for each of its values: as an axis of 'vary' in a study"
+    )
+    with pytest.raises(NoAnswerError, match=words):
         run(
             {
                 "study": 1,

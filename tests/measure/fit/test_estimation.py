@@ -263,7 +263,19 @@ def test_several_values_each_with_its_noise(tmp_path: Path) -> None:
             "no column is a measured value of mine",
         ),
         ("parameters.size,time [s]\n1 s,1\n", ["parameters.share"], "rows.csv:2:1"),
-        ("parameters.size,time [s]\n1 B,-1\n", ["parameters.share"], "is above 0; got -1"),
+        (
+            "parameters.size,time [s]\n1 B,-1\n",
+            ["parameters.share"],
+            "a measured value is at least 0; got -1",
+        ),
+        (
+            "parameters.size,time [s]\n1 B,0\n2 B,0\n",
+            ["parameters.share"],
+            (
+                "is above 0, so that nothing can be fitted to it; leave it out, or take another"
+                " column"
+            ),
+        ),
         ("parameters.size,time [s]\n1 B\n", ["parameters.share"], "1 cells, where the heading"),
         ("parameters.size,time [s]\n1 B,1\n", ["parameters.shar=1..2"], "did you mean"),
         (

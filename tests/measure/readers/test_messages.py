@@ -48,3 +48,10 @@ def test_a_unit_of_pdq_that_is_not_known_is_noted(tmp_path: Path) -> None:
     )
     imported = import_spec([tmp_path / "model.R"], Hints())
     assert "the program calls its unit of time 'Ticks', which is not known" in imported.words
+
+
+def test_an_output_of_memtier_that_was_cut_is_refused(tmp_path: Path) -> None:
+    whole = Path(__file__).parents[2] / "shelf/load-tests/memtier.txt"
+    (tmp_path / "memtier.txt").write_text(whole.read_text().partition("Totals")[0])
+    with pytest.raises(SpecError, match="its row of totals is missing"):
+        read(tmp_path / "memtier.txt")

@@ -380,5 +380,9 @@ def test_customers_outside_a_region_occupy_no_station_in_which_they_could_be_blo
             {**stations, "saw": station(service={"parts": 0.5}, visits=visits)},
             regions={"cell": region(inside, 2)},
         )
-        with pytest.raises(NoAnswerError, match=f"enter the region cell at {entered}, which bl"):
+        words = (
+            f"customers enter the region cell at {entered}, which blocks when it is full; let them"
+            f" enter at a station without blocking, or leave {entered} out of the region"
+        )
+        with pytest.raises(NoAnswerError, match=words):
             solve(model, method="simulation")
