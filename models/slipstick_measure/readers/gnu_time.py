@@ -8,6 +8,7 @@ Format: GNU time 1.7 to 1.9 (time -v), one or several outputs in a file, each af
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from math import prod
 from typing import NamedTuple
@@ -19,12 +20,17 @@ from slipstick_measure.readers.cells import parse_seconds
 from slipstick_measure.readers.reading import Coordinates, FileFormat, Reading
 
 _COMMAND = late_pattern(r'\s*Command being timed: "(?P<command>.*)"\s*')
+_SIGNAL = late_pattern(r"\s*Command terminated by signal (?P<signal>[0-9]+)\s*")
+"""What stands before the output of a command that was killed, whose exit status is 0."""
 _VALUE = late_pattern(
     r"\s*(?P<key>Elapsed \(wall clock\) time|Maximum resident set size|Exit status)[^:]*"
     r"(?:\([^)]*\))?: (?P<value>[0-9:.]+)\s*"
 )
 _LAUNCHERS = ("mpirun", "mpiexec", "mpiexec.hydra", "orterun", "srun", "aprun", "prun", "ibrun")
+_SERIAL_LAUNCHERS = ("srun", "aprun")
+"""Launchers that start one process where they are told no number, unless a job gave them one."""
 _OTHER_LAUNCHERS = ("jsrun", "flux", "torchrun", "horovodrun", "parallel", "xargs")
+_RANKS_IN_OTHER_WORDS = _OTHER_LAUNCHERS[:4]
 """Programs that start several processes, whose options count no ranks, or other things first."""
 _RANKS = late_pattern(r"(?:-np|-n|--ntasks|--np|--n)(?:=?(?P<count>[0-9]+))?")
 _FLAGS = frozenset(
@@ -48,6 +54,8 @@ _WITH_VALUE = frozenset(
     )
 )
 """Options of launchers behind which one value stands."""
+_WITH_NUMBER = late_pattern(r"(?:N|c|t|p|j|d|S|m)[0-9][0-9:-]*")
+"""Options of launchers whose value is in the same word."""
 _WITH_TWO_VALUES = frozenset(("mca", "gmca", "omca", "genv", "env"))
 _THREADS = late_pattern(
     r"\bOMP_NUM_THREADS=(?P<environment>[0-9]+)"
@@ -78,42 +86,65 @@ class _Timed(NamedTuple):
     @property
     def ranks(self) -> int:
         """The number of ranks that the launcher is told; 0 if it is told none."""
-        index = self._index_of_ranks()
+        index, _ = self._launch()
         match = _RANKS.fullmatch(self.words[index]) if index is not None else None
         if index is None or match is None:
             return 0
         return int(match["count"] or self.words[index + 1])
 
-    def _index_of_ranks(self) -> int | None:
+    def _launch(self) -> tuple[int | None, int]:
         """Return the index of the option that counts ranks among the options before the program,
-        whose own options may have the same letters; None if there is none.
+        whose own options may have the same letters, and the index of the program, or of an option
+        that is not known; None for ranks that are not told.
         """
         words = self.words
         index = next((i for i, word in enumerate(words) if _name_of(word) in _LAUNCHERS), None)
-        if index is None or ":" in words[index:]:
-            return None  # of several programs, each has its own ranks
+        if index is None:
+            return None, 0
+        if ":" in words[index:]:
+            return None, index  # of several programs, each has its own ranks
         index += 1
+        index_of_ranks = None
         while index < len(words) and words[index].startswith("-"):
             option = words[index].lstrip("-")
             match = _RANKS.fullmatch(words[index])
             if match and (match["count"] or "".join(words[index + 1 : index + 2]).isdigit()):
-                return index
-            if "=" in option or option in _FLAGS:
+                index_of_ranks = index if index_of_ranks is None else index_of_ranks
+                index += 1 if match["count"] else 2
+            elif "=" in option or option in _FLAGS or _WITH_NUMBER.fullmatch(option):
                 index += 1
             elif option in _WITH_VALUE:
                 index += 2
             elif option in _WITH_TWO_VALUES:
                 index += 3
             else:
-                return None  # the next word may be a value or the program
-        return None
+                return index_of_ranks, index  # the next word may be a value or the program
+        return index_of_ranks, index
+
+    def _threads(self) -> list[re.Match[str]]:
+        """List the options that count threads: of a launcher those with a whole word alone, and of
+        the program all.
+        """
+        _, index = self._launch()
+        command = " ".join(self.words)
+        start = len(" ".join(self.words[:index]))
+        return [
+            match
+            for match in _THREADS.finditer(command)
+            if not (match["cpus"] and match.start("cpus") > start)
+            and not (match["letter"] and match.start() < start)
+        ]
 
     @property
     def processors(self) -> int:
         """The ranks times the threads that the command names; 0 if it names none."""
-        threads = [
-            int(next(filter(None, match.groups()))) for match in _THREADS.finditer(self.command)
-        ]
+        threads = [int(next(filter(None, match.groups()))) for match in self._threads()]
+        names = {_name_of(word) for word in self.words}
+        if not self.ranks and names & {*_LAUNCHERS, *_RANKS_IN_OTHER_WORDS}:
+            _, index = self._launch()
+            is_option = "".join(self.words[index : index + 1]).startswith("-")
+            if is_option or ":" in self.words or not names & {*_SERIAL_LAUNCHERS}:
+                return 0
         counts = [*([self.ranks] if self.ranks else []), *threads[:1]]
         return prod(counts) if counts else 0
 
@@ -121,7 +152,7 @@ class _Timed(NamedTuple):
     def program(self) -> str:
         """The command without the numbers of ranks and threads, which tells programs apart."""
         words = self.words
-        index = self._index_of_ranks()
+        index, _ = self._launch()
         if index is not None:
             count = index + (not words[index][-1].isdigit())
             words[count] = words[count].rstrip("0123456789") + "N"
@@ -141,11 +172,15 @@ def _is_gnu_time(input_file: Reading) -> bool:
 def _timed_commands(input_file: Reading) -> Iterator[_Timed]:
     """Yield the commands with the values that are printed below each."""
     timed: _Timed | None = None
+    signal: tuple[int, str] | None = None
     for line, text in enumerate(input_file.lines, 1):
         if command := _COMMAND.fullmatch(text):
             if timed:
                 yield timed
-            timed = _Timed(line, command["command"], {})
+            timed = _Timed(line, command["command"], {"Signal": signal} if signal else {})
+            signal = None
+        elif match := _SIGNAL.fullmatch(text):
+            signal = (line, match["signal"])
         elif timed and (value := _VALUE.fullmatch(text)):
             timed.values[value["key"].partition(" ")[0]] = (line, value["value"])
     if timed:
@@ -158,6 +193,11 @@ def _read_gnu_time(input_file: Reading) -> Measurements:
     programs = {run.program for run in runs}
     for run in runs:
         status = run.values.get("Exit", (run.line, "0"))
+        if "Signal" in run.values:
+            line, signal = run.values["Signal"]
+            message = f"the command was ended by signal {signal}, and is left out"
+            input_file.add_note(line, "", message)
+            continue
         if status[1] != "0":
             message = f"the command failed with status {status[1]}, and is left out"
             input_file.add_note(status[0], "", message)
@@ -174,8 +214,10 @@ def _read_gnu_time(input_file: Reading) -> Measurements:
                 run.line, "", "the run is cut before its elapsed time, and left out"
             )
             continue
-        if (threads := _THREADS.search(run.command)) and threads["letter"]:
-            input_file.add_note(run.line, threads[0].strip(), "is taken for the number of threads")
+        for threads in run._threads()[:1]:
+            if threads["letter"]:
+                message = "is taken for the number of threads"
+                input_file.add_note(run.line, threads[0].strip(), message)
         line, clock = run.values["Elapsed"]
         region = run.program if len(programs) > 1 else ""
         coordinates = Coordinates(p, input_file.hints.size, region)
