@@ -400,12 +400,13 @@ def _track_headline(track: ProjectedCase, projection: Projection, words: Words) 
 
 
 def _may_not_change(track: ProjectedCase, name: str, first_row: int, last_row: int) -> bool:
-    """Return whether the band of the last value includes the first value, so that the direction of
-    the change is undecided.
+    """Return whether a value changes, but the band of the last value includes the first value, so
+    that the direction of the change is undecided.
     """
     first_value, *_ = value_at(track.sweep, name, first_row)
-    _, _, (low, high) = value_at(track.sweep, name, last_row)
-    return low < high and low <= first_value <= high
+    last_value, _, (low, high) = value_at(track.sweep, name, last_row)
+    changes = _direction_verb(first_value, last_value) != "stays"
+    return changes and low < high and low <= first_value <= high
 
 
 def _amount_in_unit_of(last_amount: str, first_value: float, unit: str, first_amount: str) -> str:

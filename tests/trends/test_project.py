@@ -645,6 +645,29 @@ def test_a_band_that_includes_the_first_value_says_that_nothing_may_change(folde
 
 
 @pytest.mark.turns(3)
+@pytest.mark.parametrize("change", [1.0, 0.9])
+def test_a_share_that_stays_is_not_said_to_change_perhaps_nowhere(
+    folder: Path, change: float
+) -> None:
+    """Only of a change the band can doubt whether there is one."""
+    cases = "cases: {twice: {parameters.computing: 12 ms}, half: {parameters.computing: 3 ms}}\n"
+    asked = cases + PROJECT.replace("[time, efficiency", "[efficiency")
+    projected = result_of(found(asked), ProjectResult).projection
+    tracks = []
+    for track in projected.tracks:
+        columns = {name: column.copy() for name, column in track.sweep.columns.items()}
+        first = columns["efficiency"][0]
+        columns["efficiency"][-1] = change * first
+        columns["low[efficiency]"][-1] = 0.8 * first
+        columns["high[efficiency]"][-1] = 1.1 * first
+        tracks.append(replace(track, sweep=replace(track.sweep, columns=columns)))
+    changed = replace(projected, tracks=tuple(tracks))
+    text = " ".join(headlines_by_subject(changed, Words())["values"])
+    moves = "stays in all 3 cases" if change == 1 else "falls in all 3 cases (perhaps in none)"
+    assert f"by 2025 efficiency {moves}: the lowest is" in text
+
+
+@pytest.mark.turns(3)
 def test_a_case_of_other_work_stands_beside_the_first_also_with_its_years_ahead(
     folder: Path,
 ) -> None:
