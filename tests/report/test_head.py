@@ -633,6 +633,23 @@ def test_a_prediction_that_the_title_names_is_answered_yes_or_no(tmp_path: Path)
     assert " and efficiency 8" in first
 
 
+@pytest.mark.turns(3)
+def test_an_undecided_prediction_is_told_once(tmp_path: Path) -> None:
+    """The runs scatter by some 5 %, so that the efficiency on 32 processors is 41 % to 73 %."""
+    times = "10.0 10.3 5.3 5.1 2.8 2.7 1.49 1.6 0.92 0.85".split()
+    rows = [f"{2 ** (index // 2)},{time}\n" for index, time in enumerate(times)]
+    (tmp_path / "runs.csv").write_text("p,time [s]\n" + "".join(rows))
+    (tmp_path / "study.yaml").write_text(
+        "study: 1\ntitle: Is the efficiency on 32 processors at least 52 %?\n"
+        "fits: {runs: {data: runs.csv, at: [32], efficiency: 52%}}\n"
+    )
+    results = run(prepare(str(tmp_path / "study.yaml")))
+    first, *lines = head_lines(results, results.answer)
+    beginning = "Undecided, on 32 processors (52 % lies within the interval): time "
+    assert first.startswith(beginning)
+    assert not any(first.removeprefix(beginning) in line for line in lines)
+
+
 def _costing(case: str, cost: Value) -> ChosenPoints:
     point = replace(POINT, values={**POINT.values, "objective": cost})
     return replace(CHOICE, case=case, currency="dollars", found=(point,))

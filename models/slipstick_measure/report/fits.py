@@ -294,12 +294,12 @@ def fit_verdict(fitting: Fitting, words: Words) -> TitleAnswer | None:
     low, high = (efficiency.value if end is None else end for end in (low, high))
     is_undecided = low < fitting.efficiency <= high
     truth = None if is_undecided else efficiency.value >= fitting.efficiency
-    sentence = _prediction_text(best_answer, processors_in_title[0])
-    if is_undecided:
-        sentence += f"; {percent(fitting.efficiency)} lies within the interval"
+    reason = f" ({percent(fitting.efficiency)} lies within the interval)" if is_undecided else ""
     word_and_place = with_noun_for_processors(
-        f"{verdict_word([truth])}, on p = {processors_in_title[0]:g}", words
+        f"{verdict_word([truth])}, on p = {processors_in_title[0]:g}{reason}", words
     )
+    # The same words as in the headline, which is left out then.
+    sentence = _prediction_text(best_answer, processors_in_title[0])
     return TitleAnswer(word_and_place, sentence, replaces_headline=False)
 
 
