@@ -636,7 +636,7 @@ def test_a_prediction_that_the_title_names_is_answered_yes_or_no(tmp_path: Path)
 @pytest.mark.turns(3)
 def test_an_undecided_prediction_is_told_once(tmp_path: Path) -> None:
     """The runs scatter by some 5 %, so that the efficiency on 32 processors is 41 % to 73 %."""
-    times = "10.0 10.3 5.3 5.1 2.8 2.7 1.49 1.6 0.92 0.85".split()
+    times = ["10.0", "10.3", "5.3", "5.1", "2.8", "2.7", "1.49", "1.6", "0.92", "0.85"]
     rows = [f"{2 ** (index // 2)},{time}\n" for index, time in enumerate(times)]
     (tmp_path / "runs.csv").write_text("p,time [s]\n" + "".join(rows))
     (tmp_path / "study.yaml").write_text(
