@@ -127,15 +127,18 @@ def costs_of(machine: Machine, inputs_of_case: dict[str, float]) -> Costs:
     """Return the costs of the operations, those of the study's model."""
     inputs = DIFF_PHASE.inputs_on(machine, **inputs_of_case)
     operations, network = OperationCosts(machine, inputs), machine.network
-    protocols = protocol_time(network, operations.request), protocol_time(network, operations.reply)
-    wires = wire_time(network, operations.request), wire_time(network, operations.reply)
+    protocols = (
+        protocol_time(network, operations.request_size),
+        protocol_time(network, operations.reply_size),
+    )
+    wires = wire_time(network, operations.request_size), wire_time(network, operations.reply_size)
     columns = (
-        operations.send,
-        operations.receive,
-        operations.serve,
+        operations.send_time,
+        operations.receive_time,
+        operations.serve_time,
         *protocols,
         *wires,
-        operations.compute,
+        operations.compute_time,
         value_of(inputs, "dispatch"),
     )
     return Costs(

@@ -358,8 +358,8 @@ SLIPS = (
     ),
     Slip(
         "slipstick_measure/scalability.py",
-        "(target - low) / (high - low)",
-        "(high - target) / (high - low)",
+        "(target - first) / (second - first)",
+        "(second - target) / (second - first)",
         "tests/measure/test_scalability.py",
     ),
     Slip(

@@ -83,8 +83,8 @@ def labelled_name(quantity: str, *labels: str) -> str:
     >>> labelled_name("response_time", ""), labelled_name("response_time_quantile", "users", "0.9")
     ('response_time', 'response_time_quantile[users,0.9]')
     """
-    label_list = ",".join(filter(None, labels))
-    return f"{quantity}[{label_list}]" if label_list else quantity
+    labels_text = ",".join(filter(None, labels))
+    return f"{quantity}[{labels_text}]" if labels_text else quantity
 
 
 VALUES_OF_EACH_GROUP = ("time", "throughput", "time_quantile")

@@ -193,10 +193,10 @@ def parse_unit(unit: str) -> tuple[Fraction, Dimension]:
     >>> parse_unit("Mbit/s")
     (Fraction(125000, 1), Dimension.of('B/s'))
     """
-    return _factor_and_dimension(_checked_length(unit), unit)
+    return _factor_and_dimension(_text_of_checked_length(unit), unit)
 
 
-def _checked_length(text: str) -> str:
+def _text_of_checked_length(text: str) -> str:
     if len(text) > LONGEST_TEXT:
         raise UnitError(
             f"{text[:40]!r}... has {len(text)} characters, over {LONGEST_TEXT}; write it as in"
@@ -207,7 +207,7 @@ def _checked_length(text: str) -> str:
 
 def _number_and_unit(text: str) -> tuple[str, str]:
     """Divide the text of a quantity into its number and its unit; raises if it has another form."""
-    stripped_text = _checked_length(text).strip()
+    stripped_text = _text_of_checked_length(text).strip()
     if match := _QUANTITY.fullmatch(stripped_text):
         return match[1], match[2]
     fault = next(

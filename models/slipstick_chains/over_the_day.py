@@ -287,9 +287,9 @@ def _time_spent(
     if tick_rate * duration == 0:
         return float(start_probabilities.sum()) * duration
     first_tick, weights = poisson_weights(tick_rate * duration, 1e-13)
-    tick_probabilities = np.concatenate([np.ones(first_tick), 1 - np.cumsum(weights)])
+    more_ticks_probabilities = np.concatenate([np.ones(first_tick), 1 - np.cumsum(weights)])
     probabilities, time_spent = start_probabilities, 0.0
-    for tick_probability in tick_probabilities:
-        time_spent += float(tick_probability) * float(probabilities.sum()) / tick_rate
+    for more_ticks_probability in more_ticks_probabilities:
+        time_spent += float(more_ticks_probability) * float(probabilities.sum()) / tick_rate
         probabilities = probabilities + transposed_rates @ probabilities / tick_rate
     return time_spent

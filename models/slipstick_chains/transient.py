@@ -311,29 +311,34 @@ def _simulated_passage(
 
 def _passage_time(
     chain: MarkovChain,
-    lengths: Array | None,
+    length_by_state: Array | None,
     station: str,
-    present: int,
+    wanted_count: int,
     day_parts: Sequence[DayPart] = (),
 ) -> float:
     """Return the mean time until a number of customers is first present at a station [s]: at least
     that number, or at most, if more are there at time 0.
     """
-    lengths = np.zeros(chain.size) if lengths is None else lengths
-    begins_above = bool((lengths[chain.start > 0] > present).all())
-    has_ended = lengths <= present if begins_above or not present else lengths >= present
-    ends = np.flatnonzero(has_ended).astype(np.int64)
-    if not len(ends):
+    length_by_state = np.zeros(chain.size) if length_by_state is None else length_by_state
+    begins_above = bool((length_by_state[chain.start > 0] > wanted_count).all())
+    has_ended = (
+        length_by_state <= wanted_count
+        if begins_above or not wanted_count
+        else length_by_state >= wanted_count
+    )
+    end_states = np.flatnonzero(has_ended).astype(np.int64)
+    if not len(end_states):
         raise NeverReachedError(
-            f"never are {present} customers at {station}; at most {int(lengths.max(initial=0))} are"
+            f"never are {wanted_count} customers at {station}; at most"
+            f" {int(length_by_state.max(initial=0))} are"
         )
     if day_parts:
-        return passage_time(chain.start, day_parts, ends)
-    mean_time = float(mean_times(chain, ends).sum().real)
+        return passage_time(chain.start, day_parts, end_states)
+    mean_time = float(mean_times(chain, end_states).sum().real)
     if mean_time * float(np.bincount(chain.sources, weights=chain.rates.real).max()) > MOST_CHANGES:
         raise NeverReachedError(
-            f"{station} has {present} customers so seldom that doubles cannot hold the time until"
-            " then; ask for a smaller number, or for probability_at"
+            f"{station} has {wanted_count} customers so seldom that doubles cannot hold the time"
+            " until then; ask for a smaller number, or for probability_at"
         )
     return mean_time
 

@@ -35,7 +35,7 @@ from slipstick_compiled.tables import (
     Rows,
     State,
     StationKind,
-    _name_columns,
+    _row_dtype,
 )
 
 AVAILABLE = find_spec("numba") is not None
@@ -286,7 +286,7 @@ def _initial_tables(plan: Plan, trace_length: int) -> State:
         rates=np.array([*(rate for station in plan.stations for rate in station.rates), 0.0]),
         **_pool_tables(plan),
         group=_group_table(plan, layout),
-        heap=np.zeros(0, _name_columns("order token", "time")),
+        heap=np.zeros(0, _row_dtype("order token", "time")),
         values=np.zeros((max(len(draws), 1), block_size)),
         values_taken=np.zeros(len(draws), dtype=np.int64),
         values_ready=np.zeros(len(draws), dtype=np.int64),
@@ -294,7 +294,7 @@ def _initial_tables(plan: Plan, trace_length: int) -> State:
         statistics=np.zeros(layout.width),
         rows=np.zeros((ROWS_KEPT, layout.width)),
         responses=np.zeros((len(plan.groups), TIMES_KEPT)),
-        trace=np.zeros(trace_length, _name_columns("customer index instruction_number", "time")),
+        trace=np.zeros(trace_length, _row_dtype("customer index instruction_number", "time")),
     )
 
 

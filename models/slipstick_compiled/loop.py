@@ -69,7 +69,7 @@ def inlined(function: F) -> F:
 
 
 @inlined
-def plan_event(tables: State, time: float, token: int) -> int:
+def plan_event(tables: State, time: float, token_number: int) -> int:
     """Add an event to the event list, and return its number."""
     run = tables.run[0]
     event_order: int = run.next_order
@@ -86,7 +86,7 @@ def plan_event(tables: State, time: float, token: int) -> int:
     event = tables.heap[position]
     event.time = time
     event.order = event_order
-    event.token = token
+    event.token = token_number
     return event_order
 
 
@@ -129,44 +129,48 @@ def remove_first_event(tables: State) -> None:
 
 @inlined
 def put_between(
-    tables: State, queue: int, token: int, previous_token: int, following_token: int
+    tables: State,
+    queue: int,
+    token_number: int,
+    previous_token_number: int,
+    following_token_number: int,
 ) -> None:
     """Link a token into a queue between two tokens; -1 in their place stands for the head or the
     end of the queue.
     """
-    tables.token[token].next = following_token
-    if previous_token < 0:
-        tables.queue[queue, 0] = token
+    tables.token[token_number].next = following_token_number
+    if previous_token_number < 0:
+        tables.queue[queue, 0] = token_number
     else:
-        tables.token[previous_token].next = token
-    if following_token < 0:
-        tables.queue[queue, 1] = token
+        tables.token[previous_token_number].next = token_number
+    if following_token_number < 0:
+        tables.queue[queue, 1] = token_number
 
 
 @inlined
-def append(tables: State, queue: int, token: int) -> None:
+def append(tables: State, queue: int, token_number: int) -> None:
     """Put a token at the end of a queue."""
-    put_between(tables, queue, token, tables.queue[queue, 1], -1)
+    put_between(tables, queue, token_number, tables.queue[queue, 1], -1)
 
 
 @inlined
-def insert_at(tables: State, queue: int, token: int, position: int) -> None:
+def insert_at(tables: State, queue: int, token_number: int, position: int) -> None:
     """Insert a token into a queue, behind the first `position` tokens."""
-    previous_token = -1
+    previous_token_number = -1
     current = tables.queue[queue, 0]
     for _ in range(position):
-        previous_token = current
+        previous_token_number = current
         current = tables.token[current].next
-    put_between(tables, queue, token, previous_token, current)
+    put_between(tables, queue, token_number, previous_token_number, current)
 
 
 @inlined
-def goes_before(tables: State, first_token: int, second_token: int) -> bool:
+def goes_before(tables: State, first_token_number: int, second_token_number: int) -> bool:
     """Return whether a token comes before another in a queue: by its key, and for equal keys by its
     order.
     """
-    first_record = tables.token[first_token]
-    second_record = tables.token[second_token]
+    first_record = tables.token[first_token_number]
+    second_record = tables.token[second_token_number]
     return bool(
         first_record.key < second_record.key
         or (first_record.key == second_record.key and first_record.order < second_record.order)
@@ -174,67 +178,69 @@ def goes_before(tables: State, first_token: int, second_token: int) -> bool:
 
 
 @inlined
-def insert(tables: State, queue: int, token: int) -> None:
+def insert(tables: State, queue: int, token_number: int) -> None:
     """Insert a token into a queue by its key, behind those with an equal key."""
-    previous_token = tables.queue[queue, 1]
-    current_token = -1
-    if previous_token >= 0 and goes_before(tables, token, previous_token):
-        previous_token = -1
-        current_token = tables.queue[queue, 0]
-        while not goes_before(tables, token, current_token):
-            previous_token = current_token
-            current_token = tables.token[current_token].next
-    put_between(tables, queue, token, previous_token, current_token)
+    previous_token_number = tables.queue[queue, 1]
+    current_token_number = -1
+    if previous_token_number >= 0 and goes_before(tables, token_number, previous_token_number):
+        previous_token_number = -1
+        current_token_number = tables.queue[queue, 0]
+        while not goes_before(tables, token_number, current_token_number):
+            previous_token_number = current_token_number
+            current_token_number = tables.token[current_token_number].next
+    put_between(tables, queue, token_number, previous_token_number, current_token_number)
 
 
 @inlined
 def take_first(tables: State, queue: int) -> int:
     """Remove the first token of a queue, and return it."""
-    token: int = tables.queue[queue, 0]
-    tables.queue[queue, 0] = tables.token[token].next
+    token_number: int = tables.queue[queue, 0]
+    tables.queue[queue, 0] = tables.token[token_number].next
     if tables.queue[queue, 0] < 0:
         tables.queue[queue, 1] = -1
-    return token
+    return token_number
 
 
 @inlined
-def take_out(tables: State, queue: int, token: int) -> None:
+def take_out(tables: State, queue: int, token_number: int) -> None:
     """Remove a token from a queue."""
-    previous_token = -1
-    current_token = tables.queue[queue, 0]
-    while current_token != token:
-        previous_token = current_token
-        current_token = tables.token[current_token].next
-    following_token = tables.token[token].next
-    if previous_token < 0:
-        tables.queue[queue, 0] = following_token
+    previous_token_number = -1
+    current_token_number = tables.queue[queue, 0]
+    while current_token_number != token_number:
+        previous_token_number = current_token_number
+        current_token_number = tables.token[current_token_number].next
+    following_token_number = tables.token[token_number].next
+    if previous_token_number < 0:
+        tables.queue[queue, 0] = following_token_number
     else:
-        tables.token[previous_token].next = following_token
-    if following_token < 0:
-        tables.queue[queue, 1] = previous_token
+        tables.token[previous_token_number].next = following_token_number
+    if following_token_number < 0:
+        tables.queue[queue, 1] = previous_token_number
 
 
 @inlined
-def book(tables: State, token: int, now: float) -> None:
+def book(tables: State, token_number: int, now: float) -> None:
     """Add the time since the token's last booking to the label that it has now."""
-    token_record = tables.token[token]
-    tables.time_by_label[token, token_record.label] += now - token_record.booked_until
+    token_record = tables.token[token_number]
+    tables.time_by_label[token_number, token_record.label] += now - token_record.booked_until
     token_record.booked_until = now
 
 
 @inlined
-def wake(tables: State, token: int, now: float) -> None:
+def wake(tables: State, token_number: int, now: float) -> None:
     """Book the waiting time of a token, and let it run."""
-    book(tables, token, now)
-    append(tables, READY, token)
+    book(tables, token_number, now)
+    append(tables, READY, token_number)
 
 
 @inlined
-def new_token(tables: State, now: float, group: int, customer: int, parent: int, index: int) -> int:
+def new_token_number(
+    tables: State, now: float, group: int, customer: int, parent: int, index: int
+) -> int:
     """Take a token from the list of free ones and initialize it."""
     run = tables.run[0]
-    token: int = run.first_free
-    token_record = tables.token[token]
+    token_number: int = run.first_free
+    token_record = tables.token[token_number]
     run.first_free = token_record.next
     run.free_count -= 1
     token_record.customer = customer
@@ -258,20 +264,20 @@ def new_token(tables: State, now: float, group: int, customer: int, parent: int,
     if parent >= 0:
         token_record.destination = tables.token[parent].destination
         token_record.sibling = tables.token[parent].child
-        tables.token[parent].child = token
+        tables.token[parent].child = token_number
     token_record.booked_until = token_record.cycle_start = now
     for label in range(tables.time_by_label.shape[1]):
-        tables.time_by_label[token, label] = 0.0
+        tables.time_by_label[token_number, label] = 0.0
     for register in range(tables.registers.shape[1]):
-        tables.registers[token, register] = 0
-    return token
+        tables.registers[token_number, register] = 0
+    return token_number
 
 
 @inlined
-def free_token(tables: State, token: int) -> None:
+def free_token_number(tables: State, token_number: int) -> None:
     """Return a token to the list of free ones."""
-    tables.token[token].next = tables.run[0].first_free
-    tables.run[0].first_free = token
+    tables.token[token_number].next = tables.run[0].first_free
+    tables.run[0].first_free = token_number
     tables.run[0].free_count += 1
 
 
@@ -334,7 +340,7 @@ def open_breaker(resource: Row, breaker: Row, until: float) -> None:
 
 
 @inlined
-def consult(tables: State, token: int, instruction: Row, now: float) -> bool:
+def consult(tables: State, token_number: int, instruction: Row, now: float) -> bool:
     """Execute CONSULT: ask a circuit breaker to admit a try."""
     breaker_number = instruction[1]
     tally_number = instruction[2]
@@ -348,17 +354,19 @@ def consult(tables: State, token: int, instruction: Row, now: float) -> bool:
     if resource.busy_count > 0 or (
         breaker.half_open != 0 and breaker.trials_begun == breaker.trials
     ):
-        tables.registers[token, register] = -1
+        tables.registers[token_number, register] = -1
         tables.statistics[tally_column + 1] += 1
-        tables.token[token].instruction_number = refusal_instruction
+        tables.token[token_number].instruction_number = refusal_instruction
         return True
     breaker.trials_begun += breaker.half_open
-    tables.registers[token, register] = breaker.state_number
+    tables.registers[token_number, register] = breaker.state_number
     return True
 
 
 @inlined
-def record(tables: State, token: int, instruction: Row, open_time: float, now: float) -> bool:
+def record(
+    tables: State, token_number: int, instruction: Row, open_time: float, now: float
+) -> bool:
     """Execute RECORD: count a try that has ended, and open or close the circuit breaker after
     it.
     """
@@ -368,7 +376,7 @@ def record(tables: State, token: int, instruction: Row, open_time: float, now: f
     accumulate(tables, resource, now)
     breaker = tables.breaker[resource.breaker]
     has_failed = instruction[3]
-    if tables.registers[token, register] != breaker.state_number:
+    if tables.registers[token_number, register] != breaker.state_number:
         return True
     if breaker.half_open != 0:
         if has_failed != 0:
@@ -398,10 +406,10 @@ def accumulate(tables: State, resource: Row, now: float) -> None:
         if resource.kind == StationKind.SHARED:
             resource.service_received += elapsed * service_rate(tables, resource)
         elif resource.kind == StationKind.WEIGHTED:
-            token = tables.queue[resource.queue, 0]
-            while token >= 0:
-                tables.token[token].work -= elapsed * tables.token[token].speed
-                token = tables.token[token].next
+            token_number = tables.queue[resource.queue, 0]
+            while token_number >= 0:
+                tables.token[token_number].work -= elapsed * tables.token[token_number].speed
+                token_number = tables.token[token_number].next
         elif resource.kind == StationKind.BREAKER:
             end_open_time(tables, resource, now)
             elapsed = now - resource.counted_until
@@ -425,14 +433,14 @@ def plan_weighted_departure(tables: State, resource: Row, now: float) -> None:
     resource.next_to_leave = -1
     servers_left = float(resource.servers)
     weight_left = 0.0
-    token = tables.queue[resource.queue, 0]
-    while token >= 0:
-        weight_left += tables.token[token].weight
-        token = tables.token[token].next
+    token_number = tables.queue[resource.queue, 0]
+    while token_number >= 0:
+        weight_left += tables.token[token_number].weight
+        token_number = tables.token[token_number].next
     shortest_time_left = math.inf
-    token = tables.queue[resource.queue, 0]
-    while token >= 0:
-        token_record = tables.token[token]
+    token_number = tables.queue[resource.queue, 0]
+    while token_number >= 0:
+        token_record = tables.token[token_number]
         speed = servers_left * token_record.weight / weight_left
         if speed >= 1.0:
             servers_left -= 1.0
@@ -447,9 +455,9 @@ def plan_weighted_departure(tables: State, resource: Row, now: float) -> None:
                 time_left = time_to_limit
         if time_left < shortest_time_left:
             shortest_time_left = time_left
-            resource.next_to_leave = token
+            resource.next_to_leave = token_number
             token_record.is_cut = is_cut
-        token = token_record.next
+        token_number = token_record.next
     if resource.next_to_leave >= 0:
         patience = tables.token[resource.next_to_leave].patience
         begin_service(tables, resource, resource.next_to_leave, now + shortest_time_left)
@@ -457,18 +465,23 @@ def plan_weighted_departure(tables: State, resource: Row, now: float) -> None:
 
 
 @inlined
-def enter_weighted(tables: State, resource: Row, token: int, work: float, now: float) -> None:
+def enter_weighted(
+    tables: State, resource: Row, token_number: int, work: float, now: float
+) -> None:
     """Add a customer to servers that are shared by weights, after the customers of at least its
     weight.
     """
-    token_record = tables.token[token]
+    token_record = tables.token[token_number]
     token_record.work = token_record.requested_work = work
-    previous_token = -1
-    current_token = tables.queue[resource.queue, 0]
-    while current_token >= 0 and tables.token[current_token].weight >= token_record.weight:
-        previous_token = current_token
-        current_token = tables.token[current_token].next
-    put_between(tables, resource.queue, token, previous_token, current_token)
+    previous_token_number = -1
+    current_token_number = tables.queue[resource.queue, 0]
+    while (
+        current_token_number >= 0
+        and tables.token[current_token_number].weight >= token_record.weight
+    ):
+        previous_token_number = current_token_number
+        current_token_number = tables.token[current_token_number].next
+    put_between(tables, resource.queue, token_number, previous_token_number, current_token_number)
     resource.present_count += 1
     plan_weighted_departure(tables, resource, now)
 
@@ -511,24 +524,24 @@ def plan_end_of_service(tables: State, resource: Row, now: float) -> None:
     """Plan the end of the service under way at a single server with rates again, at the present
     speed.
     """
-    token = tables.queue[resource.serving, 0]
-    if token >= 0:
+    token_number = tables.queue[resource.serving, 0]
+    if token_number >= 0:
         begin_service(
             tables,
             resource,
-            token,
-            now + max(tables.token[token].work, 0.0) / speed_of_server(tables, resource),
+            token_number,
+            now + max(tables.token[token_number].work, 0.0) / speed_of_server(tables, resource),
         )
 
 
 @inlined
-def begin_service(tables: State, resource: Row, token: int, end_time: float) -> None:
+def begin_service(tables: State, resource: Row, token_number: int, end_time: float) -> None:
     """Plan the end of a service that a customer begins, at `end_time` [s]."""
-    token_record = tables.token[token]
+    token_record = tables.token[token_number]
     token_record.event_kind = EventKind.SERVED
     token_record.patience = -1.0
     token_record.station = resource.queue - 1
-    token_record.event = plan_event(tables, end_time, token)
+    token_record.event = plan_event(tables, end_time, token_number)
 
 
 @inlined
@@ -546,24 +559,24 @@ def limit_service(resource: Row, token_record: Row, work: float, now: float) -> 
 
 
 @inlined
-def await_service(tables: State, resource: Row, token: int, now: float) -> None:
+def await_service(tables: State, resource: Row, token_number: int, now: float) -> None:
     """Plan when a customer in the queue abandons it; the event is void when its service begins."""
-    token_record = tables.token[token]
+    token_record = tables.token[token_number]
     if token_record.patience >= 0.0:
         token_record.event_kind = EventKind.ABANDONING
         token_record.station = resource.queue - 1
-        token_record.event = plan_event(tables, now + token_record.patience, token)
+        token_record.event = plan_event(tables, now + token_record.patience, token_number)
 
 
 @inlined
-def abandon(tables: State, token: int, now: float) -> None:
+def abandon(tables: State, token_number: int, now: float) -> None:
     """Remove a customer whose patience has ended from its queue, book its time there as waiting
     time, and continue it at its exit instruction.
     """
-    token_record = tables.token[token]
+    token_record = tables.token[token_number]
     resource = tables.resource[token_record.station]
     count_departure(tables, resource, now)
-    take_out(tables, resource.queue, token)
+    take_out(tables, resource.queue, token_number)
     # Those behind it may take fewer permits.
     if token_record.station >= tables.run[0].first_lock:
         if resource.servers > 1:
@@ -577,25 +590,28 @@ def abandon(tables: State, token: int, now: float) -> None:
     token_record.label = token_record.wait_label
     token_record.instruction_number = token_record.exit_instruction
     token_record.patience = -1.0
-    book(tables, token, now)
+    book(tables, token_number, now)
 
 
 @inlined
-def enter(tables: State, resource: Row, token: int, work: float, now: float) -> None:
+def enter(tables: State, resource: Row, token_number: int, work: float, now: float) -> None:
     """Begin a visit to a station: begin service, or queue."""
     accumulate(tables, resource, now)
     if resource.present_count == 0:
         resource.requested_work = 0.0
         resource.busy_time_before = resource.busy_time
     resource.requested_work += work
-    token_record = tables.token[token]
+    token_record = tables.token[token_number]
     if resource.kind == StationKind.FCFS:
         resource.present_count += 1
         if resource.busy_count < resource.servers:
             resource.busy_count += 1
             token_record.waiting_time = 0.0
             begin_service(
-                tables, resource, token, now + limit_service(resource, token_record, work, now)
+                tables,
+                resource,
+                token_number,
+                now + limit_service(resource, token_record, work, now),
             )
         else:
             token_record.work = work
@@ -603,44 +619,44 @@ def enter(tables: State, resource: Row, token: int, work: float, now: float) -> 
                 insert_at(
                     tables,
                     resource.queue,
-                    token,
+                    token_number,
                     int(token_record.queue_place * (resource.present_count - resource.busy_count)),
                 )
             else:
-                append(tables, resource.queue, token)
-            await_service(tables, resource, token, now)
+                append(tables, resource.queue, token_number)
+            await_service(tables, resource, token_number, now)
     elif resource.kind == StationKind.SHARED:
         if resource.present_count == 0:
             resource.service_received = resource.total_weight = 0.0
         resource.total_weight += token_record.weight
         token_record.requested_work = work
-        last_token = tables.queue[resource.queue, 1]
+        last_token_number = tables.queue[resource.queue, 1]
         token_record.finish = work / token_record.weight + (
-            tables.token[last_token].finish
-            if resource.serves_in_arrival_order and last_token >= 0
+            tables.token[last_token_number].finish
+            if resource.serves_in_arrival_order and last_token_number >= 0
             else resource.service_received
         )
         if resource.serves_in_arrival_order:  # in the order of their ends already
-            append(tables, resource.queue, token)
+            append(tables, resource.queue, token_number)
         else:
             resource.arrival_count += 1
             token_record.order = resource.arrival_count
             token_record.next = token_record.subheap = -1
             tables.queue[resource.queue, 0] = merge_heaps(
-                tables, tables.queue[resource.queue, 0], token
+                tables, tables.queue[resource.queue, 0], token_number
             )
         resource.present_count += 1
         plan_shared_departure(tables, resource, now)
     elif resource.kind == StationKind.WEIGHTED:
-        enter_weighted(tables, resource, token, work, now)
+        enter_weighted(tables, resource, token_number, work, now)
     else:
-        enter_ordered(tables, resource, token, work, now)
+        enter_ordered(tables, resource, token_number, work, now)
         if resource.rate_count > 0:
             plan_end_of_service(tables, resource, now)
 
 
 @inlined
-def merge_heaps(tables: State, first_token: int, second_token: int) -> int:
+def merge_heaps(tables: State, first_token_number: int, second_token_number: int) -> int:
     """Merge two heaps of customers that share servers, and return the customer on top, whose
     service ends first; of equal ends, the earlier arrival comes first. -1 is an empty heap.
 
@@ -649,28 +665,28 @@ def merge_heaps(tables: State, first_token: int, second_token: int) -> int:
 
     Source: Sleator and Tarjan, SIAM Journal on Computing 15(1), 1986, 52-69.
     """
-    top_token = -1
+    top_token_number = -1
     token_above = -1
-    while first_token >= 0 and second_token >= 0:
-        first_record = tables.token[first_token]
-        second_record = tables.token[second_token]
+    while first_token_number >= 0 and second_token_number >= 0:
+        first_record = tables.token[first_token_number]
+        second_record = tables.token[second_token_number]
         if second_record.finish < first_record.finish or (
             second_record.finish == first_record.finish and second_record.order < first_record.order
         ):
-            first_token, second_token = second_token, first_token
+            first_token_number, second_token_number = second_token_number, first_token_number
         if token_above < 0:
-            top_token = first_token
+            top_token_number = first_token_number
         else:
-            tables.token[token_above].subheap = first_token
-        token_above = first_token
-        lower_record = tables.token[first_token]
-        first_token = lower_record.next
+            tables.token[token_above].subheap = first_token_number
+        token_above = first_token_number
+        lower_record = tables.token[first_token_number]
+        first_token_number = lower_record.next
         lower_record.next = lower_record.subheap
-    remaining_heap = max(first_token, second_token)
+    remaining_heap = max(first_token_number, second_token_number)
     if token_above < 0:
         return remaining_heap
     tables.token[token_above].subheap = remaining_heap
-    return top_token
+    return top_token_number
 
 
 @inlined
@@ -693,84 +709,84 @@ def plan_shared_departure(tables: State, resource: Row, now: float) -> None:
 
 
 @inlined
-def begin_ordered_service(tables: State, resource: Row, token: int, now: float) -> None:
+def begin_ordered_service(tables: State, resource: Row, token_number: int, now: float) -> None:
     """Begin or resume a service that may be interrupted."""
-    append(tables, resource.serving, token)
+    append(tables, resource.serving, token_number)
     if resource.rate_count > 0:  # planned by `plan_end_of_service`
         return
-    token_record = tables.token[token]
+    token_record = tables.token[token_number]
     # Services with a limit are not interrupted, so that one begins once.
     if token_record.cut_label != 0 and token_record.patience >= 0.0:
         token_record.work = token_record.requested_work = limit_service(
             resource, token_record, token_record.work, now
         )
     token_record.finish = now + token_record.work
-    begin_service(tables, resource, token, token_record.finish)
+    begin_service(tables, resource, token_number, token_record.finish)
 
 
 @inlined
-def enter_ordered(tables: State, resource: Row, token: int, work: float, now: float) -> None:
+def enter_ordered(tables: State, resource: Row, token_number: int, work: float, now: float) -> None:
     """Begin a service at a station with priorities, interrupting a less urgent customer where the
     discipline preempts, or queue.
     """
     resource.present_count += 1
     resource.arrival_count += 1
-    token_record = tables.token[token]
+    token_record = tables.token[token_number]
     token_record.order = resource.arrival_count
     token_record.key = -token_record.order if resource.last_first else token_record.rank
     token_record.work = token_record.requested_work = work
     token_record.has_queued = 0
     if resource.busy_count < resource.servers or (resource.overtime and token_record.rank == 0):
         resource.busy_count += 1
-        begin_ordered_service(tables, resource, token, now)
+        begin_ordered_service(tables, resource, token_number, now)
         return
     if resource.preempts:
-        interrupted_token = tables.queue[resource.serving, 0]
-        served_token = tables.token[interrupted_token].next
-        while served_token >= 0:
-            if goes_before(tables, interrupted_token, served_token):
-                interrupted_token = served_token
-            served_token = tables.token[served_token].next
-        if goes_before(tables, token, interrupted_token):
-            take_out(tables, resource.serving, interrupted_token)
-            interrupted_record = tables.token[interrupted_token]
+        interrupted_token_number = tables.queue[resource.serving, 0]
+        served_token_number = tables.token[interrupted_token_number].next
+        while served_token_number >= 0:
+            if goes_before(tables, interrupted_token_number, served_token_number):
+                interrupted_token_number = served_token_number
+            served_token_number = tables.token[served_token_number].next
+        if goes_before(tables, token_number, interrupted_token_number):
+            take_out(tables, resource.serving, interrupted_token_number)
+            interrupted_record = tables.token[interrupted_token_number]
             interrupted_record.event = -1
             interrupted_record.has_queued = 1
             if resource.rate_count == 0:
                 interrupted_record.work = interrupted_record.finish - now
-            insert(tables, resource.queue, interrupted_token)
-            begin_ordered_service(tables, resource, token, now)
+            insert(tables, resource.queue, interrupted_token_number)
+            begin_ordered_service(tables, resource, token_number, now)
             return
     token_record.has_queued = 1
     if resource.in_random_order:
         insert_at(
             tables,
             resource.queue,
-            token,
+            token_number,
             int(token_record.queue_place * (resource.present_count - resource.busy_count)),
         )
     else:
-        insert(tables, resource.queue, token)
-    await_service(tables, resource, token, now)
+        insert(tables, resource.queue, token_number)
+    await_service(tables, resource, token_number, now)
 
 
 @inlined
-def leave(tables: State, token: int, now: float) -> None:
+def leave(tables: State, token_number: int, now: float) -> None:
     """End a visit to a station, begin the next service there, and book service and waiting time."""
-    token_record = tables.token[token]
+    token_record = tables.token[token_number]
     resource = tables.resource[token_record.station]
     count_departure(tables, resource, now)
     if resource.kind == StationKind.FCFS:
         if tables.queue[resource.queue, 0] < 0:
             resource.busy_count -= 1
         else:
-            next_token = take_first(tables, resource.queue)
-            next_record = tables.token[next_token]
+            next_token_number = take_first(tables, resource.queue)
+            next_record = tables.token[next_token_number]
             next_record.waiting_time = now - next_record.booked_until
             begin_service(
                 tables,
                 resource,
-                next_token,
+                next_token_number,
                 now + limit_service(resource, next_record, next_record.work, now),
             )
     elif resource.kind == StationKind.SHARED:
@@ -795,7 +811,7 @@ def leave(tables: State, token: int, now: float) -> None:
         else:
             token_record.waiting_time = time_beyond_service(token_record, now)
     elif resource.kind == StationKind.WEIGHTED:
-        take_out(tables, resource.queue, token)
+        take_out(tables, resource.queue, token_number)
         resource.next_to_leave = -1
         token_record.weight = 1.0
         token_record.patience = -1.0
@@ -806,7 +822,7 @@ def leave(tables: State, token: int, now: float) -> None:
         plan_weighted_departure(tables, resource, now)
         token_record.waiting_time = time_beyond_service(token_record, now)
     else:
-        take_out(tables, resource.serving, token)
+        take_out(tables, resource.serving, token_number)
         if tables.queue[resource.queue, 0] < 0 or resource.busy_count > resource.servers:
             resource.busy_count -= 1
         else:
@@ -830,8 +846,8 @@ def leave(tables: State, token: int, now: float) -> None:
             now - token_record.booked_until - token_record.waiting_time
         )
     if token_record.waiting_time != 0.0:
-        tables.time_by_label[token, token_record.wait_label] += token_record.waiting_time
-    tables.time_by_label[token, token_record.label] += (
+        tables.time_by_label[token_number, token_record.wait_label] += token_record.waiting_time
+    tables.time_by_label[token_number, token_record.label] += (
         now - token_record.booked_until
     ) - token_record.waiting_time
     token_record.booked_until = now
@@ -848,11 +864,11 @@ def time_beyond_service(token_record: Row, now: float) -> float:
 
 
 @inlined
-def request(tables: State, resource: Row, token: int, now: float) -> None:
+def request(tables: State, resource: Row, token_number: int, now: float) -> None:
     """Count a token as present at a lock from now on."""
     accumulate(tables, resource, now)
     resource.present_count += 1
-    tables.token[token].request_time = now
+    tables.token[token_number].request_time = now
 
 
 @inlined
@@ -862,68 +878,68 @@ def is_free(resource: Row) -> bool:
 
 
 @inlined
-def fits(tables: State, resource: Row, token: int) -> bool:
+def fits(tables: State, resource: Row, token_number: int) -> bool:
     """Return whether a lock may be granted to a token now, regardless of waiting tokens."""
-    if tables.token[token].excludes:
+    if tables.token[token_number].excludes:
         return bool(resource.busy_count == 0)
     return bool(
-        resource.busy_count + tables.token[token].permits <= resource.servers
+        resource.busy_count + tables.token[token_number].permits <= resource.servers
         and resource.exclusive == 0
     )
 
 
 @inlined
-def ask(tables: State, resource: Row, token: int, now: float) -> bool:
+def ask(tables: State, resource: Row, token_number: int, now: float) -> bool:
     """Acquire a lock if it is free for the token and no token waits for it with precedence, else
     enter its queue; return whether it was acquired.
     """
-    request(tables, resource, token, now)
-    token_record = tables.token[token]
-    first_token = tables.queue[resource.queue, 0]
+    request(tables, resource, token_number, now)
+    token_record = tables.token[token_number]
+    first_token_number = tables.queue[resource.queue, 0]
     token_record.key = token_record.rank
     token_record.order = 0
-    if fits(tables, resource, token) and (
-        first_token < 0 or goes_before(tables, token, first_token)
+    if fits(tables, resource, token_number) and (
+        first_token_number < 0 or goes_before(tables, token_number, first_token_number)
     ):
-        grant(tables, resource, token, now)
+        grant(tables, resource, token_number, now)
         return True
-    insert(tables, resource.queue, token)
+    insert(tables, resource.queue, token_number)
     if token_record.patience >= 0.0:
         token_record.wait_label = token_record.label
-        await_service(tables, resource, token, now)
+        await_service(tables, resource, token_number, now)
     return False
 
 
 @inlined
-def grant(tables: State, resource: Row, token: int, now: float) -> None:
+def grant(tables: State, resource: Row, token_number: int, now: float) -> None:
     """Grant a lock to a token; its integrals must be up to date."""
-    for _ in range(tables.token[token].permits):
-        tables.holder[resource.first_holder + resource.busy_count] = token
+    for _ in range(tables.token[token_number].permits):
+        tables.holder[resource.first_holder + resource.busy_count] = token_number
         resource.busy_count += 1
-    tables.token[token].patience = -1.0
-    tables.token[token].event = -1
-    resource.exclusive = tables.token[token].excludes
-    count_wait(tables, resource, token, now)
+    tables.token[token_number].patience = -1.0
+    tables.token[token_number].event = -1
+    resource.exclusive = tables.token[token_number].excludes
+    count_wait(tables, resource, token_number, now)
 
 
 @inlined
-def count_wait(tables: State, resource: Row, token: int, now: float) -> None:
+def count_wait(tables: State, resource: Row, token_number: int, now: float) -> None:
     """Add a wait for a lock that ended to the sums of the waiting times."""
-    wait = now - tables.token[token].request_time
+    wait = now - tables.token[token_number].request_time
     tables.statistics[resource.waits_column] += 1.0
     tables.statistics[resource.waits_column + 1] += wait
     tables.statistics[resource.waits_column + 2] += wait * wait
 
 
 @inlined
-def remove_holder(tables: State, resource: Row, token: int) -> None:
+def remove_holder(tables: State, resource: Row, token_number: int) -> None:
     """Remove a token from the holders of a lock, which stay in the order in which they acquired
     it.
     """
     resource.busy_count -= 1
     position = resource.first_holder
     last_position = resource.first_holder + resource.busy_count
-    while tables.holder[position] != token:
+    while tables.holder[position] != token_number:
         position += 1
     while position < last_position:
         tables.holder[position] = tables.holder[position + 1]
@@ -934,24 +950,26 @@ def remove_holder(tables: State, resource: Row, token: int) -> None:
 def take_first_waiting(tables: State, resource: Row, now: float) -> int:
     """Remove and return the token that has waited longest for a unit of a counter or for a task."""
     count_departure(tables, resource, now)
-    next_token = take_first(tables, resource.queue)
-    tables.token[next_token].excludes = 0
-    tables.token[next_token].permits = 1
-    count_wait(tables, resource, next_token, now)
-    return next_token
+    next_token_number = take_first(tables, resource.queue)
+    tables.token[next_token_number].excludes = 0
+    tables.token[next_token_number].permits = 1
+    count_wait(tables, resource, next_token_number, now)
+    return next_token_number
 
 
 @inlined
-def hand_over(tables: State, resource: Row, token: int, next_token: int, now: float) -> None:
+def hand_over(
+    tables: State, resource: Row, token_number: int, next_token_number: int, now: float
+) -> None:
     """Grant a lock to the given next token at once, before all that wait for it, and wake that
     token.
     """
     count_departure(tables, resource, now)
     resource.present_count += 1
-    remove_holder(tables, resource, token)
-    tables.token[next_token].request_time = now
-    grant(tables, resource, next_token, now)
-    wake(tables, next_token, now)
+    remove_holder(tables, resource, token_number)
+    tables.token[next_token_number].request_time = now
+    grant(tables, resource, next_token_number, now)
+    wake(tables, next_token_number, now)
 
 
 @inlined
@@ -960,19 +978,19 @@ def grant_waiting(tables: State, resource: Row, now: float) -> None:
     while tables.queue[resource.queue, 0] >= 0 and fits(
         tables, resource, tables.queue[resource.queue, 0]
     ):
-        next_token = take_first(tables, resource.queue)
-        grant(tables, resource, next_token, now)
-        wake(tables, next_token, now)
+        next_token_number = take_first(tables, resource.queue)
+        grant(tables, resource, next_token_number, now)
+        wake(tables, next_token_number, now)
 
 
 @inlined
-def release(tables: State, resource: Row, token: int, permits: int, now: float) -> None:
+def release(tables: State, resource: Row, token_number: int, permit_count: int, now: float) -> None:
     """Hand a lock to the first token in its queue; with an empty queue, free it and wake all
     spinning tokens.
     """
     count_departure(tables, resource, now)
-    for _ in range(permits):
-        remove_holder(tables, resource, token)
+    for _ in range(permit_count):
+        remove_holder(tables, resource, token_number)
     resource.exclusive = 0
     if tables.queue[resource.queue, 0] >= 0:
         grant_waiting(tables, resource, now)
@@ -982,23 +1000,23 @@ def release(tables: State, resource: Row, token: int, permits: int, now: float) 
 
 
 @inlined
-def pass_time(tables: State, token: int, label: int, time: float, now: float) -> bool:
+def pass_time(tables: State, token_number: int, label: int, time: float, now: float) -> bool:
     """Suspend a token for a time that is booked to a label."""
-    token_record = tables.token[token]
+    token_record = tables.token[token_number]
     token_record.label = label
     token_record.event_kind = EventKind.DELAYING
-    token_record.event = plan_event(tables, now + time, token)
+    token_record.event = plan_event(tables, now + time, token_number)
     return False
 
 
 @inlined
-def serve(tables: State, token: int, instruction: Row, value: float, now: float) -> bool:
+def serve(tables: State, token_number: int, instruction: Row, value: float, now: float) -> bool:
     """Execute SERVE: visit a station, which may depend on the customer or on the token's
     destination.
     """
     where = instruction[5]
     place_draw = instruction[7]
-    token_record = tables.token[token]
+    token_record = tables.token[token_number]
     station = instruction[1]
     if where == Where.OWN:
         station += token_record.customer
@@ -1009,7 +1027,7 @@ def serve(tables: State, token: int, instruction: Row, value: float, now: float)
     token_record.rank = instruction[6]
     if place_draw > 0:
         token_record.queue_place = take_value(tables, place_draw - 1)
-    enter(tables, tables.resource[station], token, value, now)
+    enter(tables, tables.resource[station], token_number, value, now)
     return False
 
 
@@ -1024,12 +1042,12 @@ def whole_count(count: float, value: float) -> int:
 
 @inlined
 def execute_branch_instruction(
-    tables: State, token: int, instruction: Row, op: int, value: float
+    tables: State, token_number: int, instruction: Row, op: int, value: float
 ) -> bool:
     """Execute an instruction that sets the next instruction or the destination: DRAW_DESTINATION,
     NEXT_DESTINATION, CHOOSE, JUMP, SET_COUNT, LOOP and SWITCH.
     """
-    token_record = tables.token[token]
+    token_record = tables.token[token_number]
     if op == Op.CHOOSE:
         option = instruction[2]
         last_option = option + instruction[3] - 1
@@ -1039,12 +1057,14 @@ def execute_branch_instruction(
     elif op == Op.JUMP:
         token_record.instruction_number = instruction[1]
     elif op == Op.SET_COUNT:
-        tables.registers[token, instruction[1]] = whole_count(tables.counts[instruction[2]], value)
+        tables.registers[token_number, instruction[1]] = whole_count(
+            tables.counts[instruction[2]], value
+        )
     elif op == Op.LOOP:
-        if tables.registers[token, instruction[1]] <= 0:
+        if tables.registers[token_number, instruction[1]] <= 0:
             token_record.instruction_number = instruction[2]
         else:
-            tables.registers[token, instruction[1]] -= 1
+            tables.registers[token_number, instruction[1]] -= 1
     elif op == Op.SWITCH:
         token_record.instruction_number = tables.targets[instruction[1] + token_record.index]
     elif op == Op.DRAW_DESTINATION:
@@ -1119,7 +1139,7 @@ def least_loaded_option(
 
 
 @inlined
-def pick(tables: State, token: int, instruction: Row, value: float, now: float) -> bool:
+def pick(tables: State, token_number: int, instruction: Row, value: float, now: float) -> bool:
     """Execute PICK: choose one of several alternatives in turn, by the shortest queue or the least
     work, or by the shorter of two queues drawn at random.
     """
@@ -1146,12 +1166,12 @@ def pick(tables: State, token: int, instruction: Row, value: float, now: float) 
         if second_present < tables.resource[tables.targets[first_resource + option]].present_count:
             option = second_option
     tables.statistics[tally_column] += 1.0
-    tables.token[token].instruction_number = tables.targets[first_target + option]
+    tables.token[token_number].instruction_number = tables.targets[first_target + option]
     return True
 
 
 @inlined
-def admit(tables: State, token: int, instruction: Row) -> bool:
+def admit(tables: State, token_number: int, instruction: Row) -> bool:
     """Execute ADMIT: count an arrival, and turn it away where a resource already has the most
     customers allowed.
     """
@@ -1163,12 +1183,12 @@ def admit(tables: State, token: int, instruction: Row) -> bool:
     tables.statistics[tally_column] += 1.0
     if capacity > 0 and tables.resource[resource_number].present_count >= capacity:
         tables.statistics[tally_column + 1] += 1.0
-        tables.token[token].instruction_number = refusal_instruction
+        tables.token[token_number].instruction_number = refusal_instruction
     return True
 
 
 @inlined
-def count_access(tables: State, token: int, instruction: Row) -> bool:
+def count_access(tables: State, token_number: int, instruction: Row) -> bool:
     """Execute COUNT_ACCESS: count an access to the word or flag of a lock. A local access also
     counts as refused. The flag of a next holder that waits is never local.
     """
@@ -1183,19 +1203,19 @@ def count_access(tables: State, token: int, instruction: Row) -> bool:
         and tables.queue[tables.resource[run.first_lock + notifying_lock].queue, 0] >= 0
     )
     if not next_holder_waits and (
-        local_customer < 0 or local_customer == tables.token[token].customer
+        local_customer < 0 or local_customer == tables.token[token_number].customer
     ):
         tables.statistics[tally_column + 1] += 1.0
     return True
 
 
 @inlined
-def end(tables: State, token: int, instruction: Row, now: float) -> bool:
+def end(tables: State, token_number: int, instruction: Row, now: float) -> bool:
     """Execute END: record the response time and the booked times of a cycle, and begin the next
     cycle or free the token.
     """
     goes_onward = instruction[1]
-    token_record = tables.token[token]
+    token_record = tables.token[token_number]
     run = tables.run[0]
     group_record = tables.group[token_record.group]
     is_response_kept = instruction[2] == 0
@@ -1206,11 +1226,11 @@ def end(tables: State, token: int, instruction: Row, now: float) -> bool:
         tables.statistics[group_record.statistics_column] += 1.0
         tables.statistics[group_record.statistics_column + 1] += now - cycle_start
     for label in range(tables.time_by_label.shape[1]):
-        if tables.time_by_label[token, label] != 0.0:
+        if tables.time_by_label[token_number, label] != 0.0:
             tables.statistics[group_record.first_label_column + label] += tables.time_by_label[
-                token, label
+                token_number, label
             ]
-            tables.time_by_label[token, label] = 0.0
+            tables.time_by_label[token_number, label] = 0.0
     if group_record.kind == GroupKind.CLOSED:
         token_record.cycle_start = now
         if goes_onward == 0:
@@ -1225,24 +1245,26 @@ def end(tables: State, token: int, instruction: Row, now: float) -> bool:
             run.cycles_to_row = run.cycles_per_row
             write_row(tables, now)
     if group_record.kind == GroupKind.OPEN:
-        free_token(tables, token)
+        free_token_number(tables, token_number)
     if group_record.kind == GroupKind.CLOSED and cycle_start == now:
         token_record.event_kind = EventKind.AGAIN
-        token_record.event = plan_event(tables, now, token)
+        token_record.event = plan_event(tables, now, token_number)
     return bool(group_record.kind == GroupKind.CLOSED and cycle_start != now)
 
 
 @inlined
-def fork_or_pipeline(tables: State, token: int, instruction: Row, value: float, now: float) -> bool:
+def fork_or_pipeline(
+    tables: State, token_number: int, instruction: Row, value: float, now: float
+) -> bool:
     """Execute FORK, JOIN, PIPELINE, ENTER_STAGE and LEAVE_STAGE: an item enters a stage when the
     item before it has left.
     """
-    token_record = tables.token[token]
+    token_record = tables.token[token_number]
     op = instruction[0]
     if op == Op.FORK or op == Op.PIPELINE:
-        return begin_branches(tables, token, instruction, value, now)
+        return begin_branches(tables, token_number, instruction, value, now)
     if op == Op.JOIN:
-        join(tables, token, instruction, now)
+        join(tables, token_number, instruction, now)
         return False
     if op == Op.ENTER_STAGE:
         if (
@@ -1262,7 +1284,7 @@ def fork_or_pipeline(tables: State, token: int, instruction: Row, value: float, 
         if now > next_record.booked_until:
             for label in range(tables.time_by_label.shape[1]):
                 tables.time_by_label[token_record.next_item, label] = tables.time_by_label[
-                    token, label
+                    token_number, label
                 ]
             next_record.booked_until = now
         append(tables, READY, token_record.next_item)
@@ -1270,9 +1292,11 @@ def fork_or_pipeline(tables: State, token: int, instruction: Row, value: float, 
 
 
 @inlined
-def begin_branches(tables: State, token: int, instruction: Row, value: float, now: float) -> bool:
+def begin_branches(
+    tables: State, token_number: int, instruction: Row, value: float, now: float
+) -> bool:
     """Execute FORK and PIPELINE: start the branches, or the items of a pipeline."""
-    token_record = tables.token[token]
+    token_record = tables.token[token_number]
     is_pipeline = instruction[0] == Op.PIPELINE
     branch_count = (
         whole_count(tables.counts[instruction[1]], value) if is_pipeline else instruction[2]
@@ -1284,25 +1308,25 @@ def begin_branches(tables: State, token: int, instruction: Row, value: float, no
     token_record.last_end = -1.0
     previous_item = -1
     for branch_index in range(branch_count):
-        branch_token = new_token(
-            tables, now, token_record.group, token_record.customer, token, branch_index
+        branch_token_number = new_token_number(
+            tables, now, token_record.group, token_record.customer, token_number, branch_index
         )
-        tables.token[branch_token].instruction_number = (
+        tables.token[branch_token_number].instruction_number = (
             instruction[3] if is_pipeline else tables.targets[instruction[1] + branch_index]
         )
         if is_pipeline:
-            tables.token[branch_token].previous_item = previous_item
+            tables.token[branch_token_number].previous_item = previous_item
             if previous_item >= 0:
-                tables.token[previous_item].next_item = branch_token
-            previous_item = branch_token
-        append(tables, READY, branch_token)
+                tables.token[previous_item].next_item = branch_token_number
+            previous_item = branch_token_number
+        append(tables, READY, branch_token_number)
     if not is_pipeline and instruction[5] > 0:
         tables.token[token_record.child].index = token_record.index
         passed_lock = tables.resource[tables.run[0].first_lock + instruction[5] - 1]
         for position in range(
             passed_lock.first_holder, passed_lock.first_holder + passed_lock.busy_count
         ):
-            if tables.holder[position] == token:
+            if tables.holder[position] == token_number:
                 tables.holder[position] = token_record.child
         take_out(tables, READY, token_record.child)
         insert_at(tables, READY, token_record.child, 0)
@@ -1310,41 +1334,45 @@ def begin_branches(tables: State, token: int, instruction: Row, value: float, no
 
 
 @inlined
-def reply(tables: State, token: int, instruction: Row, now: float) -> bool:
+def reply(tables: State, token_number: int, instruction: Row, now: float) -> bool:
     """Execute REPLY: resume the customer of a hold before all tokens that are ready, and this token
     after them.
     """
     fork_count = instruction[1]
-    body_token = token
+    body_token_number = token_number
     for _ in range(fork_count):
-        body_token = tables.token[body_token].parent
-    customer_token = tables.token[body_token].parent
-    level_token = token
+        body_token_number = tables.token[body_token_number].parent
+    customer_token_number = tables.token[body_token_number].parent
+    level_token_number = token_number
     for _ in range(fork_count + 1):
         for label in range(tables.time_by_label.shape[1]):
-            tables.time_by_label[customer_token, label] += tables.time_by_label[level_token, label]
-        level_token = tables.token[level_token].parent
-    tables.token[body_token].parent = -1
-    tables.token[customer_token].child = -1
-    tables.token[customer_token].booked_until = now
+            tables.time_by_label[customer_token_number, label] += tables.time_by_label[
+                level_token_number, label
+            ]
+        level_token_number = tables.token[level_token_number].parent
+    tables.token[body_token_number].parent = -1
+    tables.token[customer_token_number].child = -1
+    tables.token[customer_token_number].booked_until = now
     tables.run[0].unawaited_branches += 1
     tables.run[0].unended_branches += 1
-    insert_at(tables, READY, customer_token, 0)
-    append(tables, READY, token)
+    insert_at(tables, READY, customer_token_number, 0)
+    append(tables, READY, token_number)
     return False
 
 
 @inlined
-def spawn(tables: State, token: int, instruction: Row, now: float) -> bool:
+def spawn(tables: State, token_number: int, instruction: Row, now: float) -> bool:
     """Execute SPAWN: start a branch that the token does not wait for, which may take over a
     lock.
     """
     first_instruction = instruction[1]
     lock_number = instruction[2]
-    token_record = tables.token[token]
-    branch_token = new_token(tables, now, token_record.group, token_record.customer, -1, 0)
-    tables.token[branch_token].instruction_number = first_instruction
-    tables.token[branch_token].destination = token_record.destination
+    token_record = tables.token[token_number]
+    branch_token_number = new_token_number(
+        tables, now, token_record.group, token_record.customer, -1, 0
+    )
+    tables.token[branch_token_number].instruction_number = first_instruction
+    tables.token[branch_token_number].destination = token_record.destination
     if lock_number < 0:
         tables.run[0].unawaited_branches += 1
         tables.run[0].unended_branches += 1
@@ -1353,38 +1381,42 @@ def spawn(tables: State, token: int, instruction: Row, now: float) -> bool:
         for position in range(
             taken_lock.first_holder, taken_lock.first_holder + taken_lock.busy_count
         ):
-            if tables.holder[position] == token:
-                tables.holder[position] = branch_token
-    append(tables, READY, branch_token)
+            if tables.holder[position] == token_number:
+                tables.holder[position] = branch_token_number
+    append(tables, READY, branch_token_number)
     return True
 
 
 @inlined
-def join(tables: State, token: int, instruction: Row, now: float) -> None:
+def join(tables: State, token_number: int, instruction: Row, now: float) -> None:
     """Execute JOIN: end a branch or item, and continue the parent when enough of them have
     ended.
     """
-    token_record = tables.token[token]
+    token_record = tables.token[token_number]
     label_count = tables.time_by_label.shape[1]
-    parent_token = token_record.parent
-    if parent_token < 0:
+    parent_token_number = token_record.parent
+    if parent_token_number < 0:
         tables.run[0].unended_branches -= 1
-        free_token(tables, token)
+        free_token_number(tables, token_number)
         return
     token_record.parent = -1
-    parent_record = tables.token[parent_token]
+    parent_record = tables.token[parent_token_number]
     # Of the branches that end last at the same time, the first in the program counts, so that the
     # order of events does not matter.
     if now > parent_record.last_end or token_record.index < parent_record.last_branch:
         parent_record.last_end = now
         parent_record.last_branch = token_record.index
         for label in range(label_count):
-            tables.last_branch_times[parent_token, label] = tables.time_by_label[token, label]
+            tables.last_branch_times[parent_token_number, label] = tables.time_by_label[
+                token_number, label
+            ]
     parent_record.branches_left -= 1
     if parent_record.branches_left > 0:
         return
     for label in range(label_count):
-        tables.time_by_label[parent_token, label] += tables.last_branch_times[parent_token, label]
+        tables.time_by_label[parent_token_number, label] += tables.last_branch_times[
+            parent_token_number, label
+        ]
     if instruction[1] >= 0:
         pipeline_column = tables.run[0].pipeline_column + 2 * instruction[1]
         tables.statistics[pipeline_column] += 1.0
@@ -1392,30 +1424,30 @@ def join(tables: State, token: int, instruction: Row, now: float) -> None:
     parent_record.booked_until = now
     # Items refer to their neighbours, so all are freed together; branches that have not ended go
     # on.
-    child_token = parent_record.child
-    while child_token >= 0:
-        if tables.token[child_token].parent < 0:
-            free_token(tables, child_token)
+    child_token_number = parent_record.child
+    while child_token_number >= 0:
+        if tables.token[child_token_number].parent < 0:
+            free_token_number(tables, child_token_number)
         else:
-            tables.token[child_token].parent = -1
+            tables.token[child_token_number].parent = -1
             tables.run[0].unawaited_branches += 1
             tables.run[0].unended_branches += 1
-        child_token = tables.token[child_token].sibling
+        child_token_number = tables.token[child_token_number].sibling
     parent_record.child = -1
-    append(tables, READY, parent_token)
+    append(tables, READY, parent_token_number)
 
 
 @inlined
 def execute_lock_instruction(
-    tables: State, token: int, instruction: Row, value: float, now: float
+    tables: State, token_number: int, instruction: Row, value: float, now: float
 ) -> bool:
     """Execute an instruction on a lock: ACQUIRE, RELEASE, REQUEST, ATTEMPT, AWAIT_FREE,
     TAKE_TICKET, AWAIT_TURN and BACK_OFF.
     """
-    token_record = tables.token[token]
+    token_record = tables.token[token_number]
     op = instruction[0]
     if op == Op.BACK_OFF:
-        doubling_count = tables.registers[token, instruction[3]]
+        doubling_count = tables.registers[token_number, instruction[3]]
         pause_time = (
             min(
                 tables.counts[instruction[4]] * float(1 << doubling_count),
@@ -1425,52 +1457,52 @@ def execute_lock_instruction(
         )
         # At most 60 doublings: 1 << 63 would overflow a 64-bit number, and the limit is reached
         # long before.
-        tables.registers[token, instruction[3]] = min(doubling_count + 1, 60)
-        return pass_time(tables, token, instruction[2], pause_time, now)
+        tables.registers[token_number, instruction[3]] = min(doubling_count + 1, 60)
+        return pass_time(tables, token_number, instruction[2], pause_time, now)
     resource = tables.resource[tables.run[0].first_lock + instruction[1]]
     if op == Op.ACQUIRE:
         token_record.label = instruction[2]
         token_record.rank = instruction[3]
         token_record.excludes = instruction[4]
         token_record.permits = instruction[5]
-        return ask(tables, resource, token, now)
+        return ask(tables, resource, token_number, now)
     if op == Op.RELEASE:
-        release(tables, resource, token, instruction[2], now)
+        release(tables, resource, token_number, instruction[2], now)
     elif op == Op.REQUEST:
         token_record.permits = 1
-        request(tables, resource, token, now)
+        request(tables, resource, token_number, now)
     elif op == Op.ATTEMPT:
         if not is_free(resource):
             token_record.instruction_number = instruction[2]
         elif not instruction[3]:
             accumulate(tables, resource, now)
-            grant(tables, resource, token, now)
+            grant(tables, resource, token_number, now)
     elif op == Op.AWAIT_FREE:
         if not is_free(resource):
             token_record.label = instruction[2]
-            append(tables, resource.spinning, token)
+            append(tables, resource.spinning, token_number)
             return False
     elif op == Op.TAKE_TICKET:
-        tables.registers[token, instruction[2]], token_record.permits = (
+        tables.registers[token_number, instruction[2]], token_record.permits = (
             resource.ended_visits + resource.present_count,
             1,
         )
-        request(tables, resource, token, now)
+        request(tables, resource, token_number, now)
     else:
         token_record.key = int(value * PLACES)
         token_record.order = 0
-        if tables.registers[token, instruction[3]] != resource.ended_visits:
+        if tables.registers[token_number, instruction[3]] != resource.ended_visits:
             token_record.label = instruction[2]
             token_record.instruction_number = instruction[5]
-            insert(tables, resource.spinning, token)
+            insert(tables, resource.spinning, token_number)
             return False
         accumulate(tables, resource, now)
-        grant(tables, resource, token, now)
+        grant(tables, resource, token_number, now)
     return True
 
 
 @inlined
-def execute_barrier(tables: State, token: int, instruction: Row, now: float) -> bool:
+def execute_barrier(tables: State, token_number: int, instruction: Row, now: float) -> bool:
     """Execute BARRIER: the last token wakes all tokens that wait, in the order of their arrival;
     every other token waits.
     """
@@ -1479,8 +1511,8 @@ def execute_barrier(tables: State, token: int, instruction: Row, now: float) -> 
     label = instruction[3]
     queue = tables.run[0].first_barrier_queue + barrier_number
     if tables.waiting[barrier_number] + 1 < parties:
-        tables.token[token].label = label
-        append(tables, queue, token)
+        tables.token[token_number].label = label
+        append(tables, queue, token_number)
         tables.waiting[barrier_number] += 1
         return False
     while tables.queue[queue, 0] >= 0:
@@ -1490,20 +1522,22 @@ def execute_barrier(tables: State, token: int, instruction: Row, now: float) -> 
 
 
 @inlined
-def execute_counter_instruction(tables: State, token: int, instruction: Row, now: float) -> bool:
+def execute_counter_instruction(
+    tables: State, token_number: int, instruction: Row, now: float
+) -> bool:
     """Execute WAIT and GIVE: take a unit of a counter or wait for it, or give a unit."""
     first_lock = tables.run[0].first_lock
     resource = tables.resource[first_lock + instruction[1]]
     if instruction[0] == Op.WAIT:
-        tables.token[token].label = instruction[2]
-        request(tables, resource, token, now)
-        append(tables, resource.queue, token)
+        tables.token[token_number].label = instruction[2]
+        request(tables, resource, token_number, now)
+        append(tables, resource.queue, token_number)
         if resource.busy_count > 0:
             resource.busy_count -= 1
             take_first_waiting(tables, resource, now)
             return True
         if instruction[3] >= 0:
-            release(tables, tables.resource[first_lock + instruction[3]], token, 1, now)
+            release(tables, tables.resource[first_lock + instruction[3]], token_number, 1, now)
         return False
     if tables.queue[resource.queue, 0] < 0:
         accumulate(tables, resource, now)
@@ -1511,11 +1545,11 @@ def execute_counter_instruction(tables: State, token: int, instruction: Row, now
     elif instruction[2] < 0:
         wake(tables, take_first_waiting(tables, resource, now), now)
     else:
-        tables.token[token].instruction_number = instruction[3]
+        tables.token[token_number].instruction_number = instruction[3]
         hand_over(
             tables,
             tables.resource[first_lock + instruction[2]],
-            token,
+            token_number,
             take_first_waiting(tables, resource, now),
             now,
         )
@@ -1523,38 +1557,47 @@ def execute_counter_instruction(tables: State, token: int, instruction: Row, now
 
 
 @inlined
-def execute_pool_instruction(tables: State, token: int, instruction: Row, now: float) -> bool:
+def execute_pool_instruction(
+    tables: State, token_number: int, instruction: Row, now: float
+) -> bool:
     """Execute an instruction on a pool of tasks: ENTER_POOL, TAKE_TASK, WORK, NEXT_PART and
     ADD_TASK.
     """
     op = instruction[0]
     pool_record = tables.pool[instruction[1]]
-    token_record = tables.token[token]
+    token_record = tables.token[token_number]
     own_queue = token_record.customer % pool_record.queues
     if op == Op.ENTER_POOL:
         begin_problem(tables, pool_record, now)
-        tables.registers[token, instruction[3]] = queue_with_task(tables, pool_record, own_queue)
+        tables.registers[token_number, instruction[3]] = queue_with_task(
+            tables, pool_record, own_queue
+        )
         return enter_queue(
-            tables, pool_record, tables.registers[token, instruction[3]], token, instruction[2], now
+            tables,
+            pool_record,
+            tables.registers[token_number, instruction[3]],
+            token_number,
+            instruction[2],
+            now,
         )
     if op == Op.TAKE_TASK:
-        return take_task(tables, pool_record, token, instruction, own_queue, now)
+        return take_task(tables, pool_record, token_number, instruction, own_queue, now)
     register = instruction[2] + 1
-    current_part = tables.registers[token, register]
+    current_part = tables.registers[token_number, register]
     added_task = tables.part[current_part, 0]
     is_last_part = tables.part[current_part, 1]
     if op == Op.WORK:
-        return pass_time(tables, token, instruction[3], tables.part_time[current_part], now)
+        return pass_time(tables, token_number, instruction[3], tables.part_time[current_part], now)
     if op == Op.NEXT_PART:
         if added_task >= 0:
-            return enter_queue(tables, pool_record, own_queue, token, instruction[3], now)
-        tables.registers[token, register] += 1
+            return enter_queue(tables, pool_record, own_queue, token_number, instruction[3], now)
+        tables.registers[token_number, register] += 1
         token_record.instruction_number = instruction[5] if is_last_part else instruction[4]
         return True
     add_to_queue(tables, pool_record, own_queue, added_task, now)
-    tables.registers[token, register] += 1
+    tables.registers[token_number, register] += 1
     token_record.instruction_number = instruction[4] if is_last_part else instruction[3]
-    leave_queue(tables, pool_record, own_queue, token, instruction[2], instruction[5], now)
+    leave_queue(tables, pool_record, own_queue, token_number, instruction[2], instruction[5], now)
     return True
 
 
@@ -1629,20 +1672,20 @@ def queue_with_task(tables: State, pool_record: Row, own_queue: int) -> int:
 
 @inlined
 def enter_queue(
-    tables: State, pool_record: Row, queue: int, token: int, label: int, now: float
+    tables: State, pool_record: Row, queue: int, token_number: int, label: int, now: float
 ) -> bool:
     """Request the lock of a queue of tasks."""
-    token_record = tables.token[token]
+    token_record = tables.token[token_number]
     token_record.label = label
     token_record.rank = 0
     token_record.excludes = 0
     token_record.permits = 1
-    return ask(tables, tables.resource[pool_record.monitor + queue], token, now)
+    return ask(tables, tables.resource[pool_record.monitor + queue], token_number, now)
 
 
 @inlined
 def take_task(
-    tables: State, pool_record: Row, token: int, instruction: Row, own_queue: int, now: float
+    tables: State, pool_record: Row, token_number: int, instruction: Row, own_queue: int, now: float
 ) -> bool:
     """Execute TAKE_TASK: take a task, search another queue, wait for a task, or leave where all
     processors wait.
@@ -1653,37 +1696,43 @@ def take_task(
     entry_instruction = instruction[5]
     next_instruction = instruction[6]
     parties = instruction[7]
-    token_record = tables.token[token]
+    token_record = tables.token[token_number]
     tasks = tables.resource[pool_record.tasks]
-    queue = tables.registers[token, register]
+    queue = tables.registers[token_number, register]
     if tables.task_queue[pool_record.first_queue + queue, 0] >= 0:
-        tables.registers[token, register + 1] = tables.task[
+        tables.registers[token_number, register + 1] = tables.task[
             take_from_queue(tables, pool_record, queue, own_queue, now), 0
         ]
-        leave_queue(tables, pool_record, queue, token, register, label, now)
+        leave_queue(tables, pool_record, queue, token_number, register, label, now)
         return True
     must_wait = tasks.busy_count == 0 and tasks.present_count + 1 < parties
     if tasks.busy_count > 0:
         token_record.instruction_number = entry_instruction
     elif must_wait:
         token_record.instruction_number = entry_instruction + 1
-        request(tables, tasks, token, now)
-        append(tables, tasks.queue, token)
+        request(tables, tasks, token_number, now)
+        append(tables, tasks.queue, token_number)
     else:
         token_record.instruction_number = next_instruction
         pool_record.open = 0
         while tables.queue[tasks.queue, 0] >= 0:
-            waiting_token = take_first_waiting(tables, tasks, now)
-            tables.token[waiting_token].label = ending_label
-            tables.token[waiting_token].instruction_number = next_instruction
-            wake(tables, waiting_token, now)
-    release(tables, tables.resource[pool_record.monitor + queue], token, 1, now)
+            waiting_token_number = take_first_waiting(tables, tasks, now)
+            tables.token[waiting_token_number].label = ending_label
+            tables.token[waiting_token_number].instruction_number = next_instruction
+            wake(tables, waiting_token_number, now)
+    release(tables, tables.resource[pool_record.monitor + queue], token_number, 1, now)
     return bool(not must_wait)
 
 
 @inlined
 def leave_queue(
-    tables: State, pool_record: Row, queue: int, token: int, register: int, label: int, now: float
+    tables: State,
+    pool_record: Row,
+    queue: int,
+    token_number: int,
+    register: int,
+    label: int,
+    now: float,
 ) -> None:
     """Release the lock of a queue of tasks; where it has tasks, pass it on to the processor that
     has waited longest for one.
@@ -1694,12 +1743,12 @@ def leave_queue(
         tables.queue[tasks.queue, 0] >= 0
         and tables.task_queue[pool_record.first_queue + queue, 0] >= 0
     ):
-        next_token = take_first_waiting(tables, tasks, now)
-        tables.token[next_token].label = label
-        tables.registers[next_token, register] = queue
-        hand_over(tables, monitor, token, next_token, now)
+        next_token_number = take_first_waiting(tables, tasks, now)
+        tables.token[next_token_number].label = label
+        tables.registers[next_token_number, register] = queue
+        hand_over(tables, monitor, token_number, next_token_number, now)
     else:
-        release(tables, monitor, token, 1, now)
+        release(tables, monitor, token_number, 1, now)
 
 
 @compiled
@@ -1720,13 +1769,13 @@ def go_on(tables: State, events_left: int) -> int:
                 run.events += 1
                 if run.running < 0:
                     continue
-        token = run.running
+        token_number = run.running
         now = run.now
         while True:
-            return_reason = missing_supply(tables, token)
+            return_reason = missing_supply(tables, token_number)
             if return_reason != Return.EVENTS_DONE:
                 return return_reason
-            if not step(tables, token, now):
+            if not step(tables, token_number, now):
                 break
         run.running = -1
 
@@ -1739,23 +1788,23 @@ def next_event(tables: State) -> int:
         return Return.NO_EVENTS
     now = tables.heap[0].time
     event_order = tables.heap[0].order
-    token = tables.heap[0].token
-    if token < 0:
-        return arrive(tables, -1 - token)
+    token_number = tables.heap[0].token
+    if token_number < 0:
+        return arrive(tables, -1 - token_number)
     remove_first_event(tables)
     run.now = now
     # An event that was planned anew, for another speed of service or after a preemption, is void.
-    token_record = tables.token[token]
+    token_record = tables.token[token_number]
     if token_record.event != event_order:
         return Return.EVENTS_DONE
     token_record.event = -1
     if token_record.event_kind == EventKind.SERVED:
-        leave(tables, token, now)
+        leave(tables, token_number, now)
     elif token_record.event_kind == EventKind.ABANDONING:
-        abandon(tables, token, now)
+        abandon(tables, token_number, now)
     elif token_record.event_kind == EventKind.DELAYING:
-        book(tables, token, now)
-    run.running = token
+        book(tables, token_number, now)
+    run.running = token_number
     return Return.EVENTS_DONE
 
 
@@ -1776,10 +1825,10 @@ def arrive(tables: State, group: int) -> int:
     run.now = tables.heap[0].time
     remove_first_event(tables)
     plan_event(tables, run.now + take_value(tables, group_record.arrival_draw), -1 - group)
-    token = new_token(tables, run.now, group, group_record.arrival_count, -1, 0)
+    token_number = new_token_number(tables, run.now, group, group_record.arrival_count, -1, 0)
     group_record.arrival_count += 1
-    tables.token[token].instruction_number = group_record.first_instruction
-    run.running = token
+    tables.token[token_number].instruction_number = group_record.first_instruction
+    run.running = token_number
     return Return.EVENTS_DONE
 
 
@@ -1792,12 +1841,12 @@ def take_value(tables: State, draw: int) -> float:
 
 
 @inlined
-def missing_supply(tables: State, token: int) -> int:
+def missing_supply(tables: State, token_number: int) -> int:
     """Return which supply the next instruction needs that only Python can give: random numbers,
     tokens, events or rows; `EVENTS_DONE` if it needs none.
     """
     run = tables.run[0]
-    instruction_number = tables.token[token].instruction_number
+    instruction_number = tables.token[token_number].instruction_number
     draw = tables.draw_number[instruction_number]
     instruction = tables.code[instruction_number]
     if draw >= 0 and tables.values_taken[draw] == tables.values_ready[draw]:
@@ -1817,7 +1866,8 @@ def missing_supply(tables: State, token: int) -> int:
     if op == Op.END:
         if (
             run.row_count == tables.rows.shape[0]
-            or tables.group[tables.token[token].group].response_count == tables.responses.shape[1]
+            or tables.group[tables.token[token_number].group].response_count
+            == tables.responses.shape[1]
         ):
             return Return.TABLE_FULL
     elif op == Op.FORK or op == Op.PIPELINE or op == Op.SPAWN:
@@ -1835,18 +1885,18 @@ def missing_supply(tables: State, token: int) -> int:
         trace_row = tables.trace[run.trace_length]
         trace_row.time = run.now
         trace_row.instruction_number = instruction_number
-        trace_row.customer = tables.token[token].customer
-        trace_row.index = tables.token[token].index
+        trace_row.customer = tables.token[token_number].customer
+        trace_row.index = tables.token[token_number].index
         run.trace_length += 1
     return Return.EVENTS_DONE
 
 
 @inlined
-def step(tables: State, token: int, now: float) -> bool:
+def step(tables: State, token_number: int, now: float) -> bool:
     """Execute an instruction, and return whether the token goes on to the next; the instructions
     are compared by their numbers in `Op`.
     """
-    token_record = tables.token[token]
+    token_record = tables.token[token_number]
     instruction_number = token_record.instruction_number
     instruction = tables.code[instruction_number]
     op = instruction[0]
@@ -1856,23 +1906,23 @@ def step(tables: State, token: int, now: float) -> bool:
     if draw >= 0:
         value = take_value(tables, draw)
     if op == Op.SERVE:
-        return serve(tables, token, instruction, value, now)
+        return serve(tables, token_number, instruction, value, now)
     if op == Op.DELAY:
-        return pass_time(tables, token, instruction[2], value, now)
+        return pass_time(tables, token_number, instruction[2], value, now)
     if op == Op.END:
-        return end(tables, token, instruction, now)
+        return end(tables, token_number, instruction, now)
     if op < Op.END:
-        return execute_branch_instruction(tables, token, instruction, op, value)
+        return execute_branch_instruction(tables, token_number, instruction, op, value)
     if op < Op.ACQUIRE:
-        return fork_or_pipeline(tables, token, instruction, value, now)
+        return fork_or_pipeline(tables, token_number, instruction, value, now)
     if op < Op.BARRIER:
-        return execute_lock_instruction(tables, token, instruction, value, now)
+        return execute_lock_instruction(tables, token_number, instruction, value, now)
     if op == Op.BARRIER:
-        return execute_barrier(tables, token, instruction, now)
+        return execute_barrier(tables, token_number, instruction, now)
     if op == Op.ADMIT:
-        return admit(tables, token, instruction)
+        return admit(tables, token_number, instruction)
     if op == Op.COUNT_ACCESS:
-        return count_access(tables, token, instruction)
+        return count_access(tables, token_number, instruction)
     if op == Op.START_RESPONSE:
         token_record.cycle_start = now
         return True
@@ -1882,27 +1932,27 @@ def step(tables: State, token: int, now: float) -> bool:
         token_record.cut_label = instruction[3]
         return True
     if op == Op.CONSULT:
-        return consult(tables, token, instruction, now)
+        return consult(tables, token_number, instruction, now)
     if op == Op.RECORD:
-        return record(tables, token, instruction, value, now)
+        return record(tables, token_number, instruction, value, now)
     if op == Op.WEIGHT:
         token_record.weight = tables.counts[instruction[1]]
         return True
     if op == Op.SPAWN:
-        return spawn(tables, token, instruction, now)
+        return spawn(tables, token_number, instruction, now)
     if op == Op.VANISH:
-        free_token(tables, token)
+        free_token_number(tables, token_number)
         return False
     if op == Op.PICK:
-        return pick(tables, token, instruction, value, now)
+        return pick(tables, token_number, instruction, value, now)
     if op == Op.WHILE_AWAITED:
         if token_record.parent < 0:
             token_record.instruction_number = instruction[1]
         return True
     if op == Op.REPLY:
-        return reply(tables, token, instruction, now)
+        return reply(tables, token_number, instruction, now)
     return (
-        execute_counter_instruction(tables, token, instruction, now)
+        execute_counter_instruction(tables, token_number, instruction, now)
         if op < Op.ENTER_POOL
-        else execute_pool_instruction(tables, token, instruction, now)
+        else execute_pool_instruction(tables, token_number, instruction, now)
     )

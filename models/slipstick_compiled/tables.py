@@ -31,15 +31,15 @@ Rows = Any
 """A table of rows with named columns."""
 
 
-def _name_columns(whole_number_names: str, time_names: str = "") -> np.dtype[Any]:
-    """Name the columns of a table: whole numbers, and times [s]."""
+def _row_dtype(whole_number_names: str, float_names: str = "") -> np.dtype[Any]:
+    """Return the type of the rows of a table, with columns of whole numbers and of floats."""
     columns = [(name, np.int64) for name in whole_number_names.split()] + [
-        (name, np.float64) for name in time_names.split()
+        (name, np.float64) for name in float_names.split()
     ]
     return np.dtype((np.record, np.dtype(columns, align=True)))
 
 
-TOKEN = _name_columns(
+TOKEN = _row_dtype(
     "instruction_number customer group parent index destination label wait_label rank branches_left"
     " last_branch previous_item next_item stages_passed awaited_stage next key order event"
     " event_kind station has_queued child sibling subheap excludes permits exit_instruction"
@@ -48,7 +48,7 @@ TOKEN = _name_columns(
     " queue_place patience weight speed",
 )
 
-RESOURCE = _name_columns(
+RESOURCE = _row_dtype(
     "servers kind last_first preempts present_count busy_count ended_visits queue serving spinning"
     " arrival_count next_to_leave first_rate rate_count serves_in_arrival_order first_holder"
     " in_random_order overtime exclusive statistics_column waits_column breaker given_up_column",
@@ -56,22 +56,20 @@ RESOURCE = _name_columns(
     " busy_time_before",
 )
 
-BREAKER = _name_columns(
+BREAKER = _row_dtype(
     "failures calls trials first_outcome state_number half_open trials_begun trials_passed"
     " next_outcome failed_tries",
     "open_until",
 )
 
-POOL = _name_columns(
-    "tasks monitor queues last_first problems first_queue first_problem open problem"
-)
+POOL = _row_dtype("tasks monitor queues last_first problems first_queue first_problem open problem")
 
-GROUP = _name_columns(
+GROUP = _row_dtype(
     "kind first_instruction arrival_draw arrival_count response_count statistics_column"
     " first_label_column"
 )
 
-RUN = _name_columns(
+RUN = _row_dtype(
     "next_order events_planned first_free free_count alive cycles_per_row cycles_to_row running"
     " row_count trace_length needed events first_lock tally_column pipeline_column"
     " first_barrier_queue unawaited_branches unended_branches",

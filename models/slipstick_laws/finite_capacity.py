@@ -142,10 +142,12 @@ def _full_probability(capacity: Any, servers: Any, load: Any) -> Any:
     an overflow stands for a probability of 0.
     """
     load_per_server = load / servers
-    relative_states_below = real_power(1 / load_per_server, capacity - servers) * (
+    relative_probability_below = real_power(1 / load_per_server, capacity - servers) * (
         1 / erlang_b(load, servers) - 1
     )
-    return 1 / (relative_states_below + geometric_sum(1 / load_per_server, capacity - servers + 1))
+    return 1 / (
+        relative_probability_below + geometric_sum(1 / load_per_server, capacity - servers + 1)
+    )
 
 
 def _mean_waiting(capacity: Any, servers: Any, load: Any) -> Any:
@@ -153,10 +155,10 @@ def _mean_waiting(capacity: Any, servers: Any, load: Any) -> Any:
     times the mean of the truncated geometric queue behind them.
     """
     load_per_server = load / servers
-    relative_states_below = (1 / erlang_b(load, servers) - 1) / geometric_sum(
+    relative_probability_below = (1 / erlang_b(load, servers) - 1) / geometric_sum(
         load_per_server, capacity - servers + 1
     )
-    return geometric_mean(load_per_server, capacity - servers) / (1 + relative_states_below)
+    return geometric_mean(load_per_server, capacity - servers) / (1 + relative_probability_below)
 
 
 MMCK_BLOCKING = Law(

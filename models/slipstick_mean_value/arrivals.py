@@ -383,13 +383,13 @@ class ArrivalState:
         """
         fraction = competing_fraction(
             visit, met_visit, self.other_processors
-        ) * self._other_holders_of(visit.held_resources & met_visit.held_resources)
+        ) * self._fraction_of_other_holders(visit.held_resources & met_visit.held_resources)
         fraction = fraction / queue.copies
         if queue.sharing:
             return fraction
         # A processor that has just released a lock does not meet the next holder, which arrives at
         # the queue later.
-        fraction = fraction * self._other_holders_of(
+        fraction = fraction * self._fraction_of_other_holders(
             visit.released_locks & met_visit.held_resources
         )
         released_by_both = (
@@ -475,7 +475,7 @@ class ArrivalState:
             service,
         )
 
-    def _other_holders_of(self, shared_permits: Collection[str]) -> Array | float:
+    def _fraction_of_other_holders(self, shared_permits: Collection[str]) -> Array | float:
         """Return the fraction of the holders of some permits that another holder of the same
         permits can meet; 0 for a lock [1].
 
@@ -504,7 +504,7 @@ class ArrivalState:
             if shared_locks and (met_visit.index, waited_visit.index) in self.number_waiting_for:
                 number_present = (
                     number_present
-                    - (1 - self._other_holders_of(shared_locks))
+                    - (1 - self._fraction_of_other_holders(shared_locks))
                     * self.number_waiting_for[met_visit.index, waited_visit.index]
                 )
         return number_present

@@ -542,7 +542,7 @@ class Recursion:
         largest_population: Population = tuple(
             max(members) for members in zip(*wanted_populations, strict=True)
         )
-        count_in_words = self._check_populations(largest_population)
+        count_in_words = self._populations_in_words(largest_population)
         population_count = math.prod(members + 1 for members in largest_population)
         pace = WorkPace()
         recursion_step = _RecursionStep(self, value_by_expr)
@@ -589,7 +589,7 @@ class Recursion:
             )
         )
 
-    def _check_populations(self, largest_population: Population) -> str:
+    def _populations_in_words(self, largest_population: Population) -> str:
         """Raise if there are more populations up to the largest one than may be solved. Return a
         sentence with their number, for the message of a later refusal.
         """

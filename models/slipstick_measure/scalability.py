@@ -215,15 +215,13 @@ def _run_at_goal(
     runs enclose it.
     """
     for run_below, run_above in pairwise(runs):
-        low, high = (_VALUE_BY_WAY[way](run, count) for run in (run_below, run_above))
-        if way != EFFICIENCY:
-            low = math.log(low)
-            high = math.log(high)
-            target = math.log(goal)
-        else:
-            target = goal
-        if min(low, high) <= target <= max(low, high):
-            fraction = 0.0 if low == high else (target - low) / (high - low)
+        values = [_VALUE_BY_WAY[way](run, count) for run in (run_below, run_above)]
+        # Efficiencies are interpolated themselves, all other values by their logarithms.
+        first, second, target = (
+            value if way == EFFICIENCY else math.log(value) for value in (*values, goal)
+        )
+        if min(first, second) <= target <= max(first, second):
+            fraction = 0.0 if first == second else (target - first) / (second - first)
             memory = None
             if run_below.memory and run_above.memory:
                 memory = run_below.memory * (run_above.memory / run_below.memory) ** fraction

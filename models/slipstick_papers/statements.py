@@ -217,7 +217,7 @@ def read(statements: Mapping[str, StatementSpec], study: StudyContext) -> Questi
         for name, statement in statements.items():
             for spec in statement.read_as(name).values():
                 reading_place = ("readings", spec.reading) if statement.readings else ()
-                for place, reason in _name_problems(spec, names_by_answer):
+                for place, reason in _value_problems(spec, names_by_answer):
                     is_of_reading = (
                         reading_place
                         and place[0] in statement.readings[spec.reading].model_fields_set
@@ -292,40 +292,45 @@ def _values_of(spec: StatementSpec, key: str) -> list[str]:
     return [*spec.asked_of(key), *([spec.per] if spec.per else [])]
 
 
-def _name_problems(
+def _value_problems(
     spec: StatementSpec, names_by_answer: Mapping[str, ValueNames]
 ) -> Iterator[tuple[Place, str]]:
     """Yield the place and the message of each value that cannot be compared: its answer does not
     have it, or its unit differs from that of the stated numbers.
     """
-    for text, terms in spec.cited.items():
-        citing_place = (spec.cites(text),)
+    for citation, terms in spec.cited.items():
+        citing_place = (spec.cites(citation),)
         missing_values = [
-            (name, value) for name, value in terms if value not in names_by_answer[name]
+            (answer_name, value_name)
+            for answer_name, value_name in terms
+            if value_name not in names_by_answer[answer_name]
         ]
-        for name, value in missing_values[:1]:
-            suggestion = did_you_mean(value, names_by_answer[name])
-            yield citing_place, f"{name} has no value {value}{suggestion}"
+        for answer_name, value_name in missing_values[:1]:
+            suggestion = did_you_mean(value_name, names_by_answer[answer_name])
+            yield citing_place, f"{answer_name} has no value {value_name}{suggestion}"
         if missing_values:
             continue
-        if len({names_by_answer[name][value] for name, value in terms}) > 1:
+        if len({names_by_answer[answer_name][value_name] for answer_name, value_name in terms}) > 1:
             yield (
                 citing_place,
                 f"{' / '.join(value for _, value in terms)} divides values of several units",
             )
-    for place, name in spec.compared_cases():
-        for value in _values_of(spec, str(place[0])):
-            if value not in names_by_answer[name]:
-                reason = f"{name}, under {place[0]}, has no value"
-                at_value = next(
-                    place_inside for place_inside, text in columns_in(spec) if text == value
+    for place, answer_name in spec.compared_cases():
+        for value_name in _values_of(spec, str(place[0])):
+            if value_name not in names_by_answer[answer_name]:
+                value_place = next(
+                    place_inside
+                    for place_inside, column in columns_in(spec)
+                    if column == value_name
                 )
-                yield at_value, f"{reason} {value}{did_you_mean(value, names_by_answer[name])}"
+                hint = did_you_mean(value_name, names_by_answer[answer_name])
+                reason = f"{answer_name}, under {place[0]}, has no value {value_name}{hint}"
+                yield value_place, reason
                 return
     units = {
-        names_by_answer[name][value]
-        for place, name in spec.compared_cases()
-        for value in _values_of(spec, str(place[0]))
+        names_by_answer[answer_name][value_name]
+        for place, answer_name in spec.compared_cases()
+        for value_name in _values_of(spec, str(place[0]))
     }
     if len(units) > 1:
         key = next((key for key in ("per", "added", "other") if getattr(spec, key)), "of")

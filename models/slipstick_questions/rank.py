@@ -722,9 +722,7 @@ class ChangeReader:
             name: self._changed_values(name, self.before.built.entries)
             for name in self.rank.changes
         }
-        point_by_change = {
-            name: self._check_changed_values(node) for name, node in changed_values.items()
-        }
+        point_by_change = {name: self._checked_point(node) for name, node in changed_values.items()}
         point_by_pair: dict[tuple[str, ...], _ChangedPoint] = {}
         for first_name, second_name in (
             combinations(changed_values, 2) if self.rank.budget is not None else ()
@@ -739,7 +737,7 @@ class ChangeReader:
                 point_by_pair[first_name, second_name] = case, {**values, **values_of_second}
             else:
                 # The second is laid over the first, so that factors on one quantity multiply.
-                point_by_pair[first_name, second_name] = self._check_changed_values(
+                point_by_pair[first_name, second_name] = self._checked_point(
                     {
                         **changed_values[first_name],
                         **self._changed_values(
@@ -775,7 +773,7 @@ class ChangeReader:
             )
         return nodes
 
-    def _check_changed_values(self, nodes: Mapping[str, Node]) -> _ChangedPoint:
+    def _checked_point(self, nodes: Mapping[str, Node]) -> _ChangedPoint:
         """Check the changed values at their places; return the case and the values to vary,
         building a new model only for values that shape it.
         """

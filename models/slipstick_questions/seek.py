@@ -516,7 +516,7 @@ def _search_of_trend(name: str, spec: SeekSpec, case: str, study: StudyContext) 
     axis_numbers = numbers_of(axis_nodes(_axis_spec(spec), study.node_of(place), place))
     if axis_numbers is None or not 1900 <= min(axis_numbers) <= max(axis_numbers) <= 2200:
         raise study.refusal((*place, "from"), "years are plain numbers between 1900 and 2200")
-    places = _checked_rising(axis_numbers, study, place)
+    places = _rising_places(axis_numbers, study, place)
     condition = condition_of(spec.where, (*place, "where"), track.case, study)
     rates_outside = rates_outside_periods(track.trend, base_year, places)
     doubtful = doubts_on_rates(track, places, condition.read)
@@ -550,7 +550,7 @@ def _search_of_parameter(name: str, spec: SeekSpec, case: str, study: StudyConte
         and (numbers_of(nodes) or [0.0])[0] < (numbers_of(nodes) or [0.0])[-1]
     ):
         values, nodes = values[::-1], nodes[::-1]  # rising rates are falling times of a byte
-    places = _checked_rising(values, study, place)
+    places = _rising_places(values, study, place)
     case_evaluator = with_values(case, settings, {spec.of: nodes[0]}, study.library)
     path = canonical(case_evaluator.inputs.tree, spec.of)
     shapes_model = not case_evaluator.built.are_free([path])
@@ -637,7 +637,7 @@ def _axis_spec(spec: SeekSpec) -> AxisSpec:
     return AxisSpec.model_validate({"from": spec.first, "to": spec.to, **spacing_fields})
 
 
-def _checked_rising(places: Sequence[float], study: StudyContext, place: Place) -> Sequence[float]:
+def _rising_places(places: Sequence[float], study: StudyContext, place: Place) -> Sequence[float]:
     """Return places unchanged; raise if they do not rise."""
     if not (
         len(places) > 1

@@ -69,11 +69,13 @@ class Backlog:
         self._rate = rounds.rate / group_size
         self._units = rounds.units * group_size
         self._with_first = present[1]
-        self._room, self._pieces_per_first_phase, self._pieces_per_round = self._units_and_pieces(
-            rounds, present[1]
+        self._units_per_round, self._pieces_per_first_phase, self._pieces_per_round = (
+            self._units_and_pieces(rounds, present[1])
         )
         pieces_waiting = np.arange(int(self.sizes(rounds, present[1]).max()))
-        units = np.minimum(pieces_waiting * self._units / self._pieces_per_first_phase, self._room)
+        units = np.minimum(
+            pieces_waiting * self._units / self._pieces_per_first_phase, self._units_per_round
+        )
         self._number_queued = np.maximum(
             pieces_waiting * group_size / self._pieces_per_first_phase - 1, 0.0
         )
@@ -84,7 +86,10 @@ class Backlog:
         self._times = rounds.time(self._present, units)
         # A round takes a whole number of pieces; what that rounds off, its time makes up for.
         rounding_factor = (
-            self._units / self._room * self._pieces_per_round / self._pieces_per_first_phase
+            self._units
+            / self._units_per_round
+            * self._pieces_per_round
+            / self._pieces_per_first_phase
         )
         full_round_times = (
             self._times + self._time_of_blocked_rounds(without_limit)
@@ -114,11 +119,11 @@ class Backlog:
         customer comes to the second phase in each S, and those that were there leave.
         """
         rounds, (without_first, with_first) = self._rounds, present_without_and_with_first
-        rounds_needed = rounds.units / self._room
+        rounds_needed = rounds.units / self._units_per_round
         load = (
             rounds.rate
             * rounds_needed
-            * rounds.time(with_first, np.minimum(self._room, rounds.units))
+            * rounds.time(with_first, np.minimum(self._units_per_round, rounds.units))
         )
         relative_gain = np.maximum(
             1 - rounds_needed * without_first / rounds.second_phase_rounds, 0.0
@@ -137,7 +142,7 @@ class Backlog:
         from scipy.special import ndtr
 
         rounds = self._rounds
-        rounds_needed = self._rounds.units / self._room
+        rounds_needed = self._rounds.units / self._units_per_round
         # Where places are few, who waits for one waits before the first phase.
         can_wait = (rounds_needed > 1) & ~rounds.has_few_places
         if not can_wait.any():
@@ -162,14 +167,16 @@ class Backlog:
         likely_numbers : numbers of pieces that count
         """
         present_at_begin = self._present[:, :likely_numbers, None, None]
-        if not (self._rounds.units > self._room).any():
-            time_of_one = self._rounds.time(self._present[:, :likely_numbers], self._room)
+        if not (self._rounds.units > self._units_per_round).any():
+            time_of_one = self._rounds.time(
+                self._present[:, :likely_numbers], self._units_per_round
+            )
             return np.asarray(round_counts * time_of_one[:, :, None, None])
         remaining_share = np.exp(
             -round_counts / 2 / self._rounds.second_phase_rounds[:, :, None, None]
         )
         final_present = self._largest_second_phase()[:, :, None, None]
-        takes_several = (self._rounds.units > self._room)[:, :, None, None]
+        takes_several = (self._rounds.units > self._units_per_round)[:, :, None, None]
         present_later = np.where(
             takes_several,
             final_present - (final_present - present_at_begin) * remaining_share,
@@ -178,29 +185,40 @@ class Backlog:
         present_later = np.broadcast_to(present_later, round_counts.shape).reshape(
             len(round_counts), -1
         )
-        time_of_one = self._rounds.time(present_later, self._room) + self._time_of_blocked_rounds(
-            present_later
-        )
+        time_of_one = self._rounds.time(
+            present_later, self._units_per_round
+        ) + self._time_of_blocked_rounds(present_later)
         return np.asarray(round_counts * time_of_one.reshape(round_counts.shape))
 
     @staticmethod
-    def _units_and_pieces(rounds: MeanRounds, present: Array) -> tuple[Array, Array, Array]:
+    def _units_and_pieces(
+        rounds: MeanRounds, customers_present: Array
+    ) -> tuple[Array, Array, Array]:
         """Return the units of first phases for which a round has room, the pieces into which a
         first phase is divided, and the pieces that a full round does.
         """
         group_size = 1 + rounds.first_variation
-        room = np.minimum(rounds.room(present), MOST_PIECES // 4 * rounds.units)
-        pieces_per_first_phase, pieces_per_round = _piece_count(group_size * rounds.units / room)
-        return room, pieces_per_first_phase, pieces_per_round
+        units_per_round = np.minimum(
+            rounds.room(customers_present), MOST_PIECES // 4 * rounds.units
+        )
+        pieces_per_first_phase, pieces_per_round = _piece_count(
+            group_size * rounds.units / units_per_round
+        )
+        return units_per_round, pieces_per_first_phase, pieces_per_round
 
     @classmethod
-    def load(cls, rounds: MeanRounds, present: Array) -> Array:
+    def load(cls, rounds: MeanRounds, customers_present: Array) -> Array:
         """Return the part of the time that first phases take if all their rounds are full [points,
         1; 1].
         """
-        room, pieces_per_first_phase, pieces_per_round = cls._units_and_pieces(rounds, present)
+        units_per_round, pieces_per_first_phase, pieces_per_round = cls._units_and_pieces(
+            rounds, customers_present
+        )
         return np.asarray(
-            rounds.rate * rounds.time(present, room) * pieces_per_first_phase / pieces_per_round
+            rounds.rate
+            * rounds.time(customers_present, units_per_round)
+            * pieces_per_first_phase
+            / pieces_per_round
         )
 
     @classmethod
@@ -316,8 +334,8 @@ class Backlog:
         that is uniform in it. In front of it are then the pieces left by that round, and those
         of the customers that came in the same round before.
         """
-        rate, room, units = (
-            column[:, :, None, None] for column in (self._rate, self._room, self._units)
+        rate, units_per_round, units = (
+            column[:, :, None, None] for column in (self._rate, self._units_per_round, self._units)
         )
         chances = self._stationary * self._times
         likely_numbers = self._count_of_likely_numbers(chances)
@@ -337,12 +355,12 @@ class Backlog:
         all_ends, all_weights, all_left = [], [], []
         for work in self._rounds.first_work():
             work_ahead = work_of_others + work[:, :, None, None]
-            full_rounds = np.ceil(work_ahead / room - 1e-9) - 1
+            full_rounds = np.ceil(work_ahead / units_per_round - 1e-9) - 1
             full_time = self._full_rounds(full_rounds, likely_numbers)
             # Behind it others come until its last round: none, or some in their mean.
             expected_behind = rate * (remaining_time + full_time)
             none_behind = np.exp(-expected_behind)
-            last_units = work_ahead - full_rounds * room
+            last_units = work_ahead - full_rounds * units_per_round
             units_behind = units * expected_behind / np.maximum(1 - none_behind, 1e-9)
             all_weights += [weights * none_behind, weights * (1 - none_behind)]
             for units_of_later in (np.zeros_like(units_behind), units_behind):
@@ -350,7 +368,8 @@ class Backlog:
                 all_ends.append(remaining_time + full_time + own_round)
                 # Its last round does what it has room for of those behind; others come meanwhile.
                 pieces_left = (
-                    np.maximum(last_units + units_of_later - room, 0.0) / units + rate * own_round
+                    np.maximum(last_units + units_of_later - units_per_round, 0.0) / units
+                    + rate * own_round
                 )
                 all_left.append(pieces_left * pieces_of_customer)
         weights_behind = np.stack(all_weights, axis=1)

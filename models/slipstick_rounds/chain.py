@@ -122,14 +122,14 @@ def _open_chain_at(point: PointNumbers) -> tuple[RoundMeans, Array, Array]:
 
 
 def _point_answer(
-    form: BatchServerChain,
+    chain: BatchServerChain,
     point: PointNumbers,
     means: RoundMeans,
     round_times: Array,
     component_times: Array,
 ) -> PointAnswer:
     """Build the answer at a point from the means of the chain."""
-    (phase,) = form.model.phases
+    (phase,) = chain.model.phases
     values = {
         "response_time": means.response_time + point.delay,
         "throughput": means.throughput,
@@ -139,9 +139,9 @@ def _point_answer(
         "round_time": float(means.by_served @ round_times),
         "utilization": means.utilization,
     }
-    customers = means.by_served * np.arange(1, len(round_times) + 1)
-    mean_component_times = component_times @ customers / customers.sum()
-    account = dict(zip(form.model.components, mean_component_times.tolist(), strict=True))
+    customer_weights = means.by_served * np.arange(1, len(round_times) + 1)
+    mean_component_times = component_times @ customer_weights / customer_weights.sum()
+    account = dict(zip(chain.model.components, mean_component_times.tolist(), strict=True))
     waiting = means.response_time - float(mean_component_times.sum())
     account |= {WAIT: waiting} | ({DELAY: point.delay} if point.delay else {})
     return PointAnswer(exact_estimates(values), account, exact=True)

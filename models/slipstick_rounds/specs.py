@@ -226,7 +226,7 @@ class BatchServerSpec(ModelFileSpec):
         rate_by_written_name = {
             f"unit_rate[{label}]": rates[f"unit_rate.{label}"] for label in phases
         }
-        amounts = means.amounts(self.amounts, {**rates, **rate_by_written_name})
+        amounts = means.amount_expressions(self.amounts, {**rates, **rate_by_written_name})
         if problems := [*quantity_reader.problems, *means.problems]:
             raise SpecError(problems)
         try:

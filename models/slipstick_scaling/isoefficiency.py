@@ -774,22 +774,25 @@ class Isoefficiency:
 
     def work(self, processors: Array) -> Array:
         """Return the work W t_c at each number of processors that keeps the efficiency [s]."""
-        sizes = np.log(self.size(processors))
+        log_sizes = np.log(self.size(processors))
         return self._sum_of_terms(
-            _terms_of_sum(self.run.work, self.run), sizes, np.asarray(processors, dtype=float)
+            _terms_of_sum(self.run.work, self.run), log_sizes, np.asarray(processors, dtype=float)
         )
 
-    def _sum_of_terms(self, terms: Sequence[Term], x: Array, processors: Array | float) -> Array:
-        """Return the sum of terms at the size whose logarithm is x."""
-        logs = np.log(processors)
-        total_sum = np.zeros(len(x))
+    def _sum_of_terms(
+        self, terms: Sequence[Term], log_size: Array, processors: Array | float
+    ) -> Array:
+        """Return the sum of terms at a size, given by its logarithm."""
+        log_processors = np.log(processors)
+        total_sum = np.zeros(len(log_size))
         for term in terms:
             p = float(term.processors)
             q = float(term.processors_log)
             with np.errstate(all="ignore"):
-                growth = np.exp(float(term.size) * x) * x ** float(term.size_log)
+                growth = np.exp(float(term.size) * log_size) * log_size ** float(term.size_log)
                 total_sum = (
-                    total_sum + self._value(term.coefficient) * growth * processors**p * logs**q
+                    total_sum
+                    + self._value(term.coefficient) * growth * processors**p * log_processors**q
                 )
         return total_sum
 
@@ -834,27 +837,36 @@ class Isoefficiency:
         return high
 
     def _log_work(self, need: TermNeed, processors: Array) -> Array:
-        """Return log W for one need, by solving A log n + B log log n = log y; at least the work of
+        """Return log W for one need, by solving a log n + b log log n = log y; at least the work of
         the smallest size.
         """
         term = need.term
         work = _leading_term_of_work(self.run)
         a = float(work.size - term.size)
         b = float(work.size_log - term.size_log)
-        logs = np.log(processors)
-        y = np.log(self.ratio * self._value(term.coefficient) / self._value(work.coefficient)) + (
-            float(term.processors) * logs + float(term.processors_log) * np.log(logs)
+        log_processors = np.log(processors)
+        log_y = np.log(
+            self.ratio * self._value(term.coefficient) / self._value(work.coefficient)
+        ) + (
+            float(term.processors) * log_processors
+            + float(term.processors_log) * np.log(log_processors)
         )
         if _growth_sign((a, b)) <= 0:  # a larger size does not pay for it
             return np.full(len(processors), -np.inf)
-        x = y / a if b == 0 else np.exp(y / b) if a == 0 else _root_of_linear_plus_log(a, b, y)
+        log_size = (
+            log_y / a
+            if b == 0
+            else np.exp(log_y / b)
+            if a == 0
+            else _root_of_linear_plus_log(a, b, log_y)
+        )
         # x = log n is at least 0, for the smallest size is 1; above 0, because its logarithm is
         # taken.
-        x = np.maximum(x, 1e-9)
+        log_size = np.maximum(log_size, 1e-9)
         return np.asarray(
             np.log(self._value(work.coefficient))
-            + float(work.size) * x
-            + float(work.size_log) * np.log(x)
+            + float(work.size) * log_size
+            + float(work.size_log) * np.log(log_size)
         )
 
     def _value(self, expression: Any) -> float:

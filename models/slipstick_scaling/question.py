@@ -775,7 +775,7 @@ def _cells_at(
         ``scale.memory.most``; aligned
     """
     numbers = sorted({number for pair in pairs for number in pair})
-    count = np.tile(numbers, point_count)
+    processor_counts = np.tile(numbers, point_count)
     columns = {path: np.repeat(column, len(numbers)) for path, column in points.items()}
     others = {path: columns[path] for path in columns if path in scaled_case.built.parameters}
     runs = scaled_case.runs.without_check()
@@ -785,10 +785,14 @@ def _cells_at(
         if way == FIXED_SIZE:
             continue
         goal = scaled_case.kept_value(way)
-        goals = columns.get(_PATH_OF_GOAL[way], np.full(len(count), goal.value if goal else 0.0))
-        factor = size_factors(runs, way, count, goals, scaled_case.memory_function(), others)
-        has_size = np.isfinite(factor)
-        table = runs.solved(np.where(has_size, factor, 1.0), count, others)
+        goals = columns.get(
+            _PATH_OF_GOAL[way], np.full(len(processor_counts), goal.value if goal else 0.0)
+        )
+        factors = size_factors(
+            runs, way, processor_counts, goals, scaled_case.memory_function(), others
+        )
+        has_size = np.isfinite(factors)
+        table = runs.solved(np.where(has_size, factors, 1.0), processor_counts, others)
         provenance = table.provenance
         time, efficiency = (
             np.where(has_size, table.columns[name], np.nan).reshape(point_count, len(numbers))
@@ -838,37 +842,37 @@ def _scaled_runs(scaled_case: _ScaledCase, way: str) -> Sweep:
     """Return the runs at the sizes that a way of scaling requires."""
     runs = scaled_case.runs
     processor_counts = scaled_case.numbers
-    factor, table = _solved_sizes(scaled_case, runs.without_check(), way)
+    factors, table = _solved_sizes(scaled_case, runs.without_check(), way)
     check_verdicts = [verdict.word for verdict in table.provenance.checks.values()]
     # A short simulation that checks each trial size costs more than the answers, and agrees in most
     # models. The final sizes are checked; the trials are checked only if one of these is rejected.
     if REPLACED in check_verdicts:
-        factor, table = _solved_sizes(scaled_case, runs, way)
-    has_size = np.isfinite(factor)
+        factors, table = _solved_sizes(scaled_case, runs, way)
+    has_size = np.isfinite(factors)
     columns_at_sizes = table.columns
     provenance = table.provenance
-    names = [
+    kept_columns = [
         name
         for name in columns_at_sizes
         if _value_of_end(name) in ("time", "efficiency")
         or _value_of_end(name).startswith("account[")
     ]
-    columns = {name: np.where(has_size, columns_at_sizes[name], np.nan) for name in names}
+    columns = {name: np.where(has_size, columns_at_sizes[name], np.nan) for name in kept_columns}
     time = columns["time"]
     efficiency = columns["efficiency"]
     columns["latency"] = time * (1.0 - efficiency)
     if {"low[time]", "low[efficiency]"} <= columns.keys():
         # The widest that the intervals of T and E allow.
-        low, high = (columns[f"{end}[efficiency]"] for end in ("low", "high"))
-        columns["low[latency]"] = columns["low[time]"] * np.maximum(1.0 - high, 0.0)
-        columns["high[latency]"] = columns["high[time]"] * (1.0 - low)
+        low_efficiency, high_efficiency = (columns[f"{end}[efficiency]"] for end in ("low", "high"))
+        columns["low[latency]"] = columns["low[time]"] * np.maximum(1.0 - high_efficiency, 0.0)
+        columns["high[latency]"] = columns["high[time]"] * (1.0 - low_efficiency)
     sizes = {path: str(scaled_case.built.parameters[path].dimension) for path in runs.size}
     return Sweep(
         name=f"scale/{way}",
         axes=(Axis(runs.processors, "1", tuple(processor_counts.tolist())),),
         cases=[scaled_case.case] * len(processor_counts),
         points={runs.processors: processor_counts},
-        columns={**runs.sizes(factor), **columns},
+        columns={**runs.sizes(factors), **columns},
         units={
             **sizes,
             **{name: "1" if _value_of_end(name) == "efficiency" else "s" for name in columns},
@@ -889,9 +893,9 @@ def _solved_sizes(scaled_case: _ScaledCase, trials: Runs, way: str) -> tuple[Arr
     processor_counts = scaled_case.numbers
     goal = scaled_case.kept_value(way)
     target = goal.value or 0.0 if goal else 0.0
-    factor = size_factors(trials, way, processor_counts, target, scaled_case.memory_function())
-    return factor, scaled_case.runs.solved(
-        np.where(np.isfinite(factor), factor, 1.0), processor_counts
+    factors = size_factors(trials, way, processor_counts, target, scaled_case.memory_function())
+    return factors, scaled_case.runs.solved(
+        np.where(np.isfinite(factors), factors, 1.0), processor_counts
     )
 
 

@@ -674,26 +674,26 @@ def warning_sentences(projection: Projection) -> Iterator[str]:
     periods.
     """
     for trend in projection.titles:
-        beginning = f"{projection.titles[trend]}: " if len(projection.titles) > 1 else ""
+        title_prefix = f"{projection.titles[trend]}: " if len(projection.titles) > 1 else ""
         rates = used_rates(projection, trend)
         if rates and all(rate.measured for rate in rates):
-            yield from _series_sentences(trend, beginning, projection)
+            yield from _series_sentences(trend, title_prefix, projection)
             continue
         guesses = [f"{as_words(rate.name)} {period_text(rate)}" for rate in rates if rate.assumed]
-        guesses_in_words = (
+        marks_in_words = (
             f"these rates are guesses: {', '.join(guesses)}"
             if guesses
             else "no rate is marked as a guess"
         )
-        verdict = "all rates used are guesses" if len(guesses) == len(rates) else guesses_in_words
-        spans: dict[tuple[float, float], list[str]] = {}
+        verdict = "all rates used are guesses" if len(guesses) == len(rates) else marks_in_words
+        names_by_span: dict[tuple[float, float], list[str]] = {}
         for rate in rates:
             # What ends before the base year has a sentence of its own.
             for span in (span for span in rate.years_outside if span[0] <= rate.end):
-                spans.setdefault(span, []).append(as_words(rate.name))
+                names_by_span.setdefault(span, []).append(as_words(rate.name))
         periods_in_words = "; ".join(
             f"{', '.join(names)} for {year_text(start)} to {year_text(end)}"
-            for (start, end), names in spans.items()
+            for (start, end), names in names_by_span.items()
         )
         use_in_words = (
             f"used beyond the years of their data: {periods_in_words}" if periods_in_words else ""
@@ -702,7 +702,7 @@ def warning_sentences(projection: Projection) -> Iterator[str]:
         use_in_words = use_in_words or (
             "none is used beyond the years of its data" if are_all_within_data else ""
         )
-        yield f"{beginning}{'; '.join(filter(None, (verdict, use_in_words)))}"
+        yield f"{title_prefix}{'; '.join(filter(None, (verdict, use_in_words)))}"
 
 
 def sentences_on_ended_data(projection: Projection) -> Iterator[str]:
@@ -724,7 +724,7 @@ def sentences_on_ended_data(projection: Projection) -> Iterator[str]:
         )
 
 
-def _series_sentences(trend: str, beginning: str, projection: Projection) -> Iterator[str]:
+def _series_sentences(trend: str, title_prefix: str, projection: Projection) -> Iterator[str]:
     """Yield sentences on weak series, and on machines that do not say what kind their processors
     are.
     """
@@ -737,7 +737,7 @@ def _series_sentences(trend: str, beginning: str, projection: Projection) -> Ite
     verdict += f"; points that are announced, not measured: {'; '.join(sorted(plans))}" * bool(
         plans
     )
-    yield f"{beginning}{verdict}" + (
+    yield f"{title_prefix}{verdict}" + (
         f"; {weak_series[0].lower()}{weak_series[1:]}" if weak_series else ""
     )
     tracks = [track for track in projection.tracks if track.trend == trend]

@@ -902,9 +902,9 @@ def _live_section(results: Results, prepared_study: PreparedStudy) -> PageSectio
     """
     from slipstick.report.html import PAGE_SECTIONS
 
-    for section in PAGE_SECTIONS.values():
+    for build_section in PAGE_SECTIONS.values():
         with suppress(SlipstickError):
-            return section(results, prepared_study.cases, prepared_study.context.library)
+            return build_section(results, prepared_study.cases, prepared_study.context.library)
     return None
 
 

@@ -382,7 +382,7 @@ class _FormulaReader:
         sign = self.accept("+", "-")
         if not sign:
             return self._parse_power(depth)
-        operand = self._parse_signed(_check_limit(_NESTING, depth + 1, sign))
+        operand = self._parse_signed(_checked_count(_NESTING, depth + 1, sign))
         return operand if sign.text == "+" else self._applied_part(sign, operator.neg, operand)
 
     def _parse_power(self, depth: int) -> _ParsedPart:
@@ -392,7 +392,7 @@ class _FormulaReader:
         if not sign:
             return base
         exponent_token = self._current_token
-        exponent = self._parse_signed(_check_limit(_NESTING, depth + 1, sign)).expr
+        exponent = self._parse_signed(_checked_count(_NESTING, depth + 1, sign)).expr
         # A power with a parameter in it would have no dimension.
         if not (
             isinstance(exponent, Number)
@@ -423,14 +423,14 @@ class _FormulaReader:
             raise FormulaError(
                 f"a number, a name or '(' is wanted here, got {found_text}", token.column
             )
-        inner_part = self.parse_sum(_check_limit(_NESTING, depth + 1, token))
+        inner_part = self.parse_sum(_checked_count(_NESTING, depth + 1, token))
         self.close(token)
         return inner_part
 
     def _parse_call(self, function_token: _FormulaToken, depth: int) -> _ParsedPart:
         """Parse the arguments of a function, and apply the function."""
         opening_bracket = self._take_token()
-        inner_depth = _check_limit(_NESTING, depth + 1, function_token)
+        inner_depth = _checked_count(_NESTING, depth + 1, function_token)
         operands = [self.parse_sum(inner_depth)] if self._current_token.text != ")" else []
         while operands and self.accept(","):
             operands.append(self.parse_sum(inner_depth))
@@ -543,7 +543,7 @@ class _FormulaReader:
 
 def _split_into_tokens(text: str, pattern: re.Pattern[str]) -> Iterator[_FormulaToken]:
     """Split a formula into tokens; raise for a character outside of ASCII."""
-    _check_limit(_LENGTH, len(text), _FormulaToken("", "", _LENGTH[0] + 1))
+    _checked_count(_LENGTH, len(text), _FormulaToken("", "", _LENGTH[0] + 1))
     if foreign_character := re.search(r"[^\t\n -~]", text):
         character_name = (
             f"U+{ord(foreign_character[0]):04X}"
@@ -560,11 +560,11 @@ def _split_into_tokens(text: str, pattern: re.Pattern[str]) -> Iterator[_Formula
             token_kind, token_match[token_kind], token_match.start(token_kind) + 1
         )
         operation_count += token_kind in ("call", "sign")
-        _check_limit(_OPERATIONS, operation_count, token)
+        _checked_count(_OPERATIONS, operation_count, token)
         yield token
 
 
-def _check_limit(limit_and_advice: tuple[int, str, str], count: int, token: _FormulaToken) -> int:
+def _checked_count(limit_and_advice: tuple[int, str, str], count: int, token: _FormulaToken) -> int:
     largest_count, quantity_limited, way_out = limit_and_advice
     if count > largest_count:
         raise FormulaError(
@@ -574,8 +574,8 @@ def _check_limit(limit_and_advice: tuple[int, str, str], count: int, token: _For
 
 
 def _within_limits(sign: _FormulaToken, parsed_part: _ParsedPart) -> _ParsedPart:
-    _check_limit(_HEIGHT, parsed_part.height, sign)
-    _check_limit(_SIZE, parsed_part.size, sign)
+    _checked_count(_HEIGHT, parsed_part.height, sign)
+    _checked_count(_SIZE, parsed_part.size, sign)
     return parsed_part
 
 

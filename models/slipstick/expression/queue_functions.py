@@ -383,27 +383,27 @@ def md1_number_slopes(
     return [adjoint * slopes, None]
 
 
-def _wait_probability(load: Array, elapsed: Array) -> tuple[Array, Array, Array]:
+def _wait_probability(load: Array, wait: Array) -> tuple[Array, Array, Array]:
     """Return the probability of a wait of at most a number of service times, and its derivatives by
     load and time.
 
     With k the next whole number above x, P(W <= x) = sum_{j=0..k-1} P(N <= k - j) pi_j, where pi_j
     is the chance of j arrivals in k - x service times.
     """
-    load, elapsed = np.broadcast_arrays(load, elapsed)
-    next_whole = np.floor(elapsed) + 1.0
-    time_to_whole = next_whole - elapsed
+    load, wait = np.broadcast_arrays(load, wait)
+    next_whole = np.floor(wait) + 1.0
+    time_to_whole = next_whole - wait
     # The logarithm of the mean is taken below; without load it must be finite.
     mean_arrivals = np.maximum(load * time_to_whole, 1e-300)
     probability, slope_by_load, slope_by_time = (np.zeros(load.shape) for _ in range(3))
-    present_probability = np.zeros(load.shape)
-    present_slope = np.zeros(load.shape)
+    cumulative_probability = np.zeros(load.shape)
+    cumulative_slope = np.zeros(load.shape)
 
     def add_level(level: int, level_probability: Array, level_slope: Array) -> None:
         """Add the contribution of a number of customers present."""
-        nonlocal present_probability, present_slope
-        present_probability = present_probability + level_probability
-        present_slope = present_slope + level_slope
+        nonlocal cumulative_probability, cumulative_slope
+        cumulative_probability = cumulative_probability + level_probability
+        cumulative_slope = cumulative_slope + level_slope
         if not level:
             return
         arrivals = next_whole - level
@@ -415,28 +415,28 @@ def _wait_probability(load: Array, elapsed: Array) -> tuple[Array, Array, Array]
         slope_by_mean = np.where(arrivals >= 1.0, one_less_probability, 0.0) - arrival_probability
         np.add(
             probability,
-            present_probability * arrival_probability,
+            cumulative_probability * arrival_probability,
             out=probability,
             where=is_possible,
         )
         np.add(
             slope_by_load,
-            present_slope * arrival_probability
-            + present_probability * slope_by_mean * time_to_whole,
+            cumulative_slope * arrival_probability
+            + cumulative_probability * slope_by_mean * time_to_whole,
             out=slope_by_load,
             where=is_possible,
         )
         np.subtract(
             slope_by_time,
-            present_probability * slope_by_mean * load,
+            cumulative_probability * slope_by_mean * load,
             out=slope_by_time,
             where=is_possible,
         )
 
     _pass_levels(load, next_whole, add_level)
     is_beyond_limit = next_whole > MOST_PRESENT
-    for column in (probability, slope_by_load, slope_by_time):
-        column[is_beyond_limit] = np.nan
+    for result in (probability, slope_by_load, slope_by_time):
+        result[is_beyond_limit] = np.nan
     return probability, slope_by_load, slope_by_time
 
 

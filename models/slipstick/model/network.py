@@ -1069,12 +1069,14 @@ class _Inspection:
         interrupted service.
         """
         for key in ("patience", "timeout"):
-            for impatient_class, time in getattr(station, key).items():
-                yield from self._patience_faults(impatient_class, time, key, station_name, station)
+            for impatient_class, patience in getattr(station, key).items():
+                yield from self._patience_faults(
+                    impatient_class, patience, key, station_name, station
+                )
         patient_classes = {
-            impatient_class
-            for impatient_class in station.visitors()
-            if impatient_class not in {*station.patience, *station.timeout}
+            visiting_class
+            for visiting_class in station.visitors()
+            if visiting_class not in {*station.patience, *station.timeout}
         }
         for impatient_class in (*station.patience, *station.timeout):
             chain = self._network.chains.get(self._chain_by_class.get(impatient_class, ""))

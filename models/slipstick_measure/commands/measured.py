@@ -906,7 +906,7 @@ def _target_efficiency(efficiency_text: str) -> float:
 def _split_at_commas(text_with_commas: str | None) -> list[str]:
     """Return the texts between the commas of a text, without empty ones."""
     return [
-        list_text.strip() for list_text in (text_with_commas or "").split(",") if list_text.strip()
+        item_text.strip() for item_text in (text_with_commas or "").split(",") if item_text.strip()
     ]
 
 

@@ -333,10 +333,10 @@ class Observed:
         """Return the cell of each row in a column; rows with the same cell have the same owner."""
         return self.table.column(heading)
 
-    def slopes(
+    def log_values_and_slopes(
         self,
         free: Sequence[str],
-        log_values: Array,
+        log_parameters: Array,
         fixed_values: Mapping[str, Array],
         rows: NDArray[np.intp],
     ) -> tuple[Array, Array]:
@@ -364,7 +364,7 @@ class Observed:
                     path: values[target_indices] for path, values in fixed_values.items()
                 }
                 target_values |= {
-                    path: np.exp(log_values[target_indices, index])
+                    path: np.exp(log_parameters[target_indices, index])
                     for index, path in enumerate(free)
                 }
                 form_paths = set(compiled_rows.form.parameters)

@@ -748,15 +748,21 @@ class _TooFewError(NoAnswerError):
 
 
 def _held_out_tests(
-    family: Family, fitted_formula: FittedFormula, steps: Sequence[float]
+    family: Family, fitted_formula: FittedFormula, extrapolation_factors: Sequence[float]
 ) -> tuple[HeldOut, ...]:
-    """Test a family at several steps, each by a fit to the smaller runs."""
+    """Test a family by fits to smaller runs, each on fewer processors than the largest runs by a
+    factor.
+    """
     timings = fitted_formula.timings
     largest_processors = float(timings.p.max())
     limits_of_fit = {
-        float(inner_processors.max())
-        for step in steps
-        if len(inner_processors := timings.p[timings.p <= largest_processors / step * (1 + 1e-9)])
+        float(fitted_processors.max())
+        for extrapolation_factor in extrapolation_factors
+        if len(
+            fitted_processors := timings.p[
+                timings.p <= largest_processors / extrapolation_factor * (1 + 1e-9)
+            ]
+        )
     }
     tests = (
         _held_out_test(family, fitted_formula, largest_processors, limit)

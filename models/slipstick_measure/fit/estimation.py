@@ -346,9 +346,11 @@ def _posterior_of_rows(
     try:
         return estimate(function_with_slopes, measured_logs, owners, priors, start, precision)
     except FloatingPointError:
-        values, _ = function_with_slopes(np.tile([prior.mean for prior in priors], (len(rows), 1)))
+        log_values, _ = function_with_slopes(
+            np.tile([prior.mean for prior in priors], (len(rows), 1))
+        )
         rows_without_value = np.flatnonzero(
-            (np.isfinite(measured_logs) & ~np.isfinite(values)).any(axis=0)
+            (np.isfinite(measured_logs) & ~np.isfinite(log_values)).any(axis=0)
         )
         place_in_words = (
             f"in line {task.observed.table.lines[rows[rows_without_value[0]]]}"
@@ -368,7 +370,9 @@ def _function_with_slopes(
     model's values there and their derivatives.
     """
     paths = [parameter.path for parameter in task.free]
-    return lambda log_values: task.observed.slopes(paths, log_values, fixed, rows)
+    return lambda log_parameters: task.observed.log_values_and_slopes(
+        paths, log_parameters, fixed, rows
+    )
 
 
 def predict_rows(task: EstimationTask, fit: _Fit, rows: Rows) -> tuple[Array, Array]:
@@ -391,11 +395,11 @@ def predict_rows(task: EstimationTask, fit: _Fit, rows: Rows) -> tuple[Array, Ar
         # A combination of such a small weight hardly changes the mean, so it is not solved.
         if not (weights > 1e-6).any():
             continue
-        values, deviation = fit.posterior.predict(
+        log_values, deviation = fit.posterior.predict(
             _function_with_slopes(task, fixed_values, rows), task.owners(rows)
         )
-        mean = mean + weights * values
-        mean_square = mean_square + weights * (deviation**2 + values**2)
+        mean = mean + weights * log_values
+        mean_square = mean_square + weights * (deviation**2 + log_values**2)
     # The difference of squares may be negative by rounding.
     return mean, np.sqrt(np.maximum(mean_square - mean**2, 1e-12))
 
@@ -486,9 +490,9 @@ def _error_shares_by_parameter(
         )
         for index, choice in enumerate(task.choices)
     }
-    parameter_values = np.tile(fit.posterior.centre[: len(task.free)], (len(rows), 1))
-    _, all_slopes = task.observed.slopes(
-        [parameter.path for parameter in task.free], parameter_values, choice_values, rows
+    log_parameters = np.tile(fit.posterior.centre[: len(task.free)], (len(rows), 1))
+    _, all_slopes = task.observed.log_values_and_slopes(
+        [parameter.path for parameter in task.free], log_parameters, choice_values, rows
     )
     for index, parameter in enumerate(task.free):
         slopes_by_parameter = all_slopes[:, :, index][is_known]

@@ -51,7 +51,7 @@ PRECISION, SIMULATED_PRECISION = 1e-4, 0.01
 """Last steps in logarithms; what common random numbers leave of the noise of a simulation is no
 smooth function."""
 
-Slopes = Callable[[Array], tuple[Array, Array]]
+ValuesAndSlopes = Callable[[Array], tuple[Array, Array]]
 """From logarithms of parameters at each row, (n, k), those of the values, (V, n), with their
 derivatives, (V, n, k)."""
 
@@ -144,31 +144,33 @@ class Posterior:
     freedom: Array = field(default_factory=lambda: np.array([np.inf]))
     widened: float = 1.0
 
-    def parameters(self, owners: dict[str, str]) -> tuple[Array, Array]:
+    def parameters(self, owner_by_column: dict[str, str]) -> tuple[Array, Array]:
         """Return the mean, (k,), and the covariance, (k, k), of the parameters of given owners; an
         unknown owner adds the spread.
         """
-        owner_matrix = _matrix_of_owners(len(self.priors), self.offsets, owners)
+        owner_matrix = _matrix_of_owners(len(self.priors), self.offsets, owner_by_column)
         covariance = owner_matrix @ self.covariance @ owner_matrix.T
         with_offset = {
-            (index, column) for index, column, owner in self.offsets if owners.get(column) == owner
+            (index, column)
+            for index, column, owner in self.offsets
+            if owner_by_column.get(column) == owner
         }
         for (index, column), deviation in self.spread.items():
             if (index, column) not in with_offset:
                 covariance[index, index] += deviation**2
         return owner_matrix @ self.centre, covariance * self.widened**2
 
-    def predict(self, slopes: Slopes, groups: RowGroups) -> tuple[Array, Array]:
+    def predict(self, values_and_slopes: ValuesAndSlopes, groups: RowGroups) -> tuple[Array, Array]:
         """Return the logarithms of the values of rows, (V, n), and their standard deviations."""
-        values, derivatives = slopes(self._parameters_at_rows(groups))
-        variance = np.zeros_like(values)
-        for owners, rows in groups.rows_by_owners:
-            _, covariance = self.parameters(owners)
+        log_values, derivatives = values_and_slopes(self._parameters_at_rows(groups))
+        variance = np.zeros_like(log_values)
+        for owner_by_column, rows in groups.rows_by_owners:
+            _, covariance = self.parameters(owner_by_column)
             derivatives_of_rows = derivatives[:, rows]
             variance[:, rows] = np.einsum(
                 "vij,jk,vik->vi", derivatives_of_rows, covariance, derivatives_of_rows
             )
-        return values, np.sqrt(variance + self.deviations_of_noise[:, None] ** 2)
+        return log_values, np.sqrt(variance + self.deviations_of_noise[:, None] ** 2)
 
     @property
     def deviations_of_noise(self) -> Array:
@@ -182,8 +184,10 @@ class Posterior:
         k).
         """
         means = np.empty((sum(len(rows) for _, rows in groups.rows_by_owners), len(self.priors)))
-        for owners, rows in groups.rows_by_owners:
-            means[rows] = _matrix_of_owners(len(self.priors), self.offsets, owners) @ self.centre
+        for owner_by_column, rows in groups.rows_by_owners:
+            means[rows] = (
+                _matrix_of_owners(len(self.priors), self.offsets, owner_by_column) @ self.centre
+            )
         return means
 
     @cached_property
@@ -194,7 +198,7 @@ class Posterior:
 
 
 def _matrix_of_owners(
-    parameter_count: int, offsets: Sequence[tuple[int, str, str]], owners: dict[str, str]
+    parameter_count: int, offsets: Sequence[tuple[int, str, str]], owner_by_column: dict[str, str]
 ) -> Array:
     """Return the matrix that adds to the k common values the offsets of the given owners, (k,
     p).
@@ -202,12 +206,12 @@ def _matrix_of_owners(
     selection = np.zeros((parameter_count, parameter_count + len(offsets)))
     selection[:, :parameter_count] = np.eye(parameter_count)
     for column_index, (index, column, owner) in enumerate(offsets, parameter_count):
-        selection[index, column_index] = owners.get(column) == owner
+        selection[index, column_index] = owner_by_column.get(column) == owner
     return selection
 
 
 def estimate(
-    slopes: Slopes,
+    values_and_slopes: ValuesAndSlopes,
     logs: Array,
     groups: RowGroups,
     priors: Sequence[Prior],
@@ -218,7 +222,7 @@ def estimate(
 
     Parameters
     ----------
-    slopes : the model at the rows
+    values_and_slopes : the model at the rows
     logs : of what was measured, (V, n); NaN where it was not
     groups : the owners of the rows
     priors : of the parameters
@@ -229,7 +233,7 @@ def estimate(
     ------
     FloatingPointError : the model has no finite value at a row
     """
-    search = _Search(slopes, logs, groups, tuple(priors), start)
+    search = _Search(values_and_slopes, logs, groups, tuple(priors), start)
     for _ in range(MOST_STEPS):
         step_size = search.step()
         if step_size < precision:
@@ -244,13 +248,13 @@ class _Search:
 
     def __init__(
         self,
-        slopes: Slopes,
+        values_and_slopes: ValuesAndSlopes,
         logs: Array,
         groups: RowGroups,
         priors: tuple[Prior, ...],
         start: Posterior | None,
     ) -> None:
-        self.slopes = slopes
+        self.values_and_slopes = values_and_slopes
         self.logs = logs
         self.groups = groups
         self.priors = priors
@@ -278,9 +282,10 @@ class _Search:
             self.noise = start.noise.copy()
             self.spread = dict(start.spread)
         self.owner_matrices = [
-            _matrix_of_owners(k, self.offsets, owners) for owners, _ in groups.rows_by_owners
+            _matrix_of_owners(k, self.offsets, owner_by_column)
+            for owner_by_column, _ in groups.rows_by_owners
         ]
-        self.values, self.derivatives = self._evaluate(self.point)
+        self.log_values, self.derivatives = self._evaluate(self.point)
 
     def _evaluate(self, point: Array) -> tuple[Array, Array]:
         """Return the logarithms of the model's values at a point, and their derivatives by each
@@ -291,10 +296,10 @@ class _Search:
             self.owner_matrices, self.groups.rows_by_owners, strict=True
         ):
             rows[rows_of_owners] = owner_matrix @ point
-        values, derivatives = self.slopes(rows)
-        if not np.isfinite(values[self.is_measured]).all():
+        log_values, derivatives = self.values_and_slopes(rows)
+        if not np.isfinite(log_values[self.is_measured]).all():
             raise FloatingPointError
-        return values, np.where(np.isfinite(derivatives), derivatives, 0.0)
+        return log_values, np.where(np.isfinite(derivatives), derivatives, 0.0)
 
     def _prior_precisions(self) -> Array:
         """Return the inverse prior variance of each parameter and of each offset."""
@@ -304,10 +309,10 @@ class _Search:
             + [self.spread[index, column] ** -2 for index, column, _ in self.offsets]
         )
 
-    def _negative_log_density(self, point: Array, values: Array) -> float:
+    def _negative_log_density(self, point: Array, log_values: Array) -> float:
         """Return the negative logarithm of the posterior density at a point, up to a constant."""
         standard_residuals = (
-            np.where(self.is_measured, self.logs - values, 0.0) / self.noise[:, None]
+            np.where(self.is_measured, self.logs - log_values, 0.0) / self.noise[:, None]
         )
         cost_of_rows = (
             (DEGREES_OF_FREEDOM + 1) / 2 * np.log1p(standard_residuals**2 / DEGREES_OF_FREEDOM)
@@ -321,7 +326,7 @@ class _Search:
 
     def _normal_equations(self) -> tuple[Array, Array, Array]:
         """Return the weights of the rows, the information matrix and the gradient."""
-        residuals = np.where(self.is_measured, self.logs - self.values, 0.0)
+        residuals = np.where(self.is_measured, self.logs - self.log_values, 0.0)
         scale = self.noise[:, None]
         weights = (
             (DEGREES_OF_FREEDOM + 1)
@@ -354,12 +359,12 @@ class _Search:
         information = curvature + np.diag(precision)
         step = np.linalg.solve(information, gradient - precision * (self.point - self.mean))
         step *= min(1.0, LONGEST_STEP / max(float(np.abs(step).max()), 1e-300))
-        cost_before = self._negative_log_density(self.point, self.values)
+        cost_before = self._negative_log_density(self.point, self.log_values)
         for _ in range(6):
             try:
-                values, derivatives = self._evaluate(self.point + step)
+                log_values, derivatives = self._evaluate(self.point + step)
                 if self._negative_log_density(
-                    self.point + step, values
+                    self.point + step, log_values
                 ) <= cost_before + 1e-9 * abs(cost_before):
                     break
             except FloatingPointError:
@@ -367,10 +372,10 @@ class _Search:
             step = step / 4
         else:
             step = np.zeros_like(step)
-            values = self.values
+            log_values = self.log_values
             derivatives = self.derivatives
         self.point = self.point + step
-        self.values = values
+        self.log_values = log_values
         self.derivatives = derivatives
         covariance = np.asarray(np.linalg.inv(information), dtype=np.float64)
         largest_change = self._update_noise_and_spreads(
@@ -384,7 +389,7 @@ class _Search:
         """Update the noise and the spreads by expectation and maximization. Return a tenth of their
         largest relative change, to be compared with the size of a step of parameters.
         """
-        residuals = np.where(self.is_measured, self.logs - self.values, 0.0)
+        residuals = np.where(self.is_measured, self.logs - self.log_values, 0.0)
         squares = (weights * residuals**2).sum(axis=1) * self.noise**2
         count = self.is_measured.sum(axis=1)
         freedom = np.maximum(count * (1 - used_freedom / max(count.sum(), 1)), 0.0)
@@ -420,7 +425,7 @@ class _Search:
         from scipy.special import stdtrit
 
         precision = self._prior_precisions()
-        evidence = -self._negative_log_density(self.point, self.values)
+        evidence = -self._negative_log_density(self.point, self.log_values)
         _, curvature, _ = self._normal_equations()
         information = curvature + np.diag(precision)
         evidence += 0.5 * float(np.log(precision).sum() - np.linalg.slogdet(information)[1])

@@ -245,7 +245,7 @@ def _axis_of_demands(
         visits = station.get("visits", {}).get(class_name, 1.0)
         own_seconds = float(service["value"].split()[0])
         times = [
-            value * model.second / visits if len(classes) == 1 else own_seconds * value
+            value * model.seconds_per_unit / visits if len(classes) == 1 else own_seconds * value
             for value in values
         ]
         axes[f"stations.{name}.service.{class_name}"] = [

@@ -757,7 +757,7 @@ def _what_if_axes(jsim_reader: _JsimReader, chains: Mapping[str, Any]) -> list[S
                 if arrivals := chain.get("arrivals"):
                     rate = float(arrivals["value"].split()[0])
                     last_rate = (
-                        last_value / jsim_reader.model.second
+                        last_value / jsim_reader.model.seconds_per_unit
                         if is_single_class
                         else rate * last_value / 100
                     )

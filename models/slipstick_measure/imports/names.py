@@ -29,7 +29,7 @@ class SpecNames:
             input_file.refuse(1, "--unit", str(error))
         if dimension != TIME:
             input_file.refuse(1, "--unit", f"{short(unit)} is not a unit of time")
-        self.second = float(factor)
+        self.seconds_per_unit = float(factor)
         self.unit = unit
 
     def name(self, original: str, line: int = 1, subject: str = "name") -> str:
@@ -59,8 +59,8 @@ class SpecNames:
         """
         assumed = self.input_file.hints.unit is None
         source = f"{self.input_file.name}:{line}{detail}, in {self.unit}"
-        time_quantity = quantity(value * self.second, "s", source, assumed)
-        return {**time_quantity, "value": f"{exact_number(value * self.second)} s"}
+        time_quantity = quantity(value * self.seconds_per_unit, "s", source, assumed)
+        return {**time_quantity, "value": f"{exact_number(value * self.seconds_per_unit)} s"}
 
 
 def exact_number(value: float) -> str:

@@ -20,8 +20,8 @@ class ToolModel:
         self.input_file = input_file
         self.root = XmlElement("", {}, 1)
         self.spec_names = SpecNames(input_file)
-        self.second = self.spec_names.second
-        self._elements: set[tuple[str, str]] = set()
+        self.seconds_per_unit = self.spec_names.seconds_per_unit
+        self._seen_elements: set[tuple[str, str]] = set()
 
     def parse(self) -> None:
         """Parse XML and store its root."""
@@ -55,7 +55,7 @@ class ToolModel:
     def rate(self, element: XmlElement, value: float) -> dict[str, Any]:
         """Return a rate as a quantity with its place."""
         where = f"{self.input_file.name}:{element.line}"
-        return {"value": f"{exact_number(value / self.second)} /s", "source": where}
+        return {"value": f"{exact_number(value / self.seconds_per_unit)} /s", "source": where}
 
     def name(self, element: XmlElement, key: str = "name") -> str:
         """Return the name in a spec for an element's name, always the same; refuse elements without
@@ -69,10 +69,10 @@ class ToolModel:
         its kind.
         """
         key = (kind, element.get("name"))
-        if key in self._elements:
+        if key in self._seen_elements:
             message = f"{short(element.get('name'))} is there already; give each its own name"
             self.input_file.refuse(element.line, element.tag, message)
-        self._elements.add(key)
+        self._seen_elements.add(key)
         return self.name(element)
 
     def whole(self, element: XmlElement, value: float) -> int:

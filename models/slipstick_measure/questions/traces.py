@@ -182,7 +182,7 @@ class _RequestedTrace:
         spec = self.spec
         self.network()
         if spec.case is None:
-            self.parts = self._requested_part(self._checked_file.outline, value_names)
+            self.parts = self._requested_part(self._checked_trace.outline, value_names)
             return
         try:
             need_model(self._built_case(spec.case).sample.model, "a timeline")
@@ -233,9 +233,9 @@ class _RequestedTrace:
         case.
         """
         if self.spec.case is None:
-            checked_file = self._checked_file
-            del self._checked_file  # its columns, which are booked in place
-            return replace(checked_file.booked(), file=Path(checked_file.outline.file).name)
+            trace = self._checked_trace
+            del self._checked_trace  # its columns, which are booked in place
+            return replace(trace.booked(), file=Path(trace.outline.file).name)
         try:
             return trace_of_timeline(
                 self._built_case(self.spec.case).timeline(self.spec.cycles, MOST_TRACED_EVENTS),
@@ -245,7 +245,7 @@ class _RequestedTrace:
             raise self.study.refusal((*self.place, "case"), str(error)) from None
 
     @cached_property
-    def _checked_file(self) -> ReadTrace:
+    def _checked_trace(self) -> ReadTrace:
         """The file of the trace, read and checked but not booked."""
         mark = self.study.node_of((*self.place, "data")).mark
         path = self.study.library.measurement_file(

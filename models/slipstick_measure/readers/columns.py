@@ -772,7 +772,9 @@ def _take_hours(roles: Roles, hours_column: TableColumn, columns: Sequence[Table
     """
     if "p" not in roles.index_by_role:
         return
-    counted_noun = names.member_of_heading(columns[roles.index_by_role["p"]].words).casefold()
+    counted_noun = names.processor_noun_of_heading(
+        columns[roles.index_by_role["p"]].words
+    ).casefold()
     hours_noun = hours_column.words.split()[0]
     if counted_noun != hours_noun and {counted_noun, hours_noun} != {"core", "cpu"}:
         message = (

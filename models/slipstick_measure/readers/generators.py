@@ -49,7 +49,7 @@ def _read_siege(input_file: Reading) -> LoadRow:
     rate = _siege_number("Transaction rate", text)
     requests_under_way = _siege_number("Concurrency", text)
     preparing = first_match(r"Preparing ([0-9]+) concurrent users", text)
-    users_match = preparing or _option(text, r"\bsiege", "-c|--concurrent", "ransaction")
+    users_match = preparing or _match_of_option(text, r"\bsiege", "-c|--concurrent", "ransaction")
     failed_requests = _siege_number("Failed transactions", text) or 0.0
     completed_requests = _siege_number("Transactions", text) or 0.0
     if failed_requests:
@@ -66,12 +66,16 @@ def _read_siege(input_file: Reading) -> LoadRow:
     )
 
 
-def _option(text: str, command: str, option: str, results: str) -> re.Match[str] | None:
-    """Return the number that an option of a command has, which stands before the results: a command
-    behind them may be that of the next run.
+def _match_of_option(
+    text: str, command_pattern: str, option_pattern: str, results: str
+) -> re.Match[str] | None:
+    """Return the match of the number that an option of a command has. The command stands before
+    the results: one behind them may be that of the next run.
     """
     text_before, _, _ = text.partition(results)
-    return first_match(rf"{command}(?=\s).{{0,400}}?\s(?:{option})[ =]*+([0-9]+)", text_before)
+    return first_match(
+        rf"{command_pattern}(?=\s).{{0,400}}?\s(?:{option_pattern})[ =]*+([0-9]+)", text_before
+    )
 
 
 def _is_sent_at_rate(input_file: Reading, rate: float | None) -> bool:
@@ -100,7 +104,9 @@ def _redis_load(input_file: Reading, clients: float | None, results: str) -> Loa
     that each sends ahead (-P), or its rate. Only its command tells the last two.
     """
     pipelined, rate = (
-        number_of_match(_option(input_file.text, r"\b(?:redis|valkey)-benchmark", option, results))
+        number_of_match(
+            _match_of_option(input_file.text, r"\b(?:redis|valkey)-benchmark", option, results)
+        )
         for option in ("-P", "--rps")
     )
     if _is_sent_at_rate(input_file, rate):
@@ -135,7 +141,7 @@ def _read_redis_quiet(input_file: Reading) -> LoadRow:
         raise ValueError("its line of requests per second is missing")
     results = "requests per second"
     clients = number_of_match(
-        _option(input_file.text, r"\b(?:redis|valkey)-benchmark", "-c", results)
+        _match_of_option(input_file.text, r"\b(?:redis|valkey)-benchmark", "-c", results)
     )
     return replace(
         _redis_load(input_file, clients, results),
@@ -187,7 +193,7 @@ def _read_memtier(input_file: Reading) -> LoadRow:
     connections = number_of_match(first_match(r"^[ \t]*([0-9]+) +Connections per thread", text))
     mean = cells.get("Avg. Latency", cells.get("Latency", "---"))
     pipelined, rate_of_one = (
-        number_of_match(_option(text, r"\bmemtier_benchmark", option, "Ops/sec"))
+        number_of_match(_match_of_option(text, r"\bmemtier_benchmark", option, "Ops/sec"))
         for option in ("--pipeline", "--rate-limiting")
     )
     clients = threads * connections if threads and connections else None
@@ -249,8 +255,10 @@ def _read_ycsb(input_file: Reading) -> LoadRow:
         input_file.add_note(1, "", message)
     text_before, _, _ = text.partition("[OVERALL]")
     command = re.search(_YCSB_COMMAND, text_before)
-    threads = _option(text, _YCSB_COMMAND, "-threads?|-p threadcount", "[OVERALL]")
-    target = number_of_match(_option(text, _YCSB_COMMAND, "-target|-p target", "[OVERALL]"))
+    threads = _match_of_option(text, _YCSB_COMMAND, "-threads?|-p threadcount", "[OVERALL]")
+    target = number_of_match(
+        _match_of_option(text, _YCSB_COMMAND, "-target|-p target", "[OVERALL]")
+    )
     if command and not threads and not target:
         message = "its command has no -threads: one is taken, as YCSB does by itself"
         input_file.add_note(1, "", message)
@@ -336,7 +344,7 @@ def _read_autocannon(input_file: Reading) -> LoadRow:
     requests = _autocannon_row("Req/Sec", text)
     connections = number_of_match(first_match(r"^[ \t]*([0-9]+) connections", text))
     rate, rate_of_one = (
-        number_of_match(_option(text, r"\bautocannon", option, "connections"))
+        number_of_match(_match_of_option(text, r"\bautocannon", option, "connections"))
         for option in ("-R|--overallRate", "-r|--connectionRate")
     )
     rate = rate or (rate_of_one * connections if rate_of_one and connections else None)
@@ -379,7 +387,7 @@ def _read_h2load(input_file: Reading) -> LoadRow:
     times = _cells_by_heading(heading[0], row[1]) if heading and row else {}
     clients = [float(count) for count in re.findall(r"thread #[0-9]+: ([0-9]+) total client", text)]
     streams, rate_of_one, rate_of_clients = (
-        number_of_match(_option(text, r"\bh2load", option, "finished in"))
+        number_of_match(_match_of_option(text, r"\bh2load", option, "finished in"))
         for option in ("-m|--max-concurrent-streams", "--rps", "-r|--rate")
     )
     is_sent_at_rate = _is_sent_at_rate(input_file, rate_of_one)

@@ -45,7 +45,7 @@ CONTAINERS: tuple[str, ...] = (
 )
 """Words for what holds several processors."""
 
-MEMBERS: tuple[str, ...] = (
+PROCESSOR_NOUNS: tuple[str, ...] = (
     *("core", "thread", "process", "rank", "worker", "GPU", "TPU", "CPU", "socket", "node"),
     *("host", "machine", "server", "instance", "executor", "replica", "pod", "chip", "device"),
 )
@@ -635,18 +635,18 @@ def counts_in_one(heading: str) -> bool:
     return counted.strip() in PROCESSORS and container.strip() in PROCESSORS
 
 
-def member_of_heading(heading: str) -> str:
+def processor_noun_of_heading(heading: str) -> str:
     """Return the noun for one of the processors that a heading in plain words contains.
 
     >>> (
-    ...     member_of_heading("nodes"),
-    ...     member_of_heading("gpus"),
-    ...     member_of_heading("processes"),
-    ...     member_of_heading("np"),
+    ...     processor_noun_of_heading("nodes"),
+    ...     processor_noun_of_heading("gpus"),
+    ...     processor_noun_of_heading("processes"),
+    ...     processor_noun_of_heading("np"),
     ... )
     ('node', 'GPU', 'process', 'processor')
     """
-    for member in MEMBERS:
-        if heading in (member.lower(), f"{member.lower()}s", f"{member.lower()}es"):
-            return member
+    for noun in PROCESSOR_NOUNS:
+        if heading in (noun.lower(), f"{noun.lower()}s", f"{noun.lower()}es"):
+            return noun
     return "processor"

@@ -127,7 +127,7 @@ def _read_tidy(input_file: Reading) -> Measurements:
     table.note_unread_parts()
     member = "processor"
     if "p" in roles.index_by_role:
-        member = names.member_of_heading(columns[roles.index_by_role["p"]].words)
+        member = names.processor_noun_of_heading(columns[roles.index_by_role["p"]].words)
     return replace(input_file.finished(), weak=roles.weak, member=member)
 
 

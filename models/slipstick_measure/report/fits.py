@@ -327,14 +327,14 @@ def _families_table(fitting: Fitting, answers: Sequence[Answer]) -> TextTable:
     the known truth.
     """
     truth = fitting.truth
-    times = [name for name in answers[0].values if name.startswith(_TIME_NAME_PREFIX)]
-    true_times = {name: truth[float(name[5:-1])] for name in times if truth}
+    time_names = [name for name in answers[0].values if name.startswith(_TIME_NAME_PREFIX)]
+    true_times = {name: truth[float(name[5:-1])] for name in time_names if truth}
     headings = [
         "model",
         "AICc difference",
         "scatter",
         "error at the largest",
-        *(f"p = {name[5:-1]}" for name in times),
+        *(f"p = {name[5:-1]}" for name in time_names),
     ]
     headings += [f"misses p = {name[5:-1]}" for name in true_times]
     rows = [
@@ -343,8 +343,11 @@ def _families_table(fitting: Fitting, answers: Sequence[Answer]) -> TextTable:
             f"{answer['behind']:.1f}",
             percent(answer["scatter"], 2),
             percent(answer["missed"] if "missed" in answer.values else None, 2),
-            *(_amount_and_ends(fitting, name, answer.values[name], "")[0] for name in times),
-            *(percent((answer[name] or 0.0) / truth - 1, 2) for name, truth in true_times.items()),
+            *(_amount_and_ends(fitting, name, answer.values[name], "")[0] for name in time_names),
+            *(
+                percent((answer[name] or 0.0) / true_time - 1, 2)
+                for name, true_time in true_times.items()
+            ),
         ]
         for answer in answers
     ]

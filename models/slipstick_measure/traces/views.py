@@ -223,7 +223,7 @@ def numbers_in_names(names: Sequence[str], ports: int | None) -> list[int]:
     return window_numbers
 
 
-def check_views(
+def checked_window_count(
     trace: TraceOutline, width: float | None = None, network: SwitchedNetwork | None = None
 ) -> int:
     """Return the number of windows of a trace; raise if `views_of` cannot compute its views.
@@ -232,9 +232,11 @@ def check_views(
     ------
     ModelError : as for `views_of`
     """
-    windows = DEFAULT_WINDOWS if width is None else ceil(trace.end / width - 1e-9)
-    if not 0 < windows <= MOST_WINDOWS:
-        raise ModelError(f"{windows:,} windows are too many; at most {MOST_WINDOWS:,} are shown")
+    window_count = DEFAULT_WINDOWS if width is None else ceil(trace.end / width - 1e-9)
+    if not 0 < window_count <= MOST_WINDOWS:
+        raise ModelError(
+            f"{window_count:,} windows are too many; at most {MOST_WINDOWS:,} are shown"
+        )
     rows = len(trace.processors)
     columns = len(trace.objects)
     if rows * columns > MOST_CELLS:
@@ -244,7 +246,7 @@ def check_views(
         )
     if network is not None:
         numbers_in_names((*trace.processors, *trace.objects), network.ports)
-    return windows
+    return window_count
 
 
 def value_names(
@@ -257,7 +259,7 @@ def value_names(
     ------
     ModelError : as for `views_of`
     """
-    check_views(trace, width, network)
+    checked_window_count(trace, width, network)
     causes = (*trace.labels, trace.rest, *_BOOKED_CAUSES)
     places_of_contention = trace.waiting if network is None else network.outputs(0, 0)
     names_by_kind = {
@@ -291,7 +293,7 @@ def views_of(
     ModelError : the windows are too many, or processors and objects, or the network has no such
         processor or module
     """
-    windows = check_views(trace, width, network)
+    windows = checked_window_count(trace, width, network)
     edges = np.arange(windows + 1.0) * (trace.end / windows if width is None else width)
     busy = trace.busy
     spans = trace.spans

@@ -76,7 +76,7 @@ def _counted_program(
         parameter.name: parameter for parameter in (*parameters, PROCESSORS_INPUT, PAGE_INPUT)
     }
 
-    def count(**input_values: float) -> Counts:
+    def count_accesses(**input_values: float) -> Counts:
         for parameter_name, value in input_values.items():
             if parameter_name not in parameters_by_name:
                 raise UnknownNameError(
@@ -100,14 +100,18 @@ def _counted_program(
     def build(machine: Machine, inputs: InputValues) -> Model:
         check_sequential(inputs.get("sequential"), f"dvsm/{name}")  # before a run that takes long
         sizes = {parameter.name: number(inputs, parameter.name) for parameter in parameters}
-        shape = {
+        machine_sizes = {
             "processors": number(inputs, "processors"),
             "page": number({"page": machine.page}, "page"),
         }
-        return application_model(machine, count(**sizes, **shape), inputs, f"dvsm/{name}")
+        return application_model(
+            machine, count_accesses(**sizes, **machine_sizes), inputs, f"dvsm/{name}"
+        )
 
     inputs = (*parameters, PROCESSORS_INPUT, *COMMON_INPUTS)
-    return CountedProgram(f"dvsm/{name}", title, f"{PARSONS}, Table 1", inputs, build, count=count)
+    return CountedProgram(
+        f"dvsm/{name}", title, f"{PARSONS}, Table 1", inputs, build, count=count_accesses
+    )
 
 
 @lru_cache(maxsize=32)

@@ -95,51 +95,53 @@ def _fault(machine: Machine, inputs: InputValues, suffix: str) -> Activity:
     reply_holds_source = number(inputs, "held") == 1
     reply = _network_step(
         machine,
-        costs.reply,
+        costs.reply_size,
         f"reply.wire{suffix}",
         queues=machine.network.medium == "shared" or not suffix,
     )
-    arrival_time = wire_time(machine.network, costs.reply)
+    arrival_time = wire_time(machine.network, costs.reply_size)
     remote_steps = then(
         _network_step(
-            machine, costs.request, "request.wire", queues=machine.network.medium == "shared"
+            machine, costs.request_size, "request.wire", queues=machine.network.medium == "shared"
         ),
         cross_hardware(machine, 1, name="request.hardware", component=COMPONENT),
-        operation_step("each-other", costs.serve, "serve", "software"),
+        operation_step("each-other", costs.serve_time, "serve", "software"),
         *(() if reply_holds_source else (reply,)),
         cross_hardware(machine, 1, name="reply.hardware", component=COMPONENT),
         operation_step(
             "own",
-            arrival_time + costs.receive if reply_holds_source else costs.receive,
+            arrival_time + costs.receive_time if reply_holds_source else costs.receive_time,
             "receive",
             "protocol",
         ),
     )
     stages = [
-        serial(operation_step("own", costs.send, "send", "protocol"), name="sends"),
+        serial(operation_step("own", costs.send_time, "send", "protocol"), name="sends"),
         parallel(remote_steps, name="remote"),
     ]
     diffs = pipeline(stages, value_of(inputs, "processors") - 1, name=f"diffs{suffix}")
-    return diffs >> operation_step("own", costs.compute, "compute", "software")
+    return diffs >> operation_step("own", costs.compute_time, "compute", "software")
 
 
 class OperationCosts:
-    """Times of the operations of a diff request, each without a break [s], and its messages [B]."""
+    """Times of the operations of a diff request, each without a break [s], and the sizes of its
+    messages [B].
+    """
 
     def __init__(self, machine: Machine, inputs: InputValues) -> None:
         network = machine.network
         speed = machine.speed
-        self.request = value_of(inputs, "request")
-        self.reply = value_of(inputs, "reply")
-        request = protocol_time(network, self.request)
-        reply = protocol_time(network, self.reply)
-        self.send = (request + value_of(inputs, "send_call")) / speed
-        self.receive = (reply + value_of(inputs, "receive_call")) / speed
+        self.request_size = value_of(inputs, "request")
+        self.reply_size = value_of(inputs, "reply")
+        request_time = protocol_time(network, self.request_size)
+        reply_time = protocol_time(network, self.reply_size)
+        self.send_time = (request_time + value_of(inputs, "send_call")) / speed
+        self.receive_time = (reply_time + value_of(inputs, "receive_call")) / speed
         handler_time = value_of(inputs, "remote_call") + value_of(inputs, "remote_compute")
-        self.serve = (
-            machine.signal + value_of(inputs, "dispatch") + request + handler_time + reply
+        self.serve_time = (
+            machine.signal + value_of(inputs, "dispatch") + request_time + handler_time + reply_time
         ) / speed
-        self.compute = value_of(inputs, "compute") / speed
+        self.compute_time = value_of(inputs, "compute") / speed
 
 
 def _network_step(machine: Machine, size: Expr, name: str, queues: bool) -> Activity:

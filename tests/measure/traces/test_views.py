@@ -30,7 +30,7 @@ from slipstick_measure.traces.trace import ProgramTrace, TraceColumns, trace_of_
 from slipstick_measure.traces.views import (
     SwitchedNetwork,
     access_matrix,
-    check_views,
+    checked_window_count,
     concurrency,
     conflicts_by_stage,
     network_of_machine,
@@ -402,7 +402,7 @@ def test_what_is_too_much_for_a_view_is_refused() -> None:
             "3,000 processors and 3,000 objects are too many for a matrix; choose some with --only"
         ),
     ):
-        check_views(many.finished([str(each) for each in range(3000)]).outline)
+        checked_window_count(many.finished([str(each) for each in range(3000)]).outline)
 
 
 def test_time_in_windows_is_parted_exactly() -> None:

@@ -360,10 +360,22 @@ def _lock_times(machine: Machine, inputs: InputValues) -> _LockTimes:
 
 def _diff_times(machine: Machine, inputs: InputValues) -> _DiffTimes:
     costs = contention.OperationCosts(machine, inputs)
-    frames = wire_time(machine.network, costs.request), wire_time(machine.network, costs.reply)
+    frames = (
+        wire_time(machine.network, costs.request_size),
+        wire_time(machine.network, costs.reply_size),
+    )
     dispatch = value_of(inputs, "dispatch") / machine.speed
     return _DiffTimes(
-        *_values((costs.send, costs.serve, costs.receive, costs.compute, *frames, dispatch))
+        *_values(
+            (
+                costs.send_time,
+                costs.serve_time,
+                costs.receive_time,
+                costs.compute_time,
+                *frames,
+                dispatch,
+            )
+        )
     )
 
 

@@ -601,24 +601,31 @@ class StationState(ABC):
 
     Parameters
     ----------
-    times : service time of each class that visits the station, by number
-    classes : number of classes in all
-    speed : work done a second with 0, 1, 2, ... present, the last holds for more; None if a server
-        is always free [1] [present]
+    service_time_by_class : of each class that visits the station
+    class_count : number of classes in all
+    speed_by_number : work done a second with 0, 1, 2, ... present, the last holds for more; None if
+        a server is always free [1] [present]
     """
 
     width: int
 
-    def __init__(self, times: Mapping[int, PhaseType], classes: int, speed: Array | None) -> None:
-        self.times = dict(times)
-        self.classes = classes
-        self.speed = speed
+    def __init__(
+        self,
+        service_time_by_class: Mapping[int, PhaseType],
+        class_count: int,
+        speed_by_number: Array | None,
+    ) -> None:
+        self.service_time_by_class = dict(service_time_by_class)
+        self.class_count = class_count
+        self.speed_by_number = speed_by_number
 
     def total_speed(self, customer_counts: NDArray[np.int64]) -> Array:
         """Return the work done in a second at given numbers present [1] [rows]."""
-        if self.speed is None:
+        if self.speed_by_number is None:
             return customer_counts.astype(float)
-        total_speed: Array = self.speed[np.minimum(customer_counts, len(self.speed) - 1)]
+        total_speed: Array = self.speed_by_number[
+            np.minimum(customer_counts, len(self.speed_by_number) - 1)
+        ]
         return total_speed
 
     def length(self, rows: Rows) -> NDArray[np.int64]:
@@ -677,21 +684,21 @@ class ServedByPhase(StationState):
 
     Parameters
     ----------
-    times, classes, speed : see `StationState`
+    service_time_by_class, class_count, speed_by_number : see `StationState`
     waiting_columns : number of the columns of waiting customers
     """
 
     def __init__(
         self,
-        times: Mapping[int, PhaseType],
-        classes: int,
-        speed: Array | None,
+        service_time_by_class: Mapping[int, PhaseType],
+        class_count: int,
+        speed_by_number: Array | None,
         waiting_columns: int = 0,
     ) -> None:
-        super().__init__(times, classes, speed)
+        super().__init__(service_time_by_class, class_count, speed_by_number)
         self.class_phases = [
             (class_index, phase)
-            for class_index, service_time in self.times.items()
+            for class_index, service_time in self.service_time_by_class.items()
             for phase in range(service_time.phases)
         ]
         self.first_service_column = waiting_columns
@@ -717,7 +724,7 @@ class ServedByPhase(StationState):
     def _sum_by_class(self, service_columns: Array) -> Array:
         """Add the columns of customers in service up by class [rows, classes]."""
         sum_by_class = np.zeros(
-            (len(service_columns), self.classes), np.result_type(service_columns, np.int64)
+            (len(service_columns), self.class_count), np.result_type(service_columns, np.int64)
         )
         for column, (class_index, _) in enumerate(self.class_phases):
             sum_by_class[:, class_index] += service_columns[:, column]
@@ -734,7 +741,9 @@ class ServedByPhase(StationState):
 
     def _first_phase(self, class_index: int) -> int:
         """Return the column of the first phase in which a service of a class may begin."""
-        return self.column[class_index, int(np.flatnonzero(self.times[class_index].start)[0])]
+        return self.column[
+            class_index, int(np.flatnonzero(self.service_time_by_class[class_index].start)[0])
+        ]
 
     def _begin_service(
         self, rows: Rows, origin: NDArray[np.int64], class_index: int
@@ -742,7 +751,7 @@ class ServedByPhase(StationState):
         """Yield the rows after a customer of a class begins its service, for each phase that it may
         begin in.
         """
-        for phase, probability in enumerate(self.times[class_index].start):
+        for phase, probability in enumerate(self.service_time_by_class[class_index].start):
             if probability != 0 and len(origin):
                 rows_after = with_added(rows[origin], (self.column[class_index, phase], 1))
                 yield origin, rows_after, np.full(len(origin), probability)
@@ -752,14 +761,19 @@ class ServedByPhase(StationState):
         for cell_index, (class_index, phase) in enumerate(self.class_phases):
             origin = np.flatnonzero(work_by_column[:, cell_index])
             column = self.first_service_column + cell_index
-            rate = work_by_column[origin, cell_index] * self.times[class_index].rates[phase]
-            for next_phase, probability in enumerate(self.times[class_index].onward[phase]):
+            rate = (
+                work_by_column[origin, cell_index]
+                * self.service_time_by_class[class_index].rates[phase]
+            )
+            for next_phase, probability in enumerate(
+                self.service_time_by_class[class_index].onward[phase]
+            ):
                 if probability != 0:
                     rows_after = with_added(
                         rows[origin], (column, -1), (self.column[class_index, next_phase], 1)
                     )
                     yield origin, rows_after, rate * probability, -1
-            exit_probability = self.times[class_index].exits[phase]
+            exit_probability = self.service_time_by_class[class_index].exits[phase]
             if exit_probability != 0:
                 for service_indices, rows_after, probability in self._next_service(
                     with_added(rows[origin], (column, -1))
@@ -789,7 +803,7 @@ class SharedServers(ServedByPhase):
 
     Parameters
     ----------
-    times, classes, speed : see `StationState`
+    service_time_by_class, class_count, speed_by_number : see `StationState`
     ranks : rank of each class, all different, the lowest served first with preemption; None where
         all share
     weights : of each class; None where all share alike [1]
@@ -798,14 +812,14 @@ class SharedServers(ServedByPhase):
 
     def __init__(
         self,
-        times: Mapping[int, PhaseType],
-        classes: int,
-        speed: Array | None,
+        service_time_by_class: Mapping[int, PhaseType],
+        class_count: int,
+        speed_by_number: Array | None,
         ranks: Mapping[int, int] | None = None,
         weights: Mapping[int, complex] | None = None,
         servers: int | None = None,
     ) -> None:
-        super().__init__(times, classes, speed)
+        super().__init__(service_time_by_class, class_count, speed_by_number)
         self.ranks = ranks
         self.weights = weights
         self.servers = servers
@@ -852,7 +866,7 @@ class CountedQueue(ServedByPhase):
 
     Parameters
     ----------
-    times, classes : see `StationState`
+    service_time_by_class, class_count : see `StationState`
     servers : number of servers, each of speed 1
     ranks : rank of each class, all different; None for a random order
     shares : probability that a waiting customer is of each class [1]
@@ -860,20 +874,23 @@ class CountedQueue(ServedByPhase):
 
     def __init__(
         self,
-        times: Mapping[int, PhaseType],
-        classes: int,
+        service_time_by_class: Mapping[int, PhaseType],
+        class_count: int,
         servers: int,
         ranks: Mapping[int, int] | None = None,
         shares: Mapping[int, complex] | None = None,
     ) -> None:
         super().__init__(
-            times, classes, np.arange(servers + 1.0), len(times) if shares is None else 1
+            service_time_by_class,
+            class_count,
+            np.arange(servers + 1.0),
+            len(service_time_by_class) if shares is None else 1,
         )
         self.servers = servers
         self.ranked = ranks is not None
         self.shares = shares
         self.class_order = sorted(
-            self.times, key=lambda class_index: ranks[class_index] if ranks else 0
+            self.service_time_by_class, key=lambda class_index: ranks[class_index] if ranks else 0
         )
         self.waiting_column = {
             class_index: column if shares is None else 0
@@ -884,7 +901,7 @@ class CountedQueue(ServedByPhase):
         present_by_class = super().present(rows)
         if self.shares is not None:
             share_by_class = np.array(
-                [self.shares.get(class_index, 0.0) for class_index in range(self.classes)]
+                [self.shares.get(class_index, 0.0) for class_index in range(self.class_count)]
             )
             return np.asarray(present_by_class + rows[:, :1] * share_by_class)
         for class_index, column in self.waiting_column.items():
@@ -950,7 +967,7 @@ class OrderedQueue(StationState):
 
     Parameters
     ----------
-    times, classes, speed : see `StationState`
+    service_time_by_class, class_count, speed_by_number : see `StationState`
     discipline : of the order of arrival, its reverse, or by rank
     most_present : most customers present
     ranks : rank of each class, the lowest first
@@ -958,22 +975,25 @@ class OrderedQueue(StationState):
 
     def __init__(
         self,
-        times: Mapping[int, PhaseType],
-        classes: int,
-        speed: Array,
+        service_time_by_class: Mapping[int, PhaseType],
+        class_count: int,
+        speed_by_number: Array,
         discipline: Discipline,
         most_present: int,
         ranks: Mapping[int, int],
     ) -> None:
-        super().__init__(times, classes, speed)
+        super().__init__(service_time_by_class, class_count, speed_by_number)
         self.discipline = discipline
         self.width = most_present
         self.served_places = min(
-            len(speed) - 1 if (speed == np.arange(len(speed))).all() else 1, most_present
+            len(speed_by_number) - 1
+            if (speed_by_number == np.arange(len(speed_by_number))).all()
+            else 1,
+            most_present,
         )
         self.class_and_phase_by_code: list[tuple[int, int]] = [(-1, -1)]
         self.code_by_class_and_phase: dict[tuple[int, int], int] = {}
-        for class_index, service_time in self.times.items():
+        for class_index, service_time in self.service_time_by_class.items():
             for phase in (
                 range(service_time.phases)
                 if service_time.phases == 1
@@ -990,7 +1010,7 @@ class OrderedQueue(StationState):
 
     def _sum_by_class(self, rows: Rows) -> NDArray[np.int64]:
         """Count the customers in some places by class [rows, classes]."""
-        count_by_class = np.zeros((len(rows), self.classes), dtype=np.int64)
+        count_by_class = np.zeros((len(rows), self.class_count), dtype=np.int64)
         for code, (class_index, _) in enumerate(self.class_and_phase_by_code):
             if code:
                 count_by_class[:, class_index] += (rows == code).sum(axis=1)
@@ -1051,9 +1071,9 @@ class OrderedQueue(StationState):
                 origin = np.flatnonzero(rows[:, position] == code)
                 if not len(origin):
                     continue
-                rate = speed[origin] * self.times[class_index].rates[phase]
+                rate = speed[origin] * self.service_time_by_class[class_index].rates[phase]
                 yield from self._phase_changes(rows, origin, position, class_index, phase, rate)
-                exit_probability = self.times[class_index].exits[phase]
+                exit_probability = self.service_time_by_class[class_index].exits[phase]
                 if exit_probability != 0:
                     remaining = np.delete(rows[origin], position, axis=1)
                     rows_after = np.concatenate(
@@ -1087,7 +1107,9 @@ class OrderedQueue(StationState):
         rate: Array,
     ) -> Iterator[Completions]:
         """Yield the rows after the service at a position goes on to another phase."""
-        for next_phase, probability in enumerate(self.times[class_index].onward[phase]):
+        for next_phase, probability in enumerate(
+            self.service_time_by_class[class_index].onward[phase]
+        ):
             if probability != 0:
                 rows_after = rows[origin]
                 rows_after[:, position] = self.code_by_class_and_phase[class_index, next_phase]
@@ -1112,7 +1134,7 @@ class OrderedQueue(StationState):
                 self._sorted_in_service(rows[unchanged_indices]),
                 np.ones(len(unchanged_indices)),
             )
-        for class_index, service_time in self.times.items():
+        for class_index, service_time in self.service_time_by_class.items():
             origin = np.flatnonzero(beginning_class == class_index + 1)
             for phase, probability in enumerate(service_time.start):
                 if len(origin) and probability != 0:
@@ -1147,8 +1169,8 @@ def missing_probability(probability_sum: Array | complex) -> Array:
 
 def station_state(
     discipline_name: str,
-    times: Mapping[int, PhaseType],
-    classes: int,
+    service_time_by_class: Mapping[int, PhaseType],
+    class_count: int,
     *,
     servers: int,
     rates: Array | None,
@@ -1163,7 +1185,7 @@ def station_state(
     Parameters
     ----------
     discipline_name : of the discipline
-    times, classes : see `StationState`
+    service_time_by_class, class_count : see `StationState`
     servers, rates : number of servers, or the speed with 1, 2, 3 ... present, the last for more
     most_present : most customers present
     ranks : priority of each class; says nothing unless the discipline looks at it
@@ -1175,29 +1197,42 @@ def station_state(
     """
     discipline = DISCIPLINES[discipline_name]
     if discipline.delay:
-        return SharedServers(times, classes, None)
+        return SharedServers(service_time_by_class, class_count, None)
     # Servers beyond the customers that can be present only make arrays larger.
     servers = min(servers, most_present)
-    speed = np.arange(servers + 1.0) if rates is None else np.concatenate([[0.0], rates])
+    speed_by_number = np.arange(servers + 1.0) if rates is None else np.concatenate([[0.0], rates])
     if discipline.shared:
         servers_of_weights = servers if rates is None else None
-        return SharedServers(times, classes, speed, weights=weights, servers=servers_of_weights)
+        return SharedServers(
+            service_time_by_class,
+            class_count,
+            speed_by_number,
+            weights=weights,
+            servers=servers_of_weights,
+        )
     # Of one class in one phase the number present does not depend on who is served.
-    if sum(time.phases for time in times.values()) <= 1 and not impatient:
-        return SharedServers(times, classes, speed)
-    ranks = ranks if discipline.ranked else dict.fromkeys(times, 0)
+    if (
+        sum(service_time.phases for service_time in service_time_by_class.values()) <= 1
+        and not impatient
+    ):
+        return SharedServers(service_time_by_class, class_count, speed_by_number)
+    ranks = ranks if discipline.ranked else dict.fromkeys(service_time_by_class, 0)
     if rates is None and len(set(ranks.values())) == len(ranks):
         if not discipline.preemptive:
-            return CountedQueue(times, classes, servers, ranks)
-        if discipline.ranked and all(time.phases == 1 for time in times.values()):
-            return SharedServers(times, classes, speed, ranks)
+            return CountedQueue(service_time_by_class, class_count, servers, ranks)
+        if discipline.ranked and all(
+            service_time.phases == 1 for service_time in service_time_by_class.values()
+        ):
+            return SharedServers(service_time_by_class, class_count, speed_by_number, ranks)
     if rates is None and discipline.blind and shares is not None:
-        return CountedQueue(times, classes, servers, shares=shares)
+        return CountedQueue(service_time_by_class, class_count, servers, shares=shares)
     if discipline.order == RANDOM:
         if rates is not None:
             raise ModelError(
                 "a chain has no random order of service with rates; ask for simulation, or for"
                 " servers"
             )
-        return CountedQueue(times, classes, servers)
-    return OrderedQueue(times, classes, speed, discipline, most_present, ranks)
+        return CountedQueue(service_time_by_class, class_count, servers)
+    return OrderedQueue(
+        service_time_by_class, class_count, speed_by_number, discipline, most_present, ranks
+    )

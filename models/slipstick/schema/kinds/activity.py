@@ -2073,7 +2073,7 @@ class ActivityReader:
             self.values.report_problem(self._location_of_part(error.about), str(error))
             raise SpecError(self.values.problems) from None
         self._check_useful(built_model)
-        amounts = self.values.amounts(self._spec.amounts, value_parameters(built_model))
+        amounts = self.values.amount_expressions(self._spec.amounts, value_parameters(built_model))
         if self.values.problems:
             raise SpecError(self.values.problems)
         all_amounts = {**built_model.amounts, **amounts}
@@ -2396,9 +2396,9 @@ def activity_data(model: system.Model) -> dict[str, Any]:
                 **resource_data,
                 "count": writer.copy_counts[repeated_name],
             }
-    amount_texts = writer.values.amounts(model.amounts, value_parameters(model))
+    amount_texts = writer.values.amount_formulas(model.amounts, value_parameters(model))
     requirement_data = {
-        requirement.name: writer.requirement(requirement) for requirement in model.requires
+        requirement.name: writer.requirement_as_data(requirement) for requirement in model.requires
     }
     parameter_data = {"parameters": writer.values.parameters} if writer.values.parameters else {}
     components = {step.component for step in model.steps}
@@ -2442,7 +2442,7 @@ class ActivityWriter:
                 )
         self._item_by_node = {item.node: item for item in ITEMS.values() if item.node is not None}
 
-    def requirement(self, requirement: Requirement) -> dict[str, str]:
+    def requirement_as_data(self, requirement: Requirement) -> dict[str, str]:
         """Write a requirement; a relation between two comparisons is written with both."""
         comparison_texts = (
             f"{self.values.expr_as_data(condition.left)} {condition.relation}"

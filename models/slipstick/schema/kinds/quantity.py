@@ -212,7 +212,7 @@ class Quantity:
         if self.formula and isinstance(value, str) and value.strip()[:1].isalpha():
             return self._formula_of_text(value)
         try:
-            return self._check_value(value)
+            return self._checked_value(value)
         except UnitError as error:
             if self.formula and _OPERATORS.search(value):
                 return self._formula_of_text(value)
@@ -282,7 +282,7 @@ class Quantity:
             raise _quantity_error(f"{key!r} is text; got {_value_text(text)}", key)
         return text
 
-    def _check_value(self, raw_value: Any) -> Given:
+    def _checked_value(self, raw_value: Any) -> Given:
         value, dimension = self._parse_value(raw_value)
         # Of any dimension, times and rates still cannot be negative; differences of plain numbers
         # can.
@@ -939,7 +939,7 @@ class QuantityReader:
         """Add names that later formulas may use."""
         self._expr_by_name |= names
 
-    def amounts(
+    def amount_expressions(
         self, amounts: Mapping[str, Given | Formula], values: Mapping[str, Expr]
     ) -> dict[str, Expr]:
         """Build the amounts of a model; their formulas may name values of its answers.
@@ -1166,13 +1166,13 @@ class QuantityWriter:
         # written.
         if isinstance(value, Parameter) and value.name.split(".")[0] in _MODEL_SECTIONS:
             return _quantity_text(value, _value_of(value))
-        new_parameters = {
+        registered_parameters = {
             parameter.name: replace(parameter, name=self._registered_name(parameter))
             for parameter in parameters(value)
         }
-        return repr(self._with_named_parts(substitute(value, new_parameters)))
+        return repr(self._with_named_parts(substitute(value, registered_parameters)))
 
-    def amounts(
+    def amount_formulas(
         self, amounts: Mapping[str, Expr], answer_parameters: Mapping[str, Parameter]
     ) -> dict[str, str]:
         """Write amounts as formulas, in which values of the answer have the names of answers.
@@ -1192,7 +1192,7 @@ class QuantityWriter:
         value_pattern = re.compile(rf"(?:{'|'.join(patterns_longest_first)})(?![\w.-])")
 
         def amount_text(name: str, amount: Expr) -> str:
-            new_parameters = {}
+            registered_parameters = {}
             for parameter in parameters(amount):
                 if is_answer_value(parameter.name) and parameter.name not in name_by_parameter:
                     raise ModelError(
@@ -1200,10 +1200,10 @@ class QuantityWriter:
                         " which no file can name; leave it out"
                     )
                 if parameter.name not in name_by_parameter:
-                    new_parameters[parameter.name] = replace(
+                    registered_parameters[parameter.name] = replace(
                         parameter, name=self._registered_name(parameter)
                     )
-            formula_text = repr(substitute(amount, new_parameters))
+            formula_text = repr(substitute(amount, registered_parameters))
             return (
                 value_pattern.sub(lambda match: name_by_parameter[match[0]], formula_text)
                 if name_by_parameter

@@ -392,7 +392,7 @@ class QueueingNetworkSpec(ModelFileSpec):
             for fault in error.faults:
                 quantity_reader.report_problem(fault.path, fault.message, fault.key)
         if network is not None and self.amounts:
-            amounts = quantity_reader.amounts(self.amounts, value_parameters(network))
+            amounts = quantity_reader.amount_expressions(self.amounts, value_parameters(network))
             network = replace(network, amounts={**network.amounts, **amounts})
         if quantity_reader.problems or network is None:
             raise SpecError(quantity_reader.problems)
@@ -637,7 +637,9 @@ def network_data(network: networks.QueueingNetwork) -> dict[str, Any]:
         }
         for name, guarded in network.breakers.items()
     }
-    sections["amounts"] = quantity_writer.amounts(network.amounts, value_parameters(network))
+    sections["amounts"] = quantity_writer.amount_formulas(
+        network.amounts, value_parameters(network)
+    )
     left_out = dict(network.left_out)
     head_keys = {
         "queueing-network": 1,

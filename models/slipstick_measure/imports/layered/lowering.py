@@ -263,7 +263,7 @@ class Lowering:
         """
         if entry.arrivals.formula:
             return f"({entry.arrivals.formula}) / {self._parameter_of_one_second()}"
-        rate = entry.arrivals.value / self.names.second
+        rate = entry.arrivals.value / self.names.seconds_per_unit
         source_place = f"{self.network.input_file.name}:{entry.line}"
         return {"value": f"{exact_number(rate)} /s", "source": source_place}
 
@@ -707,7 +707,7 @@ class Lowering:
             return []
         if count.value == 1 and not count.formula:
             return body
-        return self._checked_size([{"repeat": count.formula or count.value, "body": body}])
+        return self._items_of_checked_size([{"repeat": count.formula or count.value, "body": body}])
 
     def _geometric_repeats(self, bodies: list[tuple[ModelAmount, Items]]) -> Items:
         """Return bodies repeated a geometric number of times: each repetition executes one of them,
@@ -739,7 +739,7 @@ class Lowering:
         if self.counts == WHOLE_NUMBERS:
             return self._whole_times(ModelAmount(mean_repeats, mean_formula), body)
         if self.counts == REPEATS:
-            return self._checked_size(
+            return self._items_of_checked_size(
                 [{"repeat": mean_formula or mean_repeats, "spread": "geometric", "body": body}]
             )
         items_of_digits: Items = []
@@ -756,7 +756,7 @@ class Lowering:
                     ]
                 }
             )
-        return self._checked_size(items_of_digits)
+        return self._items_of_checked_size(items_of_digits)
 
     def _parameter_of_one_more(self, mean_formula: str) -> str:
         """Return the name of the parameter that is the probability of one more repetition, for a
@@ -772,7 +772,7 @@ class Lowering:
         self.parameters[name] = formula
         return name
 
-    def _checked_size(self, items: Items) -> Items:
+    def _items_of_checked_size(self, items: Items) -> Items:
         """Return items unchanged; raise if they have too many steps."""
         if self._step_count(items) > MOST_ITEMS:
             raise TooManyStepsError(TOO_MANY_STEPS)
