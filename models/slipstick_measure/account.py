@@ -139,7 +139,7 @@ def regions_of(points: Sequence[MeasuredPoint], region_name: str | None = None) 
             message = (
                 f"the regions take {sum_of_parts:g} s at p = {point.p}, the whole"
                 f" {whole_time.value:g} s;"
-                " they overlap, or are added up over processors, so the account leaves them out"
+                " they overlap, or are added up over processors, so they are left out"
             )
             return Regions(whole_region, (), (part_times[0].run.problem(message, "region"),))
     return Regions(whole_region, subregions)

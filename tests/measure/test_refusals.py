@@ -575,7 +575,7 @@ ODD: dict[str, tuple[str, Hints, str]] = {
         Hints(),
         (
             "x.csv:3:1: region: the regions take 4 s at p = 1, the whole 2 s; they overlap, or are"
-            " added up over processors, so the account leaves them out"
+            " added up over processors, so they are left out"
         ),
     ),
     "a single parameter": (

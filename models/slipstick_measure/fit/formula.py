@@ -257,7 +257,7 @@ def _measured_causes(
 
 
 def timing_notes(runs: Measurements, region: str | None = None) -> list[Problem]:
-    """Return the notes on a table that precede a fit: on reading, repetitions, metrics and
+    """Return the notes on a table that precede a fit: on reading, repetitions, metrics, regions and
     superlinear speed-up.
 
     Parameters
@@ -266,7 +266,9 @@ def timing_notes(runs: Measurements, region: str | None = None) -> list[Problem]
     """
     points, repetition_notes = reduce_repetitions(runs)
     notes = [*runs.notes, *repetition_notes, *unknown_metrics(runs.records)]
-    whole_region = regions_of(points, region).whole
+    regions = regions_of(points, region)
+    whole_region = regions.whole
+    notes += [] if region else regions.notes  # why parts of the time are no causes
     times = {
         (point.p, point.n): measured_time
         for point in points

@@ -72,7 +72,7 @@ from slipstick_measure.readers.load_patterns import (
     parse_time,
 )
 from slipstick_measure.readers.markup import bar_lines
-from slipstick_measure.readers.names import LOADS, RATES, rate_unit
+from slipstick_measure.readers.names import LOADS, RATES, SUMMARIES, plain_words, rate_unit
 from slipstick_measure.readers.reading import NUMBER, Reading, time_of_unit
 
 _RESPONSE_HEADINGS = (
@@ -222,6 +222,7 @@ def _with_threads_as_users(
             [number_in(cells[index]) for index in (threads[0], rate, latencies[0])]
             for _, cells in grid.rows
             if len(cells) == len(grid.heading)
+            and not any(is_missing(cells[index]) for index in (rate, latencies[0]))
         ]
         if len(numbers) > 1 and all(
             users
@@ -337,6 +338,10 @@ def read_load_table(input_file: Reading) -> LoadTest:
                 line, "", f"{len(cells)} values, where the header promises {len(grid.heading)}"
             )
             continue
+        index = next((i for i, column in load_columns.items() if column.kind == "users"), None)
+        if rows and index is not None and plain_words(cells[index]) in SUMMARIES:
+            input_file.add_note(line, cells[index], "sums up the rows above, and is left out")
+            continue
         rows.append(_row_of_cells(input_file, line, cells, load_columns))
     columns_in_words = ", ".join(
         f"{_MEANINGS.get(column.kind, column.kind)}"
@@ -390,6 +395,10 @@ def _row_of_cells(
         number_text = whole_number(text) if column.kind == "users" else number_text
         if column.kind in ("rate", "throughput"):
             number_text, unit = split_amount(text)
+        if column.kind == "users" and number_text.isalpha():
+            message = f"{short(number_text)} is not a number; take out rows that are no test"
+            input_file.add_problem(line, column.name, message)
+            continue
         value = input_file.number(line, column.name, number_text)
         if value is None:
             continue
