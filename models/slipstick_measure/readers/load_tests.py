@@ -331,7 +331,7 @@ def read_load_table(input_file: Reading) -> LoadTest:
     grid = with_decimal_points(input_file, table_of_file(input_file))
     load_columns = _without_others_of_a_kind(input_file, grid, _classified_columns(grid))
     _check_one_test(input_file, grid, load_columns)
-    rows = []
+    rows = list[LoadRow]()
     for line, cells in grid.rows:
         if len(cells) != len(grid.heading):
             input_file.add_problem(
