@@ -219,10 +219,9 @@ def _number_and_unit(text: str) -> tuple[str, str]:
 def _factor_and_dimension(text: str, unit: str) -> tuple[Fraction, Dimension]:
     try:
         return _factor_of(unit)
-    except (
-        UnitError
-    ) as error:  # the cache knows units only; the reader of the message needs the whole text
-        raise UnitError(f"{text!r}: {error}") from None
+    except UnitError as error:
+        # The cache knows units only; the reader of the message needs the whole text.
+        raise UnitError(f"{text!r}: {error}", error.spelling) from None
 
 
 def _value_in_base_units(text: str, number_text: str, factor: Fraction) -> float:

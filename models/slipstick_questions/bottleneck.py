@@ -224,7 +224,8 @@ def read(question: BottleneckSpec, study: StudyContext) -> Question:
                 _PLACE_OF_AXIS, "an axis of numbers is wanted, such as the number of processors"
             )
         # Sentences say from which value on a resource limits.
-        if any(value <= value_before for value_before, value in pairwise(axis.values)):
+        numbers = map(float, axis.values)
+        if any(number <= number_before for number_before, number in pairwise(numbers)):
             raise study.refusal(_PLACE_OF_AXIS, f"list the values of {axis.path} in rising order")
 
     def solve(answers: BaseAnswers) -> BottleneckResult:

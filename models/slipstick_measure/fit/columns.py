@@ -608,7 +608,7 @@ class _TableReader:
                 else:
                     message = f"a measured value is at least 0; got {cell}"
                     problems.append(self.table.mark(row).problem(message, heading))
-            if not problems and np.isnan(logs[index]).all():
+            if not problems and heading in self.zeros and np.isnan(logs[index]).all():
                 raise Mark(self.table.file, 1, 1).error(
                     f"no cell of {heading} is above 0, so that nothing can be fitted to it; leave"
                     " it out, or take another column"
