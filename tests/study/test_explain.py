@@ -18,7 +18,7 @@ from slipstick_equations.symbols import MOST_TERMS
 NETWORKS = tuple(names_of_kind("queueing-network"))
 MODELS = (*names_of_kind("activity"), *NETWORKS, *PROGRAMS)
 NEEDS_INPUTS = (
-    *("needs sequential", "key 'counts' is missing", "there are no phases"),
+    *("needs sequential", "--set counts=VALUE is missing", "there are no phases"),
     "depends on the state of the system, which only markov-chain and simulation follow",
 )
 """What programs say that are no model without inputs, and models that have no equations."""
