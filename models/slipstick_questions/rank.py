@@ -76,6 +76,7 @@ class Ranking:
     ranges : settings have ranges, and each row has the same draws of them
     group : the group whose time is meant, where there are several
     failed : the case has no answer, so that nothing is ranked
+    has_untried : the change of another quantity has no answer, such as a third of a processor
     """
 
     case: str
@@ -86,6 +87,13 @@ class Ranking:
     ranges: bool = False
     group: str = ""
     failed: bool = False
+    has_untried: bool = False
+
+    @property
+    def that_has_an_answer(self) -> str:
+        """Words that limit a sentence on all changes to those that have an answer."""
+        lacks_answer = any(row["time_saved"] is None for row in self.rows)
+        return " that has an answer" if self.has_untried or lacks_answer else ""
 
     @property
     def time_in_words(self) -> str:
@@ -420,6 +428,7 @@ class _CaseRanking:
             self.technology,
             has_uncertain_inputs,
             group,
+            has_untried=len(effective_rows) + len(rows_without_effect) < len(paths_wanted),
         )
 
     def _row(self, path: str, change: float, answer: Answer) -> Answer:
@@ -936,7 +945,9 @@ def _best_quantity_sentence(ranking: Ranking) -> str:
     levers = [row for row in ranking.rows if not _is_load(str(row.point["parameter"]))]
     best_row, *further_rows = levers or ranking.rows or (None,)
     if best_row is None:
-        return _NO_RANKING_TEXT if ranking.failed else "no quantity changes the time"
+        if ranking.failed:
+            return _NO_RANKING_TEXT
+        return f"no change of a quantity{ranking.that_has_an_answer} changes the time"
     time_saved = best_row.values["time_saved"]
     if time_saved.value is None:
         return (
@@ -945,7 +956,10 @@ def _best_quantity_sentence(ranking: Ranking) -> str:
             " a smaller change may have one"
         )
     if time_saved.value <= 0.0:
-        return f"no change of a single quantity by {change_text} shortens the time"
+        return (
+            f"no change of a single quantity by {change_text}{ranking.that_has_an_answer} shortens"
+            " the time"
+        )
     rivals = [
         f"{row.point['change']} of {row.point['parameter']}"
         for row in further_rows
@@ -1036,15 +1050,18 @@ def _quantity_headline(ranking: Ranking, words: Words, are_several: bool) -> str
     ]
     if ranking.failed:
         return f"{beginning}{_NO_RANKING_TEXT}"
+    answered = ranking.that_has_an_answer
     if not solved_rows:
-        is_unanswered = any(row["time_saved"] is None for row in ranking.rows)
-        outcome = "has an answer" if is_unanswered else "shortens the time"
+        outcome = "has an answer" if answered else "shortens the time"
         return f"{beginning}no quantity {outcome} when it is changed by {size}"
     best_row, *further_rows = solved_rows
     time_saved = best_row.values["time_saved"]
     if (time_saved.value or 0.0) <= 0.0 or (time_saved.low is not None and time_saved.low <= 0.0):
         certainty = "surely " if (time_saved.value or 0.0) > 0.0 else ""
-        return f"{beginning}no change of a single quantity by {size} {certainty}shortens the time"
+        return (
+            f"{beginning}no change of a single quantity by {size}{answered} {certainty}shortens"
+            " the time"
+        )
     change = words.change(str(best_row.point["change"]), str(best_row.point["parameter"]))
     rivals = [
         row for row in further_rows if do_overlap(time_saved.ends, row.values["time_saved"].ends)

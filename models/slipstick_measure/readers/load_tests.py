@@ -1387,18 +1387,25 @@ _TESTED_ADDRESS = late_pattern(
 """What wrk or ab asked for: runs of several addresses are no curve over the load."""
 
 
+def _positions_of_tests(text: str, name: str) -> list[int]:
+    """Return the positions at which the tests of a load generator begin in a text."""
+    generator = GENERATORS[name]
+    begin_pattern = generator.begin or generator.pattern
+    if generator.header and generator.header.search(text):
+        begin_pattern = generator.header
+    test_starts = [match.start() for match in begin_pattern.finditer(text)]
+    for unique_line in generator.unique_lines:
+        line_starts = [match.start() for match in unique_line.finditer(text)]
+        test_starts = line_starts if len(line_starts) > len(test_starts) else test_starts
+    if len(test_starts) < 2 or name == "fio" or text.lstrip()[:1] == "{":
+        return [0]
+    return test_starts
+
+
 def _read_all_tests(input_file: Reading, name: str) -> list[LoadRow]:
     """Read all tests in the output of a load generator, which may contain runs at several loads."""
     generator = GENERATORS[name]
-    begin_pattern = generator.begin or generator.pattern
-    if generator.header and generator.header.search(input_file.text):
-        begin_pattern = generator.header
-    test_starts = [match.start() for match in begin_pattern.finditer(input_file.text)]
-    for unique_line in generator.unique_lines:
-        line_starts = [match.start() for match in unique_line.finditer(input_file.text)]
-        test_starts = line_starts if len(line_starts) > len(test_starts) else test_starts
-    if len(test_starts) < 2 or name == "fio" or input_file.text.lstrip()[:1] == "{":
-        test_starts = [0]
+    test_starts = _positions_of_tests(input_file.text, name)
     if generator.commands:
         commands = [match["name"] for match in generator.commands.finditer(input_file.text)]
         refuse_several_tests(input_file, commands)

@@ -372,3 +372,20 @@ def test_a_change_that_saves_next_to_nothing_is_not_called_the_next(tmp_path: Pa
     assert RankResult((found,)).headline(Words()) == [
         "50 % less write saves most: 50 % of the time; no other saves 0.1 %"
     ]
+
+
+def test_a_change_without_an_answer_is_not_said_to_shorten_nothing(tmp_path: Path) -> None:
+    """70 % of 283 processors are no whole number; 70 % of 300 are, and save time."""
+    (tmp_path / "server.yaml").write_text(
+        "activity: 1\nparameters: {p: 283, work: 10 ms}\npopulation: {processors: p}\n"
+        "resources: {server: {servers: 2}}\n"
+        "cycle: [{name: think, delay: 1 s, scv: 1}, {name: use, service: server, time: work}]\n"
+    )
+    lines = ("rank:", "  of: [parameters.p]", "  change: 30 %")
+    (words,) = RankResult((ranking(tmp_path, *lines, base="{model: server.yaml}"),)).headline(
+        NO_WORDS
+    )
+    assert words == "no quantity has an answer when it is changed by 30 %"
+    base = "{model: server.yaml, parameters.p: 300}"
+    (words,) = RankResult((ranking(tmp_path, *lines, base=base),)).headline(NO_WORDS)
+    assert "saves most" in words
