@@ -346,7 +346,7 @@ class Observed:
         Parameters
         ----------
         free : paths of the parameters
-        log_values : their logarithms at each row, (n, k)
+        log_parameters : their logarithms at each row, (n, k)
         fixed_values : values of further paths at each row, (n,)
         rows : which rows, (n,)
         """
