@@ -159,7 +159,7 @@ class _NetworkEstimates:
                 column_sums @ self.added_weights(map(self._weights_of_entries, places))
             )
             departure_count = float(column_sums[self.layout.ended_visits[resource_index]])
-            least_arrivals = arrival_count - surplus
+            least_arrivals = max(0.0, arrival_count - surplus)
             if 0 < departure_count < least_arrivals * (1 - least_gap(departure_count)):
                 raise NoAnswerError(
                     f"more customers come to {station_name} than leave it:"

@@ -134,6 +134,8 @@ def check_departures(result: Result, lossy_groups: Collection[str] = ()) -> None
         arrival_times = result.plan.draws[group.arrivals].distribution
         departures = float(column_sums[result.layout.cycles[group_index]])
         arrivals = simulated_time / arrival_times.mean - surplus_of_stream(arrival_times)
+        # The gap may be above 1, and infinity times a negative number would be a large one.
+        arrivals = max(0.0, arrivals)
         variance_factor = max(1.0, float(getattr(arrival_times, "scv", 1.0)))
         variance_factor *= float(getattr(arrival_times, "size", 1.0))
         gap = least_gap(departures, variance_factor)
