@@ -76,6 +76,7 @@ validation:
     measured: {seen: "time [ms]"}
     groups: [host]
     free: [cycle.work.delay=5 ms..20 ms]
+source: own
 statements: {slow: {says: few is fast, value: time, of: [few], below: [base]}}
 unpublished:
   draws: 8
