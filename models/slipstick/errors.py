@@ -107,6 +107,15 @@ class Definition(TypedSentence):
     """A sentence on what a value means, or which parts it consists of."""
 
 
+class CountedAtStation(Definition):
+    """A sentence that the throughput of a class counts its customers at one station, and also those
+    that other stations lose.
+    """
+
+    class_name: str
+    station_name: str
+
+
 class RunLength(TypedSentence):
     """A sentence on how long a simulation has run, and what ended it."""
 

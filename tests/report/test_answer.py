@@ -343,3 +343,24 @@ def test_a_throughput_is_told_without_what_later_stations_lose(method: str) -> N
     assert float(told[1]) == pytest.approx(utilization / 0.1, rel=0.02)
     line["stations"]["desk"].pop("capacity")
     assert "later stations lose" not in answer_text(solve(line))
+
+
+def test_what_later_stations_lose_is_told_only_where_the_order_of_stations_is_known() -> None:
+    """The desk is listed first and visited last, so the losses at the door are no later ones."""
+    stations = {
+        "desk": {"service": {"calls": "100 ms"}, "capacity": 3},
+        "door": {"service": {"calls": "50 ms"}, "capacity": 2},
+    }
+    line: dict[str, Any] = {
+        "queueing-network": 1,
+        "classes": {"calls": {}},
+        "chains": {
+            "calls": {"arrivals": "8 /s", "classes": ["calls"], "reference": ["calls", "door"]}
+        },
+        "stations": stations,
+        "routing": [
+            {"from": ["calls", "door"], "to": ["calls", "desk"], "probability": 1.0},
+            {"from": ["calls", "desk"], "to": "out", "probability": 1.0},
+        ],
+    }
+    assert "later stations lose" not in answer_text(solve(line))

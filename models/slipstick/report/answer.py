@@ -20,7 +20,14 @@ from slipstick.answer import (
     has_width,
 )
 from slipstick.display import TableShown
-from slipstick.errors import Doubt, RunLength, SlightlyBeyond, Unanswered, WaitingLeftOut
+from slipstick.errors import (
+    CountedAtStation,
+    Doubt,
+    RunLength,
+    SlightlyBeyond,
+    Unanswered,
+    WaitingLeftOut,
+)
 from slipstick.late import late_pattern
 from slipstick.report.formatting import (
     NOTHING,
@@ -409,18 +416,23 @@ def _served_by_all(answer: Answer, name: str) -> str:
     """Return in brackets how many of the customers that a throughput counts at their first station
     no later station loses; empty if all.
     """
-    kind, _, class_name = name.removesuffix("]").partition("[")
-    start = f"queue_length[{class_name},"
-    later_stations = [key[len(start) : -1] for key in answer.values if key.startswith(start)][1:]
+    notes = [
+        note
+        for note in answer.notes
+        if isinstance(note, CountedAtStation) and name == f"throughput[{note.class_name}]"
+    ]
     throughput = counted = answer.find(name) or 0.0
-    for station in later_stations if kind == "throughput" else []:
-        place = f"[{class_name},{station}]"
-        loss = answer.find(f"loss_probability{place}") or 0.0
-        time = answer.find(f"time_per_visit{place}") or 0.0
-        if 0 < loss < 1 and time:
+    for note in notes:
+        for key, loss in answer.values.items():
+            start = f"loss_probability[{note.class_name},"
+            place = key.removeprefix("loss_probability")
+            time = answer.find(f"time_per_visit{place}")
+            if not key.startswith(start) or key == f"{start}{note.station_name}]" or not time:
+                continue
             # By Little's law, as many enter the station as it has for the time of a visit.
             entering = (answer.find(f"queue_length{place}") or 0.0) / time
-            throughput -= entering * loss / (1 - loss)
+            share_lost = loss.value or 0.0
+            throughput -= entering * share_lost / (1 - share_lost) if share_lost < 1 else 0.0
     if throughput >= counted:
         return ""
     amount = value_amount(name, max(throughput, 0.0), answer.unit(name), (None, None))

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import (
     Callable,
     Collection,
+    Iterator,
     Mapping,
     Sequence,
 )
@@ -18,7 +19,7 @@ from dataclasses import replace
 from functools import cached_property, partial
 
 from slipstick.answer import DeferredShares
-from slipstick.errors import Definition
+from slipstick.errors import CountedAtStation, Definition
 from slipstick.expression.nodes import TIME, parameters, zero
 from slipstick.expression.tape import Columns, Tape, Values, selected_values
 from slipstick.late import NDArray, np
@@ -67,6 +68,7 @@ from slipstick.vocabulary import (
     EXACT,
     KNOWN_OF_NETWORKS,
     LINEARIZER,
+    LOSS,
     LOWERED,
     MARKOV_CHAIN,
     SAME_EXPONENTIAL,
@@ -540,7 +542,43 @@ def assumption_notes(network_layout: NetworkLayout) -> tuple[str, ...]:
         for chain_name, chain in model.chains.items()
         if len(chain.classes) > 1
     )
-    return *demand_notes, *unused_notes, *chain_notes
+    return *demand_notes, *unused_notes, *chain_notes, *_counting_notes(model)
+
+
+def _counting_notes(model: QueueingNetwork) -> Iterator[CountedAtStation]:
+    """Yield for each open class, of which later stations lose customers, at which station its
+    throughput counts them. Only for networks that lose customers at full stations, or that balk
+    there, and in no other way: the others follow no single order of stations.
+    """
+    if model.regions or model.breakers:
+        return
+    classes_in_chains = {name for chain in model.chains.values() for name in chain.classes}
+    for class_name, members in model.classes.items():
+        stations = {
+            name: station
+            for name, station in model.stations.items()
+            if class_name in station.visitors()
+        }
+        first_name, *later_names = stations or [""]
+        loses_otherwise = any(
+            class_name in (*station.patience, *station.timeout, *station.retries)
+            or station.blocking != LOSS
+            for station in stations.values()
+        )
+        if (
+            isinstance(members, OpenClass)
+            and class_name not in classes_in_chains
+            and class_name in model.customer_chains
+            and not loses_otherwise
+            and any(stations[name].loses(class_name) for name in later_names)
+            and class_name not in stations[first_name].visits
+        ):
+            yield CountedAtStation(
+                f"the throughput of {class_name} counts customers at {first_name}, and also those"
+                " that later stations lose",
+                class_name=class_name,
+                station_name=first_name,
+            )
 
 
 def _residence_by_class(network_points: NetworkPoints, residence: Array) -> Array:
