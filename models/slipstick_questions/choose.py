@@ -163,7 +163,7 @@ class ChosenPoints:
     @property
     def limited(self) -> set[str]:
         """The values that stand alone on the left side of a condition."""
-        return {text.partition(" ")[0] for text in self.conditions}
+        return {match[1] for match in map(LIMIT.match, self.conditions) if match}
 
     @property
     def asked_beside(self) -> list[str]:
