@@ -1070,7 +1070,7 @@ def _quantity_headline(ranking: Ranking, words: Words, are_several: bool) -> str
     next_text = ""
     for row in next_best:
         if (row["time_saved"] or 0.0) < _LEAST_SAVING and not rivals:
-            next_text = f"; no other{answered} saves {percent(_LEAST_SAVING)}"
+            next_text = f"; no other saves {percent(_LEAST_SAVING)}"
             continue
         second_words = words.change(str(row.point["change"]), str(row.point["parameter"]))
         amount = percent(row["time_saved"], ends=row.values["time_saved"].ends)
