@@ -20,6 +20,9 @@ Last, throughput of one machine by customers, without repetitions and with the h
 kinds that no family has, at 2 and 4 times the largest number, where bounds that need no law may
 answer.
 
+Programs whose communication is measured in a column of its own: predictions with and without this
+column, where the communication grows as a form that the law with causes has, or as none of them.
+
 Rows of several machines, by an activity with two free constants: each machine is left out and
 predicted by the others, where the machines do something that the activity does not have.
 
@@ -51,6 +54,7 @@ from slipstick_measure.fit.families import FAMILIES, cycle_times
 from slipstick_measure.fit.formula import Timings
 from slipstick_measure.fit.intervals import FitIntervals, Interval, profile, resample
 from slipstick_measure.fit.least_squares import FittedFormula, fit
+from slipstick_measure.fit.measured_causes import CAUSES, MeasuredCause
 from slipstick_measure.fit.request import EstimationRequest, prepare_estimation
 from slipstick_measure.results import GroupError
 from tests.measure.fit.truths import MEASURED, TRUTHS, Truth, noisy
@@ -306,6 +310,68 @@ def under_load(seeds: range) -> None:
             print(f"{name:<26} at {step:g} times, of {len(found_rows):3}: {'; '.join(words)}")
 
 
+def program_with_column(
+    seed: int,
+) -> tuple[str, Callable[[Array], Array], Callable[[Array], Array]]:
+    """Draw a program with a growing cause, one kind after the other: the name of the kind, the
+    other time, and that of the cause.
+    """
+    random = np.random.default_rng([seed, *b"column"])
+    serial = float(np.exp(random.uniform(np.log(0.002), np.log(0.08))))
+    cost = float(np.exp(random.uniform(np.log(0.0005), np.log(0.01))))
+    kinds: dict[str, Callable[[Array], Array]] = {
+        "log2 p": lambda p: cost * np.log2(p),
+        "sqrt p": lambda p: cost * np.sqrt(p) * (p > 1),
+        "p": lambda p: cost / 8 * (p - 1),
+        "log2 p squared": lambda p: cost / 3 * np.log2(p) ** 2,
+        "none: p^0.87": lambda p: cost / 4 * p**0.87 * (p > 1),
+        "none: log2 p and p": lambda p: cost * np.log2(p) + cost / 20 * (p - 1),
+        "none: nodes of 8": lambda p: cost * (np.log2(p) + 2 * np.log2(np.ceil(p / 8))),
+    }
+    name, cause = list(kinds.items())[seed % len(kinds)]
+    return name, lambda p: serial + (1 - serial) / p, cause
+
+
+def with_columns(seeds: range) -> None:
+    """Predict programs with and without the column of a cause; print for each kind how often the
+    law with the cause leads, the errors of the leading laws, and how often intervals hold.
+    """
+    rows: dict[tuple[str, float], list[tuple[bool, float, float, bool]]] = {}
+    for seed in seeds:
+        name, other_time, cause = program_with_column(seed)
+        random = np.random.default_rng([seed, *b"noise"])
+        largest = largest_number(seed) * 2
+        p = 2.0 ** np.arange(np.log2(largest) + 1)
+        noise = np.exp(0.02 * random.standard_normal((2, len(p))))
+        times = (other_time(p) + cause(p)) * noise[0]
+        column = MeasuredCause("communication", p, cause(p) * noise[1])
+        without = compare(Timings(p, np.ones(len(p)), times))
+        comparison = compare(Timings(p, np.ones(len(p)), times, causes=(column,)))
+        for step in (2.0, 4.0):
+            at = np.array([step * largest])
+            true_time = float((other_time(at) + cause(at))[0])
+            error, error_without = (
+                float(np.log(fitted_laws.best.fitted.predict(at)[0] / true_time))
+                for fitted_laws in (comparison, without)
+            )
+            low, high = comparison.predict(float(at[0]), LEVEL)
+            has_lead = comparison.best.name == CAUSES
+            row = (has_lead, error, error_without, bool(low <= true_time <= high))
+            for kind in (name, "together"):
+                rows.setdefault((kind, step), []).append(row)
+    print(f"\nprograms with a column of a growing cause, 2 % of noise, seeds {seeds}")
+    for (name, step), kind_rows in sorted(rows.items(), key=lambda entry: entry[0][1]):
+        leads, with_column, without_column, held = np.array(kind_rows, dtype=float).T
+        print(
+            f"{name:<22} at {step:g} times: of {len(kind_rows):3} the law with the cause leads in"
+            f" {leads.sum():3.0f}, root mean square error"
+            f" {np.sqrt(np.mean(with_column**2)):.1%} beside"
+            f" {np.sqrt(np.mean(without_column**2)):.1%} without the column, worst"
+            f" {np.abs(with_column).max():.0%} beside {np.abs(without_column).max():.0%}, interval"
+            f" held {held.mean():.0%}"
+        )
+
+
 COPY = """
 activity: 1
 parameters: {size: 1 GB, rate: 100 GB/s, share: 0.8, start: 20 us}
@@ -442,6 +508,7 @@ def main() -> None:
         foretold(range(options.first, options.first + round(11 * options.outside)), outside)
         foretold(range(options.first, options.first + round(4 * options.outside)), turning)
         under_load(range(options.first, options.first + round(6 * options.outside)))
+        with_columns(range(options.first, options.first + round(6 * options.outside)))
         machines_left_out(range(options.first, options.first + round(6 * options.outside)))
 
 

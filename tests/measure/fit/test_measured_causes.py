@@ -88,6 +88,14 @@ def test_the_form_of_a_cause_is_recovered(cost: np.ndarray, text: str) -> None:
     assert fitted.seconds(P) == pytest.approx(cost)
 
 
+def test_a_cause_that_grows_as_no_form_has_no_law_but_is_told() -> None:
+    """Steeper beyond a node of eight: the nearest form would be far too steep beyond the rows."""
+    cost = 0.6 * (np.log2(P) + 2 * np.log2(np.ceil(P / 8)))
+    comparison = compare(timings(None, cost))
+    assert all(candidate.name != "measured-causes" for candidate in comparison.candidates)
+    assert "as no simple power or logarithm" in comparison.finding_on_causes
+
+
 def test_a_table_with_a_column_of_a_cause(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
