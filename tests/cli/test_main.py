@@ -748,6 +748,53 @@ def test_an_interrupt_ends_with_status_130_and_nothing_half_written(tmp_path: Pa
     assert sorted(each.name for each in tmp_path.iterdir()) == ["s.yaml"]
 
 
+INTERRUPTED_AT_AN_IMPORT = """
+import os, signal, sys
+moment = sys.argv.pop(1)
+class Interrupting:
+    def find_spec(self, name, path=None, target=None):
+        if name == moment:
+            sys.meta_path.remove(self)
+            print("interrupted", file=sys.stderr, flush=True)
+            os.kill(os.getpid(), signal.SIGINT)
+signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in the background of a shell
+sys.meta_path.insert(0, Interrupting())
+if moment == "the end":
+    import atexit
+    atexit.register(os.kill, os.getpid(), signal.SIGINT)
+from slipstick.__main__ import main
+sys.exit(main())
+"""
+"""The command line, to which an interrupt is sent while it imports a module, or while it ends."""
+
+
+@pytest.mark.turns(3)
+@pytest.mark.parametrize(
+    "moment",
+    [
+        "slipstick.cli",
+        "slipstick.cli.main",
+        "click",
+        "slipstick.cli.console",
+        "slipstick.vocabulary",
+        "yaml",
+        "pydantic",
+        "slipstick.program",
+        "the end",
+    ],
+)
+def test_an_interrupt_while_modules_are_imported_ends_quietly(moment: str, tmp_path: Path) -> None:
+    command = [sys.executable, "-c", INTERRUPTED_AT_AN_IMPORT, moment, "check", "lock-and-bus"]
+    run = subprocess.run(command, cwd=tmp_path, capture_output=True, check=False)
+    lines = run.stderr.decode().splitlines()
+    if moment == "the end":
+        assert (run.returncode, lines) == (130, [])
+        assert run.stdout
+        return
+    assert (run.returncode, run.stdout, lines[0]) == (130, b"", "interrupted")
+    assert "".join(lines[1:]) in ("", "interrupted; nothing half-written is left")
+
+
 # What is loaded
 
 
