@@ -521,8 +521,8 @@ def speed_of_server(tables: State, resource: Row) -> float:
 
 @inlined
 def plan_end_of_service(tables: State, resource: Row, now: float) -> None:
-    """Plan the end of the service under way at a single server with rates again, at the present
-    speed.
+    """Plan again, at the present speed, the end of the present service at a single server whose
+    speed depends on the number present.
     """
     token_number = tables.queue[resource.serving, 0]
     if token_number >= 0:

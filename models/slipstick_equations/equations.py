@@ -203,7 +203,9 @@ class Equations:
 
 
 def _rebuild_expression(node: Expr, new_nodes: Mapping[int, Expr]) -> Expr:
-    """Return an expression with the new nodes of its operands."""
+    """Return an expression in which new nodes replace its operands; the expression itself if all
+    operands are unchanged.
+    """
     if not isinstance(node, Operation):
         return node
     new_operands = tuple(new_nodes[id(operand)] for operand in node.operands)

@@ -194,7 +194,9 @@ class TimedLock:
         self._lock = _plain_lock() if lock is None else lock
 
     def acquire(self, blocking: bool = True, timeout: float | None = -1) -> bool:
-        """Acquire the lock, as `threading.Lock.acquire` and that of `multiprocessing` do."""
+        """Acquire the lock, with the parameters of `threading.Lock.acquire` and of the locks of
+        `multiprocessing`; return whether it was acquired.
+        """
         if self._lock.acquire(False):
             book = _record_of_thread()
             book.cells[(book.places.get(self.cause) or book.slot_of(self.cause)) + 1] += 1
@@ -242,7 +244,9 @@ class TimedCondition:
         self._condition = context.Condition(self.lock._lock)
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Leave the lock and wait; true unless the time is over."""
+        """Release the lock, wait to be notified and acquire the lock again. Return false if the
+        time is over before.
+        """
         with _recorded_wait(self.cause):
             return bool(self._condition.wait(timeout))
 

@@ -219,8 +219,8 @@ class WantedSpec(QuestionSpec):
 
     @property
     def cited(self) -> dict[str, list[tuple[str, str]]]:
-        """The answers and values, one or a ratio of two, that each text in braces of ``missed``, or
-        of ``lacks`` of a statement, names.
+        """The names in each text in braces of ``missed`` and, for a statement, of ``lacks``: an
+        answer and its value, or two such pairs for a ratio.
         """
         terms_by_text = {}
         for text in _TEXT_IN_BRACES.findall(self.missed + getattr(self, "lacks", "")):
@@ -318,8 +318,8 @@ class StatementSpec(WantedSpec):
             )
 
     def read_as(self, name: str) -> dict[str, "StatementSpec"]:
-        """Return the statement by its name; if it has readings, one statement for each reading by a
-        name of its own.
+        """Return the statement by its name; if the statement has readings, return one statement for
+        each reading, by numbered names.
 
         Parameters
         ----------

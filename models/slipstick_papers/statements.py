@@ -150,7 +150,7 @@ _MOST_QUOTED_LETTERS = 140
 
 def _counting_sentence(rows: Sequence[StatementRow], source_clause: str) -> str:
     """Return a sentence that counts the statements that the computed values confirm, and quotes the
-    first that they do not; `source_clause` stands behind the word for them.
+    first that they do not. `source_clause` follows the word for the statements.
     """
     verdicts = verdicts_of(rows)
     counts = Counter(verdicts.values())
@@ -534,8 +534,8 @@ def _exact_number(value: float) -> ComparedNumber:
 def _combined_value(
     combine: Callable[..., float], values: Sequence[ComparedNumber | None]
 ) -> ComparedNumber | None:
-    """Return the sum, the greatest or the smallest of some values, and in the same way of the ends
-    of their intervals; None if a value is unknown.
+    """Return the sum, the greatest or the smallest of some values, with an interval that combines
+    the ends of their intervals alike; None if a value is unknown.
     """
     known_numbers = [number for number in values if number is not None]
     return (

@@ -449,7 +449,7 @@ class _DrawnInput:
         return text_by_case
 
     def question_at(self, question_spec: Any, level: float) -> Any:
-        """Return a question in which the input has a level."""
+        """Return a specification of a question in which the input has the value of a level."""
         assert self.spec.first is not None
         given = Given(level, self.spec.first.dimension, self.level_text(level))
         return _with_quantity(question_spec, split_path(self.spec.path)[1:], given)
@@ -570,8 +570,8 @@ class _AnswersAtDraws:
 
     @cached_property
     def cases(self) -> dict[str, Settings]:
-        """The settings of each case, in which the drawn inputs are written: a quantity that is not
-        written is no parameter, so that each of its values would need a model.
+        """The settings of each case, with the default of each drawn input written out: only a
+        written quantity is a parameter, which can vary without a new model.
         """
         defaults: dict[str, dict[str, Node]] = {case: {} for case in self.study.cases}
         for drawn_input in self.inputs:

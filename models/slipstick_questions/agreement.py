@@ -138,8 +138,8 @@ def _contradictions_of_exact(first_answer: Answer, second_answer: Answer) -> Ite
 
 
 def _join_bounds(answers: Sequence[Answer]) -> list[Answer]:
-    """Return the answers, in which the bounds of several methods are joined into the tightest
-    bounds, at the place of the first of them.
+    """Return the answers with all bounds replaced by one answer with the tightest of them, at the
+    position of the first bounds.
     """
     bound_answers = [
         answer for answer in answers if answer.has_only_bounds and answer.method != BOUNDS

@@ -311,9 +311,9 @@ def _case_bottlenecks(case: str, sweep: SweepDefinition, study: StudyContext) ->
 def _with_value_near_limit(
     bottlenecks: CaseBottlenecks, throughput_at: Callable[[int], float] | None
 ) -> CaseBottlenecks:
-    """Return the bottlenecks with the least number of customers from which on the throughput is
-    near its limit; without it if the throughput is not near it at the last point, or if the axis is
-    not the population.
+    """Return the bottlenecks with the smallest number of customers at which the throughput is near
+    its limit. Leave that number out if the throughput is not near it at the last point, or if the
+    axis is not the population.
 
     Parameters
     ----------
@@ -485,8 +485,8 @@ def _case_headline(bottlenecks: CaseBottlenecks, case: str, words: Words) -> str
 
 
 def _near_limit_clause(bottlenecks: CaseBottlenecks, words: Words) -> str:
-    """Return a clause on the number of customers with which the throughput is near its limit; if it
-    is not near it anywhere, on its part of the limit at the last point.
+    """Return a clause on the number of customers with which the throughput is near its limit; if no
+    number suffices, a clause on the fraction of the limit at the last point.
     """
     if not bottlenecks.is_along_population or bottlenecks.is_above_bound.any():
         return ""

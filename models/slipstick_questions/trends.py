@@ -355,8 +355,9 @@ def _check_stated_technology(
 
 
 def _is_multiplied(stated_quantity: Given, trend: Trend) -> bool:
-    """Return whether a parameter is multiplied by the gain of its rate, and not divided: its series
-    has values that rise, or it is a rate that gets faster.
+    """Return whether a parameter is multiplied by the gain of its rate instead of divided by it:
+    one that follows a class of cost, unless it is a time; or one whose series has better values
+    that are larger.
     """
     rate = trend.rates[stated_quantity.technology]
     if stated_quantity.technology in (PROCESSORS, *TECHNOLOGIES) or not isinstance(
@@ -474,8 +475,8 @@ def rates_outside_periods(
 def doubts_on_rates(
     track: TrendedCase, years: Sequence[float] | Array, value_names: Collection[str]
 ) -> tuple[DoubtfulRates, ...]:
-    """Return the rates that are guesses or of weak series among those that change one of the given
-    values of a case in the years, and the data that end before its base year.
+    """Return the rates that are guesses or of weak series and that change one of the given values
+    of a case in the years. Return also a sentence on the data that end before its base year.
     """
     has_amounts = any(name.startswith((PARAMETER_PREFIX, "amount[")) for name in value_names)
     rates_without_effect = {

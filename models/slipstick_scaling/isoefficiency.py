@@ -390,13 +390,13 @@ def _uncompensated_need(
 
 
 def _need_of_bare_term(term: Term, exponent: Any, log_n: Any, processors: Any) -> Any:
-    """Return the work that a term needs which does not depend on the size."""
+    """Return the work that is needed for a term that does not depend on the size."""
     return processors ** (term.processors * exponent) * log_n ** (term.processors_log * exponent)
 
 
 def _order_of_power(work: Term, log_reached: Any, processors: Any) -> Any:
-    """Return exp(e x) x^d for x = log n, where e and d are the exponents of the work: a power of N
-    if x is a multiple of log N.
+    """Return the growth of the work at x = log n: exp(e x) x^d with the exponents e and d of the
+    work, which is a power of N if x is a multiple of log N.
     """
     log_n = sympy.log(processors)
     slope = sympy.simplify(log_reached / log_n)
@@ -585,7 +585,9 @@ def _bracket_between(
     points_of_rows = (np.sign(margins[rows]), *(coordinates[rows] for coordinates in points))
 
     def signed(x: Array, sign: Array, *point: Array) -> Array:
-        """Return the function with the sign of its value at 0, so that a root lies below."""
+        """Return the value of the function, with its sign changed if it is negative at 0, so that
+        it falls to a root.
+        """
         return np.asarray(sign * function(x, *point), dtype=float)
 
     signed_values = signed(
@@ -798,8 +800,8 @@ class Isoefficiency:
 
     @cached_property
     def dominant_terms(self) -> tuple[DominantTerm, ...]:
-        """The terms that need the most work, in the order in which they do as processors are added
-        from 2 to `MOST_PROCESSORS`; each with the number at which it begins to.
+        """The terms of the overhead that need the most work on some number of processors between 2
+        and `MOST_PROCESSORS`, in rising order of the smallest such number, each with that number.
         """
         if self.limit or not self.needs:
             return ()

@@ -299,8 +299,8 @@ class ScaleResult(QuestionResult):
     counted: str = field(default="", repr=False)
 
     def _with_counted_members(self, words: Words) -> Words:
-        """Return the words of a study with the noun of what is counted, such as a request, if that
-        is not the members of the population.
+        """Return words in which the noun for a member of the population is the noun of what the
+        study counts, such as a request, if it names one.
         """
         return replace(words, member=self.counted) if self.counted else words
 
@@ -1162,8 +1162,8 @@ def _order_text(scaling: Scaling) -> str:
 
 
 def _size_headline(scaling: Scaling, words: Words) -> str:
-    """Return the size that keeps the efficiency on the most processors, and how many times that of
-    the fewest it is; empty where no size was sought, or where a formula says it.
+    """Return a clause on the size that keeps the efficiency on the most processors, and on its
+    ratio to the size on the fewest; empty if no size was sought, or if a formula states it.
     """
     sweep = scaling.ways.get(EFFICIENCY_CONSERVED)
     if sweep is None or scaling.growth is not None:

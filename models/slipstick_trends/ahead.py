@@ -245,9 +245,9 @@ def _last_or_least(values: Array) -> float:
 
 
 def share_saved_by_processors(case: DrawnCase, band_ends: tuple[float, float]) -> float | None:
-    """Return the largest share of the time in the last year that faster processors alone can save,
-    by solving the case with processors that take no time in every draw; None if nothing follows
-    from processors.
+    """Return the largest share of the time in the last year that faster processors alone can save:
+    the case is solved in every draw with processors that take no time. Return None if no quantity
+    follows the processors.
 
     Returns
     -------

@@ -238,8 +238,8 @@ def shares_figure(projection: Projection, spec: SharesPictureSpec, words: Words)
 
 
 def _classes_to_draw(tracks: list[ProjectedCase]) -> list[str]:
-    """Return the classes of cost whose part is large enough for a line, in the order of the first
-    case.
+    """Return the classes of cost whose share of the time is large enough for a line, in the order
+    of the first case.
     """
     all_shares = [share for track in tracks for share in track.shares]
     names = [

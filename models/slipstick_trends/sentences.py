@@ -351,7 +351,9 @@ def _span_with_comma(track: ProjectedCase, projection: Projection) -> str:
 
 
 def _with_factor(year_in_words: str, crossing: float, projection: Projection) -> str:
-    """Return a year, and over factors how many times as fast processors are then."""
+    """Return a year as text; if the case is projected over speed factors, also how many times as
+    fast processors are in that year.
+    """
     if projection.factors is None:
         return year_in_words
     factor = np.exp(np.interp(crossing, projection.years, np.log(projection.factors)))

@@ -50,8 +50,8 @@ _NAMES_SHOWN = 3
 
 @contextmanager
 def new_report(folder: Path, force: bool = False) -> Iterator[Path]:
-    """Yield an empty folder to fill; its files replace the files of the earlier report when the
-    body ends without an error.
+    """Yield an empty folder to fill. When the body ends without an error, the files in it replace
+    the files of the earlier report.
 
     Two runs at once follow one another where the system has locks of folders. Files keep the owner
     and the permissions of those that they replace, where the system permits. Files of the earlier

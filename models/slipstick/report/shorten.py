@@ -140,8 +140,8 @@ class _ShortenedSection:
         return 2 if any(self.is_table[index - 1 : index]) else 3
 
     def add_blocks(self) -> None:
-        """Show blocks by their rank, as far as there is room: sentences come before tables, and the
-        explanation of a table is shown only with the table.
+        """Show blocks by their rank until the lines are used up: sentences come before tables, and
+        the explanation of a table is shown only with the table.
         """
         for index in sorted(range(len(self.blocks)), key=self.ranks.__getitem__):
             tables_beside = self._tables_beside(index)
@@ -150,9 +150,9 @@ class _ShortenedSection:
                 self._add_block(index)
 
     def _tables_beside(self, index: int) -> list[str]:
-        """Return the tables in the subsection of a block, as far as they are shown; a table that is
-        not shown is an empty text. A block outside of all subsections has the tables of the whole
-        section.
+        """Return the tables of the subsection of a block as they are shown; an empty text for a
+        table that is not shown. For a block outside of all subsections, return the tables of the
+        whole section.
         """
         own_subsection = self.subsections[index]
         return [

@@ -353,8 +353,8 @@ class Inputs:
 
 
 def resolve(settings: Settings, library: Library) -> Inputs:
-    """Find the model that the settings name and the specs that it needs, apply the settings in
-    their order, and return the inputs.
+    """Find the model that the settings name and the specs that it needs, and apply the settings in
+    their order. Return the inputs.
 
     Parameters
     ----------

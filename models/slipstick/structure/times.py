@@ -127,8 +127,8 @@ def _pipeline_time(pipeline: Pipeline, model: Model, books_labels: bool) -> Expr
 
 
 def _time_of_uneven_items(pipeline: Pipeline, model: Model, books_labels: bool) -> Expr:
-    """Return the time of a pipeline whose items differ: end[j][s] = max(end[j-1][s] if s is serial,
-    end[j][s-1]) + t[j][s].
+    """Return the time of a pipeline whose items differ [s]: end[j][s] = max(end[j-1][s] if s is
+    serial, end[j][s-1]) + t[j][s].
     """
     assert isinstance(pipeline.items, Number)
     finish_times: list[Expr] = []

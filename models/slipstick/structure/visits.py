@@ -583,7 +583,7 @@ _EndPlaces = list[tuple[int, Array]]
 
 
 def _most_requests(node: Activity, queue_name: str) -> int:
-    """Return the largest number of requests that one processor can have at a queue at once. A
+    """Return the largest number of requests that one processor can have at a queue at once; a
     pipeline can have one at each stage.
     """
     requests_of_children = [_most_requests(child, queue_name) for child in node.children]

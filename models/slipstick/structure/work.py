@@ -135,9 +135,9 @@ def demands(activity: Activity, model: Model, *, least: bool = False) -> dict[st
 
 
 def held_times(activity: Activity, model: Model, *, least: bool = False) -> dict[str, Expr]:
-    """Return a lower bound on how long one pass holds each lock [s]. A writer holds all the places
-    that readers could hold. With `least` parts whose number of executions depends on the state of
-    the system are left out.
+    """Return a lower bound on the time for which one pass holds each lock [s]. A writer holds all
+    the places that readers could hold. With `least`, activities whose number of executions depends
+    on the state of the system are left out.
     """
 
     def hold_times_of_node(node: Activity) -> dict[str, Expr]:
@@ -147,7 +147,9 @@ def held_times(activity: Activity, model: Model, *, least: bool = False) -> dict
 
 
 def _held_time(node: Activity, lock_name: str, model: Model, least: bool) -> Expr:
-    """Return how long one execution of a node holds a lock or permits, each permit counted [s]."""
+    """Return the time for which one execution of a node holds a lock or permits, times the number
+    of permits [s].
+    """
     # It is held through the accesses to its word with which it is released.
     lock = model.held_resource(lock_name)
     child_times = (

@@ -441,8 +441,8 @@ def _dask_executor(address: str) -> tuple[Executor, int, Callable[[], object]]:
 def _put_lost_blocks_first(
     block_numbers: Sequence[int], tries_by_block: dict[int, int]
 ) -> tuple[list[int], int]:
-    """Count one more try of each block whose process died. Return all blocks, with those that are
-    not tried again at the beginning, and how many these are.
+    """Count one more try of each block whose process died. Return all blocks, with the blocks that
+    have no try left at the beginning, and the number of these.
     """
     for block_number in block_numbers:
         tries_by_block[block_number] = tries_by_block.get(block_number, 0) + 1

@@ -363,8 +363,8 @@ def _with_overhead(answer: Answer, base_overhead: Value | None) -> Answer:
 
 
 def reduction(value_after: Value, value_before: Value) -> Value:
-    """Return 1 - value_after / value_before with the widest interval that any correlation of the
-    two allows.
+    """Return 1 - value_after / value_before [1], with the widest interval that any correlation of
+    the two values allows.
 
     >>> reduction(Value(1.0, "s", 0.75, 1.25), Value(2.0, "s", 1.75, 2.5))
     Value(value=0.5, unit='1', low=0.2857142857142857, high=0.7)

@@ -262,7 +262,7 @@ class StoredPoints:
 
 
 def stored_points(folder: Path) -> StoredPoints:
-    """Count the points stored in a folder, also while a run writes there.
+    """Count the points stored in a folder; a run may write there at the same time.
 
     Parameters
     ----------

@@ -515,8 +515,8 @@ _BY_CONTENT = (tuple, list, set, frozenset, Mapping)
 
 @cache
 def _type_and_fields(value_type: type) -> tuple[str, tuple[str, ...] | None]:
-    """Return the name of a type and the names of the fields that determine an object of this type;
-    None if an object is determined by something else, such as the members of a list.
+    """Return the names of the type of an object and of the fields that determine it; None if
+    something else determines it, such as the members of a list.
     """
     by_fields = (
         is_dataclass(value_type)

@@ -260,8 +260,8 @@ def _values_at_points(case_points: StreamedPoints, point_numbers: Array) -> dict
 def _solve_points(
     case_points: StreamedPoints, names: Collection[str], point_numbers: Array
 ) -> tuple[dict[str, Any], dict[int, str], dict[int, str]]:
-    """Solve the points with the given numbers. Return the columns of the file; by row, how an
-    answer lies outside of its bounds; and by row, why there is no answer.
+    """Solve the points with the given numbers. Return the columns of the file and, by row, the
+    bound that an answer violates and the reason why there is no answer.
     """
     form = case_points.solvable.form
     point_count = len(point_numbers)

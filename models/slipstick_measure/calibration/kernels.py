@@ -151,8 +151,8 @@ def _stop_clock(ticks: Array) -> None:
 
 @_compiled
 def acquire(words: Array, kind: int, rank: int, parties: int, zero: Any) -> Any:
-    """Acquire a lock once `zero` is known; return the last value read, of which conditions leave a
-    bit unknown to the compiler, so that it cannot drop the read.
+    """Acquire a lock once `zero` is known. Return the last value read; the compiler cannot know one
+    of its bits, so it cannot drop the read.
     """
     previous = np.int64(1)
     ticket_number = np.int64(0)
@@ -186,7 +186,7 @@ def acquire(words: Array, kind: int, rank: int, parties: int, zero: Any) -> Any:
 
 @_compiled
 def release(words: Array, kind: int, rank: int, parties: int, acquired: int) -> None:
-    """Release a lock of a kind, which `acquire` returned `acquired` for."""
+    """Release a lock of a kind; `acquired` is the value that `acquire` returned."""
     if kind in (TAS, TTAS):
         _put(words, LOCK, 0)
     elif kind == TICKET:

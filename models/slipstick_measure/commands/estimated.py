@@ -86,8 +86,8 @@ def wants_rows(
 
 
 def refuse_options_of_runs(value_by_option: Mapping[str, object], file: Path) -> None:
-    """Raise if an option is given that holds for runs on several numbers of processors, but for
-    columns of a model has no effect.
+    """Raise if an option is given that applies only to runs on several numbers of processors,
+    because it has no effect on columns of a model.
 
     Parameters
     ----------

@@ -73,7 +73,7 @@ class ColumnUse:
 
 @dataclass(frozen=True)
 class ColumnTable:
-    """A table as text.
+    """A table whose cells are texts, with the headings of its columns.
 
     Parameters
     ----------

@@ -353,8 +353,9 @@ class FitComparison:
 
     @property
     def finding_on_causes(self) -> str:
-        """A sentence on each measured cause that grows, and on the best law and those that the data
-        cannot distinguish from it which have no term for that; empty if no cause grows.
+        """A sentence on each measured cause that grows, and on the laws that have no term for it,
+        among the best law and the laws that the data cannot distinguish from it; empty if no cause
+        grows.
         """
         timings = self.best.fitted.timings
         causes_by_law = {
@@ -383,8 +384,8 @@ class FitComparison:
 
     def predict(self, p: float, level: float) -> tuple[float, float]:
         """Return the interval of the time on `p` processors from all families, weighted by their
-        evidence; beyond the rows it reaches to what losses may grow to, unless the caller chose the
-        families [s].
+        evidence [s]. Beyond the rows it includes the possible growth of losses, unless the caller
+        chose the families.
 
         The logarithm of the time has a mixture of Student's distributions. Weights are exp(-behind
         / 2) (Akaike's). The spread of a family is that of its parameters (by slopes) and the error
@@ -489,9 +490,9 @@ class FitComparison:
         return self.noise or max(1e-9, min([*scatters, ASSUMED_NOISE]))
 
     def _departure_from_line(self, candidate: Candidate, p: float) -> float:
-        """Return the distance of a predicted logarithm of time beyond the rows from the straight
-        line, in logarithms, through the last two measured numbers of processors; 0 within the rows,
-        and for families that the caller chose.
+        """Return the distance, in logarithms, of a predicted time beyond the rows from the straight
+        line through the last two measured numbers of processors. Return 0 within the rows, and for
+        families that the caller chose.
         """
         timings = candidate.fitted.timings
         timings = timings.select(timings.n == timings.n.max())

@@ -461,8 +461,8 @@ def _deviation_of_extrapolation(
 def _misfit_reasons(
     task: EstimationTask, rows: Rows, residuals: Array, is_known: NDArray[np.bool_], fit: _Fit
 ) -> Iterator[str]:
-    """Yield what explains most of the squared residuals of a group: a parameter, or a column of
-    numbers with which they grow; nothing if the residuals are no larger than the noise.
+    """Yield the parameter, or the numeric column, that explains most of the squared residuals of a
+    group; nothing if the residuals are no larger than the noise.
     """
     sum_of_squared_residuals = float(residuals @ residuals)
     if sum_of_squared_residuals < len(residuals) * float(np.max(fit.posterior.noise)) ** 2 * 2:
@@ -674,7 +674,7 @@ def _estimated_parameters(task: EstimationTask, fit: _Fit) -> Iterator[Estimated
 
 def interval_scores_of_groups(groups: Sequence[tuple[Array, Array]]) -> tuple[Array, Array]:
     """Return the interval scores (Gneiting and Raftery, 2007, section 6.2) of left-out rows in
-    logarithms, and beside them the scores of intervals that have one width, from the
+    logarithms. Return also the scores of intervals of constant width, computed from the
     root-mean-square errors of the other groups.
 
     Parameters

@@ -309,8 +309,8 @@ def _cycle_times_of_few_stations(time_outside: Array, demands: Array, population
 
 def _log_state_sum(customers: Array, load: Array) -> Array:
     """Return the logarithm of S(n, a) of `_cycle_times_of_few_stations`: by the Poisson
-    distribution, or term by term where its probability is below the range of floating point, for
-    there the terms fall fast.
+    distribution or, where its probability underflows, term by term, because the terms then fall
+    fast.
     """
     from scipy.special import gammaincc, gammaln
 

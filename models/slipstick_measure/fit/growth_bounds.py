@@ -63,8 +63,9 @@ class GrowthBounds:
     noise: float
 
     def times(self, p: float, level: float) -> tuple[float, float] | None:
-        """Return the interval of the time of a cycle with `p` customers, p / X(p) [s]; None if the
-        rows fall so fast that pairs explain no such loss.
+        """Return the interval of the time of a cycle with `p` customers, p / X(p) [s]. Return None
+        if the throughput falls between the two rows faster than losses by pairs of customers can
+        explain.
 
         Parameters
         ----------

@@ -117,7 +117,9 @@ class FittedCause:
     scatter: float
 
     def seconds(self, p: Array) -> Array:
-        """Return the seconds lost by each processor; none on one where none were measured there."""
+        """Return the seconds that each processor loses to the cause; 0 on one processor if no loss
+        was measured there.
+        """
         times = self.coefficient * self.form.evaluate(p)
         single_seconds = self.measured.seconds[self.measured.p == 1]
         is_absent = (p == 1) & bool(len(single_seconds) and single_seconds[0] == 0)
@@ -169,8 +171,8 @@ def growing_causes(timings: Timings) -> list[FittedCause]:
 
 
 def family_with_causes(timings: Timings) -> Family | None:
-    """Return Amdahl's law with a term for each measured cause that grows; None without one, where
-    one grows as none of the forms, or where the rows have several sizes.
+    """Return Amdahl's law with a term for each measured cause that grows. Return None if no cause
+    grows, if one grows in none of the forms, or if the rows have several sizes.
 
     The terms are fitted to the columns of the causes, and the work and its serial part to the
     times, which leaves as many free parameters as Amdahl's law has.

@@ -423,8 +423,8 @@ def _limits_sentence(answer: Answer, fitting: Fitting) -> str:
 
 
 def _doubt_on_rise(answer: Answer, fitting: Fitting) -> str:
-    """Return why the speed-up may end to rise although it still rises by a fit; empty if nothing
-    says so.
+    """Return the reason why the speed-up may stop rising although it still rises by a fit; empty if
+    there is none.
     """
     doubts = []
     if fitting.growing_causes and answer is fitting.answers[0]:
@@ -454,8 +454,8 @@ _LEGEND_WIDTH = 26  # letters in a line of a legend
 
 
 def draw_fits(fitting: Fitting, title: str) -> Figure:
-    """Draw measured times and the fits over the number of processors, and below the efficiencies
-    with the one that was asked for; times and numbers of processors are on logarithmic axes.
+    """Draw measured times and the fits over the number of processors, on logarithmic axes; a second
+    panel below shows the efficiencies and the requested one.
 
     Where nothing was measured the ground is grey: there the curves are extrapolations.
 
@@ -525,8 +525,8 @@ def draw_fits(fitting: Fitting, title: str) -> Figure:
 
 
 def _draw_efficiencies(axes: Axes, fitting: Fitting) -> None:
-    """Draw the efficiency of each curve and of the measured times against the smallest number of
-    processors, and the one that was asked for as a limit.
+    """Draw the efficiency of each curve and of the measured times, over the smallest number of
+    processors, with the requested efficiency as a limit.
     """
     from slipstick_pictures.pictures import LIMIT_COLOUR, write_limit
 

@@ -45,8 +45,8 @@ def _goal_in_words(scalability: MeasuredScalability, way: str) -> str:
 
 
 def _word_for_memory(scalability: MeasuredScalability) -> str:
-    """Return the word for what a memory-bound run keeps: the memory if it was measured, else the
-    size.
+    """Return the noun for the quantity that a memory-bound run keeps constant: the memory if it was
+    measured, else the size.
     """
     return "memory" if scalability.has_memory else "size"
 

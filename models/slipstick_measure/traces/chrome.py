@@ -57,8 +57,8 @@ class _JsonReader:
         self.scan = decoder.scan_once  # a third faster than raw_decode, which only words its errors
 
     def read_more(self) -> bool:
-        """Read as much more text as is unread, so that a long value is parsed again only a few
-        times. Return whether there was more.
+        """Read at least as much further text as is still unread, so that a long value is parsed
+        again only a few times. Return whether there was more.
         """
         unread_text = self.text[self.position :]
         pieces_read: list[str] = []

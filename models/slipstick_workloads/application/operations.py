@@ -66,7 +66,7 @@ class OperationClasses:
 
     @cached_property
     def faults(self) -> dict[OperationKey, OperationClass]:
-        """Faults and collections by key, each at its mean size over the whole program."""
+        """Classes of faults and collections by key, each with its mean size over the whole program."""
         exchanges_by_key: dict[OperationKey, tuple[int, int]] = {}
         for tally in self._tallies():
             for name in ("faults", "collected"):
@@ -84,7 +84,7 @@ class OperationClasses:
 
     @cached_property
     def served_replies(self) -> dict[OperationKey, OperationClass]:
-        """Replies with diffs by key, each at its mean size over the whole program."""
+        """Classes of replies with diffs by key, each with its mean size over the whole program."""
         exchanges_by_key: dict[OperationKey, tuple[int, int]] = {}
         for tally in self._tallies():
             count, size = tally.sent.get("diffs", (0, 0))
@@ -110,7 +110,9 @@ class OperationClasses:
 
     @cached_property
     def diffs_per_reply(self) -> float:
-        """Diffs made per reply; a reply has others that were made earlier."""
+        """Mean number of diffs that are made for a reply [1]; the reply may also have diffs that
+        were made earlier.
+        """
         diffs_made = self.counts.total("diffs_made")
         replies = self.counts.total("served_diffs")
         return min(1.0, diffs_made / replies) if replies else 0.0

@@ -137,7 +137,7 @@ def _count_operations(generator: str, input_values: tuple[tuple[str, float], ...
 def _whole_number_input(
     name: str, meaning: str, default: float, least: float = 1.0, most: float = LARGEST_PROGRAM_SIZE
 ) -> Input:
-    """Return an input that is a whole number."""
+    """Return the definition of an input that takes a whole number."""
     return Input(name, COUNT, meaning, default, least=least, most=most, whole=True)
 
 

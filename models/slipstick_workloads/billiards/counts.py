@@ -26,8 +26,8 @@ from slipstick_workloads.billiards.simulation import BilliardSimulation, uniform
 
 
 def first_dependent(causes: Sequence[int]) -> list[int]:
-    """Return for each collision the index of the first later one that depends on a collision of the
-    step which begins with it.
+    """Return for each collision the number of the first collision that cannot be in a parallel step
+    which begins with it, because it depends on a collision of that step.
 
     One run of the sequential program gives it for every number of processors.
 

@@ -249,8 +249,8 @@ class _Steps:
         executions: Like,
         items_passed: Expr,
     ) -> Activity:
-        """Return an activity of the computing of each part; with several processors also the
-        fetches of data that others wrote, and the locks.
+        """Return an activity that computes all parts of a setup or a step. With several processors
+        it also fetches data that other processors wrote, and takes the locks of the queue.
 
         Parameters
         ----------
@@ -419,9 +419,8 @@ def _expected_sizes(
 
 
 def _interpolated_power(balls: Expr, values: Sequence[float]) -> Expr:
-    """Return an interpolation of values at `SIZES` at a number of balls: between two sizes by the
-    power of the number of balls through both, and beyond all sizes by the power through the nearest
-    two.
+    """Return a value at a number of balls, interpolated from values at `SIZES`: by the power law
+    through the two sizes around that number or, beyond all sizes, through the nearest two.
     """
     value: Expr = Number(values[0])
     for (low, high), (value_before, value_after) in zip(

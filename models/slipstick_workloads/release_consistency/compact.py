@@ -15,8 +15,8 @@ _PLAIN_COUNTS = [
 
 
 def compact(counts: Counts, most_phases: int = 6) -> Counts:
-    """Return counts reduced to what costs depend on: totals stay the same, sizes are rounded to
-    whole bytes.
+    """Return counts with fewer phases and classes of exchanges, and with the same costs: totals
+    stay the same, and sizes are rounded to whole bytes.
 
     Exchanges with equally many parts whose replies are within a power of two get one size, their
     mean. If there are more phases than `most_phases`, those of one name become one, except the
@@ -43,7 +43,9 @@ def compact(counts: Counts, most_phases: int = 6) -> Counts:
 
 
 def _merged_phases(phases: Sequence[CountedPhase]) -> Iterable[CountedPhase]:
-    """Return phases in which those with the same name and the same kind are added up."""
+    """Yield the first phase of each name and kind, and one phase with the sum of all later ones;
+    the kind says whether the phase ends with a garbage collection.
+    """
     phases_by_kind: dict[tuple[str, bool], list[CountedPhase]] = {}
     for phase in phases:
         collects = any(tally.collections for tally in phase.tallies)
@@ -97,8 +99,8 @@ def _rounded_tally(tally: ProcessorTally) -> ProcessorTally:
 
 
 def _merge_similar_exchanges(exchanges: Mapping[Exchange, int]) -> Counter[Exchange]:
-    """Return exchanges in which those with the same number of parts, and with mean part sizes
-    within a power of two, are merged; a merged exchange has the mean size.
+    """Return the number of exchanges by class. A class has the same number of parts, mean part
+    sizes within a power of two, and the mean size of its exchanges.
     """
     totals_by_class: dict[tuple[int, int], tuple[int, int]] = {}
     for (part_count, size), exchange_count in exchanges.items():

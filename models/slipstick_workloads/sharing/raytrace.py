@@ -363,7 +363,9 @@ def _cut_image(image: int, processors: int, job_across: int, job_down: int) -> l
 
 
 def _part_bounds(count: int, part_count: int) -> list[tuple[int, int]]:
-    """Return the bounds of parts of nearly equal size."""
+    """Return the first item of each part, and the item after its last one, if items are divided
+    into parts of nearly equal size.
+    """
     return [items_of_processor(count, part_count, index) for index in range(part_count)]
 
 
@@ -389,5 +391,7 @@ def _trace_jobs(
 
 
 def _tests_per_batch(tests: Items, rays_at_once: int) -> tuple[int, ...]:
-    """Return the number of tests of each batch of rays that get their numbers together."""
+    """Return the number of tests of each batch; a batch has the rays that get their numbers
+    together.
+    """
     return tuple(np.add.reduceat(tests, np.arange(0, len(tests), rays_at_once)).tolist())

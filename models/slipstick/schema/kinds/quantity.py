@@ -605,7 +605,7 @@ def _validate_parts(model: type[SpecType], node: Table, compute_once: Once) -> S
 
 
 def problems_of(model: type[BaseModel], node: Node, partial: bool = False) -> list[Problem]:
-    """List the problems of a tree that is checked against a pydantic model; empty if it has none.
+    """List the problems of a tree, found by its pydantic model; empty if it has none.
 
     Parameters
     ----------
