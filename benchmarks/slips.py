@@ -260,8 +260,8 @@ SLIPS = (
     ),
     Slip(
         "slipstick_measure/account.py",
-        "values = [1 / value for value in time.values] if metric",
-        "values = [value for value in time.values] if metric",
+        "repeated_values = [1 / value for value in time.values] if metric",
+        "repeated_values = [value for value in time.values] if metric",
         "tests/measure/test_account.py",
     ),
     Slip(
@@ -297,8 +297,8 @@ SLIPS = (
     ),
     Slip(
         "slipstick_questions/rank.py",
-        "elasticity_slopes.get(path, 0.0) * value / (base or 1.0)",
-        "elasticity_slopes.get(path, 0.0) / (base or 1.0)",
+        "elasticity_slopes.get(path, 0.0) * value / (time_before or 1.0)",
+        "elasticity_slopes.get(path, 0.0) / (time_before or 1.0)",
         f"{QUESTIONS}/test_rank.py",
     ),
     Slip(

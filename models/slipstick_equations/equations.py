@@ -353,8 +353,11 @@ def _network_paragraphs(model: QueueingNetwork, explanation: Explanation) -> lis
     """Return the parts of the explanation of a network for the terminal: equations, demands,
     symbols, stations.
     """
-    laws = [words for words, _ in _laws_that_hold(model)]
-    lines = [_indented_line(words) for words in filter(None, [*laws, _lack_of_formula(model)])]
+    laws = [equation_text for equation_text, _ in _laws_that_hold(model)]
+    lines = [
+        _indented_line(equation_text)
+        for equation_text in filter(None, [*laws, _lack_of_formula(model)])
+    ]
     lines += [
         "",
         *(
@@ -365,7 +368,7 @@ def _network_paragraphs(model: QueueingNetwork, explanation: Explanation) -> lis
     stations = [_station_row(*station_item) for station_item in model.stations.items()]
     return [
         "\n".join(lines),
-        "\n".join(_indented_line(words) for words, _ in explanation.solved),
+        "\n".join(_indented_line(equation_text) for equation_text, _ in explanation.solved),
         *_symbol_table(_network_parameters(model), explanation.entries),
         plain_table(["station", "discipline", "servers", "visited by"], stations),
     ]
@@ -691,9 +694,9 @@ def _checks_table(law: Law) -> str:
     return plain_table(["for", law.gives.name, "within", "source"], rows, [1, 2]) if rows else ""
 
 
-def _indented_line(words: str) -> str:
+def _indented_line(equation_text: str) -> str:
     """Return an equation as an indented line of its own."""
-    return wrapped(_INDENT + words, 2 * _INDENT)
+    return wrapped(_INDENT + equation_text, 2 * _INDENT)
 
 
 def _model_paragraphs(model: Model, explanation: Explanation) -> list[str]:
@@ -720,12 +723,12 @@ def _model_paragraphs(model: Model, explanation: Explanation) -> list[str]:
     ]
 
 
-def _left_out_text(words: Sequence[str]) -> str:
+def _left_out_text(clauses: Sequence[str]) -> str:
     """Return a sentence on the waits that the equation of a time leaves out and the command that
     computes them; empty if it leaves out nothing.
     """
-    text = f"This time {', and '.join(words)}; solve computes it by another method."
-    return wrapped(text, _INDENT) if words else ""
+    sentence = f"This time {', and '.join(clauses)}; solve computes it by another method."
+    return wrapped(sentence, _INDENT) if clauses else ""
 
 
 _STEP_TIMES = "t[x] is the time of one execution of step x, once[x] in answers:"
@@ -740,26 +743,26 @@ def _population_text(model: Model) -> str:
     )
     match model.population:
         case ClosedPopulation((Group("", processors),)):
-            words = f"processors that repeat a cycle: {processors}"
+            clause = f"processors that repeat a cycle: {processors}"
         case ClosedPopulation(groups):
             sizes = ", ".join(
                 f"{group.name} ({group.processors if group.rate is None else group.rate})"
                 for group in groups
             )
-            words = f"groups of processors; the equations are of the first: {sizes}"
+            clause = f"groups of processors; the equations are of the first: {sizes}"
         case StreamsPopulation(groups):
             rates = ", ".join(f"{group.name} ({group.rate})" for group in groups)
-            words = f"streams of customers; the equations are of the first: {rates}"
+            clause = f"streams of customers; the equations are of the first: {rates}"
         case OpenPopulation(rate):
-            words = f"customers arrive at a rate of {rate}, execute the steps once and leave"
+            clause = f"customers arrive at a rate of {rate}, execute the steps once and leave"
         case SuperstepPopulation(supersteps):
-            words = (
+            clause = (
                 f"{len(model.population.supersteps[0].bodies)} processors, each with work of its"
                 f" own in {len(supersteps)} supersteps"
             )
         case _:
-            words = f"a program of {len(model.bodies)} phases, one after the other"
-    return wrapped(words + useful_components, _INDENT)
+            clause = f"a program of {len(model.bodies)} phases, one after the other"
+    return wrapped(clause + useful_components, _INDENT)
 
 
 def _symbols(

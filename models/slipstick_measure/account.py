@@ -390,12 +390,19 @@ class _Account:
         if metric == "speedup":
             return {}, ()
         name = "throughput" if metric == "throughput" else "time"
-        values = [1 / value for value in time.values] if metric == "throughput" else time.values
+        repeated_values = (
+            [1 / value for value in time.values] if metric == "throughput" else time.values
+        )
         value = 1 / time.value if metric == "throughput" else time.value
-        if len(values) == 1:
+        if len(repeated_values) == 1:
             return {name: Value(value, time.run.unit)}, ()
-        notes = (f"{name}: {len(values)} repetitions; low and high are the least and the largest",)
-        return {name: Value(value, time.run.unit, min(values), max(values))}, notes
+        notes = (
+            f"{name}: {len(repeated_values)} repetitions; low and high are the least and the"
+            " largest",
+        )
+        return {
+            name: Value(value, time.run.unit, min(repeated_values), max(repeated_values))
+        }, notes
 
     def _account_of_point(
         self, point: MeasuredPoint, elapsed: float

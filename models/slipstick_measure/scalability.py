@@ -193,10 +193,10 @@ def _measured_range(
     """Return the least and the greatest measured value of the quantity that a way of scaling keeps,
     by number of processors.
     """
-    values = {
+    values_by_count = {
         count: [_VALUE_BY_WAY[way](run, count) for run in curves[count]] for count in sorted(curves)
     }
-    return {count: (min(numbers), max(numbers)) for count, numbers in values.items()}
+    return {count: (min(numbers), max(numbers)) for count, numbers in values_by_count.items()}
 
 
 def _most_reached_goal(ranges: Sequence[tuple[float, float]]) -> float:
@@ -215,10 +215,10 @@ def _run_at_goal(
     runs enclose it.
     """
     for run_below, run_above in pairwise(runs):
-        values = [_VALUE_BY_WAY[way](run, count) for run in (run_below, run_above)]
+        kept_values = [_VALUE_BY_WAY[way](run, count) for run in (run_below, run_above)]
         # Efficiencies are interpolated themselves, all other values by their logarithms.
         first, second, target = (
-            value if way == EFFICIENCY else math.log(value) for value in (*values, goal)
+            value if way == EFFICIENCY else math.log(value) for value in (*kept_values, goal)
         )
         if min(first, second) <= target <= max(first, second):
             fraction = 0.0 if first == second else (target - first) / (second - first)

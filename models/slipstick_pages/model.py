@@ -183,8 +183,10 @@ def _html_and_script(model: LiveModel) -> tuple[str, str]:
         if seconds_by_phrase
         else ""
     )
-    values = _values_table(model.answer, words)
-    return _method_html(model.answer) + note + values + account + _notes_html(model.answer), ""
+    values_table = _values_table(model.answer, words)
+    return _method_html(model.answer) + note + values_table + account + _notes_html(
+        model.answer
+    ), ""
 
 
 def _live_html(model: LiveModel) -> str:
@@ -320,8 +322,8 @@ def _value_with_ends(answer: Answer, name: str) -> str:
 def _select_html(name: str, label: str, options: Mapping[str, str]) -> str:
     """Return the HTML of a field that chooses one of some options."""
     options_html = "".join(
-        f'<option value="{escape(option)}">{escape(words)}</option>'
-        for option, words in options.items()
+        f'<option value="{escape(option)}">{escape(option_title)}</option>'
+        for option, option_title in options.items()
     )
     return f'<label for="{name}">{label}</label> <select id="{name}">{options_html}</select>'
 
@@ -404,7 +406,7 @@ def _first_lines(lines: Sequence[str]) -> tuple[str, str]:
     )
 
 
-def _slider_html(index: int, slider: Slider, words: str) -> str:
+def _slider_html(index: int, slider: Slider, label: str) -> str:
     """Return the HTML of the slider of an input with its field."""
     if slider.counted:
         low = int(slider.low)
@@ -416,15 +418,15 @@ def _slider_html(index: int, slider: Slider, words: str) -> str:
         position = round(
             _SLIDER_STEPS * log(slider.value / slider.low) / log(slider.high / slider.low)
         )
-    name = escape(words)
-    path = escape(f"{slider.name}: {slider.meaning}" if slider.meaning else slider.name)
+    label_html = escape(label)
+    path_html = escape(f"{slider.name}: {slider.meaning}" if slider.meaning else slider.name)
     present_value = escape(quantity(slider.value, slider.unit))
     return (
-        f'<p class="input" title="{path}"><label for="slider-{index}">{name}</label>'
+        f'<p class="input" title="{path_html}"><label for="slider-{index}">{label_html}</label>'
         f'<input type="text" class="typed" id="now-{index}" value="{present_value}" size="9"'
-        f' aria-label="{name}, a number with its unit">'
+        f' aria-label="{label_html}, a number with its unit">'
         f'<input type="range" id="slider-{index}" min="{low}" max="{high}" value="{position}"'
-        f' aria-label="{name}"></p>'
+        f' aria-label="{label_html}"></p>'
     )
 
 

@@ -367,9 +367,11 @@ def _value_over_cases(
     reaches from their smallest to their greatest value.
     """
     ranges = [_sum_of_values(spec, answers[case], factor, measured_value) for case in cases]
-    values = [value for value, _ in ranges if value is not None]
+    known_values = [value for value, _ in ranges if value is not None]
     return (
-        ranges[0] if len(ranges) == 1 or not values else (ranges[0][0], (min(values), max(values)))
+        ranges[0]
+        if len(ranges) == 1 or not known_values
+        else (ranges[0][0], (min(known_values), max(known_values)))
     )
 
 

@@ -159,8 +159,8 @@ class UnpublishedResult(QuestionResult):
         each.
         """
         yield "\n".join(
-            f"- {escape(title)}: {escape(words)}. {escape(reason)}."
-            for title, words, reason in self.inputs
+            f"- {escape(title)}: {escape(range_text)}. {escape(reason)}."
+            for title, range_text, reason in self.inputs
         )
         kept_text = f" Kept are those in which these hold: {', '.join(self.agree)}."
         drawn_text = "All combinations, each once" if self.is_complete else "Drawn"
@@ -614,10 +614,10 @@ class _AnswersAtDraws:
     def _point(self, case: str, draw: InputLevels) -> _Point:
         """Return the settings of a case in one draw."""
         own_case = evaluator(case, self.cases[case], self.study.library)
-        values: dict[str, float] = {}
-        nodes = self._files_of_draw(case, draw)
-        assert nodes is not None
-        key = [(path, str(plain_data(node))) for path, node in nodes.items()]
+        value_by_path: dict[str, float] = {}
+        node_by_path = self._files_of_draw(case, draw)
+        assert node_by_path is not None
+        key = [(path, str(plain_data(node))) for path, node in node_by_path.items()]
         for drawn_input in self.inputs:
             if (
                 drawn_input.name not in draw
@@ -627,11 +627,11 @@ class _AnswersAtDraws:
                 continue
             path = canonical(own_case.inputs.tree, drawn_input.spec.path)
             if path in own_case.built.parameters and own_case.built.can_vary([path]):
-                values[path] = self._number(drawn_input, case, draw[drawn_input.name])
+                value_by_path[path] = self._number(drawn_input, case, draw[drawn_input.name])
             else:
-                nodes[drawn_input.spec.path] = drawn_input.node(case, draw[drawn_input.name])
+                node_by_path[drawn_input.spec.path] = drawn_input.node(case, draw[drawn_input.name])
                 key.append((drawn_input.name, str(draw[drawn_input.name])))
-        return _Point(values, nodes, tuple(key))
+        return _Point(value_by_path, node_by_path, tuple(key))
 
     def _number(self, drawn_input: _DrawnInput, case: str, level: float) -> float:
         """Return the number that a level of an input sets in a case, in base units."""
@@ -733,14 +733,14 @@ class _AnswersAtDraws:
 
     def _drawn_nodes(self, case: str, draw: InputLevels) -> dict[str, Node]:
         """Return the nodes that a draw sets in a case, by path."""
-        values = {
+        node_by_path = {
             drawn_input.spec.path: drawn_input.node(case, draw[drawn_input.name])
             for drawn_input in self.inputs
             if drawn_input.name in draw
             and case in drawn_input.cases
             and not drawn_input.spec.instead
         }
-        return {**values, **(self._files_of_draw(case, draw) or {})}
+        return {**node_by_path, **(self._files_of_draw(case, draw) or {})}
 
     def _solve_together(
         self,
@@ -810,8 +810,8 @@ def _overhead_by_draw(
     """Return the overhead of a changed case at each draw; for a model without one, its first
     value.
     """
-    case, values = point
-    given_values = {path: np.full(count, value) for path, value in values.items()}
+    case, changed_values = point
+    given_values = {path: np.full(count, value) for path, value in changed_values.items()}
     solved_columns = case.columns({**given_values, **columns})
     name = OVERHEAD if OVERHEAD in solved_columns else case.form.quantity
     return np.broadcast_to(solved_columns[name], (count,))

@@ -604,10 +604,10 @@ def axis_title(name: str, unit: str) -> str:
     ('technology processors', 'threads permits')
     """
     keys = [name] if "[" in name or " " in name else name.split(".")
-    words = " ".join(
+    title = " ".join(
         keys[-2:] if len(keys) > 3 or keys[0] in _KEYS_WITH_NAMES else keys[-1:]
     ).replace("_", " ")
-    return words if unit in ("", "1") else f"{words} [{unit}]"
+    return title if unit in ("", "1") else f"{title} [{unit}]"
 
 
 def ink_on(colour: Any) -> str:

@@ -455,9 +455,9 @@ def _draw_stack(axes: Axes, heights: Array, fills: Mapping[str, int]) -> None:
         bar_bottom = bar_bottom + heights_of_part
 
 
-def _write_totals(axes: Axes, tops: Array, words: list[str]) -> None:
+def _write_totals(axes: Axes, tops: Array, total_texts: list[str]) -> None:
     """Write the total of each bar above it."""
-    for index, (top, text) in enumerate(zip(tops, words, strict=True)):
+    for index, (top, text) in enumerate(zip(tops, total_texts, strict=True)):
         axes.annotate(
             text,
             (index, top),

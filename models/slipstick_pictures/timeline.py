@@ -275,8 +275,12 @@ def _draw_path(axes: Axes, timeline: Timeline, members: list[int], factor: float
         name = timeline.component(span)
         durations[name] = durations.get(name, 0.0) + (span.end - span.start) / total_time
     largest = sorted(durations.items(), key=lambda entry: -entry[1])[:_MOST_PATH_PARTS]
-    words = ", ".join(f"{part_label(name)} {percent(duration)}" for name, duration in largest)
-    axes.set_title(f"critical path of this run (no average): {words}", loc="left", fontsize=9)
+    largest_shares_text = ", ".join(
+        f"{part_label(name)} {percent(duration)}" for name, duration in largest
+    )
+    axes.set_title(
+        f"critical path of this run (no average): {largest_shares_text}", loc="left", fontsize=9
+    )
 
 
 def _draw_active(axes: Axes, timeline: Timeline, factor: float) -> None:

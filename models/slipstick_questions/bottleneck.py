@@ -281,13 +281,13 @@ def _case_bottlenecks(case: str, sweep: SweepDefinition, study: StudyContext) ->
         for resource, demand in group_demands.items():
             demands.setdefault(resource, np.zeros(count))[group.rows] = demand
     axis = plan.axes[0]
-    values = np.array(axis.values, dtype=float)
+    axis_values = np.array(axis.values, dtype=float)
     bottlenecks = CaseBottlenecks(
         case,
         solved_sweep.provenance,
         axis.path,
         axis.unit,
-        values,
+        axis_values,
         population,
         throughput,
         cycle,

@@ -129,8 +129,8 @@ class Condition:
 
         no_answer = np.full(1, np.nan)
         columns_at_points = {
-            name: values.get(column, no_answer)
-            for name, _, column, values in self._columns_of_names(tape.parameters, columns)
+            name: columns_of_case.get(column, no_answer)
+            for name, _, column, columns_of_case in self._columns_of_names(tape.parameters, columns)
         }
         middle_sides = sides_at(columns_at_points)
         low_sides = middle_sides.copy()
@@ -168,19 +168,20 @@ class Condition:
         high end of its interval; NaN if it has none.
         """
         no_ends = np.full(count, np.nan)
-        for name, case, column, values in self._columns_of_names(names, columns):
+        for name, case, column, columns_of_case in self._columns_of_names(names, columns):
             if (
                 column not in self.given_columns
                 and split_name(column)[0] not in _KINDS_WITHOUT_ESTIMATE
             ):
                 end_columns = (
-                    values.get(f"{end_column}[{column}]", no_ends) for end_column in ("low", "high")
+                    columns_of_case.get(f"{end_column}[{column}]", no_ends)
+                    for end_column in ("low", "high")
                 )
                 low, high = (np.broadcast_to(end_column, (count,)) for end_column in end_columns)
                 if case.form.estimated:
                     yield name, (low, high)
                 elif np.isfinite(low).any():  # what is computed and has no interval is exact
-                    value = values.get(column, no_ends)  # bounds have ends, and no value
+                    value = columns_of_case.get(column, no_ends)  # bounds have ends, and no value
                     yield (
                         name,
                         (

@@ -164,14 +164,14 @@ class RankResult(QuestionResult):
 
     def sentences(self) -> list[str]:
         """Return sentences on the best changes: named changes first, then quantities."""
-        words = [
+        sentences = [
             f"{_case_in_words(change)}: {_best_change_sentence(change)}" for change in self.changes
         ]
-        words += [
+        sentences += [
             f"{_case_in_words(ranking)}: {_best_quantity_sentence(ranking)}"
             for ranking in self.rankings
         ]
-        return words
+        return sentences
 
     @property
     def has_further_answers(self) -> bool:
@@ -439,7 +439,7 @@ class _CaseRanking:
         time_name = self.case.form.quantity
         value = described_value.given.value
         # Of several groups the first is ranked, whose time has no name of its own here.
-        base = answer.find(time_name) or 0.0
+        time_before = answer.find(time_name) or 0.0
         effects = {
             f"{percent(change)} {direction}": self._effect(path, signed_change, answer)
             for direction, signed_change in (("less", -change), ("more", change))
@@ -456,14 +456,14 @@ class _CaseRanking:
         ]
         share = answer.share.get(time_name, {}).get(path)
         unit = str(described_value.given.dimension)
-        elasticity_slopes = answer.gradient.get(time_name) if base else {}
+        elasticity_slopes = answer.gradient.get(time_name) if time_before else {}
         # Some methods have no derivatives.
         elasticity = (
             None
             if elasticity_slopes is None
-            else elasticity_slopes.get(path, 0.0) * value / (base or 1.0)
+            else elasticity_slopes.get(path, 0.0) * value / (time_before or 1.0)
         )
-        values = {
+        values_before_change = {
             "value": Value(value, unit),
             "share": replace(
                 answer.values.get(f"share[{time_name},{path}]", Value(None, "1")), value=share
@@ -473,7 +473,7 @@ class _CaseRanking:
         return Answer(
             "rank",
             " and ".join(dict.fromkeys(filter(None, (answer.method, effect.method)))),
-            {**values, **effect.values, "opposite": opposite.values["time_saved"]},
+            {**values_before_change, **effect.values, "opposite": opposite.values["time_saved"]},
             exact=answer.exact and effect.exact and opposite.exact,
             bound=answer.bound,
             error=answer.error,
@@ -1236,11 +1236,11 @@ def _changes_table(change_ranking: ChangeRanking) -> ResultTable:
         )
     )
     for name, unit in EFFECT_VALUES.items():
-        values = [effect.values.get(name) for effect in effects]
+        values_of_changes = [effect.values.get(name) for effect in effects]
         writer = as_percent if unit == "1" else None
         columns.append(
             ResultColumn.from_values(
-                name, values, unit, title=name.replace("_", " "), written=writer
+                name, values_of_changes, unit, title=name.replace("_", " "), written=writer
             )
         )
     reason_by_row = {row: effect.failed for row, effect in enumerate(effects) if effect.failed}
@@ -1307,7 +1307,7 @@ def _best_change_sentence(change_ranking: ChangeRanking) -> str:
     gain = _overhead_reduction(best_effect)
     if not gain.value or gain.value <= 0:
         return f"no change removes any of the overhead of {overhead}"
-    words = (
+    sentence = (
         f"among single changes, {best_effect.point['change']} removes the most overhead:"
         f" {percent(gain.value, ends=gain.ends)} of {overhead}, in a time of {time}"
     )
@@ -1318,7 +1318,7 @@ def _best_change_sentence(change_ranking: ChangeRanking) -> str:
     ]
     if rivals:
         names = ", ".join(str(rival.point["change"]) for rival in rivals)
-        words += (
+        sentence += (
             f", undecided within the ranges against {names}"
             if best_effect.draws
             else f", undecided against {names}, because their intervals overlap"
@@ -1328,7 +1328,7 @@ def _best_change_sentence(change_ranking: ChangeRanking) -> str:
         "" if change_ranking.budget is None else f" within a budget of {change_ranking.budget:g}"
     )
     if best_pair is None:
-        return words + (
+        return sentence + (
             f"; no pair costs less than {change_ranking.budget:g}"
             if change_ranking.budget is not None
             else ""
@@ -1338,7 +1338,7 @@ def _best_change_sentence(change_ranking: ChangeRanking) -> str:
         f"{percent(gain.value, ends=gain.ends)}"
         f" ({_joint_effect_text(gain.value or 0.0, best_pair['apart'] or 0.0)})"
     )
-    return f"{words}; the best pair{budget} is {best_pair.point['change']}: {pair_in_words}"
+    return f"{sentence}; the best pair{budget} is {best_pair.point['change']}: {pair_in_words}"
 
 
 def _best_change(change_ranking: ChangeRanking) -> Answer:

@@ -544,13 +544,16 @@ def _search_of_parameter(name: str, spec: SeekSpec, case: str, study: StudyConte
         raise study.refusal(
             (*place, "of"), f"{spec.of} is not a number; a search needs a numeric value"
         )
-    values = list(map(float, axis.values))
+    axis_values = list(map(float, axis.values))
     if (
-        values[0] > values[-1]
+        axis_values[0] > axis_values[-1]
         and (numbers_of(nodes) or [0.0])[0] < (numbers_of(nodes) or [0.0])[-1]
     ):
-        values, nodes = values[::-1], nodes[::-1]  # rising rates are falling times of a byte
-    places = _rising_places(values, study, place)
+        axis_values, nodes = (
+            axis_values[::-1],
+            nodes[::-1],
+        )  # rising rates are falling times of a byte
+    places = _rising_places(axis_values, study, place)
     case_evaluator = with_values(case, settings, {spec.of: nodes[0]}, study.library)
     path = canonical(case_evaluator.inputs.tree, spec.of)
     shapes_model = not case_evaluator.built.are_free([path])
@@ -1274,7 +1277,7 @@ def _values_in_words(search: ConditionSearch) -> str:
     changes += [
         (place, _end_of_answers(search, place, begins)) for place, begins in search.ends_of_answers
     ]
-    phrases = [*(words for _, words in sorted(changes)), *_undecided_sentence(search)]
+    phrases = [*(phrase for _, phrase in sorted(changes)), *_undecided_sentence(search)]
     left_out = len(phrases) - _MOST_CHANGES
     return ", ".join(phrases[:_MOST_CHANGES]) + (
         f", and {left_out:,} further changes in the table" if left_out > 0 else ""
@@ -1407,5 +1410,5 @@ def _stretches_sentence(search: ConditionSearch) -> str:
             )
     left_out = len(stretches) - _MOST_CHANGES
     further_in_words = f" and {left_out:,} further stretches" if left_out > 0 else ""
-    words = " and ".join(stretches[:_MOST_CHANGES])
-    return f", without an answer {words}{further_in_words}" if stretches else ""
+    stretches_text = " and ".join(stretches[:_MOST_CHANGES])
+    return f", without an answer {stretches_text}{further_in_words}" if stretches else ""

@@ -1363,7 +1363,7 @@ def _published_statements(scaling: Scaling) -> list[StatementRow]:
         for cell in scaling.printed
         if cell.way == "efficiency-conserved"
     }
-    words = (
+    cause_template = (
         "for a constant efficiency work must grow with the processors to the power of {:.2f} by the"
         " printed cell, of {:.2f} here"
     )
@@ -1373,7 +1373,7 @@ def _published_statements(scaling: Scaling) -> list[StatementRow]:
         larger_count = cell.more_processors
         verdict = "hit" if cell.agrees else "miss"
         cause = (
-            words.format(*exponents[smaller_count, larger_count])
+            cause_template.format(*exponents[smaller_count, larger_count])
             if verdict == "miss" and (smaller_count, larger_count) in exponents
             else ""
         )
@@ -1455,15 +1455,15 @@ def _growth_sentence(growth: IsoefficiencyFormula, order: str = "") -> str:
     """Return a sentence on the growth of the work, and on the terms that need the most of it."""
     if growth.limit:
         return f"Not scalable at {percent(growth.efficiency)}: {growth.limit}"
-    words = f"To keep {percent(growth.efficiency)} the work "
-    words += f"must grow as {order or growth.order}" if growth.order != "1" else _NO_GROWTH_TEXT
+    sentence = f"To keep {percent(growth.efficiency)} the work "
+    sentence += f"must grow as {order or growth.order}" if growth.order != "1" else _NO_GROWTH_TEXT
     dominant_terms = [term for term in growth.terms if term.since is not None]
     if not dominant_terms:
-        return words
+        return sentence
     last_term = max(dominant_terms, key=lambda scaling: scaling.since or 0.0)
     term = code(last_term.text) if order else last_term.text
     since = three_digits(last_term.since)
-    return f"{words}; the term that asks for the most from N = {since} on is {term}"
+    return f"{sentence}; the term that asks for the most from N = {since} on is {term}"
 
 
 def _draw_bands(scaling: Scaling, spec: BandsSpec, order: Mapping[str, int]) -> Figure:

@@ -388,8 +388,10 @@ def crossing_band_text(
             f" {percent(share_of_draws) if share_of_draws else 'none'} of"
             " the random draws"
         )
-    words = "; ".join(clause for clause in (band, share) if clause)
-    return f" ({words})" if words.startswith("in ") else f" (uncertain: {words})"
+    bracket_text = "; ".join(clause for clause in (band, share) if clause)
+    return (
+        f" ({bracket_text})" if bracket_text.startswith("in ") else f" (uncertain: {bracket_text})"
+    )
 
 
 def find_overtakings(
@@ -461,10 +463,10 @@ def _log_ratio_of_times(
             if for_draws
             else case.close_answers
         )
-        values = np.atleast_2d(columns[case.time])
+        times = np.atleast_2d(columns[case.time])
         known_years = case.years if for_draws else case.close_years
         with np.errstate(all="ignore"):
-            log_times.append(np.log(values[:, np.searchsorted(known_years, years)]))
+            log_times.append(np.log(times[:, np.searchsorted(known_years, years)]))
     return np.asarray(log_times[0] - log_times[1])
 
 
@@ -574,12 +576,14 @@ def share_sentences(
         return
     largest = shares[0]
     share = largest.last_amount()
-    words = (
+    sentence = (
         f"{beginning}in {year_text(last_year)} {class_with_verb(largest.name)} {share} of the time"
     )
     if share_saved is not None:
-        words += f"; processors alone, however fast, save at most {percent(max(0.0, share_saved))}"
-    yield words
+        sentence += (
+            f"; processors alone, however fast, save at most {percent(max(0.0, share_saved))}"
+        )
+    yield sentence
 
 
 def overtaking_sentence(overtaking: Overtaking, last_year: float, words: Words = NO_WORDS) -> str:

@@ -247,7 +247,9 @@ def bootstrap_ends(
         for names in drawn_names
     ]
     quantiles = ((1 - inner_share) / 2, (1 + inner_share) / 2)
-    share_ends, width_ends = (np.quantile(values, quantiles) for values in (shares, medians))
+    share_ends, width_ends = (
+        np.quantile(resampled_values, quantiles) for resampled_values in (shares, medians)
+    )
     return (
         (float(share_ends[0]), float(share_ends[1])),
         (float(width_ends[0]), float(width_ends[1])),

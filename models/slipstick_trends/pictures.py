@@ -190,15 +190,17 @@ def _draw_machines(axes: Axes, projection: Projection, name: str, factor: float)
     }
     if not machines:
         return ()
-    years, values = zip(*sorted(machines), strict=True)
+    years, machine_values = zip(*sorted(machines), strict=True)
     style: dict[str, Any] = {
         "marker": "*",
         "markersize": 11,
         "color": _COLOUR_OF_MACHINES,
         "linestyle": "none",
     }
-    axes.plot(years, np.array(values) / factor, label="machines that came", zorder=3, **style)
-    return values
+    axes.plot(
+        years, np.array(machine_values) / factor, label="machines that came", zorder=3, **style
+    )
+    return machine_values
 
 
 def _marker_step(points: int) -> int:

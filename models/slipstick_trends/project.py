@@ -900,19 +900,21 @@ def _condition_history(
     """Return the years in which a condition holds for a case, with the band of each change over the
     draws.
     """
-    columns = partial(_columns_of, track, tuple(close_answers[1]))
+    columns_at_years = partial(_columns_of, track, tuple(close_answers[1]))
     years_examined, answers = _with_bisected_years(
-        columns, condition, close_answers[1], close_answers[0]
+        columns_at_years, condition, close_answers[1], close_answers[0]
     )
-    years_examined, answers = _with_years_at_peaks(columns, condition, answers, years_examined)
+    years_examined, answers = _with_years_at_peaks(
+        columns_at_years, condition, answers, years_examined
+    )
     margins_with_ends, holds = condition.margin_and_mask(answers)
-    crossings, undecided_stretches = condition.changes(answers, years_examined, columns)
+    crossings, undecided_stretches = condition.changes(answers, years_examined, columns_at_years)
     has_answer = np.isfinite(margins_with_ends[0])
     holds_first = bool(holds[has_answer][0]) if has_answer.any() else None
     band_ends = ((1 - band) / 2, (1 + band) / 2)
     stated_margins = margins_with_ends[:1, np.searchsorted(years_examined, years)]
     first_change_by_direction = {change.starts: change for change in reversed(crossings)}
-    with_bands = tuple(
+    crossings_with_bands = tuple(
         _with_band(change, stated_margins, margins, years, band_ends)
         if change is first_change_by_direction[change.starts]
         else change
@@ -922,7 +924,7 @@ def _condition_history(
     return ConditionHistory(
         condition.text,
         holds_first,
-        with_bands,
+        crossings_with_bands,
         tuple(undecided_stretches),
         tuple(_stretches_of_years(years_examined, ~has_answer)),
         share_holding_last,

@@ -28,13 +28,13 @@ def years_table(projection: Projection, track: ProjectedCase) -> ResultTable:
         ResultColumn("case", [track.case] * count, place=True, on_page=False),
         ResultColumn("trend", [track.trend] * count, place=True, on_page=False),
     ]
-    for path, values in track.sweep.points.items():
+    for path, axis_values in track.sweep.points.items():
         axis_in_words = (
             (lambda value, *_: year_text(value))
             if path == YEAR
             else (lambda value, *_: f"{value:.4g}")
         )
-        columns.append(ResultColumn(path, values, written=axis_in_words, place=True))
+        columns.append(ResultColumn(path, axis_values, written=axis_in_words, place=True))
     for name in track.values:
         columns.append(
             ResultColumn(

@@ -170,7 +170,10 @@ class SampleResult(QuestionResult):
             unanswered_in_words = f"; {sample.without} have no answer" if sample.without else ""
             yield f"### {escape(sample.case)}"
             yield f"{sample.samples} {sample.draw} points, seed {sample.seed}{unanswered_in_words}."
-            yield "\n".join(f"- {code(path)}: {escape(words)}" for path, words in sample.of.items())
+            yield "\n".join(
+                f"- {code(path)}: {escape(distribution_text)}"
+                for path, distribution_text in sample.of.items()
+            )
             yield _quantile_table(sample)
             yield _influence_table(sample)
 

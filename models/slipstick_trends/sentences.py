@@ -274,8 +274,8 @@ def _all_outcomes(projection: Projection, words: Words) -> Iterator[str]:
         beginning = _beginning_of_sentence(track, projection, words)
         histories = [history for history in track.conditions if history.is_worded]
         yield from (_history_sentence(history, track, projection, words) for history in histories)
-        if values := list(_value_clauses(track, words)):
-            yield f"{beginning}{_span_with_comma(track, projection)} {', '.join(values)}"
+        if value_clauses := list(_value_clauses(track, words)):
+            yield f"{beginning}{_span_with_comma(track, projection)} {', '.join(value_clauses)}"
     dominants = [_dominant_sentence(track) for track in projection.tracks]
     if len(dominants) > 1 and len(set(dominants)) == 1:
         dominants = [f"in every case {text}" for text in dominants[:1] if text]

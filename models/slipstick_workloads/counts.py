@@ -100,8 +100,8 @@ class ProcessorTally:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the counts that are not zero as plain data."""
-        values = {name: _plain_count(name, getattr(self, name)) for name in _COUNT_NAMES}
-        return {name: value for name, value in values.items() if value}
+        plain_counts = {name: _plain_count(name, getattr(self, name)) for name in _COUNT_NAMES}
+        return {name: value for name, value in plain_counts.items() if value}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> ProcessorTally:

@@ -156,10 +156,10 @@ def unit_grain_model(machine: SharedMemory, inputs: InputValues) -> Model:
         machine, {**inputs, "competitors": Number(0.0)}, competitors
     )
     model_among = _model_with_competitors(machine, inputs, competitors)
-    words = value_of(inputs, "accesses") if counts_words else None
+    accessed_words = value_of(inputs, "accesses") if counts_words else None
     return replace(
         model_among,
-        single=SingleProcessor(model_alone, words),
+        single=SingleProcessor(model_alone, accessed_words),
         notes=_missing_processors_notes(machine, structural_number(competitors, "competitors") + 1),
     )
 
@@ -697,14 +697,16 @@ def _build_phases(
         name: _values_by_phase(inputs, name) or (Number(0.0),) * len(repeat)
         for name in _INPUTS_BY_PHASE
     }
-    for name, values in {"processors": processors, **lists}.items():
-        if len(values) != len(repeat):
+    for name, values_by_phase in {"processors": processors, **lists}.items():
+        if len(values_by_phase) != len(repeat):
             raise ModelError(
-                f"{name} has {len(values)} values, but repeat has {len(repeat)} phases"
+                f"{name} has {len(values_by_phase)} values, but repeat has {len(repeat)} phases"
             )
     for phase_index, (times, count) in enumerate(zip(repeat, processors, strict=True)):
         grain = _grain_of_phase(
-            inputs, phase_index, {name: values[phase_index] for name, values in lists.items()}
+            inputs,
+            phase_index,
+            {name: values_by_phase[phase_index] for name, values_by_phase in lists.items()},
         )
         is_linked = word(inputs, "order") == "list"
         contention = _retries_and_stage_contention(inputs)

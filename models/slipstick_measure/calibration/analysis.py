@@ -118,8 +118,8 @@ def estimates(timings: Sequence[Timing], clock: float, seed: int = 1) -> dict[st
         for path, value in values_by_path.items()
     }
     return {
-        path: HostValue(values_by_path[path], min(values), max(values))
-        for path, values in values_of_draws.items()
+        path: HostValue(values_by_path[path], min(drawn_values), max(drawn_values))
+        for path, drawn_values in values_of_draws.items()
     }
 
 

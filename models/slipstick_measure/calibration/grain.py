@@ -169,9 +169,11 @@ def _points_of_figure(
         "lock": _VARIED_LOCKS,
         "other_lock": _VARIED_LOCKS,
     }
-    values = sorted({*values_by_axis[figure.x], *([grain[figure.x]] if figure.x in grain else [])})
+    axis_values = sorted(
+        {*values_by_axis[figure.x], *([grain[figure.x]] if figure.x in grain else [])}
+    )
     for line in lines[figure.line]:
-        for x in values:
+        for x in axis_values:
             varied_inputs = {"competitors": cores - 1, **inputs, figure.x: x, figure.line: line}
             yield x, str(line), varied_inputs
 

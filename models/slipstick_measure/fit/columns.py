@@ -361,24 +361,27 @@ class Observed:
                     continue
                 target_indices = index_by_row[compiled_rows.rows[rows_of_model]]
                 target_values = {
-                    path: values[target_indices] for path, values in fixed_values.items()
+                    path: values_by_path[target_indices]
+                    for path, values_by_path in fixed_values.items()
                 }
                 target_values |= {
                     path: np.exp(log_parameters[target_indices, index])
                     for index, path in enumerate(free)
                 }
                 form_paths = set(compiled_rows.form.parameters)
-                values = {
+                values_by_path = {
                     path: column[rows_of_model] for path, column in compiled_rows.values.items()
                 } | {path: value for path, value in target_values.items() if path in form_paths}
                 free_of_model = [path for path in free if path in form_paths]
-                values_and_slopes = compiled_rows.form.slopes(values, free_of_model, self.measured)
+                values_and_slopes = compiled_rows.form.slopes(
+                    values_by_path, free_of_model, self.measured
+                )
                 for index, name in enumerate(self.measured):
                     value, slope_by_path = values_and_slopes[name]
                     value = np.broadcast_to(value, (len(rows_of_model),))
                     log_model_values[index, target_indices] = np.log(value)
                     for path in free_of_model:
-                        elasticity = slope_by_path[path] * values[path] / value
+                        elasticity = slope_by_path[path] * values_by_path[path] / value
                         derivatives[index, target_indices, free.index(path)] = elasticity
         return log_model_values, derivatives
 
@@ -689,8 +692,8 @@ class _TableReader:
     ) -> None:
         """Check the model at the rows with the smallest and the largest value of each number."""
         for path in paths:
-            values = columns[path][list(rows)]
-            for row in {int(values.argmin()), int(values.argmax())} - {0}:
+            numbers = columns[path][list(rows)]
+            for row in {int(numbers.argmin()), int(numbers.argmax())} - {0}:
                 _ = resolve(self._settings_of_row(rows[row]), self.library).checked_spec
 
     def _compile_rows(

@@ -79,8 +79,8 @@ class Extrapolation:
         """Return the speed-up over the base b, T(b) / T(p) for a shared work, else p T(b) / (b
         T(p)).
         """
-        work = p / self.base if self.fitted.timings.weak_scaling else 1.0
-        speedups: Array = self.base_time / time * work
+        work_ratio = p / self.base if self.fitted.timings.weak_scaling else 1.0
+        speedups: Array = self.base_time / time * work_ratio
         return speedups
 
     def efficiency(self, p: float, time: float) -> float:
@@ -130,9 +130,9 @@ class Extrapolation:
         """
 
         def index_of_largest(p: Array, time: Array) -> int:
-            values = self._speedup_over_base(p, time)
+            speedups = self._speedup_over_base(p, time)
             # Of speed-ups that are equal but for rounding, that of the fewest processors.
-            return int(np.argmax(values >= values.max() - 1e-9 * abs(values.max())))
+            return int(np.argmax(speedups >= speedups.max() - 1e-9 * abs(speedups.max())))
 
         point = self._refined_choice(index_of_largest, 1, 1)
         assert point is not None

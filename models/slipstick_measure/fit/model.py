@@ -283,14 +283,14 @@ class PreparedModel:
         for each number.
         """
         count = len(points)
-        values = {
+        values_by_path = {
             parameter.name: np.broadcast_to(value, count)
             for parameter, value in zip(self.parameters, theta, strict=True)
         }
         if self.size:
-            values[self.size] = points.n
+            values_by_path[self.size] = points.n
         if self.population in self._compiled_model.parameters:
-            values[self.population] = points.p
+            values_by_path[self.population] = points.p
             forms = [(self._compiled_model, np.ones(count, dtype=bool))]
         else:
             forms = [(self._form_at(float(p)), points.p == p) for p in np.unique(points.p)]
@@ -298,7 +298,11 @@ class PreparedModel:
         for form, mask in forms:
             columns_of_form = evaluate(
                 form,
-                {path: column[mask] for path, column in values.items() if path in form.parameters},
+                {
+                    path: column[mask]
+                    for path, column in values_by_path.items()
+                    if path in form.parameters
+                },
             )
             for name, column in columns_of_form.items():
                 columns.setdefault(name, np.zeros(count))[mask] = column

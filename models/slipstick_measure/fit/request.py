@@ -148,9 +148,9 @@ def _split_free_parameter(scalar: Scalar) -> _ParsedEntry:
     columns, such as machines, for each cell of which it has a value of its own.
     """
     text, _, owners_text = str(scalar.value).partition("@")
-    path, _, values = text.partition("=")
+    path, _, values_text = text.partition("=")
     owners = tuple(owner.strip() for owner in owners_text.split("+") if owner.strip())
-    return _ParsedEntry(scalar, path.strip(), values.strip(), owners)
+    return _ParsedEntry(scalar, path.strip(), values_text.strip(), owners)
 
 
 def _with_full_path(entry: _ParsedEntry, observed: Observed) -> _ParsedEntry:
@@ -247,12 +247,12 @@ def _parse_choice(entry: _ParsedEntry, observed: Observed) -> UnknownChoice:
     model_value = _checked_model_value(entry, observed)
     texts = tuple(text.strip() for text in entry.values_text.split("|"))
     try:
-        values = tuple(to_base(text, model_value.dimension) for text in texts)
+        choice_values = tuple(to_base(text, model_value.dimension) for text in texts)
     except UnitError as error:
         raise entry.error(str(error)) from None
-    if len(values) < 2:
+    if len(choice_values) < 2:
         raise entry.error(
             "a choice has two values or more:"
             f" {entry.path}={show(model_value.value, model_value.dimension)}|..."
         )
-    return UnknownChoice(entry.path, values, texts, entry.owners)
+    return UnknownChoice(entry.path, choice_values, texts, entry.owners)

@@ -157,8 +157,8 @@ def predict_held_out(
         predict_from_siblings(
             curves, group_by_curve, curve_name, factor * last_processors, last_processors
         )
-        for curve_name, values in curves.items()
-        if factor * last_processors in values
+        for curve_name, value_by_processors in curves.items()
+        if factor * last_processors in value_by_processors
     )
     return [prediction for prediction in predictions if prediction is not None]
 

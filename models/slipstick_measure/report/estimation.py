@@ -63,10 +63,10 @@ def estimation_sentences(estimation: Estimation, split: str = "") -> list[str]:
     estimation : what was found
     split : how the groups were predicted, if not each by a fit to all others
     """
-    values = ", ".join(estimation.measured)
+    measured_names = ", ".join(estimation.measured)
     first_sentence = (
-        f"{estimation.model} was compared with {with_noun(estimation.rows, 'row')} of {values}; its"
-        f" median error is {percent(estimation.fitted_error, 2)}."
+        f"{estimation.model} was compared with {with_noun(estimation.rows, 'row')} of"
+        f" {measured_names}; its median error is {percent(estimation.fitted_error, 2)}."
     )
     if estimation.ignored_numbers:
         first_sentence += (

@@ -307,13 +307,13 @@ def _size_text(size: Value, goal: str) -> str:
     """Return a needed size in words, with its interval and the goal that it is needed for."""
     if not size.value:
         return f"No size has an {goal}."
-    words = f"An {goal} needs n = {_size_with_separators(size.value)}"
+    phrase = f"An {goal} needs n = {_size_with_separators(size.value)}"
     if size.low is None:
-        return f"{words}."
+        return f"{phrase}."
     low_size = _size_with_separators(size.low)
     if size.high is None:
-        return f"{words}, at least {low_size}; the data give no upper limit."
-    return f"{words}, between {low_size} and {_size_with_separators(size.high)}."
+        return f"{phrase}, at least {low_size}; the data give no upper limit."
+    return f"{phrase}, between {low_size} and {_size_with_separators(size.high)}."
 
 
 def _size_with_separators(number: float) -> str:

@@ -362,12 +362,12 @@ def draw_load_fit(
     figure = new_figure(7.5, 4.4)
     axes = figure.subplots()
     positive_times = [time for time in times_shown if time > 0]
-    for (words, (curve_loads, curve_times)), (colour, _, dashes) in zip(
+    for (curve_title, (curve_loads, curve_times)), (colour, _, dashes) in zip(
         curves.items(), STROKES[1:], strict=False
     ):
         times = np.where(curve_times <= LARGEST_DRAWN_RATIO * max(times_shown), curve_times, np.nan)
         positive_times += [float(time) for time in times if time > 0]
-        axes.plot(curve_loads, times, color=colour, linestyle=dashes, label=words)
+        axes.plot(curve_loads, times, color=colour, linestyle=dashes, label=curve_title)
     axes.plot(
         loads,
         [point.measured for point in fitting.points],

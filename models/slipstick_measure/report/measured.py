@@ -389,34 +389,40 @@ def _comparison_with_one_processor(answers: Sequence[Answer]) -> str:
     table = plain_table(["p", "N T_N - W_N", "against T_1"], rows, range(3))
     largest_drift = max(drifts, key=abs)
     if abs(largest_drift) <= 0.05:
-        words = (
+        explanation = (
             "the same work is done with N processors as with one, and little is lost that was not"
             " measured"
         )
     elif largest_drift > 0:
-        words = (
+        explanation = (
             "more work is done with N processors than with one, or something is lost that was not"
             " measured"
         )
     else:
-        words = "less work is done with N processors than with one, or waits are counted twice"
+        explanation = (
+            "less work is done with N processors than with one, or waits are counted twice"
+        )
     single_time = amount_text(answers_with_drift[0].values["one_processor_time"])
     beginning = "Within" if abs(largest_drift) <= 0.05 else "The account misses it by up to"
-    sentence = f"{beginning} {percent(abs(largest_drift), 2)}: {words}."
+    sentence = f"{beginning} {percent(abs(largest_drift), 2)}: {explanation}."
     return f"the assumptions: T_1 = {single_time} measured\n\n{table}\n\n{wrapped(sentence)}"
 
 
 def _loss_by_cause(answer: Answer) -> dict[str, float]:
     """Return the processors lost in an answer, by cause."""
-    values = {name: value.value for name, value in answer.values.items() if name.startswith(LOST)}
-    return {name[len(LOST) : -1]: value for name, value in values.items() if value is not None}
+    loss_by_name = {
+        name: value.value for name, value in answer.values.items() if name.startswith(LOST)
+    }
+    return {
+        name[len(LOST) : -1]: value for name, value in loss_by_name.items() if value is not None
+    }
 
 
 def _place_text(answer: Answer) -> str:
     """Return the number of processors of an answer, and its size if it has one, as text."""
-    words = plain_decimal(float(answer.point["p"]), _DIGITS_OF_RATES)
+    place_text = plain_decimal(float(answer.point["p"]), _DIGITS_OF_RATES)
     size = plain_decimal(float(answer.point["n"]), _DIGITS_OF_RATES) if "n" in answer.point else ""
-    return f"{words}, n = {size}" if size else words
+    return f"{place_text}, n = {size}" if size else place_text
 
 
 def amount_text(value: Value | None) -> str:

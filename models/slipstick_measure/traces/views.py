@@ -198,10 +198,10 @@ def access_matrix(trace: ProgramTrace) -> Array:
     rows = len(trace.processors)
     columns = len(trace.objects)
     key = trace.accesses.processor.astype(np.int64) * columns + trace.accesses.target
-    values: Array = (
+    access_counts: Array = (
         np.bincount(key, trace.accesses.count, rows * columns).reshape(rows, columns).astype(float)
     )
-    return values
+    return access_counts
 
 
 def numbers_in_names(names: Sequence[str], ports: int | None) -> list[int]:

@@ -113,12 +113,14 @@ def _first_of_each_kind(program_counts: _CountsByIdentity) -> Counts:
     tallies = [tally for phase in counts.phases for tally in phase.tallies]
     values_by_field: dict[str, Any] = {}
     for name in (tally_field.name for tally_field in fields(ProcessorTally)):
-        values = [value for tally in tallies if (value := getattr(tally, name))]
-        if values:
-            value_by_key = isinstance(values[0], dict) and {
-                key: n for value in values for key, n in value.items()
+        nonzero_counts = [value for tally in tallies if (value := getattr(tally, name))]
+        if nonzero_counts:
+            value_by_key = isinstance(nonzero_counts[0], dict) and {
+                key: n for value in nonzero_counts for key, n in value.items()
             }
-            values_by_field[name] = type(values[0])(value_by_key) if value_by_key else values[0]
+            values_by_field[name] = (
+                type(nonzero_counts[0])(value_by_key) if value_by_key else nonzero_counts[0]
+            )
     for name in {"faults", "collected"} & values_by_field.keys():
         # Records of one field differ in size only, so that the most frequent one stands for all.
         values_by_field[name] = Counter(dict(values_by_field[name].most_common(1)))

@@ -66,7 +66,9 @@ class OperationClasses:
 
     @cached_property
     def faults(self) -> dict[OperationKey, OperationClass]:
-        """Classes of faults and collections by key, each with its mean size over the whole program."""
+        """Classes of faults and collections by key, each with its mean size over the whole
+        program.
+        """
         exchanges_by_key: dict[OperationKey, tuple[int, int]] = {}
         for tally in self._tallies():
             for name in ("faults", "collected"):

@@ -69,7 +69,7 @@ class Payload:
     def copy(self, source: int, target: int, page: int) -> None:
         """Copy a whole page from one processor to another."""
 
-    def cut(self, writer: int, interval: IntervalId, page: int, words: int) -> None:
+    def cut(self, writer: int, interval: IntervalId, page: int, word_mask: int) -> None:
         """Make the diff of a page for an interval: these words, with the writer's current
         values.
         """
@@ -108,11 +108,11 @@ class SharedPages(ABC):
         for page in pages[self.state[reader, pages] < READABLE].tolist():
             self._make_valid(reader, page)
 
-    def write(self, writer: int, pages: Pages, words: Sequence[int]) -> None:
+    def write(self, writer: int, pages: Pages, word_masks: Sequence[int]) -> None:
         """Make pages writable for a processor, and record which of their words change."""
         for page in pages[self.state[writer, pages] < WRITABLE].tolist():
             self._make_writable(writer, page)
-        self._record_words(writer, pages, words)
+        self._record_words(writer, pages, word_masks)
 
     def notice(self, reader: int, interval: IntervalId) -> None:
         """Deliver the write notices of an interval to a processor; its copies that lack these
@@ -207,7 +207,7 @@ class SharedPages(ABC):
         """Handle the first write to a page that is not writable."""
 
     @abstractmethod
-    def _record_words(self, writer: int, pages: Pages, words: Sequence[int]) -> None:
+    def _record_words(self, writer: int, pages: Pages, word_masks: Sequence[int]) -> None:
         """Record which words of pages a processor changes."""
 
     @abstractmethod
@@ -279,10 +279,10 @@ class ManyWriters(SharedPages):
             self.state[writer, page] = WRITABLE
             self.recorder.tallies[writer].twins += 1
 
-    def _record_words(self, writer: int, pages: Pages, words: Sequence[int]) -> None:
+    def _record_words(self, writer: int, pages: Pages, word_masks: Sequence[int]) -> None:
         twins = self.twins[writer]
         for index in (self.state[writer, pages] == WRITABLE).nonzero()[0].tolist():
-            twins[int(pages[index])] |= words[index]
+            twins[int(pages[index])] |= word_masks[index]
 
     def _has_applied(self, reader: int, page: int, interval: IntervalId) -> bool:
         writer, interval_number = interval
@@ -403,15 +403,15 @@ class ManyWriters(SharedPages):
     def _make_diff(self, writer: int, page: int) -> None:
         """Make the diff of a page and drop its twin."""
         interval = (writer, self.interval_of_twin[writer].pop(page))
-        words = self.twins[writer].pop(page)
+        word_mask = self.twins[writer].pop(page)
         if self.state[writer, page] == WRITABLE:
             self.state[writer, page] = READABLE
-        size = self.protocol.sizes.diff_size(words)
+        size = self.protocol.sizes.diff_size(word_mask)
         self._store_diff(writer, interval, page, size)
         tally = self.recorder.tallies[writer]
         tally.diffs_made += 1
         tally.diff_bytes_made += size
-        self.payload.cut(writer, interval, page, words)
+        self.payload.cut(writer, interval, page, word_mask)
 
     def _store_diff(self, processor: int, interval: IntervalId, page: int, size: int) -> None:
         """Store the size of a diff that a processor has made or received."""
@@ -459,7 +459,7 @@ class SingleWriter(SharedPages):
         self.owner[page] = writer
         self.state[owner, page] = READABLE
 
-    def _record_words(self, writer: int, pages: Pages, words: Sequence[int]) -> None:
+    def _record_words(self, writer: int, pages: Pages, word_masks: Sequence[int]) -> None:
         """Record nothing, since whole pages are sent."""
 
     def _has_applied(self, reader: int, page: int, interval: IntervalId) -> bool:

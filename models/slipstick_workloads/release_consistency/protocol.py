@@ -44,15 +44,15 @@ class Sizes:
     notice: int = 4
     acknowledgement: int = 4
 
-    def diff_size(self, words: int) -> int:
+    def diff_size(self, word_mask: int) -> int:
         """Return the size of the diff of a set of words [B]; each run of neighbouring words has a
         head.
 
         >>> Sizes().diff_size(0b1), Sizes().diff_size(0b1011)
         (20, 32)
         """
-        runs = (words & ~(words << 1)).bit_count()
-        return self.diff + self.run * runs + 4 * words.bit_count()
+        runs = (word_mask & ~(word_mask << 1)).bit_count()
+        return self.diff + self.run * runs + 4 * word_mask.bit_count()
 
     def intervals_size(self, intervals: int, notices: int, processors: int) -> int:
         """Return the size that intervals with their write notices add to a message [B]."""
@@ -103,17 +103,18 @@ class Protocol:
     sizes: Sizes = field(default_factory=Sizes)
 
     def __post_init__(self) -> None:
-        allowed = {
+        allowed_by_name = {
             "writers": ("multiple", "single"),
             "release": ("lazy", "eager"),
             "grant": ("known", "before"),
             "ask": ("latest", "every"),
             "start": ("absent", "valid"),
         }
-        for name, values in allowed.items():
-            if getattr(self, name) not in values:
+        for name, allowed_values in allowed_by_name.items():
+            if getattr(self, name) not in allowed_values:
                 raise ModelError(
-                    f"{name} of a protocol is {' or '.join(values)}, got {getattr(self, name)!r}"
+                    f"{name} of a protocol is {' or '.join(allowed_values)}, got"
+                    f" {getattr(self, name)!r}"
                 )
         if not self.collect_above > 0:
             raise ModelError(f"collect_above must be more than 0 B, got {self.collect_above}")

@@ -182,10 +182,12 @@ class _Turns:
                 f" once, within 0 to {last_page}"
             )
 
-    def _check_words(self, processor: int, pages: Pages, words: Sequence[int]) -> None:
+    def _check_words(self, processor: int, pages: Pages, word_masks: Sequence[int]) -> None:
         """Raise if a write names words that a page does not have."""
         word_count = self.program.word_count
-        if len(words) != len(pages) or (words and (min(words) < 0 or max(words) >> word_count)):
+        if len(word_masks) != len(pages) or (
+            word_masks and (min(word_masks) < 0 or max(word_masks) >> word_count)
+        ):
             raise ModelError(
                 f"processor {processor} writes {len(pages)} pages; each needs its set of words 0 to"
                 f" {word_count - 1}"
