@@ -260,8 +260,8 @@ SLIPS = (
     ),
     Slip(
         "slipstick_measure/account.py",
-        "repeated_values = [1 / value for value in time.values] if metric",
-        "repeated_values = [value for value in time.values] if metric",
+        "[1 / value for value in time.values] if metric",
+        "[value for value in time.values] if metric",
         "tests/measure/test_account.py",
     ),
     Slip(

@@ -396,13 +396,13 @@ class _Account:
         value = 1 / time.value if metric == "throughput" else time.value
         if len(repeated_values) == 1:
             return {name: Value(value, time.run.unit)}, ()
-        notes = (
+        note = (
             f"{name}: {len(repeated_values)} repetitions; low and high are the least and the"
-            " largest",
+            " largest"
         )
         return {
             name: Value(value, time.run.unit, min(repeated_values), max(repeated_values))
-        }, notes
+        }, (note,)
 
     def _account_of_point(
         self, point: MeasuredPoint, elapsed: float
