@@ -400,9 +400,9 @@ class _Account:
             f"{name}: {len(repeated_values)} repetitions; low and high are the least and the"
             " largest"
         )
-        return {
-            name: Value(value, time.run.unit, min(repeated_values), max(repeated_values))
-        }, (note,)
+        return {name: Value(value, time.run.unit, min(repeated_values), max(repeated_values))}, (
+            note,
+        )
 
     def _account_of_point(
         self, point: MeasuredPoint, elapsed: float

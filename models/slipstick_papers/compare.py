@@ -190,14 +190,14 @@ class CompareResult(QuestionResult):
         self, spec: ComparisonPictureSpec, order: Mapping[str, int], words: Words = NO_WORDS
     ) -> Figure:
         """Draw each computed value against the published one, a panel for each unit."""
-        points = published_and_computed(self.compared)
-        units = list(dict.fromkeys(unit for unit, _ in points)) or [""]
+        pairs_by_unit_and_label = published_and_computed(self.compared)
+        units = list(dict.fromkeys(unit for unit, _ in pairs_by_unit_and_label)) or [""]
         figure = new_figure(2.0 + (5.2 if len(units) == 1 else 2.8 * len(units)), 3.6)
         drawn_lines = {}
         for axes, unit in zip(figure.subplots(1, len(units), squeeze=False)[0], units, strict=True):
             drawn_points = {
                 label: point_pairs
-                for (unit_of_points, label), point_pairs in points.items()
+                for (unit_of_points, label), point_pairs in pairs_by_unit_and_label.items()
                 if unit_of_points == unit
             }
             all_numbers = np.concatenate(
@@ -293,12 +293,12 @@ def _unit_problems(
     table.
     """
     for index, table in enumerate(tables):
-        case_names = [names_by_case[case] for case in table.columns]
+        names_of_cases = [names_by_case[case] for case in table.columns]
         for row, spec in enumerate(table.rows):
             for position, name in enumerate(spec.sum):
-                if reason := _unit_mismatch(name, table.unit, case_names):
+                if reason := _unit_mismatch(name, table.unit, names_of_cases):
                     yield study.problem(("compare", index, "rows", row, "sum", position), reason)
-            if spec.per and (reason := _unit_mismatch(spec.per, "1", case_names)):
+            if spec.per and (reason := _unit_mismatch(spec.per, "1", names_of_cases)):
                 yield study.problem(("compare", index, "rows", row, "per"), reason)
 
 
@@ -643,8 +643,8 @@ def _difference_with_mark(row: TableRow, cell: TableCell, slips: Notes, misses: 
         )
     if verdict(cell) == "miss" and not has_error:
         computed_text, printed_text = _computed_and_printed(cell)[:2]
-        place = f"{row.label}, {cell.case}: computed {computed_text}, printed {printed_text}"
-        return f"{text} (miss {misses.number(f'{place}; rounding allows {cell.within:g}')})"
+        cell_text = f"{row.label}, {cell.case}: computed {computed_text}, printed {printed_text}"
+        return f"{text} (miss {misses.number(f'{cell_text}; rounding allows {cell.within:g}')})"
     return f"{text} (slip {slips.number(f'{row.label}: {cell.slip}')})" if cell.slip else text
 
 

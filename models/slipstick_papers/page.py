@@ -294,8 +294,8 @@ def _deciding_inputs_table(reports: Sequence[_Report]) -> str:
     for report in reports:
         for row in report.statements:
             if row.decided_by:
-                place = f"{row.statement} ({report.folder.name})"
-                statements_by_input.setdefault(row.decided_by, []).append(place)
+                statement_with_study = f"{row.statement} ({report.folder.name})"
+                statements_by_input.setdefault(row.decided_by, []).append(statement_with_study)
     if not statements_by_input:
         return ""
     rows = [

@@ -38,16 +38,17 @@ class AgreeResult(QuestionResult):
     def sentences(self) -> list[str]:
         """Return sentences that count the findings by kind and list them."""
         findings = [
-            f"{agreement.case}: {words}"
+            f"{agreement.case}: {finding}"
             for agreement in self.agreements
-            for words in agreement.findings
+            for finding in agreement.findings
         ]
-        count = with_noun(len(self.agreements), "case")
+        count_text = with_noun(len(self.agreements), "case")
         if not findings:
-            return [f"no methods differ by more than their stated errors, in {count}"]
+            return [f"no methods differ by more than their stated errors, in {count_text}"]
         return [
             (
-                f"{with_noun(len(findings), 'finding')} in {count}, in which methods contradict"
+                f"{with_noun(len(findings), 'finding')} in {count_text}, in which methods"
+                " contradict"
                 " each other"
             ),
             *findings,

@@ -97,7 +97,7 @@ def without_contradictions(answers: Sequence[Answer]) -> tuple[Answer, ...]:
     'two answers are called exact and differ: time is 2.5 s by a and 3 '
     """
     exact_answers = [answer for answer in answers if answer.exact and answer.failed is None]
-    failures = {
+    contradiction_by_id = {
         id(answer): contradiction
         for answer_pair in combinations(exact_answers, 2)
         for contradiction in [next(_contradictions_of_exact(*answer_pair), "")]
@@ -112,7 +112,7 @@ def without_contradictions(answers: Sequence[Answer]) -> tuple[Answer, ...]:
             given=answer.given,
             failed=contradiction,
         )
-        if (contradiction := failures.get(id(answer)))
+        if (contradiction := contradiction_by_id.get(id(answer)))
         else answer
         for answer in answers
     )
@@ -181,10 +181,10 @@ def _shared_values(answers: Sequence[Answer]) -> list[str]:
     shared_names = [
         name for name, count in counts.items() if count > 1 and not name.startswith("probability[")
     ]
-    rank = {kind: position for position, kind in enumerate(_NAMES_IN_DISPLAY_ORDER)}
+    position_by_kind = {kind: position for position, kind in enumerate(_NAMES_IN_DISPLAY_ORDER)}
     return sorted(
         shared_names,
-        key=lambda name: rank.get(name.partition("[")[0], len(_NAMES_IN_DISPLAY_ORDER)),
+        key=lambda name: position_by_kind.get(name.partition("[")[0], len(_NAMES_IN_DISPLAY_ORDER)),
     )
 
 
@@ -209,11 +209,11 @@ def _values_compared(answer: Answer, reference_answer: Answer | None = None) -> 
         for name in answer.values
         if reference_answer is None or name in reference_answer.values
     ]
-    kinds = (
+    names_by_kind = (
         [name for name in shared_names if name.partition("[")[0] == kind]
         for kind in _COMPARED_KINDS
     )
-    return next((names for names in kinds if names), shared_names[:1])
+    return next((names for names in names_by_kind if names), shared_names[:1])
 
 
 def _comparison_sentence(answer: Answer, reference: Answer) -> tuple[str, bool]:

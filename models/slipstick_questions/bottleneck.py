@@ -263,23 +263,23 @@ def _case_bottlenecks(case: str, sweep: SweepDefinition, study: StudyContext) ->
     """Solve a case along the axis. Return its bottlenecks."""
     plan = plan_sweep(sweep, study.cases, study.library)
     model = plan.groups[0].solvable.model
-    name = (
+    throughput_name = (
         f"throughput[{next(iter(model.classes))}]"
         if isinstance(model, QueueingNetwork)
         else "throughput"
     )
-    solved_sweep = solve_plan("bottleneck", plan, [name])
-    count = len(plan.cases)
-    throughput = solved_sweep.columns.get(name, np.full(count, np.nan))
-    population = np.empty(count)
-    cycle = np.empty(count)
+    solved_sweep = solve_plan("bottleneck", plan, [throughput_name])
+    point_count = len(plan.cases)
+    throughput = solved_sweep.columns.get(throughput_name, np.full(point_count, np.nan))
+    population = np.empty(point_count)
+    cycle_time = np.empty(point_count)
     demands: dict[str, Array] = {}
     for group in plan.groups:
         is_model = isinstance(group.solvable.model, Model)
-        demands_of_group = _demands_of_model if is_model else _demands_of_network
-        population[group.rows], cycle[group.rows], group_demands = demands_of_group(group)
+        compute_demands = _demands_of_model if is_model else _demands_of_network
+        population[group.rows], cycle_time[group.rows], group_demands = compute_demands(group)
         for resource, demand in group_demands.items():
-            demands.setdefault(resource, np.zeros(count))[group.rows] = demand
+            demands.setdefault(resource, np.zeros(point_count))[group.rows] = demand
     axis = plan.axes[0]
     axis_values = np.array(axis.values, dtype=float)
     bottlenecks = CaseBottlenecks(
@@ -290,21 +290,21 @@ def _case_bottlenecks(case: str, sweep: SweepDefinition, study: StudyContext) ->
         axis_values,
         population,
         throughput,
-        cycle,
+        cycle_time,
         demands,
         solved_sweep.failed,
     )
 
-    def throughput_at(number: int) -> float:
+    def throughput_at(customer_count: int) -> float:
         """Return the throughput with a number of customers [1/s]."""
         settings = {
             **study.cases[case],
-            axis.path: quantity_node(number, "1", sweep.node.mark),
+            axis.path: quantity_node(customer_count, "1", sweep.node.mark),
         }
-        table = evaluator(case, settings, study.library).point_table({}, [name])
-        return float(table.columns[name][0])
+        table = evaluator(case, settings, study.library).point_table({}, [throughput_name])
+        return float(table.columns[throughput_name][0])
 
-    is_estimate = np.isfinite(solved_sweep.ends(name)[0]).any()
+    is_estimate = np.isfinite(solved_sweep.ends(throughput_name)[0]).any()
     return _with_value_near_limit(bottlenecks, None if is_estimate else throughput_at)
 
 
@@ -387,17 +387,23 @@ def _range_sentences(bottlenecks: CaseBottlenecks) -> list[str]:
     on points whose throughput exceeds the bound.
     """
     ties = bottlenecks.ties
-    names = [
+    bottleneck_clauses = [
         f"{join_phrases(tie)} {'is the bottleneck' if len(tie) == 1 else 'are the bottlenecks'}"
         for tie in ties
     ]
     first_value, last_value = (_value_text(bottlenecks, index) for index in (0, -1))
-    sentences = [f"{names[0]} for {bottlenecks.path} from {first_value} to {last_value}"]
-    changes = [index for index in range(1, len(names)) if names[index] != names[index - 1]]
+    sentences = [
+        f"{bottleneck_clauses[0]} for {bottlenecks.path} from {first_value} to {last_value}"
+    ]
+    changes = [
+        index
+        for index in range(1, len(bottleneck_clauses))
+        if bottleneck_clauses[index] != bottleneck_clauses[index - 1]
+    ]
     if changes:
-        sentences = [f"{names[0]} for {bottlenecks.path} from {first_value} on"]
+        sentences = [f"{bottleneck_clauses[0]} for {bottlenecks.path} from {first_value} on"]
         sentences += [
-            f"{names[index]} from {_value_text(bottlenecks, index)} on,"
+            f"{bottleneck_clauses[index]} from {_value_text(bottlenecks, index)} on,"
             f" {join_phrases(ties[index - 1])} up to {_value_text(bottlenecks, index - 1)}"
             for index in changes
         ]
@@ -424,7 +430,7 @@ def _range_sentences(bottlenecks: CaseBottlenecks) -> list[str]:
         )
     if bottlenecks.is_above_bound.any():
         index = int(np.argmax(bottlenecks.is_above_bound))
-        excess_text = (
+        largest_excess = (
             float(
                 np.max(
                     bottlenecks.throughput[bottlenecks.is_above_bound]
@@ -442,7 +448,7 @@ def _range_sentences(bottlenecks: CaseBottlenecks) -> list[str]:
         first_point_above = f"{bottlenecks.path} = {_value_text(bottlenecks, index)}"
         sentences.append(
             f"the throughput by {method} is above the bound from {first_point_above} on, by up to"
-            f" {percent(excess_text)}{advice}"
+            f" {percent(largest_excess)}{advice}"
         )
     return sentences
 
@@ -451,10 +457,10 @@ def _case_headline(bottlenecks: CaseBottlenecks, case: str, words: Words) -> str
     """Return a sentence on which resource limits the throughput at the end of the axis: the limit,
     and the value or the population from which it limits. If nothing is saturated, say so.
     """
-    names = bottlenecks.ties
-    last_index = len(names) - 1
+    ties = bottlenecks.ties
+    last_index = len(ties) - 1
     first_index = last_index
-    while first_index and names[first_index - 1] == names[last_index]:
+    while first_index and ties[first_index - 1] == ties[last_index]:
         first_index -= 1
     beginning = f"{case}: " if case else ""
     largest_throughput = 1.0 / float(bottlenecks.largest_demand[last_index])
@@ -464,8 +470,8 @@ def _case_headline(bottlenecks: CaseBottlenecks, case: str, words: Words) -> str
     end_of_axis = setting_phrase(
         bottlenecks.path, float(bottlenecks.values[last_index]), bottlenecks.unit, words
     )
-    resources = join_phrases([words.resource(name) for name in names[last_index]])
-    are_several = len(names[last_index]) > 1
+    resources = join_phrases([words.resource(name) for name in ties[last_index]])
+    are_several = len(ties[last_index]) > 1
     limit_text = (
         f"{beginning}{resources} {'limit' if are_several else 'limits'} the"
         f" {words.value('throughput')} to {throughput_limit}"
@@ -480,8 +486,8 @@ def _case_headline(bottlenecks: CaseBottlenecks, case: str, words: Words) -> str
     if first_index == 0:
         return f"{limit_text}{_near_limit_clause(bottlenecks, words)}"
     value = float(bottlenecks.values[first_index])
-    from_there = limit_phrase(bottlenecks.path, value, bottlenecks.unit, words, is_lower=True)
-    return f"{limit_text} {from_there}"
+    limit_clause = limit_phrase(bottlenecks.path, value, bottlenecks.unit, words, is_lower=True)
+    return f"{limit_text} {limit_clause}"
 
 
 def _near_limit_clause(bottlenecks: CaseBottlenecks, words: Words) -> str:
@@ -493,9 +499,13 @@ def _near_limit_clause(bottlenecks: CaseBottlenecks, words: Words) -> str:
     path, unit = bottlenecks.path, bottlenecks.unit
     if bottlenecks.near_limit is None:
         last_value = float(bottlenecks.values[-1])
-        part = float(bottlenecks.throughput[-1] * bottlenecks.largest_demand[-1])
+        share_of_limit = float(bottlenecks.throughput[-1] * bottlenecks.largest_demand[-1])
         setting_text = setting_phrase(path, last_value, unit, words)
-        return f"; {setting_text} reach {percent(part)} of it" if np.isfinite(part) else ""
+        return (
+            f"; {setting_text} reach {percent(share_of_limit)} of it"
+            if np.isfinite(share_of_limit)
+            else ""
+        )
     if bottlenecks.near_limit == bottlenecks.values[0]:
         setting_text = f"already with {setting_phrase(path, bottlenecks.near_limit, unit, words)}"
     elif bottlenecks.far_from_limit is not None:

@@ -84,10 +84,14 @@ def choices_figure(choices: Mapping[str, SolvedChoices], title: str, words: Word
     horizontal_unit, horizontal_factor = choose_unit(
         objectives.tolist(), Dimension.of(first_choices.objective_unit)
     )
-    columns = min(len(choices), _MOST_PANELS_IN_ROW)
-    rows = -(-len(choices) // columns)
-    figure = new_figure(7.6 if columns == 1 else 3.0 * columns + 1.6, 1.0 + 3.2 * rows)
-    panels = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False).ravel()
+    column_count = min(len(choices), _MOST_PANELS_IN_ROW)
+    row_count = -(-len(choices) // column_count)
+    figure = new_figure(
+        7.6 if column_count == 1 else 3.0 * column_count + 1.6, 1.0 + 3.2 * row_count
+    )
+    panels = figure.subplots(
+        row_count, column_count, sharex=True, sharey=True, squeeze=False
+    ).ravel()
     margin = 0.1 * (highest - lowest) or factor
     panels[0].set_ylim(lowest / factor, (highest + margin) / factor)
     for axes, (case, choice) in zip(panels, choices.items(), strict=False):
@@ -137,13 +141,15 @@ def _draw_points(
             axes.plot(horizontal_values[is_drawn], value[is_drawn], "o", markersize=5, **style)
     draw_intervals(axes, horizontal_values, value, low, high)
     if choice.meets_all.any():
-        best = int(np.argmin(np.where(choice.meets_all, choice.objectives, np.inf)))
+        best_index = int(np.argmin(np.where(choice.meets_all, choice.objectives, np.inf)))
         ring_style: dict[str, Any] = {
             "color": LIMIT_COLOUR,
             "markerfacecolor": "none",
             "label": "chosen",
         }
-        axes.plot(horizontal_values[best], value[best], "o", markersize=12, **ring_style)
+        axes.plot(
+            horizontal_values[best_index], value[best_index], "o", markersize=12, **ring_style
+        )
     limit = float(choice.limits[0])
     if choice.has_one_limit:
         points = [*axes.lines]

@@ -112,7 +112,7 @@ class Condition:
         return [self._sides(comparison, columns, count) for comparison in self.parts]
 
     def _sides(
-        self, comparison: Comparison, columns: Mapping[str, Array], count: int
+        self, comparison: Comparison, columns: Mapping[str, Array], point_count: int
     ) -> ConditionSides:
         """Return the sides of one comparison at some points, for the values and for the ends of
         their intervals.
@@ -122,10 +122,10 @@ class Condition:
         tape = Tape([comparison.left, comparison.right])
 
         def sides_at(columns_at_points: Mapping[str, Array | float]) -> Array:
-            left_side, right = (
-                np.broadcast_to(side, (count,)) for side in tape.run(columns_at_points)
+            left_side, right_side = (
+                np.broadcast_to(side, (point_count,)) for side in tape.run(columns_at_points)
             )
-            return np.array([left_side, right, margin(comparison, left_side, right)])
+            return np.array([left_side, right_side, margin(comparison, left_side, right_side)])
 
         no_answer = np.full(1, np.nan)
         columns_at_points = {
@@ -135,7 +135,7 @@ class Condition:
         middle_sides = sides_at(columns_at_points)
         low_sides = middle_sides.copy()
         high_sides = middle_sides.copy()
-        for name, end_columns in self._interval_ends(tape.parameters, columns, count):
+        for name, end_columns in self._interval_ends(tape.parameters, columns, point_count):
             shifted_sides = (
                 np.array(
                     [
@@ -152,22 +152,22 @@ class Condition:
             )
             low_sides += np.minimum(shifted_sides.min(axis=0), 0.0)
             high_sides += np.maximum(shifted_sides.max(axis=0), 0.0)
-        left_side, right, margins = np.stack([middle_sides, low_sides, high_sides], axis=1)
+        left_side, right_side, margins = np.stack([middle_sides, low_sides, high_sides], axis=1)
         are_equal = np.abs(margins[0]) <= MARGIN_OF_EQUAL_SIDES
         return ConditionSides(
             left_side,
-            right,
+            right_side,
             margins,
-            comparison.is_true(np.where(are_equal, right[0], left_side[0]), right[0]),
+            comparison.is_true(np.where(are_equal, right_side[0], left_side[0]), right_side[0]),
         )
 
     def _interval_ends(
-        self, names: Iterable[str], columns: Mapping[str, Array], count: int
+        self, names: Iterable[str], columns: Mapping[str, Array], point_count: int
     ) -> Iterator[tuple[str, tuple[Array, Array]]]:
         """Yield each name that stands for an estimate or an approximation, with the low and the
         high end of its interval; NaN if it has none.
         """
-        no_ends = np.full(count, np.nan)
+        no_ends = np.full(point_count, np.nan)
         for name, case, column, columns_of_case in self._columns_of_names(names, columns):
             if (
                 column not in self.given_columns
@@ -177,7 +177,9 @@ class Condition:
                     columns_of_case.get(f"{end_column}[{column}]", no_ends)
                     for end_column in ("low", "high")
                 )
-                low, high = (np.broadcast_to(end_column, (count,)) for end_column in end_columns)
+                low, high = (
+                    np.broadcast_to(end_column, (point_count,)) for end_column in end_columns
+                )
                 if case.form.estimated:
                     yield name, (low, high)
                 elif np.isfinite(low).any():  # what is computed and has no interval is exact
@@ -316,7 +318,7 @@ def condition_of(
     text : such as ``efficiency <= 0.5 * base.efficiency``
     place : where it stands
     case : whose answers the bare names are
-    study : the study; names that begin with ``base`` are those of its base
+    study : the study; names that begin with ``base_case`` are those of its base
     own_case : names that begin with ``own`` are those of this case; by default the case as the
         study gives it
     given_units : units of further columns by name: of the values that are set at the points
@@ -327,7 +329,7 @@ def condition_of(
     ------
     SpecError : it is no condition, or one that cannot be sought
     """
-    base = (
+    base_case = (
         {f"{BASE}.": evaluator(BASE, study.cases[BASE], study.library)}
         if BASE in study.cases
         else {}
@@ -337,7 +339,7 @@ def condition_of(
         if own_case is None
         else own_case
     )
-    cases = {"": case, "own.": own_case, **base}
+    cases = {"": case, "own.": own_case, **base_case}
     condition_names = _ConditionNames(cases, given_units or {})
     try:
         if is_formula:
@@ -355,9 +357,11 @@ def condition_of(
             )
             raise study.refusal(place, message)
     used_names = condition_names.used_names.values()
-    columns = {name.name: column for name, prefix, column in used_names if not prefix}
+    columns = {parameter.name: column for parameter, prefix, column in used_names if not prefix}
     other_cases = {
-        name.name: (cases[prefix], column) for name, prefix, column in used_names if prefix
+        parameter.name: (cases[prefix], column)
+        for parameter, prefix, column in used_names
+        if prefix
     }
     return Condition(text, comparisons, columns, other_cases, case, tuple(given_units or {}))
 

@@ -83,13 +83,15 @@ def read_sweep_points(study: str, name: str | None = None, case: str | None = No
                 sweep, case_name, settings, prepared_study.context.library
             )
         solvable = case_evaluator.solvable
-        keeps = _condition_function(sweep, solvable)
+        select_points = _condition_function(sweep, solvable)
         is_zipped = sweep.spec.combine == "zip"
-        points_of_cases.append(StreamedPoints(solvable, axes, {}, keeps, is_zipped, case_name))
+        points_of_cases.append(
+            StreamedPoints(solvable, axes, {}, select_points, is_zipped, case_name)
+        )
         notes += _case_notes(case_evaluator)
         quantities.add(solvable.form.quantity)
-    names = [name for name in prepared_study.context.spec.answer if {name} != quantities]
-    return SweepPoints(tuple(points_of_cases), tuple(names), tuple(dict.fromkeys(notes)))
+    value_names = [name for name in prepared_study.context.spec.answer if {name} != quantities]
+    return SweepPoints(tuple(points_of_cases), tuple(value_names), tuple(dict.fromkeys(notes)))
 
 
 def _case_notes(case: Evaluator) -> Iterator[str]:
@@ -128,10 +130,10 @@ def _condition_function(
         return None
     conditions = list(read_condition(sweep.spec.where, solvable.parameters))
 
-    def keeps(values: Mapping[str, Array]) -> Array:
-        is_kept: Array = np.logical_and.reduce(
+    def select_points(values: Mapping[str, Array]) -> Array:
+        is_selected: Array = np.logical_and.reduce(
             [condition.holds(values) for condition in conditions]
         )
-        return is_kept
+        return is_selected
 
-    return keeps
+    return select_points

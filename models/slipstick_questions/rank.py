@@ -165,7 +165,8 @@ class RankResult(QuestionResult):
     def sentences(self) -> list[str]:
         """Return sentences on the best changes: named changes first, then quantities."""
         sentences = [
-            f"{_case_in_words(change)}: {_best_change_sentence(change)}" for change in self.changes
+            f"{_case_in_words(change_ranking)}: {_best_change_sentence(change_ranking)}"
+            for change_ranking in self.changes
         ]
         sentences += [
             f"{_case_in_words(ranking)}: {_best_quantity_sentence(ranking)}"
@@ -238,9 +239,9 @@ class RankResult(QuestionResult):
                 else ""
             )
         yield _READING_OF_REDUCTIONS if self.changes else ""
-        for change in self.changes:
-            yield _changes_table(change)
-            yield _pairs_table(change)
+        for change_ranking in self.changes:
+            yield _changes_table(change_ranking)
+            yield _pairs_table(change_ranking)
 
     def named_answers(self) -> dict[str, Answer]:
         """Return the answers with the effect of each single change, by name."""
@@ -257,9 +258,10 @@ class RankResult(QuestionResult):
     def draw(self, spec: ChangesSpec, order: Mapping[str, int], words: Words = NO_WORDS) -> Figure:
         """Draw the overhead reduction of each change, a group of bars for each case."""
         rankings_drawn = [
-            change
-            for change in self.changes
-            if change.under == spec.under and change.case in (spec.cases or (change.case,))
+            change_ranking
+            for change_ranking in self.changes
+            if change_ranking.under == spec.under
+            and change_ranking.case in (spec.cases or (change_ranking.case,))
         ]
         return _draw_bars(rankings_drawn, spec.title, words)
 
@@ -318,14 +320,16 @@ def read(rank_spec: RankSpec, study: StudyContext) -> Question:
             tuple(change.solve() for change in changes),
         )
 
-    names = [
+    effect_names = [
         effect_name(change.case, name, change.technology)
         for change in changes
         for name in change.singles
     ]
     # Elasticities are read off the gradients of the cases.
-    cases_ranked = lambda: [ranking.case.case for ranking in rankings if ranking.uses_own_answer]
-    return Question(solve, answer_names=dict.fromkeys(names, EFFECT_VALUES), shares_of=cases_ranked)
+    ranked_cases = lambda: [ranking.case.case for ranking in rankings if ranking.uses_own_answer]
+    return Question(
+        solve, answer_names=dict.fromkeys(effect_names, EFFECT_VALUES), shares_of=ranked_cases
+    )
 
 
 def settings_under(settings: Settings, spec: RankSpec, tree: Node) -> dict[str, Settings]:
@@ -398,15 +402,15 @@ class _CaseRanking:
         The effect of less and of more is computed anew, with the changed value checked like a
         written one; share and elasticity come from the derivatives, and rank nothing.
         """
-        name = self.case.case
+        case_name = self.case.case
         change = self.spec.change.value
-        answer = answers.cases[name] if self.uses_own_answer else self.case.answer(ALL_SHARES)
+        answer = answers.cases[case_name] if self.uses_own_answer else self.case.answer(ALL_SHARES)
         if answer.failed:
-            return Ranking(name, change, (), (), self.technology, failed=True)
+            return Ranking(case_name, change, (), (), self.technology, failed=True)
         paths_wanted = [canonical(self.case.inputs.tree, path) for path in self.spec.of] or [
             path for path in self.case.built.parameters if not _is_size_of_machine(path)
         ]
-        rows = [self._row(path, change, answer) for path in paths_wanted]
+        rows = [self._best_change_of_quantity(path, change, answer) for path in paths_wanted]
         effective_rows = sorted(
             (row for row in rows if _has_effect(row)), key=_sort_key, reverse=True
         )
@@ -421,7 +425,7 @@ class _CaseRanking:
         groups = group_names(self.case.built.model)
         group = groups[0] if len(groups) > 1 else ""
         return Ranking(
-            name,
+            case_name,
             change,
             tuple(rows),
             names_without_effect,
@@ -431,7 +435,7 @@ class _CaseRanking:
             has_untried=len(effective_rows) + len(rows_without_effect) < len(paths_wanted),
         )
 
-    def _row(self, path: str, change: float, answer: Answer) -> Answer:
+    def _best_change_of_quantity(self, path: str, change: float, answer: Answer) -> Answer:
         """Solve with a smaller and a larger value of a quantity; return the effect of the change
         that saves more.
         """
@@ -689,12 +693,17 @@ class _CaseChanges:
                         mean_value, "1", float(min(low, mean_value)), float(max(high, mean_value))
                     )
         technology_point = {"technology": self.technology} if self.technology else {}
-        cost = {"cost": sum(costs)} if len(costs) == len(names) else {}
+        cost_of_point = {"cost": sum(costs)} if len(costs) == len(names) else {}
         return replace(
             answer_after,
             values=values,
             draws=draws,
-            point={"case": self.case, **technology_point, "change": " + ".join(names), **cost},
+            point={
+                "case": self.case,
+                **technology_point,
+                "change": " + ".join(names),
+                **cost_of_point,
+            },
         )
 
 
@@ -876,7 +885,7 @@ def _solve_changes(
 
 
 def _draws_at_point(
-    case: Evaluator, point: Mapping[str, float], names: Mapping[str, str]
+    case: Evaluator, point: Mapping[str, float], column_by_name: Mapping[str, str]
 ) -> dict[str, Array]:
     """Return draws of the uncertain settings and the values at each draw, by name; empty if no
     setting is uncertain. A change of a setting multiplies each of its draws.
@@ -890,8 +899,8 @@ def _draws_at_point(
         for path, draws in setting_draws.items()
     }
     fixed_draws = {path: np.full(BAND_DRAWS, value) for path, value in point.items()}
-    columns = case.columns({**fixed_draws, **moved_draws}, set(names.values()))
-    return {**setting_draws, **{name: columns[column] for name, column in names.items()}}
+    columns = case.columns({**fixed_draws, **moved_draws}, set(column_by_name.values()))
+    return {**setting_draws, **{name: columns[column] for name, column in column_by_name.items()}}
 
 
 def _value_at_point(columns: Mapping[str, Array], name: str, index: int) -> Value:
@@ -942,8 +951,8 @@ def _undecided_order(ranking: Ranking) -> str:
 def _best_quantity_sentence(ranking: Ranking) -> str:
     """Return a sentence on the quantity whose change saves most time, solved with that change."""
     change_text = percent(ranking.change)
-    levers = [row for row in ranking.rows if not _is_load(str(row.point["parameter"]))]
-    best_row, *further_rows = levers or ranking.rows or (None,)
+    rows_without_loads = [row for row in ranking.rows if not _is_load(str(row.point["parameter"]))]
+    best_row, *further_rows = rows_without_loads or ranking.rows or (None,)
     if best_row is None:
         if ranking.failed:
             return _NO_RANKING_TEXT
@@ -1041,7 +1050,7 @@ _NO_RANKING_TEXT = "no answer, so that no change can be ranked"
 
 def _quantity_headline(ranking: Ranking, words: Words, are_several: bool) -> str:
     """Return a sentence on the quantity whose change saves most time, with the reader's nouns."""
-    size = percent(ranking.change)
+    size_text = percent(ranking.change)
     beginning = f"{words.case(ranking.case)}: " if are_several else ""
     solved_rows = [
         row
@@ -1050,16 +1059,17 @@ def _quantity_headline(ranking: Ranking, words: Words, are_several: bool) -> str
     ]
     if ranking.failed:
         return f"{beginning}{_NO_RANKING_TEXT}"
-    answered = ranking.that_has_an_answer
+    condition_text = ranking.that_has_an_answer
     if not solved_rows:
-        outcome = "has an answer" if answered else "shortens the time"
-        return f"{beginning}no quantity {outcome} when it is changed by {size}"
+        outcome = "has an answer" if condition_text else "shortens the time"
+        return f"{beginning}no quantity {outcome} when it is changed by {size_text}"
     best_row, *further_rows = solved_rows
     time_saved = best_row.values["time_saved"]
     if (time_saved.value or 0.0) <= 0.0 or (time_saved.low is not None and time_saved.low <= 0.0):
         certainty = "surely " if (time_saved.value or 0.0) > 0.0 else ""
         return (
-            f"{beginning}no change of a single quantity by {size}{answered} {certainty}shortens"
+            f"{beginning}no change of a single quantity by {size_text}{condition_text}"
+            f" {certainty}shortens"
             " the time"
         )
     change = words.change(str(best_row.point["change"]), str(best_row.point["parameter"]))
@@ -1072,13 +1082,13 @@ def _quantity_headline(ranking: Ranking, words: Words, are_several: bool) -> str
         if (row["time_saved"] or 0.0) < _LEAST_SAVING and not rivals:
             next_text = f"; no other saves {percent(_LEAST_SAVING)}"
             continue
-        second_words = words.change(str(row.point["change"]), str(row.point["parameter"]))
+        second_change = words.change(str(row.point["change"]), str(row.point["parameter"]))
         amount = percent(row["time_saved"], ends=row.values["time_saved"].ends)
         range_in_words = " within the ranges" if ranking.ranges else ""
-        order = f"undecided{range_in_words} is whether more than" if rivals else "next comes"
-        next_text = f"; {order} {second_words} ({amount})"
+        order_text = f"undecided{range_in_words} is whether more than" if rivals else "next comes"
+        next_text = f"; {order_text} {second_change} ({amount})"
         if not rivals and math.isclose(row["time_saved"] or 0.0, time_saved.value or 0.0):
-            next_text = f"; {second_words} saves as much"
+            next_text = f"; {second_change} saves as much"
     return (
         f"{beginning}{change} saves most: {percent(time_saved.value, ends=time_saved.ends)} of"
         f" {ranking.time_in_words}{next_text}"
@@ -1101,11 +1111,11 @@ def _change_headline(change_ranking: ChangeRanking, words: Words) -> str:
     """
     best_effect = _best_change(change_ranking)
     overhead_before = change_ranking.before.values["overhead"]
-    overhead = quantity(overhead_before.value, "s", ends=overhead_before.ends)
+    overhead_text = quantity(overhead_before.value, "s", ends=overhead_before.ends)
     gain = _overhead_reduction(best_effect)
     if not gain.value or gain.value <= 0:
-        return f"no change removes any of the overhead of {overhead}"
-    gain_words = percent(gain.value, ends=gain.ends)
+        return f"no change removes any of the overhead of {overhead_text}"
+    gain_text = percent(gain.value, ends=gain.ends)
     rivals = [
         as_words(str(effect.point["change"]))
         for effect in change_ranking.effects
@@ -1119,8 +1129,8 @@ def _change_headline(change_ranking: ChangeRanking, words: Words) -> str:
     )
     words_of_best = as_words(str(best_effect.point["change"]))
     beginning = (
-        f"of single changes, {words_of_best} removes most overhead{undecided_text}: {gain_words}"
-        f" of {overhead}"
+        f"of single changes, {words_of_best} removes most overhead{undecided_text}: {gain_text}"
+        f" of {overhead_text}"
     )
     best_pair = next(filter(change_ranking.is_affordable, change_ranking.pairs), None)
     if best_pair is None:
@@ -1129,11 +1139,12 @@ def _change_headline(change_ranking: ChangeRanking, words: Words) -> str:
         [as_words(name) for name in str(best_pair.point["change"]).split(" + ")]
     )
     gain = _overhead_reduction(best_pair)
-    budget = (
+    budget_text = (
         "" if change_ranking.budget is None else f" within a budget of {change_ranking.budget:g}"
     )
     return (
-        f"{beginning}; the best pair{budget} is {pair_text}: {percent(gain.value, ends=gain.ends)}"
+        f"{beginning}; the best pair{budget_text} is {pair_text}:"
+        f" {percent(gain.value, ends=gain.ends)}"
     )
 
 
@@ -1299,17 +1310,17 @@ def _overhead_reduction(answer: Answer) -> Value:
 def _best_change_sentence(change_ranking: ChangeRanking) -> str:
     """Return a sentence on the change that removes most of the overhead."""
     values_before = change_ranking.before.values
-    overhead, time = (
+    overhead_text, time_text = (
         quantity(values_before[name].value, "s", ends=values_before[name].ends)
         for name in ("overhead", "time")
     )
     best_effect = _best_change(change_ranking)
     gain = _overhead_reduction(best_effect)
     if not gain.value or gain.value <= 0:
-        return f"no change removes any of the overhead of {overhead}"
+        return f"no change removes any of the overhead of {overhead_text}"
     sentence = (
         f"among single changes, {best_effect.point['change']} removes the most overhead:"
-        f" {percent(gain.value, ends=gain.ends)} of {overhead}, in a time of {time}"
+        f" {percent(gain.value, ends=gain.ends)} of {overhead_text}, in a time of {time_text}"
     )
     rivals = [
         effect
@@ -1317,14 +1328,14 @@ def _best_change_sentence(change_ranking: ChangeRanking) -> str:
         if effect is not best_effect and _may_be_more(effect, best_effect)
     ]
     if rivals:
-        names = ", ".join(str(rival.point["change"]) for rival in rivals)
+        rival_names = ", ".join(str(rival.point["change"]) for rival in rivals)
         sentence += (
-            f", undecided within the ranges against {names}"
+            f", undecided within the ranges against {rival_names}"
             if best_effect.draws
-            else f", undecided against {names}, because their intervals overlap"
+            else f", undecided against {rival_names}, because their intervals overlap"
         )
     best_pair = next(filter(change_ranking.is_affordable, change_ranking.pairs), None)
-    budget = (
+    budget_text = (
         "" if change_ranking.budget is None else f" within a budget of {change_ranking.budget:g}"
     )
     if best_pair is None:
@@ -1338,7 +1349,7 @@ def _best_change_sentence(change_ranking: ChangeRanking) -> str:
         f"{percent(gain.value, ends=gain.ends)}"
         f" ({_joint_effect_text(gain.value or 0.0, best_pair['apart'] or 0.0)})"
     )
-    return f"{sentence}; the best pair{budget} is {best_pair.point['change']}: {pair_in_words}"
+    return f"{sentence}; the best pair{budget_text} is {best_pair.point['change']}: {pair_in_words}"
 
 
 def _best_change(change_ranking: ChangeRanking) -> Answer:

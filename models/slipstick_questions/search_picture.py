@@ -98,8 +98,8 @@ def search_figure(curves: Mapping[str, SearchCurves], title: str, words: Words) 
     for limit, case in limits.items():
         axes.axhline(limit / factor, color=LIMIT_COLOUR, linewidth=1.0, linestyle=(0, (6, 3)))
         owner = f" of {words.case(case)}" if len(limits) > 1 else ""
-        text = f"limit{owner} {quantity(limit, first_curves.dimension)}"
-        write_limit(axes, limit / factor, text, lines_drawn)
+        limit_text = f"limit{owner} {quantity(limit, first_curves.dimension)}"
+        write_limit(axes, limit / factor, limit_text, lines_drawn)
     handles, labels = axes.get_legend_handles_labels()
     return with_title_and_legend(figure, title, *(() if is_single else ("case", handles, labels)))
 
@@ -110,10 +110,10 @@ def _constant_limits(curves: Mapping[str, SearchCurves]) -> dict[float, str]:
     """
     limits: dict[float, str] = {}
     for case, curve in curves.items():
-        values = np.unique(curve.right[0][np.isfinite(curve.right[0])])
-        if len(values) > 1:
+        right_sides = np.unique(curve.right[0][np.isfinite(curve.right[0])])
+        if len(right_sides) > 1:
             return {}
-        limits |= dict.fromkeys(values.tolist(), case)
+        limits |= dict.fromkeys(right_sides.tolist(), case)
     return limits
 
 

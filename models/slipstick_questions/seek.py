@@ -222,7 +222,7 @@ class SeekResult(QuestionResult):
         """
         sentences = []
         for name in dict.fromkeys(search.name for search in self.searches):
-            first_search, *further_searches = cases = [
+            first_search, *further_searches = searches_of_condition = [
                 search for search in self.searches if search.name == name
             ]
             if not further_searches:
@@ -232,14 +232,14 @@ class SeekResult(QuestionResult):
                 f"{name}{_trend_clause(first_search)}: {first_search.condition}, searched over"
                 f" {_range_text(first_search)}{_doubts_clause(first_search)}"
             )
-            for search in cases:
-                words = (
+            for search in searches_of_condition:
+                outcome_text = (
                     _values_in_words(search)
                     if search.changes
                     else _no_change_sentence(search, _range_text(search))
                 )
                 sentences.append(
-                    f"{name}, {search.case}: {words}{_stretches_sentence(search)}"
+                    f"{name}, {search.case}: {outcome_text}{_stretches_sentence(search)}"
                     f"{_longer_runs_clause(search)}"
                 )
         return sentences
@@ -269,7 +269,7 @@ class SeekResult(QuestionResult):
         """Return the case in which the first condition holds for the widest range of values, with
         its range in words; None if none is the best.
         """
-        searches_widest_first = _cases_by_width(
+        searches_widest_first = _searches_by_width(
             [search for search in self.searches if search.name == self.searches[0].name]
         )
         if len(searches_widest_first) < 2 or not _first_is_widest(searches_widest_first):
@@ -357,9 +357,16 @@ class SeekResult(QuestionResult):
         ] = []
         for search in self.searches:
             for crossing in search.crossings:
-                holds = "from there" if crossing.starts else "until there"
+                holds_text = "from there" if crossing.starts else "until there"
                 rows.append(
-                    (search, crossing.value, crossing.value, crossing.low, crossing.high, holds)
+                    (
+                        search,
+                        crossing.value,
+                        crossing.value,
+                        crossing.low,
+                        crossing.high,
+                        holds_text,
+                    )
                 )
             rows += [
                 (search, first, None, first, last, "undecided") for first, last in search.undecided
@@ -370,15 +377,15 @@ class SeekResult(QuestionResult):
             ]
             if not search.changes and not search.undecided:
                 has_answers = search.nearest is not None
-                holds = (
+                holds_text = (
                     "everywhere"
                     if search.holds_first
                     else "nowhere"
                     if has_answers
                     else "no answer"
                 )
-                rows.append((search, search.nearest or search.first, None, None, None, holds))
-        searches, places, values_of_change, low, high, words = zip(*rows, strict=True)
+                rows.append((search, search.nearest or search.first, None, None, None, holds_text))
+        searches, places, values_of_change, low, high, holds_texts = zip(*rows, strict=True)
         columns = [
             ResultColumn("case", [search.case for search in searches], place=True),
             ResultColumn("trend", [search.trend or None for search in searches], place=True),
@@ -393,7 +400,7 @@ class SeekResult(QuestionResult):
                 (low, high),
                 written=lambda value, unit, ends: quantity(value, unit, 6, ends),
             ),
-            ResultColumn("holds", words),
+            ResultColumn("holds", holds_texts),
         ]
         provenances = [search.answer(place) for search, place in zip(searches, places, strict=True)]
         has_few_searches = (
@@ -564,19 +571,19 @@ def _search_of_parameter(name: str, spec: SeekSpec, case: str, study: StudyConte
             (*place, "of"), f"{message}; to look at single values of it, give a step"
         )
     condition = condition_of(spec.where, (*place, "where"), case_evaluator, study)
-    at_place = dict(zip(places, nodes, strict=True))
+    node_by_place = dict(zip(places, nodes, strict=True))
 
-    def built_at(x: float) -> Evaluator:
-        return evaluator(case, {**settings, spec.of: at_place[x]}, study.library)
+    def evaluator_at(place_value: float) -> Evaluator:
+        return evaluator(case, {**settings, spec.of: node_by_place[place_value]}, study.library)
 
-    model_at = built_at if shapes_model else None
+    model_at = evaluator_at if shapes_model else None
     return _CaseSearch(
         name,
         spec,
         case_evaluator,
         condition,
         places,
-        lambda x: {path: x},
+        lambda place_value: {path: place_value},
         path,
         axis.unit,
         model_at=model_at,
@@ -743,7 +750,7 @@ def _searched_places(case_search: _CaseSearch) -> _SearchedPlaces:
     refinement.bisect()
     if case_search.is_whole:
         refinement.decide()
-    longest_run = float(refinement.longer.max())
+    longest_run = float(refinement.run_factors.max())
     return _SearchedPlaces(refinement.places, refinement.columns, longest_run, first_places)
 
 
@@ -903,7 +910,7 @@ class _SearchRefinement:
         self.case_search = case_search
         self.places = places
         self.columns = dict(columns)
-        self.longer = np.ones(len(places))
+        self.run_factors = np.ones(len(places))
         self.remaining_effort = LARGEST_EFFORT_FACTOR * len(places)
 
     def decide(self) -> None:
@@ -940,7 +947,7 @@ class _SearchRefinement:
         factor = np.where(
             high - low > 2.0, 4.0, 2.0 ** np.ceil(np.log2(np.maximum(1.2 * half_widths**2, 2.0)))
         )
-        return np.where(is_undecided, self.longer * factor, np.inf)
+        return np.where(is_undecided, self.run_factors * factor, np.inf)
 
     def bisect(self) -> None:
         """Bisect between neighbouring places if an end of the interval is above the limit of the
@@ -954,7 +961,7 @@ class _SearchRefinement:
         while is_whole or not self.case_search.has_only_places:
             gaps = self._gaps_to_bisect()
             index = int(np.argmax(gaps))
-            run_factor = float(self.longer[index : index + 2].min())
+            run_factor = float(self.run_factors[index : index + 2].min())
             if gaps[index] <= 0.0 or run_factor > self.remaining_effort:
                 return
             middle = float(self.places[index : index + 2].mean())
@@ -1007,9 +1014,9 @@ class _SearchRefinement:
 
         self.remaining_effort -= run_factor
         columns = self.case_search.columns(np.array([place]), run_factor)
-        self.places, self.longer = (
+        self.places, self.run_factors = (
             with_value(self.places, place),
-            with_value(self.longer, run_factor),
+            with_value(self.run_factors, run_factor),
         )
         self.columns = {
             name: with_value(column, columns.get(name, [np.nan])[0])
@@ -1045,30 +1052,30 @@ def _condition_clause(search: ConditionSearch, words: Words) -> str:
     return search.means or words.condition(search.condition)
 
 
-def _headline_by_case(cases: Sequence[ConditionSearch], words: Words) -> str:
+def _headline_by_case(searches: Sequence[ConditionSearch], words: Words) -> str:
     """Return a sentence on the values for which a condition holds, case by case."""
-    first_search, *further_searches = _cases_by_width(cases)
+    first_search, *further_searches = _searches_by_width(searches)
     trend_in_words = (
         f" along the trend {as_words(first_search.trend)}" if first_search.trend else ""
     )
     beginning = f"{capital(_condition_clause(first_search, words))}{trend_in_words}"
-    place_of_first = _range_of_condition_text(first_search, words, True)
+    range_of_first = _range_of_condition_text(first_search, words, True)
     if not further_searches:
-        separator = "" if place_of_first.startswith(_PHRASE_BEGINNINGS) else ":"
-        return f"{beginning}{separator} {place_of_first}"
+        separator = "" if range_of_first.startswith(_PHRASE_BEGINNINGS) else ":"
+        return f"{beginning}{separator} {range_of_first}"
     further_shown = further_searches[:MOST_FURTHER_CASES]
     unshown_count = len(further_searches) - len(further_shown)
     unshown = f"; not shown: {with_noun(unshown_count, 'further case')}" if unshown_count else ""
-    further_places = [_range_of_condition_text(search, words, False) for search in further_shown]
+    further_ranges = [_range_of_condition_text(search, words, False) for search in further_shown]
     if all(
-        place.startswith(_PHRASE_BEGINNINGS) and ";" not in place
-        for place in (place_of_first, *further_places)
+        range_text.startswith(_PHRASE_BEGINNINGS) and ";" not in range_text
+        for range_text in (range_of_first, *further_ranges)
     ):
-        relation = next((words for words in _RELATIONS if f" {words} " in place_of_first), "")
-        phrases = [f"{place_of_first} for {words.case(first_search.case)}"]
+        relation = next((text for text in _RELATIONS if f" {text} " in range_of_first), "")
+        phrases = [f"{range_of_first} for {words.case(first_search.case)}"]
         phrases += [
-            f"{place.removeprefix(relation).strip()} for {words.case(search.case)}"
-            for search, place in zip(further_shown, further_places, strict=True)
+            f"{range_text.removeprefix(relation).strip()} for {words.case(search.case)}"
+            for search, range_text in zip(further_shown, further_ranges, strict=True)
         ]
         return f"{beginning} {join_phrases(phrases)}{unshown}"
     clauses = _clauses_by_outcome([first_search, *further_shown], words)
@@ -1087,9 +1094,9 @@ def _clauses_by_outcome(searches: Sequence[ConditionSearch], words: Words) -> li
     cases_by_outcome: dict[str, list[str]] = {}
     for search in searches:
         case = words.case(search.case)
-        place = _range_of_condition_text(search, words, not bound_clauses)
-        if place.startswith(_PHRASE_BEGINNINGS) and ";" not in place:
-            bound_clauses.append(f"{place} for {case}")
+        range_text = _range_of_condition_text(search, words, not bound_clauses)
+        if range_text.startswith(_PHRASE_BEGINNINGS) and ";" not in range_text:
+            bound_clauses.append(f"{range_text} for {case}")
         elif search.crossings or search.undecided or search.nearest is None:
             other_clauses.append(f"{case} {_range_of_condition_text(search, words, False)}")
         else:
@@ -1108,17 +1115,17 @@ _PHRASE_BEGINNINGS = ("with ", "if ", "from ", "until ", *_RELATIONS)
 """First words of a place that continues a sentence."""
 
 
-def _cases_by_width(cases: Sequence[ConditionSearch]) -> list[ConditionSearch]:
-    """Return the cases sorted by the width of the range in which the condition holds, if each has
-    one change and all change in the same direction; else in their order.
+def _searches_by_width(searches: Sequence[ConditionSearch]) -> list[ConditionSearch]:
+    """Return the searches sorted by the width of the range in which the condition holds, if each
+    has one change and all change in the same direction; else in their order.
     """
-    if not all(len(case.crossings) == 1 and case.is_decided for case in cases):
-        return list(cases)
-    starts = {case.crossings[0].starts for case in cases}
+    if not all(len(search.crossings) == 1 and search.is_decided for search in searches):
+        return list(searches)
+    starts = {search.crossings[0].starts for search in searches}
     if len(starts) > 1:
-        return list(cases)
+        return list(searches)
     sign = 1 if starts == {True} else -1
-    return sorted(cases, key=lambda case_search: sign * case_search.crossings[0].value)
+    return sorted(searches, key=lambda search: sign * search.crossings[0].value)
 
 
 def _first_is_widest(ranked: Sequence[ConditionSearch]) -> bool:
@@ -1180,7 +1187,7 @@ def _range_of_condition_text(search: ConditionSearch, words: Words, with_title: 
         return (
             f"{join_phrases(undecided_texts, 'and') or holds}{f' ({remarks})' if remarks else ''}"
         )
-    phrases_shown = [words for _, words in sorted(phrases)][:MOST_FURTHER_CASES]
+    phrases_shown = [phrase for _, phrase in sorted(phrases)][:MOST_FURTHER_CASES]
     return join_phrases([*phrases_shown, *undecided_texts[:1]])
 
 
@@ -1226,13 +1233,13 @@ def search_text(search: ConditionSearch) -> str:
     """
     subject = f"{search.name}, {search.case}{_trend_clause(search)}: {search.condition}"
     range_text = _range_text(search)
-    gaps = _stretches_sentence(search)
-    what_holds = (
-        f"{_values_in_words(search)} (searched over {range_text}{gaps})"
+    stretches_text = _stretches_sentence(search)
+    outcome_text = (
+        f"{_values_in_words(search)} (searched over {range_text}{stretches_text})"
         if search.changes
-        else f"{_no_change_sentence(search, range_text)}{gaps}"
+        else f"{_no_change_sentence(search, range_text)}{stretches_text}"
     )
-    return f"{subject} {what_holds}{_longer_runs_clause(search)}{_doubts_clause(search)}"
+    return f"{subject} {outcome_text}{_longer_runs_clause(search)}{_doubts_clause(search)}"
 
 
 def _longer_runs_clause(search: ConditionSearch) -> str:

@@ -206,21 +206,33 @@ def _estimated_change(
         np.flatnonzero(np.append(True, is_below))
         for is_below in (middle[1:-1] < 0, last_curve[1:-1] <= 0)
     ]
-    cells = (int(np.argmax(first_curve[1:] >= 0)), *(int(end[-1]) for end in indices_below_zero))
+    interval_indices = (
+        int(np.argmax(first_curve[1:] >= 0)),
+        *(int(end[-1]) for end in indices_below_zero),
+    )
     if has_only_places:
-        low_place, value, high_place = (float(places[decided_before + cell + 1]) for cell in cells)
+        low_place, value, high_place = (
+            float(places[decided_before + interval_index + 1])
+            for interval_index in interval_indices
+        )
         return Change(
-            value, float(places[decided_before + cells[1]]), starts, low=low_place, high=high_place
+            value,
+            float(places[decided_before + interval_indices[1]]),
+            starts,
+            low=low_place,
+            high=high_place,
         )
     low_place, value, high_place = (
         float(
             np.interp(
                 0.0,
-                margin_row[cell : cell + 2],
-                places[decided_before + cell : decided_before + cell + 2],
+                margin_row[interval_index : interval_index + 2],
+                places[decided_before + interval_index : decided_before + interval_index + 2],
             )
         )
-        for cell, margin_row in zip(cells, (first_curve, middle, last_curve), strict=True)
+        for interval_index, margin_row in zip(
+            interval_indices, (first_curve, middle, last_curve), strict=True
+        )
     )
     return Change(value, None, starts, low=min(low_place, value), high=max(high_place, value))
 

@@ -154,10 +154,12 @@ class TrendedCase:
     @property
     def rates_of_amounts_alone(self) -> tuple[str, ...]:
         """The rates that change amounts only, such as a cost, and no time."""
-        timed = self.timed
-        read = {value.rate for value in self.followers if value.path in timed}
+        timed_paths = self.timed
+        rates_of_times = {value.rate for value in self.followers if value.path in timed_paths}
         return tuple(
-            name for name in self.trend.rates if name not in {*read, *self.rates_without_effect}
+            name
+            for name in self.trend.rates
+            if name not in {*rates_of_times, *self.rates_without_effect}
         )
 
     @property
@@ -167,8 +169,8 @@ class TrendedCase:
         # Compiling the model would load the libraries of arrays as its file is checked.
         has_parameters = isinstance(model, Model | QueueingNetwork)
         parameters_used = model.parameters if has_parameters else self.case.form.parameters
-        read_parameters = {value.rate for value in self.followers if value.path in parameters_used}
-        return tuple(name for name in self.trend.rates if name not in read_parameters)
+        rates_in_use = {value.rate for value in self.followers if value.path in parameters_used}
+        return tuple(name for name in self.trend.rates if name not in rates_in_use)
 
 
 def read_trend(
@@ -244,15 +246,19 @@ def trended_case(
     series = list(dict.fromkeys([*trend_spec.spec.series, *further_series]))
     for path, following_quantity in stated_followers.items():
         _check_stated_technology(path, following_quantity, series, inputs.tree)
-    names = {following_quantity.technology for following_quantity in stated_followers.values()} - {
+    technologies_named = {
+        following_quantity.technology for following_quantity in stated_followers.values()
+    } - {
         *TECHNOLOGIES,
         PROCESSORS,
     }
     kind = kind_of_processors(inputs)
     # In the order of the trend's file: draws and tables follow it.
-    series_named = [name for name in trend_spec.spec.series if name in names]
+    series_named = [name for name in trend_spec.spec.series if name in technologies_named]
     trend = trend_spec.trend(kind or CORE, series_named)
-    classes = [name for name in trend.rates if name not in names] if has_classes else []
+    classes = (
+        [name for name in trend.rates if name not in technologies_named] if has_classes else []
+    )
     trend = trend.of(
         {
             *classes,

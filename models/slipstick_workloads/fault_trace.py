@@ -100,53 +100,51 @@ def traced_events(lines: Iterable[str]) -> Iterator[TracedEvent]:
                 " exceptions:page_fault_user",
             )
         if line.name in FAULT_EVENTS:
-            code = _error_code(line, line_number)
+            error_code = _error_code(line, line_number)
             address = line.values.get("address", "")
-            if code & _INSTRUCTION_BIT or not address.startswith("0x"):
+            if error_code & _INSTRUCTION_BIT or not address.startswith("0x"):
                 continue
-            event = "write" if code & _WRITE_BIT else "read"
+            event = "write" if error_code & _WRITE_BIT else "read"
             yield TracedEvent(line.thread, event, address, line.begin_time, line_number)
         elif line.name in ACCESS_OF_FUNCTION:
-            where = next(iter(line.values.values()), line.name)
+            place = next(iter(line.values.values()), line.name)
             yield TracedEvent(
-                line.thread, ACCESS_OF_FUNCTION[line.name], where, line.begin_time, line_number
+                line.thread, ACCESS_OF_FUNCTION[line.name], place, line.begin_time, line_number
             )
 
 
 def _error_code(line: _TraceLine, line_number: int) -> int:
     """Return the error code of a fault; raise if the line has none."""
-    text = line.values.get("error_code", "")
-    if not _HEXADECIMAL.fullmatch(text):
+    code_text = line.values.get("error_code", "")
+    if not _HEXADECIMAL.fullmatch(code_text):
         raise TraceLineError(
             line_number,
-            f"a fault has the error code {text!r}, which does not tell reads from writes; a"
+            f"a fault has the error code {code_text!r}, which does not tell reads from writes; a"
             " hexadecimal number such as 0x6 is wanted",
         )
-    return int(text, 16)
+    return int(code_text, 16)
 
 
 def _parse_line(text: str) -> _TraceLine | None:
     """Return the thread, time [us], name and values of an event; None if the line is no event."""
     tokens = text.split()
-    times = [
-        time_position
-        for time_position, token in enumerate(tokens)
-        if _parse_seconds(token) is not None
+    time_positions = [
+        position for position, token in enumerate(tokens) if _parse_seconds(token) is not None
     ]
-    if not times or times[0] == 0:
+    if not time_positions or time_positions[0] == 0:
         return None
-    time_position = times[0]
-    names = [token for token in tokens[time_position + 1 :] if token.endswith(":")]
-    if not names:
+    time_position = time_positions[0]
+    event_names = [token for token in tokens[time_position + 1 :] if token.endswith(":")]
+    if not event_names:
         return None
-    processors = [
+    processor_positions = [
         index for index, token in enumerate(tokens[:time_position]) if token.startswith("[")
     ]
-    threads = tokens[: processors[0] if processors else time_position]
-    thread = " ".join(token for token in threads if not token.startswith("("))
+    thread_tokens = tokens[: processor_positions[0] if processor_positions else time_position]
+    thread = " ".join(token for token in thread_tokens if not token.startswith("("))
     values = dict(token.split("=", 1) for token in tokens[time_position + 2 :] if "=" in token)
     seconds = _parse_seconds(tokens[time_position])
-    name = names[0].rstrip(":").removesuffix(":u").split(":")[-1]
+    name = event_names[0].rstrip(":").removesuffix(":u").split(":")[-1]
     return None if seconds is None else _TraceLine(thread, round(seconds * 1e6, 3), name, values)
 
 

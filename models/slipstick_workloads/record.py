@@ -82,17 +82,17 @@ def recorded_counts(
     ModelError : the processors come to different barriers, or a lock is not released
     """
     events = _read_events(path, bytes_changed)
-    processors = list(dict.fromkeys(event.processor for event in events))
+    processor_names = list(dict.fromkeys(event.processor for event in events))
     events_by_processor = {
         name: [recorded_event for recorded_event in events if recorded_event.processor == name]
-        for name in processors
+        for name in processor_names
     }
     index_by_address = _page_indices(events, page)
     lock_numbers = _lock_numbers(events)
 
-    def body(processor: int) -> Iterator[Access]:
+    def body(processor_index: int) -> Iterator[Access]:
         yield from _accesses_of_events(
-            events_by_processor[processors[processor]],
+            events_by_processor[processor_names[processor_index]],
             index_by_address,
             lock_numbers,
             page,
@@ -101,7 +101,7 @@ def recorded_counts(
 
     program = SharedProgram(
         path.stem,
-        len(processors),
+        len(processor_names),
         max(1, len(set(index_by_address.values()))),
         body,
         "us",
@@ -167,9 +167,10 @@ def _read_traced_events(path: Path, bytes_changed: int | None) -> list[RecordedE
         )
         raise SpecError([Problem(str(path), 1, 1, "", message)])
     if "write" in event_names and (bytes_changed is None or bytes_changed < 1):
-        given = "" if bytes_changed is None else f", at least 1; got {bytes_changed:g}"
+        limit_text = "" if bytes_changed is None else f", at least 1; got {bytes_changed:g}"
         message = (
-            f"how many bytes does a write change? A trace does not tell; --set bytes=NUMBER{given}"
+            "how many bytes does a write change? A trace does not tell; --set bytes=NUMBER"
+            f"{limit_text}"
         )
         raise SpecError([Problem(str(path), 1, 1, "", message)])
     recorded_events = [

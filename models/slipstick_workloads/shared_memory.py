@@ -186,25 +186,26 @@ class MemoryPort:
         Source: the paths are those of `slipstick.model.machine.omega_outputs`, after Lawrie, 1975.
         """
         radix, stages = _radix_and_stages(switches)
-        sources = range(radix ** (stages - 1))
-        targets = [k for k, ratio in enumerate(ratios) if ratio]
-        if len(sources) * len(targets) > MOST_PATHS:
+        source_ports = range(radix ** (stages - 1))
+        target_modules = [module_number for module_number, ratio in enumerate(ratios) if ratio]
+        if len(source_ports) * len(target_modules) > MOST_PATHS:
             raise ModelError(
-                f"{len(sources) * len(targets)} paths lead to {len(targets)} memory modules of"
-                f" {self.machine.name}; with stages: contend at most {MOST_PATHS}; give fewer"
+                f"{len(source_ports) * len(target_modules)} paths lead to"
+                f" {len(target_modules)} memory modules of {self.machine.name}; with stages:"
+                f" contend at most {MOST_PATHS}; give fewer"
                 " elements or modules"
             )
         crossing_time = 2 * stages * switches.hop if switches.circuit else zero(TIME)
         paths = []
-        for k in targets:
+        for module_number in target_modules:
             access: Activity = steps.service_at(
-                module_name(k),
+                module_name(module_number),
                 crossing_time + switches.transfer + self.machine.memory.access,
-                f"m{k}",
+                f"m{module_number}",
             )
-            access = hold(_circuit_name(k), access) if self.retries_refused else access
-            for source in sources:
-                outputs = omega_outputs(radix, stages, source, k)
+            access = hold(_circuit_name(module_number), access) if self.retries_refused else access
+            for source_port in source_ports:
+                outputs = omega_outputs(radix, stages, source_port, module_number)
                 path = [
                     _output_name(stage, output)
                     for stage, output in outputs.items()
@@ -212,7 +213,7 @@ class MemoryPort:
                 ]
                 paths.append(
                     (
-                        ratios[k] / len(sources),
+                        ratios[module_number] / len(source_ports),
                         self._access_along_path(steps, path, access, switches),
                     )
                 )
@@ -396,38 +397,39 @@ def lock_kind(machine: SharedMemory, name: str, other_processors: Expr) -> Machi
         raise ModelError(
             f"{machine.name} has no lock {name!r}{did_you_mean(name, list(machine.locks))}"
         )
-    kind = machine.locks[name]
+    machine_lock = machine.locks[name]
     ring = machine.interconnect
     if isinstance(ring, Ring) and (upper_ring := ring.upper) is not None:
         far_share = MemoryPort(machine, other_processors).far_share(ring)
-        kind = kind._replace(
-            latency=kind.latency * (1 + far_share * (upper_ring / ring.rotation - 1))
+        machine_lock = machine_lock._replace(
+            latency=machine_lock.latency * (1 + far_share * (upper_ring / ring.rotation - 1))
         )
-    if kind.own is None:
-        return kind
-    is_unordered = kind.kind in ("tas", "ttas")
+    if machine_lock.own is None:
+        return machine_lock
+    is_unordered = machine_lock.kind in ("tas", "ttas")
     foreign_share = (
         other_processors / (other_processors + 1) if is_unordered else minimum(other_processors, 1)
     )
-    mean_access = kind.own + foreign_share * (kind.access - kind.own)
-    access_count = LOCKS[kind.kind].acquire + LOCKS[kind.kind].release
-    return kind._replace(
-        access=mean_access, latency=kind.latency + access_count * (mean_access - kind.own)
+    mean_access = machine_lock.own + foreign_share * (machine_lock.access - machine_lock.own)
+    access_count = LOCKS[machine_lock.kind].acquire + LOCKS[machine_lock.kind].release
+    return machine_lock._replace(
+        access=mean_access,
+        latency=machine_lock.latency + access_count * (mean_access - machine_lock.own),
     )
 
 
-def barrier_cost(kind: BarrierKind, processors: Expr) -> Expr:
+def barrier_cost(machine_barrier: BarrierKind, processors: Expr) -> Expr:
     """Return the time from the last arrival at a barrier until all processors continue, if all
     arrive at the same time [s].
     """
-    access = kind.access
+    access = machine_barrier.access
     cost: Expr
-    match kind.kind:
+    match machine_barrier.kind:
         case "central":
             cost = CENTRAL_BARRIER(processors=processors, update=access, notice=access)
         case "tree":
             cost = COMBINING_TREE_BARRIER(
-                processors=processors, fan=kind.radix, update=access, notice=access
+                processors=processors, fan=machine_barrier.radix, update=access, notice=access
             )
         case "tournament":
             cost = TOURNAMENT_BARRIER(processors=processors, message=access, release=access)

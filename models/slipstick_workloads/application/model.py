@@ -116,7 +116,7 @@ def _first_of_each_kind(program_counts: _CountsByIdentity) -> Counts:
         nonzero_counts = [value for tally in tallies if (value := getattr(tally, name))]
         if nonzero_counts:
             value_by_key = isinstance(nonzero_counts[0], dict) and {
-                key: n for value in nonzero_counts for key, n in value.items()
+                key: count for value in nonzero_counts for key, count in value.items()
             }
             values_by_field[name] = (
                 type(nonzero_counts[0])(value_by_key) if value_by_key else nonzero_counts[0]
@@ -214,17 +214,17 @@ class _Supersteps:
         self.machine = machine
         self.counts = counts
         self.operations = Operations(machine, OperationClasses(counts))
-        self.unit = value_of(inputs, "sequential") / float(counts.total("work"))
+        self.unit_time = value_of(inputs, "sequential") / float(counts.total("work"))
         operations = self.operations
         prefetched_faults = value_of(inputs, "prefetched_faults")
         prefetched_locks = value_of(inputs, "prefetched_locks")
-        self.fault = cache(
+        self.build_fault = cache(
             lambda key: choose(
                 (1 - prefetched_faults, operations.fault(key)),
                 (prefetched_faults, operations.prefetch(key)),
             )
         )
-        self.lock = cache(
+        self.build_lock = cache(
             lambda hops: choose(
                 (1 - prefetched_locks, operations.acquire(hops)),
                 (prefetched_locks, operations.prefetched_lock),
@@ -234,7 +234,7 @@ class _Supersteps:
         self.wait_in_queue = repeat(requested_locks, operations.wait_in_queue)
         self.fault_ahead = repeat(requested_locks * (1 - prefetched_faults), operations.fault_ahead)
         self.barrier = operations.barrier(counts.processors) if counts.processors > 1 else then()
-        self.notices = {
+        self.notice_steps = {
             name: (operations.notice(name), operations.invalidate(name))
             for name in ("lock", "barrier")
         }
@@ -253,7 +253,7 @@ class _Supersteps:
             yield phase.repeat, processor_activities, self._barriers_of_phase(phase)
 
     def _activity_of_processor(
-        self, tally: ProcessorTally, rounds: int, name: str, is_manager: bool
+        self, tally: ProcessorTally, round_count: int, name: str, is_manager: bool
     ) -> Activity:
         """Return the work and the operations of a processor in a phase; if the tally adds up
         several rounds of the phase, the mean of these rounds.
@@ -261,21 +261,25 @@ class _Supersteps:
         counted_operations = [*self._own_operations(tally), *self._operations_for_others(tally)]
         if is_manager:
             counted_operations.append(
-                (rounds * max(0, self.counts.processors - 2), self.operations.arrival)
+                (round_count * max(0, self.counts.processors - 2), self.operations.arrival)
             )
         counted_activities = [
-            (count / rounds, operation) for count, operation in counted_operations if count
+            (count / round_count, operation) for count, operation in counted_operations if count
         ]
         operation_total = sum(count for count, _ in counted_activities)
-        busy_time = self.unit * (tally.work / rounds)
-        slices = max(1, ceil(operation_total))
+        busy_time = self.unit_time * (tally.work / round_count)
+        piece_count = max(1, ceil(operation_total))
         work = software(
-            self.machine, busy_time / slices, name=name, component="busy", technology="application"
+            self.machine,
+            busy_time / piece_count,
+            name=name,
+            component="busy",
+            technology="application",
         )
         # Signals interrupt work, so it does not hold the processor against requests.
         work = with_labels(work, "", keeps_resources=False)
         upkeep_steps = [
-            repeat(count / rounds, operation)
+            repeat(count / round_count, operation)
             for count, operation in self._notice_operations(tally)
             if count
         ]
@@ -290,7 +294,9 @@ class _Supersteps:
         )
         return Then(
             (
-                repeat(slices, work >> repeat(operation_total / slices, random_operation)),
+                repeat(
+                    piece_count, work >> repeat(operation_total / piece_count, random_operation)
+                ),
                 *upkeep_steps,
             )
         )
@@ -298,11 +304,15 @@ class _Supersteps:
     def _own_operations(self, tally: ProcessorTally) -> Iterator[tuple[float, Activity]]:
         """Yield the count and the activity of each operation that the processor needs itself."""
         operations = self.operations
-        yield from ((count, self.fault(key)) for key, count in count_by_key(tally.faults).items())
+        yield from (
+            (count, self.build_fault(key)) for key, count in count_by_key(tally.faults).items()
+        )
         yield from (
             (count, operations.collect(key)) for key, count in count_by_key(tally.collected).items()
         )
-        yield from ((count, self.lock(hops)) for hops, count in tally.acquisitions.items() if hops)
+        yield from (
+            (count, self.build_lock(hops)) for hops, count in tally.acquisitions.items() if hops
+        )
         yield tally.ahead, self.wait_in_queue
         yield tally.ahead_faults, self.fault_ahead
         yield tally.empty, operations.empty_fault
@@ -320,7 +330,7 @@ class _Supersteps:
         )
         fraction = _notice_fraction_at_locks(tally)
         for count, operation in zip(
-            (tally.notices, tally.invalidated), self.notices["lock"], strict=True
+            (tally.notices, tally.invalidated), self.notice_steps["lock"], strict=True
         ):
             yield fraction * count, operation
 
@@ -340,24 +350,24 @@ class _Supersteps:
         """
         if self.counts.processors == 1:
             return self.barrier
-        rounds = phase.repeat * self.counts.processors
-        collections = sum(tally.collections for tally in phase.tallies) / rounds
-        notices = (
+        processor_rounds = phase.repeat * self.counts.processors
+        collections_per_round = sum(tally.collections for tally in phase.tallies) / processor_rounds
+        notices_per_round = (
             sum((1 - _notice_fraction_at_locks(tally)) * tally.notices for tally in phase.tallies)
-            / rounds
+            / processor_rounds
         )
-        invalidated_pages = (
+        pages_per_round = (
             sum(
                 (1 - _notice_fraction_at_locks(tally)) * tally.invalidated
                 for tally in phase.tallies
             )
-            / rounds
+            / processor_rounds
         )
-        notice_step, invalidation_step = self.notices["barrier"]
+        notice_step, invalidation_step = self.notice_steps["barrier"]
         barrier = then(
-            repeat(1 + collections, self.barrier),
-            repeat(notices, notice_step),
-            repeat(invalidated_pages, invalidation_step),
+            repeat(1 + collections_per_round, self.barrier),
+            repeat(notices_per_round, notice_step),
+            repeat(pages_per_round, invalidation_step),
         )
         return with_labels(barrier, "", keeps_resources=False)
 

@@ -56,7 +56,7 @@ def _counted_program(
     name: str,
     title: str,
     generator: str,
-    seconds: Callable[[Mapping[str, float]], float],
+    estimate_seconds: Callable[[Mapping[str, float]], float],
     *parameters: Input,
 ) -> CountedProgram:
     """Return a program whose accesses are generated and counted when its model is built.
@@ -66,9 +66,9 @@ def _counted_program(
     name : after ``dvsm/``
     title : one line
     generator : module and function in `slipstick_workloads.sharing` that gives the accesses
-    seconds : of processor time that it takes, roughly, as measured at the defaults and at four
-        times the size; the terms in the processors, which the protocol takes, with small sizes on
-        64 to 512 of them
+    estimate_seconds : roughly the processor time of the function, as measured at the defaults and
+        at four times the size; the terms in the processors, which the protocol takes, with small
+        sizes on 64 to 512 of them
     parameters : of that function
     """
     parameters = (*parameters, COLLECT_INPUT, SECTIONS_INPUT)
@@ -88,7 +88,7 @@ def _counted_program(
             for parameter in parameters
             if isinstance(parameter.default, int | float)
         }
-        total_seconds = seconds({PROCESSORS_INPUT.name: 8.0, **sizes, **input_values})
+        total_seconds = estimate_seconds({PROCESSORS_INPUT.name: 8.0, **sizes, **input_values})
         check_cost(
             "counting",
             total_seconds,
@@ -124,8 +124,8 @@ def _count_operations(generator: str, input_values: tuple[tuple[str, float], ...
     from slipstick_workloads.release_consistency.protocol import Protocol
     from slipstick_workloads.release_consistency.run import run
 
-    module, function = generator.split(":")
-    generate = getattr(import_module(f"slipstick_workloads.sharing.{module}"), function)
+    module_name, function_name = generator.split(":")
+    generate = getattr(import_module(f"slipstick_workloads.sharing.{module_name}"), function_name)
     sizes = {key: int(value) if value == int(value) else value for key, value in input_values}
     protocol = Protocol(
         grant="before" if sizes.pop(SECTIONS_INPUT.name, 0) else "known",

@@ -59,13 +59,13 @@ def collisions_per_step(first_dependents: Sequence[int], processors: int) -> lis
     >>> collisions_per_step([2, 3, 4, 4], processors=8)
     [2, 2]
     """
-    sizes = []
+    step_sizes = []
     first_of_step = 0
     while first_of_step < len(first_dependents):
         end_of_step = min(first_of_step + processors, first_dependents[first_of_step])
-        sizes.append(end_of_step - first_of_step)
+        step_sizes.append(end_of_step - first_of_step)
         first_of_step = end_of_step
-    return sizes
+    return step_sizes
 
 
 COLLISIONS_PER_BALL = 10
@@ -96,8 +96,10 @@ class CollisionCounts:
 
     def parallelism(self, processors: int) -> float:
         """Return the mean number of collisions that a step of N processors executes [1]."""
-        steps = [len(collisions_per_step(run, processors)) for run in self.first_dependents_of_runs]
-        return sum(map(len, self.first_dependents_of_runs)) / sum(steps)
+        step_counts = [
+            len(collisions_per_step(run, processors)) for run in self.first_dependents_of_runs
+        ]
+        return sum(map(len, self.first_dependents_of_runs)) / sum(step_counts)
 
 
 @lru_cache(maxsize=256)

@@ -112,12 +112,12 @@ def parallel(machine: SharedMemory, inputs: InputValues) -> Model:
     of their number between two of these, and beyond them. The number of steps is then not a whole
     number, which the method simulation refuses.
     """
-    searches: Mapping[str, _CollisionCounter] = {
+    counters_by_bins: Mapping[str, _CollisionCounter] = {
         "width": observe,
         "best": _counts_with_best_width,
         "direct": _counts_with_direct_bins,
     }
-    return _model_of_counts(machine, inputs, searches[word(inputs, "bins")])
+    return _model_of_counts(machine, inputs, counters_by_bins[word(inputs, "bins")])
 
 
 def sample(machine: SharedMemory, inputs: InputValues) -> Model:
@@ -203,9 +203,9 @@ class _Steps:
         )
         if self.cache is None:
             return execution
-        lines = self.run.balls / self.processors * (BALL_MEMORY / self.cache.line)
+        cache_lines = self.run.balls / self.processors * (BALL_MEMORY / self.cache.line)
         return execution >> self._fetch_pages(
-            "setup.cold", self._input_value("touches") * lines, "local"
+            "setup.cold", self._input_value("touches") * cache_lines, "local"
         )
 
     def step(self) -> Activity:
@@ -221,7 +221,7 @@ class _Steps:
             "rest": self._input_value("collide") + 3 * self._input_value("meeting"),
         }
         queue_operations = self.run.additions + self.run.removals
-        execute = self._with_overheads(
+        execution = self._with_overheads(
             "collision",
             units_by_part,
             queue_operations=queue_operations,
@@ -229,17 +229,19 @@ class _Steps:
             items_passed=self.run.entries_passed,
         )
         if self.processors == 1:
-            return execute
-        chance = minimum(1.0, self.run.steps / (self.run.rounds * self.processors))
+            return execution
+        execution_probability = minimum(1.0, self.run.steps / (self.run.rounds * self.processors))
         idle_step = delay(
-            time_of_pass(execute, closed_model(execute), books_labels=False),
+            time_of_pass(execution, closed_model(execution), books_labels=False),
             name="idle",
             component="idle",
         )
-        compare = self._fetch_pages(
+        comparison = self._fetch_pages(
             "check", (self.processors - 1) * self._input_value("check"), "check"
         )
-        return compare >> choose((chance, execute), (1 - chance, idle_step))
+        return comparison >> choose(
+            (execution_probability, execution), (1 - execution_probability, idle_step)
+        )
 
     def _with_overheads(
         self,
@@ -260,18 +262,27 @@ class _Steps:
         executions : executions or additions, each with its fetches [1]
         items_passed : bins and collisions passed [1]
         """
-        steps = {part_name: units * self.machine.step for part_name, units in units_by_part.items()}
+        time_by_part = {
+            part_name: units * self.machine.step for part_name, units in units_by_part.items()
+        }
         computing = then()
         if self.cache is not None:
             accesses = self._input_value("touches") * (
                 executions * self._input_value("misses") + items_passed
             )
-            times = self._access_times(accesses)
-            steps["add"] = maximum(steps["add"] - total(times.values(), TIME), zero(TIME))
+            access_times = self._access_times(accesses)
+            time_by_part["add"] = maximum(
+                time_by_part["add"] - total(access_times.values(), TIME), zero(TIME)
+            )
             computing = then(
                 *(
-                    delay(access_time, name=f"{name}.{part}", component=part, technology="memory")
-                    for part, access_time in times.items()
+                    delay(
+                        access_time,
+                        name=f"{name}.{component}",
+                        component=component,
+                        technology="memory",
+                    )
+                    for component, access_time in access_times.items()
                 ),
                 self._fetch_pages(
                     f"{name}.replaced",
@@ -282,8 +293,8 @@ class _Steps:
         computing = then(
             computing,
             *(
-                delay(step_time, name=f"{name}.{part_name}")
-                for part_name, step_time in steps.items()
+                delay(part_time, name=f"{name}.{part_name}")
+                for part_name, part_time in time_by_part.items()
             ),
         )
         if self.processors == 1:
@@ -328,13 +339,13 @@ class _Steps:
         if lock_name == NO_LOCK_OR_BARRIER:
             return then()
         latency = lock_kind(self.machine, lock_name, Number(float(self.processors) - 1)).latency
-        if locks := number(self.inputs, "locks"):
+        if lock_count := number(self.inputs, "locks"):
             requesting_processors = (
                 self.run.steps / self.run.rounds
                 if name == "collision"
                 else Number(float(self.processors))
             )
-            latency *= 1 + maximum(requesting_processors - 1, 0) / (2 * locks)
+            latency *= 1 + maximum(requesting_processors - 1, 0) / (2 * lock_count)
         return delay(
             lock_calls * latency, name=f"{name}.lock", component="lock", technology="software"
         )
@@ -401,9 +412,9 @@ def _expected_sizes(
     )
     seed = int(number(inputs, "seed"))
     width = number(inputs, "width")
-    runs = [count_collisions(size, COLLISIONS_OF_SIZES, seed, width) for size in SIZES]
+    counts_by_size = [count_collisions(size, COLLISIONS_OF_SIZES, seed, width) for size in SIZES]
     entries_passed_at_start, entries_passed = (
-        _interpolated_power(balls, [getattr(run, name) for run in runs])
+        _interpolated_power(balls, [getattr(counts, name) for counts in counts_by_size])
         for name in ("entries_passed_at_start", "entries_passed")
     )
     return _RunSizes(

@@ -60,9 +60,9 @@ class BilliardTable:
     """
 
     def __init__(self, initial_state: InitialState) -> None:
-        half = initial_state.diameter / 2
+        radius = initial_state.diameter / 2
         self._diameter = initial_state.diameter
-        self._positions = [-half, *initial_state.positions, initial_state.length + half]
+        self._positions = [-radius, *initial_state.positions, initial_state.length + radius]
         self._velocities = [0.0, *initial_state.velocities, 0.0]
         self._state_times = [0.0] * len(self._positions)
 

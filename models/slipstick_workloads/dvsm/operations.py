@@ -110,18 +110,18 @@ def page_fault(machine: Machine, inputs: InputValues) -> Activity:
     The protocol time is counted at both ends of both messages.
     """
     component = "empty"
-    request = value_of(inputs, "request")
-    reply = value_of(inputs, "reply")
+    request_size = value_of(inputs, "request")
+    reply_size = value_of(inputs, "reply")
     endpoint = Endpoint(machine, component)
-    remote = Endpoint(machine, component, "other")
+    remote_endpoint = Endpoint(machine, component, "other")
     return then(
-        endpoint.handle_message("send", request),
-        wire(machine, request, name="request.wire", component=component),
+        endpoint.handle_message("send", request_size),
+        wire(machine, request_size, name="request.wire", component=component),
         cross_hardware(machine, 2, name="hardware", component=component),
-        remote.serve_request(inputs, "remote"),
-        remote.handle_message("remote.send", reply),
-        wire(machine, reply, name="reply.wire", component=component),
-        endpoint.handle_message("receive", reply),
+        remote_endpoint.serve_request(inputs, "remote"),
+        remote_endpoint.handle_message("remote.send", reply_size),
+        wire(machine, reply_size, name="reply.wire", component=component),
+        endpoint.handle_message("receive", reply_size),
         endpoint.spend("call", value_of(inputs, "call"), "system"),
     )
 
@@ -134,14 +134,16 @@ def diff_request(machine: Machine, inputs: InputValues) -> Activity:
     its receives; hardware latency and all work of the remote processors take place at d processors
     in parallel. The fault handler computes once.
     """
-    replies = inputs.get("replies")
-    sizes = replies if isinstance(replies, tuple) else (value_of(inputs, "reply"),)
-    replies_counted = (
-        Number(float(len(sizes))) if isinstance(replies, tuple) else value_of(inputs, "parts")
+    reply_sizes = inputs.get("replies")
+    sizes_of_parts = reply_sizes if isinstance(reply_sizes, tuple) else (value_of(inputs, "reply"),)
+    reply_count = (
+        Number(float(len(sizes_of_parts)))
+        if isinstance(reply_sizes, tuple)
+        else value_of(inputs, "parts")
     )
     part_activities = [
-        _steps_by_stage(machine, inputs, size, f".{index}" if len(sizes) > 1 else "")
-        for index, size in enumerate(sizes)
+        _steps_by_stage(machine, inputs, size, f".{index}" if len(sizes_of_parts) > 1 else "")
+        for index, size in enumerate(sizes_of_parts)
     ]
     sends, wires, remotes, receives = zip(*part_activities, strict=True)
     endpoint = Endpoint(machine, "fault")
@@ -151,34 +153,34 @@ def diff_request(machine: Machine, inputs: InputValues) -> Activity:
         parallel(*remotes, name="remote"),
         serial(*receives, name="receives"),
     ]
-    return pipeline(stages, replies_counted, name="diffs") >> endpoint.spend(
+    return pipeline(stages, reply_count, name="diffs") >> endpoint.spend(
         "compute", value_of(inputs, "compute"), "software"
     )
 
 
 def _steps_by_stage(
-    machine: Machine, inputs: InputValues, reply: Expr, suffix: str
+    machine: Machine, inputs: InputValues, reply_size: Expr, suffix: str
 ) -> tuple[Activity, Activity, Activity, Activity]:
     """Return the steps of one part of a diff request: its send, wire, remote work and receive."""
     component = "fault"
-    request = value_of(inputs, "request")
+    request_size = value_of(inputs, "request")
     endpoint = Endpoint(machine, component)
     remote_endpoint = Endpoint(machine, component, "each-other")
     wire_steps = then(
-        wire(machine, request, name="request.wire", component=component),
-        wire(machine, reply, name=f"reply.wire{suffix}", component=component),
+        wire(machine, request_size, name="request.wire", component=component),
+        wire(machine, reply_size, name=f"reply.wire{suffix}", component=component),
     )
     remote_steps = then(
         cross_hardware(machine, 2, name="hardware", component=component),
         remote_endpoint.serve_request(inputs, "remote", value_of(inputs, "remote_call")),
-        remote_endpoint.handle_message(f"remote.send{suffix}", reply),
+        remote_endpoint.handle_message(f"remote.send{suffix}", reply_size),
     )
-    send = endpoint.handle_message("send", request, value_of(inputs, "send_call"))
+    send = endpoint.handle_message("send", request_size, value_of(inputs, "send_call"))
     return (
         send,
         wire_steps,
         remote_steps,
-        endpoint.handle_message(f"receive{suffix}", reply, value_of(inputs, "receive_call")),
+        endpoint.handle_message(f"receive{suffix}", reply_size, value_of(inputs, "receive_call")),
     )
 
 
@@ -190,23 +192,23 @@ def lock(machine: Machine, inputs: InputValues) -> Activity:
     reply with the write notices.
     """
     component = "lock"
-    request = value_of(inputs, "request")
-    reply = value_of(inputs, "reply")
+    request_size = value_of(inputs, "request")
+    reply_size = value_of(inputs, "reply")
     parties = value_of(inputs, "parties")
     endpoint = Endpoint(machine, component)
-    remote = Endpoint(machine, component, "other")
+    remote_endpoint = Endpoint(machine, component, "other")
     hop = then(
-        endpoint.handle_message("request.send", request),
-        wire(machine, request, name="request.wire", component=component),
+        endpoint.handle_message("request.send", request_size),
+        wire(machine, request_size, name="request.wire", component=component),
         cross_hardware(machine, 1, name="request.hardware", component=component),
-        remote.serve_request(inputs, "request"),
+        remote_endpoint.serve_request(inputs, "request"),
     )
     return then(
         repeat(parties - 1, hop),
-        remote.handle_message("reply.send", reply),
-        wire(machine, reply, name="reply.wire", component=component),
+        remote_endpoint.handle_message("reply.send", reply_size),
+        wire(machine, reply_size, name="reply.wire", component=component),
         cross_hardware(machine, 1, name="reply.hardware", component=component),
-        endpoint.handle_message("reply.receive", reply),
+        endpoint.handle_message("reply.receive", reply_size),
         endpoint.spend("call", value_of(inputs, "call"), "system"),
         endpoint.spend("compute", value_of(inputs, "compute"), "software"),
     )
@@ -217,14 +219,14 @@ def barrier_slave(machine: Machine, inputs: InputValues) -> Activity:
     slave's own release.
     """
     component = "barrier"
-    release = value_of(inputs, "release")
+    release_size = value_of(inputs, "release")
     endpoint = Endpoint(machine, component)
     return then(
         endpoint.spend("notices", value_of(inputs, "notices"), "software"),
         _arrival_to_release(machine, inputs),
-        wire(machine, release, name="release.wire", component=component),
+        wire(machine, release_size, name="release.wire", component=component),
         cross_hardware(machine, 1, name="release.hardware", component=component),
-        endpoint.handle_message("release.receive", release, value_of(inputs, "receive_call")),
+        endpoint.handle_message("release.receive", release_size, value_of(inputs, "receive_call")),
         endpoint.spend("invalidate", value_of(inputs, "invalidate"), "software"),
     )
 

@@ -49,13 +49,19 @@ def adaptive(machine: SharedMemory, inputs: InputValues) -> Model:
     """Build the model of the program: the passes over the trees of some time steps, spread evenly
     up to the last.
     """
-    steps = cells_by_step(number(inputs, "tolerance"), int(number(inputs, "deepest")))
-    step_count = min(int(number(inputs, "steps")), len(steps))
-    chosen_indices = [len(steps) * (k + 1) // step_count - 1 for k in range(step_count)]
+    cells_of_steps = cells_by_step(number(inputs, "tolerance"), int(number(inputs, "deepest")))
+    step_count = min(int(number(inputs, "steps")), len(cells_of_steps))
+    chosen_indices = [
+        len(cells_of_steps) * (step_number + 1) // step_count - 1
+        for step_number in range(step_count)
+    ]
     return _model_of_passes(
         inputs,
-        tuple(subtree_counts(steps[index]) for index in chosen_indices),
-        tuple(update_work(steps[max(index - 1, 0)], steps[index]) for index in chosen_indices),
+        tuple(subtree_counts(cells_of_steps[index]) for index in chosen_indices),
+        tuple(
+            update_work(cells_of_steps[max(index - 1, 0)], cells_of_steps[index])
+            for index in chosen_indices
+        ),
     )
 
 
@@ -66,23 +72,25 @@ def sample(machine: SharedMemory, inputs: InputValues) -> Model:
     return _model_of_passes(inputs, ((2, 0, 0),), ((1, 1, 1),))
 
 
-def bus_slowdown(bus: float, processors: float) -> float:
+def bus_slowdown(bus_share: float, processors: float) -> float:
     """Return the factor by which work takes longer on processors that share a bus [1].
 
     Parameters
     ----------
-    bus : part of its work for which one processor alone uses the bus [1]
+    bus_share : part of its work for which one processor alone uses the bus [1]
     processors : at work [1]
 
     >>> bus_slowdown(0.02, 1), round(bus_slowdown(0.5, 2), 3)
     (1.0, 1.25)
     """
-    if not bus:
+    if not bus_share:
         return 1.0
-    if bus == 1:
+    if bus_share == 1:
         return processors
-    bus_time = MACHINE_REPAIRMAN_RESPONSE(sources=processors, think=1 - bus, service=bus)
-    return float(1 - bus + bus_time)
+    bus_time = MACHINE_REPAIRMAN_RESPONSE(
+        sources=processors, think=1 - bus_share, service=bus_share
+    )
+    return float(1 - bus_share + bus_time)
 
 
 def _model_of_passes(
@@ -92,17 +100,17 @@ def _model_of_passes(
     of their updates.
     """
     processors = number(inputs, "processors")
-    steps = len(shapes)
+    step_count = len(shapes)
     min_size = int(number(inputs, "min_size"))
     small_trees = Trees(shapes, min_size)
     update_trees = Trees(shapes, min_size, updates)
     whole_trees = Trees(shapes, ONE_TASK_SIZE)
     time_inside = value_of(inputs, "inside")
-    order = word(inputs, "order")
-    queues = int(number(inputs, "queues"))
+    task_order = word(inputs, "order")
+    queue_count = int(number(inputs, "queues"))
 
-    def task_pool(trees: Trees, leaf: Expr, interior: Expr) -> TaskPool:
-        return TaskPool(trees, leaf, interior, time_inside, order, queues)
+    def task_pool(trees: Trees, leaf_time: Expr, interior_time: Expr) -> TaskPool:
+        return TaskPool(trees, leaf_time, interior_time, time_inside, task_order, queue_count)
 
     slowdown = bus_slowdown(number(inputs, "bus"), processors)
     leaf_time, interior_time = (slowdown * value_of(inputs, name) for name in ("leaf", "interior"))
@@ -117,7 +125,7 @@ def _model_of_passes(
     resources = {name: pools[name] for name in passes}
     useful_components = ("busy", "monitor")
     return phased_model(
-        (steps, processors, cycle), name=NAME, resources=resources, useful=useful_components
+        (step_count, processors, cycle), name=NAME, resources=resources, useful=useful_components
     )
 
 

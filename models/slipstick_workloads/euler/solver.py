@@ -97,14 +97,18 @@ def advance(cells: Cells, longest_step: float) -> tuple[Cells, float]:
         longest_step,
     )
     flux = np.array([padded[1], padded[1] * speed + pressure, (padded[2] + pressure) * speed])
-    slow = np.minimum(
+    slowest_wave = np.minimum(
         np.minimum(speed[:-1] - acoustic_speed[:-1], speed[1:] - acoustic_speed[1:]), 0.0
     )
-    fast = np.maximum(
+    fastest_wave = np.maximum(
         np.maximum(speed[:-1] + acoustic_speed[:-1], speed[1:] + acoustic_speed[1:]), 0.0
     )
     jump = padded[:, 1:] - padded[:, :-1]
-    middle_flux = (fast * flux[:, :-1] - slow * flux[:, 1:] + slow * fast * jump) / (fast - slow)
+    middle_flux = (
+        fastest_wave * flux[:, :-1]
+        - slowest_wave * flux[:, 1:]
+        + slowest_wave * fastest_wave * jump
+    ) / (fastest_wave - slowest_wave)
     return (
         Cells(cells.level, cells.place, cells.state - step / cells.width * np.diff(middle_flux)),
         step,
@@ -133,8 +137,8 @@ def adapt(cells: Cells, tolerance: float, deepest: int) -> Cells:
         & ~(is_rough[:-1] | is_rough[1:])
     )
     is_first_joined = np.append(is_joined, False)
-    mean = state.copy()
-    mean[:, :-1][:, is_joined] = ((state[:, :-1] + state[:, 1:]) / 2)[:, is_joined]
+    joined_state = state.copy()
+    joined_state[:, :-1][:, is_joined] = ((state[:, :-1] + state[:, 1:]) / 2)[:, is_joined]
     is_kept = ~np.append(False, is_joined)
     level = np.where(is_first_joined, level - 1, level)[is_kept]
     place = np.where(is_first_joined, place // 2, place)[is_kept]
@@ -142,7 +146,7 @@ def adapt(cells: Cells, tolerance: float, deepest: int) -> Cells:
         *_halve_cells(
             level,
             place,
-            mean[:, is_kept],
+            joined_state[:, is_kept],
             is_rough[is_kept] & ~is_first_joined[is_kept] & (level < deepest),
         )
     )
@@ -155,12 +159,12 @@ def _halve_cells(
     cell, which keeps mass, momentum and energy.
     """
     copies = 1 + is_halved.astype(np.int64)
-    index = np.repeat(np.arange(len(level)), copies)
-    is_second_half = np.append(False, index[1:] == index[:-1])
+    source_indices = np.repeat(np.arange(len(level)), copies)
+    is_second_half = np.append(False, source_indices[1:] == source_indices[:-1])
     return (
-        (level + is_halved)[index],
-        np.where(is_halved, 2 * place, place)[index] + is_second_half,
-        state[:, index],
+        (level + is_halved)[source_indices],
+        np.where(is_halved, 2 * place, place)[source_indices] + is_second_half,
+        state[:, source_indices],
     )
 
 
@@ -245,11 +249,11 @@ def cells_by_step(tolerance: float, deepest: int) -> tuple[Cells, ...]:
     deepest : halvings at most [1]
     """
     cells = initial_cells(deepest)
-    states = []
+    cells_of_steps = []
     time = 0.0
     while time < END_TIME * (1 - 1e-12):
         cells, step = advance(cells, END_TIME - time)
         time += step
         cells = adapt(cells, tolerance, deepest)
-        states.append(cells)
-    return tuple(states)
+        cells_of_steps.append(cells)
+    return tuple(cells_of_steps)

@@ -45,10 +45,10 @@ class Recorder:
 
     def send(self, kind: str, source: int, target: int, size: int) -> None:
         """Count a message at its source and at its target."""
-        sent = self.tallies[source].sent
+        messages_sent = self.tallies[source].sent
         messages_received = self.tallies[target].received
-        count, total_bytes = sent.get(kind, (0, 0))
-        sent[kind] = count + 1, total_bytes + size
+        count, total_bytes = messages_sent.get(kind, (0, 0))
+        messages_sent[kind] = count + 1, total_bytes + size
         count, total_bytes = messages_received.get(kind, (0, 0))
         messages_received[kind] = count + 1, total_bytes + size
 

@@ -117,7 +117,7 @@ class _Turns:
     def _run_turn(self, processor: int) -> None:
         """Run a processor until time passes for it, it waits or ends."""
         fault_counts = self.recorder.fault_counts
-        message = self.program.message
+        message_time = self.program.message
         for access in self.bodies[processor]:
             faults_before = fault_counts[processor]
             match access:
@@ -139,18 +139,19 @@ class _Turns:
                     return
                 case Acquire(lock):
                     hops, is_granted = self.locks.acquire(processor, lock)
-                    self.end_times[processor] += hops * message
+                    self.end_times[processor] += hops * message_time
                     if not is_granted:
                         return
-                    if hops and message:
-                        self._schedule(processor, self.end_times[processor] + message)
+                    if hops and message_time:
+                        self._schedule(processor, self.end_times[processor] + message_time)
                         return
                 case Release(lock):
                     next_holder = self.locks.release(processor, lock)
                     if next_holder is not None:
                         self._schedule(
                             next_holder,
-                            max(self.end_times[next_holder], self.end_times[processor]) + message,
+                            max(self.end_times[next_holder], self.end_times[processor])
+                            + message_time,
                         )
                 case Arrive(phase):
                     self.barrier_by_processor[processor] = phase
@@ -159,11 +160,11 @@ class _Turns:
                     raise ModelError(
                         f"processor {processor} yields {access!r}, which is not an access"
                     )
-            if message and fault_counts[processor] > faults_before:
+            if message_time and fault_counts[processor] > faults_before:
                 self._schedule(
                     processor,
                     self.end_times[processor]
-                    + 2 * message * (fault_counts[processor] - faults_before),
+                    + 2 * message_time * (fault_counts[processor] - faults_before),
                 )
                 return
         self.ended_count += 1

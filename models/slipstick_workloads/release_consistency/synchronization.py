@@ -83,8 +83,10 @@ class Notices:
     def size(self, intervals: Iterable[IntervalId]) -> int:
         """Return the size that intervals add to a message [B]."""
         listed_intervals = list(intervals)
-        notices = self._intervals.notice_count(listed_intervals)
-        return self._protocol.sizes.intervals_size(len(listed_intervals), notices, self._processors)
+        notice_count = self._intervals.notice_count(listed_intervals)
+        return self._protocol.sizes.intervals_size(
+            len(listed_intervals), notice_count, self._processors
+        )
 
     def _close(self, processor: int) -> None:
         """End the interval of a processor, and record it."""
@@ -163,8 +165,8 @@ class LockManagers:
         it is granted at once.
         """
         manager = lock_number % self._processors
-        unknown = [0] * self._processors
-        lock = self._locks.setdefault(lock_number, _LockState(manager, manager, unknown))
+        no_knowledge = [0] * self._processors
+        lock = self._locks.setdefault(lock_number, _LockState(manager, manager, no_knowledge))
         if lock.holder == processor or processor in lock.queue:
             raise ModelError(
                 f"processor {processor} requests lock {lock_number}, which it holds already"

@@ -99,15 +99,17 @@ def comparisons_by_task(letter_count: int, repeated_share: float, seed: int) -> 
     >>> len(letters_by_task), max(letters_by_task)
     (111, 878)
     """
-    text = random_sequence(letter_count, repeated_share, seed)
+    sequence = random_sequence(letter_count, repeated_share, seed)
     block_starts = (
         (earlier_position, later_position)
-        for earlier_position, later_position in word_links(text)
-        if earlier_position == 0 or text[earlier_position - 1] != text[later_position - 1]
+        for earlier_position, later_position in word_links(sequence)
+        if earlier_position == 0 or sequence[earlier_position - 1] != sequence[later_position - 1]
     )
     return tuple(
-        _letters_compared(text, earlier_position + WORD_LETTERS, later_position + WORD_LETTERS, 1)
-        + _letters_compared(text, earlier_position - 1, later_position - 1, -1)
+        _letters_compared(
+            sequence, earlier_position + WORD_LETTERS, later_position + WORD_LETTERS, 1
+        )
+        + _letters_compared(sequence, earlier_position - 1, later_position - 1, -1)
         for earlier_position, later_position in block_starts
     )
 
@@ -152,15 +154,17 @@ def matching(machine: SharedMemory, inputs: InputValues) -> Model:
     letters, processors, group = (
         int(number(inputs, parameter_name)) for parameter_name in ("letters", "processors", "group")
     )
-    work = comparisons_by_task(letters, number(inputs, "repeated"), int(number(inputs, "seed")))
-    if not work:
+    letters_by_task = comparisons_by_task(
+        letters, number(inputs, "repeated"), int(number(inputs, "seed"))
+    )
+    if not letters_by_task:
         raise ModelError(f"no word repeats in a sequence of {letters} letters; give more letters")
-    unit = value_of(inputs, "compare") * machine.step
+    letter_time = value_of(inputs, "compare") * machine.step
     if word(inputs, "scheduling") == "static":
-        tasks_per_processor = ceil(len(work) / processors)
+        tasks_per_processor = ceil(len(letters_by_task) / processors)
         letters_by_processor = [
             sum(
-                work[
+                letters_by_task[
                     processor_number * tasks_per_processor : (processor_number + 1)
                     * tasks_per_processor
                 ]
@@ -168,17 +172,21 @@ def matching(machine: SharedMemory, inputs: InputValues) -> Model:
             for processor_number in range(processors)
         ]
         steps_by_processor = [
-            delay(letters_of_processor * unit, name=f"matching.{processor_number}")
+            delay(letters_of_processor * letter_time, name=f"matching.{processor_number}")
             for processor_number, letters_of_processor in enumerate(letters_by_processor)
         ]
         return replace(
             superstep_model((1, steps_by_processor, then()), name=NAME), counted={"accesses": 0.0}
         )
-    pool = TaskPool(Loop(work, group), unit, inside=value_of(inputs, "inside"), order="fifo")
+    pool = TaskPool(
+        Loop(letters_by_task, group), letter_time, inside=value_of(inputs, "inside"), order="fifo"
+    )
     model = phased_model(
         (1, processors, ask(QUEUE)), name=NAME, resources={QUEUE: pool}, useful=("busy",)
     )
-    return replace(model, counted={"accesses": float(ceil(len(work) / group) + processors)})
+    return replace(
+        model, counted={"accesses": float(ceil(len(letters_by_task) / group) + processors)}
+    )
 
 
 MATCHING = Program(

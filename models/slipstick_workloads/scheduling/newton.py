@@ -136,7 +136,7 @@ class WordAccesses:
 
 
 def accesses_by_processor(
-    block_of_processor: Sequence[int], variables: int, data: int, reads_all_blocks: bool
+    block_of_processor: Sequence[int], variables: int, data_words: int, reads_all_blocks: bool
 ) -> list[list[WordAccesses]]:
     """List the accesses of one iteration, by processor.
 
@@ -144,7 +144,7 @@ def accesses_by_processor(
     ----------
     block_of_processor : the block that each processor has; 0, 1, ... with static scheduling
     variables : of a block [1]
-    data : words of the data of a block [1]
+    data_words : words of the data of a block [1]
     reads_all_blocks : the variables of all earlier blocks are read, else those of the last
 
     >>> [
@@ -166,7 +166,7 @@ def accesses_by_processor(
             else []
         )
         own_accesses, write_back = (
-            WordAccesses(processor, block, words) for words in (data + variables, variables)
+            WordAccesses(processor, block, words) for words in (data_words + variables, variables)
         )
         accesses.append([own_accesses, *earlier_reads, write_back])
     return accesses
@@ -188,10 +188,10 @@ class _Schedule:
         self.block_count, variables, seed = (
             int(number(inputs, name)) for name in ("blocks", "variables", "seed")
         )
-        self.modules = int(
+        self.module_count = int(
             structural_number(machine.memory.modules, "the number of memory modules")
         )
-        if self.modules < self.block_count:
+        if self.module_count < self.block_count:
             raise ModelError(
                 f"{machine.name} has {self.modules} memory modules; {NAME} needs one for each of"
                 f" {self.block_count} blocks"
@@ -199,23 +199,24 @@ class _Schedule:
         self.is_dynamic = word(inputs, "scheduling") == "dynamic"
         self.is_recorded = number(inputs, "recording") > 0
         self.port = MemoryPort(machine, Number(self.block_count - 1.0))
-        orders = [list(range(self.block_count))]
+        block_orders = [list(range(self.block_count))]
         self.repetitions = 1
         if not sample:
             iteration_count = int(number(inputs, "iterations")) or count_iterations(
                 self.block_count, variables, number(inputs, "coupling"), seed
             )
             random = np.random.default_rng(seed)
-            orders = (
+            block_orders = (
                 [random.permutation(self.block_count).tolist() for _ in range(iteration_count)]
                 if self.is_dynamic
-                else orders
+                else block_orders
             )
             self.repetitions = 1 if self.is_dynamic else iteration_count
-        data = int(number(inputs, "data"))
+        data_words = int(number(inputs, "data"))
         reads_all_blocks = word(inputs, "reads") == "all"
         self.accesses_by_iteration = [
-            accesses_by_processor(order, variables, data, reads_all_blocks) for order in orders
+            accesses_by_processor(block_order, variables, data_words, reads_all_blocks)
+            for block_order in block_orders
         ]
 
     def supersteps(self) -> Iterator[tuple[int, list[Activity], Activity]]:
@@ -271,8 +272,8 @@ class _Schedule:
             component="scheduling",
             technology="software",
         )
-        take = self._access(WordAccesses(processor, 0, 1), "take")
-        return [hold("scheduler", scheduling_time >> take)]
+        take_access = self._access(WordAccesses(processor, 0, 1), "take")
+        return [hold("scheduler", scheduling_time >> take_access)]
 
     def _access(self, word_accesses: WordAccesses, name: str = "access") -> Activity:
         """Return the access to words of one module, with the time of its recording."""
@@ -293,7 +294,7 @@ class _Schedule:
                 technology="memory",
             )
         else:
-            ratios = [float(module == word_accesses.module) for module in range(self.modules)]
+            ratios = [float(module == word_accesses.module) for module in range(self.module_count)]
             access = repeat(words, self.port.access(name, ratios))
         return access >> recording_step if self.is_recorded else access
 

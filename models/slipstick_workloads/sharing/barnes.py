@@ -249,8 +249,10 @@ class _Movement:
         cost.
         """
         cost_before = np.cumsum(self.cost[tree.order]) - self.cost[tree.order]
-        zone = cost_before * self.processors // self.cost.sum()
-        return [tree.order[zone == zone_number] for zone_number in range(self.processors)]
+        zone_of_position = cost_before * self.processors // self.cost.sum()
+        return [
+            tree.order[zone_of_position == zone_number] for zone_number in range(self.processors)
+        ]
 
     def _zone_work(self, tree: Octree, own_bodies: Items, acceleration: Vectors) -> _Zone:
         """Return the work of a processor in the force phase, and store the acceleration of its

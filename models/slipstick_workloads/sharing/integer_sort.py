@@ -117,5 +117,5 @@ def _relative_time(processors: int, unequal: float, processor: int) -> float:
 
 def _buckets_with_keys(keys: int, buckets: int, seed: int, processor: int) -> Items:
     """Return the buckets in which a processor has keys."""
-    means = np.random.default_rng([seed, processor]).random((keys, 4)).mean(axis=1)
-    return np.unique((means * buckets).astype(np.int64))
+    key_values = np.random.default_rng([seed, processor]).random((keys, 4)).mean(axis=1)
+    return np.unique((key_values * buckets).astype(np.int64))

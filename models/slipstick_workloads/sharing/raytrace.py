@@ -92,19 +92,19 @@ class Balls:
     def trace(self, directions: Vectors) -> RayTests:
         """Trace rays from the eye. Return the balls that each is tested against."""
         rays = len(directions)
-        active = np.arange(rays)
+        active_rays = np.arange(rays)
         tested_pairs: list[tuple[Numbers, Numbers]] = []
         origins = np.broadcast_to(EYE_PLACE, directions.shape)
         for _ in range(2):
-            distance, ball = self._nearest_hit(active, origins, directions, tested_pairs)
+            distance, ball = self._nearest_hit(active_rays, origins, directions, tested_pairs)
             points, normals, is_hit = self._surface_points(origins, directions, distance, ball)
-            active = active[is_hit]
+            active_rays = active_rays[is_hit]
             points = points[is_hit]
             normals = normals[is_hit]
-            if not len(active):
+            if not len(active_rays):
                 break
             for lamp in LAMP_PLACES:
-                self._nearest_hit(active, points, _unit(lamp - points), tested_pairs)
+                self._nearest_hit(active_rays, points, _unit(lamp - points), tested_pairs)
             hit_directions = directions[is_hit]
             origins = points
             directions = (
@@ -307,13 +307,13 @@ def _empty_queues(
     """Yield the accesses of taking jobs from a queue and executing them, until the queue is
     empty.
     """
-    record = np.array([queue_number + 1])
+    queue_record = np.array([queue_number + 1])
     while True:
         yield Acquire(queue_number + 1)
-        yield records.read(record)
+        yield records.read(queue_record)
         job = queues[queue_number].popleft() if queues[queue_number] else None
         if job is not None:
-            yield records.write(record, HEAD_FIELD)
+            yield records.write(queue_record, HEAD_FIELD)
         yield Release(queue_number + 1)
         if job is None:
             return

@@ -48,17 +48,17 @@ def sor(
     colours = {name: layout.array(rows, columns // 2 * DOUBLE_BYTES) for name in ("red", "black")}
 
     def body(processor: int) -> Iterator[Access]:
-        begin, end = items_of_processor(rows, processors, processor)
+        first_row, end_row = items_of_processor(rows, processors, processor)
         for array in colours.values():
-            yield array.write_span(begin, end)
+            yield array.write_span(first_row, end_row)
         yield Arrive(START)
-        first = max(begin, 1)
-        last = min(end, rows - 1)
+        first_updated_row = max(first_row, 1)
+        end_updated_row = min(end_row, rows - 1)
         for _ in range(iterations):
-            for updated, read in (("red", "black"), ("black", "red")):
-                yield colours[read].read_span(first - 1, last + 1)
-                yield colours[updated].write_span(first, last)
-                yield Compute((last - first) * (columns // 2))
-                yield Arrive(updated)
+            for updated_colour, read_colour in (("red", "black"), ("black", "red")):
+                yield colours[read_colour].read_span(first_updated_row - 1, end_updated_row + 1)
+                yield colours[updated_colour].write_span(first_updated_row, end_updated_row)
+                yield Compute((end_updated_row - first_updated_row) * (columns // 2))
+                yield Arrive(updated_colour)
 
     return SharedProgram("SOR", processors, layout.pages, body, "points updated", layout.word_count)

@@ -127,20 +127,20 @@ def _force_phase(records: SharedArray, own_items: Items, pairs: _Pairs) -> Itera
         np.argsort((molecules_in_pairs - own_items[0]) % pairs.molecules)
     ]
     for molecule in molecules_in_order.tolist():
-        index = np.array([molecule])
+        molecule_item = np.array([molecule])
         yield Acquire(molecule)
-        yield records.read(index)
-        yield records.write(index, FORCE_FIELD)
+        yield records.read(molecule_item)
+        yield records.write(molecule_item, FORCE_FIELD)
         yield Release(molecule)
         yield Compute(0)
 
 
 def _add_to_sum(name: str, sums: SharedArray, molecules: int) -> Iterator[Access]:
     """Yield the accesses that add to a sum over all molecules, under its lock."""
-    index = np.array([LOCK_OF_SUM[name]])
+    sum_item = np.array([LOCK_OF_SUM[name]])
     yield Acquire(molecules + LOCK_OF_SUM[name])
-    yield sums.read(index)
-    yield sums.write(index)
+    yield sums.read(sum_item)
+    yield sums.write(sum_item)
     yield Release(molecules + LOCK_OF_SUM[name])
 
 

@@ -71,7 +71,7 @@ def test_blocks_that_are_taken_at_random_are_read_from_everywhere_alike() -> Non
     random, count, found = np.random.default_rng(3), 8, Counter[tuple[int, int]]()
     for _ in range(400):
         for line in accesses_by_processor(
-            random.permutation(count).tolist(), variables=1, data=0, reads_all_blocks=False
+            random.permutation(count).tolist(), variables=1, data_words=0, reads_all_blocks=False
         ):
             found[line[0].processor, line[0].module] += 1
     expected = 400 / count
