@@ -337,15 +337,19 @@ def _failing_statements_table(reports: Sequence[_Report], exclusions_file: Path 
             texts_by_cause = {cause: text for cause, text in cell_texts.items() if text} or {
                 _UNKNOWN_CAUSE: NOTHING
             }
-            place = f"{row.statement} ({report.folder.name})"
+            statement_with_study = f"{row.statement} ({report.folder.name})"
             rows += [
-                [escape(place), cause, escape(_with_figures(text, figure_rows, place))]
+                [
+                    escape(statement_with_study),
+                    cause,
+                    escape(_with_figures(text, figure_rows, statement_with_study)),
+                ]
                 for cause, text in texts_by_cause.items()
             ]
     if not rows:
         return ""
     counts_by_cause = Counter(cause for _, cause, _ in rows)
-    counts = ", ".join(
+    counts_text = ", ".join(
         f"{counts_by_cause[cause]} {cause}"
         for cause in (*_CAUSES_OF_NEVER.values(), _UNKNOWN_CAUSE)
         if counts_by_cause[cause]
@@ -354,7 +358,7 @@ def _failing_statements_table(reports: Sequence[_Report], exclusions_file: Path 
     return (
         "## Why statements never hold\n\nEither the model is known to lack a mechanism of the"
         " source, or something else that the source says or prints excludes the statement; both may"
-        f" be so. In all: {counts}.\n\n{table}"
+        f" be so. In all: {counts_text}.\n\n{table}"
     )
 
 
@@ -396,11 +400,11 @@ def _verdicts_by_reading(statement_rows: Sequence[StatementRow]) -> str:
     for statement_row in statement_rows:
         if statement_row.reading and statement_row.verdict != "input":
             readings.setdefault(statement_row.reading, set()).add(statement_row.verdict)
-    holds = [reading for reading, verdicts in readings.items() if verdicts == {"hit"}]
-    misses = [reading for reading, verdicts in readings.items() if "miss" in verdicts]
+    readings_hit = [reading for reading, verdicts in readings.items() if verdicts == {"hit"}]
+    readings_missed = [reading for reading, verdicts in readings.items() if "miss" in verdicts]
     names_by_verdict = [
         (verdict_text, names)
-        for verdict_text, names in (("holds", holds), ("not", misses))
+        for verdict_text, names in (("holds", readings_hit), ("not", readings_missed))
         if names
     ]
     return ", ".join(
@@ -491,8 +495,8 @@ def _statements_of_source(report: _Report) -> str:
         causes = dict.fromkeys(filter(None, [readings, *causes]))
         cause = "; ".join(causes) if row.verdict not in ("always", "input") else ""
         cause_text = row.turns or cause
-        count = f"repeats {row.repeats}" if row.repeats else row.apart
-        verdict = f"{row.verdict} ({count})" if count else row.verdict
+        remark = f"repeats {row.repeats}" if row.repeats else row.apart
+        verdict = f"{row.verdict} ({remark})" if remark else row.verdict
         cell_texts = [row.says, row.source, row.holds, cause_text]
         rows.append(
             [

@@ -188,7 +188,7 @@ def read(statements: Mapping[str, StatementSpec], study: StudyContext) -> Questi
     the answers are known.
     """
 
-    names_taken = [
+    problems = [
         study.problem(
             ("statements", name),
             f"its readings are called {name}-1 and so on, and {reading} stands here too; choose"
@@ -199,8 +199,8 @@ def read(statements: Mapping[str, StatementSpec], study: StudyContext) -> Questi
         for reading in statement.read_as(name)
         if reading != name and reading in statements
     ]
-    if names_taken:
-        raise SpecError(names_taken)
+    if problems:
+        raise SpecError(problems)
     readings = read_one_by_one(statements)
     has_source = node_at(study.tree, ["source"]) is not None or any(
         spec.source for spec in readings.values()
@@ -366,17 +366,17 @@ class _Sentence:
         cells = self.cells()
         answers_used = [self.answers[name] for _, name in spec.compared_cases()]
         methods = " and ".join(dict.fromkeys(cell.method for cell in answers_used))
-        exact = all(cell.exact for cell in answers_used)
+        are_exact = all(cell.exact for cell in answers_used)
         cells_needed = spec.at_least or len(cells)
-        wanted_words = _condition_in_words(spec, stated_numbers)
-        wanted_words += f", for {cells_needed} of {len(cells)}" if cells_needed < len(cells) else ""
+        wanted_text = _condition_in_words(spec, stated_numbers)
+        wanted_text += f", for {cells_needed} of {len(cells)}" if cells_needed < len(cells) else ""
         verdict = _verdict(cells, cells_needed) if spec.counted else "input"
         cause = self._with_computed_numbers(spec.missed) if verdict in ("miss", "undecided") else ""
         texts = (
-            wanted_words,
+            wanted_text,
             _computed_text(cells, self._unit(stated_numbers)),
             methods,
-            "yes" if exact else "no",
+            "yes" if are_exact else "no",
         )
         return StatementRow(
             self.name,
@@ -512,13 +512,13 @@ class _Sentence:
             compared_numbers = list(map(_ratio_of_values, compared_numbers, bases))
         return compared_numbers * (len(self.spec.of) if len(compared_numbers) == 1 else 1) or None
 
-    def _number_of(self, name: str, value: str) -> ComparedNumber | None:
+    def _number_of(self, answer_name: str, value_name: str) -> ComparedNumber | None:
         """Return a value of an answer with its interval; None if the answer does not have it."""
-        answer = self.answers[name]
-        number_found = answer.find(value)
+        answer = self.answers[answer_name]
+        number_found = answer.find(value_name)
         if answer.failed or number_found is None:
             return None
-        low, high = answer.ends(value)
+        low, high = answer.ends(value_name)
         return ComparedNumber(
             number_found,
             number_found if low is None else low,
@@ -578,7 +578,7 @@ def _lies_between(
 
 def _condition_in_words(spec: StatementSpec, number_by_key: Mapping[str, Given]) -> str:
     """Return in words the condition that confirms a sentence."""
-    text_by_key = {key: text_by_key.text for key, text_by_key in number_by_key.items()}
+    text_by_key = {key: number.text for key, number in number_by_key.items()}
     if spec.form == "about":
         return f"{text_by_key['about']}, within {text_by_key['within']}"
     if spec.form == "from":
@@ -594,22 +594,22 @@ def _condition_in_words(spec: StatementSpec, number_by_key: Mapping[str, Given])
     }[spec.form]
 
 
-def _verdict(values: Sequence[CheckedValue], cells_needed: int) -> str:
+def _verdict(cells: Sequence[CheckedValue], cells_needed: int) -> str:
     """Return hit if the statement holds for enough values, miss if it does not, and undecided if
     intervals or unknown values leave it open.
     """
-    hits = sum(cell.holds is True for cell in values)
-    unknown_count = sum(cell.holds is None for cell in values)
+    hit_count = sum(cell.holds is True for cell in cells)
+    unknown_count = sum(cell.holds is None for cell in cells)
     return (
         "hit"
-        if hits >= cells_needed
+        if hit_count >= cells_needed
         else "undecided"
-        if hits + unknown_count >= cells_needed
+        if hit_count + unknown_count >= cells_needed
         else "miss"
     )
 
 
-def _computed_text(values: Sequence[CheckedValue], unit: str) -> str:
+def _computed_text(cells: Sequence[CheckedValue], unit: str) -> str:
     """Return the values of a statement as text, with a mark at those for which it does not hold or
     is undecided.
     """
@@ -618,7 +618,7 @@ def _computed_text(values: Sequence[CheckedValue], unit: str) -> str:
         f"{cell.answer} {_number_text(cell.value, unit)}"
         f"{f' against {_number_text(cell.against, unit)}' if cell.against else ''}"
         f"{marks[cell.holds]}"
-        for cell in values
+        for cell in cells
     )
 
 

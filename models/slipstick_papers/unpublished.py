@@ -97,21 +97,26 @@ class UnpublishedResult(QuestionResult):
         """Return a sentence that counts the statements that always hold, that depend on the
         unprinted inputs, and that never hold.
         """
-        kinds = Counter(row.verdict for row in self.rows)
-        total_text = with_noun(sum(kinds.values()) - kinds["input"], "statement")
-        counts = [
-            f"{kinds[kind]} {kind}{self._names_in_brackets(kind) if kind != 'always' else ''}"
-            for kind in ("always", "depends", "never", "undecided")
-            if kinds[kind]
+        count_by_verdict = Counter(row.verdict for row in self.rows)
+        total_text = with_noun(
+            sum(count_by_verdict.values()) - count_by_verdict["input"], "statement"
+        )
+        count_texts = [
+            f"{count_by_verdict[verdict]}"
+            f" {verdict}{self._names_in_brackets(verdict) if verdict != 'always' else ''}"
+            for verdict in ("always", "depends", "never", "undecided")
+            if count_by_verdict[verdict]
         ]
-        return [f"{total_text} over {self._draws_text}: {', '.join(counts)}"]
+        return [f"{total_text} over {self._draws_text}: {', '.join(count_texts)}"]
 
     def headline(self, words: Words) -> list[str]:
         """Return sentences that count the statements by how they hold, and name the input that
         decides most of them.
         """
-        kinds = Counter(row.verdict for row in self.rows)
-        statement_count = with_noun(sum(kinds.values()) - kinds["input"], "statement")
+        count_by_verdict = Counter(row.verdict for row in self.rows)
+        statements_text = with_noun(
+            sum(count_by_verdict.values()) - count_by_verdict["input"], "statement"
+        )
         phrases = {
             "always": ("is true", "are true", "for all values of {}"),
             "depends": ("is true or false", "are true or false", "depending on {}"),
@@ -122,15 +127,15 @@ class UnpublishedResult(QuestionResult):
                 "because the words can mean several numbers",
             ),
         }
-        inputs = "the inputs that it does not print"
-        counts = []
-        for kind, (singular_text, plural_text, reason) in phrases.items():
-            if not kinds[kind]:
+        inputs_text = "the inputs that it does not print"
+        count_clauses = []
+        for verdict, (singular_text, plural_text, reason) in phrases.items():
+            if not count_by_verdict[verdict]:
                 continue
-            verb = singular_text if kinds[kind] == 1 else plural_text
-            counts.append(f"{kinds[kind]} {verb} {reason.format(inputs)}")
+            verb = singular_text if count_by_verdict[verdict] == 1 else plural_text
+            count_clauses.append(f"{count_by_verdict[verdict]} {verb} {reason.format(inputs_text)}")
             if "{}" in reason:
-                inputs = "these inputs"
+                inputs_text = "these inputs"
         statements_by_input = Counter(row.decided_by for row in self.rows if row.decided_by)
         most_deciding = statements_by_input.most_common(1)
         decision_in_words = ""
@@ -138,9 +143,8 @@ class UnpublishedResult(QuestionResult):
             input_title, count = most_deciding[0]
             verb = "depends" if count == 1 else "depend"
             decision_in_words = f"; {with_noun(count, 'statement')} {verb} on {input_title}"
-        return [
-            f"of {statement_count} of the source, {join_phrases(counts, 'and')}{decision_in_words}"
-        ]
+        counts_text = join_phrases(count_clauses, "and")
+        return [f"of {statements_text} of the source, {counts_text}{decision_in_words}"]
 
     @property
     def _draws_text(self) -> str:
@@ -150,9 +154,9 @@ class UnpublishedResult(QuestionResult):
             " that agree with what is printed" if self.agree else ""
         )
 
-    def _names_in_brackets(self, kind: str) -> str:
+    def _names_in_brackets(self, verdict: str) -> str:
         """Return the names of the statements with a verdict, in brackets."""
-        return f" ({', '.join(row.statement for row in self.rows if row.verdict == kind)})"
+        return f" ({', '.join(row.statement for row in self.rows if row.verdict == verdict)})"
 
     def parts(self) -> Iterator[str | ResultTable]:
         """Yield the table of inputs, and then the table of verdicts with the input that decides
@@ -331,15 +335,17 @@ class _DrawnInput:
     def _problems_in_question(self) -> Iterator[Problem]:
         """Yield the problem for which an input of a question cannot be drawn."""
         place = ("unpublished", "inputs", self.name)
-        given = quantity_in_question(self.study.spec.questions, split_path(self.spec.path))
-        if given is None:
+        stated_quantity = quantity_in_question(
+            self.study.spec.questions, split_path(self.spec.path)
+        )
+        if stated_quantity is None:
             message = f"the study has no quantity {self.spec.path}"
             yield self.study.problem((*place, "path"), message)
         elif self.spec.first is None:
             message = "of a quantity of a question a range is drawn; write from and to"
             yield self.study.problem((*place, "values"), message)
-        elif self.spec.first.dimension != given.dimension:
-            message = f"{self.spec.first.text} has another unit than {given.text}"
+        elif self.spec.first.dimension != stated_quantity.dimension:
+            message = f"{self.spec.first.text} has another unit than {stated_quantity.text}"
             yield self.study.problem((*place, "from"), message)
 
     @property
@@ -545,17 +551,17 @@ class _AnswersAtDraws:
         """Return the answers that some statements name, at each draw."""
         names_by_case: dict[str, set[str]] = {}
         for name in names:
-            for answer, values in names_needed_by_answer(self.statements[name]).items():
-                names_by_case.setdefault(answer, set()).update(values)
+            for answer, value_names in names_needed_by_answer(self.statements[name]).items():
+                names_by_case.setdefault(answer, set()).update(value_names)
         answers_by_draw: list[dict[str, Answer]] = [{} for _ in draws]
-        effects: dict[tuple[str, str], dict[str, str]] = {}
+        changes_by_case_and_technology: dict[tuple[str, str], dict[str, str]] = {}
         names_by_question: dict[str, list[str]] = {}
-        for name, values in names_by_case.items():
+        for name, value_names in names_by_case.items():
             if name in self.study.cases:
-                self._solve_case(name, values, draws, answers_by_draw)
+                self._solve_case(name, value_names, draws, answers_by_draw)
             elif name in self.effect_keys:
                 case, change, technology = self.effect_keys[name]
-                effects.setdefault((case, technology), {})[change] = name
+                changes_by_case_and_technology.setdefault((case, technology), {})[change] = name
             else:
                 names_by_question.setdefault(self.question_by_answer[name], []).append(name)
         for key, names_of_question in names_by_question.items():
@@ -564,7 +570,7 @@ class _AnswersAtDraws:
                 continue
             for name in names_of_question:
                 self._solve_other_question(name, draws, answers_by_draw)
-        for (case, technology), changes in effects.items():
+        for (case, technology), changes in changes_by_case_and_technology.items():
             self._solve_effects(case, technology, changes, draws, answers_by_draw)
         return answers_by_draw
 
@@ -665,21 +671,21 @@ class _AnswersAtDraws:
     def _solve_case(
         self,
         case: str,
-        values: Collection[str],
+        value_names: Collection[str],
         draws: Sequence[InputLevels],
         answers_by_draw: list[dict[str, Answer]],
     ) -> None:
         """Solve a case at all draws, and add the values to the answers of each draw."""
         for settings, columns, rows in self._groups(case, draws):
             case_evaluator = evaluator(case, settings, self.study.library)
-            end_columns = {f"{end}[{name}]" for name in values for end in ("low", "high")}
-            table = case_evaluator.point_table(columns, {*values, *end_columns})
+            end_columns = {f"{end}[{name}]" for name in value_names for end in ("low", "high")}
+            table = case_evaluator.point_table(columns, {*value_names, *end_columns})
             methods = table.provenance.methods
             for position, row in enumerate(rows):
                 answers_by_draw[row][case] = Answer(
                     case,
                     methods[position % len(methods)],
-                    _values_at(table.columns, values, position, case_evaluator),
+                    _values_at(table.columns, value_names, position, case_evaluator),
                 )
 
     def _solve_effects(

@@ -122,25 +122,25 @@ def run_in_symbols(
     value_by_name = {
         parameter.name: parameter.value for parameter in parameters(time, useful)
     } | dict(values or {})
-    factor = (
+    size_symbol = (
         symbols[next(iter(powers))] if len(powers) == 1 else sympy.Symbol("growth", positive=True)
     )
     if len(powers) > 1:
         symbols |= {
-            name: _exact_number(value_by_name[name]) * factor ** _exact_number(power)
+            name: _exact_number(value_by_name[name]) * size_symbol ** _exact_number(power)
             for name, power in powers.items()
         }
-    size_symbol = symbols[processors]
+    processors_symbol = symbols[processors]
     time_expression, work = (
-        _without_rounding(model.name, to_sympy(expression, symbols), size_symbol)
+        _without_rounding(model.name, to_sympy(expression, symbols), processors_symbol)
         for expression in (time, useful)
     )
     work = (
-        sympy.simplify(size_symbol * work)
+        sympy.simplify(processors_symbol * work)
         if against == USEFUL
-        else time_expression.subs(size_symbol, 1)
+        else time_expression.subs(processors_symbol, 1)
     )
-    if work.has(size_symbol):
+    if work.has(processors_symbol):
         raise ModelError(
             f"the useful work of {model.name} depends on {processors}; hold it against"
             f" {ONE_PROCESSOR}"
@@ -155,7 +155,7 @@ def run_in_symbols(
     is_rounded = any(
         isinstance(node, Operation) and node.operator in _ROUNDING_OPERATORS for node in nodes
     )
-    return Run(time_expression, work, factor, size_symbol, known_values, is_rounded)
+    return Run(time_expression, work, size_symbol, processors_symbol, known_values, is_rounded)
 
 
 def _time_and_useful_time(model: Model | Law, against: str) -> tuple[Expr, Expr]:
@@ -275,9 +275,9 @@ class TermNeed:
             ),
             default=0.0,
         )
-        log = exponent_terms.coeff(sympy.log(log_processors))
+        log_power = exponent_terms.coeff(sympy.log(log_processors))
         power_of_loglog = exponent_terms.coeff(sympy.log(sympy.log(log_processors)))
-        return largest_exponent, power, float(log), float(power_of_loglog)
+        return largest_exponent, power, float(log_power), float(power_of_loglog)
 
 
 def term_of(expression: Any, size: Any, processors: Any) -> Term:
@@ -314,7 +314,7 @@ def need_of(term: Term, work: Term, ratio: Any, size: Any, processors: Any) -> T
     """
     log_n = sympy.log(processors)
     power = work.size - term.size
-    logs = work.size_log - term.size_log
+    log_power = work.size_log - term.size_log
     factor_of_work = (
         ratio
         * term.coefficient
@@ -323,12 +323,12 @@ def need_of(term: Term, work: Term, ratio: Any, size: Any, processors: Any) -> T
         * log_n**term.processors_log
     )
     growth_of_processors = _growth_sign((term.processors, term.processors_log))
-    if _growth_sign((power, logs)) <= 0:
+    if _growth_sign((power, log_power)) <= 0:
         return _uncompensated_need(
-            term, work, size, growth_of_processors, _growth_sign((power, logs))
+            term, work, size, growth_of_processors, _growth_sign((power, log_power))
         )
     if power == 0:
-        log_size = factor_of_work ** (1 / logs)  # log n
+        log_size = factor_of_work ** (1 / log_power)  # log n
         work_needed = work.coefficient * sympy.exp(work.size * log_size) * log_size**work.size_log
         return TermNeed(
             term, sympy.powsimp(work_needed), True, _order_of_power(work, log_size, processors)
@@ -340,7 +340,7 @@ def need_of(term: Term, work: Term, ratio: Any, size: Any, processors: Any) -> T
             True,
             sympy.Integer(1),
         )
-    if logs == 0 or term.size == term.size_log == 0:
+    if log_power == 0 or term.size == term.size_log == 0:
         exponent = work.size / power
         work_needed = work.coefficient * factor_of_work**exponent
         if term.size == term.size_log == 0 or work.size_log == 0:
@@ -356,11 +356,11 @@ def need_of(term: Term, work: Term, ratio: Any, size: Any, processors: Any) -> T
     asymptotic_log_size = log_of_variable * power_of_variable / power
     work_needed = (
         work.coefficient
-        * (factor_of_work / asymptotic_log_size**logs) ** (work.size / power)
+        * (factor_of_work / asymptotic_log_size**log_power) ** (work.size / power)
         * asymptotic_log_size**work.size_log
     )
     order = _need_of_bare_term(term, work.size / power, log_n, processors) * log_of_variable ** (
-        work.size_log - logs * work.size / power
+        work.size_log - log_power * work.size / power
     )
     return TermNeed(term, sympy.powsimp(work_needed), False, order)
 
@@ -458,10 +458,10 @@ def nearest_root(
     >>> nearest_root(lambda x, goal: x**2 - goal, np.array([4.0, 9.0])).round(9)
     array([2., 3.])
     """
-    count = len(points[0])
-    margins = np.asarray(function(np.zeros(count), *points), dtype=float)
-    low = np.full(count, np.nan)
-    high = np.full(count, np.nan)
+    point_count = len(points[0])
+    margins = np.asarray(function(np.zeros(point_count), *points), dtype=float)
+    low = np.full(point_count, np.nan)
+    high = np.full(point_count, np.nan)
     low[margins == 0.0] = high[margins == 0.0] = 0.0
     for direction in (1.0, -1.0):
         _store_brackets(function, points, margins, low, high, direction, furthest, tolerance)
@@ -488,12 +488,12 @@ def largest_root(function: Function, *points: Array, candidates: Array) -> Array
     ... ).round(9)
     array([4.5])
     """
-    count = len(points[0])
-    low = np.full(count, np.nan)
-    high = np.full(count, np.nan)
-    value_before = np.asarray(function(np.full(count, candidates[0]), *points), dtype=float)
+    point_count = len(points[0])
+    low = np.full(point_count, np.nan)
+    high = np.full(point_count, np.nan)
+    value_before = np.asarray(function(np.full(point_count, candidates[0]), *points), dtype=float)
     for lower_place, upper_place in pairwise(candidates):
-        value_after = np.asarray(function(np.full(count, upper_place), *points), dtype=float)
+        value_after = np.asarray(function(np.full(point_count, upper_place), *points), dtype=float)
         falls = (value_before > 0) & (value_after <= 0)
         low[falls], high[falls] = lower_place, upper_place
         value_before = value_after
@@ -539,15 +539,17 @@ def _store_brackets(
     is_searching = np.isnan(low) & np.isfinite(margins)
     while step <= furthest and is_searching.any():
         rows = np.flatnonzero(is_searching)
-        value = np.asarray(
+        values_at_step = np.asarray(
             function(np.full(len(rows), direction * step), *(point[rows] for point in points)),
             dtype=float,
         )
-        crossed_rows = rows[np.isfinite(value) & (np.sign(value) != np.sign(margins[rows]))]
+        crossed_rows = rows[
+            np.isfinite(values_at_step) & (np.sign(values_at_step) != np.sign(margins[rows]))
+        ]
         low[crossed_rows] = np.minimum(inner_edge[crossed_rows], direction * step)
         high[crossed_rows] = np.maximum(inner_edge[crossed_rows], direction * step)
         is_searching[crossed_rows] = False
-        for row in rows[~np.isfinite(value)]:
+        for row in rows[~np.isfinite(values_at_step)]:
             is_searching[row] = False
             point = tuple(coordinates[row : row + 1] for coordinates in points)
             inner_end = inner_edge[row]
@@ -717,13 +719,13 @@ class Isoefficiency:
         if not equation.is_polynomial(size_symbol) or sympy.degree(equation, size_symbol) > 2:
             return None
         roots = sympy.roots(sympy.Poly(equation, size_symbol), multiple=True)
-        values = [
+        root_values = [
             complex(root.subs(self._numbers).subs(self.run.processors, 1000)) for root in roots
         ]
         # The root that is a size is real and positive, at any number of processors.
         sizes_found = [
             root
-            for root, value in zip(roots, values, strict=True)
+            for root, value in zip(roots, root_values, strict=True)
             if abs(value.imag) < 1e-9 * abs(value) and value.real > 0
         ]
         return (
@@ -737,11 +739,11 @@ class Isoefficiency:
         log_sizes = np.arange(*_LOG_SIZES)
         with np.errstate(all="ignore"):
             overhead = self._sum_of_terms(self._overhead, log_sizes, processors)
-            margin = (
+            work_over_overhead = (
                 self._sum_of_terms(_terms_of_sum(self.run.work, self.run), log_sizes, processors)
                 / overhead
             )
-        return bool(np.any(margin >= self.ratio))
+        return bool(np.any(work_over_overhead >= self.ratio))
 
     @property
     def _overhead(self) -> list[Term]:
@@ -752,15 +754,15 @@ class Isoefficiency:
         """Return the size at each number of processors at which the efficiency is E: the largest
         root of E(n, N) = E; NaN if there is none.
         """
-        overhead = self._overhead
-        work = _terms_of_sum(self.run.work, self.run)
+        overhead_terms = self._overhead
+        work_terms = _terms_of_sum(self.run.work, self.run)
 
         def relative_shortfall(log_size: Array, processors: Array) -> Array:
             with np.errstate(all="ignore"):
                 return np.asarray(
                     self.ratio
-                    * self._sum_of_terms(overhead, log_size, processors)
-                    / self._sum_of_terms(work, log_size, processors)
+                    * self._sum_of_terms(overhead_terms, log_size, processors)
+                    / self._sum_of_terms(work_terms, log_size, processors)
                     - 1.0
                 )
 
@@ -1126,7 +1128,7 @@ class Runs:
         }
 
     def columns(
-        self, factor: Array, count: Array, others: Columns = NO_FURTHER_VALUES
+        self, factor: Array, processor_counts: Array, others: Columns = NO_FURTHER_VALUES
     ) -> dict[str, Array]:
         """Return the answers at aligned factors, numbers of processors and values of other
         parameters, by column; time and efficiency are always included.
@@ -1134,25 +1136,25 @@ class Runs:
         Columns are those of the form. Against one processor, the efficiency is T(1) / (N T(N)) at
         the same size.
         """
-        return self._answers_at(factor, count, others)[0]
+        return self._answers_at(factor, processor_counts, others)[0]
 
     def solved(
-        self, factor: Array, count: Array, others: Columns = NO_FURTHER_VALUES
+        self, factor: Array, processor_counts: Array, others: Columns = NO_FURTHER_VALUES
     ) -> PointTable:
         """Return the answers as `columns` does, in a table that has the method of each point."""
-        columns, points_and_answers = self._answers_at(factor, count, others)
+        columns, points_and_answers = self._answers_at(factor, processor_counts, others)
         rows_and_provenances = (
             (rows, points.provenance(len(rows))) for rows, points in points_and_answers
         )
-        return PointTable(columns, Provenance.join(len(count), rows_and_provenances))
+        return PointTable(columns, Provenance.join(len(processor_counts), rows_and_provenances))
 
     def _answers_at(
-        self, factor: Array, count: Array, others: Columns = NO_FURTHER_VALUES
+        self, factor: Array, processor_counts: Array, others: Columns = NO_FURTHER_VALUES
     ) -> tuple[dict[str, Array], list[tuple[NDArray[np.intp], Answers]]]:
         """Return the columns of the answers, and the answers of each group of points with the same
         model.
         """
-        columns_found, points_and_answers = self._solve_points(factor, count, others)
+        columns_found, points_and_answers = self._solve_points(factor, processor_counts, others)
         quantity_name = self.forms[0][0].quantity
         names_of_ends = (
             [("", ""), ("low", "high"), ("high", "low")]
@@ -1160,7 +1162,7 @@ class Runs:
             else [("", "")]
         )
         one_processor = (
-            self._solve_points(factor, np.ones(len(count)), others)[0]
+            self._solve_points(factor, np.ones(len(processor_counts)), others)[0]
             if self.against == ONE_PROCESSOR
             else {}
         )
@@ -1173,39 +1175,41 @@ class Runs:
                         _end_column(end, quantity_name), one_processor[quantity_name]
                     )
                     columns_found[_end_column(end, "efficiency")] = column_alone / (
-                        count * columns_found[_end_column(other_end, quantity_name)]
+                        processor_counts * columns_found[_end_column(other_end, quantity_name)]
                     )
-        columns_found.setdefault("efficiency", np.full(len(count), np.nan))
+        columns_found.setdefault("efficiency", np.full(len(processor_counts), np.nan))
         return columns_found, points_and_answers
 
     def _solve_points(
-        self, factor: Array, count: Array, others: Columns
+        self, factor: Array, processor_counts: Array, others: Columns
     ) -> tuple[dict[str, Array], list[tuple[NDArray[np.intp], Answers]]]:
         """Return the columns of the compiled models, and the answers of each group of points with
         the same model.
         """
         points_and_answers: list[tuple[NDArray[np.intp], Answers]] = []
-        for form, processor_counts in self.forms:
+        for form, numbers_of_form in self.forms:
             rows = (
-                np.arange(len(count))
+                np.arange(len(processor_counts))
                 if self.varies_processors
-                else np.flatnonzero(np.isin(count, processor_counts))
+                else np.flatnonzero(np.isin(processor_counts, numbers_of_form))
             )
             others_of_rows = {path: array[rows] for path, array in others.items()}
             sizes = self.sizes(factor[rows], others_of_rows)
-            values = {
+            values_by_path = {
                 path: array
                 for path, array in {**others_of_rows, **sizes}.items()
                 if path in form.parameters
             }
             if self.varies_processors:
-                values[self.processors] = count[rows]
-            for cut in form.blocks(values, len(rows)):
-                values_of_rows = {path: array[cut] for path, array in values.items()}
-                points_and_answers.append((rows[cut], form.points(values_of_rows)))
+                values_by_path[self.processors] = processor_counts[rows]
+            for block_rows in form.blocks(values_by_path, len(rows)):
+                values_of_rows = {path: array[block_rows] for path, array in values_by_path.items()}
+                points_and_answers.append((rows[block_rows], form.points(values_of_rows)))
         blocks = [(rows, points.columns()) for rows, points in points_and_answers]
         columns_found = {
-            name: np.full(len(count), np.nan) for _, columns in blocks for name in columns
+            name: np.full(len(processor_counts), np.nan)
+            for _, columns in blocks
+            for name in columns
         }
         for rows, columns in blocks:
             for name, column in columns.items():
@@ -1221,7 +1225,7 @@ def _end_column(end: str, name: str) -> str:
 def size_factors(
     runs: Runs,
     way: str,
-    count: Array,
+    processor_counts: Array,
     goal: float | Array = 0.0,
     memory: Callable[[Array, Array, Columns], Array] | None = None,
     others: Columns = NO_FURTHER_VALUES,
@@ -1232,7 +1236,7 @@ def size_factors(
     ----------
     runs : the model
     way : how the size goes with N
-    count : numbers of processors
+    processor_counts : numbers of processors
     goal : what is kept: the time [s], the efficiency [1], or the memory of a processor [B]
     memory : memory of a processor, of the factor, N and the values of other parameters [B]
     others : values of other parameters, aligned with the numbers of processors
@@ -1242,19 +1246,21 @@ def size_factors(
     the factor nearest to 1; not a number where none between 2^-64 and 2^64 keeps what is to be kept
     """
     if way == FIXED_SIZE:
-        return np.ones(len(count))
+        return np.ones(len(processor_counts))
 
-    def relative_difference(x: Array, processors: Array, goals: Array, *values: Array) -> Array:
-        others_here = dict(zip(others, values, strict=True))
+    def relative_difference(
+        log_factors: Array, processors: Array, goals: Array, *values: Array
+    ) -> Array:
+        others_at_points = dict(zip(others, values, strict=True))
         with np.errstate(all="ignore"):
             if way == MEMORY_BOUND:
                 assert memory is not None
-                return memory(2.0**x, processors, others_here) / goals - 1.0
-            columns = runs.columns(2.0**x, processors, others_here)
+                return memory(2.0**log_factors, processors, others_at_points) / goals - 1.0
+            columns = runs.columns(2.0**log_factors, processors, others_at_points)
             return columns["time" if way == TIME_BOUND else "efficiency"] / goals - 1.0
 
     tolerance = _TOLERANCE_OF_ARRAYS if way == MEMORY_BOUND else runs.tolerance
-    points = (count, np.broadcast_to(goal, count.shape), *others.values())
+    points = (processor_counts, np.broadcast_to(goal, processor_counts.shape), *others.values())
     return np.asarray(
         2.0
         ** nearest_root(
@@ -1283,7 +1289,9 @@ def scalability(time: Array, efficiency: Array) -> Array:
     latency = AVERAGE_LATENCY.equation(time, efficiency)
     ratios_of_pairs = np.full((len(time), len(time)), np.nan)
     with np.errstate(all="ignore"):
-        ratio = np.where(latency > 0, latency, np.nan)
+        positive_latency = np.where(latency > 0, latency, np.nan)
         rows, columns = np.triu_indices(len(time), 1)
-        ratios_of_pairs[rows, columns] = LATENCY_SCALABILITY.equation(ratio[rows], ratio[columns])
+        ratios_of_pairs[rows, columns] = LATENCY_SCALABILITY.equation(
+            positive_latency[rows], positive_latency[columns]
+        )
     return ratios_of_pairs

@@ -158,7 +158,7 @@ class BestProcessors:
     unknown: bool = False
 
     @property
-    def among(self) -> str:
+    def among_text(self) -> str:
         """The numbers of processors that were examined, in words, if there are others between
         them.
         """
@@ -378,14 +378,17 @@ class ScaleResult(QuestionResult):
             scalings, sizes = zip(*sized_scalings, strict=True)
             has_further_cases = len(scalings_shown) > len(scalings)
             headlines.append(_sentence_of_cases(scalings, sizes, words, has_further_cases))
-        fastest = [_fastest_headline(scaling, words) for scaling in scalings_shown]
+        fastest_texts = [_fastest_headline(scaling, words) for scaling in scalings_shown]
         beginning = "fastest at a fixed size "
         # Equal numbers of processors are stated once for all cases.
-        if len({scaling.fastest.among for scaling in scalings_shown}) == 1:
-            numbers_examined = scalings_shown[0].fastest.among
-            fastest = [text.replace(numbers_examined, "") for text in fastest]
+        if len({scaling.fastest.among_text for scaling in scalings_shown}) == 1:
+            numbers_examined = scalings_shown[0].fastest.among_text
+            fastest_texts = [text.replace(numbers_examined, "") for text in fastest_texts]
             beginning = f"fastest at a fixed size{numbers_examined} "
-        return [*headlines, _sentence_of_cases(scalings_shown, fastest, words, beginning=beginning)]
+        return [
+            *headlines,
+            _sentence_of_cases(scalings_shown, fastest_texts, words, beginning=beginning),
+        ]
 
     def decision(self, words: Words) -> Decision | None:
         """Return a table of the fastest and the largest efficient number of processors of each
@@ -514,15 +517,15 @@ class _ScaledCase:
             return None
         tape = Tape([self.memory])
 
-        def used(factor: Array, count: Array, others: Columns) -> Array:
+        def memory_at(factor: Array, processor_counts: Array, others: Columns) -> Array:
             sizes = self.runs.sizes(factor, others)
-            values_here = {**others, **sizes, self.runs.processors: count}
+            values_here = {**others, **sizes, self.runs.processors: processor_counts}
             memory_used = tape.run(
                 {path: value for path, value in values_here.items() if path in tape.parameters}
             )[0]
-            return np.broadcast_to(memory_used, (len(count),))
+            return np.broadcast_to(memory_used, (len(processor_counts),))
 
-        return used
+        return memory_at
 
 
 def read(scale_spec: ScaleSpec, study: StudyContext) -> Question:
@@ -539,20 +542,20 @@ def read(scale_spec: ScaleSpec, study: StudyContext) -> Question:
         )
         for kind in (BandsSpec, GrowthPictureSpec, ScalabilityPictureSpec)
         for place, picture in study.pictures(kind)
-        for key, names in (("case", scale_spec.cases), ("way", scale_spec.ways))
-        if getattr(picture, key, names[0]) not in names
+        for key, cell_names in (("case", scale_spec.cases), ("way", scale_spec.ways))
+        if getattr(picture, key, cell_names[0]) not in cell_names
     ]
     if problems:
         raise SpecError(problems)
     cases = [_read_case(case, scale_spec, study) for case in scale_spec.cases]
-    values = {_cell_value(way): "1" for way in scale_spec.ways if way != FIXED_SIZE}
-    names = [
+    unit_by_value = {_cell_value(way): "1" for way in scale_spec.ways if way != FIXED_SIZE}
+    cell_names = [
         cell_name(case.case, *processor_pair)
         for case in cases
         for processor_pair in combinations(map(float, case.axis.values), 2)
     ]
 
-    def answer(_: object) -> ScaleResult:
+    def solve(_: object) -> ScaleResult:
         # A check builds no model: some count events of their programs for that.
         model = cases[0].built.model
         is_open = isinstance(model, Model) and model.population.open
@@ -577,9 +580,9 @@ def read(scale_spec: ScaleSpec, study: StudyContext) -> Question:
         return answers_by_point
 
     return Question(
-        answer,
-        answer_names=dict.fromkeys(names, values) if values else {},
-        solve_at=solve_at if values else None,
+        solve,
+        answer_names=dict.fromkeys(cell_names, unit_by_value) if unit_by_value else {},
+        solve_at=solve_at if unit_by_value else None,
     )
 
 
@@ -685,9 +688,15 @@ def _check_case(
         and not isinstance(size, Parameter)
         and any(parameter.name == axis.path for parameter in parameters(size))
     ):
-        count = np.array(axis.values, dtype=float)
-        sizes = np.broadcast_to(Tape([size]).run({axis.path: count})[0], count.shape)
-        for value, processors in zip(count[sizes != count], sizes[sizes != count], strict=True):
+        axis_values = np.array(axis.values, dtype=float)
+        processor_counts = np.broadcast_to(
+            Tape([size]).run({axis.path: axis_values})[0], axis_values.shape
+        )
+        for value, processors in zip(
+            axis_values[processor_counts != axis_values],
+            processor_counts[processor_counts != axis_values],
+            strict=True,
+        ):
             message = (
                 f"{case} has {processors:g} processors where {axis.path} is {value:g}; name a path"
                 " that is their number"
@@ -716,8 +725,8 @@ def _memory_formula(
         return None
     place = ("scale", "memory", "used")
     # The number of processors may shape the model, and then is no parameter of it.
-    names = {axis.path: Parameter(axis.path, COUNT, 1.0), **built.parameters}
-    expr = read_formula(study.tree, place, Formula(spec.memory.used), names, BYTES)
+    parameter_by_name = {axis.path: Parameter(axis.path, COUNT, 1.0), **built.parameters}
+    expr = read_formula(study.tree, place, Formula(spec.memory.used), parameter_by_name, BYTES)
     paths_used = [parameter.name for parameter in parameters(expr)]
     if "memory-bound" in spec.ways and not any(path in paths_used for path in sizes):
         message = (
@@ -802,14 +811,14 @@ def _cells_at(
             matrix = scalability(time[point], efficiency[point])
             for smaller_count, larger_count in pairs:
                 cell = matrix[numbers.index(smaller_count), numbers.index(larger_count)]
-                values = cells[point].setdefault(
+                values_of_cell = cells[point].setdefault(
                     cell_name(scaled_case.case, smaller_count, larger_count), {}
                 )
-                values[_cell_value(way)] = Value(finite_or_none(cell), "1")
+                values_of_cell[_cell_value(way)] = Value(finite_or_none(cell), "1")
     return [
         {
-            name: Answer(scaled_case.case, provenance.methods[row * len(numbers)], values)
-            for name, values in values_by_cell.items()
+            name: Answer(scaled_case.case, provenance.methods[row * len(numbers)], values_of_cell)
+            for name, values_of_cell in values_by_cell.items()
         }
         for row, values_by_cell in enumerate(cells)
     ]
@@ -886,14 +895,14 @@ def _scaled_runs(scaled_case: _ScaledCase, way: str) -> Sweep:
     )
 
 
-def _solved_sizes(scaled_case: _ScaledCase, trials: Runs, way: str) -> tuple[Array, PointTable]:
+def _solved_sizes(scaled_case: _ScaledCase, trial_runs: Runs, way: str) -> tuple[Array, PointTable]:
     """Return the factors on the sizes that a way of scaling requires, solved with the runs
-    `trials`, and the answers at these sizes.
+    `trial_runs`, and the answers at these sizes.
     """
     processor_counts = scaled_case.numbers
     goal = scaled_case.kept_value(way)
     target = goal.value or 0.0 if goal else 0.0
-    factors = size_factors(trials, way, processor_counts, target, scaled_case.memory_function())
+    factors = size_factors(trial_runs, way, processor_counts, target, scaled_case.memory_function())
     return factors, scaled_case.runs.solved(
         np.where(np.isfinite(factors), factors, 1.0), processor_counts
     )
@@ -1072,29 +1081,29 @@ def _growth_in_symbols(scaled_case: _ScaledCase) -> tuple[IsoefficiencyFormula |
         formula = isoefficiency(run, spec.efficiency.value)
     except ModelError as error:
         return None, str(error)
-    names = _short_symbols(run, formula.ratio_symbol)
+    short_symbols = _short_symbols(run, formula.ratio_symbol)
 
-    def text(expression: object) -> str:
-        return str(expression.xreplace(names))  # type: ignore[attr-defined]
+    def short_text(expression: object) -> str:
+        return str(expression.xreplace(short_symbols))  # type: ignore[attr-defined]
 
     since_by_term = {term.term: term.since for term in formula.dominant_terms}
     terms = [
         OverheadTerm(
-            text(need.term.expression),
-            "" if need.never else text(formula.order_of(need)),
+            short_text(need.term.expression),
+            "" if need.never else short_text(formula.order_of(need)),
             since_by_term.get(need.term.expression),
         )
         for need in formula.needs
     ]
-    terms += [OverheadTerm(text(gain.expression), "", None) for gain in formula.gains]
+    terms += [OverheadTerm(short_text(gain.expression), "", None) for gain in formula.gains]
     return (
         IsoefficiencyFormula(
             efficiency=formula.efficiency,
-            overhead=text(run.overhead),
-            work=text(run.work),
+            overhead=short_text(run.overhead),
+            work=short_text(run.work),
             terms=tuple(terms),
-            order="" if formula.order is None else text(formula.order),
-            exact="" if formula.exact is None else text(formula.exact),
+            order="" if formula.order is None else short_text(formula.order),
+            exact="" if formula.exact is None else short_text(formula.exact),
             limit=formula.limit,
         ),
         "",
@@ -1168,22 +1177,23 @@ def _size_headline(scaling: Scaling, words: Words) -> str:
     sweep = scaling.ways.get(EFFICIENCY_CONSERVED)
     if sweep is None or scaling.growth is not None:
         return ""
-    goal = percent(scaling.goals[EFFICIENCY_CONSERVED].value)
+    goal_text = percent(scaling.goals[EFFICIENCY_CONSERVED].value)
     paths = [name for name in sweep.columns if split_name(name)[0] not in _KINDS_OF_RUN_COLUMNS]
     sizes = {path: np.asarray(sweep.columns[path], dtype=float) for path in paths}
     rows = np.flatnonzero(np.all(np.isfinite([*sizes.values()]), axis=0))
     if not len(rows):
-        return f"no size keeps {goal} efficiency{scaling.largest.among}"
-    first, last = rows[0], rows[-1]
-    is_limit = ", the most with such a size," if last < len(sweep) - 1 else ""
+        return f"no size keeps {goal_text} efficiency{scaling.largest.among_text}"
+    first_row, last_row = rows[0], rows[-1]
+    limit_clause = ", the most with such a size," if last_row < len(sweep) - 1 else ""
     phrases = [
-        f"{setting_phrase(path, float(f'{column[last]:.4g}'), sweep.units[path], words)}"
-        f" ({plain_decimal(column[last] / column[first], 3)} times that on"
-        f" {scaling.numbers[first]:g})"
+        f"{setting_phrase(path, float(f'{column[last_row]:.4g}'), sweep.units[path], words)}"
+        f" ({plain_decimal(column[last_row] / column[first_row], 3)} times that on"
+        f" {scaling.numbers[first_row]:g})"
         for path, column in sizes.items()
     ]
     return (
-        f"{goal} efficiency on {words.member_count(scaling.numbers[last])}{is_limit} needs"
+        f"{goal_text} efficiency on"
+        f" {words.member_count(scaling.numbers[last_row])}{limit_clause} needs"
         f" {join_phrases(phrases)}"
     )
 
@@ -1197,7 +1207,9 @@ def _fastest_headline(scaling: Scaling, words: Words) -> str:
     end_clause = ", the most examined" if best_processors.at_the_end else ""
     end_clause = ", the fewest examined" if best_processors.at_the_start else end_clause
     return (
-        f"on {words.member_count(best_processors.processors)}{end_clause}{best_processors.among},"
+        "on"
+        f" {words.member_count(best_processors.processors)}{end_clause}"
+        f"{best_processors.among_text},"
         f" in {least_time}{best_processors.doubt}"
     )
 
@@ -1218,18 +1230,18 @@ def _efficient_range_headline(scaling: Scaling, words: Words) -> str:
     if scaling.growth is not None and scaling.growth.limit:
         return f"no size keeps {percent(scaling.growth.efficiency)} efficiency"
     best_processors = scaling.largest
-    goal = percent(scaling.threshold)
+    goal_text = percent(scaling.threshold)
     if best_processors.unknown:
         return _reason_without_efficiency(scaling, words)
     if best_processors.processors is None:
         return (
-            f"no number of {words.members}{best_processors.among} is {goal}"
+            f"no number of {words.members}{best_processors.among_text} is {goal_text}"
             f" efficient{best_processors.doubt}"
         )
     end_clause = ", the most examined" if best_processors.at_the_end else ""
     return (
-        f"at least {goal} efficient on up to"
-        f" {words.member_count(best_processors.processors)}{end_clause}{best_processors.among}"
+        f"at least {goal_text} efficient on up to"
+        f" {words.member_count(best_processors.processors)}{end_clause}{best_processors.among_text}"
         f"{best_processors.doubt}"
     )
 
@@ -1243,7 +1255,8 @@ def _fastest_sentence(best_processors: BestProcessors, words: Words) -> str:
     least_time = quantity(best_processors.value.value, "s", ends=best_processors.value.ends)
     return (
         "At a fixed size it is fastest on"
-        f" {words.member_count(best_processors.processors)}{end_clause}{best_processors.among}:"
+        f" {words.member_count(best_processors.processors)}{end_clause}"
+        f"{best_processors.among_text}:"
         f" {least_time}{best_processors.doubt}"
     )
 
@@ -1256,7 +1269,7 @@ def _largest_sentence(scaling: Scaling, words: Words) -> str:
         return f"At a fixed size {_reason_without_efficiency(scaling, words)}"
     if best_processors.processors is None:
         return (
-            f"At a fixed size no number of {words.members}{best_processors.among} has"
+            f"At a fixed size no number of {words.members}{best_processors.among_text} has"
             f" {goal_in_words}"
             f"{best_processors.doubt}"
         )
@@ -1265,7 +1278,7 @@ def _largest_sentence(scaling: Scaling, words: Words) -> str:
     return (
         f"At a fixed size it has {goal_in_words} on up to"
         f" {words.member_count(best_processors.processors)}"
-        f"{end_clause}{best_processors.among}: {efficiency_in_words}{best_processors.doubt}"
+        f"{end_clause}{best_processors.among_text}: {efficiency_in_words}{best_processors.doubt}"
     )
 
 
@@ -1282,7 +1295,9 @@ def _runs_table(scaling: Scaling, way: str) -> ResultTable:
         for name in account
         if name not in scaling.useful and np.nanmax(account[name], initial=0.0) > 0
     ]
-    sizes = [name for name in sweep.columns if split_name(name)[0] not in _KINDS_OF_RUN_COLUMNS]
+    size_names = [
+        name for name in sweep.columns if split_name(name)[0] not in _KINDS_OF_RUN_COLUMNS
+    ]
 
     def column(name: str, **column_fields: Any) -> ResultColumn:
         return ResultColumn(
@@ -1292,7 +1307,7 @@ def _runs_table(scaling: Scaling, way: str) -> ResultTable:
     columns = [
         ResultColumn("case", sweep.cases, place=True, on_page=False),
         ResultColumn(scaling.path, processor_counts, "1", title="N", written=as_number, place=True),
-        *(column(path, on_page=goal is not None) for path in sizes),
+        *(column(path, on_page=goal is not None) for path in size_names),
         *(column("time"), column("efficiency", written=as_percent), column("latency")),
         *(
             column(f"account[{name}]", title=escape(name), on_page=name in causes)
@@ -1336,13 +1351,13 @@ def _matrix_table(scaling: Scaling, way: str) -> ResultTable:
                 title, scaling.matrix[way][:-1, column], "1", interval_columns, written=as_ratio
             )
         )
-    violations_by_row = {row: words for row, words in provenance.outside.items() if row in rows}
-    errors = {row: words for row, words in provenance.errors.items() if row in rows}
+    violations_by_row = {row: text for row, text in provenance.outside.items() if row in rows}
+    errors = {row: text for row, text in provenance.errors.items() if row in rows}
     left_out = {row: losses for row, losses in provenance.left_out.items() if row in rows}
-    row_how = Provenance(
+    provenance_of_rows = Provenance(
         provenance.methods[:-1], provenance.exact[:-1], violations_by_row, errors, left_out
     )
-    return ResultTable("", columns, row_how, title=f"#### Matrix of scalability: {way}")
+    return ResultTable("", columns, provenance_of_rows, title=f"#### Matrix of scalability: {way}")
 
 
 _READING_OF_EXPONENT = (
@@ -1457,13 +1472,13 @@ def _growth_sentence(growth: IsoefficiencyFormula, order: str = "") -> str:
         return f"Not scalable at {percent(growth.efficiency)}: {growth.limit}"
     sentence = f"To keep {percent(growth.efficiency)} the work "
     sentence += f"must grow as {order or growth.order}" if growth.order != "1" else _NO_GROWTH_TEXT
-    dominant_terms = [term for term in growth.terms if term.since is not None]
+    dominant_terms = [term_text for term_text in growth.terms if term_text.since is not None]
     if not dominant_terms:
         return sentence
-    last_term = max(dominant_terms, key=lambda scaling: scaling.since or 0.0)
-    term = code(last_term.text) if order else last_term.text
-    since = three_digits(last_term.since)
-    return f"{sentence}; the term that asks for the most from N = {since} on is {term}"
+    last_term = max(dominant_terms, key=lambda dominant_term: dominant_term.since or 0.0)
+    term_text = code(last_term.text) if order else last_term.text
+    since_text = three_digits(last_term.since)
+    return f"{sentence}; the term that asks for the most from N = {since_text} on is {term_text}"
 
 
 def _draw_bands(scaling: Scaling, spec: BandsSpec, order: Mapping[str, int]) -> Figure:
@@ -1523,22 +1538,22 @@ def _draw_growth(scalings: Sequence[Scaling], spec: GrowthPictureSpec, words: Wo
     """Draw the work of each case over the number of processors."""
     figure = new_figure(6.8, 4.4)
     axes = figure.subplots()
-    work_values = np.concatenate(
+    processor_counts = np.concatenate(
         [np.asarray(scaling.ways[spec.way][scaling.path], dtype=float) for scaling in scalings]
     )
     works = [work_of(scaling, spec.way) for scaling in scalings]
     for index, (scaling, work) in enumerate(zip(scalings, works, strict=True)):
         label = words.case(scaling.case)
         axes.plot(scaling.ways[spec.way][scaling.path], work, label=label, **stroke(index))
-    smallest_work = min(work_values)
+    smallest_count = min(processor_counts)
     axes.plot(
-        [smallest_work, max(work_values)],
-        [1.0, max(work_values) / smallest_work],
+        [smallest_count, max(processor_counts)],
+        [1.0, max(processor_counts) / smallest_count],
         color="#999999",
         linewidth=0.8,
         label=f"in proportion to the {words.members}",
     )
-    make_logarithmic(axes.xaxis, work_values)
+    make_logarithmic(axes.xaxis, processor_counts)
     make_logarithmic(axes.yaxis, np.concatenate(works))
     axes.set_xlabel(axis_title(scalings[0].path, "1"))
     axes.set_ylabel("work / work at the first point")
@@ -1552,16 +1567,16 @@ _LIGHTEST_SHADE = (
 
 def _draw_triangle(scaling: Scaling, spec: ScalabilityPictureSpec, words: Words) -> Figure:
     """Draw a cell for each pair of numbers of processors, with the scalability of each way."""
-    points = next(iter(scaling.ways.values())).points[scaling.path]
-    labels = [f"{number:g}" for number in np.asarray(points)]
-    rows = len(labels) - 1
+    processor_counts = next(iter(scaling.ways.values())).points[scaling.path]
+    labels = [f"{number:g}" for number in np.asarray(processor_counts)]
+    row_count = len(labels) - 1
     ways = scaling.matrix
     figure = new_figure(
-        max(5.0, 1.5 + 1.15 * rows), 1.6 + 0.3 * len(ways) + 0.24 * rows * len(ways)
+        max(5.0, 1.5 + 1.15 * row_count), 1.6 + 0.3 * len(ways) + 0.24 * row_count * len(ways)
     )
     axes = figure.subplots()
     axes.grid(visible=False)
-    least_values = np.full((rows, rows), np.nan)
+    least_values = np.full((row_count, row_count), np.nan)
     for row, column in combinations(range(len(labels)), 2):
         cells = [matrix[row, column] for matrix in ways.values()]
         least_values[row, column - 1] = min(1.0, np.nanmin([*cells, 1.0]))
@@ -1577,8 +1592,8 @@ def _draw_triangle(scaling: Scaling, spec: ScalabilityPictureSpec, words: Words)
         ]
         axes.text(column - 1, row, "\n".join(cell_lines), ha="center", va="center")
     axes.imshow(least_values, cmap="Greys_r", vmin=_LIGHTEST_SHADE, vmax=1.0, aspect="auto")
-    axes.set_xticks(range(rows), labels[1:])
-    axes.set_yticks(range(rows), labels[:-1])
+    axes.set_xticks(range(row_count), labels[1:])
+    axes.set_yticks(range(row_count), labels[:-1])
     meanings = [f"{letter} {way}" for letter, way in zip(ascii_lowercase, ways, strict=False)]
     printed_text = "\nin brackets as printed" if scaling.printed else ""
     axes.set_xlabel(f"to this number of {words.members}\n{', '.join(meanings)}{printed_text}")
@@ -1598,12 +1613,15 @@ def bands_of(scaling: Scaling, way: str) -> dict[str, Array]:
     way : how the size goes with N
     """
     sweep = scaling.ways[way]
-    count = sweep[scaling.path]
+    processor_counts = sweep[scaling.path]
     efficiency = sweep.columns["efficiency"]
     account = _account_by_component(sweep)
     if not account:
-        return {"useful": count * efficiency, "lost": count * (1.0 - efficiency)}
+        return {
+            "useful": processor_counts * efficiency,
+            "lost": processor_counts * (1.0 - efficiency),
+        }
     names = sorted(account, key=lambda name: name not in scaling.useful)
     with np.errstate(all="ignore"):
-        bands = {name: count * account[name] / sweep.columns["time"] for name in names}
+        bands = {name: processor_counts * account[name] / sweep.columns["time"] for name in names}
     return {name: heights for name, heights in bands.items() if np.nanmax(heights, initial=0.0) > 0}

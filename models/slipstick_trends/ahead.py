@@ -212,15 +212,16 @@ def class_shares(case: DrawnCase, band_ends: tuple[float, float]) -> list[ClassS
     """Return for each class of cost its share of the time in each year, the class with the largest
     share in the last year first.
     """
-    names = [name for name in case.stated_answers if name.startswith(CLASS_PREFIX)]
-    if not names:
+    class_columns = [name for name in case.stated_answers if name.startswith(CLASS_PREFIX)]
+    if not class_columns:
         return []
-    total_time = np.sum([case.stated_answers[name] for name in names], axis=0)
+    total_time = np.sum([case.stated_answers[name] for name in class_columns], axis=0)
     drawn_total = sum(
-        (case.drawn_answers[name] for name in names if name in case.drawn_answers), np.zeros(1)
+        (case.drawn_answers[name] for name in class_columns if name in case.drawn_answers),
+        np.zeros(1),
     )
     shares = []
-    for name in names:
+    for name in class_columns:
         with np.errstate(all="ignore"):
             stated_share = case.stated_answers[name] / total_time
             low_share = high_share = stated_share
@@ -371,24 +372,26 @@ def crossing_band_text(
     first_year, last_crossing_year = (
         None if band_year is None else year_text(round(band_year)) for band_year in (low, high)
     )
-    band = (
+    band_text = (
         ""
         if first_year is None
         else f"{first_year} or later"
         if last_crossing_year is None
         else f"{first_year} to {last_crossing_year}"
     )
-    band = (
-        f"in {first_year}" if first_year is not None and first_year == last_crossing_year else band
+    band_text = (
+        f"in {first_year}"
+        if first_year is not None and first_year == last_crossing_year
+        else band_text
     )
-    share = ""
+    share_text = ""
     if share_of_draws is not None and share_of_draws < _ALL_DRAWS:
-        share = (
+        share_text = (
             f"by {year_text(last_year)} in"
             f" {percent(share_of_draws) if share_of_draws else 'none'} of"
             " the random draws"
         )
-    bracket_text = "; ".join(clause for clause in (band, share) if clause)
+    bracket_text = "; ".join(clause for clause in (band_text, share_text) if clause)
     return (
         f" ({bracket_text})" if bracket_text.startswith("in ") else f" (uncertain: {bracket_text})"
     )
@@ -475,14 +478,14 @@ def first_crossings(margins: Array, years: Array) -> Array:
     between the years [samples]: the first year if it is above 0 there, NaN if it never rises.
     """
     rises = (margins[:, :-1] <= 0) & (margins[:, 1:] > 0)
-    index = np.argmax(rises, axis=1)
+    crossing_indices = np.argmax(rises, axis=1)
     rows = np.arange(len(margins))
-    margin_before = margins[rows, index]
-    margin_after = margins[rows, index + 1]
+    margin_before = margins[rows, crossing_indices]
+    margin_after = margins[rows, crossing_indices + 1]
     with np.errstate(all="ignore"):
-        crossing_years = years[index] + (years[index + 1] - years[index]) * margin_before / (
-            margin_before - margin_after
-        )
+        crossing_years = years[crossing_indices] + (
+            years[crossing_indices + 1] - years[crossing_indices]
+        ) * margin_before / (margin_before - margin_after)
     return np.where(
         margins[:, 0] > 0, years[0], np.where(rises.any(axis=1), crossing_years, np.nan)
     )

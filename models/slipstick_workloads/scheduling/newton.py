@@ -193,7 +193,8 @@ class _Schedule:
         )
         if self.module_count < self.block_count:
             raise ModelError(
-                f"{machine.name} has {self.modules} memory modules; {NAME} needs one for each of"
+                f"{machine.name} has {self.module_count} memory modules; {NAME} needs one for"
+                " each of"
                 f" {self.block_count} blocks"
             )
         self.is_dynamic = word(inputs, "scheduling") == "dynamic"
