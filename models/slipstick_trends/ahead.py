@@ -578,9 +578,10 @@ def share_sentences(
     if not shares or not np.isfinite(shares[0].share_by_year[-1]):
         return
     largest = shares[0]
-    share = largest.last_amount()
+    share_text = largest.last_amount()
     sentence = (
-        f"{beginning}in {year_text(last_year)} {class_with_verb(largest.name)} {share} of the time"
+        f"{beginning}in {year_text(last_year)} {class_with_verb(largest.name)} {share_text} of"
+        " the time"
     )
     if share_saved is not None:
         sentence += (

@@ -79,13 +79,13 @@ def fit_rows(series: Sequence[PointSeries]) -> list[list[str]]:
 
 
 def _fit_row(
-    fit: FittedSeries, first_year: float, last_year: float, points: str, note: str
+    fit: FittedSeries, first_year: float, last_year: float, points_text: str, note: str
 ) -> list[str]:
     """Return the table row of one fit over a period."""
     middle, low, high = fit.rate(first_year, last_year)
     return [
         fit.series.name,
-        points,
+        points_text,
         f"{first_year:g} to {last_year:g}",
         f"{middle:.2f} ({low:.2f} to {high:.2f})",
         f"{np.exp(fit.scatter):.2f}",
@@ -109,13 +109,13 @@ def fit_document(series: Sequence[PointSeries]) -> list[dict[str, Any]]:
 
 def method_text() -> str:
     """Return sentences on the method of the fit and on the back-tests by which it was chosen."""
-    growth = RateModel()
+    rate_model = RateModel()
     starts = ", ".join(f"{start:g}" for start in BACK_TEST_STARTS)
     return (
-        f"Each year the growth rate of the logarithm falls by {percent(growth.damping)}, and"
-        f" changes at random with a standard deviation of {growth.walk:g}. Both constants were"
+        f"Each year the growth rate of the logarithm falls by {percent(rate_model.damping)}, and"
+        f" changes at random with a standard deviation of {rate_model.walk:g}. Both constants were"
         f" chosen on back-tests of the shipped series from {starts}, which also gave the"
-        f" correlation of two series, about {growth.common:g}."
+        f" correlation of two series, about {rate_model.common:g}."
     )
 
 
@@ -161,16 +161,18 @@ def accuracy_table(series: Sequence[PointSeries]) -> str:
     """Return a table, for a page, of how fits of earlier years predicted the later points of each
     series.
     """
-    points = _all_predictions([back_test(series, start) for start in BACK_TEST_STARTS])
+    predictions = _all_predictions([back_test(series, start) for start in BACK_TEST_STARTS])
     rows = []
     for point_series in series:
-        points_of_series = [point for point in points if point.series == point_series.name]
-        if not points_of_series:
+        predictions_of_series = [
+            prediction for prediction in predictions if prediction.series == point_series.name
+        ]
+        if not predictions_of_series:
             rows.append([escape(point_series.title), "0", *[NOTHING] * 3])
             continue
-        worst_prediction = _worst_prediction(points_of_series)
+        worst_prediction = _worst_prediction(predictions_of_series)
         share_within_band = percent(
-            float(np.mean([point.is_within_band for point in points_of_series]))
+            float(np.mean([prediction.is_within_band for prediction in predictions_of_series]))
         )
         worst_error_text = (
             f"{np.exp(worst_prediction.error):.2f} in {worst_prediction.year:g}, as of"
@@ -179,9 +181,9 @@ def accuracy_table(series: Sequence[PointSeries]) -> str:
         rows.append(
             [
                 escape(point_series.title),
-                str(len(points_of_series)),
+                str(len(predictions_of_series)),
                 share_within_band,
-                _median_error(points_of_series),
+                _median_error(predictions_of_series),
                 worst_error_text,
             ]
         )
@@ -199,11 +201,11 @@ _ACCURACY_HEADINGS = (
 
 def _coverage_sentence(tests: Sequence[BackTest]) -> str:
     """Return a sentence on the share of later points within their bands."""
-    points = _all_predictions(tests)
-    share_over = np.mean([prediction.error < 0 for prediction in points])
-    share_within_band = np.mean([prediction.is_within_band for prediction in points])
+    predictions = _all_predictions(tests)
+    share_over = np.mean([prediction.error < 0 for prediction in predictions])
+    share_within_band = np.mean([prediction.is_within_band for prediction in predictions])
     return (
-        f"{percent(float(share_within_band))} of {len(points)}"
+        f"{percent(float(share_within_band))} of {len(predictions)}"
         f" later points lie within the bands of 90 %; {percent(float(share_over))} are below what"
         " was predicted."
     )
@@ -307,49 +309,56 @@ def _pooled_rows(tests: Sequence[BackTest], series: Sequence[PointSeries]) -> li
 
 def _without_series(test: BackTest, names: Collection[str]) -> BackTest:
     """Return a back-test without the predictions and widths of some series."""
-    predictions = [point for point in test.predictions if point.series not in names]
+    predictions = [prediction for prediction in test.predictions if prediction.series not in names]
     widths = [width for name, width in _series_widths(test).items() if name not in names]
     return BackTest(test.start, tuple(predictions), tuple(widths))
 
 
 def _pooled_row(label: str, tests: Sequence[BackTest]) -> list[str]:
     """Return the table row of several back-tests together."""
-    points = _all_predictions(tests)
-    widths = [width for test in tests for width in test.widths]
-    share_within_band = float(np.mean([prediction.is_within_band for prediction in points]))
-    width = f"{np.median(widths):.2f}"
+    predictions = _all_predictions(tests)
+    widths = [width_text for test in tests for width_text in test.widths]
+    share_within_band = float(np.mean([prediction.is_within_band for prediction in predictions]))
+    width_text = f"{np.median(widths):.2f}"
     return [
         label,
         str(len(widths)),
-        str(len(points)),
+        str(len(predictions)),
         percent(share_within_band),
-        _median_error(points),
-        width,
+        _median_error(predictions),
+        width_text,
     ]
 
 
-def _worst_prediction(points: Sequence[Prediction]) -> Prediction:
+def _worst_prediction(predictions: Sequence[Prediction]) -> Prediction:
     """Return the prediction with the largest error; of errors equal to 9 digits, the first. Two
     starts with no measurement between them give the same fit, up to rounding.
     """
-    return max(points, key=lambda point: round(abs(point.error), 9))
+    return max(predictions, key=lambda prediction: round(abs(prediction.error), 9))
 
 
-def _median_error(points: Sequence[Prediction]) -> str:
+def _median_error(predictions: Sequence[Prediction]) -> str:
     """Return the median of the relative errors of predictions as text."""
-    return f"{np.exp(np.median([abs(point.error) for point in points])):.2f}"
+    return f"{np.exp(np.median([abs(prediction.error) for prediction in predictions])):.2f}"
 
 
 def _horizon_rows(tests: Sequence[BackTest]) -> Iterator[list[str]]:
     """Yield a table row for each range of years ahead."""
     for low, high in YEARS_OF_HORIZONS:
-        points = [
+        predictions = [
             prediction for prediction in _all_predictions(tests) if low < prediction.horizon <= high
         ]
-        if points:
-            share_within_band = float(np.mean([prediction.is_within_band for prediction in points]))
+        if predictions:
+            share_within_band = float(
+                np.mean([prediction.is_within_band for prediction in predictions])
+            )
             label = f"{low:g} to {high:g}"
-            yield [label, str(len(points)), percent(share_within_band), _median_error(points)]
+            yield [
+                label,
+                str(len(predictions)),
+                percent(share_within_band),
+                _median_error(predictions),
+            ]
 
 
 def _miss_rows(tests: Sequence[BackTest]) -> Iterator[list[str]]:
@@ -381,13 +390,13 @@ def _cross_check_table(series: Sequence[PointSeries], table: Callable[..., str])
     """
     rows = []
     tests = []
-    trials = back_test_all(series, BACK_TEST_STARTS)
+    tests_by_model_and_start = back_test_all(series, BACK_TEST_STARTS)
     for start in BACK_TEST_STARTS:
         other_starts = [chosen_on for chosen_on in BACK_TEST_STARTS if chosen_on != start]
-        growth = best_rate_model(trials, other_starts)
-        test = trials[growth, start]
+        rate_model = best_rate_model(tests_by_model_and_start, other_starts)
+        test = tests_by_model_and_start[rate_model, start]
         tests.append(test)
-        choice = [f"{growth.damping:g}", f"{growth.walk:g}"]
+        choice = [f"{rate_model.damping:g}", f"{rate_model.walk:g}"]
         rows.append(
             [
                 " and ".join(f"{chosen_on:g}" for chosen_on in other_starts),

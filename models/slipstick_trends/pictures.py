@@ -67,8 +67,8 @@ def values_figure(projection: Projection, spec: ProjectionPictureSpec, words: Wo
     bands = {f"low[{name}]" for name in spec.y}
     has_bands = any(bands & track.sweep.columns.keys() for track in projection.tracks)
     has_shades = len(projection.tracks) <= _MOST_BANDS
-    shown = "Shaded bands" if has_shades else "Bars at the right, of the last year,"
-    remarks = [f"{shown} contain 90 % of the random draws of the trends"] if has_bands else []
+    band_noun = "Shaded bands" if has_shades else "Bars at the right, of the last year,"
+    remarks = [f"{band_noun} contain 90 % of the random draws of the trends"] if has_bands else []
     write_remark(figure, ". ".join(filter(None, [*remarks, doubt_remarks(projection)])))
     return with_title_and_legend(
         figure, spec.title, *(() if has_one_line else (_legend_title(projection), handles, labels))
@@ -78,20 +78,22 @@ def values_figure(projection: Projection, spec: ProjectionPictureSpec, words: Wo
 def _legend_title(projection: Projection) -> str:
     """Return the title of the legend: case, trend, or both, whichever differs between the lines."""
     cases = {track.case for track in projection.tracks}
-    differing = {"case": len(cases) > 1, "trend": len(projection.titles) > 1}
-    return ", ".join(attribute_name for attribute_name, differs in differing.items() if differs)
+    differs_by_attribute = {"case": len(cases) > 1, "trend": len(projection.titles) > 1}
+    return ", ".join(
+        attribute_name for attribute_name, differs in differs_by_attribute.items() if differs
+    )
 
 
 def _sweeps_by_line(projection: Projection, name: str, words: Words) -> dict[str, Sweep]:
     """Return the sweeps that have a value, by the labels of their lines: the titles of what differs
     between lines.
     """
-    differing = _legend_title(projection).split(", ")
+    differing_attributes = _legend_title(projection).split(", ")
     titles_of_lines = {"case": words.case, "trend": projection.titles.__getitem__}
     return {
         ", ".join(
             titles_of_lines[attribute_name](getattr(track, attribute_name))
-            for attribute_name in differing
+            for attribute_name in differing_attributes
             if attribute_name
         ): track.sweep
         for track in projection.tracks
@@ -161,7 +163,11 @@ _MOST_BANDS = 4  # more bands in one picture are one grey
 
 
 def _draw_last_band(
-    axes: Axes, abscissa: Array, ends: tuple[Array, Array], place: tuple[int, int], colour: str
+    axes: Axes,
+    abscissa: Array,
+    ends: tuple[Array, Array],
+    line_position: tuple[int, int],
+    colour: str,
 ) -> None:
     """Draw the band of the last year as a bar right of the plot, beside those of other lines.
 
@@ -169,9 +175,9 @@ def _draw_last_band(
     ----------
     axes, abscissa, colour : of the line
     ends : of its band
-    place : the index of the line, and how many there are
+    line_position : the index of the line, and how many there are
     """
-    index, count = place
+    index, count = line_position
     step = 0.02 * (abscissa[-1] - abscissa[0])
     x = abscissa[-1] + (index + 1.5) * step
     low, high = (band_end[-1] for band_end in ends)
@@ -218,13 +224,13 @@ def shares_figure(projection: Projection, spec: SharesPictureSpec, words: Words)
         raise UnknownNameError("projected case", unknown_cases[0], names)
     tracks = [track for track in projection.tracks if track.case in (spec.cases or names)]
     strokes = dict(zip(_classes_to_draw(tracks), _COLOURED_STROKES, strict=False))
-    columns = min(2, len(tracks))
-    rows = -(-len(tracks) // columns)
-    figure = new_figure(8.2, 1.0 + 2.6 * rows)
-    panels = figure.subplots(rows, columns, squeeze=False, sharey=True).ravel()
+    column_count = min(2, len(tracks))
+    row_count = -(-len(tracks) // column_count)
+    figure = new_figure(8.2, 1.0 + 2.6 * row_count)
+    panels = figure.subplots(row_count, column_count, squeeze=False, sharey=True).ravel()
     for axes in panels[len(tracks) :]:
         axes.set_visible(False)
-    for axes in panels[::columns]:
+    for axes in panels[::column_count]:
         axes.set_ylabel("part of the time [%]")
     handles: dict[str, Any] = {}
     for track, axes in zip(tracks, panels, strict=False):
@@ -287,10 +293,10 @@ def rates_figure(projection: Projection, spec: RatesPictureSpec) -> Figure:
                 fits.setdefault(rate.fit.series.name, (rate.fit, guess_text))
     if not fits:
         raise ModelError("no trend of this projection has series of points to draw")
-    columns = min(2, len(fits))
-    rows = -(-len(fits) // columns)
-    figure = new_figure(8.2, 0.6 + 2.4 * rows)
-    panels = figure.subplots(rows, columns, squeeze=False).ravel()
+    column_count = min(2, len(fits))
+    row_count = -(-len(fits) // column_count)
+    figure = new_figure(8.2, 0.6 + 2.4 * row_count)
+    panels = figure.subplots(row_count, column_count, squeeze=False).ravel()
     for axes in panels[len(fits) :]:
         axes.set_visible(False)
     for (fit, guess_text), axes in zip(fits.values(), panels, strict=False):
@@ -305,15 +311,15 @@ def _draw_rate(axes: Axes, fit: FittedSeries, last_year: float) -> None:
     series = fit.series
     years = np.linspace(float(fit.years[0]), max(last_year, float(fit.years[-1])), 60)
     mean, deviation = fit.predict(years)
-    logs = [mean + band_side * NORMAL_90 * deviation for band_side in (-1, 0, 1)]
+    log_levels = [mean + band_side * NORMAL_90 * deviation for band_side in (-1, 0, 1)]
     if fit.log_limit is not None:
-        logs = [np.minimum(levels, fit.log_limit) for levels in logs]
-    low, middle, high = (np.exp(series.sign * levels) for levels in logs)
+        log_levels = [np.minimum(levels, fit.log_limit) for levels in log_levels]
+    low, middle, high = (np.exp(series.sign * levels) for levels in log_levels)
     axes.plot(years, middle, color=STROKES[0][0])
     axes.fill_between(years, low, high, color=STROKES[0][0], alpha=0.15, linewidth=0)
     points_apart = [point for point in series.points if point.apart]
-    plans = [point for point in series.used if point.announced]
-    for points, marker in ((series.measured, "o"), (plans, "^"), (points_apart, "x")):
+    announced_points = [point for point in series.used if point.announced]
+    for points, marker in ((series.measured, "o"), (announced_points, "^"), (points_apart, "x")):
         if points:
             point_years = [point.year for point in points]
             point_values = [point.value for point in points]

@@ -219,10 +219,12 @@ class ProjectResult(QuestionResult):
         rows = []
         names = projection.tracks[0].values[:2]
         tracks_shown = projection.tracks[:_MOST_TRACKS_IN_TABLE]
-        starts = {float(track.sweep.points[YEAR][0]) for track in tracks_shown}
+        first_years = {float(track.sweep.points[YEAR][0]) for track in tracks_shown}
         for track in tracks_shown:
             start_text = (
-                "" if len(starts) == 1 else f" in {year_text(float(track.sweep.points[YEAR][0]))}"
+                ""
+                if len(first_years) == 1
+                else f" in {year_text(float(track.sweep.points[YEAR][0]))}"
             )
             cells = [
                 value_amount(name, *value_at(track.sweep, name, place))
@@ -232,7 +234,9 @@ class ProjectResult(QuestionResult):
                 for place in (0, -1)
             ]
             rows.append([track_name(track, projection, words), *cells])
-        first_year_text = f"in {year_text(min(starts))}" if len(starts) == 1 else "at first"
+        first_year_text = (
+            f"in {year_text(min(first_years))}" if len(first_years) == 1 else "at first"
+        )
         last_year_text = f"in {year_text(projection.years[-1])}"
         if projection.factors is not None:
             first_year_text, last_year_text = (
@@ -275,8 +279,8 @@ class ProjectResult(QuestionResult):
             " rate, and the scatter of devices. More processors are no faster processors: their"
             " numbers stay as they are."
         )
-        starts = sorted({track.base_year for track in projection.tracks})
-        years_in_words = " and ".join(map(year_text, starts))
+        base_years = sorted({track.base_year for track in projection.tracks})
+        years_in_words = " and ".join(map(year_text, base_years))
         known_in_words = (
             f", with points known in {year_text(projection.as_of)}"
             if projection.as_of is not None
@@ -346,12 +350,12 @@ class _ProjectedCases:
 
     def span(self, trend: Trend) -> tuple[float, float]:
         """Return the first and the last year for which a trend is used."""
-        bases = [
+        base_years = [
             track.base_year
             for track, _ in self.tracks
             if (track.trend.name, track.trend.kind) == (trend.name, trend.kind)
         ]
-        return min(*bases, float(self.years[0])), max(*bases, float(self.years[-1]))
+        return min(*base_years, float(self.years[0])), max(*base_years, float(self.years[-1]))
 
     def draws(self, trend: Trend) -> dict[str, Draws]:
         """Return random draws of the rates of a trend. They are the same for every case, so that
@@ -359,10 +363,10 @@ class _ProjectedCases:
         """
         if not self.spec.samples:
             return {}
-        bases = [track.base_year for track, _ in self.tracks]
+        base_years = [track.base_year for track, _ in self.tracks]
         # Later machines are compared with predictions for their own years.
-        later_years = [start for _, start, _ in self.own_years if start > min(bases)]
-        years = {*self.years, *bases, *later_years}
+        later_years = [start for _, start, _ in self.own_years if start > min(base_years)]
+        years = {*self.years, *base_years, *later_years}
         return trend.draws(np.array(sorted(years)), self.spec.samples, self.spec.seed)
 
 
@@ -379,14 +383,17 @@ def read(spec: ProjectSpec, study: StudyContext) -> Question:
         for index, name in enumerate(spec.trends)
     ]
     years: Sequence[float] | Array | None = _read_years(spec, study)
-    names = spec.cases or list(study.cases)
+    case_names = spec.cases or list(study.cases)
     place = ("project", "base_year") if spec.base_year is not None else ("project",)
-    starts = {case: base_year_of_case(case, spec.base_year, place, study) for case in names}
+    base_year_by_case = {
+        case: base_year_of_case(case, spec.base_year, place, study) for case in case_names
+    }
     factors = None
     if years is None:
         factors = _read_factors(spec, study)
         kinds = {
-            kind_of_processors(resolve(study.cases[case], study.library)) or CORE for case in names
+            kind_of_processors(resolve(study.cases[case], study.library)) or CORE
+            for case in case_names
         }
         if len(kinds) > 1:
             message = (
@@ -395,25 +402,26 @@ def read(spec: ProjectSpec, study: StudyContext) -> Question:
             )
             raise study.refusal(("project", "factors"), message)
         trend = trends[0].trend(*kinds)
-        years = _year_of_factor(trend, starts[names[0]], factors, study)
+        years = _year_of_factor(trend, base_year_by_case[case_names[0]], factors, study)
     tracks = []
     series = [name for trend_spec in trends for name in trend_spec.spec.series]
-    for case in names:
-        if years is not None and factors is None and starts[case] > years[-1]:
+    for case in case_names:
+        if years is not None and factors is None and base_year_by_case[case] > years[-1]:
             message = (
-                f"{case} begins in {starts[case]:g}, after the last of the years, {years[-1]:g}"
+                f"{case} begins in {base_year_by_case[case]:g}, after the last of the years,"
+                f" {years[-1]:g}"
             )
             raise study.refusal(("project", "years"), message)
         for trend_spec in trends:
             track = trended_case(
-                case, trend_spec, starts[case], place, study, series
+                case, trend_spec, base_year_by_case[case], place, study, series
             ).with_mean_value_default
             conditions = (
                 _read_condition(asked_condition, ("project", "watch", index), track, study)
                 for index, asked_condition in enumerate(spec.watch)
             )
             tracks.append((track, tuple(conditions)))
-    own_years = tuple(_cases_with_years(spec, names, study)) if factors is None else ()
+    own_years = tuple(_cases_with_years(spec, case_names, study)) if factors is None else ()
     titles = {**derived_titles(study.tree), **case_titles(study.tree)}
     condition_texts = (asked if isinstance(asked, str) else asked.that for asked in spec.watch)
     limits = dict(bound for text in condition_texts for bound in bounds_in(text))
@@ -474,7 +482,7 @@ def _read_condition(
     written_condition: str | WatchSpec, place: Place, track: TrendedCase, study: StudyContext
 ) -> Condition:
     """Read a condition of a projection, in which a parameter stands for its value in the case."""
-    text, words = (
+    text, shown_text = (
         (written_condition, written_condition)
         if isinstance(written_condition, str)
         else (written_condition.that, written_condition.says)
@@ -497,7 +505,7 @@ def _read_condition(
     condition = condition_of(
         _PARAMETER_NAME.sub(value_text, text), place, track.case, study, track.case, track.units
     )
-    return replace(condition, text=words, is_worded=words != text)
+    return replace(condition, text=shown_text, is_worded=shown_text != text)
 
 
 def _read_factors(spec: ProjectSpec, study: StudyContext) -> Array:
@@ -567,7 +575,7 @@ def _read_years(spec: ProjectSpec, study: StudyContext) -> Sequence[float] | Non
     return years
 
 
-def _solve_projection(cases: _ProjectedCases, answer: Sequence[str]) -> Projection:
+def _solve_projection(cases: _ProjectedCases, wanted_names: Sequence[str]) -> Projection:
     """Solve all cases along their trends. Return the projection with the wanted answers."""
     spec = cases.spec
     band_ends = cases.ends
@@ -575,7 +583,7 @@ def _solve_projection(cases: _ProjectedCases, answer: Sequence[str]) -> Projecti
     tracks: list[ProjectedCase] = []
     drawn_cases: list[DrawnCase] = []
     for track, conditions in cases.tracks:
-        projected_case, answers = _solve_track(track, conditions, cases, answer)
+        projected_case, answers = _solve_track(track, conditions, cases, wanted_names)
         tracks.append(projected_case)
         drawn_cases.append(answers)
     return Projection(
@@ -597,12 +605,12 @@ def _solve_projection(cases: _ProjectedCases, answer: Sequence[str]) -> Projecti
         else (),
         trends=tuple(trends.values()),
         as_of=spec.as_of,
-        timed=_depends_on_times_alone(cases, answer),
+        timed=_depends_on_times_alone(cases, wanted_names),
         words=cases.words,
     )
 
 
-def _depends_on_times_alone(cases: _ProjectedCases, answer: Sequence[str]) -> bool:
+def _depends_on_times_alone(cases: _ProjectedCases, wanted_names: Sequence[str]) -> bool:
     """Return whether all answers and conditions depend on times only, and not on amounts."""
     condition_columns = {
         name
@@ -611,7 +619,8 @@ def _depends_on_times_alone(cases: _ProjectedCases, answer: Sequence[str]) -> bo
         for name in condition.columns.values()
     }
     return not any(
-        name.startswith((PARAMETER_PREFIX, "amount[")) for name in {*answer, *condition_columns}
+        name.startswith((PARAMETER_PREFIX, "amount["))
+        for name in {*wanted_names, *condition_columns}
     )
 
 
@@ -653,7 +662,7 @@ def _solve_track(
     track: TrendedCase,
     conditions: Sequence[Condition],
     cases: _ProjectedCases,
-    answer: Sequence[str],
+    wanted_names: Sequence[str],
 ) -> tuple[ProjectedCase, DrawnCase]:
     """Solve a case along a trend in each year, at the stated rates and in every draw of the rates.
     Return the results for the report, and the answers in the draws.
@@ -664,11 +673,11 @@ def _solve_track(
     table = case.point_table(trend_values)
     stated_columns = {**table.columns, **{path: trend_values[path] for path in track.units}}
     draws = cases.draws(track.trend)
-    drawn_columns = _answers_in_draws(track, draws, conditions, cases, answer)
+    drawn_columns = _answers_in_draws(track, draws, conditions, cases, wanted_names)
     band_ends = cases.ends
     bands = {
         name: np.quantile(drawn_columns[name], band_ends, axis=0)
-        for name in answer
+        for name in wanted_names
         if name in drawn_columns
     }
     margins = [
@@ -681,7 +690,7 @@ def _solve_track(
     work = work_of(cases.settings[case.case], case)
     close_answers = _with_closer_years(track, stated_columns, years)
     drawn_case = DrawnCase(track, years, stated_columns, drawn_columns, draws, work, *close_answers)
-    columns = _columns_with_bands(stated_columns, bands, answer)
+    columns = _columns_with_bands(stated_columns, bands, wanted_names)
     sweep = _sweep_of_track(track, cases, trend_values, table, columns)
     histories = (
         _condition_history(
@@ -694,7 +703,7 @@ def _solve_track(
         )
         for index, condition in enumerate(conditions)
     )
-    depends_on_times_alone = _depends_on_times_alone(cases, answer)
+    depends_on_times_alone = _depends_on_times_alone(cases, wanted_names)
     rates_without_effect = {
         *track.rates_without_effect,
         *(track.rates_of_amounts_alone if depends_on_times_alone else ()),
@@ -760,19 +769,19 @@ def _sweep_of_track(
 
 
 def _columns_with_bands(
-    stated_columns: Mapping[str, Array], bands: Mapping[str, Array], answer: Sequence[str]
+    stated_columns: Mapping[str, Array], bands: Mapping[str, Array], wanted_names: Sequence[str]
 ) -> dict[str, Array]:
     """Return the wanted columns at the stated rates, with the ends of their bands."""
-    columns = {name: stated_columns[name] for name in answer if name in stated_columns}
-    for name, value in list(columns.items()):
+    columns = {name: stated_columns[name] for name in wanted_names if name in stated_columns}
+    for name, column in list(columns.items()):
         for end_index, band_name in enumerate((f"low[{name}]", f"high[{name}]")):
             if name in bands:
                 columns[band_name] = bands[name][end_index]
             if band_name in stated_columns:
                 # A band of estimates is widened by how far each of them may be off, which is the
                 # most that both can be.
-                columns[band_name] = columns.get(band_name, value) + (
-                    stated_columns[band_name] - value
+                columns[band_name] = columns.get(band_name, column) + (
+                    stated_columns[band_name] - column
                 )
     return columns
 
@@ -782,7 +791,7 @@ def _answers_in_draws(
     draws: Mapping[str, Draws],
     conditions: Sequence[Condition],
     cases: _ProjectedCases,
-    answer: Sequence[str],
+    wanted_names: Sequence[str],
 ) -> dict[str, Array]:
     """Return the answers in every draw, including those that conditions and classes of cost need
     [samples, years].
@@ -792,7 +801,7 @@ def _answers_in_draws(
     if not samples:
         return {}
     columns_needed = {
-        *answer,
+        *wanted_names,
         *(name for condition in conditions for name in condition.columns.values()),
     }
     columns_needed |= {
@@ -801,8 +810,8 @@ def _answers_in_draws(
     }
     columns_needed -= track.units.keys()
     columns = track.columns(track.values(years, draws), columns_needed)
-    count = len(next(iter(columns.values())))
-    if count == len(years):  # nothing is uncertain
+    row_count = len(next(iter(columns.values())))
+    if row_count == len(years):  # nothing is uncertain
         return {name: np.tile(values, (samples, 1)) for name, values in columns.items()}
     return {name: values.reshape(samples, len(years)) for name, values in columns.items()}
 
@@ -813,10 +822,10 @@ def _dominant_classes(case: DrawnCase, band_ends: tuple[float, float]) -> Iterat
     """
     answer_columns = case.close_answers
     years = case.close_years
-    names = [name for name in answer_columns if name.startswith(CLASS_PREFIX)]
-    if not names:
+    class_columns = [name for name in answer_columns if name.startswith(CLASS_PREFIX)]
+    if not class_columns:
         return
-    times_by_class = np.stack([answer_columns[name] for name in names])
+    times_by_class = np.stack([answer_columns[name] for name in class_columns])
     has_answer = np.isfinite(times_by_class).all(axis=0)
     times_by_class = times_by_class[:, has_answer]
     years = years[has_answer]
@@ -836,10 +845,10 @@ def _dominant_classes(case: DrawnCase, band_ends: tuple[float, float]) -> Iterat
                 years[years_before],
             )
             low, high, share_of_draws = _band_of_becoming_largest(
-                case, names, class_index, first_year, band_ends
+                case, class_columns, class_index, first_year, band_ends
             )
         yield DominantClass(
-            names[class_index].removeprefix(CLASS_PREFIX).removesuffix("]"),
+            class_columns[class_index].removeprefix(CLASS_PREFIX).removesuffix("]"),
             first_year,
             float(years[end_row - 1]),
             low,
@@ -862,24 +871,30 @@ def _crossing_time(rising_values: Array, falling_values: Array, years: Array) ->
 
 def _band_of_becoming_largest(
     case: DrawnCase,
-    names: Sequence[str],
-    index: int,
+    class_columns: Sequence[str],
+    class_index: int,
     stated_year: float,
     band_ends: tuple[float, float],
 ) -> tuple[float | None, float | None, float | None]:
     """Return the band of the year in which a class of cost becomes the largest one, and the
     fraction of the draws in which it does.
     """
-    if names[index] not in case.drawn_answers:
+    if class_columns[class_index] not in case.drawn_answers:
         return None, None, None
 
     def log_lead(columns: Mapping[str, Array]) -> Array:
         largest_other = np.max(
-            [columns[name] for other_index, name in enumerate(names) if other_index != index],
+            [
+                columns[name]
+                for other_index, name in enumerate(class_columns)
+                if other_index != class_index
+            ],
             axis=0,
         )
         with np.errstate(all="ignore"):
-            return np.atleast_2d(np.log(columns[names[index]]) - np.log(largest_other))
+            return np.atleast_2d(
+                np.log(columns[class_columns[class_index]]) - np.log(largest_other)
+            )
 
     crossing_years = drawn_crossings(
         log_lead(case.stated_answers), log_lead(case.drawn_answers), case.years, stated_year
@@ -949,8 +964,8 @@ def _with_closer_years(
     """Return years that lie close together, including those in which a rate changes, with their
     answers; only the requested years if each further year needs a simulation.
     """
-    quantity = track.case.form.quantity
-    low = stated_columns.get(f"low[{quantity}]", np.full(1, np.nan))
+    main_quantity = track.case.form.quantity
+    low = stated_columns.get(f"low[{main_quantity}]", np.full(1, np.nan))
     if track.case.form.estimated or np.isfinite(low).any():
         return years, dict(stated_columns)
     periods = [
@@ -974,7 +989,7 @@ def _with_closer_years(
 
 
 def _with_years_at_peaks(
-    columns: Callable[[Array], dict[str, Array]],
+    columns_at_years: Callable[[Array], dict[str, Array]],
     condition: Condition,
     answers: Mapping[str, Array],
     years: Array,
@@ -998,14 +1013,16 @@ def _with_years_at_peaks(
     for index in near_changes:
         sign = 1.0 if holds[index] else -1.0
         peak = minimize_scalar(
-            lambda x, sign=sign: sign * condition.margin_and_mask(columns(np.array([x])))[0][0, 0],
+            lambda year, sign=sign: (
+                sign * condition.margin_and_mask(columns_at_years(np.array([year])))[0][0, 0]
+            ),
             bounds=(years[index - 1], years[index + 1]),
             method="bounded",
             options={"xatol": _END_TOLERANCE_OF_ESTIMATES / 5},
         )
         if peak.fun < 0:
             position = int(np.searchsorted(years, peak.x))
-            peak_columns = columns(np.array([peak.x]))
+            peak_columns = columns_at_years(np.array([peak.x]))
             years = np.insert(years, position, peak.x)
             answers = {
                 name: np.insert(answers[name], position, peak_columns[name]) for name in answers
@@ -1022,7 +1039,7 @@ def _columns_of(track: TrendedCase, names: Sequence[str], years: Array) -> dict[
 
 
 def _with_bisected_years(
-    columns: Callable[[Array], dict[str, Array]],
+    columns_at_years: Callable[[Array], dict[str, Array]],
     condition: Condition,
     stated_columns: Mapping[str, Array],
     years: Array,
@@ -1030,16 +1047,18 @@ def _with_bisected_years(
     """Return the years and their answers with further years, found by bisection at each end of a
     range without answers.
     """
-    nearest = _END_TOLERANCE_OF_ESTIMATES if condition.case.form.estimated else _END_TOLERANCE
+    closest_distance = (
+        _END_TOLERANCE_OF_ESTIMATES if condition.case.form.estimated else _END_TOLERANCE
+    )
     has_answers = np.isfinite(condition.margin_and_mask(stated_columns)[0][0])
     years_examined = years
     answers = dict(stated_columns)
     for index in np.flatnonzero(has_answers[1:] != has_answers[:-1]).tolist():
         bracket = [float(years[index]), float(years[index + 1])]
         end_without_answer = int(has_answers[index])  # of the end that has no answer
-        while bracket[1] - bracket[0] > nearest:
+        while bracket[1] - bracket[0] > closest_distance:
             middle = np.array([sum(bracket) / 2])
-            middle_columns = columns(middle)
+            middle_columns = columns_at_years(middle)
             position = int(np.searchsorted(years_examined, middle[0]))
             years_examined = np.insert(years_examined, position, middle)
             answers = {
@@ -1124,8 +1143,8 @@ def _series_rate(trend: Trend, name: str, rate: SeriesRate, span: tuple[float, f
     last_point = measured[-1]
     points_text = f", {'weak: ' if series.weak else ''}{len(measured)} points"
     points_text += f", {series.recalled} from memory" if series.recalled else ""
-    plans = len(series.used) - len(measured)
-    plans_text = f" and {with_noun(plans, 'announced one')}" if plans else ""
+    announced_count = len(series.used) - len(measured)
+    plans_text = f" and {with_noun(announced_count, 'announced one')}" if announced_count else ""
     is_class = name in (PROCESSORS, *TECHNOLOGIES)
     label = f"{trend.kind}: " if trend.kind and is_class else ""
     assumed_text = f", taken for {trend.kind}" if rate.assumed else ""
@@ -1148,5 +1167,5 @@ def _series_rate(trend: Trend, name: str, rate: SeriesRate, span: tuple[float, f
         title=series.title,
         points=len(measured),
         recalled=series.recalled,
-        announced=plans,
+        announced=announced_count,
     )

@@ -21,12 +21,16 @@ def years_table(projection: Projection, track: ProjectedCase) -> ResultTable:
     """Return the table of one case along one trend; a page shows some of the years, including the
     first and the last.
     """
-    count = len(track.sweep.points[YEAR])
-    step = -(-(count - 1) // (_MOST_YEARS - 2))
-    rows = range(count) if count <= _MOST_YEARS else [*range(0, count - 1, step), count - 1]
+    year_count = len(track.sweep.points[YEAR])
+    step = -(-(year_count - 1) // (_MOST_YEARS - 2))
+    rows = (
+        range(year_count)
+        if year_count <= _MOST_YEARS
+        else [*range(0, year_count - 1, step), year_count - 1]
+    )
     columns = [
-        ResultColumn("case", [track.case] * count, place=True, on_page=False),
-        ResultColumn("trend", [track.trend] * count, place=True, on_page=False),
+        ResultColumn("case", [track.case] * year_count, place=True, on_page=False),
+        ResultColumn("trend", [track.trend] * year_count, place=True, on_page=False),
     ]
     for path, axis_values in track.sweep.points.items():
         axis_in_words = (
@@ -47,7 +51,7 @@ def years_table(projection: Projection, track: ProjectedCase) -> ResultTable:
         )
     remarks = doubt_remarks(projection, [track.trend])
     if remarks:
-        cells = [remarks] * count
+        cells = [remarks] * year_count
         columns.append(ResultColumn("marked", cells, place=True, on_page=False))
     title = f"### {escape(track_name(track, projection, projection.words))}"
     title += f"\n\n{escape(remarks)}." if remarks else ""

@@ -242,8 +242,8 @@ def read(sample_spec: SampleSpec, study: StudyContext) -> Question:
     def solve(answers: BaseAnswers) -> SampleResult:
         return SampleResult(tuple(_solve_samples(case, answers.wanted) for case in cases))
 
-    names = {sampled_case.case.case: sampled_case.case.names for sampled_case in cases}
-    return Question(solve, values=sample_spec.answer, names_by_case=names)
+    names_by_case = {sampled_case.case.case: sampled_case.case.names for sampled_case in cases}
+    return Question(solve, values=sample_spec.answer, names_by_case=names_by_case)
 
 
 def _settings_with_middles(spec: SampleSpec, tree: Node, settings: Settings) -> Settings:
@@ -265,23 +265,23 @@ def _problems_of_path(
     path: str,
     spec: Uncertain,
     distribution: Uncertainty,
-    evaluator: Evaluator,
+    case: Evaluator,
     study: StudyContext,
 ) -> Iterator[Problem]:
     """Yield the problem if a sampled path is no quantity or determines the structure of the model,
     or if a value of the distribution is not allowed there.
     """
     place = ("sample", "of", path_as_written)
-    if not evaluator.built.are_free([path]) or path not in evaluator.built.parameters:
+    if not case.built.are_free([path]) or path not in case.built.parameters:
         suggestion = did_you_mean(
-            path_as_written, sorted(evaluator.built.free_paths & evaluator.built.parameters.keys())
+            path_as_written, sorted(case.built.free_paths & case.built.parameters.keys())
         )
         problem_text = (
-            f"no answer of {evaluator.case} depends continuously on {path_as_written}{suggestion}"
+            f"no answer of {case.case} depends continuously on {path_as_written}{suggestion}"
         )
         yield study.problem(place, problem_text, key=True)
         return
-    dimension = evaluator.built.parameters[path].dimension
+    dimension = case.built.parameters[path].dimension
     if spec.dimension != dimension:
         yield study.problem(
             place,
@@ -292,7 +292,7 @@ def _problems_of_path(
     mark = value_mark(study.tree, place)
     for value in map(distribution.value_at, (1e-9, 0.5, 1 - 1e-9)):
         try:
-            evaluator.inputs.with_value(
+            case.inputs.with_value(
                 path_as_written, quantity_node(value, str(spec.dimension), mark)
             ).given_quantity(path_as_written)
         except SpecError as error:
@@ -326,7 +326,7 @@ def _distribution_text(spec: Uncertain) -> str:
     )
 
 
-def _solve_samples(sampled_case: _SampledCase, answer: Sequence[str]) -> SampleStudy:
+def _solve_samples(sampled_case: _SampledCase, wanted_names: Sequence[str]) -> SampleStudy:
     """Draw points and solve the case at each. Return quantiles and sensitivity indices of the
     answers.
 
@@ -336,7 +336,7 @@ def _solve_samples(sampled_case: _SampledCase, answer: Sequence[str]) -> SampleS
     """
     spec = sampled_case.spec
     case = sampled_case.case
-    names = [name for name in dict.fromkeys(spec.answer or answer) if name in case.names]
+    names = [name for name in dict.fromkeys(spec.answer or wanted_names) if name in case.names]
     points = _draw_points(sampled_case)
     # A value of a known name may have no meaning at any point, and then no column.
     missing_columns = dict.fromkeys(names, np.full(spec.samples, np.nan))
@@ -402,14 +402,14 @@ def _quantiles_of_points(values: Array, band: float) -> dict[float, tuple[float,
     """Return quantiles over all points, each with an interval from its values in the independent
     sets.
     """
-    finite = values[np.isfinite(values)]
+    finite_values = values[np.isfinite(values)]
     quantiles = {}
     for level in ((1 - band) / 2, 0.5, (1 + band) / 2):
         level = round(level, 12)
-        if not len(finite):
+        if not len(finite_values):
             quantiles[level] = (float("nan"),) * 3
             continue
-        middle = float(np.quantile(finite, level))
+        middle = float(np.quantile(finite_values, level))
         sets = [value_set[np.isfinite(value_set)] for value_set in np.split(values, _REPLICATIONS)]
         quantiles_of_sets = [
             float(np.quantile(value_set, level)) for value_set in sets if len(value_set)
@@ -433,20 +433,22 @@ def _sensitivity_indices(
 
     paths = sorted(sampled_case.distributions)
     # Of an answer that never changes nothing causes the variance.
-    names = [
+    varying_names = [
         name
         for name, points in columns.items()
         if np.isfinite(points).all() and np.ptp(points) > 1e-12 * abs(points[0])
     ]
 
     def answers_at(points: NDArray[np.float64]) -> NDArray[np.float64]:
-        solved_columns = sampled_case.case.columns(dict(zip(paths, points, strict=True)), names)
-        return np.stack([solved_columns[name] for name in names])
+        solved_columns = sampled_case.case.columns(
+            dict(zip(paths, points, strict=True)), varying_names
+        )
+        return np.stack([solved_columns[name] for name in varying_names])
 
-    if not names:
+    if not varying_names:
         return {}, "no answer changes"
     if len(paths) == 1:
-        return {name: (SensitivityIndex(paths[0], 1.0, 1.0),) for name in names}, ""
+        return {name: (SensitivityIndex(paths[0], 1.0, 1.0),) for name in varying_names}, ""
     random_generator = random_stream(sampled_case.spec.seed, "sample:indices")
     distributions = [
         SimpleNamespace(ppf=sampled_case.distributions[path].quantile) for path in paths
@@ -455,85 +457,88 @@ def _sensitivity_indices(
         func=answers_at, n=sampled_case.spec.samples, dists=distributions, rng=random_generator
     )
     first_orders = np.atleast_2d(indices.first_order)
-    total = np.atleast_2d(indices.total_order)
+    total_indices = np.atleast_2d(indices.total_order)
     return {
         name: tuple(
             sorted(
                 (
                     SensitivityIndex(
-                        path, float(first_orders[row, column]), float(total[row, column])
+                        path, float(first_orders[row, column]), float(total_indices[row, column])
                     )
                     for column, path in enumerate(paths)
                 ),
                 key=lambda outcome: -outcome.total,
             )
         )
-        for row, name in enumerate(names)
+        for row, name in enumerate(varying_names)
     }, ""
 
 
 _MOST_INFLUENCES = 6
 
 
-def _outer_quantiles(sampled: SampledValue) -> list[str]:
+def _outer_quantiles(sampled_value: SampledValue) -> list[str]:
     """Return the lowest, the middle and the highest quantile of a sampled value as texts."""
-    levels = list(sampled.quantiles)
+    levels = list(sampled_value.quantiles)
     chosen_levels = (levels[0], levels[len(levels) // 2], levels[-1])
     return [
-        value_amount(sampled.name, sampled.quantiles[level][0], sampled.unit)
+        value_amount(sampled_value.name, sampled_value.quantiles[level][0], sampled_value.unit)
         for level in chosen_levels
     ]
 
 
-def _headline(sampled: SampledValue, case: str, words: Words) -> str:
+def _headline(sampled_value: SampledValue, case: str, words: Words) -> str:
     """Return a sentence on the range of an answer and on the quantity that causes most of it, with
     the reader's nouns.
     """
-    low, middle, high = _outer_quantiles(sampled)
-    levels = list(sampled.quantiles)
+    low, middle, high = _outer_quantiles(sampled_value)
+    levels = list(sampled_value.quantiles)
     percent_inside = 100 * (levels[-1] - levels[0])
     cause = ""
-    if sampled.influences:
-        largest_influence = sampled.influences[0]
+    if sampled_value.influences:
+        largest_influence = sampled_value.influences[0]
         cause = (
             f", mostly because of {words.quantity(largest_influence.path)}"
             f" ({percent(min(largest_influence.total, 1.0))} of the variance)"
         )
     beginning = f"{case}: " if case else ""
-    name = words.value(sampled.name)
+    value_words = words.value(sampled_value.name)
     return (
-        f"{beginning}{name} {middle} (median), and between {low} and {high} in"
+        f"{beginning}{value_words} {middle} (median), and between {low} and {high} in"
         f" {percent_inside:.4g} % of"
         f" the draws{cause}"
     )
 
 
-def _sentence_on_value(sampled: SampledValue) -> str:
+def _sentence_on_value(sampled_value: SampledValue) -> str:
     """Return a sentence on the quantiles of an answer and on the quantity that causes most of its
     variance.
     """
-    levels = list(sampled.quantiles)
+    levels = list(sampled_value.quantiles)
     low, high = (
-        quantity(sampled.quantiles[level][0], sampled.unit) for level in (levels[0], levels[-1])
+        quantity(sampled_value.quantiles[level][0], sampled_value.unit)
+        for level in (levels[0], levels[-1])
     )
     range_in_words = (
-        "" if sampled.stated is None else f", {quantity(sampled.stated, sampled.unit)} as stated"
+        ""
+        if sampled_value.stated is None
+        else f", {quantity(sampled_value.stated, sampled_value.unit)} as stated"
     )
     cause = ""
-    if sampled.influences:
-        largest_influence = sampled.influences[0]
+    if sampled_value.influences:
+        largest_influence = sampled_value.influences[0]
         cause = (
             f"; {largest_influence.path} causes the largest part of the variance,"
             f" {percent(largest_influence.total)} in"
             " total"
         )
-    elif sampled.why:
-        cause = f"; {sampled.why}"
-    mean = f", {quantity(sampled.mean, sampled.unit)} on average"
+    elif sampled_value.why:
+        cause = f"; {sampled_value.why}"
+    mean_clause = f", {quantity(sampled_value.mean, sampled_value.unit)} on average"
     share_inside = percent(levels[-1] - levels[0])
     return (
-        f"{sampled.name} lies between {low} and {high} in {share_inside} of the"
-        f" points{mean}{range_in_words}{cause}"
+        f"{sampled_value.name} lies between {low} and {high} in {share_inside} of the"
+        f" points{mean_clause}{range_in_words}{cause}"
     )
 
 
@@ -580,23 +585,23 @@ def _two_digits(value: float | None, unit: str, ends: Ends) -> str:
 _MOST_HISTOGRAM_BINS = 40
 
 
-def _draw_histogram(axes: Axes, sampled: SampledValue) -> None:
+def _draw_histogram(axes: Axes, sampled_value: SampledValue) -> None:
     """Draw the histogram of a sampled value."""
-    finite = sampled.points[np.isfinite(sampled.points)]
-    unit, factor = choose_unit(finite.tolist(), Dimension.of(sampled.unit))
+    finite_values = sampled_value.points[np.isfinite(sampled_value.points)]
+    unit, factor = choose_unit(finite_values.tolist(), Dimension.of(sampled_value.unit))
     counts, edges = np.histogram(
-        finite / factor, bins=min(_MOST_HISTOGRAM_BINS, max(8, len(finite) // 25))
+        finite_values / factor, bins=min(_MOST_HISTOGRAM_BINS, max(8, len(finite_values) // 25))
     )
     axes.bar(
         edges[:-1],
-        counts / len(finite),
+        counts / len(finite_values),
         np.diff(edges),
         align="edge",
         facecolor="#d9f0fa",
         edgecolor="black",
         linewidth=0.6,
     )
-    for index, (level, (middle, low, high)) in enumerate(sampled.quantiles.items()):
+    for index, (level, (middle, low, high)) in enumerate(sampled_value.quantiles.items()):
         colour, _, dashes = STROKES[index]
         if low < high:
             axes.axvspan(low / factor, high / factor, color=colour, alpha=0.18, linewidth=0)
@@ -606,9 +611,12 @@ def _draw_histogram(axes: Axes, sampled: SampledValue) -> None:
             linestyle=dashes,
             label=f"{percent(level)} of the points below",
         )
-    if sampled.stated is not None:
+    if sampled_value.stated is not None:
         axes.axvline(
-            sampled.stated / factor, color=STROKES[3][0], linestyle=STROKES[3][2], label="as stated"
+            sampled_value.stated / factor,
+            color=STROKES[3][0],
+            linestyle=STROKES[3][2],
+            label="as stated",
         )
-    axes.set_xlabel(axis_title(sampled.name, unit))
+    axes.set_xlabel(axis_title(sampled_value.name, unit))
     axes.set_ylabel(axis_title("part of the points", "1"))

@@ -140,10 +140,10 @@ def _share_headlines(projection: Projection, words: Words) -> list[str]:
     classes = [class_words(track.shares[0].name) for track in tracks]
     amounts = [track.shares[0].last_amount() for track in tracks]
     if len({*classes}) == 1:
-        parts = join_phrases(
+        parts_text = join_phrases(
             [f"{amount} for {name}" for name, amount in zip(names, amounts, strict=True)]
         )
-        largest_parts = f"{classes[0]}, {parts}"
+        largest_parts = f"{classes[0]}, {parts_text}"
     else:
         largest_parts = join_phrases(
             [
@@ -177,8 +177,8 @@ def _share_sentences(projection: Projection, words: Words) -> list[str]:
         for text in share_sentences("", last_year, track.shares, track.share_saved_by_processors)
     ]
     if len(tracks) > 1 and len(texts) == len(tracks) and len({*texts}) == 1:
-        cases = "both" if len(tracks) == 2 else f"all {len(tracks)}"
-        return [f"in {cases} cases, {texts[0]}"] if len(projection.titles) == 1 else texts
+        cases_text = "both" if len(tracks) == 2 else f"all {len(tracks)}"
+        return [f"in {cases_text} cases, {texts[0]}"] if len(projection.titles) == 1 else texts
     return [
         text
         for track in tracks
@@ -203,13 +203,13 @@ def _extremes_headline(projection: Projection, words: Words) -> Iterator[str]:
     programs are not compared.
     """
     tracks = projection.tracks
-    shares = [name for name in tracks[0].values[:2] if name.partition("[")[0] in SHARES]
-    has_shares = shares and all(
-        shares[0] in track.sweep.columns and not track.sweep.failed for track in tracks
+    share_names = [name for name in tracks[0].values[:2] if name.partition("[")[0] in SHARES]
+    has_shares = share_names and all(
+        share_names[0] in track.sweep.columns and not track.sweep.failed for track in tracks
     )
     if len(tracks) <= _MOST_TRACKS_WITH_SENTENCES or not has_shares:
         return
-    name = shares[0]
+    name = share_names[0]
     tracks_by_last = sorted(tracks, key=lambda track: float(track.sweep.columns[name][-1]))
     columns = [track.sweep.columns[name] for track in tracks_by_last]
     if not all(isfinite(column[row]) for column in columns for row in (0, -1)):
@@ -219,15 +219,17 @@ def _extremes_headline(projection: Projection, words: Words) -> Iterator[str]:
         f"{verb} in {counts[verb]}" for verb in ("falls", "rises", "stays") if counts[verb]
     ]
     common_verb = next((verb for verb, count in counts.items() if count == len(tracks)), "")
-    moves = f"{common_verb} in all" if common_verb else f"{join_phrases(verb_counts)} of"
+    direction_clause = f"{common_verb} in all" if common_verb else f"{join_phrases(verb_counts)} of"
     undecided_cases = [
         track_name(track, projection, words)
         for track in tracks
         if _may_not_change(track, name, 0, -1)
     ]
-    doubt = f" (perhaps not at all for {join_phrases(undecided_cases)})" if undecided_cases else ""
+    doubt_clause = (
+        f" (perhaps not at all for {join_phrases(undecided_cases)})" if undecided_cases else ""
+    )
     if len(undecided_cases) == len(tracks):
-        doubt = " (perhaps in none)"
+        doubt_clause = " (perhaps in none)"
     smallest, largest = (
         _last_and_first_value(track, name, projection, words)
         for track in (tracks_by_last[0], tracks_by_last[-1])
@@ -236,7 +238,8 @@ def _extremes_headline(projection: Projection, words: Words) -> Iterator[str]:
     if smallest.partition(" for ")[0] == largest.partition(" for ")[0]:
         return  # the sentence on the first case tells it
     yield (
-        f"by {last_year} {words.value(name)} {moves} {len(tracks)} cases{doubt}: the lowest is"
+        f"by {last_year} {words.value(name)} {direction_clause} {len(tracks)}"
+        f" cases{doubt_clause}: the lowest is"
         f" {smallest}, the highest {largest}"
     )
 
@@ -276,19 +279,19 @@ def _all_outcomes(projection: Projection, words: Words) -> Iterator[str]:
         yield from (_history_sentence(history, track, projection, words) for history in histories)
         if value_clauses := list(_value_clauses(track, words)):
             yield f"{beginning}{_span_with_comma(track, projection)} {', '.join(value_clauses)}"
-    dominants = [_dominant_sentence(track) for track in projection.tracks]
-    if len(dominants) > 1 and len(set(dominants)) == 1:
-        dominants = [f"in every case {text}" for text in dominants[:1] if text]
+    dominant_sentences = [_dominant_sentence(track) for track in projection.tracks]
+    if len(dominant_sentences) > 1 and len(set(dominant_sentences)) == 1:
+        dominant_sentences = [f"in every case {text}" for text in dominant_sentences[:1] if text]
     else:
         beginnings = [
             _beginning_of_sentence(track, projection, words) for track in projection.tracks
         ]
-        dominants = [
+        dominant_sentences = [
             f"{beginning}{text}"
-            for beginning, text in zip(beginnings, dominants, strict=True)
+            for beginning, text in zip(beginnings, dominant_sentences, strict=True)
             if text
         ]
-    yield from dominants
+    yield from dominant_sentences
     if projection.factors is None:
         yield from _share_sentences(projection, words)
     for overtaking in projection.overtakings:
@@ -318,7 +321,7 @@ def sentences_beside_head(projection: Projection, words: Words) -> list[str]:
     ]
     joined_head = [*worded_histories, *_share_sentences(projection, words)[:_MOST_HEADLINES]]
     head = " ".join([head, *joined_head]) if projection.factors is None else head
-    values = {
+    value_sentences = {
         capital(
             f"{_beginning_of_sentence(track, projection, words)}"
             f"{_span_with_comma(track, projection)}"
@@ -331,7 +334,7 @@ def sentences_beside_head(projection: Projection, words: Words) -> list[str]:
     texts = [
         text for text in outcome_sentences(projection, words) if text.casefold() not in head_text
     ]
-    return [text for text in texts if text not in values and text not in doubts]
+    return [text for text in texts if text not in value_sentences and text not in doubts]
 
 
 def span_phrase(track: ProjectedCase, projection: Projection) -> str:
@@ -341,8 +344,8 @@ def span_phrase(track: ProjectedCase, projection: Projection) -> str:
     if projection.factors is None:
         return track.span
     first, last = (f"{projection.factors[row]:.4g}" for row in (0, -1))
-    become = f"{first} to {last}" if first != "1" else last
-    return f"while processors become {become} times as fast ({track.span}),"
+    speed_range = f"{first} to {last}" if first != "1" else last
+    return f"while processors become {speed_range} times as fast ({track.span}),"
 
 
 def _span_with_comma(track: ProjectedCase, projection: Projection) -> str:
