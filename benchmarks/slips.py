@@ -230,7 +230,7 @@ SLIPS = (
     ),
     Slip(
         "slipstick_measure/fit/least_squares.py",
-        "2 * k * count / (count - k - 1)",
+        "2 * k * row_count / (row_count - k - 1)",
         "2 * k",
         f"{FIT}/test_compare.py {FIT}/test_model.py",
     ),
@@ -242,8 +242,8 @@ SLIPS = (
     ),
     Slip(
         "slipstick_measure/fit/extrapolation.py",
-        "int(point[0]) - 1",
-        "int(point[0])",
+        "int(count_and_time[0]) - 1",
+        "int(count_and_time[0])",
         f"{FIT}/test_answers.py {FIT}/test_parts.py",
     ),
     Slip(
@@ -401,8 +401,8 @@ SLIPS = (
     ),
     Slip(
         "slipstick_measure/fit/posterior.py",
-        "(1 - used_freedom / max(count.sum(), 1))",
-        "(1 - used_freedom / max(count.sum(), 1) / 2)",
+        "(1 - used_freedom / max(row_counts.sum(), 1))",
+        "(1 - used_freedom / max(row_counts.sum(), 1) / 2)",
         f"{FIT}/test_estimation.py",
     ),
     Slip(

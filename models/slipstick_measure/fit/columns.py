@@ -361,8 +361,7 @@ class Observed:
                     continue
                 target_indices = index_by_row[compiled_rows.rows[rows_of_model]]
                 target_values = {
-                    path: values_by_path[target_indices]
-                    for path, values_by_path in fixed_values.items()
+                    path: column[target_indices] for path, column in fixed_values.items()
                 }
                 target_values |= {
                     path: np.exp(log_parameters[target_indices, index])

@@ -133,11 +133,13 @@ class Candidate:
         """
         return self.tests[0].missed if self.tests else None
 
-    def test(self, step: float) -> HeldOut | None:
+    def test(self, extrapolation_factor: float) -> HeldOut | None:
         """Return the test with the smallest step that is at least as large as the given one; None
         if there is none.
         """
-        return next((test for test in self.tests if test.step >= step * (1 - 1e-9)), None)
+        return next(
+            (test for test in self.tests if test.step >= extrapolation_factor * (1 - 1e-9)), None
+        )
 
     def misfit(self, noise: float) -> str:
         """Return the reason why the family does not describe the rows; an empty text if it does.
@@ -158,15 +160,16 @@ class Candidate:
             f" by {100 * test.missed:.3g} %"
         )
 
-    def extrapolated_error(self, step: float) -> float | None:
+    def extrapolated_error(self, extrapolation_factor: float) -> float | None:
         """Return the largest form error that the tests give for a prediction at a multiple of the
         largest data, each taken in proportion to the logarithm of its step; None without tests.
         """
-        tests = [test for test in map(self.test, (*TESTED_STEPS, step)) if test]
+        tests = [test for test in map(self.test, (*TESTED_STEPS, extrapolation_factor)) if test]
         if not tests:
             return None
         return max(
-            test.form_error * max(0.0, float(np.log(step) / np.log(test.step))) for test in tests
+            test.form_error * max(0.0, float(np.log(extrapolation_factor) / np.log(test.step)))
+            for test in tests
         )
 
 
@@ -296,21 +299,22 @@ class FitComparison:
         fitted to the runs on most / step processors and fewer, then predicts the largest runs.
         Families that agree on the data may differ beyond any bound.
         """
-        step = p / self.largest_measured
+        extrapolation_factor = p / self.largest_measured
         best_candidate = self.best
-        if step > 1 and self.misfit:
+        if extrapolation_factor > 1 and self.misfit:
             return (
                 f"no prediction at p = {p:g}, beyond the rows, as no law describes them: the"
                 f" nearest is {best_candidate.name}, but {self.misfit}; something may begin there,"
                 f" such as a second node or a limit of memory; measure on {self.next_runs()} next"
             )
-        if step <= 1 or best_candidate.test(step):
+        if extrapolation_factor <= 1 or best_candidate.test(extrapolation_factor):
             return ""
         return (
-            f"no prediction at p = {p:g}, {step:.3g} times the largest measured,"
+            f"no prediction at p = {p:g}, {extrapolation_factor:.3g} times the largest measured,"
             f" {self.largest_measured:g}: to test {best_candidate.name} at such a step takes runs"
             f" on {len(best_candidate.fitted.theta) + 1} numbers of processors, each more than once"
-            f" or on more numbers, and runs on {step:.3g} times the largest of these; measure on"
+            f" or on more numbers, and runs on {extrapolation_factor:.3g} times the largest of"
+            " these; measure on"
             f" more than {self.largest_measured:g} processors, so that the step is smaller"
         )
 
@@ -320,8 +324,10 @@ class FitComparison:
         """
         if p <= self.largest_measured or self.refusal(p):
             return self.refusal(p)
-        step = p / self.largest_measured
-        tests_at_step = [test for rival in self.rivals if (test := rival.test(step))]
+        extrapolation_factor = p / self.largest_measured
+        tests_at_step = [
+            test for rival in self.rivals if (test := rival.test(extrapolation_factor))
+        ]
         least_percent, largest_percent = (
             100 * pick(test.missed for test in tests_at_step) for pick in (min, max)
         )
@@ -331,7 +337,8 @@ class FitComparison:
             else f"{least_percent:.1f} to {largest_percent:.1f} %"
         )
         return (
-            f"the prediction for {p:g} processors is extrapolated to {step:.3g} times the largest"
+            f"the prediction for {p:g} processors is extrapolated to"
+            f" {extrapolation_factor:.3g} times the largest"
             f" measured number, {self.largest_measured:g}. Models fitted to the runs on up to"
             f" {self.largest_measured / tests_at_step[0].step:g} processors are {range_in_words}"
             f" off at {self.largest_measured:g}; the interval allows for"
@@ -697,12 +704,13 @@ def compare(
     if not fits:
         reasons = "; ".join(dict.fromkeys(reason_by_family.values()))
         raise NoAnswerError(f"no model can be fitted: {reasons}")
-    fits.sort(key=lambda entry: entry[1].aicc)
+    fits.sort(key=lambda family_and_fit: family_and_fit[1].aicc)
     least_criterion = fits[0][1].aicc
     # Of laws that the times do not tell apart, that of the measured causes is right about more.
     fits.sort(
-        key=lambda entry: (
-            entry[0].name != CAUSES or entry[1].aicc - least_criterion >= LEAST_CRITERION_DIFFERENCE
+        key=lambda family_and_fit: (
+            family_and_fit[0].name != CAUSES
+            or family_and_fit[1].aicc - least_criterion >= LEAST_CRITERION_DIFFERENCE
         )
     )
     return FitComparison(
@@ -996,7 +1004,9 @@ def _curves_of_fits(
         for count in (CURVE_POINTS, INTERVAL_POINTS)
     )
     predictions = comparison.predictions(interval_points, level)
-    low_times, high_times = ([ends[side] for ends in predictions.values()] for side in (0, 1))
+    low_times, high_times = (
+        [ends[end_index] for ends in predictions.values()] for end_index in (0, 1)
+    )
     curves = [
         Curve(
             _curve_title(candidate.name),
@@ -1057,10 +1067,10 @@ def _answer_of_fit(
             )
             for p in predictions
         }
-    farthest = max(predictions, default=float(fitted_formula.timings.p.max()))
+    farthest_count = max(predictions, default=float(fitted_formula.timings.p.max()))
     values |= {
         f"processors_lost[{cause}]": Value(lost_processors, "1")
-        for cause, lost_processors in fitted_formula.lost(farthest).items()
+        for cause, lost_processors in fitted_formula.lost(farthest_count).items()
     }
     return Answer(
         family.name,
@@ -1068,7 +1078,7 @@ def _answer_of_fit(
         values=values,
         notes=tuple(notes),
         seed=intervals.seed,
-        point={"p": farthest},
+        point={"p": farthest_count},
     )
 
 

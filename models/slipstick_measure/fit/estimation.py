@@ -183,14 +183,14 @@ def estimation(task: EstimationTask) -> Estimation:
     errors_of_predicted = [
         _error_of_group(task, name, rows, fit, None) for name, rows in _groups_to_predict(task)
     ]
-    factor = widening_factor([*errors_of_fitted, *errors_of_predicted])
-    fit = replace(fit, posterior=with_wider_deviations(fit.posterior, factor))
+    widening = widening_factor([*errors_of_fitted, *errors_of_predicted])
+    fit = replace(fit, posterior=with_wider_deviations(fit.posterior, widening))
     if errors_of_predicted:
-        factor_by_fitted = widening_factor(errors_of_fitted)
-        errors = [_with_wider_intervals(group, factor_by_fitted) for group in errors_of_predicted]
+        widening_by_fitted = widening_factor(errors_of_fitted)
+        errors = [_with_wider_intervals(group, widening_by_fitted) for group in errors_of_predicted]
     else:
         errors = widened_by_others(errors_of_fitted)
-    return _estimation_results(task, fit, errors, factor)
+    return _estimation_results(task, fit, errors, widening)
 
 
 def _fit_all_rows(task: EstimationTask) -> _Fit:
@@ -261,13 +261,13 @@ def _check_combinations(task: EstimationTask) -> None:
         )
 
 
-def _fit_rows(task: EstimationTask, rows: Rows, start: _Fit | None = None) -> _Fit:
+def _fit_rows(task: EstimationTask, rows: Rows, earlier_fit: _Fit | None = None) -> _Fit:
     """Estimate parameters and choices from some rows: first with choices that are equal for all
     owners, then owner by owner, by the evidence of each value.
     """
-    weights_by_choice = _initial_weights(task, rows, start)
+    weights_by_choice = _initial_weights(task, rows, earlier_fit)
     posterior = _posterior_of_rows(
-        task, rows, weights_by_choice, start.posterior if start else None
+        task, rows, weights_by_choice, earlier_fit.posterior if earlier_fit else None
     )
     for _ in range(2 if len(weights_by_choice) > 1 else 1):
         for choice_and_owner in weights_by_choice:
@@ -288,23 +288,23 @@ def _fit_rows(task: EstimationTask, rows: Rows, start: _Fit | None = None) -> _F
 
 
 def _initial_weights(
-    task: EstimationTask, rows: Rows, start: _Fit | None
+    task: EstimationTask, rows: Rows, earlier_fit: _Fit | None
 ) -> dict[tuple[int, str], Array]:
-    """Return the initial probabilities of the values of choices: those of `start`, a fit to more
-    rows, else the combination with the most evidence, equal for all owners.
+    """Return the initial probabilities of the values of choices: those of `earlier_fit`, a fit to
+    more rows; else the combination with the most evidence, equal for all owners.
     """
     choices_and_owners = [
         (index, owner)
         for index, choice in enumerate(task.choices)
         for owner in dict.fromkeys(np.array(task.labels(choice.owners))[rows].tolist())
     ]
-    if not choices_and_owners or start is not None:
+    if not choices_and_owners or earlier_fit is not None:
         return (
             {
-                choice_and_owner: start.weights[choice_and_owner]
+                choice_and_owner: earlier_fit.weights[choice_and_owner]
                 for choice_and_owner in choices_and_owners
             }
-            if start
+            if earlier_fit
             else {}
         )
     best_evidence_and_weights: tuple[float, dict[tuple[int, str], Array]] | None = None
@@ -324,7 +324,7 @@ def _posterior_of_rows(
     task: EstimationTask,
     rows: Rows,
     weights_by_choice: dict[tuple[int, str], Array],
-    start: Posterior | None = None,
+    start_posterior: Posterior | None = None,
 ) -> Posterior:
     """Return the posterior of the free parameters from some rows; each choice has its most probable
     value there.
@@ -344,7 +344,9 @@ def _posterior_of_rows(
     function_with_slopes = _function_with_slopes(task, fixed_values, rows)
     owners = task.owners(rows)
     try:
-        return estimate(function_with_slopes, measured_logs, owners, priors, start, precision)
+        return estimate(
+            function_with_slopes, measured_logs, owners, priors, start_posterior, precision
+        )
     except FloatingPointError:
         log_values, _ = function_with_slopes(
             np.tile([prior.mean for prior in priors], (len(rows), 1))
@@ -364,14 +366,14 @@ def _posterior_of_rows(
 
 
 def _function_with_slopes(
-    task: EstimationTask, fixed: dict[str, Array], rows: Rows
+    task: EstimationTask, fixed_values: dict[str, Array], rows: Rows
 ) -> Callable[[Array], tuple[Array, Array]]:
     """Return a function from the logarithms of the parameters at rows to the logarithms of the
     model's values there and their derivatives.
     """
     paths = [parameter.path for parameter in task.free]
     return lambda log_parameters: task.observed.log_values_and_slopes(
-        paths, log_parameters, fixed, rows
+        paths, log_parameters, fixed_values, rows
     )
 
 
@@ -580,7 +582,7 @@ def _estimation_results(
     task: EstimationTask,
     fit: _Fit,
     errors: Sequence[GroupError],
-    widening_factor: float,
+    widening: float,
 ) -> Estimation:
     """Return the results of an estimation as plain data: the parameters of a fit, the errors of its
     groups and the widening of its intervals.
@@ -619,7 +621,7 @@ def _estimation_results(
         noise=tuple((posterior.deviations_of_noise / posterior.widened).tolist()),
         noise_assumed=bool(posterior.freedom.min() < ENOUGH_FREEDOM),
         fitted_error=float(np.median(relative_errors)),
-        widened=widening_factor,
+        widened=widening,
         score=mean_score,
         simple_score=mean_simple_score,
         ignored=observed.ignored,

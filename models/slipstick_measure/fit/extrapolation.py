@@ -119,8 +119,8 @@ class Extrapolation:
         # A model that levels off is fastest at the end to the last digit; that is not a minimum.
         if self.fitted.timings.weak_scaling or not time[-1] > time.min() * (1 + 1e-9):
             return None
-        point = self._refined_choice(lambda p, times: int(np.argmin(times)), 1, 1)
-        return None if point is None else (int(point[0]), point[1])
+        count_and_time = self._refined_choice(lambda p, times: int(np.argmin(times)), 1, 1)
+        return None if count_and_time is None else (int(count_and_time[0]), count_and_time[1])
 
     def largest_speedup(self) -> tuple[float, int]:
         """Return the largest speed-up of the fit over the base, and the number of processors there.
@@ -134,9 +134,9 @@ class Extrapolation:
             # Of speed-ups that are equal but for rounding, that of the fewest processors.
             return int(np.argmax(speedups >= speedups.max() - 1e-9 * abs(speedups.max())))
 
-        point = self._refined_choice(index_of_largest, 1, 1)
-        assert point is not None
-        p, time = point
+        count_and_time = self._refined_choice(index_of_largest, 1, 1)
+        assert count_and_time is not None
+        p, time = count_and_time
         return float(self._speedup_over_base(np.array([p]), np.array([time]))[0]), int(p)
 
     def largest_efficient(self, efficiency: float) -> int:
@@ -156,8 +156,8 @@ class Extrapolation:
             indices = np.flatnonzero(~(efficiencies >= efficiency * (1 - 1e-12)))
             return int(indices[0]) if len(indices) else None
 
-        point = self._refined_choice(first_inefficient, 1, 0)
-        return int(self.p[-1]) if point is None else max(1, int(point[0]) - 1)
+        count_and_time = self._refined_choice(first_inefficient, 1, 0)
+        return int(self.p[-1]) if count_and_time is None else max(1, int(count_and_time[0]) - 1)
 
 
 def base_of(timings: Timings) -> float:

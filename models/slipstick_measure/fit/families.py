@@ -184,10 +184,10 @@ def cycle_times(time_outside: Array | float, demands: Array, populations: Array)
         (have_similar_demands & ~is_summed, _cycle_times_of_similar_stations),
         (~has_closed_form & ~have_similar_demands, _times_by_recursion),
     )
-    for selected, solve in methods:
-        if selected.any():
-            times_by_population[selected] = solve(
-                times_outside[selected], demand_rows[selected], populations[selected]
+    for is_selected, compute_times in methods:
+        if is_selected.any():
+            times_by_population[is_selected] = compute_times(
+                times_outside[is_selected], demand_rows[is_selected], populations[is_selected]
             )
     return times_by_population
 

@@ -235,11 +235,11 @@ def _measured_causes(
     from slipstick_measure.fit.measured_causes import MeasuredCause
 
     causes = dict.fromkeys(cause for point in points for cause in point.regions("wait"))
-    seconds_by_point = {
+    seconds_by_name = {
         part: {point.p: time.value for point in points if (time := point.find(metric, part))}
         for part in parts
     }
-    seconds_by_point |= {
+    seconds_by_name |= {
         cause: {
             point.p: wait / point.p
             for point in points
@@ -248,12 +248,13 @@ def _measured_causes(
         for cause in causes
         if cause not in runs.excess
     }
-    for name, seconds in seconds_by_point.items():
-        numbers, times = (
-            np.array([*column], dtype=float) for column in (seconds, seconds.values())
+    for name, seconds_by_processors in seconds_by_name.items():
+        processor_counts, cause_times = (
+            np.array([*column], dtype=float)
+            for column in (seconds_by_processors, seconds_by_processors.values())
         )
-        order = np.argsort(numbers)
-        yield MeasuredCause(name, numbers[order], times[order])
+        order = np.argsort(processor_counts)
+        yield MeasuredCause(name, processor_counts[order], cause_times[order])
 
 
 def timing_notes(runs: Measurements, region: str | None = None) -> list[Problem]:

@@ -74,45 +74,45 @@ class GrowthBounds:
         """
         from scipy.special import ndtri
 
-        logs: Array = np.log([self.slower, self.faster])
+        log_throughputs: Array = np.log([self.slower, self.faster])
         normal_tail = float(ndtri((1 + level) / 2)) * self.noise
         ends: list[float] = []
-        for bound, sign in (
+        for bound, direction in (
             (self._log_highest_throughput, -1.0),
             (self._log_lowest_throughput, 1.0),
         ):
-            log_throughput = bound(logs, p)
-            slopes = _slopes(bound, logs, p)
+            log_throughput = bound(log_throughputs, p)
+            slopes = _slopes(bound, log_throughputs, p)
             if not np.isfinite([log_throughput, *slopes]).all():
                 return None
             ends.append(
-                p * float(np.exp(-log_throughput + sign * normal_tail * math.hypot(*slopes)))
+                p * float(np.exp(-log_throughput + direction * normal_tail * math.hypot(*slopes)))
             )
         return ends[0], ends[1]
 
-    def _log_highest_throughput(self, logs: Array, p: float) -> float:
+    def _log_highest_throughput(self, log_throughputs: Array, p: float) -> float:
         """Return the logarithm of the upper bound of the throughput with `p` customers, from the
         logarithms of the throughputs of the last two rows.
         """
-        growth = float(np.exp(logs[1] - logs[0]))
+        growth = float(np.exp(log_throughputs[1] - log_throughputs[0]))
         line_ratio = 1 + (p - self.last) / (self.last - self.before) * (1 - 1 / growth)
-        return float(logs[1] + np.log(max(1.0, min(line_ratio, p / self.last))))
+        return float(log_throughputs[1] + np.log(max(1.0, min(line_ratio, p / self.last))))
 
-    def _log_lowest_throughput(self, logs: Array, p: float) -> float:
+    def _log_lowest_throughput(self, log_throughputs: Array, p: float) -> float:
         """Return the logarithm of the lower bound of the throughput with `p` customers, from the
         logarithms of the throughputs of the last two rows.
         """
-        growth = float(np.exp(logs[1] - logs[0]))
-        linear = self.last / self.before
+        growth = float(np.exp(log_throughputs[1] - log_throughputs[0]))
+        linear_growth = self.last / self.before
         pairs_before, pairs_last, pairs = (
             processors * (processors - 1) for processors in (self.before, self.last, p)
         )
-        curvature = growth * pairs_last - linear * pairs_before
+        curvature = growth * pairs_last - linear_growth * pairs_before
         if curvature <= 0:
             return np.nan
-        cost = max(0.0, (linear - growth) / curvature)
+        cost = max(0.0, (linear_growth - growth) / curvature)
         falling_ratio = p / self.last * (1 + cost * pairs_last) / (1 + cost * pairs)
-        return float(logs[1] + np.log(min(1.0, falling_ratio)))
+        return float(log_throughputs[1] + np.log(min(1.0, falling_ratio)))
 
 
 def _slopes(bound: Callable[[Array, float], float], logs: Array, p: float) -> list[float]:
@@ -143,11 +143,11 @@ def growth_bounds(timings: Timings, noise: float) -> GrowthBounds | None:
     if len(processor_counts) < LEAST_NUMBERS:
         return None
     count_before, last_count = processor_counts[-2:].tolist()
-    logs = [
+    log_throughputs = [
         float(np.log(processor_count / timings.time[timings.p == processor_count]).mean())
         for processor_count in (count_before, last_count)
     ]
-    slower, faster = np.exp(logs).tolist()
+    slower, faster = np.exp(log_throughputs).tolist()
     return GrowthBounds(count_before, last_count, slower, faster, noise or ASSUMED_NOISE)
 
 
@@ -196,27 +196,29 @@ class LossGrowth:
         """
         from scipy.special import ndtri
 
-        logs: Array = np.log(self.works)
-        slopes = np.array(_slopes(self._log_most_work, logs, p))
+        log_works: Array = np.log(self.works)
+        slopes = np.array(_slopes(self._log_most_work, log_works, p))
         deviation = math.hypot(*(slopes * self.noise).tolist())
-        work = math.exp(self._log_most_work(logs, p) + float(ndtri((1 + level) / 2)) * deviation)
+        work = math.exp(
+            self._log_most_work(log_works, p) + float(ndtri((1 + level) / 2)) * deviation
+        )
         return work if self.own_work else work / p
 
-    def _log_most_work(self, logs: Array, p: float) -> float:
+    def _log_most_work(self, log_works: Array, p: float) -> float:
         """Return the logarithm of the largest processor seconds on `p` processors, from the
         logarithms of those of the three rows.
         """
         log_first, log_before, log_last = np.log(self.numbers).tolist()
-        earlier_slope = float(logs[1] - logs[0]) / (log_before - log_first)
-        later_slope = max(1e-300, float(logs[2] - logs[1]) / (log_last - log_before))
+        earlier_slope = float(log_works[1] - log_works[0]) / (log_before - log_first)
+        later_slope = max(1e-300, float(log_works[2] - log_works[1]) / (log_last - log_before))
         half_distance = (log_last - log_first) / 2
         steepness = LARGEST_ELASTICITY_POWER
         if earlier_slope > later_slope * math.exp(-LARGEST_ELASTICITY_POWER * half_distance):
             steepness = max(0.0, math.log(later_slope / earlier_slope) / half_distance)
-        log_numbers = np.linspace(log_last, math.log(p), 65)
-        elasticities = later_slope * np.exp(steepness * (log_numbers - (log_before + log_last) / 2))
-        growth = np.trapezoid(np.clip(elasticities, 1.0, LARGEST_ELASTICITY), log_numbers)
-        return float(logs[2] + growth)
+        log_counts = np.linspace(log_last, math.log(p), 65)
+        elasticities = later_slope * np.exp(steepness * (log_counts - (log_before + log_last) / 2))
+        log_growth = np.trapezoid(np.clip(elasticities, 1.0, LARGEST_ELASTICITY), log_counts)
+        return float(log_works[2] + log_growth)
 
 
 def loss_growths(timings: Timings, noise: float) -> tuple[LossGrowth, ...]:
@@ -255,13 +257,15 @@ def loss_growths(timings: Timings, noise: float) -> tuple[LossGrowth, ...]:
 
 def _loss_growth(timings: Timings, processor_counts: tuple[float, ...], noise: float) -> LossGrowth:
     """Return the growth of losses between three numbers of processors."""
-    rows = [timings.time[timings.p == processor_count] for processor_count in processor_counts]
-    shares = [1.0] * len(processor_counts) if timings.weak_scaling else processor_counts
-    works = [
-        share * float(np.exp(np.log(times).mean()))
-        for share, times in zip(shares, rows, strict=True)
+    times_by_count = [
+        timings.time[timings.p == processor_count] for processor_count in processor_counts
     ]
-    deviations = [noise / math.sqrt(len(times)) for times in rows]
+    sharing_counts = [1.0] * len(processor_counts) if timings.weak_scaling else processor_counts
+    works = [
+        sharing_count * float(np.exp(np.log(times).mean()))
+        for sharing_count, times in zip(sharing_counts, times_by_count, strict=True)
+    ]
+    deviations = [noise / math.sqrt(len(times)) for times in times_by_count]
     return LossGrowth(
         tuple(processor_counts), tuple(works), tuple(deviations), timings.weak_scaling
     )

@@ -72,15 +72,15 @@ class FitIntervals:
 
 
 def _parameter(index: int, thetas: Array) -> Array:
-    values: Array = thetas[:, index]
-    return values
+    parameter_values: Array = thetas[:, index]
+    return parameter_values
 
 
 def _check_freedom(fitted_formula: FittedFormula) -> None:
     if fitted_formula.freedom < 1:
-        count = len(fitted_formula.residuals)
+        observation_count = len(fitted_formula.residuals)
         raise NoAnswerError(
-            f"{count} observations are too few to estimate the scatter; measure"
+            f"{observation_count} observations are too few to estimate the scatter; measure"
             f" {1 - fitted_formula.freedom} more"
         )
 
@@ -106,19 +106,19 @@ def resample(fitted_formula: FittedFormula, seed: int, draws: int = 200) -> FitI
     Source: Davison and Hinkley, Bootstrap Methods and their Application, 1997, section 6.2.3.
     """
     _check_freedom(fitted_formula)
-    random = np.random.default_rng([seed, *f"fit/{fitted_formula.formula.family}".encode()])
+    generator = np.random.default_rng([seed, *f"fit/{fitted_formula.formula.family}".encode()])
     residuals = (fitted_formula.residuals - fitted_formula.residuals.mean()) * np.sqrt(
         len(fitted_formula.residuals) / fitted_formula.freedom
     )
     times = fitted_formula.formula.time(fitted_formula.theta, fitted_formula.timings)
     thetas = [fitted_formula.theta]
     for _ in range(draws):
-        resampled = fitted_formula.timings.with_time(
-            times * np.exp(random.choice(residuals, len(times)))
+        resampled_timings = fitted_formula.timings.with_time(
+            times * np.exp(generator.choice(residuals, len(times)))
         )
         thetas.append(
             fit_formula(
-                fitted_formula.formula, resampled, fitted_formula.theta, DRAW_TOLERANCE
+                fitted_formula.formula, resampled_timings, fitted_formula.theta, DRAW_TOLERANCE
             ).theta
         )
     return FitIntervals(
@@ -127,7 +127,7 @@ def resample(fitted_formula: FittedFormula, seed: int, draws: int = 200) -> FitI
 
 
 def _interval_of_draws(
-    thetas: Array, freedom: int, quantity: ParameterFunction, level: float, least: float
+    thetas: Array, freedom: int, quantity: ParameterFunction, level: float, least_value: float
 ) -> Interval:
     """Return the interval of a quantity from its values over the draws, with Student's t
     distribution in place of the normal one because the scatter is estimated.
@@ -140,7 +140,7 @@ def _interval_of_draws(
     low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2], method="weibull")
     return Interval(
         best_value,
-        max(least, best_value - widening * (best_value - float(low))),
+        max(least_value, best_value - widening * (best_value - float(low))),
         best_value + widening * (float(high) - best_value),
     )
 
@@ -172,7 +172,7 @@ def profile(fitted_formula: FittedFormula) -> FitIntervals:
 
 
 def _profile_interval(
-    fitted_formula: FittedFormula, quantity: ParameterFunction, level: float, least: float
+    fitted_formula: FittedFormula, quantity: ParameterFunction, level: float, least_value: float
 ) -> Interval:
     """Return the interval of a quantity by its profile. Its width is 0 if no parameter changes the
     quantity or the fit is exact; it has no upper end if the fit has no finite slopes.
@@ -182,16 +182,18 @@ def _profile_interval(
     best_value = float(quantity(fitted_formula.theta[None])[0])
     standard_error = fitted_formula.standard_error(quantity)
     if not np.isfinite(standard_error):
-        return Interval(best_value, least, np.inf)
+        return Interval(best_value, least_value, np.inf)
     if standard_error <= 0 or fitted_formula.scatter <= 0:
         return Interval(best_value, best_value, best_value)
     t_quantile = float(t.ppf((1 + level) / 2, fitted_formula.freedom))
     low, high = (
-        _end_of_interval(fitted_formula, quantity, best_value, side * standard_error, t_quantile)
-        for side in (-1, 1)
+        _end_of_interval(
+            fitted_formula, quantity, best_value, direction * standard_error, t_quantile
+        )
+        for direction in (-1, 1)
     )
     # A value forced to a limit of the parameters stops just before it.
-    low = least if low < least + RELATIVE_TOLERANCE * standard_error else low
+    low = least_value if low < least_value + RELATIVE_TOLERANCE * standard_error else low
     return Interval(best_value, min(low, best_value), max(high, best_value))
 
 
@@ -224,19 +226,19 @@ def _end_of_interval(
         theta_at_target = minimize_squares(
             formula, theta, timings, PROFILE_TOLERANCE, extra_residual
         )
-        quantity_there = float(quantity(theta_at_target[None])[0])
+        reached_quantity = float(quantity(theta_at_target[None])[0])
         excess_squares = squares_of(formula, theta_at_target, timings) - fitted_formula.squares
         distance = np.sqrt(max(excess_squares, 0.0)) / fitted_formula.scatter
         if abs(distance / t_quantile - 1) < RELATIVE_TOLERANCE:
-            return quantity_there
+            return reached_quantity
         earlier_point = inner_point
         if distance > t_quantile:
             outer_point = target, distance
-        elif abs(quantity_there - last_quantity) < 1e-6 * abs(signed_error) or distance <= 0:
-            return quantity_there  # at a bound of the parameters, which ends the interval
+        elif abs(reached_quantity - last_quantity) < 1e-6 * abs(signed_error) or distance <= 0:
+            return reached_quantity  # at a bound of the parameters, which ends the interval
         else:
             inner_point = (target, distance)
-            last_quantity = quantity_there
+            last_quantity = reached_quantity
             theta = theta_at_target
         target = _next_target(
             earlier_point if np.isnan(outer_point[0]) else outer_point, inner_point, t_quantile

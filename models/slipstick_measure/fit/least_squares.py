@@ -60,13 +60,15 @@ class FittedFormula:
         ``M ln(RSS / M) + 2 k M / (M - k - 1)``, k counting the scatter and the chosen exponents.
         Source: Hurvich and Tsai, Biometrika 76(2), 1989.
         """
-        count = len(self.residuals)
+        row_count = len(self.residuals)
         k = len(self.theta) + self.formula.chosen_exponents + 1
-        if count <= k + 1:
+        if row_count <= k + 1:
             return np.inf
         # Below the rounding error, no model fits better than another.
-        squares = max(self.squares, count * np.finfo(float).eps ** 2)
-        return float(count * np.log(squares / count) + 2 * k * count / (count - k - 1))
+        squares = max(self.squares, row_count * np.finfo(float).eps ** 2)
+        return float(
+            row_count * np.log(squares / row_count) + 2 * k * row_count / (row_count - k - 1)
+        )
 
     @property
     def parameters(self) -> dict[str, float]:
@@ -120,7 +122,7 @@ class FittedFormula:
             cause: p * float(losses[0]) / time
             for cause, losses in self.formula.lost(self.theta, point).items()
         }
-        return dict(sorted(lost_processors.items(), key=lambda item: -item[1]))
+        return dict(sorted(lost_processors.items(), key=lambda cause_and_loss: -cause_and_loss[1]))
 
 
 def fit(family: Family, timings: Timings) -> FittedFormula:
@@ -140,14 +142,14 @@ def fit(family: Family, timings: Timings) -> FittedFormula:
     {'single': 100.0, 'serial': 0.1}
     """
     all_formulas = family.formulas(timings)
-    count = len(timings.processors)
-    formulas = [formula for formula in all_formulas if len(formula.parameters) <= count]
+    distinct_count = len(timings.processors)
+    formulas = [formula for formula in all_formulas if len(formula.parameters) <= distinct_count]
     if not formulas:
         fewest_parameters = min(len(formula.parameters) for formula in all_formulas)
         raise NoAnswerError(
             f"{fewest_parameters} parameters need times on as many numbers of processors; there"
-            f" are {count}, so"
-            f" measure on {fewest_parameters - count} more"
+            f" are {distinct_count}, so"
+            f" measure on {fewest_parameters - distinct_count} more"
         )
     first_attempts = [
         (squares_of(formula, start, timings), formula, start)

@@ -368,19 +368,21 @@ def _is_overloaded(row: LoadRow) -> bool:
 
 
 def _stations_to_try(
-    counts: Sequence[int], has_users: bool, fits_quantile: bool
+    server_counts: Sequence[int], has_users: bool, fits_quantile: bool
 ) -> list[TriedStation]:
     """Return the kinds of station to fit to users, to a quantile at arrival rates, or to means at
     arrival rates.
     """
     if has_users:
         return [
-            *map(TriedStation, counts),
+            *map(TriedStation, server_counts),
             *(TriedStation(1, second=share) for share in TRIED_SECOND_DEMANDS),
         ]
     if fits_quantile:
-        return [TriedStation(count) for count in counts]
-    return [TriedStation(count, scv) for count, scv in product(counts, TRIED_SCVS)]
+        return [TriedStation(server_count) for server_count in server_counts]
+    return [
+        TriedStation(server_count, scv) for server_count, scv in product(server_counts, TRIED_SCVS)
+    ]
 
 
 def _fitted_stations(
@@ -396,10 +398,10 @@ def _fitted_stations(
         except NoAnswerError:
             continue
     stations.sort(key=lambda station: (_akaike_criterion_of_rows(station.fitted), station.kind))
-    likely = _likely_stations(stations)
+    likely_stations = _likely_stations(stations)
     return tuple(
         replace(station, missed=_error_without_row(station, think, quantile, timings))
-        if station in likely
+        if station in likely_stations
         else station
         for station in stations
     )
@@ -417,12 +419,12 @@ def _likely_stations(stations: Sequence[StationFit]) -> tuple[StationFit, ...]:
 
 def _akaike_criterion_of_rows(fitted_formula: FittedFormula) -> float:
     """Return Akaike's criterion; without its correction where the rows are too few for that."""
-    count = len(fitted_formula.residuals)
-    squares = max(fitted_formula.squares, count * np.finfo(float).eps ** 2)
+    row_count = len(fitted_formula.residuals)
+    squares = max(fitted_formula.squares, row_count * np.finfo(float).eps ** 2)
     return (
         fitted_formula.aicc
         if np.isfinite(fitted_formula.aicc)
-        else float(count * np.log(squares / count))
+        else float(row_count * np.log(squares / row_count))
     )
 
 
@@ -462,12 +464,12 @@ def _family_of_station(kind: TriedStation, think: float | None, quantile: float 
     def time(theta: Array, points: Timings) -> Array:
         if think is not None:
             return np.asarray(closed_time(theta, points))
-        columns = np.array([np.broadcast_to(value, points.p.shape) for value in theta])
-        stable = points.p * columns[1] < kind.servers
-        stable_theta = columns[:, stable]
-        rate = points.p[stable]
+        parameter_columns = np.array([np.broadcast_to(value, points.p.shape) for value in theta])
+        is_stable = points.p * parameter_columns[1] < kind.servers
+        stable_theta = parameter_columns[:, is_stable]
+        rate = points.p[is_stable]
         times = np.zeros(len(points.p))
-        times[stable] = (
+        times[is_stable] = (
             _mean_response(stable_theta, rate, kind)
             if quantile is None
             else _response_quantile(stable_theta, rate, kind.servers, quantile)
@@ -498,19 +500,19 @@ def _mean_response(theta: Array, rate: Array, kind: TriedStation) -> Array:
     """Return the mean response time at stable rates [s]."""
     time_beside, service = theta
     load = rate * service
-    count = kind.servers
-    wait = service * erlang_c(load, count) / (count - load)
+    servers = kind.servers
+    wait = service * erlang_c(load, servers) / (servers - load)
     return np.asarray(time_beside + service + (1 + kind.scv) / 2 * wait)
 
 
-def _response_quantile(theta: Array, rate: Array, count: int, quantile: float) -> Array:
+def _response_quantile(theta: Array, rate: Array, servers: int, quantile: float) -> Array:
     """Return a quantile of the response time of M/M/c at stable rates, by halving [s]."""
     time_beside, service = (np.broadcast_to(value, rate.shape) for value in theta)
     service = np.maximum(service, SHORTEST_SERVICE)
     load = rate * service
-    wait = erlang_c(load, count)
+    wait_probability = erlang_c(load, servers)
     service_rate = 1 / service
-    departure_rate = (count - load) / service
+    departure_rate = (servers - load) / service
     rate_difference = np.where(
         np.abs(departure_rate - service_rate) < 1e-9 * service_rate,
         1e-9 * service_rate,
@@ -518,17 +520,19 @@ def _response_quantile(theta: Array, rate: Array, count: int, quantile: float) -
     )
 
     def probability_above(time: Array) -> Array:
-        served = np.exp(-service_rate * time)
-        waited = np.exp(-(service_rate + rate_difference) * time)
+        service_above = np.exp(-service_rate * time)
+        wait_above = np.exp(-(service_rate + rate_difference) * time)
         probability_of_both = (
-            (service_rate + rate_difference) * served - service_rate * waited
+            (service_rate + rate_difference) * service_above - service_rate * wait_above
         ) / rate_difference
-        return np.asarray((1 - wait) * served + wait * probability_of_both)
+        return np.asarray(
+            (1 - wait_probability) * service_above + wait_probability * probability_of_both
+        )
 
     return np.asarray(
         time_beside
         + _root_by_halving(
-            probability_above, 1 - quantile, service * 1e3 * (1 + 1 / (count - load))
+            probability_above, 1 - quantile, service * 1e3 * (1 + 1 / (servers - load))
         )
     )
 

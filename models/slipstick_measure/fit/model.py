@@ -178,12 +178,12 @@ class PreparedModel:
             (throughput,) = self._evaluate_model(
                 theta, points, lambda form, values: {name: _answer_columns(form, values)[name]}
             ).values()
-            cycle = points.p / throughput
+            cycle_time = points.p / throughput
         else:
-            cycle = self._evaluate_model(
+            cycle_time = self._evaluate_model(
                 theta, points, lambda form, values: {"time": form.times(values)}
             )["time"]
-        times: Array = cycle * self._cycles_per_processor(points)
+        times: Array = cycle_time * self._cycles_per_processor(points)
         return times
 
     def _lost_times(self, theta: Array, points: Timings) -> Lost:
@@ -191,7 +191,7 @@ class PreparedModel:
         stations.
         """
         columns = self._evaluate_model(theta, points, _answer_columns)
-        factor = self._cycles_per_processor(points)
+        cycles_per_processor = self._cycles_per_processor(points)
         if self._customer_class:
             prefix = f"time_per_visit[{self._customer_class},"
             stations = [
@@ -199,16 +199,21 @@ class PreparedModel:
                 for name in columns
                 if name.startswith(prefix)
             ]
-            return {f"waiting for {name}": factor * self._waits(columns, name) for name in stations}
-        system = self.built.model
-        useful = system.useful if isinstance(system, Model) else ()
+            return {
+                f"waiting for {name}": cycles_per_processor * self._waits(columns, name)
+                for name in stations
+            }
+        model = self.built.model
+        useful = model.useful if isinstance(model, Model) else ()
         time_by_component = {
             name.removeprefix("account[").removesuffix("]"): column
             for name, column in columns.items()
             if name.startswith("account[")
         }
         return {
-            name: factor * time for name, time in time_by_component.items() if name not in useful
+            name: cycles_per_processor * time
+            for name, time in time_by_component.items()
+            if name not in useful
         }
 
     def _waits(self, columns: Mapping[str, Array], station: str) -> Array:
@@ -240,8 +245,8 @@ class PreparedModel:
                 for parameter in parameters
             ]
         )
-        base = TimeFormula("", "", parameters, self._model_times, lambda _: ())
-        ratio = np.median(points.time / base.time(own_values, points))
+        model_formula = TimeFormula("", "", parameters, self._model_times, lambda _: ())
+        ratio = np.median(points.time / model_formula.time(own_values, points))
         scaled_values = own_values * (ratio if np.isfinite(ratio) else 1.0) ** np.sign(powers)
         steps = [0.1, 1.0, 10.0] if len(parameters) <= MOST_GUESSED_PARAMETERS else [1.0]
         guesses = np.array(
@@ -253,14 +258,14 @@ class PreparedModel:
                 ),
             ]
         )
-        guesses = np.clip(guesses, *base.limits)
-        times = base.times(guesses, points)
+        guesses = np.clip(guesses, *model_formula.limits)
+        times = model_formula.times(guesses, points)
         if not np.isfinite(times).all(axis=1).any():
             own_values_by_name = {
                 parameter.name: value
                 for parameter, value in zip(parameters, own_values, strict=True)
             }
-            failed_starts = (
+            failure_reason = (
                 self._compiled_model.points(
                     {**own_values_by_name, self.population: float(points.p[0])}
                 )
@@ -269,7 +274,7 @@ class PreparedModel:
             )
             raise NoAnswerError(
                 f"{self.built.name} has no time at the points of the data:"
-                f" {failed_starts or 'not a number'}"
+                f" {failure_reason or 'not a number'}"
             )
         with np.errstate(all="ignore"):
             squares = (np.log(points.time / times) ** 2).sum(axis=1)
@@ -282,16 +287,16 @@ class PreparedModel:
         """Evaluate the compiled model; if the number of processors shapes it, there is one model
         for each number.
         """
-        count = len(points)
+        point_count = len(points)
         values_by_path = {
-            parameter.name: np.broadcast_to(value, count)
+            parameter.name: np.broadcast_to(value, point_count)
             for parameter, value in zip(self.parameters, theta, strict=True)
         }
         if self.size:
             values_by_path[self.size] = points.n
         if self.population in self._compiled_model.parameters:
             values_by_path[self.population] = points.p
-            forms = [(self._compiled_model, np.ones(count, dtype=bool))]
+            forms = [(self._compiled_model, np.ones(point_count, dtype=bool))]
         else:
             forms = [(self._form_at(float(p)), points.p == p) for p in np.unique(points.p)]
         columns: dict[str, Array] = {}
@@ -305,7 +310,7 @@ class PreparedModel:
                 },
             )
             for name, column in columns_of_form.items():
-                columns.setdefault(name, np.zeros(count))[mask] = column
+                columns.setdefault(name, np.zeros(point_count))[mask] = column
         return columns
 
     @cached_property
@@ -401,22 +406,22 @@ def _parse_parameter(scalar: Scalar, inputs: Inputs, built_model: BuiltModel) ->
     text = str(scalar.value)
     name, equals, limits = text.partition("=")
     path = _checked_path(Scalar(name.strip(), name, scalar.mark, quoted=True), inputs, built_model)
-    default = built_model.entries[path].given
+    given_value = built_model.entries[path].given
     meaning = built_model.entries[path].meaning
     low, dots, high = limits.partition("..")
     if equals and not dots:
         raise _error_at_free(
-            scalar, f"write {path}=low..high, such as {path}={default}..; got {text!r}"
+            scalar, f"write {path}=low..high, such as {path}={given_value}..; got {text!r}"
         )
     try:
         lower_limit, upper_limit = (
-            to_base(end, default.dimension) if end.strip() else None for end in (low, high)
+            to_base(end, given_value.dimension) if end.strip() else None for end in (low, high)
         )
     except UnitError as error:
         raise _error_at_free(scalar, str(error)) from None
     parameter = FitParameter(
         path,
-        str(default.dimension),
+        str(given_value.dimension),
         meaning,
         inf if upper_limit is None else upper_limit,
         lower_limit or 0.0,

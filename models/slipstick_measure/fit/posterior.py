@@ -94,14 +94,14 @@ class RowGroups:
     @cached_property
     def rows_by_owners(self) -> list[tuple[dict[str, str], NDArray[np.intp]]]:
         """Each combination of owners that occurs, by column, with the indices of its rows."""
-        rows: dict[tuple[str, ...], list[int]] = {}
-        count = len(next(iter(self.labels.values()), ()))
-        for row in range(count):
-            key = tuple(labels[row] for labels in self.labels.values())
-            rows.setdefault(key, []).append(row)
+        rows_by_labels: dict[tuple[str, ...], list[int]] = {}
+        row_count = len(next(iter(self.labels.values()), ()))
+        for row in range(row_count):
+            labels_of_row = tuple(labels[row] for labels in self.labels.values())
+            rows_by_labels.setdefault(labels_of_row, []).append(row)
         return [
-            (dict(zip(self.labels, key, strict=True)), np.array(indices))
-            for key, indices in rows.items()
+            (dict(zip(self.labels, labels_of_row, strict=True)), np.array(indices))
+            for labels_of_row, indices in rows_by_labels.items()
         ]
 
 
@@ -291,12 +291,12 @@ class _Search:
         """Return the logarithms of the model's values at a point, and their derivatives by each
         parameter; raise if a measured row has no finite value.
         """
-        rows = np.empty((self.logs.shape[1], len(self.priors)))
+        log_parameters = np.empty((self.logs.shape[1], len(self.priors)))
         for owner_matrix, (_, rows_of_owners) in zip(
             self.owner_matrices, self.groups.rows_by_owners, strict=True
         ):
-            rows[rows_of_owners] = owner_matrix @ point
-        log_values, derivatives = self.values_and_slopes(rows)
+            log_parameters[rows_of_owners] = owner_matrix @ point
+        log_values, derivatives = self.values_and_slopes(log_parameters)
         if not np.isfinite(log_values[self.is_measured]).all():
             raise FloatingPointError
         return log_values, np.where(np.isfinite(derivatives), derivatives, 0.0)
@@ -334,9 +334,9 @@ class _Search:
             / scale**2
             * self.is_measured
         )
-        size = len(self.point)
-        curvature = np.zeros((size, size))
-        gradient = np.zeros(size)
+        unknown_count = len(self.point)
+        curvature = np.zeros((unknown_count, unknown_count))
+        gradient = np.zeros(unknown_count)
         for owner_matrix, (_, rows) in zip(
             self.owner_matrices, self.groups.rows_by_owners, strict=True
         ):
@@ -391,8 +391,8 @@ class _Search:
         """
         residuals = np.where(self.is_measured, self.logs - self.log_values, 0.0)
         squares = (weights * residuals**2).sum(axis=1) * self.noise**2
-        count = self.is_measured.sum(axis=1)
-        freedom = np.maximum(count * (1 - used_freedom / max(count.sum(), 1)), 0.0)
+        row_counts = self.is_measured.sum(axis=1)
+        freedom = np.maximum(row_counts * (1 - used_freedom / max(row_counts.sum(), 1)), 0.0)
         assumed_rows = np.clip(ENOUGH_FREEDOM - freedom, 0.0, 1.0)
         variance = (squares + assumed_rows * ASSUMED_NOISE**2) / (freedom + assumed_rows)
         noise = np.maximum(np.sqrt(variance), LEAST_NOISE)

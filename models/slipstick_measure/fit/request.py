@@ -70,33 +70,43 @@ def prepare_estimation(request: EstimationRequest, library: Library) -> Estimati
     SpecError : everything that is wrong, each at its place
     """
     table = read_columns(request.path).select(request.rows)
-    entries = [_split_free_parameter(scalar) for scalar in (*request.free, *request.choices)]
-    owners = list(dict.fromkeys(owner for entry in entries for owner in entry.owners))
+    parsed_parameters = [
+        _split_free_parameter(scalar) for scalar in (*request.free, *request.choices)
+    ]
+    owners = list(
+        dict.fromkeys(
+            owner for parsed_parameter in parsed_parameters for owner in parsed_parameter.owners
+        )
+    )
     groups = list(request.groups) or [owner for owner in owners if owner in table.headings]
     table = _with_group(table, groups)
     owner_columns = [owner for owner in (*owners, GROUP_OWNER) if owner in table.headings]
     fitted_columns = [*request.fitted_to, *([request.beyond] if request.beyond else [])]
-    grouping = dict.fromkeys(
+    group_headings = dict.fromkeys(
         [
             *groups,
             *owner_columns,
             *(heading for heading in fitted_columns if heading in table.headings),
         ]
     )
-    observed = observe(table, request.uses, request.settings, library, list(grouping))
-    entries = [_with_full_path(entry, observed) for entry in entries]
+    observed = observe(table, request.uses, request.settings, library, list(group_headings))
+    parsed_parameters = [
+        _with_full_path(parsed_parameter, observed) for parsed_parameter in parsed_parameters
+    ]
     problems: list[Problem] = []
     free: dict[str, FreeParameter] = {}
     choices: list[UnknownChoice] = []
-    for index, entry in enumerate(entries):
+    for index, parsed_parameter in enumerate(parsed_parameters):
         try:
-            _check_owners(entry, table)
+            _check_owners(parsed_parameter, table)
             if index >= len(request.free):
-                choices.append(_parse_choice(entry, observed))
+                choices.append(_parse_choice(parsed_parameter, observed))
                 continue
-            parameter = _parse_free_parameter(entry, observed)
+            parameter = _parse_free_parameter(parsed_parameter, observed)
             if parameter.path in free:
-                raise entry.error(f"{parameter.path} stands twice among the free parameters")
+                raise parsed_parameter.error(
+                    f"{parameter.path} stands twice among the free parameters"
+                )
             free[parameter.path] = parameter
         except SpecError as error:
             problems += error.problems
@@ -128,7 +138,7 @@ def _numbers_of_column(table: ColumnTable, heading: str) -> list[float]:
 
 
 @dataclass(frozen=True)
-class _ParsedEntry:
+class _ParsedParameter:
     """A free parameter or a choice as it is written, split into its path, the text of its values
     and its owners.
     """
@@ -143,24 +153,24 @@ class _ParsedEntry:
         return self.written.mark.error(message, "free")
 
 
-def _split_free_parameter(scalar: Scalar) -> _ParsedEntry:
+def _split_free_parameter(scalar: Scalar) -> _ParsedParameter:
     """Split a free parameter as written into its path, the text of its values, and its owners: the
     columns, such as machines, for each cell of which it has a value of its own.
     """
     text, _, owners_text = str(scalar.value).partition("@")
     path, _, values_text = text.partition("=")
     owners = tuple(owner.strip() for owner in owners_text.split("+") if owner.strip())
-    return _ParsedEntry(scalar, path.strip(), values_text.strip(), owners)
+    return _ParsedParameter(scalar, path.strip(), values_text.strip(), owners)
 
 
-def _with_full_path(entry: _ParsedEntry, observed: Observed) -> _ParsedEntry:
+def _with_full_path(parsed_parameter: _ParsedParameter, observed: Observed) -> _ParsedParameter:
     """Return a free parameter with its full path if it is written by its name alone."""
-    path = f"parameters.{entry.path}"
+    path = f"parameters.{parsed_parameter.path}"
     known_paths = observed.built.entries
     return (
-        replace(entry, path=path)
-        if entry.path not in known_paths and path in known_paths
-        else entry
+        replace(parsed_parameter, path=path)
+        if parsed_parameter.path not in known_paths and path in known_paths
+        else parsed_parameter
     )
 
 
@@ -176,83 +186,93 @@ def _with_group(table: ColumnTable, groups: Sequence[str]) -> ColumnTable:
     return replace(table, headings=(*table.headings, GROUP_OWNER), rows=rows)
 
 
-def _check_owners(entry: _ParsedEntry, table: ColumnTable) -> None:
+def _check_owners(parsed_parameter: _ParsedParameter, table: ColumnTable) -> None:
     """Raise if an owner of a parameter is no column of the table."""
-    for owner in entry.owners:
+    for owner in parsed_parameter.owners:
         if owner not in table.headings:
             hint = did_you_mean(owner, list(table.headings))
-            raise entry.error(
-                f"there is no column {owner!r} that could own {entry.path}{hint}; {GROUP_OWNER}"
+            raise parsed_parameter.error(
+                f"there is no column {owner!r} that could own {parsed_parameter.path}{hint};"
+                f" {GROUP_OWNER}"
                 " is what"
                 " is left out together"
             )
 
 
-def _checked_model_value(entry: _ParsedEntry, observed: Observed) -> Given:
+def _checked_model_value(parsed_parameter: _ParsedParameter, observed: Observed) -> Given:
     """Return the model's own value of a parameter to estimate; raise if it cannot be free."""
-    entries = observed.built.entries
-    if entry.path not in entries:
-        hint = did_you_mean(entry.path, sorted_with_parameters_first(observed.built.parameters))
-        raise entry.error(f"no number of {observed.built.name} is called {entry.path!r}{hint}")
-    if entry.path in observed.numbers:
-        raise entry.error(f"{entry.path} comes from the rows, so it cannot be free")
-    if not observed.built.are_free([entry.path]):
-        raise entry.error(
-            f"no answer of {observed.built.name} depends continuously on {entry.path}"
+    described_values = observed.built.entries
+    if parsed_parameter.path not in described_values:
+        hint = did_you_mean(
+            parsed_parameter.path, sorted_with_parameters_first(observed.built.parameters)
         )
-    return entries[entry.path].given
+        raise parsed_parameter.error(
+            f"no number of {observed.built.name} is called {parsed_parameter.path!r}{hint}"
+        )
+    if parsed_parameter.path in observed.numbers:
+        raise parsed_parameter.error(
+            f"{parsed_parameter.path} comes from the rows, so it cannot be free"
+        )
+    if not observed.built.are_free([parsed_parameter.path]):
+        raise parsed_parameter.error(
+            f"no answer of {observed.built.name} depends continuously on {parsed_parameter.path}"
+        )
+    return described_values[parsed_parameter.path].given
 
 
-def _parse_free_parameter(entry: _ParsedEntry, observed: Observed) -> FreeParameter:
+def _parse_free_parameter(parsed_parameter: _ParsedParameter, observed: Observed) -> FreeParameter:
     """Return a free parameter with its prior range (5 % to 95 %): the range in the request, else
     the range in the model file, else its value divided and multiplied by `DEFAULT_RANGE_FACTOR`.
     """
-    model_value = _checked_model_value(entry, observed)
-    low, dots, high = entry.values_text.partition("..")
-    if entry.values_text and not (dots and low.strip() and high.strip()):
-        raise entry.error(
-            f"write {entry.path}=low..high, between which it lies in 9 of 10 cases; got"
-            f" {entry.values_text!r}"
+    model_value = _checked_model_value(parsed_parameter, observed)
+    low, dots, high = parsed_parameter.values_text.partition("..")
+    if parsed_parameter.values_text and not (dots and low.strip() and high.strip()):
+        raise parsed_parameter.error(
+            f"write {parsed_parameter.path}=low..high, between which it lies in 9 of 10 cases; got"
+            f" {parsed_parameter.values_text!r}"
         )
-    if not entry.values_text:
+    if not parsed_parameter.values_text:
         if model_value.low and model_value.high:
-            return FreeParameter(entry.path, model_value.low, model_value.high, entry.owners)
+            return FreeParameter(
+                parsed_parameter.path, model_value.low, model_value.high, parsed_parameter.owners
+            )
         if not model_value.value > 0:
-            raise entry.error(
-                f"{entry.path} is {model_value}, which says nothing of its size; write"
-                f" {entry.path}=low..high"
+            raise parsed_parameter.error(
+                f"{parsed_parameter.path} is {model_value}, which says nothing of its size; write"
+                f" {parsed_parameter.path}=low..high"
             )
         return FreeParameter(
-            entry.path,
+            parsed_parameter.path,
             model_value.value / DEFAULT_RANGE_FACTOR,
             model_value.value * DEFAULT_RANGE_FACTOR,
-            entry.owners,
+            parsed_parameter.owners,
         )
     try:
         lower_limit, upper_limit = (
             to_base(end.strip(), model_value.dimension) for end in (low, high)
         )
     except UnitError as error:
-        raise entry.error(str(error)) from None
+        raise parsed_parameter.error(str(error)) from None
     if not (0 < lower_limit < upper_limit and isfinite(upper_limit)):
-        raise entry.error(
-            f"{entry.path} is free from {low.strip()} to {high.strip()}: the first must be above 0"
+        raise parsed_parameter.error(
+            f"{parsed_parameter.path} is free from {low.strip()} to {high.strip()}: the first"
+            " must be above 0"
             " and less than the second"
         )
-    return FreeParameter(entry.path, lower_limit, upper_limit, entry.owners)
+    return FreeParameter(parsed_parameter.path, lower_limit, upper_limit, parsed_parameter.owners)
 
 
-def _parse_choice(entry: _ParsedEntry, observed: Observed) -> UnknownChoice:
+def _parse_choice(parsed_parameter: _ParsedParameter, observed: Observed) -> UnknownChoice:
     """Return a parameter with the values among which one is chosen."""
-    model_value = _checked_model_value(entry, observed)
-    texts = tuple(text.strip() for text in entry.values_text.split("|"))
+    model_value = _checked_model_value(parsed_parameter, observed)
+    texts = tuple(text.strip() for text in parsed_parameter.values_text.split("|"))
     try:
         choice_values = tuple(to_base(text, model_value.dimension) for text in texts)
     except UnitError as error:
-        raise entry.error(str(error)) from None
+        raise parsed_parameter.error(str(error)) from None
     if len(choice_values) < 2:
-        raise entry.error(
+        raise parsed_parameter.error(
             "a choice has two values or more:"
-            f" {entry.path}={show(model_value.value, model_value.dimension)}|..."
+            f" {parsed_parameter.path}={show(model_value.value, model_value.dimension)}|..."
         )
-    return UnknownChoice(entry.path, choice_values, texts, entry.owners)
+    return UnknownChoice(parsed_parameter.path, choice_values, texts, parsed_parameter.owners)

@@ -167,10 +167,10 @@ def curves_of(
     names: Sequence[str], processors: Sequence[float], values: Sequence[float]
 ) -> dict[str, dict[float, float]]:
     """Group rows into curves; several rows at a point are replaced by their median."""
-    rows: dict[str, dict[float, list[float]]] = {}
+    values_by_curve: dict[str, dict[float, list[float]]] = {}
     for name, p, value in zip(names, processors, values, strict=True):
-        rows.setdefault(name, {}).setdefault(p, []).append(value)
+        values_by_curve.setdefault(name, {}).setdefault(p, []).append(value)
     return {
         name: {p: float(np.median(values_at_point)) for p, values_at_point in sorted(curve.items())}
-        for name, curve in rows.items()
+        for name, curve in values_by_curve.items()
     }
