@@ -790,7 +790,7 @@ def fit(
     predicted_numbers, target = _predicted_numbers(predicted_at), _target_efficiency(efficiency)
     interval_settings = IntervalSettings(intervals or "profile", seed=seed)
     with ProgressLine():
-        fitting = fits(
+        time_fits = fits(
             timings,
             families,
             predicted_numbers,
@@ -798,7 +798,7 @@ def fit(
             picture is not None,
             target,
         )
-    _show_fits(fitting, notes, files, picture, as_json)
+    _show_fits(time_fits, notes, files, picture, as_json)
     return DONE
 
 
@@ -822,7 +822,7 @@ def _timings_to_fit(
 
 
 def _show_fits(
-    fitting: Fitting,
+    time_fits: Fitting,
     notes: Sequence[Problem],
     files: Sequence[Path],
     picture: Path | None,
@@ -835,12 +835,12 @@ def _show_fits(
     from slipstick_pictures.files import write_picture
 
     if picture is not None:
-        write_picture(lambda: draw_fits(fitting, ", ".join(path.name for path in files)), picture)
+        write_picture(lambda: draw_fits(time_fits, ", ".join(path.name for path in files)), picture)
         echo(f"wrote {picture}", err=True)
     if as_json:
-        print_json({**as_data(fitting), "notes": plain_problems(notes)})
+        print_json({**as_data(time_fits), "notes": plain_problems(notes)})
     else:
-        click.echo(fits_text(fitting), nl=False)
+        click.echo(fits_text(time_fits), nl=False)
         click.echo(notes_text(notes), nl=False, err=True)
 
 

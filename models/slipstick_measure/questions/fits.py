@@ -89,7 +89,7 @@ class FitsResult(QuestionResult):
         processors needs, and the preferred model.
         """
         sentences_by_fit = {name: main_findings(fit) for name, fit in self.fits.items()}
-        selected = {
+        lines_by_fit = {
             name: [
                 lines[0],
                 *[line for line in lines[1:2] if line.startswith("By ")],
@@ -98,7 +98,7 @@ class FitsResult(QuestionResult):
             ]
             for name, lines in sentences_by_fit.items()
         }
-        return [f"{name}: {' '.join(lines)}".rstrip(".") for name, lines in selected.items()]
+        return [f"{name}: {' '.join(lines)}".rstrip(".") for name, lines in lines_by_fit.items()]
 
     def sentences_beside_tables(self) -> list[str]:
         """Return no sentences, because the page has those of each fit beside its tables."""
@@ -126,17 +126,17 @@ class FitsResult(QuestionResult):
     def files(self) -> dict[str, list[dict[str, Any]]]:
         """Return every value of every model, with its interval where there is one."""
         rows: list[dict[str, Any]] = [
-            {"fit": name, "model": answer.model, "value": value, "unit": quantity.unit}
+            {"fit": name, "model": answer.model, "value": value_name, "unit": value.unit}
             | {
-                "is": quantity.value,
-                "low": quantity.low,
-                "high": quantity.high,
+                "is": value.value,
+                "low": value.low,
+                "high": value.high,
                 "method": answer.method,
                 "exact": "no",
             }
             for name, fit in self.fits.items()
             for answer in fit.answers
-            for value, quantity in answer.values.items()
+            for value_name, value in answer.values.items()
         ]
         rows += [
             {"fit": name, "model": "bounds", "value": f"time[{p:g}]", "unit": "s"}
@@ -179,11 +179,11 @@ class _ReadFit:
         processors = [float(processor_count) for processor_count in self.spec.at]
         intervals = IntervalSettings(self.spec.intervals)
         timings, truth = self.times()
-        fitting = fits(
+        time_fits = fits(
             timings, self.families, processors, intervals, self.drawn, self.spec.efficiency.value
         )
-        fitting = replace(fitting, source=self.source, truth=truth, size_path=self.spec.size)
-        return fitting if self.base is None else _with_base(fitting, self.base.built.name)
+        time_fits = replace(time_fits, source=self.source, truth=truth, size_path=self.spec.size)
+        return time_fits if self.base is None else _with_base(time_fits, self.base.built.name)
 
 
 def read(specs: Mapping[str, FitSpec], study: StudyContext) -> Question:
@@ -221,7 +221,7 @@ def read(specs: Mapping[str, FitSpec], study: StudyContext) -> Question:
         read_fits.append(_ReadFit(spec, name, times, source, families, base, name in drawn_fits))
 
     @cache
-    def fittings() -> dict[str, Fitting]:
+    def fits_by_name() -> dict[str, Fitting]:
         return {read_fit.name: read_fit.fitted() for read_fit in read_fits}
 
     def fitted_settings() -> Settings:
@@ -231,11 +231,11 @@ def read(specs: Mapping[str, FitSpec], study: StudyContext) -> Question:
             if read_fit.base is not None
         )
         return next(
-            (_base_with_fit(base, fittings()[name], source) for name, base, source in free), {}
+            (_base_with_fit(base, fits_by_name()[name], source) for name, base, source in free), {}
         )
 
     return Question(
-        lambda answers: FitsResult(fittings()),
+        lambda answers: FitsResult(fits_by_name()),
         notes=lambda: notes,
         fitted_settings=fitted_settings,
         pictures=default_pictures,
@@ -263,37 +263,39 @@ def _fits_in_pictures(specs: Mapping[str, FitSpec], study: StudyContext) -> list
     return [picture.fit for _, picture in pictures]
 
 
-def _with_base(fitting: Fitting, base: str) -> Fitting:
+def _with_base(time_fits: Fitting, base: str) -> Fitting:
     """Return a fit with a note that its base is fitted, and a warning if the data clearly prefer
     another model.
     """
-    answer = next(candidate for candidate in fitting.answers if candidate.model == base)
+    answer = next(candidate for candidate in time_fits.answers if candidate.model == base)
     if answer.failed:
-        raise NoAnswerError(f"the base cannot be fitted to {fitting.source}: {answer.failed}")
+        raise NoAnswerError(f"the base cannot be fitted to {time_fits.source}: {answer.failed}")
     criterion_difference = answer["behind"] or 0.0
     if criterion_difference < LEAST_CRITERION_DIFFERENCE:
-        return replace(fitting, laid=base)
-    best = fitting.answers[0]
-    distance = f"the base, {base}, is {criterion_difference:.1f} behind {best.model}"
-    has_more_parameters = len(fitted_values(answer)) > len(fitted_values(best))
-    scatter, least_scatter = answer["scatter"] or 0.0, best["scatter"] or 0.0
+        return replace(time_fits, laid=base)
+    best_answer = time_fits.answers[0]
+    distance_text = f"the base, {base}, is {criterion_difference:.1f} behind {best_answer.model}"
+    has_more_parameters = len(fitted_values(answer)) > len(fitted_values(best_answer))
+    scatter, least_scatter = answer["scatter"] or 0.0, best_answer["scatter"] or 0.0
     # A criterion for few rows counts each parameter heavily.
     if has_more_parameters and scatter <= SIMILAR_SCATTER * least_scatter:
         warning = (
-            f"{distance}, which has fewer parameters, but misses the rows by as much"
+            f"{distance_text}, which has fewer parameters, but misses the rows by as much"
             f" ({percent(scatter, 2)} and {percent(least_scatter, 2)}): the rows are too few to"
             " decide between them; measure on more numbers of processors"
         )
     else:
-        warning = f"{distance}: the data do not support what its cases say"
-    return replace(fitting, laid=base, warnings=(*fitting.warnings, warning))
+        warning = f"{distance_text}: the data do not support what its cases say"
+    return replace(time_fits, laid=base, warnings=(*time_fits.warnings, warning))
 
 
-def _base_with_fit(base: PreparedModel, fitting: Fitting, source: str) -> dict[str, Node]:
+def _base_with_fit(base: PreparedModel, time_fits: Fitting, source: str) -> dict[str, Node]:
     """Return the fitted values of the parameters of a base as settings, with the source of the
     data.
     """
-    answer = next(candidate for candidate in fitting.answers if candidate.model == base.built.name)
+    answer = next(
+        candidate for candidate in time_fits.answers if candidate.model == base.built.name
+    )
     mark = base.fit_settings.free[0].mark
     node_by_parameter = {}
     for parameter in base.parameters:
@@ -387,13 +389,13 @@ def _single_text_at(study: StudyContext, place: Place) -> Scalar:
     return node
 
 
-def _lines_of_fits(fittings: Mapping[str, Fitting]) -> str:
+def _lines_of_fits(fits_by_name: Mapping[str, Fitting]) -> str:
     """Return a table with one line for each fit: the preferred model, and its prediction at the
     largest number of processors.
     """
     rows = []
-    for name, fitting in fittings.items():
-        best_answer, *other_answers = [answer for answer in fitting.answers if not answer.failed]
+    for name, time_fits in fits_by_name.items():
+        best_answer, *other_answers = [answer for answer in time_fits.answers if not answer.failed]
         rivals = [
             answer.model
             for answer in other_answers
@@ -409,7 +411,7 @@ def _lines_of_fits(fittings: Mapping[str, Fitting]) -> str:
             else NOTHING
         )
         true_time = (
-            fitting.truth.get(float(farthest_prediction[5:-1])) if farthest_prediction else None
+            time_fits.truth.get(float(farthest_prediction[5:-1])) if farthest_prediction else None
         )
         error = (
             percent((best_answer[farthest_prediction] or 0.0) / true_time - 1, 2)
@@ -419,7 +421,7 @@ def _lines_of_fits(fittings: Mapping[str, Fitting]) -> str:
         rows.append(
             [escape(name), best_answer.model, ", ".join(rivals) or NOTHING, time_text, error]
         )
-    has_truth = any(fitting.truth for fitting in fittings.values())
+    has_truth = any(time_fits.truth for time_fits in fits_by_name.values())
     headings = [
         "fit",
         "preferred",

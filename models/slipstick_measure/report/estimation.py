@@ -81,22 +81,23 @@ def estimation_sentences(estimation: Estimation, split: str = "") -> list[str]:
         return [first_sentence, error_alone]
     lines = [first_sentence]
     errors = [group.median for group in estimation.groups]
-    count = sum(group.rows for group in estimation.groups)
-    coverage = sum(group.coverage * group.rows for group in estimation.groups) / count
+    row_count = sum(group.rows for group in estimation.groups)
+    coverage = sum(group.coverage * group.rows for group in estimation.groups) / row_count
     interval_ratio = median(group.width for group in estimation.groups)
-    groups = with_noun(len(errors), "group")
-    prediction_clause = f"Each of {groups} predicted from the others"
-    rows = "predicted rows"
+    groups_text = with_noun(len(errors), "group")
+    prediction_clause = f"Each of {groups_text} predicted from the others"
+    rows_noun = "predicted rows"
     if split:
-        prediction_clause = f"{groups} ({split})"
-        rows = "rows"
+        prediction_clause = f"{groups_text} ({split})"
+        rows_noun = "rows"
     lines.append(
         f"{prediction_clause}: median error {percent(median(errors), 2)}, from"
         f" {percent(min(errors), 2)} to"
         f" {percent(max(errors), 2)}."
     )
     lines.append(
-        f"Intervals of 90 % contain {percent(coverage, 2)} of the {rows}; in the median, the upper"
+        f"Intervals of 90 % contain {percent(coverage, 2)} of the {rows_noun}; in the median,"
+        " the upper"
         f" end is {_ratio_text(interval_ratio)} times the lower end."
     )
     if interval_ratio > WIDEST_PREDICTION_RATIO:
@@ -201,19 +202,25 @@ def _range_text(low: float, high: float, unit: str) -> str:
 def _owner_table(parameters: Sequence[EstimatedParameter]) -> TextTable | str:
     """Build the table of the owners' factors, with a column for each parameter."""
     owned_parameters = [parameter for parameter in parameters if parameter.owners]
-    names = list(
+    owner_names = list(
         dict.fromkeys(owner.owner for parameter in owned_parameters for owner in parameter.owners)
     )
-    if not names:
+    if not owner_names:
         return ""
     rows = []
-    for name in names:
-        factors = [
+    for name in owner_names:
+        factors_by_parameter = [
             {owner.owner: owner.factor for owner in parameter.owners}
             for parameter in owned_parameters
         ]
         rows.append(
-            [name, *(f"{factor[name]:.2f}" if name in factor else "" for factor in factors)]
+            [
+                name,
+                *(
+                    f"{factor_by_owner[name]:.2f}" if name in factor_by_owner else ""
+                    for factor_by_owner in factors_by_parameter
+                ),
+            ]
         )
     headings = [
         "times the value",
@@ -226,13 +233,14 @@ def _notes_on_parameters(estimation: Estimation) -> Iterator[str]:
     """Yield sentences on parameters that the rows do not determine, on assumed values, and on
     unused columns.
     """
-    undetermined = [
+    undetermined_paths = [
         parameter.path
         for parameter in estimation.parameters
         if parameter.kept > LARGEST_POSTERIOR_RATIO
     ]
-    if undetermined:
-        yield f"the rows do not determine {', '.join(undetermined)}: what was known before stays"
+    if undetermined_paths:
+        paths_text = ", ".join(undetermined_paths)
+        yield f"the rows do not determine {paths_text}: what was known before stays"
     parameters_outside = [
         parameter.path
         for parameter in estimation.parameters
@@ -254,12 +262,12 @@ def _notes_on_parameters(estimation: Estimation) -> Iterator[str]:
             f"mean interval score of the logarithms {estimation.score:.3g}; by the errors of the"
             f" other groups alone {estimation.simple_score:.3g}"
         )
-    noise = ", ".join(
+    noise_text = ", ".join(
         f"{name} {percent(deviation, 2)}"
         for name, deviation in zip(estimation.measured, estimation.noise, strict=True)
     )
-    assumption = "; partly assumed, as hardly a row is left over the parameters"
-    yield f"noise of the rows: {noise}{assumption if estimation.noise_assumed else ''}"
+    assumption_clause = "; partly assumed, as hardly a row is left over the parameters"
+    yield f"noise of the rows: {noise_text}{assumption_clause if estimation.noise_assumed else ''}"
     for heading, count in estimation.zeros.items():
         yield (
             f"{with_noun(count, 'cell')} of {heading} {'is' if count == 1 else 'are'} 0 and left"

@@ -57,67 +57,76 @@ _NAMES_OF_DERIVED_VALUES = (
 )
 
 
-def fits_text(fitting: Fitting) -> str:
+def fits_text(time_fits: Fitting) -> str:
     """Return fits as text for the terminal."""
-    return terminal_blocks(fit_blocks(fitting), INDENT)
+    return terminal_blocks(fit_blocks(time_fits), INDENT)
 
 
-def fit_blocks(fitting: Fitting) -> Iterator[TextBlock]:
+def fit_blocks(time_fits: Fitting) -> Iterator[TextBlock]:
     """Yield the blocks on fits: the main findings, a table of all families, and the families that
     the data support.
 
     Parameters
     ----------
-    fitting : the fits
+    time_fits : the fits
     """
-    words = Words(member=fitting.member)
-    fitted_answers = [answer for answer in fitting.answers if not answer.failed]
-    yield f"Fitted to {fitting.source}." if fitting.source else ""
-    yield main_findings(fitting)
-    yield [f"warning: {with_noun_for_processors(warning, words)}" for warning in fitting.warnings]
-    yield _families_table(fitting, fitted_answers)
+    words = Words(member=time_fits.member)
+    fitted_answers = [answer for answer in time_fits.answers if not answer.failed]
+    yield f"Fitted to {time_fits.source}." if time_fits.source else ""
+    yield main_findings(time_fits)
+    yield [f"warning: {with_noun_for_processors(warning, words)}" for warning in time_fits.warnings]
+    yield _families_table(time_fits, fitted_answers)
     yield [
-        f"{answer.model}: no fit: {answer.failed}" for answer in fitting.answers if answer.failed
+        f"{answer.model}: no fit: {answer.failed}" for answer in time_fits.answers if answer.failed
     ]
     for answer in fitted_answers:
-        if answer is fitted_answers[0] or has_interval(answer) or answer.model == fitting.laid:
+        if answer is fitted_answers[0] or has_interval(answer) or answer.model == time_fits.laid:
             rows = [
                 [name, amount_text(value), ends_in_words(value) if value.low is not None else ""]
                 for name, value in fitted_values(answer).items()
             ]
             rows += [
-                [name.replace("time", "throughput") if fitting.rate else name, *prediction_text]
+                [name.replace("time", "throughput") if time_fits.rate else name, *prediction_text]
                 for name, value in answer.values.items()
                 if name.startswith(_TIME_NAME_PREFIX)
-                for prediction_text in [_amount_and_ends(fitting, name, value, "to")]
+                for prediction_text in [_amount_and_ends(time_fits, name, value, "to")]
             ]
             yield f"{answer.model}: {answer.notes[0]}"
             yield TextTable([answer.model, "value", "between"], rows, [1, 2]) if rows else ""
-            limits = _limits_sentence(answer, fitting)
-            yield "" if answer is fitting.answers[0] else with_noun_for_processors(limits, words)
+            limits_text = _limits_sentence(answer, time_fits)
+            yield (
+                ""
+                if answer is time_fits.answers[0]
+                else with_noun_for_processors(limits_text, words)
+            )
             yield [f"note: {note}" for note in answer.notes[1:]]
 
 
-def main_findings(fitting: Fitting) -> list[str]:
+def main_findings(time_fits: Fitting) -> list[str]:
     """Return the main findings: first those on the rows, then how far the preferred model scales,
     what limits it and what is lost; or that no law describes the rows.
 
     Parameters
     ----------
-    fitting : as for `fits_text`
+    time_fits : as for `fits_text`
     """
-    best_answer = fitting.answers[0]
+    best_answer = time_fits.answers[0]
     lost_processors = {
         name: value for name, value in best_answer.values.items() if name.startswith(LOST)
     }
-    words = Words(member=fitting.member)
-    verdict = f"{fitting.verdict[:1].upper()}{fitting.verdict[1:]}."
-    limits = _limits_sentence(best_answer, fitting)
-    rows = [with_noun_for_processors(row, words) for row in fitting.findings]
-    bounds = [with_noun_for_processors(line, words) for line in _bound_sentences(fitting)]
-    if not fitting.has_law:
-        return [*rows, *bounds, with_noun_for_processors(verdict, words)]
-    lines = [*rows, *([f"By {_name_with_title(best_answer)}: {limits}"] if limits else [])]
+    words = Words(member=time_fits.member)
+    verdict = f"{time_fits.verdict[:1].upper()}{time_fits.verdict[1:]}."
+    limits_text = _limits_sentence(best_answer, time_fits)
+    row_sentences = [with_noun_for_processors(sentence, words) for sentence in time_fits.findings]
+    bound_sentences = [
+        with_noun_for_processors(line, words) for line in _bound_sentences(time_fits)
+    ]
+    if not time_fits.has_law:
+        return [*row_sentences, *bound_sentences, with_noun_for_processors(verdict, words)]
+    lines = [
+        *row_sentences,
+        *([f"By {_name_with_title(best_answer)}: {limits_text}"] if limits_text else []),
+    ]
     if lost_processors:
         cause, lost_to_cause = next(iter(lost_processors.items()))
         processors = float(best_answer.point["p"])
@@ -127,74 +136,79 @@ def main_findings(fitting: Fitting) -> list[str]:
             f" {words.member_count(processors)}."
         )
     for name, value in best_answer.values.items():
-        if name.startswith(_TIME_NAME_PREFIX) and float(name[5:-1]) not in fitting.bounded:
-            prediction, ends = _amount_and_ends(fitting, name, value, "and")
+        if name.startswith(_TIME_NAME_PREFIX) and float(name[5:-1]) not in time_fits.bounded:
+            prediction, ends = _amount_and_ends(time_fits, name, value, "and")
             lines.append(f"On p = {name[5:-1]}: {prediction}{ends and f', between {ends}'}.")
         if name.startswith(_SIZE_NAME_PREFIX):
-            lines.append(_size_text(value, _goal_of_size(fitting, name)))
+            lines.append(_size_text(value, _goal_of_size(time_fits, name)))
     return [
         *(with_noun_for_processors(line, words) for line in lines),
-        *bounds,
+        *bound_sentences,
         with_noun_for_processors(verdict, words),
     ]
 
 
-def _goal_of_size(fitting: Fitting, name: str) -> str:
+def _goal_of_size(time_fits: Fitting, name: str) -> str:
     """Return the goal of a needed size in words: the efficiency, and over how many processors
     unless over one.
     """
-    base = fitting.answers[0].values.get("base_processors")
-    base_in_words = f" over {base.value:g}" if base and base.value else ""
+    base_processors = time_fits.answers[0].values.get("base_processors")
+    base_in_words = (
+        f" over {base_processors.value:g}" if base_processors and base_processors.value else ""
+    )
     processors_text = name.removeprefix(_SIZE_NAME_PREFIX)[:-1]
-    return f"efficiency of {percent(fitting.efficiency)}{base_in_words} at p = {processors_text}"
+    return f"efficiency of {percent(time_fits.efficiency)}{base_in_words} at p = {processors_text}"
 
 
-def _bound_sentences(fitting: Fitting) -> list[str]:
+def _bound_sentences(time_fits: Fitting) -> list[str]:
     """Return sentences on the intervals that need no law, their assumptions, and the numbers of
     processors to measure next.
     """
-    best_answer = fitting.answers[0]
+    best_answer = time_fits.answers[0]
     lines = [
-        f"On p = {p:g}: between {ends}{_prediction_by_law(fitting, best_answer, p)}."
-        for p, (low, high) in fitting.bounded.items()
+        f"On p = {p:g}: between {ends}{_prediction_by_law(time_fits, best_answer, p)}."
+        for p, (low, high) in time_fits.bounded.items()
         for _, ends in [
             _amount_and_ends(
-                fitting, f"{_TIME_NAME_PREFIX}{p:g}]", Value(low, "s", low, high), "and"
+                time_fits, f"{_TIME_NAME_PREFIX}{p:g}]", Value(low, "s", low, high), "and"
             )
         ]
     ]
     if not lines:
         return []
-    count_before, last_count = sorted({*fitting.p})[-2:]
+    count_before, last_count = sorted({*time_fits.p})[-2:]
     reason = (
         f"This interval uses no law. It assumes that from p = {last_count:g} on, throughput grows"
         f" at most as it did from p = {count_before:g}, and falls at most by a cost for each pair."
-        f" Measure on {fitting.next_runs} next."
+        f" Measure on {time_fits.next_runs} next."
     )
     return [*lines, reason]
 
 
-def _prediction_by_law(fitting: Fitting, best: Answer, p: float) -> str:
+def _prediction_by_law(time_fits: Fitting, best_answer: Answer, p: float) -> str:
     """Return the prediction of the best law in words, to be written after an interval that needs no
     law; empty if no law describes the rows.
     """
     name = f"{_TIME_NAME_PREFIX}{p:g}]"
-    if not fitting.has_law or name not in best.values:
+    if not time_fits.has_law or name not in best_answer.values:
         return ""
-    return f"; by {best.model} {_amount_and_ends(fitting, name, best.values[name], '')[0]}"
+    return (
+        f"; by {best_answer.model}"
+        f" {_amount_and_ends(time_fits, name, best_answer.values[name], '')[0]}"
+    )
 
 
 def _amount_and_ends(
-    fitting: Fitting, name: str, time: Value, word_between_ends: str
+    time_fits: Fitting, name: str, time: Value, word_between_ends: str
 ) -> tuple[str, str]:
     """Return a predicted time and the ends of its interval in words, or the throughput p / T where
     throughputs were measured; the ends are empty without an interval.
     """
-    if fitting.rate is None:
+    if time_fits.rate is None:
         return amount_text(time), ends_in_words(
             time, word_between_ends
         ) if time.low is not None else ""
-    unit, size = fitting.rate
+    unit, size = time_fits.rate
     processors = float(name[len(_TIME_NAME_PREFIX) : -1])
 
     def throughput(seconds: float | None) -> str:
@@ -213,41 +227,41 @@ def _name_with_title(answer: Answer) -> str:
     return answer.model if title.startswith("the model ") else f"{answer.model} ({title})"
 
 
-def fit_headline(fitting: Fitting, words: Words) -> list[str]:
+def fit_headline(time_fits: Fitting, words: Words) -> list[str]:
     """Return sentences on the measured rows and on the preferred model's efficiency, speed-up and
     needed size, with the reader's nouns.
 
     Parameters
     ----------
-    fitting : as for `fits_text`
+    time_fits : as for `fits_text`
     words : of the study
     """
-    best_answer = fitting.answers[0]
-    lines = [finding.removeprefix("Measured: ").rstrip(".") for finding in fitting.findings]
+    best_answer = time_fits.answers[0]
+    lines = [finding.removeprefix("Measured: ").rstrip(".") for finding in time_fits.findings]
     lines = [f"measured {line}" for line in lines]
-    if fitting.has_law and (limits := _limits_sentence(best_answer, fitting)):
+    if time_fits.has_law and (limits_text := _limits_sentence(best_answer, time_fits)):
         # What the law leaves out stands before what it says.
-        place = bool(fitting.growing_causes)
-        lines.insert(place, f"by the fitted model, {uncapitalized(limits)}")
-    if fitting.has_law:
+        insert_position = bool(time_fits.growing_causes)
+        lines.insert(insert_position, f"by the fitted model, {uncapitalized(limits_text)}")
+    if time_fits.has_law:
         lines[1:1] = [
             f"on p = {processors:g}: {_prediction_text(best_answer, processors)}"
             for processors in predicted_counts_in_title(words.title, best_answer)
         ][:1]
-    sizes = [
+    size_names = [
         name
         for name in best_answer.values
-        if name.startswith(_SIZE_NAME_PREFIX) and fitting.has_law
+        if name.startswith(_SIZE_NAME_PREFIX) and time_fits.has_law
     ]
-    noun = words.meanings.get(fitting.size_path, "")
-    for name in sizes[-1:]:
-        size_text = _size_text(best_answer.values[name], _goal_of_size(fitting, name))
+    noun = words.meanings.get(time_fits.size_path, "")
+    for name in size_names[-1:]:
+        size_text = _size_text(best_answer.values[name], _goal_of_size(time_fits, name))
         if is_plural(noun.partition(" ")[0]):
             lines.append(re.sub(r"n = (\S+?)(?=[,.]( |$))", rf"\1 {noun}", size_text))
         else:
             lines.append(size_text.replace("n = ", f"{with_article(noun or 'size')} of "))
-    if not fitting.has_law:
-        lines.append(fitting.verdict)
+    if not time_fits.has_law:
+        lines.append(time_fits.verdict)
     return [with_noun_for_processors(line.rstrip("."), words) for line in lines]
 
 
@@ -277,24 +291,24 @@ def _prediction_text(answer: Answer, processors: float) -> str:
     )
 
 
-def fit_verdict(fitting: Fitting, words: Words) -> TitleAnswer | None:
+def fit_verdict(time_fits: Fitting, words: Words) -> TitleAnswer | None:
     """Return whether the target efficiency is reached at the number of processors that a title
     names; None if the title has another question.
     """
-    best_answer = fitting.answers[0]
+    best_answer = time_fits.answers[0]
     processors_in_title = predicted_counts_in_title(words.title, best_answer)
-    target = percent(fitting.efficiency).replace(" ", " ?")
-    asks_for_target = re.search(rf"{target}|efficien", words.title)
-    if not (fitting.has_law and len(processors_in_title) == 1 and asks_for_target):
+    target_pattern = percent(time_fits.efficiency).replace(" ", " ?")
+    asks_for_target = re.search(rf"{target_pattern}|efficien", words.title)
+    if not (time_fits.has_law and len(processors_in_title) == 1 and asks_for_target):
         return None
     efficiency = best_answer.values.get(f"{_EFFICIENCY_NAME_PREFIX}{processors_in_title[0]:g}]")
     if efficiency is None or efficiency.value is None:
         return None
     low, high = efficiency.ends
     low, high = (efficiency.value if end is None else end for end in (low, high))
-    is_undecided = low < fitting.efficiency <= high
-    truth = None if is_undecided else efficiency.value >= fitting.efficiency
-    reason = f" ({percent(fitting.efficiency)} lies within the interval)" if is_undecided else ""
+    is_undecided = low < time_fits.efficiency <= high
+    truth = None if is_undecided else efficiency.value >= time_fits.efficiency
+    reason = f" ({percent(time_fits.efficiency)} lies within the interval)" if is_undecided else ""
     word_and_place = with_noun_for_processors(
         f"{verdict_word([truth])}, on p = {processors_in_title[0]:g}{reason}", words
     )
@@ -322,11 +336,11 @@ def _size_with_separators(number: float) -> str:
     return f"{int(text):,}" if text.isdigit() else text
 
 
-def _families_table(fitting: Fitting, answers: Sequence[Answer]) -> TextTable:
+def _families_table(time_fits: Fitting, answers: Sequence[Answer]) -> TextTable:
     """Build the table of all families that have a fit; for generated data with their errors against
     the known truth.
     """
-    truth = fitting.truth
+    truth = time_fits.truth
     time_names = [name for name in answers[0].values if name.startswith(_TIME_NAME_PREFIX)]
     true_times = {name: truth[float(name[5:-1])] for name in time_names if truth}
     headings = [
@@ -343,7 +357,7 @@ def _families_table(fitting: Fitting, answers: Sequence[Answer]) -> TextTable:
             f"{answer['behind']:.1f}",
             percent(answer["scatter"], 2),
             percent(answer["missed"] if "missed" in answer.values else None, 2),
-            *(_amount_and_ends(fitting, name, answer.values[name], "")[0] for name in time_names),
+            *(_amount_and_ends(time_fits, name, answer.values[name], "")[0] for name in time_names),
             *(
                 percent((answer[name] or 0.0) / true_time - 1, 2)
                 for name, true_time in true_times.items()
@@ -378,7 +392,7 @@ def ends_in_words(value: Value, word_between: str = "to") -> str:
 UNKNOWN_COUNT = Value(None, "1")
 
 
-def _limits_sentence(answer: Answer, fitting: Fitting) -> str:
+def _limits_sentence(answer: Answer, time_fits: Fitting) -> str:
     """Return a sentence on the number of processors up to which a fit is efficient, its largest
     speed-up, and its least time. Speed-up is said to rise still only if it does by all laws that
     the data support, and if the law has a term for each measured cause that grows.
@@ -388,50 +402,50 @@ def _limits_sentence(answer: Answer, fitting: Fitting) -> str:
         return answer[name] or 0.0
 
     def place_text(processors: float) -> str:
-        largest_speedup = processors == number("most_processors")
-        return f"p = {processors:g}{', the largest number examined' if largest_speedup else ''}"
+        is_largest = processors == number("most_processors")
+        return f"p = {processors:g}{', the largest number examined' if is_largest else ''}"
 
     sentence = ""
-    base = answer.values.get("base_processors", UNKNOWN_COUNT).value
-    over_base = "" if base is None else f" over p = {base:g}"
+    base_processors = answer.values.get("base_processors", UNKNOWN_COUNT).value
+    base_clause = "" if base_processors is None else f" over p = {base_processors:g}"
     if "efficient_processors" in answer.values:
-        efficient_processors = place_text(number("efficient_processors"))
+        efficient_text = place_text(number("efficient_processors"))
         sentence = (
-            f"Efficiency{over_base} is at least {percent(fitting.efficiency)} up to"
-            f" {efficient_processors}."
+            f"Efficiency{base_clause} is at least {percent(time_fits.efficiency)} up to"
+            f" {efficient_text}."
         )
     if "largest_speedup" in answer.values:
         speedup_processors = number("largest_speedup_processors")
-        doubt = ""
-        rises = "is at most"
+        doubt_clause = ""
+        rise_verb = "is at most"
         if speedup_processors == number("most_processors"):
-            doubt = _doubt_on_rise(answer, fitting)
-            rises = "would be" if doubt else "still rises, to"
+            doubt_clause = _doubt_on_rise(answer, time_fits)
+            rise_verb = "would be" if doubt_clause else "still rises, to"
         largest_speedup = plain_decimal(number("largest_speedup"), 3)
         sentence += (
-            f" Speed-up{over_base} {rises} {largest_speedup}, at"
-            f" {place_text(speedup_processors)}{doubt}."
+            f" Speed-up{base_clause} {rise_verb} {largest_speedup}, at"
+            f" {place_text(speedup_processors)}{doubt_clause}."
         )
     sentence = sentence.strip()
     if "fastest_processors" in answer.values:
-        time = amount_text(answer.values["fastest_time"])
-        fastest = number("fastest_processors")
-        if fastest == answer.values.get("largest_speedup_processors", UNKNOWN_COUNT).value:
-            return f"{sentence.removesuffix('.')}, in {time}, the least time."
-        sentence = f"{sentence} Fastest at p = {fastest:g}, in {time}.".strip()
+        time_text = amount_text(answer.values["fastest_time"])
+        fastest_count = number("fastest_processors")
+        if fastest_count == answer.values.get("largest_speedup_processors", UNKNOWN_COUNT).value:
+            return f"{sentence.removesuffix('.')}, in {time_text}, the least time."
+        sentence = f"{sentence} Fastest at p = {fastest_count:g}, in {time_text}.".strip()
     return sentence
 
 
-def _doubt_on_rise(answer: Answer, fitting: Fitting) -> str:
+def _doubt_on_rise(answer: Answer, time_fits: Fitting) -> str:
     """Return the reason why the speed-up may stop rising although it still rises by a fit; empty if
     there is none.
     """
     doubts = []
-    if fitting.growing_causes and answer is fitting.answers[0]:
-        doubts.append(f", without the growth of {join_phrases([*fitting.growing_causes])}")
+    if time_fits.growing_causes and answer is time_fits.answers[0]:
+        doubts.append(f", without the growth of {join_phrases([*time_fits.growing_causes])}")
     places_by_rival = {
         rival.model: rival["largest_speedup_processors"]
-        for rival in fitting.answers
+        for rival in time_fits.answers
         if rival is not answer
         and has_interval(rival)
         and "largest_speedup" in rival.values
@@ -453,7 +467,7 @@ MOST_CURVES = 6
 _LEGEND_WIDTH = 26  # letters in a line of a legend
 
 
-def draw_fits(fitting: Fitting, title: str) -> Figure:
+def draw_fits(time_fits: Fitting, title: str) -> Figure:
     """Draw measured times and the fits over the number of processors, on logarithmic axes; a second
     panel below shows the efficiencies and the requested one.
 
@@ -461,13 +475,15 @@ def draw_fits(fitting: Fitting, title: str) -> Figure:
 
     Parameters
     ----------
-    fitting : the fits, with curves
+    time_fits : the fits, with curves
     title : heading
     """
 
     figure = new_figure(7.5, 6.6)
     axes, axes_of_efficiency = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))
-    for curve, (colour, _, dashes) in zip(fitting.curves[:MOST_CURVES], STROKES[1:], strict=False):
+    for curve, (colour, _, dashes) in zip(
+        time_fits.curves[:MOST_CURVES], STROKES[1:], strict=False
+    ):
         curve_title = textwrap.fill(curve.title, _LEGEND_WIDTH)
         axes.plot(curve.p, curve.time, color=colour, linestyle=dashes, label=curve_title)
         if curve.low:
@@ -481,8 +497,8 @@ def draw_fits(fitting: Fitting, title: str) -> Figure:
                 label=f"interval of {curve_title}",
             )
     axes.plot(
-        fitting.p,
-        fitting.time,
+        time_fits.p,
+        time_fits.time,
         linestyle="",
         marker="o",
         color=STROKES[0][0],
@@ -493,12 +509,12 @@ def draw_fits(fitting: Fitting, title: str) -> Figure:
     axes.set_xscale("log", base=2)
     make_logarithmic(
         axes.yaxis,
-        np.array([*fitting.time, *(time for curve in fitting.curves for time in curve.time)]),
+        np.array([*time_fits.time, *(time for curve in time_fits.curves for time in curve.time)]),
     )
-    last_processors = max([max(fitting.p), *(max(curve.p) for curve in fitting.curves)])
+    last_processors = max([max(time_fits.p), *(max(curve.p) for curve in time_fits.curves)])
     for panel in (axes, axes_of_efficiency):
         panel.axvspan(
-            max(fitting.p),
+            max(time_fits.p),
             last_processors,
             color="#000000",
             alpha=0.07,
@@ -512,42 +528,55 @@ def draw_fits(fitting: Fitting, title: str) -> Figure:
     ]
     axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
     axes.set_xlim(1 / 1.1, last_processors)
-    members = Words(member=fitting.member).members
+    members = Words(member=time_fits.member).members
     axes_of_efficiency.set_xlabel(
         members
-        if fitting.size is None
-        else f"{members}; size n = {_size_with_separators(fitting.size)}"
+        if time_fits.size is None
+        else f"{members}; size n = {_size_with_separators(time_fits.size)}"
     )
     axes.set_ylabel(axis_title("time", "s"))
-    _draw_efficiencies(axes_of_efficiency, fitting)
+    _draw_efficiencies(axes_of_efficiency, time_fits)
     figure.legend(*axes.get_legend_handles_labels(), loc="outside right upper", alignment="left")
     return with_title_and_legend(figure, title)
 
 
-def _draw_efficiencies(axes: Axes, fitting: Fitting) -> None:
+def _draw_efficiencies(axes: Axes, time_fits: Fitting) -> None:
     """Draw the efficiency of each curve and of the measured times, over the smallest number of
     processors, with the requested efficiency as a limit.
     """
     from slipstick_pictures.pictures import LIMIT_COLOUR, write_limit
 
-    measured_p, measured_times = np.array(fitting.p), np.array(fitting.time)
-    base = float(measured_p.min())
+    measured_p, measured_times = np.array(time_fits.p), np.array(time_fits.time)
+    base_processors = float(measured_p.min())
 
     def efficiencies(p: Array, time: Array, base_time: float) -> Array:
         """Return the efficiencies at numbers of processors in percent."""
-        ratios: Array = base_time / time * (1.0 if fitting.weak_scaling else base / p)
+        ratios: Array = base_time / time * (1.0 if time_fits.weak_scaling else base_processors / p)
         return ratios / 0.01
 
-    for curve, (colour, _, dashes) in zip(fitting.curves[:MOST_CURVES], STROKES[1:], strict=False):
+    for curve, (colour, _, dashes) in zip(
+        time_fits.curves[:MOST_CURVES], STROKES[1:], strict=False
+    ):
         p, time = np.array(curve.p), np.array(curve.time)
-        base_time = float(np.interp(base, p, time))
+        base_time = float(np.interp(base_processors, p, time))
         axes.plot(p, efficiencies(p, time, base_time), color=colour, linestyle=dashes)
-    base_time = float(np.median(measured_times[measured_p == base]))
-    points = efficiencies(measured_p, measured_times, base_time)
-    axes.plot(measured_p, points, linestyle="", marker="o", color=STROKES[0][0], markersize=4)
+    base_time = float(np.median(measured_times[measured_p == base_processors]))
+    measured_efficiencies = efficiencies(measured_p, measured_times, base_time)
+    axes.plot(
+        measured_p,
+        measured_efficiencies,
+        linestyle="",
+        marker="o",
+        color=STROKES[0][0],
+        markersize=4,
+    )
     lines_drawn = [*axes.lines]
-    goal = fitting.efficiency / 0.01
-    axes.axhline(goal, color=LIMIT_COLOUR, linewidth=1.0, linestyle=(0, (6, 3)))
+    goal_percent = time_fits.efficiency / 0.01
+    axes.axhline(goal_percent, color=LIMIT_COLOUR, linewidth=1.0, linestyle=(0, (6, 3)))
     axes.set_ylim(bottom=0.0)
-    axes.set_ylabel(axis_title("efficiency" if base == 1 else f"efficiency over {base:g}", "%"))
-    write_limit(axes, goal, f"limit {percent(fitting.efficiency)}", lines_drawn)
+    axes.set_ylabel(
+        axis_title(
+            "efficiency" if base_processors == 1 else f"efficiency over {base_processors:g}", "%"
+        )
+    )
+    write_limit(axes, goal_percent, f"limit {percent(time_fits.efficiency)}", lines_drawn)

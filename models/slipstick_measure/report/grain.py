@@ -52,8 +52,15 @@ def grain_blocks(points: Sequence[GrainPoint]) -> Iterator[TextBlock]:
             if point.figure == figure.name
         ]
         if rows:
-            value = "million a second" if figure.throughput else "T0 / TN"
-            headings = [figure.x, LINE_TITLES[figure.line], "time of a grain", value, "from", "to"]
+            value_heading = "million a second" if figure.throughput else "T0 / TN"
+            headings = [
+                figure.x,
+                LINE_TITLES[figure.line],
+                "time of a grain",
+                value_heading,
+                "from",
+                "to",
+            ]
             yield f"{figure.title}:"
             yield TextTable(headings, rows, (0, 2, 3, 4, 5))
 
@@ -76,12 +83,12 @@ def write_grain(points: Sequence[GrainPoint], title: str, cores: int, folder: Pa
     from slipstick_pictures.files import write_picture
 
     folder.mkdir(parents=True, exist_ok=True)
-    table = folder / "points.csv"
-    with table.open("w", newline="", encoding="utf-8") as file:
+    table_path = folder / "points.csv"
+    with table_path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow([*GrainPoint._fields])
         writer.writerows(points)
-    paths = [table]
+    paths = [table_path]
     for figure in GRAIN_FIGURES:
         points_of_figure = [point for point in points if point.figure == figure.name]
         if points_of_figure:
@@ -103,9 +110,9 @@ def draw_grain(points: Sequence[GrainPoint], title: str) -> Figure:
     figure = next(figure for figure in GRAIN_FIGURES if figure.name == points[0].figure)
     picture = new_figure(7.5, 4.2)
     axes = picture.subplots()
-    names = list(dict.fromkeys(point.line for point in points))
+    line_names = list(dict.fromkeys(point.line for point in points))
     scale = 1e6 if figure.throughput else 1.0
-    for number, name in enumerate(names):
+    for line_index, line_name in enumerate(line_names):
         x, value, low, high = (
             np.array(column, dtype=float)
             for column in zip(
@@ -117,17 +124,17 @@ def draw_grain(points: Sequence[GrainPoint], title: str) -> Figure:
                         plotted_point.high / scale,
                     )
                     for plotted_point in points
-                    if plotted_point.line == name
+                    if plotted_point.line == line_name
                 ],
                 strict=True,
             )
         )
-        axes.plot(x, value, label=with_commas(name), **stroke(number))
-        draw_intervals(axes, x, value, low, high, stroke(number)["color"])
+        axes.plot(x, value, label=with_commas(line_name), **stroke(line_index))
+        draw_intervals(axes, x, value, low, high, stroke(line_index)["color"])
     if figure.x != "competitors":
         axes.set_xscale("symlog", linthresh=4)
-    places = sorted({point.x for point in points})
-    axes.set_xticks(places, [plain_decimal(place) for place in places])
+    x_values = sorted({point.x for point in points})
+    axes.set_xticks(x_values, [plain_decimal(x_value) for x_value in x_values])
     axes.set_xticks([], minor=True)
     axes.set_xlabel(X_TITLES[figure.x])
     axes.set_ylabel(

@@ -60,16 +60,16 @@ def _table_text(test: LoadTest) -> str:
     ]
     headings += [f"{100 * quantile:g} %" for quantile in test.quantiles]
     headings += [f"{tier} busy" for tier in test.tiers]
-    with_think = any(row.think_time is not None for row in test.rows)
-    headings += ["think time"] if with_think else []
+    has_think_times = any(row.think_time is not None for row in test.rows)
+    headings += ["think time"] if has_think_times else []
     rows = []
     for row in test.rows:
-        load = f"{row.users:g}" if row.users is not None else quantity(row.rate, "1/s")
+        load_cell = f"{row.users:g}" if row.users is not None else quantity(row.rate, "1/s")
         cells = [row.workload] if len(test.workloads) > 1 else []
-        cells += [load, quantity(row.throughput, "1/s"), quantity(row.response, "s")]
+        cells += [load_cell, quantity(row.throughput, "1/s"), quantity(row.response, "s")]
         cells += [quantity(row.quantiles.get(quantile), "s") for quantile in test.quantiles]
         cells += [percent(row.utilization.get(tier)) for tier in test.tiers]
-        cells += [quantity(row.think_time, "s")] if with_think else []
+        cells += [quantity(row.think_time, "s")] if has_think_times else []
         rows.append(cells)
     used_columns = [
         column for column in range(len(headings)) if any(row[column] != NOTHING for row in rows)
@@ -105,9 +105,10 @@ def load_sentences(test: LoadTest, tier_demands: Sequence[Demand]) -> list[str]:
     """
     lines = []
     if tier_demands:
-        first_tier = min(tier_demands, key=lambda demand: demand.saturation_rate)
+        first_saturated = min(tier_demands, key=lambda demand: demand.saturation_rate)
         lines.append(
-            f"{first_tier.tier} saturates first, at {quantity(first_tier.saturation_rate, '1/s')},"
+            f"{first_saturated.tier} saturates first, at"
+            f" {quantity(first_saturated.saturation_rate, '1/s')},"
             " if its"
             " demand stays the same."
         )
@@ -122,11 +123,13 @@ def load_sentences(test: LoadTest, tier_demands: Sequence[Demand]) -> list[str]:
             f"At the lowest load, {quantity(time_beside, 's')} of the response time are outside the"
             " measured tiers."
         )
-    time_at_tiers = [demand.tier for demand in tier_demands if demand.tier not in test.servers]
-    if time_at_tiers:
+    tiers_of_one_server = [
+        demand.tier for demand in tier_demands if demand.tier not in test.servers
+    ]
+    if tiers_of_one_server:
         lines.append(
-            f"Each of these tiers counts as one server: {', '.join(time_at_tiers)}. If"
-            f" {time_at_tiers[0]} has four, write --servers {time_at_tiers[0]}=4."
+            f"Each of these tiers counts as one server: {', '.join(tiers_of_one_server)}. If"
+            f" {tiers_of_one_server[0]} has four, write --servers {tiers_of_one_server[0]}=4."
         )
     if tier_demands:
         lines.append(f"slipstick import {test.file} -o model.yaml makes a network of it.")
@@ -209,13 +212,13 @@ def load_fit_sentences(load_fitting: LoadFitting) -> list[str]:
             f"No station describes these rows: {load_fitting.misfit}.",
             *_overload_sentences(load_fitting),
         ]
-    service = f"{quantity(best_station.service, 's')}{_interval_text(load_fitting, 'service')}"
-    time_beside = (
+    service_text = f"{quantity(best_station.service, 's')}{_interval_text(load_fitting, 'service')}"
+    time_beside_text = (
         f"{quantity(best_station.time_elsewhere, 's')}{_interval_text(load_fitting, 'beside')}"
     )
     lines.append(
-        f"Fitted by a station of {best_station.words}: a request needs {service} there and"
-        f" {time_beside} elsewhere; the station saturates at"
+        f"Fitted by a station of {best_station.words}: a request needs {service_text} there and"
+        f" {time_beside_text} elsewhere; the station saturates at"
         f" {quantity(best_station.saturates, '1/s')}."
     )
     if load_fitting.think is not None:
@@ -223,11 +226,11 @@ def load_fit_sentences(load_fitting: LoadFitting) -> list[str]:
         lines += _busy_users_sentence(load_fitting.think, best_station, load_fitting.quantile)
     lines += [_prediction_text(load_fitting, prediction) for prediction in load_fitting.predictions]
     if rivals:
-        saturation = sorted(station.saturates for station in load_fitting.stations)
+        saturation_rates = sorted(station.saturates for station in load_fitting.stations)
         lines.append(
             f"The rows cannot distinguish it from: {'; '.join(rival.words for rival in rivals)}."
-            f" They saturate between {quantity(saturation[0], '1/s')} and"
-            f" {quantity(saturation[-1], '1/s')}."
+            f" They saturate between {quantity(saturation_rates[0], '1/s')} and"
+            f" {quantity(saturation_rates[-1], '1/s')}."
         )
     return [*lines, *_overload_sentences(load_fitting)]
 
@@ -247,56 +250,56 @@ def _busy_users_sentence(think: float, station: LoadedStation, quantile: float |
     return [sentence]
 
 
-def _statistic_text(fitting: LoadFitting) -> str:
+def _statistic_text(load_fitting: LoadFitting) -> str:
     """Return the name of the fitted statistic of response times."""
-    return "mean" if fitting.quantile is None else f"{100 * fitting.quantile:g} %"
+    return "mean" if load_fitting.quantile is None else f"{100 * load_fitting.quantile:g} %"
 
 
-def _overload_sentences(fitting: LoadFitting) -> list[str]:
+def _overload_sentences(load_fitting: LoadFitting) -> list[str]:
     """Return a sentence on the rows left out because fewer requests were completed than offered;
     nothing if there are none.
     """
-    if not fitting.overloaded:
+    if not load_fitting.overloaded:
         return []
-    rates = ", ".join(quantity(rate, "1/s") for rate in fitting.overloaded)
+    rates = ", ".join(quantity(rate, "1/s") for rate in load_fitting.overloaded)
     reason = "where less was completed; a mean then depends on the length of the test"
     return [f"Left out: {rates} offered, {reason}."]
 
 
-def _load_text(fitting: LoadFitting, load: float) -> str:
+def _load_text(load_fitting: LoadFitting, load: float) -> str:
     """Return a load as text: a number of users, or a rate."""
-    return quantity(load, "1/s") if fitting.think is None else f"{load:g} users"
+    return quantity(load, "1/s") if load_fitting.think is None else f"{load:g} users"
 
 
-def _interval_text(fitting: LoadFitting, name: str) -> str:
+def _interval_text(load_fitting: LoadFitting, name: str) -> str:
     """Return the interval of a fitted time in brackets; empty if it has none."""
-    ends = fitting.between.get(name)
+    ends = load_fitting.between.get(name)
     return f" ({quantity(ends[0], 's')} to {quantity(ends[1], 's')})" if ends else ""
 
 
-def _prediction_text(fitting: LoadFitting, prediction: PredictedResponse) -> str:
+def _prediction_text(load_fitting: LoadFitting, prediction: PredictedResponse) -> str:
     """Return a sentence on a predicted response time with its interval, or on why there is none."""
-    load = _load_text(fitting, prediction.load)
+    load_in_words = _load_text(load_fitting, prediction.load)
     if prediction.value is None:
-        return f"At {load} there is no prediction: {prediction.reason}."
-    beyond_in_words = ", beyond the rows" if prediction.load > fitting.points[-1].load else ""
+        return f"At {load_in_words} there is no prediction: {prediction.reason}."
+    beyond_in_words = ", beyond the rows" if prediction.load > load_fitting.points[-1].load else ""
     return (
-        f"At {load}{beyond_in_words}: {quantity(prediction.value, 's')}, between"
+        f"At {load_in_words}{beyond_in_words}: {quantity(prediction.value, 's')}, between"
         f" {quantity(prediction.low, 's')} and {quantity(prediction.high, 's')}."
     )
 
 
-def _fitted_rows_table(fitting: LoadFitting) -> str:
+def _fitted_rows_table(load_fitting: LoadFitting) -> str:
     """Return a table of the measured times and percentiles with those of the best station."""
-    percentiles = list(fitting.points[0].percentiles)
-    load = "users" if fitting.think is not None else "rate"
-    headings = [load, f"measured {_statistic_text(fitting)}", "station", "error"]
+    percentiles = list(load_fitting.points[0].percentiles)
+    load_heading = "users" if load_fitting.think is not None else "rate"
+    headings = [load_heading, f"measured {_statistic_text(load_fitting)}", "station", "error"]
     for quantile in percentiles:
         headings += [f"measured {100 * quantile:g} %", "station"]
     rows = []
-    for point in fitting.points:
+    for point in load_fitting.points:
         cells = [
-            _load_text(fitting, point.load).removesuffix(" users"),
+            _load_text(load_fitting, point.load).removesuffix(" users"),
             quantity(point.measured, "s"),
         ]
         cells.append(quantity(point.fitted, "s"))
@@ -310,7 +313,7 @@ def _fitted_rows_table(fitting: LoadFitting) -> str:
     return plain_table(headings, rows, range(len(headings)))
 
 
-def _stations_table(fitting: LoadFitting) -> str:
+def _stations_table(load_fitting: LoadFitting) -> str:
     """Return a table of the stations that the rows cannot distinguish, with their errors."""
     headings = [
         "station",
@@ -329,7 +332,7 @@ def _stations_table(fitting: LoadFitting) -> str:
             quantity(station.time_elsewhere, "s"),
             quantity(station.saturates, "1/s"),
         ]
-        for station in fitting.stations
+        for station in load_fitting.stations
     ]
     return plain_table(headings, rows, range(1, len(headings)))
 
@@ -340,23 +343,23 @@ station saturates there."""
 
 
 def draw_load_fit(
-    fitting: LoadFitting, curves: Mapping[str, tuple[Array, Array]], title: str
+    load_fitting: LoadFitting, curves: Mapping[str, tuple[Array, Array]], title: str
 ) -> Figure:
     """Draw measured response times by load, the fitted stations, and predictions with intervals.
     The background is grey outside of the measured loads.
 
     Parameters
     ----------
-    fitting : what was found
+    load_fitting : what was found
     curves : loads and response times of each station by its words [s]
     title : heading
     """
     plotted_predictions = [
-        prediction for prediction in fitting.predictions if prediction.value is not None
+        prediction for prediction in load_fitting.predictions if prediction.value is not None
     ]
-    loads = [point.load for point in fitting.points]
-    largest_load = max([*loads, *(prediction.load for prediction in fitting.predictions)])
-    times_shown = [point.measured for point in fitting.points] + [
+    loads = [point.load for point in load_fitting.points]
+    largest_load = max([*loads, *(prediction.load for prediction in load_fitting.predictions)])
+    times_shown = [point.measured for point in load_fitting.points] + [
         prediction.high or 0.0 for prediction in plotted_predictions
     ]
     figure = new_figure(7.5, 4.4)
@@ -370,7 +373,7 @@ def draw_load_fit(
         axes.plot(curve_loads, times, color=colour, linestyle=dashes, label=curve_title)
     axes.plot(
         loads,
-        [point.measured for point in fitting.points],
+        [point.measured for point in load_fitting.points],
         linestyle="",
         marker="o",
         color=STROKES[0][0],
@@ -402,7 +405,7 @@ def draw_load_fit(
         )
     make_logarithmic(axes.yaxis, np.array(positive_times))
     axes.set_xlim(0, largest_load * 1.03)
-    axes.set_xlabel(axis_title("load", "1/s") if fitting.think is None else "users")
-    axes.set_ylabel(axis_title(f"{_statistic_text(fitting)} response time", "s"))
+    axes.set_xlabel(axis_title("load", "1/s") if load_fitting.think is None else "users")
+    axes.set_ylabel(axis_title(f"{_statistic_text(load_fitting)} response time", "s"))
     figure.legend(loc="outside right upper", alignment="left")
     return with_title_and_legend(figure, title)

@@ -79,8 +79,8 @@ def measured_table(
     hidden : beginnings of values that are not shown
     rate : unit of throughputs as their file writes it, and its size in base units
     """
-    extra = any(f"{LOST}extra work]" in answer.values for answer in answers)
-    hidden = tuple(hidden) if extra else (*hidden, "concurrency")
+    has_extra_work = any(f"{LOST}extra work]" in answer.values for answer in answers)
+    hidden = tuple(hidden) if has_extra_work else (*hidden, "concurrency")
     columns = [
         ResultColumn("case", [None] * len(answers), on_page=False),
         ResultColumn(
@@ -90,24 +90,25 @@ def measured_table(
             "n", [answer.point.get("n") for answer in answers], "1", written=_size_text, place=True
         ),
     ]
-    for value, unit in {
-        value: entry.unit for answer in answers for value, entry in answer.values.items()
+    for value_name, unit in {
+        value_name: value.unit for answer in answers for value_name, value in answer.values.items()
     }.items():
-        cause = value[len(LOST) : -1] if value.startswith(LOST) else ""
+        cause = value_name[len(LOST) : -1] if value_name.startswith(LOST) else ""
         column_title = "processors lost" if cause == "lost" else f"lost to {escape(cause)}"
-        title = _TITLES.get(value, column_title)
-        format_value = as_percent if value in _SHARE_NAMES else _value_cell
-        if value == "throughput" and rate:
+        title = _TITLES.get(value_name, column_title)
+        format_value = as_percent if value_name in _SHARE_NAMES else _value_cell
+        if value_name == "throughput" and rate:
             title = f"throughput [{rate[0]}]" if rate[0] else title
             format_value = partial(_throughput_text, rate[1])
         columns.append(
             ResultColumn.from_values(
-                value,
-                [answer.values.get(value) for answer in answers],
+                value_name,
+                [answer.values.get(value_name) for answer in answers],
                 unit,
                 title=title,
                 written=format_value,
-                on_page=(value in _TITLES or bool(cause)) and not value.startswith(hidden),
+                on_page=(value_name in _TITLES or bool(cause))
+                and not value_name.startswith(hidden),
             )
         )
     reason_by_row = {row: answer.failed for row, answer in enumerate(answers) if answer.failed}
@@ -227,21 +228,21 @@ def _losses_table(answers: Sequence[Answer], words: Words) -> str:
     ] or causes_by_loss[:1]
     other_causes = [cause for cause in causes_by_loss if cause not in shown_causes]
     paragraphs = [f"where the {words.members} go"]
-    blocks = -(-len(accounted_answers) // _MOST_COLUMNS)
-    width = -(-len(accounted_answers) // blocks)
+    block_count = -(-len(accounted_answers) // _MOST_COLUMNS)
+    columns_in_block = -(-len(accounted_answers) // block_count)
     paragraphs += [
         _processors_table(
-            accounted_answers[first_column : first_column + width],
+            accounted_answers[first_column : first_column + columns_in_block],
             shown_causes,
             other_causes,
             words,
         )
-        for first_column in range(0, len(accounted_answers), width)
+        for first_column in range(0, len(accounted_answers), columns_in_block)
     ]
     if other_causes:
-        names = ", ".join(map(_shortened_cause, other_causes[:_MOST_CAUSES]))
+        names_text = ", ".join(map(_shortened_cause, other_causes[:_MOST_CAUSES]))
         paragraphs.append(
-            wrapped(f"others: {names}{', ...' if len(other_causes) > _MOST_CAUSES else ''}")
+            wrapped(f"others: {names_text}{', ...' if len(other_causes) > _MOST_CAUSES else ''}")
         )
     return "\n\n".join(paragraphs)
 
@@ -256,11 +257,11 @@ def _processors_table(
     each point.
     """
     losses_of_points = [_loss_by_cause(answer) for answer in accounted_answers]
-    useful = [
+    useful_counts = [
         float(answer.point["p"]) - sum(losses.values())
         for answer, losses in zip(accounted_answers, losses_of_points, strict=True)
     ]
-    rows = [["useful", *(plain_decimal(value) for value in useful)]]
+    rows = [["useful", *(plain_decimal(useful_count) for useful_count in useful_counts)]]
     rows += [
         [_shortened_cause(cause), *(three_digits(losses.get(cause)) for losses in losses_of_points)]
         for cause in shown_causes
@@ -300,7 +301,9 @@ def largest_loss_sentence(answers: Sequence[Answer], words: Words = NO_WORDS) ->
         accounted_answers,
         key=lambda candidate: (float(candidate.point["p"]), float(candidate.point.get("n", 0.0))),
     )
-    cause, lost_processors = max(_loss_by_cause(answer).items(), key=lambda item: item[1])
+    cause, lost_processors = max(
+        _loss_by_cause(answer).items(), key=lambda cause_and_loss: cause_and_loss[1]
+    )
     if lost_processors <= _NEGLIGIBLE_LOSS:
         return ""
     place_in_words = with_noun_for_processors(f"Of p = {_place_text(answer)}", words)
@@ -344,14 +347,20 @@ def loss_headline(answers: Sequence[Answer], words: Words) -> str:
     if not accounted_answers:
         return ""
     answer = max(accounted_answers, key=lambda candidate: float(candidate.point["p"]))
-    cause, lost_processors = max(_loss_by_cause(answer).items(), key=lambda item: item[1])
+    cause, lost_processors = max(
+        _loss_by_cause(answer).items(), key=lambda cause_and_loss: cause_and_loss[1]
+    )
     if lost_processors <= _NEGLIGIBLE_LOSS:
         return ""
-    count = words.member_count(float(answer.point["p"]))
+    processors_text = words.member_count(float(answer.point["p"]))
     if cause == "lost":
-        return f"of {count}, {three_digits(lost_processors)} are lost; the data do not say to what"
+        return (
+            f"of {processors_text}, {three_digits(lost_processors)} are lost; the data do"
+            " not say to what"
+        )
     return (
-        f"of {count}, {three_digits(lost_processors)} are lost to {quoted_name(cause)}, more than"
+        f"of {processors_text}, {three_digits(lost_processors)} are lost to"
+        f" {quoted_name(cause)}, more than"
         " to"
         " anything else"
     )
@@ -421,8 +430,10 @@ def _loss_by_cause(answer: Answer) -> dict[str, float]:
 def _place_text(answer: Answer) -> str:
     """Return the number of processors of an answer, and its size if it has one, as text."""
     place_text = plain_decimal(float(answer.point["p"]), _DIGITS_OF_RATES)
-    size = plain_decimal(float(answer.point["n"]), _DIGITS_OF_RATES) if "n" in answer.point else ""
-    return f"{place_text}, n = {size}" if size else place_text
+    size_text = (
+        plain_decimal(float(answer.point["n"]), _DIGITS_OF_RATES) if "n" in answer.point else ""
+    )
+    return f"{place_text}, n = {size_text}" if size_text else place_text
 
 
 def amount_text(value: Value | None) -> str:
@@ -431,5 +442,5 @@ def amount_text(value: Value | None) -> str:
     """
     if value is None or value.value is None:
         return ""
-    in_seconds = value.unit == "s" and 1 <= abs(value.value) < 86_400
-    return f"{value.value:.4g} s" if in_seconds else quantity(value.value, value.unit)
+    stays_in_seconds = value.unit == "s" and 1 <= abs(value.value) < 86_400
+    return f"{value.value:.4g} s" if stays_in_seconds else quantity(value.value, value.unit)

@@ -26,20 +26,20 @@ def scalability_text(scalability: MeasuredScalability) -> str:
     """Return the sizes that keep each goal, the matrix L / L', and the sources of latency, as
     text.
     """
-    parts = [_sizes_table(scalability, way) for way in WAYS]
-    parts.append(_ratio_matrix_text(scalability))
+    paragraphs = [_sizes_table(scalability, way) for way in WAYS]
+    paragraphs.append(_ratio_matrix_text(scalability))
     if scalability.sources:
-        parts.append(_sources_text(scalability))
-    return "\n\n".join(parts) + "\n"
+        paragraphs.append(_sources_text(scalability))
+    return "\n\n".join(paragraphs) + "\n"
 
 
 def _goal_in_words(scalability: MeasuredScalability, way: str) -> str:
     """Return the goal of a way of scaling, in words."""
-    goal = _goal_value_text(scalability, way, scalability.goals[way])
+    goal_text = _goal_value_text(scalability, way, scalability.goals[way])
     return {
-        TIME: f"time-bound: {goal} each",
-        EFFICIENCY: f"efficiency-conserved: {goal} each",
-        MEMORY: f"memory-bound: a {_word_for_memory(scalability)} of {goal} a processor"
+        TIME: f"time-bound: {goal_text} each",
+        EFFICIENCY: f"efficiency-conserved: {goal_text} each",
+        MEMORY: f"memory-bound: a {_word_for_memory(scalability)} of {goal_text} a processor"
         + (", of the measured memory over the processors" if scalability.has_memory else ""),
     }[way]
 

@@ -209,14 +209,14 @@ def _matrix_table(views: TraceViews) -> _HeadAndRows:
     row_names = [views.processors[row] for row in row_indices]
     row_names += [_OTHERS] * (len(access_counts) - len(row_names))
     column_names += [_OTHERS] * (access_counts.shape[1] - len(column_names))
-    table = [
+    rows = [
         [name, *map(_count_text, row), _count_text(row.sum())]
         for name, row in zip(row_names, access_counts, strict=True)
     ]
-    table.append(
+    rows.append(
         ["all", *map(_count_text, access_counts.sum(axis=0)), _count_text(access_counts.sum())]
     )
-    return ["processor", *column_names, "all"], table
+    return ["processor", *column_names, "all"], rows
 
 
 def _indices_of_largest(sums: Array, limit: int = _MOST_ROWS) -> list[int]:
