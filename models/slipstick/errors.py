@@ -477,6 +477,10 @@ _SYNONYMS = {
     "program": ("activity",),
     "service": ("queueing-network",),
     **dict.fromkeys(("threads", "cores", "workers", "ranks"), ("processors",)),
+    **dict.fromkeys(("users", "customers", "clients", "jobs"), ("population", "processors")),
+    **dict.fromkeys(("that", "condition", "conditions", "constraints", "until"), ("where",)),
+    **dict.fromkeys(("path", "parameter"), ("of",)),
+    "objective": ("minimize",),
 }
 """The words of slipstick for words of the field that are spelled otherwise."""
 

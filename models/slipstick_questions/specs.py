@@ -156,6 +156,10 @@ class ChoicesPictureSpec(Drawn):
 class ChooseQuestionSpec(QuestionSpec):
     """The values of some quantities, such as servers, that meet conditions at the lowest cost."""
 
+    hints: ClassVar[Mapping[str, str]] = {
+        "maximize": "write minimize, and a minus sign before the value"
+    }
+
     vary: dict[Path, AxisValues] = Field(
         description=(
             "candidate values by path: a list or a range. * stands for any key, as in"

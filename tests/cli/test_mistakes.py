@@ -321,6 +321,30 @@ def test_a_model_file_may_have_any_name(
     [
         ("study: 1\nbase: {model: lock-and-bus}\nsweep: {}\n", "sweep: unknown key; write vary"),
         (
+            "study: 1\nbase: {model: lock-and-bus}\nvary: {a: {path: b, values: [1]}}\n",
+            "vary.a.path: unknown key; write axes, such as axes: {population.processors: [2, 4, 8]}",
+        ),
+        (
+            "study: 1\nbase: {model: lock-and-bus}\nseek: {a: {path: b, that: time < 1 s}}\n",
+            "seek.a.that: unknown key; did you mean 'where'?",
+        ),
+        (
+            "study: 1\nbase: {model: lock-and-bus}\nchoose: {vary: {}, maximize: time}\n",
+            "maximize: unknown key; write minimize, and a minus sign before the value",
+        ),
+        (
+            "study: 1\nbase: {model: lock-and-bus}\nchoose: {a: {vary: {}, minimize: time}}\n",
+            "choose.a: unknown key; leave it out, and write its keys one level higher",
+        ),
+        (
+            "activity: 1\npopulation: {users: 4}\ncycle: [{delay: 1 ms}]\n",
+            "users: unknown key; did you mean 'processors'?",
+        ),
+        (
+            "activity: 1\ncycle: [{service: db, time: 1 ms, repeat: 2}]\n",
+            "repeat: unknown key; what happens several times is {repeat: 6, body: [...]}",
+        ),
+        (
             "activity: 1\nmachine: linux-cluster\ncycle: [{message: 1 kB, times: 6}]\n",
             "times: unknown key; what happens several times is {repeat: 6, body: [...]}",
         ),

@@ -234,5 +234,5 @@ def test_customers_of_a_class_are_its_population(tmp_path: Path) -> None:
         "queueing-network: 1\nclasses: {buy: {customers: 3}}\n"
         "stations: {web: {service: {buy: 1 ms}}}\n"
     )
-    with pytest.raises(SpecError, match="customers: unknown key; write population"):
+    with pytest.raises(SpecError, match="customers: unknown key; did you mean 'population'"):
         check_file(path)

@@ -163,7 +163,7 @@ def _message_of_error(
     wrong_value = validation_error["input"]
     details = validation_error.get("ctx", {})
     if error_type == "extra_forbidden":
-        return _unknown_key_message(spec_class, paths_by_key, location)
+        return _unknown_key_message(spec_class, paths_by_key, location, wrong_value)
     if error_type == "missing":
         description = _description_at(spec_class, location)
         return f"key {str(location[-1])!r} is missing" + (f": {description}" if description else "")
@@ -207,10 +207,16 @@ _LIKELY_PLACES = ("parameters.", "population.")
 
 
 def _unknown_key_message(
-    spec_class: type[BaseModel], paths_by_key: Mapping[str, Sequence[str]], location: Location
+    spec_class: type[BaseModel],
+    paths_by_key: Mapping[str, Sequence[str]],
+    location: Location,
+    value: Any,
 ) -> str:
     """Return the message for an unknown key, with the key that was probably meant."""
     key = str(location[-1])
+    known_keys = _keys_at(spec_class, location[:-1])
+    if isinstance(value, dict) and len(set(known_keys).intersection(value)) > 1:
+        return "unknown key; leave it out, and write its keys one level higher"
     # The stray key itself is one of its places.
     other_paths = [path for path in paths_by_key.get(key, ()) if "." in path]
     likely_paths = [path for path in other_paths if path.startswith(_LIKELY_PLACES)]
@@ -221,7 +227,7 @@ def _unknown_key_message(
         return f"unknown key; {hint}"
     if ")" in key:
         return "unknown key; a comma ends a value within braces: write the value in quotes"
-    return f"unknown key{did_you_mean(key, _keys_at(spec_class, location[:-1]))}"
+    return f"unknown key{did_you_mean(key, known_keys)}"
 
 
 def _expected_words_message(wrong_word: Any, details: dict[str, Any]) -> str:

@@ -161,7 +161,10 @@ class ItemSpec(Spec):
         "distribution": (
             "write scv: 1 for an exponential time, or a distribution as the time, such as {gamma:"
             " {mean: 9 ms, scv: 2}}"
-        )
+        ),
+        **dict.fromkeys(
+            ("times", "count", "repeat"), "what happens several times is {repeat: 6, body: [...]}"
+        ),
     }
     make: ClassVar[Callable[..., Activity]]
 
@@ -979,9 +982,6 @@ class OperationSpec(ItemSpec):
 
     node = activities.Then
     title: ClassVar[str]
-    hints: ClassVar[Mapping[str, str]] = dict.fromkeys(
-        ("times", "count", "repeat"), "what happens several times is {repeat: 6, body: [...]}"
-    )
 
     def build(self, reader: ActivityReader, location: Location) -> Activity:
         from slipstick.program.operations import MachineOperations  # few activities have any

@@ -86,10 +86,7 @@ Target = Annotated[
 class ClosedSpec(Spec):
     """Keys of a closed population: the number of customers and their think time."""
 
-    hints: ClassVar[Mapping[str, str]] = {
-        "rate": "write arrivals",
-        **dict.fromkeys(("users", "customers", "clients", "jobs"), "write population"),
-    }
+    hints: ClassVar[Mapping[str, str]] = {"rate": "write arrivals"}
 
     population: Population | None = Field(
         None, description=("number of customers, which stay in the network (a closed class)")

@@ -156,6 +156,11 @@ def _vary_kind(value: Any) -> str | None:
 class SweepSpec(Spec):
     """Values that are varied together."""
 
+    hints: ClassVar[Mapping[str, str]] = dict.fromkeys(
+        ("path", "parameter", "of", "values"),
+        "write axes, such as axes: {population.processors: [2, 4, 8]}",
+    )
+
     axes: dict[Annotated[str, StringConstraints(max_length=256)], AxisValues] = Field(
         description="values by path: a list, or a range", min_length=1
     )
