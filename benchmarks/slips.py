@@ -358,7 +358,7 @@ SLIPS = (
     ),
     Slip(
         "slipstick_measure/scalability.py",
-        "(target - first) / (second - first)",
+        "(target - value_below) / (value_above - value_below)",
         "(second - target) / (second - first)",
         "tests/measure/test_scalability.py",
     ),
@@ -473,7 +473,7 @@ SLIPS = (
     ),
     Slip(
         "slipstick_measure/traces/views.py",
-        "2 * stages * interconnect.hop.value",
+        "2 * stage_count * interconnect.hop.value",
         "stages * interconnect.hop.value",
         "tests/measure/traces",
     ),

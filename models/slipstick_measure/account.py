@@ -131,17 +131,17 @@ def regions_of(points: Sequence[MeasuredPoint], region_name: str | None = None) 
         return Regions(whole_region, subregions, (run.problem(message, other_metrics[0]),))
     for point in points:
         whole_time = point.find("time", whole_region)
-        part_times = [
+        times_of_parts = [
             part_time for subregion in subregions if (part_time := point.find("time", subregion))
         ]
-        sum_of_parts = sum(part_time.value for part_time in part_times)
+        sum_of_parts = sum(part_time.value for part_time in times_of_parts)
         if whole_time and sum_of_parts > LARGEST_SUM_OF_PARTS * whole_time.value:
             message = (
                 f"the regions take {sum_of_parts:g} s at p = {point.p}, the whole"
                 f" {whole_time.value:g} s;"
                 " they overlap, or are added up over processors, so they are left out"
             )
-            return Regions(whole_region, (), (part_times[0].run.problem(message, "region"),))
+            return Regions(whole_region, (), (times_of_parts[0].run.problem(message, "region"),))
     return Regions(whole_region, subregions)
 
 
@@ -299,7 +299,7 @@ def check_waits(
         return
     if max(abs(drift) for _, drift, _ in drifts_and_runs) > WAIT_TOLERANCE:
         return
-    run = max(drifts_and_runs, key=lambda entry: abs(entry[0]))[2]
+    run = max(drifts_and_runs, key=lambda drifts_and_run: abs(drifts_and_run[0]))[2]
     message = (
         f"is {run.text or f'{run.value:g} s'} at p = {run.p} the mean of a processor? Then the runs"
         f" agree with that on one processor; as a sum over all {run.p} they do not. Say --waits"
@@ -357,30 +357,32 @@ class _Account:
             return answer_with(failed=message)
         measured_values, notes = self._measured_value(time)
         account, from_point_alone = self._account_of_point(point, elapsed)
-        values = dict(measured_values)
+        answer_values = dict(measured_values)
         measured_throughput = point.find("throughput", self.regions.whole)
-        if measured_throughput is not None and "time" in values:
-            values["throughput"] = Value(measured_throughput.value, measured_throughput.run.unit)
+        if measured_throughput is not None and "time" in answer_values:
+            answer_values["throughput"] = Value(
+                measured_throughput.value, measured_throughput.run.unit
+            )
         if account:
-            values |= _values_by_laws(point.p, elapsed, account)
+            answer_values |= _values_by_laws(point.p, elapsed, account)
             if from_point_alone and {EXTRA, WAITS_ON_ONE} & account.keys():
                 time_at_work = _time_at_work(account)
-                values["concurrency"] = Value(
+                answer_values["concurrency"] = Value(
                     SPEEDUP.equation(processors=point.p, efficiency=time_at_work / elapsed), "1"
                 )
-        values |= self._further_values(point, elapsed, account, from_point_alone)
+        answer_values |= self._further_values(point, elapsed, account, from_point_alone)
         if not from_point_alone and self.growth.reference(point, self.timed_points).p > 1:
-            values.pop("speedup", None)
+            answer_values.pop("speedup", None)
         if time.run.metric in _METRICS_WITHOUT_TIME:
-            values.pop("latency", None)
-        speedup = values.get("speedup")
+            answer_values.pop("latency", None)
+        speedup = answer_values.get("speedup")
         if (
             speedup
             and speedup.value is not None
             and from_point_alone | (self._run_on_one_processor(point) is not None)
         ):
             self.notes += superlinear_speedup_notes(time.run, speedup.value)
-        return answer_with(values=values, account=account, useful=(USEFUL,), notes=notes)
+        return answer_with(values=answer_values, account=account, useful=(USEFUL,), notes=notes)
 
     def _measured_value(self, time: Reduced) -> tuple[dict[str, Value], tuple[str, ...]]:
         """Return the measured time or throughput, with the least and the largest of its
@@ -706,17 +708,17 @@ class _Account:
         ratio_by_name: dict[str, float] = {}
         single_time = self._time_on_one_processor(point)
         has_waits = bool(point.regions("wait"))
-        values: dict[str, Value] = {}
+        further_values: dict[str, Value] = {}
         if (memory := point.find("memory", self.regions.whole)) is not None:
-            values["memory"] = Value(memory.value, "B")
+            further_values["memory"] = Value(memory.value, "B")
         if account and has_waits and not self.growth.weak:
             total_wait = point.p * (elapsed - _time_at_work(account))
             estimate = SEQUENTIAL_ESTIMATE.equation(
                 processors=point.p, waits=total_wait, time=elapsed
             )
-            values["one_processor_estimate"] = Value(estimate, "s")
+            further_values["one_processor_estimate"] = Value(estimate, "s")
             if single_time is not None:
-                values["one_processor_time"] = Value(single_time, "s")
+                further_values["one_processor_time"] = Value(single_time, "s")
                 ratio_by_name["one_processor_drift"] = estimate / single_time - 1
         reference = self.growth.reference(point, self.timed_points)
         reference_time = self._elapsed_time(reference)
@@ -737,7 +739,7 @@ class _Account:
                 "load_balance": mean_busy / largest_busy,
             }
             ratio_by_name["communication_efficiency"] = largest_busy / elapsed
-        return values | {name: Value(value, "1") for name, value in ratio_by_name.items()}
+        return further_values | {name: Value(value, "1") for name, value in ratio_by_name.items()}
 
 
 def _time_at_work(account: Mapping[str, float]) -> float:

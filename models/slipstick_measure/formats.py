@@ -76,9 +76,9 @@ def read(path: Path | str, hints: Hints | None = None, format: str | None = None
     UnknownNameError : there is no such format
     """
     hints = hints or Hints()
-    names = [*FORMATS, *LOAD_FORMATS, *TRACE_FORMATS]
-    if format is not None and format not in names:
-        raise UnknownNameError("format", format, names)
+    format_names = [*FORMATS, *LOAD_FORMATS, *TRACE_FORMATS]
+    if format is not None and format not in format_names:
+        raise UnknownNameError("format", format, format_names)
     if (name_of_trace_format := trace_format(path) if format is None else format) in TRACE_FORMATS:
         measurements = read_trace(path, name_of_trace_format, hints.unit).main_part().measurements()
         measurements = replace(measurements, weak=hints.weak)
@@ -96,38 +96,40 @@ def read(path: Path | str, hints: Hints | None = None, format: str | None = None
         name_of_load_format := load_format(input_file) if format is None else format
     ) in LOAD_FORMATS:
         return _measurements_of_load_test(input_file, name_of_load_format)
-    name = format or _recognize_format(input_file)
-    is_records = name == "csv" and bar_lines(input_file.lines)
+    format_name = format or _recognize_format(input_file)
+    is_records = format_name == "csv" and bar_lines(input_file.lines)
     if (
         format is None
-        and name in (None, "csv")
+        and format_name in (None, "csv")
         and not is_records
         and (known_file := known_text(input_file.text))
     ):
         input_file.refuse(1, "", f"this is {known_file.description}: {known_file.advice}")
     if (
         format is None
-        and name in (None, "csv")
+        and format_name in (None, "csv")
         and not is_records
-        and (keys := _keys_of_json(input_file.text))
+        and (keys_in_words := _keys_of_json(input_file.text))
     ):
         message = (
-            f"this is JSON that no reader knows, with {keys}; write a table of its values as CSV"
+            f"this is JSON that no reader knows, with {keys_in_words}; write a table of its"
+            " values as CSV"
         )
         input_file.refuse(1, "", message)
-    if name is None and (line := _line_of_table_without_heading(input_file)):
+    if format_name is None and (line_number := _line_of_table_without_heading(input_file)):
         message = (
-            _names_in_comment(input_file, line)
+            _names_in_comment(input_file, line_number)
             or "the table has no heading; write one above its numbers, such as: p  time [s]"
         )
-        input_file.refuse(line, "", message)
-    if name is None and len(kinds := kinds_of_sentences(input_file.lines)) > 1:
+        input_file.refuse(line_number, "", message)
+    if format_name is None and len(sentence_kinds := kinds_of_sentences(input_file.lines)) > 1:
         message = (
-            f"the lines tell times of {len(kinds)} kinds, {short(kinds[0])} and {short(kinds[1])};"
+            f"the lines tell times of {len(sentence_kinds)} kinds, {short(sentence_kinds[0])}"
+            f" and {short(sentence_kinds[1])};"
             " keep one kind, or write a table with the heading p,region,time [s]"
         )
         input_file.refuse(1, "", message)
-    if name is None:
+    if format_name is None:
         input_file.refuse(
             1,
             "",
@@ -136,10 +138,10 @@ def read(path: Path | str, hints: Hints | None = None, format: str | None = None
             " time=NAME) or its --format, which slipstick measured --help lists, or write a table"
             " with a row for each run below a heading such as: cores,time [s]",
         )
-    for line, benchmark in go_benchmarks_with_parts(input_file.lines) if is_records else ():
+    for line_number, benchmark in go_benchmarks_with_parts(input_file.lines) if is_records else ():
         message = "the number behind the name is taken for processors, as of -cpu, and not for a"
-        input_file.add_note(line, benchmark, f"{message} part of the name")
-    return _with_hints(FORMATS[name].read(input_file), input_file.hints)
+        input_file.add_note(line_number, benchmark, f"{message} part of the name")
+    return _with_hints(FORMATS[format_name].read(input_file), input_file.hints)
 
 
 def _keys_of_json(text: str) -> str:
@@ -219,21 +221,23 @@ def load_test(
         if format is None and trace_format(path) is not None:
             return None
         input_file = open_file(path, hint)
-        name = format if format in LOAD_FORMATS else "" if format else load_format(input_file)
-        if not name and not load_tests:
+        format_name = (
+            format if format in LOAD_FORMATS else "" if format else load_format(input_file)
+        )
+        if not format_name and not load_tests:
             return None
-        if not name:
+        if not format_name:
             input_file.refuse(1, "", "this is not a load test, but the files before it are")
-        load_tests.append(read_load(input_file, name))
-    tests = LoadTest(
+        load_tests.append(read_load(input_file, format_name))
+    joined_test = LoadTest(
         ", ".join(test.file for test in load_tests),
         tuple(sorted((row for test in load_tests for row in test.rows), key=_load_of_row)),
         dict(servers or {}),
         tuple(note for test in load_tests for note in test.notes),
     )
-    if unknown := [tier for tier in tests.servers if tier not in tests.tiers]:
-        raise UnknownNameError("tier with a utilization", unknown[0], tests.tiers)
-    return _with_utilization_of_each_server(tests)
+    if unknown_tiers := [tier for tier in joined_test.servers if tier not in joined_test.tiers]:
+        raise UnknownNameError("tier with a utilization", unknown_tiers[0], joined_test.tiers)
+    return _with_utilization_of_each_server(joined_test)
 
 
 _LARGEST_UTILIZATION = 1.05
@@ -255,12 +259,16 @@ def _with_utilization_of_each_server(test: LoadTest) -> LoadTest:
         tier: largest for tier, largest in largest_by_tier.items() if largest > _LARGEST_UTILIZATION
     }
     for tier, largest in summed_tiers.items():
-        servers = test.servers.get(tier, 1)
-        if largest <= servers * _LARGEST_UTILIZATION:
+        server_count = test.servers.get(tier, 1)
+        if largest <= server_count * _LARGEST_UTILIZATION:
             continue
-        told = f"more than {servers} servers can be" if servers > 1 else "as of several servers"
+        limit_clause = (
+            f"more than {server_count} servers can be"
+            if server_count > 1
+            else "as of several servers"
+        )
         message = (
-            f"{tier} is up to {100 * largest:.0f} % busy, {told}: write --servers"
+            f"{tier} is up to {100 * largest:.0f} % busy, {limit_clause}: write --servers"
             f" {tier}=N with their number, at least {ceil(largest)}"
         )
         raise SpecError([Problem(test.file, test.rows[0].line, 1, tier, message)])
@@ -270,8 +278,8 @@ def _with_utilization_of_each_server(test: LoadTest) -> LoadTest:
         replace(
             row,
             utilization={
-                tier: share / test.servers[tier] if tier in summed_tiers else share
-                for tier, share in row.utilization.items()
+                tier: utilization / test.servers[tier] if tier in summed_tiers else utilization
+                for tier, utilization in row.utilization.items()
             },
         )
         for row in test.rows

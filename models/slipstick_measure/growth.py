@@ -104,16 +104,20 @@ def _size_exponent(points: Sequence[MeasuredPoint]) -> float | None:
     """Return the exponent of the size that grows in proportion to the processors; None if there is
     none, or a number of processors has several sizes.
     """
-    pairs = sorted({(point.p, point.n) for point in points if point.n is not None})
-    if len(pairs) < 2 or len(pairs) != len({p for p, _ in pairs}) or len(pairs) != len(points):
+    counts_and_sizes = sorted({(point.p, point.n) for point in points if point.n is not None})
+    if (
+        len(counts_and_sizes) < 2
+        or len(counts_and_sizes) != len({p for p, _ in counts_and_sizes})
+        or len(counts_and_sizes) != len(points)
+    ):
         return None
-    if len({n for _, n in pairs}) < len(pairs):
+    if len({n for _, n in counts_and_sizes}) < len(counts_and_sizes):
         return None
-    (p, n), *other_pairs = pairs
+    (p, n), *other_counts_and_sizes = counts_and_sizes
     for exponent in SIZE_EXPONENTS:
         ratios = [
             (other_size / n) ** exponent / (other_count / p)
-            for other_count, other_size in other_pairs
+            for other_count, other_size in other_counts_and_sizes
             if n and other_size
         ]
         if all(abs(ratio - 1) < _EXPONENT_TOLERANCE for ratio in ratios):

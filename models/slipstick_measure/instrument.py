@@ -50,7 +50,7 @@ and events by cause.
 """
 CAUSES = 256
 """Causes of one worker; all further ones are booked as `others`."""
-TOLD_PART = 0.1
+_REPORTED_FRACTION = 0.1
 """A note tells the part of the time away that is larger than this [1]."""
 IDLE = "idle"
 NO_CORE = "no-core"
@@ -600,7 +600,7 @@ def profile_of(folder: Path, title: str = "") -> str:
         worker.waits.get(NOT_RUNNING, 0.0) + worker.waits.get(NO_CORE, 0.0)
         for worker in counted_workers
     )
-    if time_away > TOLD_PART * len(workers_by_processor) * (end - begin):
+    if time_away > _REPORTED_FRACTION * len(workers_by_processor) * (end - begin):
         fraction = time_away / len(workers_by_processor) / (end - begin)
         notes.append(
             f"{fraction:.0%} of the time workers neither ran nor waited for what is timed: other"

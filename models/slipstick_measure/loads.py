@@ -135,9 +135,11 @@ class Demand:
         """The largest relative difference between a row's own demand and the common one; 0 if there
         is none but for rounding.
         """
-        estimates = [estimate for estimate in self.demand_by_row if estimate is not None]
-        largest = max((abs(estimate / self.value - 1) for estimate in estimates), default=0.0)
-        return largest if largest > _ROUNDING else 0.0
+        row_demands = [row_demand for row_demand in self.demand_by_row if row_demand is not None]
+        largest_difference = max(
+            (abs(row_demand / self.value - 1) for row_demand in row_demands), default=0.0
+        )
+        return largest_difference if largest_difference > _ROUNDING else 0.0
 
     @property
     def saturation_rate(self) -> float:
@@ -161,28 +163,28 @@ def demands(test: LoadTest) -> list[Demand]:
     """
     tier_demands = []
     for tier in test.tiers:
-        servers = test.servers.get(tier, 1)
+        server_count = test.servers.get(tier, 1)
         busy_servers_and_rates: list[tuple[float, float]] = []
-        estimates: list[float | None] = []
+        demand_by_row: list[float | None] = []
         for row in test.rows:
             completed = row.completed
             utilization = row.utilization.get(tier)
             if not completed or utilization is None:
-                estimates.append(None)
+                demand_by_row.append(None)
                 continue
-            busy_servers_and_rates.append((utilization * servers, completed))
-            estimates.append(utilization * servers / completed)
+            busy_servers_and_rates.append((utilization * server_count, completed))
+            demand_by_row.append(utilization * server_count / completed)
         weight = sum(x * x for _, x in busy_servers_and_rates)
-        value = sum(b * x for b, x in busy_servers_and_rates) / weight if weight else 0.0
-        if value > 0:
-            tier_demands.append(Demand(tier, servers, value, tuple(estimates)))
+        demand = sum(b * x for b, x in busy_servers_and_rates) / weight if weight else 0.0
+        if demand > 0:
+            tier_demands.append(Demand(tier, server_count, demand, tuple(demand_by_row)))
     return tier_demands
 
 
 def think_time(test: LoadTest) -> float | None:
     """Return the mean of the think times of all rows [s]; None without users."""
-    times = [time for row in test.rows if (time := row.think_time) is not None]
-    return sum(times) / len(times) if times else None
+    think_times = [time for row in test.rows if (time := row.think_time) is not None]
+    return sum(think_times) / len(think_times) if think_times else None
 
 
 def beside_tiers(test: LoadTest, tier_demands: Sequence[Demand]) -> float | None:

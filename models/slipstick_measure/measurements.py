@@ -283,20 +283,20 @@ def reduce_repetitions(
     """
     if statistic not in STATISTICS:
         raise UnknownNameError("statistic", statistic, list(STATISTICS))
-    groups: dict[
+    values_by_point: dict[
         tuple[int, float | None], dict[tuple[str, str, int | None], list[Measurement]]
     ] = {}
     for run in runs.records:
-        values_by_key = groups.setdefault((run.p, run.n), {})
+        values_by_key = values_by_point.setdefault((run.p, run.n), {})
         values_by_key.setdefault((run.metric, run.region, run.processor), []).append(run)
     notes = []
     problems = []
     points = []
     groups_without_number: list[list[Measurement]] = []
     for (p, n), values_by_key in sorted(
-        groups.items(), key=lambda item: (item[0][1] or 0.0, item[0][0])
+        values_by_point.items(), key=lambda item: (item[0][1] or 0.0, item[0][0])
     ):
-        values = {}
+        reduced_by_key = {}
         repetitions_with_waits = {
             run
             for (name, *_), runs in values_by_key.items()
@@ -317,10 +317,10 @@ def reduce_repetitions(
                 )
                 notes += [repetitions[0].problem(message)] if key[0] == "wait" else []
                 repeated_values += (0.0,) * missing_count
-            values[key] = Reduced(
+            reduced_by_key[key] = Reduced(
                 float(STATISTICS[statistic](repeated_values)), repeated_values, repetitions[0]
             )
-        points.append(MeasuredPoint(p, n, values))
+        points.append(MeasuredPoint(p, n, reduced_by_key))
     if problems:
         raise SpecError(problems)
     return points, [*_notes_on_repeated_rows(groups_without_number), *notes]

@@ -158,17 +158,20 @@ def _curves_of_several_sizes(answers: Sequence[Answer]) -> dict[int, list[Measur
     curves: dict[int, list[MeasuredRun]] = {}
     for answer in answers:
         size = answer.point.get("n")
-        count = int(answer.point["p"])
+        processor_count = int(answer.point["p"])
         time = answer.find("time")
         efficiency = answer.find("efficiency")
-        if size is not None and count > 1 and time and efficiency:
+        if size is not None and processor_count > 1 and time and efficiency:
             memory = answer.find("memory") if has_memory(answers) else None
             run = MeasuredRun(float(size), time, efficiency, memory)
-            curves.setdefault(count, []).append(run)
-    curves_of_several = {count: sorted(runs) for count, runs in curves.items() if len(runs) > 1}
+            curves.setdefault(processor_count, []).append(run)
+    curves_of_several = {
+        processor_count: sorted(runs) for processor_count, runs in curves.items() if len(runs) > 1
+    }
     if len(curves_of_several) < 2:
         counts_in_words = [
-            f"{len(curves[count])} on {count} processors" for count in sorted(curves)
+            f"{len(curves[processor_count])} on {processor_count} processors"
+            for processor_count in sorted(curves)
         ]
         raise ModelError(
             "scalability needs runs of at least two sizes on each of two numbers of processors"
@@ -194,34 +197,44 @@ def _measured_range(
     by number of processors.
     """
     values_by_count = {
-        count: [_VALUE_BY_WAY[way](run, count) for run in curves[count]] for count in sorted(curves)
+        processor_count: [
+            _VALUE_BY_WAY[way](run, processor_count) for run in curves[processor_count]
+        ]
+        for processor_count in sorted(curves)
     }
-    return {count: (min(numbers), max(numbers)) for count, numbers in values_by_count.items()}
+    return {
+        processor_count: (min(kept_values), max(kept_values))
+        for processor_count, kept_values in values_by_count.items()
+    }
 
 
 def _most_reached_goal(ranges: Sequence[tuple[float, float]]) -> float:
     """Return the goal that most numbers of processors can reach: the middle of the largest overlap
     of their ranges.
     """
-    ends = sorted({end for pair in ranges for end in pair})
-    middles = [math.sqrt(low * high) for low, high in pairwise(ends)]
+    range_ends = sorted({end for pair in ranges for end in pair})
+    middles = [math.sqrt(low * high) for low, high in pairwise(range_ends)]
     return max(middles, key=lambda value: sum(low <= value <= high for low, high in ranges))
 
 
 def _run_at_goal(
-    way: str, goal: float, count: int, runs: Sequence[MeasuredRun]
+    way: str, goal: float, processor_count: int, runs: Sequence[MeasuredRun]
 ) -> MeasuredRun | None:
     """Return the interpolated run with the smallest size that meets a goal; None if no two measured
     runs enclose it.
     """
     for run_below, run_above in pairwise(runs):
-        kept_values = [_VALUE_BY_WAY[way](run, count) for run in (run_below, run_above)]
+        kept_values = [_VALUE_BY_WAY[way](run, processor_count) for run in (run_below, run_above)]
         # Efficiencies are interpolated themselves, all other values by their logarithms.
-        first, second, target = (
+        value_below, value_above, target = (
             value if way == EFFICIENCY else math.log(value) for value in (*kept_values, goal)
         )
-        if min(first, second) <= target <= max(first, second):
-            fraction = 0.0 if first == second else (target - first) / (second - first)
+        if min(value_below, value_above) <= target <= max(value_below, value_above):
+            fraction = (
+                0.0
+                if value_below == value_above
+                else (target - value_below) / (value_above - value_below)
+            )
             memory = None
             if run_below.memory and run_above.memory:
                 memory = run_below.memory * (run_above.memory / run_below.memory) ** fraction
@@ -241,13 +254,15 @@ def _latency_by_cause(answers: Sequence[Answer]) -> dict[tuple[int, float], dict
     latencies: dict[tuple[int, float], dict[str, float]] = {}
     for answer in answers:
         size = answer.point.get("n")
-        count = int(answer.point["p"])
+        processor_count = int(answer.point["p"])
         time = answer.find("time")
-        causes = {
-            name[len(LOST) : -1]: (value.value or 0.0) * time / count
+        latency_by_cause = {
+            name[len(LOST) : -1]: (value.value or 0.0) * time / processor_count
             for name, value in answer.values.items()
             if time and name.startswith(LOST) and name != f"{LOST}lost]"
         }
-        if causes and count > 1:
-            latencies[count, float(size) if size is not None else math.nan] = causes
+        if latency_by_cause and processor_count > 1:
+            latencies[processor_count, float(size) if size is not None else math.nan] = (
+                latency_by_cause
+            )
     return latencies

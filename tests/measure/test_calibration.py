@@ -320,7 +320,7 @@ def test_repetitions_on_a_core_that_others_use_count_only_where_too_few_are_with
 ) -> None:
     cores = Cores.__new__(Cores)
     monkeypatch.setattr(timing, "LONGEST_DISTURBANCE", -1.0)
-    cores.chance = np.random.default_rng(1)
+    cores.random_generator = np.random.default_rng(1)
     paces = iter([1.0, 1.6, 1.0, 1.6, 1.6, 1.0])
     monkeypatch.setattr(cores, "run_once", lambda *_: (0.01, 1.0, next(paces, 1.0)), raising=False)
     timed = Timing("ping", {}, turns=100)

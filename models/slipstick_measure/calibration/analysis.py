@@ -108,9 +108,11 @@ def estimates(timings: Sequence[Timing], clock: float, seed: int = 1) -> dict[st
     values_by_path = machine_values(
         timings, clock, lambda times: float(np.quantile(times, FIRST_QUARTILE))
     )
-    caches = tuple(value for path, value in values_by_path.items() if path.endswith("size"))
+    cache_sizes = tuple(value for path, value in values_by_path.items() if path.endswith("size"))
     draws = [
-        machine_values(timings, clock, lambda times: float(random_generator.choice(times)), caches)
+        machine_values(
+            timings, clock, lambda times: float(random_generator.choice(times)), cache_sizes
+        )
         for _ in range(DRAWS)
     ]
     values_of_draws = {
@@ -145,47 +147,49 @@ def machine_values(
             if timing.kernel == kernel
         ]
 
-    (sets, visits), (read_sets, reads) = (
+    (visit_sizes, visit_times), (read_sizes, read_times) = (
         ([settings["bytes"] for settings, _ in rows], [time for _, time in rows])
         for rows in (timings_of("visit"), timings_of("read"))
     )
-    sizes = estimate_caches(sets, visits, usual_sizes).sizes
-    caches = Caches(sizes, read_times_of_caches(read_sets, reads, sizes))
-    line = estimate_line_size([(settings["stride"], time) for settings, time in timings_of("pair")])
-    *inner_levels, (size, hit) = zip(caches.sizes, caches.times, strict=False)
+    cache_sizes = estimate_caches(visit_sizes, visit_times, usual_sizes).sizes
+    caches = Caches(cache_sizes, read_times_of_caches(read_sizes, read_times, cache_sizes))
+    line_size = estimate_line_size(
+        [(settings["stride"], time) for settings, time in timings_of("pair")]
+    )
+    *inner_levels, (last_size, last_hit) = zip(caches.sizes, caches.times, strict=False)
     # The time of a byte is that with as many cores as make it the least.
-    access = line * min(time for _, time in timings_of("stream"))
-    values = {
+    line_time = line_size * min(time for _, time in timings_of("stream"))
+    values_by_path = {
         "processors.step": timings_of("step")[0][1] * clock,
-        "cache.size": size,
-        "cache.line": line,
-        "cache.hit": hit,
+        "cache.size": last_size,
+        "cache.line": line_size,
+        "cache.hit": last_hit,
     }
     for level_number, (level_size, level_hit) in enumerate(inner_levels, 1):
-        values |= {
+        values_by_path |= {
             f"cache.inner.level-{level_number}.size": level_size,
             f"cache.inner.level-{level_number}.hit": level_hit,
         }
-    values |= {
-        "memory.access": access,
-        "interconnect.hop": max(0.0, caches.times[-1] - access) / 2,
+    values_by_path |= {
+        "memory.access": line_time,
+        "interconnect.hop": max(0.0, caches.times[-1] - line_time) / 2,
     }
-    turns = timings_of("turns")
+    turn_timings = timings_of("turns")
     for _, handed_time in timings_of("ping"):
-        values["cache.other"] = handed_time
+        values_by_path["cache.other"] = handed_time
         for settings, latency in timings_of("lock"):
             lock = settings["lock"]
-            turns_of_lock = [time for kernel, time in turns if kernel["lock"] == lock]
-            values |= _lock_values(lock, latency, timings_of("swap")[0][1], turns_of_lock)
+            turns_of_lock = [time for kernel, time in turn_timings if kernel["lock"] == lock]
+            values_by_path |= _lock_values(lock, latency, timings_of("swap")[0][1], turns_of_lock)
     for settings, time in timings_of("barrier"):
-        values[f"barriers.{settings['barrier']}.access"] = time / _consecutive_accesses(
+        values_by_path[f"barriers.{settings['barrier']}.access"] = time / _consecutive_accesses(
             settings["barrier"], settings["processors"]
         )
-    return values
+    return values_by_path
 
 
 def _lock_values(
-    lock: str, latency: float, swap_time: float, turns: Sequence[float]
+    lock: str, latency: float, swap_time: float, turn_times: Sequence[float]
 ) -> dict[str, float]:
     """Return the values of a lock by their paths [s].
 
@@ -194,12 +198,12 @@ def _lock_values(
     lock : its name in a machine file
     latency : of an acquire and a release on one core [s]
     swap_time : of an access that exchanges a word of this core [s]
-    turns : time of a cycle of the lock, and of one with a barrier between the cycles [s]
+    turn_times : time of a cycle of the lock, and of one with a barrier between the cycles [s]
     """
-    kind = LOCKS[SPEC_LOCKS[lock]]
+    lock_kind = LOCKS[SPEC_LOCKS[lock]]
     # Some accesses of the lock only read, so that the mean may be less than that of an exchange.
-    own_time = min(swap_time, latency / (kind.acquire + kind.release))
-    time_alone, time_with_barrier = turns
+    own_time = min(swap_time, latency / (lock_kind.acquire + lock_kind.release))
+    time_alone, time_with_barrier = turn_times
     handed_time = max(0.0, time_with_barrier - time_alone) / ACCESSES_PER_CYCLE[lock]
     lock_values = {"latency": latency, "access": own_time + handed_time, "own": own_time}
     return {f"locks.{lock}.{key}": value for key, value in lock_values.items()}
@@ -241,20 +245,20 @@ def estimate_caches(
     ------
     NoAnswerError : reads of the largest set are as fast as those of the smallest
     """
-    order = np.argsort(sizes)
-    sets = np.asarray(sizes, dtype=float)[order]
-    times = np.asarray(seconds, dtype=float)[order]
+    order_by_size = np.argsort(sizes)
+    set_sizes = np.asarray(sizes, dtype=float)[order_by_size]
+    read_times = np.asarray(seconds, dtype=float)[order_by_size]
     cache_sizes = (
-        _fitted_cache_sizes(sets, times, usual_sizes)
+        _fitted_cache_sizes(set_sizes, read_times, usual_sizes)
         if usual_sizes
-        else _chosen_cache_sizes(sets, times)
+        else _chosen_cache_sizes(set_sizes, read_times)
     )
     if not cache_sizes:
         raise NoAnswerError(
-            f"no cache is found: a read takes {times[0]:.3g} s of {sets[0]:g} B, and"
-            f" {times[-1]:.3g} s of {sets[-1]:g} B"
+            f"no cache is found: a read takes {read_times[0]:.3g} s of {set_sizes[0]:g} B, and"
+            f" {read_times[-1]:.3g} s of {set_sizes[-1]:g} B"
         )
-    return Caches(cache_sizes, read_times_of_caches(sets, times, cache_sizes))
+    return Caches(cache_sizes, read_times_of_caches(set_sizes, read_times, cache_sizes))
 
 
 def read_times_of_caches(
@@ -269,27 +273,27 @@ def read_times_of_caches(
     return tuple(float(time) for time in np.cumsum(rises))
 
 
-def _chosen_cache_sizes(sets: Array, times: Array) -> tuple[float, ...]:
+def _chosen_cache_sizes(set_sizes: Array, read_times: Array) -> tuple[float, ...]:
     """Choose cache sizes one by one, each where it reduces the error most, as long as read times
     rise and the error falls enough.
     """
     # Sizes on a logarithmic grid inside the measured sets: at the ends a rise has sets on one side
     # only, and cannot be told from the first or the last time.
     candidate_sizes = np.exp(
-        np.arange(np.log(sets[0] * 1.2), np.log(sets[-1] / 1.5), np.log(_SIZE_RATIO))
+        np.arange(np.log(set_sizes[0] * 1.2), np.log(set_sizes[-1] / 1.5), np.log(_SIZE_RATIO))
     )
     cache_sizes: tuple[float, ...] = ()
-    error = _fit_read_times(sets, times, cache_sizes)[0]
+    error = _fit_read_times(set_sizes, read_times, cache_sizes)[0]
     while len(cache_sizes) < MOST_CACHES:
-        start = min(
+        start_sizes = min(
             ((*cache_sizes, size) for size in candidate_sizes),
-            key=lambda sizes: _fit_read_times(sets, times, sizes)[0],
+            key=lambda sizes: _fit_read_times(set_sizes, read_times, sizes)[0],
         )
-        fitted_sizes = _fitted_cache_sizes(sets, times, start)
-        smallest_error, rises = _fit_read_times(sets, times, fitted_sizes)
-        levels = np.cumsum(rises)
+        fitted_sizes = _fitted_cache_sizes(set_sizes, read_times, start_sizes)
+        smallest_error, rises = _fit_read_times(set_sizes, read_times, fitted_sizes)
+        times_of_levels = np.cumsum(rises)
         if (
-            min(levels[1:] / levels[:-1]) < 1 + LEAST_RISE
+            min(times_of_levels[1:] / times_of_levels[:-1]) < 1 + LEAST_RISE
             or smallest_error > (1 - LEAST_GAIN) * error
         ):
             break
@@ -298,24 +302,35 @@ def _chosen_cache_sizes(sets: Array, times: Array) -> tuple[float, ...]:
     return cache_sizes
 
 
-def _fit_read_times(sets: Array, times: Array, caches: Sequence[float]) -> tuple[float, Array]:
+def _fit_read_times(
+    set_sizes: Array, read_times: Array, cache_sizes: Sequence[float]
+) -> tuple[float, Array]:
     """Fit the read times for given cache sizes. Return the root-mean-square relative error and the
     rise of the read time at each cache [s].
     """
     # A read at random of a set larger than a cache misses it with the probability 1 - cache / set;
     # each column is the part of the reads that pay the rise in time beyond that cache.
-    columns = [np.ones_like(sets), *(np.maximum(0.0, 1.0 - cache / sets) for cache in caches)]
-    rises, residual_norm = nnls(np.stack(columns, axis=1) / times[:, None], np.ones_like(sets))
-    return float(residual_norm) / len(sets) ** 0.5, np.asarray(rises)
+    read_fractions = [
+        np.ones_like(set_sizes),
+        *(np.maximum(0.0, 1.0 - cache_size / set_sizes) for cache_size in cache_sizes),
+    ]
+    rises, residual_norm = nnls(
+        np.stack(read_fractions, axis=1) / read_times[:, None], np.ones_like(set_sizes)
+    )
+    return float(residual_norm) / len(set_sizes) ** 0.5, np.asarray(rises)
 
 
-def _fitted_cache_sizes(sets: Array, times: Array, start: Sequence[float]) -> tuple[float, ...]:
+def _fitted_cache_sizes(
+    set_sizes: Array, read_times: Array, start_sizes: Sequence[float]
+) -> tuple[float, ...]:
     """Adjust cache sizes to the smallest error, and return them in order of size."""
 
-    def error(logs: Array) -> float:
-        return _fit_read_times(sets, times, [float(size) for size in np.exp(logs)])[0]
+    def error(log_sizes: Array) -> float:
+        return _fit_read_times(set_sizes, read_times, [float(size) for size in np.exp(log_sizes)])[
+            0
+        ]
 
     minimum = minimize(
-        error, np.log(start), method="Nelder-Mead", options={"xatol": 3e-3, "fatol": 1e-6}
+        error, np.log(start_sizes), method="Nelder-Mead", options={"xatol": 3e-3, "fatol": 1e-6}
     )
     return tuple(sorted(float(size) for size in np.exp(minimum.x)))

@@ -120,28 +120,36 @@ def measure_grain(grain: Mapping[str, Any], calibration: Calibration) -> list[Gr
     NoAnswerError : other programs use the cores all the time
     """
     points = [
-        (figure, x, line, varied_inputs)
+        (figure, axis_value, line_value, varied_inputs)
         for figure in GRAIN_FIGURES
-        for x, line, varied_inputs in _points_of_figure(figure, grain, calibration.parties)
+        for axis_value, line_value, varied_inputs in _points_of_figure(
+            figure, grain, calibration.parties
+        )
     ]
     grain_inputs = [
         inputs
         for *_, varied_inputs in points
         for inputs in (varied_inputs, _inputs_alone(varied_inputs))
     ]
-    runs = list(
+    different_inputs = list(
         {_key_of_inputs(varied_inputs): varied_inputs for varied_inputs in grain_inputs}.values()
     )
-    times = dict(zip(map(_key_of_inputs, runs), calibration.times_of(runs), strict=True))
+    timing_by_inputs = dict(
+        zip(
+            map(_key_of_inputs, different_inputs),
+            calibration.times_of(different_inputs),
+            strict=True,
+        )
+    )
     return [
         _grain_point(
             figure,
-            x,
-            line,
-            times[_key_of_inputs(varied_inputs)],
-            times[_key_of_inputs(_inputs_alone(varied_inputs))],
+            axis_value,
+            line_value,
+            timing_by_inputs[_key_of_inputs(varied_inputs)],
+            timing_by_inputs[_key_of_inputs(_inputs_alone(varied_inputs))],
         )
-        for figure, x, line, varied_inputs in points
+        for figure, axis_value, line_value, varied_inputs in points
     ]
 
 
@@ -163,7 +171,7 @@ def _points_of_figure(
         "critical": _CRITICAL_VALUES,
         "competitors": competitor_counts(cores),
     }
-    lines: Mapping[str, Sequence[Any]] = {
+    line_values: Mapping[str, Sequence[Any]] = {
         "access": ("read", "write"),
         "elements": sorted({*_ELEMENT_COUNTS, grain["elements"]}),
         "lock": _VARIED_LOCKS,
@@ -172,10 +180,15 @@ def _points_of_figure(
     axis_values = sorted(
         {*values_by_axis[figure.x], *([grain[figure.x]] if figure.x in grain else [])}
     )
-    for line in lines[figure.line]:
-        for x in axis_values:
-            varied_inputs = {"competitors": cores - 1, **inputs, figure.x: x, figure.line: line}
-            yield x, str(line), varied_inputs
+    for line_value in line_values[figure.line]:
+        for axis_value in axis_values:
+            varied_inputs = {
+                "competitors": cores - 1,
+                **inputs,
+                figure.x: axis_value,
+                figure.line: line_value,
+            }
+            yield axis_value, str(line_value), varied_inputs
 
 
 def _inputs_alone(varied_inputs: Mapping[str, Any]) -> dict[str, Any]:
@@ -200,16 +213,18 @@ def _grain_point(
     """Return the point of a figure, computed from the times of a grain with competitors and
     alone.
     """
-    shortest, time, longest = (
-        float(end) for end in np.quantile(timing_with_competitors.seconds, _QUANTILES)
+    short_time, median_time, long_time = (
+        float(quantile) for quantile in np.quantile(timing_with_competitors.seconds, _QUANTILES)
     )
     inputs = timing_with_competitors.given
     accesses = inputs["accesses"] * (1 + inputs["competitors"])
     numerators = (
         [accesses] * 3 if figure.throughput else np.quantile(timing_alone.seconds, _QUANTILES)
     )
-    low, value, high = (
+    low_value, value, high_value = (
         float(numerator / denominator)
-        for numerator, denominator in zip(numerators, (longest, time, shortest), strict=True)
+        for numerator, denominator in zip(
+            numerators, (long_time, median_time, short_time), strict=True
+        )
     )
-    return GrainPoint(figure.name, float(x), line, time, value, low, high)
+    return GrainPoint(figure.name, float(x), line, median_time, value, low_value, high_value)

@@ -141,10 +141,12 @@ class Calibration:
     most : size of the largest set of bytes that is read at random [B]
     """
 
-    def __init__(self, cores: Sequence[int], seconds: float, most: int = LARGEST_SET) -> None:
-        self.cores = Cores(cores, most)
+    def __init__(
+        self, cores: Sequence[int], seconds: float, largest_set: int = LARGEST_SET
+    ) -> None:
+        self.cores = Cores(cores, largest_set)
         self.seconds = seconds
-        self.most = most
+        self.largest_set = largest_set
         self.parties = len(cores)
 
     def timings(self) -> list[Timing]:
@@ -157,12 +159,12 @@ class Calibration:
         kernels = self.cores.kernels
         words = self.cores.words
         set_sizes = np.geomspace(
-            SMALLEST_SET, self.most, 1 + round(3 * np.log2(self.most / SMALLEST_SET))
+            SMALLEST_SET, self.largest_set, 1 + round(3 * np.log2(self.largest_set / SMALLEST_SET))
         )
         timed_kernels = [self._kernel_of_grain(Timing("step", {}, 1000), compute=1000)]
-        for pages in (int(count) for count in np.unique(set_sizes // kernels.PAGE_BYTES)):
-            element_count = pages * kernels.PAGE_BYTES // _ELEMENT_BYTES
-            timed_kernels.append(self._kernel_of_visits(pages))
+        for page_count in (int(count) for count in np.unique(set_sizes // kernels.PAGE_BYTES)):
+            element_count = page_count * kernels.PAGE_BYTES // _ELEMENT_BYTES
+            timed_kernels.append(self._kernel_of_visits(page_count))
             timed_kernels.append(
                 self._kernel_of_grain(
                     Timing("read", {"bytes": element_count * _ELEMENT_BYTES}, _READS_PER_TURN),
@@ -186,23 +188,23 @@ class Calibration:
                 )
             )
             timed_kernels += [
-                self._kernel_of_grain(Timing("lock", {"lock": name}), lock=name)
-                for name in SPEC_LOCKS
+                self._kernel_of_grain(Timing("lock", {"lock": lock}), lock=lock)
+                for lock in SPEC_LOCKS
             ]
-            for name, parties in product(SPEC_LOCKS, (1, 2)):
-                timing = Timing("turns", {"lock": name, "processors": parties})
+            for lock, parties in product(SPEC_LOCKS, (1, 2)):
+                timing = Timing("turns", {"lock": lock, "processors": parties})
                 timed_kernels.append(
                     self._kernel_of_grain(
                         timing,
                         parties,
                         compute=_COMPUTE_BETWEEN_LOCKS,
                         critical=_COMPUTE_IN_SECTION,
-                        lock=name,
+                        lock=lock,
                     )
                 )
-            for name in BARRIERS:
-                timing = Timing("barrier", {"barrier": name, "processors": self.parties})
-                timed_kernels.append(self._kernel_of_grain(timing, self.parties, barrier=name))
+            for barrier in BARRIERS:
+                timing = Timing("barrier", {"barrier": barrier, "processors": self.parties})
+                timed_kernels.append(self._kernel_of_grain(timing, self.parties, barrier=barrier))
         return self._run_kernels(timed_kernels)
 
     def grains(self) -> list[Timing]:
@@ -210,7 +212,10 @@ class Calibration:
         estimated from them.
         """
         return self._run_kernels(
-            [self._kernel_of_inputs(grain) for grain in grains_to_compare(self.parties, self.most)]
+            [
+                self._kernel_of_inputs(grain)
+                for grain in grains_to_compare(self.parties, self.largest_set)
+            ]
         )
 
     def times_of(self, grains: Sequence[Mapping[str, Any]]) -> list[Timing]:
@@ -274,8 +279,8 @@ class Calibration:
         cores = self.cores
         warming_reads = min(elements * _ELEMENT_BYTES // _LINE_BYTES, _MOST_WARMING_READS)
 
-        def plan(*work: Any) -> Array:
-            accesses, compute, lock, critical = work
+        def plan_of_work(*core_work: Any) -> Array:
+            accesses, compute, lock, critical = core_work
             numbers_of_kinds = (
                 ("", *SPEC_LOCKS).index(lock),
                 critical,
@@ -294,12 +299,12 @@ class Calibration:
             ]
             return np.array(grain_arguments, dtype=np.int64)
 
-        own_plan = plan(accesses, compute, lock, critical)
-        other_plan = plan(0, 0, other_lock, 0) if other_lock else own_plan
+        own_plan = plan_of_work(accesses, compute, lock, critical)
+        other_plan = plan_of_work(0, 0, other_lock, 0) if other_lock else own_plan
 
         def run(rank: int, turns: int, ticks: Array) -> None:
-            work = other_plan if rank else own_plan
-            kernels.grains(cores.memory, cores.words, rank, turns, work, ticks)
+            core_work = other_plan if rank else own_plan
+            kernels.grains(cores.memory, cores.words, rank, turns, core_work, ticks)
 
         return TimedKernel(
             timing, run, parties, self._cache_warmer(elements) if elements > 1 else None
@@ -318,10 +323,10 @@ class Calibration:
         kernels = self.cores.kernels
         memory = self.cores.memory
         words = self.cores.words
-        size = pages * kernels.PAGE_BYTES
+        visited_bytes = pages * kernels.PAGE_BYTES
         warming_reads = min(4 * pages, _MOST_WARMING_READS // kernels.LINES_PER_VISIT)
-        timing = Timing("visit", {"bytes": size}, kernels.LINES_PER_VISIT)
-        warmer = self._cache_warmer(size // _ELEMENT_BYTES)
+        timing = Timing("visit", {"bytes": visited_bytes}, kernels.LINES_PER_VISIT)
+        warmer = self._cache_warmer(visited_bytes // _ELEMENT_BYTES)
         return TimedKernel(
             timing,
             lambda rank, *rest: kernels.visits(memory, words, pages, warming_reads, *rest),
@@ -371,7 +376,7 @@ def machine_spec(
     timings: Sequence[Timing],
     clock_frequency: float,
     parties: int,
-    out: str,
+    spec_name: str,
 ) -> ImportedSpec:
     """Return a machine as a spec, with intervals and with notes on the assumptions.
 
@@ -381,10 +386,13 @@ def machine_spec(
     timings : the measurements from which the values were computed
     clock_frequency : of the processors [cycle/s]
     parties : number of cores that were used
-    out : name of the machine file, for its title and notes
+    spec_name : name of the machine file, for its title and notes
     """
     spec = ImportedSpec(
-        "machine", f"{_processor_name()}, measured on {parties} cores", out, made="calibrate -o"
+        "machine",
+        f"{_processor_name()}, measured on {parties} cores",
+        spec_name,
+        made="calibrate -o",
     )
     kernels_used = {timing.kernel for timing in timings}
     spec.document = {"machine": 1, "title": spec.title, "source": "measured"}
@@ -421,7 +429,7 @@ def _tables_of_machine(
     for path, host_value in host_values.items():
         unit = unit_of_path(path)
         factor = 1e9 if unit == "ns" else 1.0
-        entry = quantity(
+        quantity_table = quantity(
             host_value.value * factor,
             unit,
             _kernel_of_value(path),
@@ -429,7 +437,7 @@ def _tables_of_machine(
             host_value.low * factor,
             host_value.high * factor,
         )
-        _put_at_path(tables, path, entry)
+        _put_at_path(tables, path, quantity_table)
     for path, name in SPEC_LOCKS.items():
         if path in tables.get("locks", {}):
             tables["locks"][path] = {"kind": name, **tables["locks"][path]}

@@ -242,24 +242,38 @@ def grains(memory: Array, words: Array, rank: int, turns: int, plan: Array, tick
     ticks : `TICKS` numbers, of which the first is the seed; the clocks and the gauge are written
         into it
     """
-    parties, elements, accesses, write, compute, lock, critical, barrier, warm, factor, summand = (
-        plan
-    )
-    state = np.uint64(ticks[0])
+    (
+        parties,
+        elements,
+        accesses,
+        write,
+        compute,
+        lock,
+        critical,
+        barrier,
+        warming_reads,
+        factor,
+        summand,
+    ) = plan
+    random_state = np.uint64(ticks[0])
     value = np.int64(0)
     completed = 0
     element_count = np.uint64(elements)
-    for _ in range(warm):  # what another program has put out of the caches comes back
-        state = state * np.uint64(6364136223846793005) + np.uint64(1442695040888963407)
+    for _ in range(warming_reads):  # what another program has put out of the caches comes back
+        random_state = random_state * np.uint64(6364136223846793005) + np.uint64(
+            1442695040888963407
+        )
         value = memory[
-            np.int64(((state >> np.uint64(32)) * element_count) >> np.uint64(32)) + value
+            np.int64(((random_state >> np.uint64(32)) * element_count) >> np.uint64(32)) + value
         ]
     _start_clock(words, parties, ticks)
     while completed < turns or (rank and not barrier):
         for _ in range(accesses):
-            state = state * np.uint64(6364136223846793005) + np.uint64(1442695040888963407)
+            random_state = random_state * np.uint64(6364136223846793005) + np.uint64(
+                1442695040888963407
+            )
             element_index = (
-                np.int64(((state >> np.uint64(32)) * element_count) >> np.uint64(32)) + value
+                np.int64(((random_state >> np.uint64(32)) * element_count) >> np.uint64(32)) + value
             )
             value = memory[element_index]
             if write:
@@ -290,26 +304,30 @@ def grains(memory: Array, words: Array, rank: int, turns: int, plan: Array, tick
 
 
 @_compiled
-def visits(memory: Array, words: Array, pages: int, warm: int, turns: int, ticks: Array) -> Any:
+def visits(
+    memory: Array, words: Array, pages: int, warming_reads: int, turns: int, ticks: Array
+) -> Any:
     """Read a quarter of the lines of a random page, so that few reads miss the TLB and few are
     prefetched.
     """
-    state = np.uint64(ticks[0])
+    random_state = np.uint64(ticks[0])
     value = np.int64(0)
-    for turn in range(-warm, turns):
+    for turn in range(-warming_reads, turns):
         if turn == 0:
             _start_clock(words, 1, ticks)
-        state = state * np.uint64(6364136223846793005) + np.uint64(1442695040888963407)
-        page_start = np.int64(((state >> np.uint64(32)) * np.uint64(pages)) >> np.uint64(32)) * (
-            PAGE_BYTES // 8
+        random_state = random_state * np.uint64(6364136223846793005) + np.uint64(
+            1442695040888963407
         )
-        start = np.int64(state >> np.uint64(40))
-        line = start
+        page_start = np.int64(
+            ((random_state >> np.uint64(32)) * np.uint64(pages)) >> np.uint64(32)
+        ) * (PAGE_BYTES // 8)
+        first_line = np.int64(random_state >> np.uint64(40))
+        line = first_line
         for _ in range(LINES_PER_VISIT):
             line = (
-                line * 1229 + 2 * (start >> 3) + 1
+                line * 1229 + 2 * (first_line >> 3) + 1
             ) & _LAST_LINE  # each line once in 64, as 1229 = 1 modulo 4
-            mixed_line = ((line ^ (line >> 3)) * 45 + start) & _LAST_LINE
+            mixed_line = ((line ^ (line >> 3)) * 45 + first_line) & _LAST_LINE
             value = memory[page_start + 8 * (mixed_line ^ (mixed_line >> 4)) + value]
     _stop_clock(ticks)
     return value
@@ -328,13 +346,15 @@ def pairs(
     """Read the first element of a random block, then the element that lies `stride` elements
     further.
     """
-    state = np.uint64(ticks[0])
+    random_state = np.uint64(ticks[0])
     value = np.int64(0)
     _start_clock(words, 1, ticks)
     for _ in range(turns):
-        state = state * np.uint64(6364136223846793005) + np.uint64(1442695040888963407)
+        random_state = random_state * np.uint64(6364136223846793005) + np.uint64(
+            1442695040888963407
+        )
         element_index = (
-            np.int64(((state >> np.uint64(32)) * np.uint64(blocks)) >> np.uint64(32))
+            np.int64(((random_state >> np.uint64(32)) * np.uint64(blocks)) >> np.uint64(32))
             * block_elements
         )
         value = memory[element_index + value]
@@ -355,14 +375,14 @@ def stream(
     ticks: Array,
 ) -> Any:
     """Sum consecutive elements piece by piece; hardware may prefetch them."""
-    value = np.int64(0)
+    sum_of_elements = np.int64(0)
     _start_clock(words, parties, ticks)
     for turn in range(turns):
-        start = first_element + turn % piece_count * piece_size
-        for element_index in range(start, start + piece_size):
-            value += memory[element_index]
+        piece_start = first_element + turn % piece_count * piece_size
+        for element_index in range(piece_start, piece_start + piece_size):
+            sum_of_elements += memory[element_index]
     _stop_clock(ticks)
-    return value
+    return sum_of_elements
 
 
 @_compiled

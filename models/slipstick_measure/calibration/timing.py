@@ -107,17 +107,21 @@ class Cores:
         self.cores = cores
         self.kernels = kernels
         # Large pages are found faster by the processor; only private memory can have them.
-        large = hasattr(mmap, "MADV_HUGEPAGE")
-        length = size + _LARGE_PAGE_BYTES
-        private = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS if large else 0
-        space = mmap.mmap(-1, length, flags=private) if large else mmap.mmap(-1, length)
-        if large:
-            space.madvise(mmap.MADV_HUGEPAGE)
-        buffer = np.frombuffer(space, dtype=np.int64)
-        first = -buffer.ctypes.data % _LARGE_PAGE_BYTES // 8
-        self.memory = buffer[first : first + size // 8]
+        has_large_pages = hasattr(mmap, "MADV_HUGEPAGE")
+        byte_count = size + _LARGE_PAGE_BYTES
+        mapping_flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS if has_large_pages else 0
+        mapped_memory = (
+            mmap.mmap(-1, byte_count, flags=mapping_flags)
+            if has_large_pages
+            else mmap.mmap(-1, byte_count)
+        )
+        if has_large_pages:
+            mapped_memory.madvise(mmap.MADV_HUGEPAGE)
+        buffer = np.frombuffer(mapped_memory, dtype=np.int64)
+        first_index = -buffer.ctypes.data % _LARGE_PAGE_BYTES // 8
+        self.memory = buffer[first_index : first_index + size // 8]
         self.memory[:] = 0
-        self.chance = np.random.default_rng(1)
+        self.random_generator = np.random.default_rng(1)
         self.words = np.zeros(kernels.WORDS, dtype=np.int64)
         self.threads = [
             ThreadPoolExecutor(1, initializer=_bind_to_core, initargs=(core,)) for core in cores
@@ -133,7 +137,7 @@ class Cores:
         """Run a kernel on some cores. Return its time on the first core [s], the smallest part of
         this time during which a thread ran, and the time of the gauge relative to its minimum.
         """
-        ticks = self.chance.integers(1 << 62, size=(parties, self.kernels.TICKS))
+        ticks = self.random_generator.integers(1 << 62, size=(parties, self.kernels.TICKS))
         self.words[:] = 0
         futures = [
             thread.submit(kernel, rank, turns, ticks[rank])
@@ -155,32 +159,34 @@ class Cores:
             float(np.max(gauges / self.least_gauge_times[:parties])),
         )
 
-    def measure(self, run: TimedKernel, seconds: float) -> None:
+    def measure(self, timed_kernel: TimedKernel, seconds: float) -> None:
         """Repeat a kernel for about `seconds`, and append its times.
 
         Raises
         ------
         NoAnswerError : other programs use the cores all the time
         """
-        timing = run.timing
-        if run.warm:
-            run.warm()
-        self.run_once(run.kernel, run.parties, 1)  # which compiles it as well
-        end = time.perf_counter() + seconds
-        needed = len(timing.seconds) + MOST_REPETITIONS // PASSES
-        while len(timing.seconds) < needed:
-            if (present_time := time.perf_counter()) > end and len(timing.seconds) + len(
+        timing = timed_kernel.timing
+        if timed_kernel.warm:
+            timed_kernel.warm()
+        self.run_once(timed_kernel.kernel, timed_kernel.parties, 1)  # which compiles it as well
+        end_time = time.perf_counter() + seconds
+        needed_repetitions = len(timing.seconds) + MOST_REPETITIONS // PASSES
+        while len(timing.seconds) < needed_repetitions:
+            if (present_time := time.perf_counter()) > end_time and len(timing.seconds) + len(
                 timing.crowded
             ) >= LEAST_REPETITIONS:
                 return
-            if present_time > end + LONGEST_DISTURBANCE:
+            if present_time > end_time + LONGEST_DISTURBANCE:
                 self._refuse_disturbed(timing)
-            elapsed, share, relative_gauge = self.run_once(run.kernel, run.parties, timing.turns)
+            elapsed, running_share, relative_gauge = self.run_once(
+                timed_kernel.kernel, timed_kernel.parties, timing.turns
+            )
             if elapsed < SHORTEST_REPETITION / 2:  # too short for the clocks
                 timing.turns *= 2
-            elif share < LEAST_RUNNING_SHARE:
+            elif running_share < LEAST_RUNNING_SHARE:
                 timing.disturbed += 1
-                time.sleep(self.chance.uniform(0.1, 1.0) * LONGEST_REST)
+                time.sleep(self.random_generator.uniform(0.1, 1.0) * LONGEST_REST)
             else:
                 (timing.seconds if relative_gauge < MOST_RELATIVE_GAUGE else timing.crowded).append(
                     elapsed / timing.turns / timing.per

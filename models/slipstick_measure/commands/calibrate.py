@@ -143,10 +143,10 @@ def _print_calibration_as_json(
     """
     from slipstick.results.question import as_data
 
-    values = {path: host_value._asdict() for path, host_value in host_values.items()}
+    values_by_path = {path: host_value._asdict() for path, host_value in host_values.items()}
     print_json(
         {
-            "values": as_data(values),
+            "values": as_data(values_by_path),
             "changes": as_data([change._asdict() for change in changes]),
             "grains": predictions,
         }
@@ -196,24 +196,25 @@ def _measure_grain(
     return DONE
 
 
-def _parse_cores(text: str | None) -> list[int]:
+def _parse_cores(option_text: str | None) -> list[int]:
     """Parse the cores to measure on; by default all that this process may use."""
-    available = (
+    available_cores = (
         sorted(os.sched_getaffinity(0))
         if hasattr(os, "sched_getaffinity")
         else list(range(os.cpu_count() or 1))
     )
-    if text is None:
-        return available
-    core_texts = [core_text.strip() for core_text in text.split(",")]
+    if option_text is None:
+        return available_cores
+    core_texts = [core_text.strip() for core_text in option_text.split(",")]
     if not all(
-        core_text.isascii() and core_text.isdigit() and int(core_text[:9]) in available
+        core_text.isascii() and core_text.isdigit() and int(core_text[:9]) in available_cores
         for core_text in core_texts
     ) or len(set(core_texts)) < len(core_texts):
         refuse(
             "--cores",
-            f"write different cores of {', '.join(map(str, available))}, such as {available[0]};"
-            f" got {text!r}",
+            f"write different cores of {', '.join(map(str, available_cores))}, such as"
+            f" {available_cores[0]};"
+            f" got {option_text!r}",
         )
     return [int(core_text) for core_text in core_texts]
 
@@ -226,15 +227,17 @@ def _predict_grains(grains: Sequence[Timing], machine: Path | None) -> list[dict
 
     rows = []
     for grain in grains:
-        time = solve("grain/unit", dict(grain.given), machine=machine).values["time"].value
+        predicted_time = (
+            solve("grain/unit", dict(grain.given), machine=machine).values["time"].value
+        )
         measured_time = float(np.quantile(grain.seconds, FIRST_QUARTILE))
-        error = time / measured_time - 1
+        relative_error = predicted_time / measured_time - 1
         rows.append(
             {
                 "grain": dict(grain.given),
                 "measured": measured_time,
-                "predicted": float(time),
-                "error": float(error),
+                "predicted": float(predicted_time),
+                "error": float(relative_error),
             }
         )
     return rows
@@ -283,15 +286,15 @@ def _changes_table(changes: Sequence[HostChange]) -> TextTable:
 
     rows = []
     for change in changes:
-        earlier_texts, new_texts = (
+        earlier_text, new_text = (
             _value_text(change.path, value) if value is not None else "-"
             for value in (change.then, change.now)
         )
-        share = (
+        change_text = (
             f"{change.now / change.then - 1:+.1%}" if change.now is not None and change.then else ""
         )
         rows.append(
-            [change.path, earlier_texts, new_texts, share, "changed" if change.changed else ""]
+            [change.path, earlier_text, new_text, change_text, "changed" if change.changed else ""]
         )
     return TextTable(["value", "then", "now", "change", ""], rows, (1, 2, 3))
 

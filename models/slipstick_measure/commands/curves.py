@@ -55,13 +55,13 @@ def continue_curves(
         refuse("FILE", "curves are read from one table at a time")
     if not processors:
         refuse("--at", "say how far the curves are to be continued, such as --at 32,64")
-    names, sibling_keys, p, values = _rows_of_curves(
+    curve_names, sibling_keys, row_processors, row_values = _rows_of_curves(
         files[0], columns, measured_columns, curve_columns, sibling_columns
     )
-    curves = curves_of(names, p, values)
+    curves = curves_of(curve_names, row_processors, row_values)
     last_processors = {name: max(curve) for name, curve in curves.items()}
     predictions: list[SiblingPrediction] = []
-    checks: list[tuple[float, float, list[SiblingPrediction]]] = []
+    held_out_checks: list[tuple[float, float, list[SiblingPrediction]]] = []
     for target in processors:
         ended_curves = [name for name in curves if last_processors[name] < target]
         predictions += [
@@ -76,7 +76,7 @@ def continue_curves(
         last_points = sorted(
             {last_point for curve in curves.values() for last_point in curve if last_point < target}
         )
-        checks += [
+        held_out_checks += [
             (
                 target,
                 last_point,
@@ -86,10 +86,15 @@ def continue_curves(
         ]
     if as_json:
         print_json(
-            {"curves": as_data(predictions), "left_out": [as_data(group) for *_, group in checks]}
+            {
+                "curves": as_data(predictions),
+                "left_out": [
+                    as_data(held_out_predictions) for *_, held_out_predictions in held_out_checks
+                ],
+            }
         )
     else:
-        click.echo(_curves_text(predictions, checks), nl=False)
+        click.echo(_curves_text(predictions, held_out_checks), nl=False)
     return DONE
 
 
@@ -130,28 +135,48 @@ def _rows_of_curves(
                 f" value by --measured throughput=COLUMN, of {', '.join(table.headings)}"
             )
             raise Mark(table.file, 1, 1).error(problem)
-    rows = [row for row, cell in enumerate(table.column(value_heading)) if not is_missing(cell)]
-    if not rows:
+    row_indices = [
+        row_index
+        for row_index, cell in enumerate(table.column(value_heading))
+        if not is_missing(cell)
+    ]
+    if not row_indices:
         raise Mark(table.file, 1, 1).error("all its cells are empty", value_heading)
-    names, groups = (
-        [" ".join(table.column(heading)[row] for heading in headings) for row in rows]
+    curve_names, sibling_keys = (
+        [
+            " ".join(table.column(heading)[row_index] for heading in headings)
+            for row_index in row_indices
+        ]
         for headings in (curve_headings, sibling_headings)
     )
-    p, values = (table.positive_numbers(heading, rows) for heading in (p_heading, value_heading))
-    return names, dict(zip(names, groups, strict=True)), p, values
+    row_processors, row_values = (
+        table.positive_numbers(heading, row_indices) for heading in (p_heading, value_heading)
+    )
+    return (
+        curve_names,
+        dict(zip(curve_names, sibling_keys, strict=True)),
+        row_processors,
+        row_values,
+    )
 
 
-def _heading_of_kind(headings: Sequence[str], kinds: Sequence[str], usual: str) -> str:
+def _heading_of_kind(headings: Sequence[str], kinds: Sequence[str], usual_heading: str) -> str:
     """Return the only heading whose column has one of the given kinds; else the usual heading."""
     from slipstick_measure.readers.columns import TableColumn
 
-    matching = [heading for heading in headings if TableColumn.of(0, heading, []).kind in kinds]
-    return matching[0] if len(matching) == 1 and usual not in headings else usual
+    headings_of_kind = [
+        heading for heading in headings if TableColumn.of(0, heading, []).kind in kinds
+    ]
+    return (
+        headings_of_kind[0]
+        if len(headings_of_kind) == 1 and usual_heading not in headings
+        else usual_heading
+    )
 
 
 def _curves_text(
     predictions: Sequence[SiblingPrediction],
-    checks: Sequence[tuple[float, float, list[SiblingPrediction]]],
+    held_out_checks: Sequence[tuple[float, float, list[SiblingPrediction]]],
 ) -> str:
     """Write how well siblings predict one another, then the curves that are continued."""
     from slipstick.report.formatting import (
@@ -162,8 +187,8 @@ def _curves_text(
     )
     from slipstick_measure.report.measured import INDENT
 
-    lines = []
-    for target, last_point, curve_predictions in checks:
+    check_sentences = []
+    for target, last_point, curve_predictions in held_out_checks:
         if not curve_predictions:
             continue
         errors = [
@@ -174,13 +199,15 @@ def _curves_text(
             prediction.low <= (prediction.measured or 0.0) <= prediction.high
             for prediction in curve_predictions
         ]
-        ratio = median(prediction.high / prediction.low for prediction in curve_predictions)
-        lines.append(
+        interval_ratio = median(
+            prediction.high / prediction.low for prediction in curve_predictions
+        )
+        check_sentences.append(
             f"{len(curve_predictions)} curves, cut off after {last_point:g} and predicted at"
             f" {target:g} from their siblings, have a median error of {percent(median(errors), 2)}."
             f" Intervals of 90 % contain {percent(sum(are_inside) / len(are_inside), 2)} of the"
             " values; the"
-            f" upper end is {ratio:.2f} times the lower end."
+            f" upper end is {interval_ratio:.2f} times the lower end."
         )
     rows = [
         [
@@ -204,10 +231,10 @@ def _curves_text(
         if not prediction.is_useful
     ]
     if not predictions:
-        lines.append("Fewer than two siblings go on to there: nothing is predicted.")
-    elif not lines:
-        lines.append(
+        check_sentences.append("Fewer than two siblings go on to there: nothing is predicted.")
+    elif not check_sentences:
+        check_sentences.append(
             "Fewer than three curves go on to there, so nothing shows how far such predictions err."
         )
-    blocks = [lines, TextTable(headings, rows, range(1, 6)) if rows else "", refusals]
+    blocks = [check_sentences, TextTable(headings, rows, range(1, 6)) if rows else "", refusals]
     return terminal_blocks(blocks, INDENT)

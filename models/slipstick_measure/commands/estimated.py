@@ -54,13 +54,13 @@ def wants_rows(
     models: Sequence[str],
     free: str | None,
     columns: Sequence[str],
-    options: Sequence[object],
+    row_options: Sequence[object],
 ) -> bool:
     """Return whether a table has one row for each set of parameter values of a model: by the
     options given, by columns that are given to parameters, or by headings that are paths or
     parameters.
     """
-    if any(options) or "@" in (free or ""):
+    if any(row_options) or "@" in (free or ""):
         return True
     if not free or len(models) != 1 or len(files) != 1:
         return False
@@ -77,11 +77,15 @@ def wants_rows(
     row_columns = {"p", "n"}
     given_names = [column.partition("=")[0].strip() for column in columns]
     return any(
-        node_at(tree, name) is not None
+        node_at(tree, parameter_path) is not None
         for heading in [*headings, *given_names]
         if heading not in row_columns
-        for name in (heading, f"parameters.{heading}", f"parameters.{parameter_name(heading)}")
-        if "." in name
+        for parameter_path in (
+            heading,
+            f"parameters.{heading}",
+            f"parameters.{parameter_name(heading)}",
+        )
+        if "." in parameter_path
     )
 
 
@@ -150,13 +154,13 @@ def estimate_rows(
         [text_node(path, "--choice") for path in choices],
         [path.strip() for path in (groups or "").split(",") if path.strip()],
     )
-    result = estimation(prepare_estimation(request, Library()))
+    estimates = estimation(prepare_estimation(request, Library()))
     if as_json:
-        print_json({"estimation": as_data(result), "fitted": fitted_document(result)})
+        print_json({"estimation": as_data(estimates), "fitted": fitted_document(estimates)})
     else:
-        click.echo(estimation_text(result), nl=False)
+        click.echo(estimation_text(estimates), nl=False)
     if out is not None:
-        write_text(fitted_text(result), out)
+        write_text(fitted_text(estimates), out)
     return DONE
 
 

@@ -110,13 +110,17 @@ def import_(
     check_new_file(out)
     if study is not None:
         check_new_file(study)
-    losses = tuple(dict.fromkeys(name for text in leave_out for name in text.split(",")))
-    hints = Hints(processors, unit=unit, leave_out=losses, settings=_parse_numbers(settings))
-    test = None
+    left_out_causes = tuple(
+        dict.fromkeys(name for option_text in leave_out for name in option_text.split(","))
+    )
+    hints = Hints(
+        processors, unit=unit, leave_out=left_out_causes, settings=_parse_numbers(settings)
+    )
+    measured_load = None
     if format_ is None or format_ in LOAD_FORMATS:
-        test = load_test(files, [hints] * len(files), servers_of(servers), format_)
-    if test is not None:
-        spec = load_spec(test)
+        measured_load = load_test(files, [hints] * len(files), servers_of(servers), format_)
+    if measured_load is not None:
+        spec = load_spec(measured_load)
     else:
         spec = import_spec(files, hints, format_, placement, extends)
     study_spec = None if study is None else spec.study(os.path.relpath(out, study.parent))
@@ -126,9 +130,14 @@ def import_(
     if study_spec is not None and study is not None:
         study_spec.write(study)
     if as_json:
-        document = {"kind": spec.kind, "file": str(out), "spec": spec.document, "notes": spec.words}
+        spec_document = {
+            "kind": spec.kind,
+            "file": str(out),
+            "spec": spec.document,
+            "notes": spec.words,
+        }
         print_json(
-            {**document, "fit": [dict(zip(spec.head, row, strict=True)) for row in spec.rows]}
+            {**spec_document, "fit": [dict(zip(spec.head, row, strict=True)) for row in spec.rows]}
         )
     else:
         table = TextTable(spec.head, spec.rows, range(4)) if spec.rows else ""
@@ -138,10 +147,10 @@ def import_(
 
 def _parse_numbers(settings: Sequence[str]) -> dict[str, str]:
     """Parse NAME=NUMBER pairs; other texts are refused."""
-    values: dict[str, str] = {}
-    for text in settings:
-        name, equals, value = text.partition("=")
-        if not equals or not name or not value:
-            refuse("--set", f"{short(text)} is not NAME=NUMBER")
-        values[name.strip().removeprefix("$")] = value.strip()
-    return values
+    number_by_name: dict[str, str] = {}
+    for option_text in settings:
+        name, equals, number_text = option_text.partition("=")
+        if not equals or not name or not number_text:
+            refuse("--set", f"{short(option_text)} is not NAME=NUMBER")
+        number_by_name[name.strip().removeprefix("$")] = number_text.strip()
+    return number_by_name

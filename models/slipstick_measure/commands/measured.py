@@ -284,16 +284,18 @@ def _measurements_path(file: Path) -> Path:
     return runs_named(str(file)) or file
 
 
-def _show_load(test: LoadTest, as_json: bool) -> int:
+def _show_load(load_test: LoadTest, as_json: bool) -> int:
     """Print a load test as text or JSON, with its notes."""
     from slipstick_measure.report.loads import load_test_as_data, load_text
     from slipstick_measure.report.measured import notes_text
 
     if as_json:
-        print_json({"load_test": load_test_as_data(test), "notes": plain_problems(test.notes)})
+        print_json(
+            {"load_test": load_test_as_data(load_test), "notes": plain_problems(load_test.notes)}
+        )
     else:
-        click.echo(load_text(test), nl=False)
-        click.echo(notes_text(test.notes), nl=False, err=True)
+        click.echo(load_text(load_test), nl=False)
+        click.echo(notes_text(load_test.notes), nl=False, err=True)
     return DONE
 
 

@@ -51,8 +51,10 @@ class MeasuredResult(QuestionResult):
 
     def headline(self, words: Words) -> list[str]:
         """Return sentences on the cause that loses most on the largest number of processors."""
-        headlines = [loss_headline(answers, words) for answers in self.measured.values()]
-        return [headline_of_runs for headline_of_runs in headlines if headline_of_runs][:1]
+        sentences_by_question = [
+            loss_headline(answers, words) for answers in self.measured.values()
+        ]
+        return [sentences for sentences in sentences_by_question if sentences][:1]
 
     def parts(self) -> Iterator[ResultTable]:
         """Yield a table for each question, with a row for each number of processors."""
@@ -96,13 +98,15 @@ def read(specs: Mapping[str, MeasuredSpec], study: StudyContext) -> Question:
             accounts[name] = measured(runs, spec.statistic, spec.region, timer)
         except UnknownNameError as error:
             raise study.refusal((*place, "region"), str(error)) from None
-    result = MeasuredResult(
+    measured_result = MeasuredResult(
         {name: account.answers for name, account in accounts.items()},
         {name: account.rate for name, account in accounts.items()},
     )
     return Question(
-        lambda answers: result,
-        answer_names={name: answer.units for name, answer in result.named_answers().items()},
+        lambda answers: measured_result,
+        answer_names={
+            name: answer.units for name, answer in measured_result.named_answers().items()
+        },
         notes=lambda: [note for account in accounts.values() for note in account.notes],
     )
 

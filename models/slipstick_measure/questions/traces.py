@@ -82,14 +82,16 @@ class TracesResult(QuestionResult):
                 for value in trace.answer.values
                 if value.startswith(LOST) and abs(trace.answer[value] or 0) < NEGLIGIBLE_LOSS
             ]
-            values = {
+            values_without_matrix = {
                 key: value
                 for key, value in trace.answer.values.items()
                 if not key.startswith("accesses[")
             }
-            account = replace(trace.answer, values=values)  # the matrix is a file of its own
+            answer_without_matrix = replace(
+                trace.answer, values=values_without_matrix
+            )  # the matrix is a file of its own
             yield replace(
-                measured_table(f"trace/{name}", [account], small_losses),
+                measured_table(f"trace/{name}", [answer_without_matrix], small_losses),
                 title=f"### {escape(name)}",
             )
             yield from trace_parts(trace)
@@ -197,28 +199,32 @@ class _RequestedTrace:
         return self._requested_part(self._booked_trace(), partial(views_of, nodes=self.spec.nodes))
 
     def _requested_part(
-        self, trace: TraceT, show: Callable[[TraceT, float | None, SwitchedNetwork | None], ShownT]
+        self,
+        trace: TraceT,
+        compute: Callable[[TraceT, float | None, SwitchedNetwork | None], ShownT],
     ) -> ShownT:
-        """Return what `show` returns for the part of a trace that the study requests."""
+        """Return what `compute` returns for the part of a trace that the study requests."""
         spec = self.spec
-        key = next(
+        refused_key = next(
             (
-                key
-                for key in ("useful", "only", "machine", "nodes", "window", "first")
-                if getattr(spec, key)
+                refused_key
+                for refused_key in ("useful", "only", "machine", "nodes", "window", "first")
+                if getattr(spec, refused_key)
             ),
             "data",
         )
-        first, last, width = (
+        first_time, last_time, window_width = (
             setting.value if setting else None for setting in (spec.first, spec.to, spec.window)
         )
         try:
-            return show(
-                trace.chosen(spec.only, spec.useful, first or 0.0, last), width, self.network()
+            return compute(
+                trace.chosen(spec.only, spec.useful, first_time or 0.0, last_time),
+                window_width,
+                self.network(),
             )
         except (ModelError, UnknownNameError) as error:
             raise self.study.refusal(
-                (*self.place, "from" if key == "first" else key), str(error)
+                (*self.place, "from" if refused_key == "first" else refused_key), str(error)
             ) from None
 
     def network(self) -> SwitchedNetwork | None:

@@ -61,8 +61,8 @@ class ValidationSet:
     @property
     def coverage(self) -> float:
         """The fraction of predicted rows within their intervals."""
-        count = sum(group.rows for group in self.estimation.groups)
-        return sum(group.coverage * group.rows for group in self.estimation.groups) / count
+        row_count = sum(group.rows for group in self.estimation.groups)
+        return sum(group.coverage * group.rows for group in self.estimation.groups) / row_count
 
 
 def rows_in_set(validation_set: ValidationSet) -> int:
@@ -141,7 +141,7 @@ class ValidationResult(QuestionResult):
 
     def _error_sentence(self, name: str, validation_set: ValidationSet) -> str:
         """Return a sentence on the errors of a set, beside the published errors of other models."""
-        peers = "".join(
+        peers_text = "".join(
             f"; {peer} {percent(error)} ({subject})"
             for peer, error, subject, _ in validation_set.peers
         )
@@ -152,7 +152,7 @@ class ValidationResult(QuestionResult):
             f" {percent(min(errors), 2)} to {percent(max(errors), 2)}, {validation_set.split};"
             f" {percent(validation_set.coverage, 2)} of the rows lie in their intervals"
         )
-        return sentence + peers
+        return sentence + peers_text
 
     def parts(self) -> Iterator[str]:
         """Yield a table of all sets, then the groups and parameters of each."""
@@ -242,16 +242,16 @@ def _estimation_task(name: str, spec: ValidationSpec, study: StudyContext) -> Es
         table_path_named(spec.data) or spec.data, study.node_of((*place, "data")).mark
     )
     settings = study.cases[spec.case] if spec.case is not None else study.base
-    free, choices = (
+    free_paths, choice_texts = (
         [_single_text_at(study, (*place, key, index)) for index in range(len(getattr(spec, key)))]
         for key in ("free", "choices")
     )
     request = EstimationRequest(
         path,
         settings,
-        free,
+        free_paths,
         dict(_column_uses(spec, place, study)),
-        choices,
+        choice_texts,
         spec.groups,
         spec.rows,
         spec.fitted_to,
@@ -270,14 +270,14 @@ def _check_split(
     """Raise if the choice of fitted rows leaves none to fit or none to predict, or if no group can
     be predicted by the others.
     """
-    count = len({*task.labels(task.groups)})
+    group_count = len({*task.labels(task.groups)})
     if spec.fitted_to and len(task.fitted_rows) in (0, task.count):
         subject = "no row" if not task.fitted_rows else "every row"
         raise study.refusal(
             (*place, "fitted_to"),
             f"{subject} is in the fitted rows, so no rows are left to predict",
         )
-    if count < 2 and not spec.fitted_to and not spec.nothing_fitted:
+    if group_count < 2 and not spec.fitted_to and not spec.nothing_fitted:
         raise study.refusal(
             (*place, "groups"),
             "all rows are one group, which no other predicts; name columns with several values, or"
@@ -322,10 +322,10 @@ def _validation_set(spec: ValidationSpec, task: EstimationTask) -> ValidationSet
     if spec.nothing_fitted:
         split_in_words = "nothing fitted: ranges of the parameters alone"
     elif spec.fitted_to:
-        columns = " and ".join(
+        columns_text = " and ".join(
             f"{column} {', '.join(values)}" for column, values in spec.fitted_to.items()
         )
-        split_in_words = f"fitted to {columns}"
+        split_in_words = f"fitted to {columns_text}"
     return ValidationSet(
         spec.source,
         spec.known,

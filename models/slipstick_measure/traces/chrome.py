@@ -101,8 +101,8 @@ class _JsonReader:
                     raise (EOFError if is_cut else ValueError) from error
 
     def entries(self) -> Iterator[str]:
-        """Yield the keys of an object, each consumed up to its colon; `closed` is set at the
-        closing brace.
+        """Yield the keys of an object, each consumed up to its colon; `is_closed` becomes false
+        if the closing brace is missing.
         """
         while (next_character := self.next_character()) not in ("}", ""):
             self.position += 1
@@ -119,7 +119,7 @@ class _JsonReader:
         self.is_closed = self.is_closed and bool(next_character)
 
     def items(self) -> Iterator[Any]:
-        """Yield the values of a list; `closed` is set at the closing bracket."""
+        """Yield the values of a list; `is_closed` becomes false if its end is missing."""
         self.position += 1
         while True:
             self.position = _SEPARATORS.match(self.text, self.position).end()  # type: ignore[union-attr]
@@ -173,15 +173,15 @@ class ChromeReader:
     def read(self, pieces: Iterator[str]) -> ReadTrace:
         """Read all events of a file. Return the trace."""
         json_reader = _JsonReader(pieces)
-        count = 0
+        event_count = 0
         most_events = limit_in_force("events")
-        take = self._take_event
+        take_event = self._take_event
         try:
             for event in self._events_of_file(json_reader):
-                count += 1
-                if count > most_events:
+                event_count += 1
+                if event_count > most_events:
                     self.columns.refuse(too_many_message("events", "events", ADVICE_ON_SIZE))
-                take(event, count)
+                take_event(event, event_count)
             if json_reader.is_closed and json_reader.next_character():
                 self.columns.add_note(
                     "what follows the events is not read, near"
@@ -189,20 +189,23 @@ class ChromeReader:
                 )
         except EOFError:
             self.columns.refuse(
-                f"the file ends, or is damaged, inside a value after {count:,} events"
+                f"the file ends, or is damaged, inside a value after {event_count:,} events"
             )
         except TypeError:
-            self.columns.refuse(f"the pid or tid of event {count:,} must be a number or a text")
+            self.columns.refuse(
+                f"the pid or tid of event {event_count:,} must be a number or a text"
+            )
         except RecursionError:
-            self.columns.refuse(f"the value after event {count:,} is nested too deeply")
+            self.columns.refuse(f"the value after event {event_count:,} is nested too deeply")
         except ValueError:
             self.columns.refuse(
-                f"this is no JSON after {count:,} events, near"
+                f"this is no JSON after {event_count:,} events, near"
                 f" {short(json_reader.text[json_reader.position :][:40])}"
             )
         if not json_reader.is_closed:
             self.columns.add_note(
-                f"the last bracket is missing, after {count:,} events; what wrote them may have"
+                f"the last bracket is missing, after {event_count:,} events; what wrote them"
+                " may have"
                 " been stopped"
             )
         self._take_annotations()
@@ -230,35 +233,35 @@ class ChromeReader:
             else:
                 json_reader.read_value()
 
-    def _take_event(self, event: Any, count: int) -> None:
+    def _take_event(self, event: Any, event_number: int) -> None:
         """Add an event to the columns."""
         phase = (
             event.get("ph")
             if isinstance(event, dict)
-            else self.columns.refuse(f"event {count:,} is no object")
+            else self.columns.refuse(f"event {event_number:,} is no object")
         )
         if phase == "X":
             category = event.get("cat")
             if category in ANNOTATIONS and not self.is_own_format:
                 self.annotations.append(event)
                 return
-            lane, time = self._lane_and_time(event, count)
+            lane, time = self._lane_and_time(event, event_number)
             if str(category).casefold() in STREAM_CATEGORIES:
                 self.streams.add(lane)
-            length = event.get("dur", 0.0)
-            if type(length) is not float:
-                length = self.columns.number(length, f"length (dur) of event {count:,}")
-            self.columns.span(lane, self._label_number(event), time, time + length)
+            duration = event.get("dur", 0.0)
+            if type(duration) is not float:
+                duration = self.columns.number(duration, f"length (dur) of event {event_number:,}")
+            self.columns.span(lane, self._label_number(event), time, time + duration)
         elif phase in ("B", "E"):
-            lane, time = self._lane_and_time(event, count)
+            lane, time = self._lane_and_time(event, event_number)
             self.edge_lane.append(lane)
             self.edge_label.append(self._label_number(event) if phase == "B" else -1)
             self.edge_time.append(time)
         elif phase in ("s", "f", "t"):
-            arrow = str((event.get("cat"), event.get("id"), event.get("name")))
-            time = self._time(event, count)
-            key = (event.get("pid"), event.get("tid"))
-            self.arrows.setdefault(arrow, []).append((time, key, phase == "s"))
+            arrow_key = str((event.get("cat"), event.get("id"), event.get("name")))
+            time = self._time(event, event_number)
+            process_and_thread = (event.get("pid"), event.get("tid"))
+            self.arrows.setdefault(arrow_key, []).append((time, process_and_thread, phase == "s"))
         elif phase == "M":
             self._take_name(event)
         elif phase == "C" and self.is_own_format:
@@ -274,20 +277,20 @@ class ChromeReader:
         else:
             self.left_out[str(phase)] += 1
 
-    def _lane_and_time(self, event: dict[str, Any], count: int) -> tuple[int, float]:
+    def _lane_and_time(self, event: dict[str, Any], event_number: int) -> tuple[int, float]:
         """Return the number of an event's thread, and its time, which may be in quotes."""
         columns = self.columns
-        time = self._time(event, count)
-        key = (event.get("pid"), event.get("tid"))
-        lane = columns.lanes.get(key)
-        return (columns.named(columns.lanes, key) if lane is None else lane), time
+        time = self._time(event, event_number)
+        process_and_thread = (event.get("pid"), event.get("tid"))
+        lane = columns.lanes.get(process_and_thread)
+        return (columns.named(columns.lanes, process_and_thread) if lane is None else lane), time
 
-    def _time(self, event: dict[str, Any], count: int) -> float:
+    def _time(self, event: dict[str, Any], event_number: int) -> float:
         """Return the time of an event."""
         time = event.get("ts")
         if type(time) is float:
             return time
-        return self.columns.number(time, f"time (ts) of event {count:,}")
+        return self.columns.number(time, f"time (ts) of event {event_number:,}")
 
     def _label_number(self, event: dict[str, Any]) -> int:
         """Return the number of the label of an event."""
@@ -308,22 +311,24 @@ class ChromeReader:
         """Pair the begin and end events of each thread in the order of time; events at the same
         time in the order of the file.
         """
-        stacks: list[list[int]] = [[] for _ in self.columns.lanes]
-        time = self.edge_time
-        unmatched_ends = 0
-        self.columns.smallest_number("time", time)  # NaN has no place in an order
-        last_time = max(max(column, default=0.0) for column in (time, self.columns.end))
-        for index in sorted(range(len(time)), key=time.__getitem__):
-            lane = self.edge_lane[index]
-            label = self.edge_label[index]
-            event_time = time[index]
+        open_spans_by_lane: list[list[int]] = [[] for _ in self.columns.lanes]
+        edge_times = self.edge_time
+        unmatched_end_count = 0
+        self.columns.smallest_number("time", edge_times)  # NaN has no place in an order
+        last_time = max(max(column, default=0.0) for column in (edge_times, self.columns.end))
+        for edge_index in sorted(range(len(edge_times)), key=edge_times.__getitem__):
+            lane = self.edge_lane[edge_index]
+            label = self.edge_label[edge_index]
+            event_time = edge_times[edge_index]
             if label >= 0:
-                stacks[lane].append(self.columns.begin(lane, label, event_time))
-            elif stacks[lane]:
-                self.columns.end[stacks[lane].pop()] = event_time
+                open_spans_by_lane[lane].append(self.columns.begin(lane, label, event_time))
+            elif open_spans_by_lane[lane]:
+                self.columns.end[open_spans_by_lane[lane].pop()] = event_time
             else:
-                unmatched_ends += 1
-        self.columns.close_open(list(chain.from_iterable(stacks)), last_time, unmatched_ends)
+                unmatched_end_count += 1
+        self.columns.close_open(
+            list(chain.from_iterable(open_spans_by_lane)), last_time, unmatched_end_count
+        )
 
     def _take_annotations(self) -> None:
         """Remove spans that only annotate a stretch of time; if a trace has no other spans, keep
@@ -351,22 +356,22 @@ class ChromeReader:
             return trace_of_members(columns, self.useful or (), self.until, self.levels)
         names = self._processor_names()
         lanes = columns.lanes
-        broken_arrows = 0
+        broken_arrow_count = 0
         for ends_of_arrow in self.arrows.values():
             # A track with ends of arrows alone did nothing, so it is no processor.
             known_ends = [
-                (time, lanes[key], begins_of_arrow)
-                for time, key, begins_of_arrow in ends_of_arrow
+                (time, lanes[key], is_begin)
+                for time, key, is_begin in ends_of_arrow
                 if key in lanes
             ]
             begins_of_arrow = [end for end in known_ends if end[2]]
-            ends = [end for end in known_ends if not end[2]]
-            if len(begins_of_arrow) != 1 or not ends:
-                broken_arrows += 1
-            for time, lane, _ in ends if len(begins_of_arrow) == 1 else ():
+            arrow_ends = [end for end in known_ends if not end[2]]
+            if len(begins_of_arrow) != 1 or not arrow_ends:
+                broken_arrow_count += 1
+            for time, lane, _ in arrow_ends if len(begins_of_arrow) == 1 else ():
                 columns.access(begins_of_arrow[0][1], names[lane], time)
-        if broken_arrows:
-            columns.add_note(f"{broken_arrows:,} arrows have no beginning or no end; left out")
+        if broken_arrow_count:
+            columns.add_note(f"{broken_arrow_count:,} arrows have no beginning or no end; left out")
         if self.left_out:
             names_in_words = ", ".join(
                 f"{count:,} of kind {short(kind)}" for kind, count in self.left_out.items()

@@ -59,42 +59,51 @@ def read_memory_samples(path: Path | str, lines: Iterable[tuple[int, str]]) -> R
     lines : of it, with their numbers
     """
     columns = TraceColumns(path, resolution=1e-6)
-    skipped_count = list[int]()
+    skipped_lines = list[int]()
     modified_count = 0
     samples = list[tuple[int, int, float]]()
-    users: dict[int, set[int]] = defaultdict(set)
-    accesses: Counter[int] = Counter()
-    for line_number, text in lines:
-        if not text.strip() or text.lstrip().startswith("#"):
+    lanes_by_line: dict[int, set[int]] = defaultdict(set)
+    access_count_by_line: Counter[int] = Counter()
+    for line_number, line_text in lines:
+        if not line_text.strip() or line_text.lstrip().startswith("#"):
             continue
-        sample = _SAMPLE.fullmatch(text)
+        sample = _SAMPLE.fullmatch(line_text)
         if sample is None:
-            skipped_count.append(line_number)
+            skipped_lines.append(line_number)
             continue
         if _CODE_AFTER_ADDRESS.fullmatch(sample["rest"]):
             columns.refuse(f"the sample has no address; print it, too: {_FIELDS}", line_number)
         lane = columns.named(columns.lanes, f"{sample['name'][:60]} {sample['thread']}")
-        line = int(sample["address"], 16) >> LINE_BITS
-        users[line].add(lane)
-        accesses[line] += 1
+        cache_line = int(sample["address"], 16) >> LINE_BITS
+        lanes_by_line[cache_line].add(lane)
+        access_count_by_line[cache_line] += 1
         modified_count += "|SNP HitM" in sample["rest"]
-        samples.append((lane, line, columns.number(sample["time"], "time", line_number)))
+        samples.append((lane, cache_line, columns.number(sample["time"], "time", line_number)))
     if not samples:
         message = f"the samples have no thread, time or address; print them, too: {_FIELDS}"
-        columns.refuse(message, skipped_count[0] if skipped_count else 1)
-    shared = [line for line, _ in accesses.most_common() if len(users[line]) > 1]
-    names = {line: f"0x{line << LINE_BITS:x}" for line in shared[:MOST_LINES]}
-    for lane, line, time in samples:
-        name = names.get(line) or (OTHER_LINES if len(users[line]) > 1 else LINES_OF_ONE_THREAD)
-        columns.access(lane, name, time)
-    if skipped_count:
+        columns.refuse(message, skipped_lines[0] if skipped_lines else 1)
+    shared_lines = [
+        cache_line
+        for cache_line, _ in access_count_by_line.most_common()
+        if len(lanes_by_line[cache_line]) > 1
+    ]
+    name_by_line = {
+        cache_line: f"0x{cache_line << LINE_BITS:x}" for cache_line in shared_lines[:MOST_LINES]
+    }
+    for lane, cache_line, time in samples:
+        line_name = name_by_line.get(cache_line) or (
+            OTHER_LINES if len(lanes_by_line[cache_line]) > 1 else LINES_OF_ONE_THREAD
+        )
+        columns.access(lane, line_name, time)
+    if skipped_lines:
         columns.add_note(
-            f"{len(skipped_count):,} lines are no samples, and left out; the first is line"
-            f" {skipped_count[0]}"
+            f"{len(skipped_lines):,} lines are no samples, and left out; the first is line"
+            f" {skipped_lines[0]}"
         )
     columns.add_note(
-        f"{len(samples):,} samples of accesses to {len(users):,} lines of {1 << LINE_BITS} B, of"
-        f" which several threads access {len(shared):,}; {modified_count:,} found the line"
+        f"{len(samples):,} samples of accesses to {len(lanes_by_line):,} lines of"
+        f" {1 << LINE_BITS} B, of"
+        f" which several threads access {len(shared_lines):,}; {modified_count:,} found the line"
         " modified in"
         " another cache"
     )

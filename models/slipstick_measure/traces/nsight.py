@@ -60,9 +60,9 @@ def read_gpu_list(path: Path | str, lines: Iterator[tuple[int, str]]) -> ReadTra
     columns = TraceColumns(path)
     heading_line, heading, unit = next(
         (
-            (heading_line, text, match["unit"])
-            for heading_line, text in lines
-            if (match := _HEADING.match(text) or _ROCPROF.match(text))
+            (heading_line, line_text, match["unit"])
+            for heading_line, line_text in lines
+            if (match := _HEADING.match(line_text) or _ROCPROF.match(line_text))
         ),
         (1, "", ""),
     )
@@ -70,38 +70,40 @@ def read_gpu_list(path: Path | str, lines: Iterator[tuple[int, str]]) -> ReadTra
         columns.refuse("there is no heading of a list of operations: Start (ns),Duration (ns),...")
     columns.scale = _SECONDS[unit]
     try:
-        names = next(csv.reader([heading]))
+        column_names = next(csv.reader([heading]))
     except csv.Error as error:
         columns.refuse(f"this is not a line of a table: {error}; check the quotes")
-    headings = {re.sub(r" ?\(.*", "", name): index for index, name in enumerate(names)}
-    index_by_key = {
-        key: next(headings[word] for word in words if word in headings)
-        for key, words in _HEADINGS_BY_KEY.items()
-        if any(word in headings for word in words)
+    index_by_heading = {
+        re.sub(r" ?\(.*", "", name): index for index, name in enumerate(column_names)
     }
-    stream = index_by_key.get("stream")
-    device = index_by_key.get("device")
-    if stream is None:
+    index_by_key = {
+        key: next(index_by_heading[word] for word in words if word in index_by_heading)
+        for key, words in _HEADINGS_BY_KEY.items()
+        if any(word in index_by_heading for word in words)
+    }
+    stream_index = index_by_key.get("stream")
+    device_index = index_by_key.get("device")
+    if stream_index is None:
         columns.refuse("there is no column of the stream (Strm)", heading_line)
-    for heading_line, text in lines:
-        if not text.strip():
+    for line_number, line_text in lines:
+        if not line_text.strip():
             continue
         try:
-            cells = next(csv.reader([text], strict=True))
+            cells = next(csv.reader([line_text], strict=True))
         except csv.Error as error:
-            columns.refuse(f"this is no line of a list of operations: {error}", heading_line)
-        if len(cells) != len(names):
+            columns.refuse(f"this is no line of a list of operations: {error}", line_number)
+        if len(cells) != len(column_names):
             columns.refuse(
-                f"{len(cells)} values, where the heading promises {len(names)}", heading_line
+                f"{len(cells)} values, where the heading promises {len(column_names)}", line_number
             )
-        start = columns.number(cells[index_by_key["start"]], "start", heading_line)
+        start = columns.number(cells[index_by_key["start"]], "start", line_number)
         end = (
-            columns.number(cells[index_by_key["end"]], "end", heading_line)
+            columns.number(cells[index_by_key["end"]], "end", line_number)
             if "end" in index_by_key
-            else start + columns.number(cells[index_by_key["duration"]], "duration", heading_line)
+            else start + columns.number(cells[index_by_key["duration"]], "duration", line_number)
         )
-        device_prefix = f"{cells[device]}/" if device is not None else ""
-        lane = columns.named(columns.lanes, f"{device_prefix}stream {cells[stream]}")
+        device_prefix = f"{cells[device_index]}/" if device_index is not None else ""
+        lane = columns.named(columns.lanes, f"{device_prefix}stream {cells[stream_index]}")
         columns.span(lane, columns.named(columns.labels, cells[index_by_key["name"]]), start, end)
-    tracks = [str(name) for name in columns.lanes]
-    return columns.finished(tracks, kinds=[STREAM] * len(tracks))
+    stream_names = [str(name) for name in columns.lanes]
+    return columns.finished(stream_names, kinds=[STREAM] * len(stream_names))

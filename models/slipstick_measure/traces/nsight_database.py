@@ -110,36 +110,36 @@ class _Database:
 
     def read(self) -> ReadTrace:
         """Read all tables with operations or calls. Return the trace."""
-        calls = self._call_tables()
-        if not {_KERNEL_TABLE, _GRAPH_TABLE} & set(self.tables) and not calls:
+        call_tables = self._call_tables()
+        if not {_KERNEL_TABLE, _GRAPH_TABLE} & set(self.tables) and not call_tables:
             self.columns.refuse(
                 "this database of SQLite has no operations of a GPU and no calls of threads; write"
                 " one with nsys export --type sqlite of a report with --trace=cuda,osrt"
             )
         stream_tables = [table for table in _OPERATION_TABLES if table in self.tables]
-        self._check_size([*stream_tables, *(call.table for call in calls)])
-        names = dict(self.database.execute("SELECT id, value FROM StringIds"))
-        streams = self._add_streams(stream_tables, names)
-        threads = self._add_threads(names, calls)
-        if marks := self._row_count("NVTX_EVENTS"):
-            self.columns.add_note(f"marks of NVTX annotate times and are left out: {marks:,}")
-        if graphs := self._row_count(_GRAPH_TABLE):
+        self._check_size([*stream_tables, *(call_table.table for call_table in call_tables)])
+        name_by_id = dict(self.database.execute("SELECT id, value FROM StringIds"))
+        stream_names = self._add_streams(stream_tables, name_by_id)
+        thread_names = self._add_threads(name_by_id, call_tables)
+        if mark_count := self._row_count("NVTX_EVENTS"):
+            self.columns.add_note(f"marks of NVTX annotate times and are left out: {mark_count:,}")
+        if graph_count := self._row_count(_GRAPH_TABLE):
             self.columns.add_note(
-                f"graphs of CUDA were traced as a whole ({graphs:,}), so waits inside them are"
+                f"graphs of CUDA were traced as a whole ({graph_count:,}), so waits inside them are"
                 " taken for work; nsys profile --cuda-graph-trace=node traces what is inside"
             )
-        kinds = [STREAM] * len(streams) + [THREAD] * len(threads)
-        return self.columns.finished([*streams, *threads], kinds=kinds)
+        kinds = [STREAM] * len(stream_names) + [THREAD] * len(thread_names)
+        return self.columns.finished([*stream_names, *thread_names], kinds=kinds)
 
     def _call_tables(self) -> list[_CallTable]:
         """Return the tables of calls of threads that the database has."""
         call_tables = [_CallTable(table, "nameId") for table in (*_CALL_TABLES, _SYSTEM_CALL_TABLE)]
         call_tables += [_CallTable(table, "textId") for table in _MESSAGE_TABLES]
-        needed = {"start", "end", "globalTid"}
+        needed_columns = {"start", "end", "globalTid"}
         return [
-            call
-            for call in call_tables
-            if needed | {call.name} <= self.tables.get(call.table, set())
+            call_table
+            for call_table in call_tables
+            if needed_columns | {call_table.name} <= self.tables.get(call_table.table, set())
         ]
 
     def _row_count(self, table: str) -> int:
@@ -154,65 +154,73 @@ class _Database:
         if sum(map(self._row_count, tables)) > limit_in_force("events"):
             self.columns.refuse(too_many_message("events", "operations and calls", ADVICE_ON_SIZE))
 
-    def _add_streams(self, tables: list[str], names: Mapping[int, str]) -> list[str]:
+    def _add_streams(self, tables: list[str], name_by_id: Mapping[int, str]) -> list[str]:
         """Add the operations of streams to the columns. Return the names of the streams."""
         for table in tables:
             query = (
                 f"SELECT start, end, deviceId, streamId, {_OPERATION_TABLES[table]} FROM {table}"
                 f" WHERE end > 0 ORDER BY start"
             )
-            for start, end, device, stream, value in self.database.execute(query):
+            for start, end, device, stream, operation_value in self.database.execute(query):
                 lane = self.columns.named(self.columns.lanes, f"{device}/stream {stream}")
-                name = _operation_name(table, value, names)
-                label = self.columns.named(self.columns.labels, name)
+                operation_name = _operation_name(table, operation_value, name_by_id)
+                label = self.columns.named(self.columns.labels, operation_name)
                 self.columns.span(lane, label, float(start), float(end))
         return [str(lane) for lane in self.columns.lanes]
 
-    def _add_threads(self, names: Mapping[int, str], calls: list[_CallTable]) -> list[str]:
+    def _add_threads(
+        self, name_by_id: Mapping[int, str], call_tables: list[_CallTable]
+    ) -> list[str]:
         """Add the calls of threads, and the times between the calls, to the columns. Return the
         names of the threads.
         """
-        if not calls:
+        if not call_tables:
             return []
         label_between_calls = (
-            PROGRAM if any(call.table == _SYSTEM_CALL_TABLE for call in calls) else UNKNOWN
+            PROGRAM
+            if any(call_table.table == _SYSTEM_CALL_TABLE for call_table in call_tables)
+            else UNKNOWN
         )
         if label_between_calls == UNKNOWN:
             self.columns.add_note(
                 "calls of the operating system were not traced (--trace=osrt), so what threads do"
                 " between the traced calls is unknown"
             )
-        all_calls = " UNION ALL ".join(
-            f"SELECT start, end, globalTid, {call.name} AS name FROM {call.table}"
+        calls_query = " UNION ALL ".join(
+            f"SELECT start, end, globalTid, {call_table.name} AS name FROM {call_table.table}"
             f" WHERE end IS NOT NULL AND globalTid IS NOT NULL"
-            for call in calls
+            for call_table in call_tables
         )
-        extents = f"SELECT globalTid, min(start), max(end) FROM ({all_calls}) GROUP BY globalTid"
-        threads = list[int]()
-        for thread, first_time, last_time in self.database.execute(f"{extents} ORDER BY globalTid"):
+        extents_query = (
+            f"SELECT globalTid, min(start), max(end) FROM ({calls_query}) GROUP BY globalTid"
+        )
+        thread_numbers = list[int]()
+        for thread, first_time, last_time in self.database.execute(
+            f"{extents_query} ORDER BY globalTid"
+        ):
             lane = self.columns.named(self.columns.lanes, ("thread", thread))
-            threads.append(thread)
+            thread_numbers.append(thread)
             label = self.columns.named(self.columns.labels, label_between_calls)
             self.columns.span(lane, label, float(first_time), float(last_time))
         # Of calls that begin together the outer one comes first, so that time is the inner one's.
         ordered_query = (
-            f"SELECT start, end, globalTid, name FROM ({all_calls}) ORDER BY start, end DESC"
+            f"SELECT start, end, globalTid, name FROM ({calls_query}) ORDER BY start, end DESC"
         )
         for start, end, thread, name in self.database.execute(ordered_query):
             lane = self.columns.lanes["thread", thread]
-            call_name = _VERSION.sub("", names.get(name, f"call {name}"))
+            call_name = _VERSION.sub("", name_by_id.get(name, f"call {name}"))
             label = self.columns.named(self.columns.labels, call_name)
             self.columns.span(lane, label, float(start), float(end))
-        return self._thread_names(names, threads)
+        return self._thread_names(name_by_id, thread_numbers)
 
-    def _thread_names(self, names: Mapping[int, str], threads: list[int]) -> list[str]:
+    def _thread_names(self, name_by_id: Mapping[int, str], thread_numbers: list[int]) -> list[str]:
         """Return the names of threads, from the database or by their numbers."""
         name_by_thread: dict[int, str] = {}
         if {"nameId", "globalTid"} <= self.tables.get("ThreadNames", set()):
             rows = self.database.execute("SELECT globalTid, nameId FROM ThreadNames")
-            name_by_thread = {thread: names.get(name, "") for thread, name in rows}
+            name_by_thread = {thread: name_by_id.get(name, "") for thread, name in rows}
         process_and_thread_ids = [
-            (thread >> 24 & 0xFFFFFF, thread & 0xFFFFFF) for thread in threads
+            (thread >> 24 & 0xFFFFFF, thread & 0xFFFFFF) for thread in thread_numbers
         ]
         return processor_names(
             [
@@ -223,16 +231,18 @@ class _Database:
                     f"{process}/{thread_id}",
                 )
                 for thread, (process, thread_id) in zip(
-                    threads, process_and_thread_ids, strict=True
+                    thread_numbers, process_and_thread_ids, strict=True
                 )
             ]
         )
 
 
-def _operation_name(table: str, value: int, names: Mapping[int, str]) -> str:
+def _operation_name(table: str, operation_value: int, name_by_id: Mapping[int, str]) -> str:
     """Return the name of an operation of a stream."""
     if table == _KERNEL_TABLE:
-        return names.get(value, f"kernel {value}")
+        return name_by_id.get(operation_value, f"kernel {operation_value}")
     if table == _COPY_TABLE:
-        return f"[CUDA memcpy {_COPY_KIND_NAMES.get(value, f'of kind {value}')}]"
-    return f"[CUDA graph {value}]" if table == _GRAPH_TABLE else "[CUDA memset]"
+        return (
+            f"[CUDA memcpy {_COPY_KIND_NAMES.get(operation_value, f'of kind {operation_value}')}]"
+        )
+    return f"[CUDA graph {operation_value}]" if table == _GRAPH_TABLE else "[CUDA memset]"

@@ -59,9 +59,9 @@ def read_otf2(path: Path | str) -> ReadTrace:
     SpecError : this is no archive, or it is damaged, or it has too many events
     MissingExtraError : the library is not installed
     """
-    names = ("otf2", "_otf2.ErrorCodes", "otf2.error")
-    otf2, codes, error_module = (
-        import_optional(name, "reading OTF2 archives", "") for name in names
+    module_names = ("otf2", "_otf2.ErrorCodes", "otf2.error")
+    otf2, error_codes, error_module = (
+        import_optional(name, "reading OTF2 archives", "") for name in module_names
     )
     columns = TraceColumns(path)
     messages = list[str]()
@@ -70,7 +70,7 @@ def read_otf2(path: Path | str) -> ReadTrace:
             columns.scale = 1.0 / archive.timer_resolution
             reader = _ArchiveReader(columns, archive.definitions)
             reader.read(archive.events)
-    except (codes.Error, error_module.Error, OSError, RuntimeError) as error:
+    except (error_codes.Error, error_module.Error, OSError, RuntimeError) as error:
         columns.refuse(
             f"this is no OTF2 archive, or it is damaged: {short((messages or [str(error)])[0])}"
         )
@@ -154,8 +154,8 @@ class _ArchiveReader:
         most_events = limit_in_force("events")
         first_time = None
         time = 0
-        for count, (location, event) in enumerate(events):
-            if count >= most_events:
+        for event_index, (location, event) in enumerate(events):
+            if event_index >= most_events:
                 self.columns.refuse(too_many_message("events", "events", ADVICE_ON_SIZE))
             # The first tick is subtracted as a whole number, because ticks may exceed the digits of
             # a double.
@@ -173,10 +173,10 @@ class _ArchiveReader:
             self.unmatched_leaves,
         )
         if self.left_out:
-            kinds = ", ".join(
+            kinds_in_words = ", ".join(
                 f"{event_count:,} {kind}" for kind, event_count in self.left_out.items()
             )
-            self.columns.add_note(f"left out, for regions hold the time: {kinds}")
+            self.columns.add_note(f"left out, for regions hold the time: {kinds_in_words}")
         for location, thread in threads.items():
             if thread.count < location.number_of_events < _UNKNOWN_COUNT:
                 self.columns.refuse(
@@ -187,7 +187,7 @@ class _ArchiveReader:
     def _add_event(self, thread: _Thread, event: Any, time: int) -> None:
         """Add an event of a thread to the columns."""
         columns = self.columns
-        kind = type(event).__name__
+        event_kind = type(event).__name__
         if thread.lane < 0:
             thread.lane = columns.named(columns.lanes, thread.name)
         region: Any = getattr(event, "region", "")
@@ -196,23 +196,23 @@ class _ArchiveReader:
                 f"{short(thread.name)} enters or leaves a region that is not defined; is the"
                 " archive damaged?"
             )
-        if kind == "Enter":
+        if event_kind == "Enter":
             label = self.labels[region] if region in self.labels else self._label_number(region)
             thread.open_spans.append(columns.begin(thread.lane, label, time))
-        elif kind == "Leave":
+        elif event_kind == "Leave":
             if not thread.open_spans:
                 self.unmatched_leaves += 1
                 return
             if columns.label[thread.open_spans[-1]] != self.labels.get(region):
                 columns.check_inside(str(region.name), thread.open_spans[-1])
             columns.end[thread.open_spans.pop()] = time
-        elif kind in _SEND_EVENTS:
+        elif event_kind in _SEND_EVENTS:
             columns.access(
                 thread.lane, self._receiver_name(event.communicator, event.receiver), time
             )
-        elif kind in _REMOTE_ACCESS_EVENTS:
+        elif event_kind in _REMOTE_ACCESS_EVENTS:
             columns.access(thread.lane, self._receiver_name(event.win, event.remote), time)
-        elif kind == "BufferFlush":
+        elif event_kind == "BufferFlush":
             columns.span(
                 thread.lane,
                 columns.named(columns.labels, _FLUSH_LABEL),
@@ -220,7 +220,7 @@ class _ArchiveReader:
                 time + event.stop_time - event.time,
             )
         else:
-            self.left_out[kind] += 1
+            self.left_out[event_kind] += 1
 
     def finished(self) -> ReadTrace:
         """Return the trace that was read from the events."""

@@ -335,12 +335,12 @@ _PREEMPTED = "R"
 
 def _read_timehist(path: Path | str, unit: str | None) -> ReadTrace:
     """Read the output of perf sched timehist: each row has a wait, a delay and a run of a task."""
-    trace = TraceColumns(path, resolution=3e-6)
+    columns = TraceColumns(path, resolution=3e-6)
     skipped_lines = array("q")
     heading = ""
     visual_columns = slice(0, 0)
     running_label, delayed_label, waiting_label = (
-        trace.named(trace.labels, label) for label in (BUSY_LABEL, "wait:processor", "wait")
+        columns.named(columns.labels, label) for label in (BUSY_LABEL, "wait:processor", "wait")
     )
     for line_number, line in _numbered_lines(path):
         row = (
@@ -356,15 +356,17 @@ def _read_timehist(path: Path | str, unit: str | None) -> ReadTrace:
             if "sch delay" in line:
                 heading = line
             elif heading and _HEADING_RULE.match(line):
-                columns = [slice(*match.span()) for match in re.finditer("-+", line)]
-                visual_columns = columns[2] if "task" not in heading[columns[2]] else visual_columns
+                column_slices = [slice(*match.span()) for match in re.finditer("-+", line)]
+                visual_columns = (
+                    column_slices[2] if "task" not in heading[column_slices[2]] else visual_columns
+                )
             elif heading and line.strip() and "[tid/pid]" not in line:
                 skipped_lines.append(line_number)
             continue
         time, task, *lengths, text_after = row.groups()
         if task.startswith("<idle>"):
             continue
-        lane = trace.lanes[task] if task in trace.lanes else trace.named(trace.lanes, task)
+        lane = columns.lanes[task] if task in columns.lanes else columns.named(columns.lanes, task)
         end_time, (wait, delay, run) = float(time), map(float, lengths)
         label_of_absence = (
             delayed_label
@@ -380,22 +382,22 @@ def _read_timehist(path: Path | str, unit: str | None) -> ReadTrace:
             (running_label, run_start, end_time),
         ):
             if end_of_span > start >= 0.0:
-                trace.span(lane, label, start, end_of_span)
+                columns.span(lane, label, start, end_of_span)
             elif end_of_span > 0.0 > start:
-                trace.span(lane, label, 0.0, end_of_span)
+                columns.span(lane, label, 0.0, end_of_span)
     if skipped_lines:
-        trace.add_note(
+        columns.add_note(
             f"{len(skipped_lines):,} lines are no rows of switches, and left out; the first is line"
             f" {skipped_lines[0]}"
         )
-    if skipped_lines and not trace.lanes:
-        trace.refuse(
+    if skipped_lines and not columns.lanes:
+        columns.refuse(
             f"none of {len(skipped_lines):,} lines is a row of a switch; is this the output of"
             " perf sched"
             " timehist?",
             skipped_lines[0],
         )
-    return trace.finished([str(lane) for lane in trace.lanes], None, [BUSY_LABEL], "unknown")
+    return columns.finished([str(lane) for lane in columns.lanes], None, [BUSY_LABEL], "unknown")
 
 
 # Records: a processor is busy from create to end; enter and leave name what it does in between;

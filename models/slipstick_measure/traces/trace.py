@@ -228,14 +228,14 @@ class ProgramTrace(TraceOutline):
         """Return the GPU streams, with a note, if there are streams beside threads; otherwise the
         whole trace.
         """
-        traces = self.traces_by_kind()
-        if STREAM not in traces:
-            return next(iter(traces.values())) if len(traces) == 1 else self
+        trace_by_kind = self.traces_by_kind()
+        if STREAM not in trace_by_kind:
+            return next(iter(trace_by_kind.values())) if len(trace_by_kind) == 1 else self
         reason = (
             "the account is of the GPU streams; slipstick trace has that of the threads, and --only"
             " takes others"
         )
-        stream_trace = traces[STREAM]
+        stream_trace = trace_by_kind[STREAM]
         note = Problem(self.file, 1, 1, "", reason)
         return replace(stream_trace, notes=(*self.notes, note))
 
@@ -280,15 +280,15 @@ class ProgramTrace(TraceOutline):
         busy_spans = self.busy
         processor_count = len(self.processors)
         durations = spans.end - spans.start
-        runs = [self._account_measurement("time", self.end)]
+        measurements = [self._account_measurement("time", self.end)]
         if not len(durations):
-            return Measurements(tuple(runs), self.notes)
+            return Measurements(tuple(measurements), self.notes)
         busy_times = np.bincount(
             busy_spans.processor, busy_spans.end - busy_spans.start, processor_count
         )
         wait_by_label = np.bincount(spans.label, durations, len(self.labels))
         event_counts = np.bincount(spans.label, minlength=len(self.labels))
-        runs += [
+        measurements += [
             self._account_measurement("busy", busy_time, "", index + 1)
             for index, busy_time in enumerate(busy_times)
         ]
@@ -297,11 +297,11 @@ class ProgramTrace(TraceOutline):
             for index, label in enumerate(self.labels)
             if label not in self.useful and event_counts[index]
         ]
-        runs += [
+        measurements += [
             self._account_measurement("wait", wait_by_label[index], self.labels[index])
             for index in lost_labels
         ]
-        runs += [
+        measurements += [
             self._account_measurement("events", event_counts[index], self.labels[index])
             for index in lost_labels
         ]
@@ -309,8 +309,8 @@ class ProgramTrace(TraceOutline):
         idle_label = "no kernel" if set(self.kinds) == {STREAM} and not lost_labels else self.rest
         if idle_label != "idle" and idle_label not in self.labels:
             gap_time = max(0.0, processor_count * self.end - float(durations.sum()))
-            runs.append(self._account_measurement("wait", gap_time, idle_label))
-        return Measurements(tuple(runs), self.notes)
+            measurements.append(self._account_measurement("wait", gap_time, idle_label))
+        return Measurements(tuple(measurements), self.notes)
 
     def _account_measurement(
         self, metric: str, value: float, region: str = "", processor: int | None = None
@@ -373,12 +373,12 @@ class TraceColumns:
     def number(self, value: object, subject: str, line: int = 1) -> float:
         """Parse a finite number, with or without quotes; raise for everything else."""
         try:
-            finite = float(value)  # type: ignore[arg-type]
+            finite_number = float(value)  # type: ignore[arg-type]
         except (TypeError, ValueError, OverflowError):
             self.refuse(f"{short(str(value))} is no {subject}", line, subject)
-        if not abs(finite) < inf or isinstance(value, bool):
+        if not abs(finite_number) < inf or isinstance(value, bool):
             self.refuse(f"{short(str(value))} is no finite {subject}", line, subject)
-        return finite
+        return finite_number
 
     def named(self, number_by_name: dict[Any, int], name: Hashable) -> int:
         """Return the number of a name in a table of names; a new name gets the next number."""
@@ -658,8 +658,8 @@ def _natural_order(names: Sequence[str]) -> list[int]:
 
 def _as_array(column: Any) -> Any:
     """Return a growing array as an array of NumPy, without a copy."""
-    kind = np.intc if column.typecode == "i" else np.float64
-    return np.frombuffer(column, dtype=kind) if column else np.zeros(0, dtype=kind)
+    number_type = np.intc if column.typecode == "i" else np.float64
+    return np.frombuffer(column, dtype=number_type) if column else np.zeros(0, dtype=number_type)
 
 
 def _sort_spans(spans: TraceSpans) -> TraceSpans:
@@ -685,9 +685,9 @@ def _sort_spans(spans: TraceSpans) -> TraceSpans:
         & ((start[1:] < start[:-1]) | ((start[1:] == start[:-1]) & (end[1:] > end[:-1])))
     ).any():
         np.negative(end, out=end)
-        order = np.lexsort((end, start, processors))
+        span_order = np.lexsort((end, start, processors))
         np.negative(end, out=end)
-        spans.arrange(order)
+        spans.arrange(span_order)
     return spans
 
 

@@ -90,19 +90,21 @@ def network_of_machine(
     tree = library.load("machine", reference, mark, "machine")
     spec = validate(spec_model("machine", tree), tree)
     if not isinstance(spec, SharedMemorySpec):
-        stage_count = mark or Mark(reference, 1, 1)
+        error_mark = mark or Mark(reference, 1, 1)
         message = f"{reference} has no shared memory, so no network between processors and modules"
-        raise stage_count.error(message, "machine")
+        raise error_mark.error(message, "machine")
     interconnect = spec.interconnect
-    access = spec.memory.access.value
+    access_time = spec.memory.access.value
     if interconnect.kind != "multistage":
-        return SwitchedNetwork(1, 0, access)
-    stages = ceil(log(interconnect.ports.value, interconnect.radix.value) - 1e-9)
+        return SwitchedNetwork(1, 0, access_time)
+    stage_count = ceil(log(interconnect.ports.value, interconnect.radix.value) - 1e-9)
     holding_time = (
-        2 * stages * interconnect.hop.value + access if interconnect.switching == "circuit" else 0.0
+        2 * stage_count * interconnect.hop.value + access_time
+        if interconnect.switching == "circuit"
+        else 0.0
     )
     return SwitchedNetwork(
-        int(interconnect.radix.value), stages, interconnect.transfer.value + holding_time
+        int(interconnect.radix.value), stage_count, interconnect.transfer.value + holding_time
     )
 
 
@@ -129,21 +131,23 @@ def conflicts_by_stage(
     slots = np.floor(time / network.slot + 1e-9).astype(np.int64)
     is_request = count > 0
     is_remote = source != target
-    waits = {}
+    conflicts = {}
     for stage, outputs in network.outputs(source, target).items():
         is_counted = is_request if stage == "module" else is_request & is_remote
         output = outputs[is_counted]
         sources = source[is_counted]
-        span = int(output.max(initial=0)) + 1
+        output_count = int(output.max(initial=0)) + 1
         source_count = int(sources.max(initial=0)) + 1
-        distinct_requests = np.unique((slots[is_counted] * span + output) * source_count + sources)
+        distinct_requests = np.unique(
+            (slots[is_counted] * output_count + output) * source_count + sources
+        )
         keys, processors = np.unique(distinct_requests // source_count, return_counts=True)
         excess_processors: Array = processors.astype(np.float64) - 1.0
-        waits[stage] = (
-            (keys // span)[excess_processors > 0] * network.slot,
+        conflicts[stage] = (
+            (keys // output_count)[excess_processors > 0] * network.slot,
             excess_processors[excess_processors > 0],
         )
-    return waits
+    return conflicts
 
 
 def times_by_window(
@@ -160,27 +164,28 @@ def times_by_window(
     edges : of the windows, from 0, equally far apart [s]
     weight : of each span; 1 if None
     """
-    count = len(edges) - 1
+    window_count = len(edges) - 1
     width = edges[1] - edges[0]
     # What a span adds from its start on, less what it would add from its end on.
-    sums = np.zeros((key_count, count + 1))
+    time_sums = np.zeros((key_count, window_count + 1))
     for first_span in range(0, len(key), _SPANS_AT_ONCE):
         selection = slice(first_span, first_span + _SPANS_AT_ONCE)
         for sign, times in ((1.0, spans.start[selection]), (-1.0, spans.end[selection])):
-            window_index = np.clip((times / width).astype(np.int64), 0, count - 1)
-            cell = key[selection].astype(np.int64) * (count + 1) + window_index
+            window_index = np.clip((times / width).astype(np.int64), 0, window_count - 1)
+            cell_index = key[selection].astype(np.int64) * (window_count + 1) + window_index
             weights = (
                 np.broadcast_to(sign, len(times)) if weight is None else sign * weight[selection]
             )
             # The rest of its own window, and the whole of each later one.
-            sums += np.bincount(
-                cell, weights * (edges[window_index + 1] - times), sums.size
+            time_sums += np.bincount(
+                cell_index, weights * (edges[window_index + 1] - times), time_sums.size
             ).reshape(key_count, -1)
-            sums += np.cumsum(
-                np.bincount(cell + 1, weights * width, sums.size).reshape(key_count, -1), axis=1
+            time_sums += np.cumsum(
+                np.bincount(cell_index + 1, weights * width, time_sums.size).reshape(key_count, -1),
+                axis=1,
             )
     # Differences of sums that cancel leave rounding errors, which count as 0.
-    return np.where(sums[:, :count] > 1e-12 * width, sums[:, :count], 0.0)
+    return np.where(time_sums[:, :window_count] > 1e-12 * width, time_sums[:, :window_count], 0.0)
 
 
 def concurrency(trace: ProgramTrace) -> tuple[Array, Indices]:
@@ -195,11 +200,13 @@ def concurrency(trace: ProgramTrace) -> tuple[Array, Indices]:
 
 def access_matrix(trace: ProgramTrace) -> Array:
     """Return the number of accesses of each processor to each object, (processors, objects)."""
-    rows = len(trace.processors)
-    columns = len(trace.objects)
-    key = trace.accesses.processor.astype(np.int64) * columns + trace.accesses.target
+    processor_count = len(trace.processors)
+    object_count = len(trace.objects)
+    cell_index = trace.accesses.processor.astype(np.int64) * object_count + trace.accesses.target
     access_counts: Array = (
-        np.bincount(key, trace.accesses.count, rows * columns).reshape(rows, columns).astype(float)
+        np.bincount(cell_index, trace.accesses.count, processor_count * object_count)
+        .reshape(processor_count, object_count)
+        .astype(float)
     )
     return access_counts
 
@@ -211,7 +218,7 @@ def numbers_in_names(names: Sequence[str], ports: int | None) -> list[int]:
     ------
     ModelError : a name has none, or the machine has no such number
     """
-    window_numbers = []
+    numbers = []
     for name in names:
         match = re.search(r"[0-9]{1,9}$", name)
         if match is None or (ports is not None and int(match[0]) >= ports):
@@ -219,8 +226,8 @@ def numbers_in_names(names: Sequence[str], ports: int | None) -> list[int]:
                 f"{name[:60]!r} is no number of a processor or module of the machine, which are 0"
                 f" to {(ports or 1e9) - 1:g}"
             )
-        window_numbers.append(int(match[0]))
-    return window_numbers
+        numbers.append(int(match[0]))
+    return numbers
 
 
 def checked_window_count(
@@ -237,11 +244,12 @@ def checked_window_count(
         raise ModelError(
             f"{window_count:,} windows are too many; at most {MOST_WINDOWS:,} are shown"
         )
-    rows = len(trace.processors)
-    columns = len(trace.objects)
-    if rows * columns > MOST_CELLS:
+    processor_count = len(trace.processors)
+    object_count = len(trace.objects)
+    if processor_count * object_count > MOST_CELLS:
         raise ModelError(
-            f"{rows:,} processors and {columns:,} objects are too many for a matrix; choose some"
+            f"{processor_count:,} processors and {object_count:,} objects are too many for a"
+            " matrix; choose some"
             " with --only"
         )
     if network is not None:
@@ -293,31 +301,36 @@ def views_of(
     ModelError : the windows are too many, or processors and objects, or the network has no such
         processor or module
     """
-    windows = checked_window_count(trace, width, network)
-    edges = np.arange(windows + 1.0) * (trace.end / windows if width is None else width)
+    window_count = checked_window_count(trace, width, network)
+    edges = np.arange(window_count + 1.0) * (trace.end / window_count if width is None else width)
     busy = trace.busy
     spans = trace.spans
     utilization = times_by_window(busy, busy.processor, len(trace.processors), edges) / np.minimum(
         edges[1] - edges[0], trace.end - edges[:-1]
     )
     del busy  # there may be many spans
-    work = times_by_window(spans, spans.label, len(trace.labels), edges)
-    result = measured(trace.measurements())
-    (answer,) = result.answers
-    times, window_work = concurrency(trace)
-    durations: Array = np.bincount(window_work, np.diff(np.append(times, trace.end))).astype(float)
+    time_by_label = times_by_window(spans, spans.label, len(trace.labels), edges)
+    account = measured(trace.measurements())
+    (answer,) = account.answers
+    step_times, numbers_at_work = concurrency(trace)
+    duration_by_number: Array = np.bincount(
+        numbers_at_work, np.diff(np.append(step_times, trace.end))
+    ).astype(float)
     contention = _contention_by_window(trace, edges, network)
-    counts = access_matrix(trace)
-    values = {
-        "concurrency": Value(float(durations @ np.arange(len(durations))) / trace.end, "1"),
+    access_counts = access_matrix(trace)
+    view_values = {
+        "concurrency": Value(
+            float(duration_by_number @ np.arange(len(duration_by_number))) / trace.end, "1"
+        ),
         # Clocks are rounded, so that two that follow each other may seem to overlap for an instant.
         "largest_concurrency": Value(
-            float(np.flatnonzero(durations > _SHORTEST_SPAN * trace.end).max(initial=0)), "1"
+            float(np.flatnonzero(duration_by_number > _SHORTEST_SPAN * trace.end).max(initial=0)),
+            "1",
         ),
-        "accesses": Value(float(counts.sum()), "1"),
-        **_values_by_name(trace, counts),
+        "accesses": Value(float(access_counts.sum()), "1"),
+        **_values_by_name(trace, access_counts),
         **(_remote_accesses(trace, network) if nodes or network is not None else {}),
-        "hottest_object": Value(float(counts.sum(axis=0).max(initial=0.0)), "1"),
+        "hottest_object": Value(float(access_counts.sum(axis=0).max(initial=0.0)), "1"),
         **{
             f"contention[{name}]": Value(float(wait.sum()), "1" if network else "s")
             for name, wait in contention.items()
@@ -325,14 +338,18 @@ def views_of(
     }
     return TraceViews(
         trace.file,
-        replace(answer, values={**answer.values, **values}),
+        replace(answer, values={**answer.values, **view_values}),
         trace.processors,
         trace.objects,
-        counts,
+        access_counts,
         edges,
         utilization,
-        {name: work[index] for index, name in enumerate(trace.labels) if work[index].any()},
-        durations,
+        {
+            name: time_by_label[index]
+            for index, name in enumerate(trace.labels)
+            if time_by_label[index].any()
+        },
+        duration_by_number,
         contention,
         network is not None,
         trace.notes,
@@ -354,22 +371,26 @@ def _access_names(trace: TraceOutline) -> list[str]:
     """Return the names of the values of an access matrix: sums by object and by processor, and the
     cells of a small matrix.
     """
-    rows = trace.processors
-    columns = trace.objects
-    cells = product(rows, columns) if len(rows) * len(columns) <= MOST_NAMED_CELLS else ()
+    processor_names = trace.processors
+    object_names = trace.objects
+    cells = (
+        product(processor_names, object_names)
+        if len(processor_names) * len(object_names) <= MOST_NAMED_CELLS
+        else ()
+    )
     return [
-        *(f"all,{name}" for name in columns),
-        *(f"{name},all" for name in rows),
+        *(f"all,{name}" for name in object_names),
+        *(f"{name},all" for name in processor_names),
         *map(",".join, cells),
     ]
 
 
-def _values_by_name(trace: ProgramTrace, counts: Array) -> dict[str, Value]:
+def _values_by_name(trace: ProgramTrace, access_counts: Array) -> dict[str, Value]:
     """Return the sums and the cells of a matrix as values by name."""
-    values = chain(counts.sum(axis=0), counts.sum(axis=1), counts.flat)
+    sums_and_cells = chain(access_counts.sum(axis=0), access_counts.sum(axis=1), access_counts.flat)
     return {
         f"accesses[{name}]": Value(float(count), "1")
-        for name, count in zip(_access_names(trace), values, strict=False)
+        for name, count in zip(_access_names(trace), sums_and_cells, strict=False)
     }
 
 
@@ -379,7 +400,7 @@ def _contention_by_window(
     """Return contention by window: the conflicts at each stage, or without a network, the time that
     requests wait at each resource [s].
     """
-    count = len(edges) - 1
+    window_count = len(edges) - 1
     if network is not None:
         source, target = (
             np.array(numbers_in_names(names, network.ports))
@@ -394,19 +415,21 @@ def _contention_by_window(
             np.asarray(accesses.count),
         )
         window_by_conflict = {
-            name: np.clip(np.searchsorted(edges, conflict_starts, "right") - 1, 0, count - 1)
+            name: np.clip(np.searchsorted(edges, conflict_starts, "right") - 1, 0, window_count - 1)
             for name, (conflict_starts, _) in conflict_times.items()
         }
         return {
-            name: np.bincount(window_by_conflict[name], excess_processors, count).astype(float)
+            name: np.bincount(window_by_conflict[name], excess_processors, window_count).astype(
+                float
+            )
             for name, (_, excess_processors) in conflict_times.items()
         }
-    waits = {}
+    wait_by_resource = {}
     for name, (times, waiting) in trace.waiting.items():
         start = np.minimum(times, trace.end)
         end = np.minimum(np.append(times[1:], trace.end), trace.end)
         zeros = np.zeros(len(times), dtype=np.int64)
-        waits[name] = times_by_window(
+        wait_by_resource[name] = times_by_window(
             TraceSpans(zeros, zeros, start, end), zeros, 1, edges, waiting
         )[0]
-    return {name: wait for name, wait in waits.items() if wait.any()}
+    return {name: wait for name, wait in wait_by_resource.items() if wait.any()}
