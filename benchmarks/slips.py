@@ -359,7 +359,7 @@ SLIPS = (
     Slip(
         "slipstick_measure/scalability.py",
         "(target - value_below) / (value_above - value_below)",
-        "(second - target) / (second - first)",
+        "(value_above - target) / (value_above - value_below)",
         "tests/measure/test_scalability.py",
     ),
     Slip(
@@ -474,7 +474,7 @@ SLIPS = (
     Slip(
         "slipstick_measure/traces/views.py",
         "2 * stage_count * interconnect.hop.value",
-        "stages * interconnect.hop.value",
+        "stage_count * interconnect.hop.value",
         "tests/measure/traces",
     ),
     Slip(
