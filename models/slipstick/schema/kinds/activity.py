@@ -1981,7 +1981,7 @@ class ActivityReader:
         self.estimates: dict[str, None] = {}
         self.remarks: dict[str, None] = {}
         self._name_uses: Counter[str] = Counter()
-        self._activities_and_locs = list[tuple[Activity, Location]]()
+        self._activities_and_locations = list[tuple[Activity, Location]]()
         self._last_number_by_name: Counter[str] = Counter()
         self._steps: dict[str, activities.Step] = {}
 
@@ -2240,7 +2240,7 @@ class ActivityReader:
         except ModelError as error:
             self.values.report_problem(location, str(error))
             return then()
-        self._activities_and_locs.append((activity, location))
+        self._activities_and_locations.append((activity, location))
         if spec.names_resource:
             self._check_resource(activity, (*location, spec.key))
         return activity
@@ -2252,7 +2252,7 @@ class ActivityReader:
         for (
             activity,
             location,
-        ) in self._activities_and_locs:  # an item is built after those inside it
+        ) in self._activities_and_locations:  # an item is built after those inside it
             if isinstance(part, Activity) and any(
                 node is part for node in distinct_activities([activity])
             ):
