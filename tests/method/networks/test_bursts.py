@@ -106,6 +106,26 @@ def test_times_between_arrivals_have_the_distribution_of_the_process() -> None:
 
 
 @pytest.mark.turns(3)
+def test_the_scv_of_bursts_is_the_variance_of_their_number_in_its_mean() -> None:
+    """The variance of the number in a time t is that of a chain with rates r of arrivals:
+    m t + 2 p R D R 1 t, for large t, with the deviation matrix D of the chain.
+    """
+    times = BurstyTimes((0.5, 3.0), (0.2, 1.0))
+    begin, end = times.changes
+    generator = np.array([[-begin, begin], [end, -end]])
+    share = np.array([end, begin]) / (begin + end)
+    always = np.outer(np.ones(2), share)
+    deviation = np.linalg.inv(always - generator) - always
+    rates = np.diag(times.rates)
+    growth = (share @ rates).sum() + 2 * (share @ rates @ deviation @ rates).sum()
+    assert times.scv == pytest.approx(growth * times.mean)
+    counts = np.histogram(
+        np.cumsum(next(times.blocks(Stream(5, "web"), [150_000]))), np.arange(0, 150_000, 100)
+    )[0]
+    assert counts.var() / counts.mean() == pytest.approx(times.scv, rel=0.12)
+
+
+@pytest.mark.turns(3)
 def test_a_run_begins_in_a_burst_as_often_as_there_is_one() -> None:
     """In a burst the first arrival comes within a hundredth of a second, else hardly ever: 0.1 /
     (0.1 + 0.3) of all runs.

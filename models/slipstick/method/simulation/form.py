@@ -40,7 +40,7 @@ from slipstick.sim.estimate import (
     weights_of_time,
 )
 from slipstick.sim.plan.builder import ACCESSES, CONSULTED, GIVEN_UP, TRIES
-from slipstick.sim.plan.distributions import BurstyTimes, TracedTimes
+from slipstick.sim.plan.distributions import TracedTimes
 from slipstick.sim.plan.plan import BREAKER, COUNTER
 from slipstick.sim.plan.rare_events import FEWEST_EVENTS_SEEN
 from slipstick.sim.run import FEWEST_PERIODS, expected_rare_events, longest_period, simulate
@@ -96,14 +96,11 @@ def least_gap(departures: float, variance_factor: float = 1.0) -> float:
 def surplus_of_stream(arrival_times: object) -> float:
     """Return how many more customers of a stream than at its mean rate a run may have that ends in
     the middle of a period: twice those of a period, as many may also be present at its end because
-    it is behind a peak; without a bound for bursts and traces.
+    it is behind a peak; without a bound for traces.
     """
-    customers_of_period = float(getattr(arrival_times, "customers_of_period", 0.0))
-    has_profile = getattr(arrival_times, "period", 0.0) > 0
-    is_unbounded = isinstance(arrival_times, BurstyTimes | TracedTimes) or (
-        customers_of_period and not has_profile
-    )
-    return math.inf if is_unbounded else 2 * customers_of_period
+    if isinstance(arrival_times, TracedTimes):
+        return math.inf
+    return 2 * float(getattr(arrival_times, "customers_of_period", 0.0))
 
 
 def check_departures(result: Result, lossy_groups: Collection[str] = ()) -> None:
@@ -111,9 +108,8 @@ def check_departures(result: Result, lossy_groups: Collection[str] = ()) -> None
     precision: in the long run both are equal.
 
     Only a run tells how much work resources do that are held up by others, or that customers choose
-    by their state. Streams in bursts and along traces are left out: their arrivals in a run may be
-    far from their rate. Those of a profile are not: over whole periods they are as many as at its
-    mean rate.
+    by their state. Streams along traces are left out: their arrivals in a run may be far from their
+    rate. Those of a profile are not: over whole periods they are as many as at its mean rate.
 
     Parameters
     ----------
@@ -136,7 +132,8 @@ def check_departures(result: Result, lossy_groups: Collection[str] = ()) -> None
         arrivals = simulated_time / arrival_times.mean - surplus_of_stream(arrival_times)
         # The gap may be above 1, and infinity times a negative number would be a large one.
         arrivals = max(0.0, arrivals)
-        variance_factor = max(1.0, float(getattr(arrival_times, "scv", 1.0)))
+        times_between = getattr(arrival_times, "between", arrival_times)
+        variance_factor = max(1.0, float(getattr(times_between, "scv", 1.0)))
         variance_factor *= float(getattr(arrival_times, "size", 1.0))
         gap = least_gap(departures, variance_factor)
         customers = group.name.removeprefix(ALL) or "customers"

@@ -162,6 +162,17 @@ class BurstyTimes:
         return (begin_rate + end_rate) / (quiet_rate * end_rate + burst_rate * begin_rate)
 
     @property
+    def scv(self) -> float:
+        """The variance of the number of arrivals in a long time in the mean of this number, which
+        is the scv of times that are independent [1].
+        """
+        begin_rate, end_rate = self.changes
+        rate_difference = self.rates[1] - self.rates[0]
+        return (
+            1 + 2 * rate_difference**2 * begin_rate * end_rate * self.mean / sum(self.changes) ** 3
+        )
+
+    @property
     def customers_of_period(self) -> float:
         """The mean number of customers that arrive between the beginnings of two successive bursts
         [1].
