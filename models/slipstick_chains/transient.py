@@ -654,19 +654,18 @@ def with_transient(
         else value
         for name, value in computed_values.items()
     }
-    has_phase_approximation = isinstance(model, Model) and not all(
-        step.scv in (0, 1) or phases_given(step) for step in model.steps
-    )
-    method_in_words = (
-        "activity, whose times are phases of their mean and scv"
-        if has_phase_approximation
-        else f"{'activity' if isinstance(model, Model) else 'network'}, exactly"
-    )
-    notes = (
-        [f"by the Markov chain of the {method_in_words}: {', '.join(exact_names)}"]
-        if exact_names
-        else []
-    )
+    notes = []
+    if exact_names:
+        kind_of_model = "activity" if isinstance(model, Model) else "network"
+        precision_in_words = (
+            "with phases of the same mean and scv in place of each time with an scv other than 1"
+            if _replaces_times(model, values_given)
+            else "exactly"
+        )
+        notes.append(
+            f"by the Markov chain of the {kind_of_model}, {precision_in_words}:"
+            f" {', '.join(exact_names)}"
+        )
     if estimates:
         notes.append(
             "estimated by independent simulations from the start, because no Markov chain is small"
@@ -680,6 +679,17 @@ def with_transient(
     return replace(
         answer, values={**answer.values, **answered_values}, notes=(*answer.notes, *notes)
     )
+
+
+def _replaces_times(model: QueueingNetwork | Model, values_given: Mapping[str, float]) -> bool:
+    """Return whether the Markov chain replaces a time by phases with the same mean and scv."""
+    if isinstance(model, Model):
+        return not all(step.scv in (0, 1) or phases_given(step) for step in model.steps)
+    network_layout = NetworkLayout(model)
+    parameters_read = network_layout.tape.parameters
+    values = {path: value for path, value in values_given.items() if path in parameters_read}
+    network_points = network_layout.network_points(network_layout.columns(values))
+    return not network_points.network.phases_known.all()
 
 
 def _layout_and_points(

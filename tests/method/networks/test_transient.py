@@ -158,3 +158,18 @@ def test_times_come_back_in_the_order_asked() -> None:
     np.testing.assert_allclose(
         one["queue_length[cpu]"], other["queue_length[cpu]"][::-1], rtol=1e-9
     )
+
+
+@pytest.mark.parametrize(
+    ("scv", "words"), [(1.0, "exactly"), (2.5, "with phases of the same mean")]
+)
+def test_the_note_of_a_value_before_the_steady_state_says_which_times_phases_replace(
+    scv: float, words: str
+) -> None:
+    desk = network(
+        {"calls": open_class(1.0)}, {"desk": station(service={"calls": 0.5}, scv={"calls": scv})}
+    )
+    name = "queue_length_at[desk,1]"
+    (answer,) = compute_answers(desk, {}, None, values=[name])
+    (note,) = [str(note) for note in answer.notes if name in str(note)]
+    assert note.startswith(f"by the Markov chain of the network, {words}")
