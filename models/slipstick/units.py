@@ -15,7 +15,9 @@ from.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
@@ -438,11 +440,32 @@ def units_by_size(dimension: Dimension) -> list[tuple[str, float, float]]:
     ]
 
 
+_RATE_UNIT: ContextVar[str] = ContextVar("unit of rates", default="")
+
+
+@contextmanager
+def with_rates_in(unit: str) -> Iterator[None]:
+    """Write all rates of the body in one unit, so that they can be compared; empty: each in its
+    own.
+
+    >>> with with_rates_in("1/min"):
+    ...     [show(rate, Dimension.of("1/s")) for rate in (0.8, 0.25 / 60)]
+    ['48 /min', '0.25 /min']
+    """
+    reset_token = _RATE_UNIT.set(unit)
+    try:
+        yield
+    finally:
+        _RATE_UNIT.reset(reset_token)
+
+
 def _suitable_unit(
     absolute_values: list[float], dimension: Dimension, digits: int = 4
 ) -> tuple[str, Fraction]:
     """Return the largest unit that keeps the numbers of some values short, with its factor."""
     units_and_factors = _UNITS_BY_DIMENSION.get(str(dimension), ((str(dimension), Fraction(1)),))
+    if dimension == _RATE and (rate_unit := _RATE_UNIT.get()):
+        return rate_unit, dict(units_and_factors)[rate_unit]
     if (
         dimension == BYTES
         and not any(absolute_value % 1 for absolute_value in absolute_values)

@@ -20,9 +20,9 @@ from slipstick.answer import (
     Verdict,
 )
 from slipstick.errors import SlightlyBeyond
-from slipstick.expression.nodes import TIME
+from slipstick.expression.nodes import RATE, TIME
 from slipstick.model.system import grouped_model
-from slipstick.report.answer import answer_text, answers_text, sweep_text
+from slipstick.report.answer import answer_text, answers_text, stated_rate_unit, sweep_text
 from slipstick.report.formatting import (
     WIDTH,
     common_and_differing_columns,
@@ -364,3 +364,41 @@ def test_what_later_stations_lose_is_told_only_where_the_order_of_stations_is_kn
         ],
     }
     assert "later stations lose" not in answer_text(solve(line))
+
+
+@pytest.mark.parametrize(
+    ("written", "throughputs", "present"),
+    [("4.8 /min", ("4.8 /min", "2.5 /min"), "4.8 /min"), ("", ("0.08 /s", "0.04167 /s"), "")],
+)
+def test_all_rates_of_an_answer_have_the_unit_in_which_the_model_states_one(
+    written: str, throughputs: tuple[str, str], present: str
+) -> None:
+    """Each in its own unit, they would be 0.08 /s and 2.5 /min."""
+    path = "classes.calls.arrivals"
+    rates = {"throughput[calls]": Value(0.08, "1/s"), "throughput[mails]": Value(2.5 / 60, "1/s")}
+    described = {path: DescribedValue(path, Given(0.08, RATE, written), "", "")} if written else {}
+    desk = Answer(
+        "desk",
+        "exact",
+        values=rates,
+        described=described,
+        share={"time": {path: 1.0}},
+        exact=True,
+    )
+    rows = answer_text(desk, in_full=True).splitlines()
+    assert [row.split(maxsplit=1)[1] for row in rows if row.startswith("throughput[")] == [
+        *throughputs
+    ]
+    assert f"throughput of calls {throughputs[0]}" in rows[0]
+    (row,) = [row for row in rows if row.startswith(path)]
+    assert row.endswith(present)
+
+
+@pytest.mark.parametrize("text", ["4.8 /min", "0.08/s", "3 per hour"])
+def test_rates_of_a_machine_or_without_a_span_choose_no_unit(text: str) -> None:
+    described = {
+        path: DescribedValue(path, Given(0.08, RATE, text), "", "")
+        for path in ("machine.processors.flops", "parameters.work")
+        if path.startswith("machine") or text == "3 per hour"
+    }
+    assert not stated_rate_unit(Answer("desk", "exact", described=described))

@@ -545,12 +545,15 @@ def run(
       slipstick run my-study.yaml --out /tmp/report --json
       slipstick run my-study.yaml --jobs 8 --limit time=60s --limit memory=2GB
     """
+    from slipstick.report.answer import stated_rate_unit
     from slipstick.report.folder import check_folder
     from slipstick.report.formatting import with_noun
     from slipstick.report.write import HTML, certain_file_names, missing_pictures, write
+    from slipstick.study.cases import BASE
     from slipstick.study.journal import Journal
     from slipstick.study.run import MOST_ANSWERS, prepare
     from slipstick.study.run import run as run_study
+    from slipstick.units import with_rates_in
 
     folder = out or Path("reports") / Path("standard-input" if study == "-" else study).stem
     command = _repeat_command(study, changes, limits)
@@ -583,23 +586,24 @@ def run(
         notes.insert(0, f"{reused_in_words} from an earlier run; --fresh solves again")
     if missing_reason := missing_pictures(prepared_study.spec):
         notes.append(missing_reason)
-    write(
-        results,
-        prepared_study.spec,
-        folder,
-        portable_command,
-        as_page,
-        _live_section(results, prepared_study) if as_page else None,
-        force,
-    )
-    for text in notes:
-        echo(f"note: {text}", err=True)
-    if as_json:
-        _print_documents(results, folder, prepared_study.points <= MOST_ANSWERS)
-    else:
-        _print_results(results, prepared_study.spec.answer, in_full)
-        paths_text = f"{folder / 'report.md'}{f' and {folder / HTML}' if as_page else ''}"
-        echo(f"\nThe report is in {paths_text}, the numbers in {folder / 'results.csv'}.")
+    with with_rates_in(stated_rate_unit(results.cases[BASE])):
+        write(
+            results,
+            prepared_study.spec,
+            folder,
+            portable_command,
+            as_page,
+            _live_section(results, prepared_study) if as_page else None,
+            force,
+        )
+        for text in notes:
+            echo(f"note: {text}", err=True)
+        if as_json:
+            _print_documents(results, folder, prepared_study.points <= MOST_ANSWERS)
+        else:
+            _print_results(results, prepared_study.spec.answer, in_full)
+            paths_text = f"{folder / 'report.md'}{f' and {folder / HTML}' if as_page else ''}"
+            echo(f"\nThe report is in {paths_text}, the numbers in {folder / 'results.csv'}.")
     return NO_ANSWER if _has_failure(results) else DONE
 
 

@@ -28,6 +28,7 @@ from slipstick.errors import (
     Unanswered,
     WaitingLeftOut,
 )
+from slipstick.expression.nodes import RATE
 from slipstick.late import late_pattern
 from slipstick.report.formatting import (
     NOTHING,
@@ -48,6 +49,7 @@ from slipstick.report.formatting import (
     wrapped,
 )
 from slipstick.results.words import Words
+from slipstick.units import choose_unit, with_rates_in
 from slipstick.vocabulary import AGREED, CLOSED_FORM, REPLACED, UNDECIDED
 
 if TYPE_CHECKING:
@@ -159,17 +161,39 @@ def answer_text(answer: Answer, in_full: bool = False) -> str:
     -------  --------
     time       1.7 ms
     """
-    # A large network has thousands of rows: they are written once, and then cut.
-    all_rows = _value_rows(answer), _account_rows(answer.account, answer, "account")
-    if in_full:
-        return _answer_text(answer, None, *all_rows)
-    # What fits a screen is not cut further.
-    screen_text = _answer_text(answer, _ROWS_ON_SCREEN, *all_rows)
-    return (
-        screen_text
-        if screen_text.count("\n") <= _SCREEN_LINES
-        else _answer_text(answer, _ROWS_WHERE_TIGHT, *all_rows)
-    )
+    with with_rates_in(_rate_unit(answer)):
+        # A large network has thousands of rows: they are written once, and then cut.
+        all_rows = _value_rows(answer), _account_rows(answer.account, answer, "account")
+        if in_full:
+            return _answer_text(answer, None, *all_rows)
+        # What fits a screen is not cut further.
+        screen_text = _answer_text(answer, _ROWS_ON_SCREEN, *all_rows)
+        return (
+            screen_text
+            if screen_text.count("\n") <= _SCREEN_LINES
+            else _answer_text(answer, _ROWS_WHERE_TIGHT, *all_rows)
+        )
+
+
+_WRITTEN_RATE_UNIT = late_pattern(r"/\s*(s|min|h)\s*$")
+
+
+def stated_rate_unit(answer: Answer) -> str:
+    """Return the unit in which the model of an answer states its first rate; empty if it states
+    none.
+    """
+    for path, described_value in answer.described.items():
+        if described_value.given.dimension == RATE and not path.startswith("machine."):
+            unit_match = _WRITTEN_RATE_UNIT.search(described_value.given.text)
+            if unit_match:
+                return f"1/{unit_match[1]}"
+    return ""
+
+
+def _rate_unit(answer: Answer) -> str:
+    """Return the unit of all rates of an answer: the stated one, or one that suits the largest."""
+    rates = [value.value or 0.0 for value in answer.values.values() if value.unit == str(RATE)]
+    return stated_rate_unit(answer) or (choose_unit(rates, RATE)[0] if rates else "")
 
 
 def _answer_text(
