@@ -20,8 +20,10 @@ def answer_citation(answer: Answer) -> str:
         f"{path} = {amount}" if isinstance(amount, str) else f"{path} = {amount:.12g}"
         for path, amount in answer.given.items()
     ]
-    *others, last = settings or [""]
-    joined_settings = f"{', '.join(others)} and {last}" if others else last
+    *earlier_settings, last_setting = settings or [""]
+    joined_settings = (
+        f"{', '.join(earlier_settings)} and {last_setting}" if earlier_settings else last_setting
+    )
     settings_text = f", with {joined_settings} in base units" if settings else ""
     seed_text = "" if answer.seed is None else f"; seed of the simulation: {answer.seed}"
     program_text = _program_text(version("slipstick"), [answer.method])
@@ -40,7 +42,7 @@ def study_citation(results: Results) -> str:
 
 def _program_text(program_version: str, methods: Iterable[str]) -> str:
     """Return a sentence, without its full stop, on the program and the methods used."""
-    names = list(dict.fromkeys(filter(None, methods)))
-    noun = "methods" if len(names) > 1 else "method"
-    methods_text = f" by the {noun} {', '.join(names)}" if names else ""
+    method_names = list(dict.fromkeys(filter(None, methods)))
+    noun = "methods" if len(method_names) > 1 else "method"
+    methods_text = f" by the {noun} {', '.join(method_names)}" if method_names else ""
     return f"Computed with slipstick {program_version}".rstrip() + methods_text

@@ -385,7 +385,7 @@ def _network_laws(model: QueueingNetwork) -> Iterator[tuple[str, str]]:
     """
     members = [*model.classes.values(), *(chain.members for chain in model.chains.values())]
     stations = list(model.stations.values())
-    wanted_laws = {
+    holds_by_key = {
         "closed": any(isinstance(member, ClosedClass) for member in members),
         "queue": any(_is_single_server(station) for station in stations),
         "several": any(
@@ -399,8 +399,8 @@ def _network_laws(model: QueueingNetwork) -> Iterator[tuple[str, str]]:
         "regions": bool(model.regions),
     }
     if model.regions:  # of queues inside a region no equation is known
-        wanted_laws |= dict.fromkeys(("closed", "queue", "several", "open"), False)
-    yield from (_LAWS_OF_NETWORKS[key] for key, is_wanted in wanted_laws.items() if is_wanted)
+        holds_by_key |= dict.fromkeys(("closed", "queue", "several", "open"), False)
+    yield from (_LAWS_OF_NETWORKS[key] for key, holds in holds_by_key.items() if holds)
 
 
 def _laws_that_hold(model: QueueingNetwork) -> Iterator[tuple[str, str]]:
@@ -534,11 +534,11 @@ def _definition(letter: str, index: str, right: Expr) -> Equation:
 
 def _station_row(name: str, station: NetworkStation) -> list[str]:
     """Return the row of a station in the table of stations."""
-    speed = f"rates of {len(station.rates)}" if station.rates else str(station.servers)
+    rates_or_servers = f"rates of {len(station.rates)}" if station.rates else str(station.servers)
     return [
         name,
         station.discipline,
-        NOTHING if DISCIPLINES[station.discipline].delay else speed,
+        NOTHING if DISCIPLINES[station.discipline].delay else rates_or_servers,
         ", ".join(station.visitors()),
     ]
 
@@ -594,7 +594,7 @@ def network_equations(model: QueueingNetwork) -> list[str]:
     """Return the equations that hold for networks with such stations and classes, and the demands
     of this network, as lines of ``align*``.
     """
-    return [*(on_paper for _, on_paper in _network_laws(model)), *_definitions(model)]
+    return [*(latex_line for _, latex_line in _network_laws(model)), *_definitions(model)]
 
 
 def _definitions(model: QueueingNetwork) -> list[str]:
@@ -619,9 +619,9 @@ def explain_latex(explanation: Explanation) -> str:
         parameters_used: Iterable[Parameter] = ()
         lines = []
         if isinstance(subject, QueueingNetwork):
-            lines = [on_paper for _, on_paper in _laws_that_hold(subject)]
+            lines = [latex_line for _, latex_line in _laws_that_hold(subject)]
             lines += _definitions(subject)
-            lines += [on_paper for _, on_paper in explanation.solved]
+            lines += [latex_line for _, latex_line in explanation.solved]
             parameters_used = _network_parameters(subject)
         elif isinstance(subject, AddedModel):
             definitions = _added_definitions(subject)

@@ -130,10 +130,12 @@ def _part_without_equations(model: Model) -> str:
             return _part_name(model, node)
         if isinstance(node, Hold) and not _is_plain(node):
             return f"what is done while {node.resource} is held"
-    names = _resources_used(nodes)
-    if repeated_name := next((name for name in names if names.count(name) > 1), ""):
+    resource_names = _resources_used(nodes)
+    if repeated_name := next(
+        (name for name in resource_names if resource_names.count(name) > 1), ""
+    ):
         return f"several visits to {repeated_name}"
-    for name in names:
+    for name in resource_names:
         if _discipline_of_queue(model, name) not in ("fcfs", "ps", "is"):
             return f"{model.resources[name].noun} {name}"
     return "times that are all constant" if all(node.variation == NEVER for node in nodes) else ""
@@ -176,31 +178,31 @@ def _wait_equations(model: Model, equations: list[str]) -> Iterator[str]:
     the utilization U. A lock is a queue whose service is all that is done while it is held. Models
     with `_part_without_equations` have none.
     """
-    queues = _plain_queues(model, list(distinct_activities(model.bodies)))
+    steps_by_queue = _plain_queues(model, list(distinct_activities(model.bodies)))
     first_equation, *further_equations = equations
-    residences = []
-    for name, service_steps in queues.items():
-        label = f"t_{{{latex_text(service_steps[0].name)}}}"
+    residence_equations = []
+    for name, service_steps in steps_by_queue.items():
+        time_symbol = f"t_{{{latex_text(service_steps[0].name)}}}"
         wait = f"W_{{{latex_text(name)}}}(n)"
         if name == service_steps[0].resource:
             residence = f"R_{{{latex_text(service_steps[0].name)}}}(n)"
-            first_equation = first_equation.replace(label, residence)
-            residences.append(f"{residence} &= {label} + {wait}")
+            first_equation = first_equation.replace(time_symbol, residence)
+            residence_equations.append(f"{residence} &= {time_symbol} + {wait}")
         else:
-            first_equation = first_equation.replace(label, f"{wait} + {label}")
+            first_equation = first_equation.replace(time_symbol, f"{wait} + {time_symbol}")
             service_times = " + ".join(f"t_{{{latex_text(step.name)}}}" for step in service_steps)
-            residences.append(f"S_{{{latex_text(name)}}} &= {service_times}")
+            residence_equations.append(f"S_{{{latex_text(name)}}} &= {service_times}")
     has_forks = r"\max" in first_equation
     yield first_equation.replace("T &=", "T(n) &=", 1).replace(r"\max", r"\mathrm{E} \max")
     if has_forks:
         yield from _MAXIMUM_EQUATIONS
-    yield from residences
+    yield from residence_equations
     yield from further_equations
-    shared_stations = [name for name in queues if _discipline_of_queue(model, name) == "ps"]
+    shared_stations = [name for name in steps_by_queue if _discipline_of_queue(model, name) == "ps"]
     if shared_stations:
         station_names = ", ".join(map(latex_text, shared_stations))
         yield rf"W_k(n) &= S_k Q_k(n - 1) \quad \text{{at }} {station_names}"
-    if len(shared_stations) < len(queues):
+    if len(shared_stations) < len(steps_by_queue):
         yield from _WAIT_EQUATIONS
     yield from _NUMBER_EQUATIONS
 
@@ -218,9 +220,9 @@ def _section_equations(model: Model, equations: list[str]) -> Iterator[str]:
             sections[-1].append(step)
     # What follows the last barrier goes on in the next cycle up to the first one.
     sections[0] = [*sections.pop(), *sections[0]]
-    queues = _plain_queues(model, list(distinct_activities(model.bodies)))
+    steps_by_queue = _plain_queues(model, list(distinct_activities(model.bodies)))
     section_sums = [
-        " + ".join(_time_of_part(step, queues) for step in section) for section in sections
+        " + ".join(_time_of_part(step, steps_by_queue) for step in section) for section in sections
     ]
     barriers = [step.name for step in _successive_parts(cycle) if isinstance(step, BarrierWait)]
     terms = [f"M_{{{index}}}(n)" for index, text in enumerate(section_sums, start=1) if text]
@@ -232,7 +234,7 @@ def _section_equations(model: Model, equations: list[str]) -> Iterator[str]:
             yield rf"X_{{{index},i}} &= {text} \quad \text{{of processor }} i"
     yield from _MAXIMUM_EQUATIONS
     yield from equations[1:]
-    if queues:
+    if steps_by_queue:
         yield _EQUATION_AFTER_BARRIER
 
 
@@ -245,17 +247,17 @@ def _successive_parts(body: Activity) -> Iterator[Activity]:
         yield body
 
 
-def _time_of_part(node: Activity, queues: Mapping[str, list[Step]]) -> str:
+def _time_of_part(node: Activity, steps_by_queue: Mapping[str, list[Step]]) -> str:
     """Return the time of a part of a section in LaTeX, including its waits."""
     if isinstance(node, Fork):
-        times = ", ".join(_time_of_part(branch, queues) for branch in node.branches)
-        return rf"\max\left({times}\right)"
+        branch_times = ", ".join(_time_of_part(branch, steps_by_queue) for branch in node.branches)
+        return rf"\max\left({branch_times}\right)"
     if isinstance(node, Hold):
-        return f"W_{{{latex_text(node.resource)}}}(n) + {_time_of_part(node.body, queues)}"
+        return f"W_{{{latex_text(node.resource)}}}(n) + {_time_of_part(node.body, steps_by_queue)}"
     if not isinstance(node, Step):
-        return " + ".join(_time_of_part(step, queues) for step in _successive_parts(node))
+        return " + ".join(_time_of_part(step, steps_by_queue) for step in _successive_parts(node))
     time = f"t_{{{latex_text(node.name)}}}"
-    has_wait = node.resource is not None and node in queues.get(str(node.resource), [])
+    has_wait = node.resource is not None and node in steps_by_queue.get(str(node.resource), [])
     return f"W_{{{latex_text(str(node.resource))}}}(n) + {time}" if has_wait else time
 
 

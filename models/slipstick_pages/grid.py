@@ -40,27 +40,27 @@ def structure_counts(built_model: BuiltModel) -> dict[str, Parameter]:
     """Return the numbers of servers and permits with which a model is built, by their paths."""
     model = built_model.model
     if isinstance(model, QueueingNetwork):
-        counts = {
+        count_by_path = {
             f"stations.{name}.servers": station.servers
             for name, station in model.stations.items()
             if not station.rates and not DISCIPLINES[station.discipline].delay
         }
     elif isinstance(model, Model):
-        stations = {
+        servers_by_path = {
             f"resources.{name}.servers": resource.servers
             for name, resource in model.resources.items()
             if isinstance(resource, Station)
             if not resource.rates and not DISCIPLINES[resource.discipline].delay
         }
-        permits = {
+        permits_by_path = {
             f"resources.{name}.permits": resource.number
             for name, resource in model.resources.items()
             if isinstance(resource, Permits)
         }
-        counts = {**stations, **permits}
+        count_by_path = {**servers_by_path, **permits_by_path}
     else:
-        counts = {}
-    return {name: Parameter(name, COUNT, float(count)) for name, count in counts.items()}
+        count_by_path = {}
+    return {name: Parameter(name, COUNT, float(count)) for name, count in count_by_path.items()}
 
 
 @dataclass(slots=True)
@@ -84,33 +84,35 @@ class GridForm:
 
     def columns(self, values: Mapping[str, Array]) -> dict[str, Array]:
         """Return the answers at aligned points by column; NaN at points without an answer."""
-        names = [name for name in values if name in self.structures]
-        if not names:
+        structure_names = [name for name in values if name in self.structures]
+        if not structure_names:
             return _columns(self.form, values)
-        count = len(next(iter(values.values())))
+        point_count = len(next(iter(values.values())))
         # A model is compiled for each combination, since these numbers shape it.
-        keys = np.array([values[name] for name in names]).T.astype(int)
+        structure_numbers = np.array([values[name] for name in structure_names]).T.astype(int)
         columns_of_forms = []
-        for key in {tuple(row) for row in keys.tolist()}:
-            rows = np.flatnonzero((keys == key).all(axis=1))
-            form = self._compiled_model(names, key)
+        for point_numbers in {tuple(row) for row in structure_numbers.tolist()}:
+            row_indices = np.flatnonzero((structure_numbers == point_numbers).all(axis=1))
+            form = self._compiled_model(structure_names, point_numbers)
             if form is None:
                 continue
             other_columns = {
-                name: column[rows] for name, column in values.items() if name not in names
+                name: column[row_indices]
+                for name, column in values.items()
+                if name not in structure_names
             }
             columns_of_forms.append(
-                (rows, _columns(form, other_columns or {"": np.zeros(len(rows))}))
+                (row_indices, _columns(form, other_columns or {"": np.zeros(len(row_indices))}))
             )
-        return join_columns(count, columns_of_forms)
+        return join_columns(point_count, columns_of_forms)
 
     def _compiled_model(
-        self, names: Sequence[str], structure_numbers: tuple[int, ...]
+        self, structure_names: Sequence[str], structure_numbers: tuple[int, ...]
     ) -> CompiledModel | None:
         """Return the model compiled with numbers of servers and permits, from a cache; None if it
         refuses them.
         """
-        key = tuple(zip(names, structure_numbers, strict=True))
+        key = tuple(zip(structure_names, structure_numbers, strict=True))
         if key not in self.compiled_by_counts:
             self.compiled_by_counts[key] = self.compile_with(dict(key))
         return self.compiled_by_counts[key]
@@ -127,21 +129,21 @@ class GridForm:
 
 def _columns(form: CompiledModel, values: Mapping[str, Array]) -> dict[str, Array]:
     """Return the columns of a compiled model at aligned points, solved in blocks."""
-    count = len(next(iter(values.values())))
+    point_count = len(next(iter(values.values())))
     known_columns = {name: column for name, column in values.items() if name}
     if not known_columns:
         answers = form.points({}).columns()
-        return {name: np.broadcast_to(column, (count,)) for name, column in answers.items()}
+        return {name: np.broadcast_to(column, (point_count,)) for name, column in answers.items()}
     return join_columns(
-        count,
+        point_count,
         (
             (
-                cut,
+                block,
                 form.points(
-                    {name: column[cut] for name, column in known_columns.items()}
+                    {name: column[block] for name, column in known_columns.items()}
                 ).columns(),
             )
-            for cut in form.blocks(known_columns, count)
+            for block in form.blocks(known_columns, point_count)
         ),
     )
 
@@ -171,12 +173,12 @@ class AnswerGrid:
         """
         test_points = self._test_points(sliders)
         exact_columns: dict[str, Array] = {}
-        for count in _NODES_PER_AXIS[:1] if self.is_costly else _NODES_PER_AXIS:
+        for node_count in _NODES_PER_AXIS[:1] if self.is_costly else _NODES_PER_AXIS:
             log_nodes = [
-                np.log(_axis_nodes(slider, count, self.form.structures)) for slider in sliders
+                np.log(_axis_nodes(slider, node_count, self.form.structures)) for slider in sliders
             ]
-            mesh = [np.exp(axis.ravel()) for axis in np.meshgrid(*log_nodes, indexing="ij")]
-            columns_at_nodes = self._columns_at(sliders, mesh)
+            node_values = [np.exp(axis.ravel()) for axis in np.meshgrid(*log_nodes, indexing="ij")]
+            columns_at_nodes = self._columns_at(sliders, node_values)
             if not np.isfinite(columns_at_nodes.get(self.quantity, np.full(1, np.nan))).all():
                 return {}
             exact_columns = exact_columns or self._columns_at(sliders, test_points)
@@ -192,14 +194,14 @@ class AnswerGrid:
             }
             if errors[self.quantity] <= _LARGEST_ERROR:
                 break
-        account = {
+        account_columns = {
             name: columns_at_nodes[f"account[{name}]"]
             for name in self.answer.account
             if f"account[{name}]" in columns_at_nodes
         }
-        account_sum = sum(account.values(), np.zeros(1))
+        account_sum = sum(account_columns.values(), np.zeros(1))
         if not np.isfinite(account_sum).all():  # a method that answered some points has none
-            account = {}
+            account_columns = {}
         return {
             "axes": [
                 {"name": slider.name, "nodes": nodes.tolist()}
@@ -210,9 +212,10 @@ class AnswerGrid:
                 for name in outputs
             },
             "shares": {
-                name: _rounded_values(column / account_sum, 4) for name, column in account.items()
+                name: _rounded_values(column / account_sum, 4)
+                for name, column in account_columns.items()
             },
-            "accounted": _stored_column(account_sum, 6) if account else None,
+            "accounted": _stored_column(account_sum, 6) if account_columns else None,
             "error": errors[self.quantity],
             "errors": {name: float(f"{error:.2g}") for name, error in errors.items()},
             "tried": _TEST_POINTS,
@@ -276,10 +279,10 @@ class AnswerGrid:
             for slider_end in (slider.low, slider.high):
                 reason = self.form.failure(slider.name, slider_end)
                 if reason:
-                    place = f"{slider.name} = {quantity(slider_end, slider.unit)}"
-                    return f"at {place} there is no answer: {reason}"
-        names = " and ".join(slider.name for slider in sliders)
-        return f"where {names} are all changed there is no answer at some points"
+                    setting_text = f"{slider.name} = {quantity(slider_end, slider.unit)}"
+                    return f"at {setting_text} there is no answer: {reason}"
+        names_text = " and ".join(slider.name for slider in sliders)
+        return f"where {names_text} are all changed there is no answer at some points"
 
 
 def _lengthens_time(slider: Slider, slopes: Mapping[str, float]) -> bool:
@@ -296,21 +299,21 @@ def _with_nearer_end(slider: Slider, *, high: bool) -> Slider:
 
 
 def _interpolation_error(
-    log_nodes: Sequence[Array], column: Array, places: Array, exact: Array
+    log_nodes: Sequence[Array], column: Array, points: Array, exact_column: Array
 ) -> float:
     """Return the largest relative error of interpolation at points with known answers."""
     stored_column = _stored_column(column)
     table = np.array(stored_column["column"]).reshape(tuple(map(len, log_nodes)))
-    low, high = (np.array([axis[end] for axis in log_nodes]) for end in (0, -1))
-    clipped_places = np.clip(places, low, high)  # but for rounding
-    interpolated_values = RegularGridInterpolator(log_nodes, table)(clipped_places)
+    lowest_nodes, highest_nodes = (np.array([axis[end] for axis in log_nodes]) for end in (0, -1))
+    clipped_points = np.clip(points, lowest_nodes, highest_nodes)  # but for rounding
+    interpolated_values = RegularGridInterpolator(log_nodes, table)(clipped_points)
     interpolated_values = (
         np.exp(interpolated_values) if stored_column["logs"] else interpolated_values
     )
     # A value of less than a thousandth of the largest is measured against that: a bar does not show
     # its digits.
-    scale = np.maximum(np.abs(exact), 1e-3 * np.nanmax(np.abs(exact), initial=1e-300))
-    return float(np.nanmax(np.abs(interpolated_values - exact) / scale, initial=0.0))
+    scale = np.maximum(np.abs(exact_column), 1e-3 * np.nanmax(np.abs(exact_column), initial=1e-300))
+    return float(np.nanmax(np.abs(interpolated_values - exact_column) / scale, initial=0.0))
 
 
 def _stored_column(column: Array, digits: int = 6) -> dict[str, Any]:
@@ -321,17 +324,17 @@ def _stored_column(column: Array, digits: int = 6) -> dict[str, Any]:
     return {"logs": logs, "column": _rounded_values(np.log(column) if logs else column, digits)}
 
 
-def _axis_nodes(slider: Slider, count: int, structures: Mapping[str, Parameter]) -> Array:
+def _axis_nodes(slider: Slider, node_count: int, structures: Mapping[str, Parameter]) -> Array:
     """Return the nodes of an axis: at equal ratios and at the present value; all whole numbers if
     these are few.
     """
-    if slider.whole and slider.high - slider.low < max(count, 16):
+    if slider.whole and slider.high - slider.low < max(node_count, 16):
         return np.arange(slider.low, slider.high + 1)
     if slider.name in structures:
-        count = _MOST_STRUCTURES
+        node_count = _MOST_STRUCTURES
     half_ends = ((slider.low, slider.value), (slider.value, slider.high))
     halves = [
-        np.geomspace(*low_and_high, count // 2 + 1)
+        np.geomspace(*low_and_high, node_count // 2 + 1)
         for low_and_high in half_ends
         if low_and_high[0] < low_and_high[1]
     ]

@@ -251,16 +251,16 @@ def _answer_html(model: LiveModel) -> str:
     input.
     """
     present_value = escape(_value_with_ends(model.answer, model.quantity))
-    limits = "".join(f'<p id="limit-{index}"></p>' for index in range(len(model.pipelines)))
-    note = ""
+    limits_html = "".join(f'<p id="limit-{index}"></p>' for index in range(len(model.pipelines)))
+    note_html = ""
     if model.grid:
-        text = _interpolation_note(model.grid) + _reason_not_moved(
+        note_text = _interpolation_note(model.grid) + _reason_not_moved(
             model.grid.get("still", ()), model.words
         )
-        note = f"<p><small>{escape(text)}</small></p>"
+        note_html = f"<p><small>{escape(note_text)}</small></p>"
     if model.draws:
         condition_in_words = "at the values given" if model.grid else "of what is not moved"
-        note += (
+        note_html += (
             "<p><small>Intervals hold 9 of 10 draws of the ranges"
             f" {condition_in_words}.</small></p>"
         )
@@ -271,12 +271,12 @@ def _answer_html(model: LiveModel) -> str:
         '<section aria-live="polite"><h2'
         f' id="shown">{escape(capital(words.value(model.quantity)))}</h2>'
         f'<p><output id="value">{present_value}</output> <span id="ratio">as given</span></p>'
-        f'<p id="saturated"></p>{limits}</section>'
+        f'<p id="saturated"></p>{limits_html}</section>'
         f'<p class="choices">{_select_html("output", "Output", outputs)} '
         f"{_select_html('against', 'Against', inputs)} "
         '<label for="wanted">Limit</label> <input id="wanted" size="9"></p>'
         f'<figure><svg id="curve" role="img" aria-labelledby="caption"></svg>'
-        f'<figcaption id="caption"></figcaption></figure>{note}'
+        f'<figcaption id="caption"></figcaption></figure>{note_html}'
     )
 
 
@@ -343,9 +343,9 @@ def units_to_type(unit: str) -> dict[str, float]:
 
 def _interpolation_note(grid: Mapping[str, Any]) -> str:
     """Return a note on the grid of answers and the error of interpolation."""
-    count = prod(len(axis["nodes"]) for axis in grid["axes"])
+    point_count = prod(len(axis["nodes"]) for axis in grid["axes"])
     return (
-        f"Computed at {count} points, and interpolated between them: at {grid['tried']} other"
+        f"Computed at {point_count} points, and interpolated between them: at {grid['tried']} other"
         f" points the value is at most {percent(grid['error'], 2)} off."
     )
 
@@ -394,8 +394,8 @@ def _notes_html(answer: Answer) -> str:
 
 def _html_list(lines: Sequence[str]) -> str:
     """Return lines as an HTML list, of which only the first are shown at once."""
-    shown, further_html = _first_lines([f"<li>{escape(line)}</li>" for line in lines])
-    return f"<ul>{shown}</ul>{further_html}" if shown else ""
+    shown_html, further_html = _first_lines([f"<li>{escape(line)}</li>" for line in lines])
+    return f"<ul>{shown_html}</ul>{further_html}" if shown_html else ""
 
 
 def _first_lines(lines: Sequence[str]) -> tuple[str, str]:
@@ -434,19 +434,19 @@ def _accounted_title(model: LiveModel) -> str:
     """Return the title of the value that the account divides: the value that the page shows if the
     components add up to it, else the time.
     """
-    total = sum(model.answer.account.values())
-    is_shown = isclose(model.answer.find(model.quantity) or 0.0, total, rel_tol=1e-6)
+    total_time = sum(model.answer.account.values())
+    is_shown = isclose(model.answer.find(model.quantity) or 0.0, total_time, rel_tol=1e-6)
     return model.words.value(model.quantity) if is_shown else "the time"
 
 
 def _account_bars(account: Mapping[str, float]) -> str:
     """Return the HTML of a bar for each component of an account."""
-    total = sum(account.values())
+    total_time = sum(account.values())
     rows = [
         f'<tr><th scope="row">{escape(name)}</th><td><svg class="bar" id="bar-{index}"'
-        f' width="{100 * seconds / total if total else 0:.2f}%"></svg></td><td'
+        f' width="{100 * seconds / total_time if total_time else 0:.2f}%"></svg></td><td'
         f' id="part-{index}">{escape(quantity(seconds, "s"))},'
-        f" {percent(seconds / total if total else None)}</td></tr>"
+        f" {percent(seconds / total_time if total_time else None)}</td></tr>"
         for index, (name, seconds) in enumerate(account.items())
     ]
     lines_shown, further_line = _first_lines(rows)

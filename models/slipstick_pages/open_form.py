@@ -51,19 +51,24 @@ def open_form(model: QueueingNetwork) -> OpenForm | None:
     >>> print(open_form(shop).busy["db"])
     classes.r.arrivals * stations.db.service.r / stations.db.servers
     """
-    classes = {
+    open_classes = {
         name: customer_class
         for name, customer_class in model.classes.items()
         if isinstance(customer_class, OpenClass) and _has_poisson_arrivals(customer_class)
     }
-    if not classes or model.chains or model.constructs or len(classes) < len(model.classes):
+    if (
+        not open_classes
+        or model.chains
+        or model.constructs
+        or len(open_classes) < len(model.classes)
+    ):
         return None
     if not all(map(_has_product_form, model.stations.values())):
         return None
-    arrivals = {name: customer_class.arrivals for name, customer_class in classes.items()}
+    arrivals = {name: customer_class.arrivals for name, customer_class in open_classes.items()}
     values: dict[str, Expr] = {}
-    busy: dict[str, Expr] = {}
-    residence: dict[str, dict[str, Expr]] = {name: {} for name in classes}
+    utilization_by_station: dict[str, Expr] = {}
+    residence_by_class: dict[str, dict[str, Expr]] = {name: {} for name in open_classes}
     for name, station in model.stations.items():
         demands = {label: _demand_of_class(station, label) for label in station.visitors()}
         load = total(arrivals[label] * demand for label, demand in demands.items())
@@ -71,17 +76,22 @@ def open_form(model: QueueingNetwork) -> OpenForm | None:
         is_delay = DISCIPLINES[station.discipline].delay
         for label, demand in demands.items():
             residence_time = _booked_residence_time(name, demand, servers, load, delay=is_delay)
-            residence[label][name] = residence_time
+            residence_by_class[label][name] = residence_time
             values[f"residence_time[{label},{name}]"] = residence_time
         if not is_delay:
-            busy[name] = values[f"utilization[{name}]"] = load / servers
+            utilization_by_station[name] = values[f"utilization[{name}]"] = load / servers
         values[f"queue_length[{name}]"] = total(
-            arrivals[label] * residence[label][name] for label in demands
+            arrivals[label] * residence_by_class[label][name] for label in demands
         )
-    responses: dict[str, Expr] = {
-        f"response_time[{label}]": total(times.values(), TIME) for label, times in residence.items()
+    response_by_value: dict[str, Expr] = {
+        f"response_time[{label}]": total(times.values(), TIME)
+        for label, times in residence_by_class.items()
     }
-    return OpenForm({**responses, **values}, busy, next(iter(responses.values())))
+    return OpenForm(
+        {**response_by_value, **values},
+        utilization_by_station,
+        next(iter(response_by_value.values())),
+    )
 
 
 def _has_poisson_arrivals(open_class: OpenClass) -> bool:

@@ -161,9 +161,13 @@ def _page_of_law(
     tape = CompiledLaw(law, built_model.parameters).tape
     tape_listing = tape.listing()
     # The page wants a time and an account; a law has one value, which stands for both.
-    outputs = 2 * tape_listing["outputs"]
+    output_registers = 2 * tape_listing["outputs"]
     return _with_sliders(
-        replace(live, tape={**tape_listing, "outputs": outputs}, shown={live.quantity: outputs[0]}),
+        replace(
+            live,
+            tape={**tape_listing, "outputs": output_registers},
+            shown={live.quantity: output_registers[0]},
+        ),
         tape,
         built_model,
         None,
@@ -272,7 +276,7 @@ def _page_of_open_network(
     saturation.
     """
     values = {name: value for name, value in form.values.items() if name in live.answer.values}
-    names = [live.quantity, *_names_shown_first(values, live.quantity)]
+    shown_names = [live.quantity, *_names_shown_first(values, live.quantity)]
     tape = Tape([values[live.quantity], form.account, *values.values(), *form.busy.values()])
     tape_listing = tape.listing()
     registers = dict(zip(values, tape_listing["outputs"][2:], strict=False))
@@ -299,7 +303,7 @@ def _page_of_open_network(
     changeable_inputs = [
         name for name in inputs_by_effect if name.endswith((".arrivals", ".servers"))
     ]
-    order = list(dict.fromkeys((*wanted_inputs, *changeable_inputs, *inputs_by_effect)))[
+    slider_names = list(dict.fromkeys((*wanted_inputs, *changeable_inputs, *inputs_by_effect)))[
         :_MOST_SLIDERS
     ]
     return replace(
@@ -307,8 +311,8 @@ def _page_of_open_network(
         tape={**tape_listing, "outputs": tape_listing["outputs"][:2]},
         values=given_values,
         components={label: label for _, label in tape_listing["labels"]},
-        sliders=[slider_by_name[name] for name in order],
-        shown={name: registers[name] for name in names},
+        sliders=[slider_by_name[name] for name in slider_names],
+        shown={name: registers[name] for name in shown_names},
         busy=dict(zip(form.busy, busy_registers, strict=True)),
     )
 
@@ -331,7 +335,7 @@ def _formulas_agree(formulas: OpenForm, answer: Answer) -> bool:
 _AGREEMENT_TOLERANCE = 1e-9
 
 
-def _open_slider(slider: Slider, tape: Tape, busy: int) -> Slider:
+def _open_slider(slider: Slider, tape: Tape, first_utilization: int) -> Slider:
     """Return the slider of an input with an upper end somewhat beyond the saturation of the first
     station.
 
@@ -339,21 +343,25 @@ def _open_slider(slider: Slider, tape: Tape, busy: int) -> Slider:
     ----------
     slider : with its ends by ratios
     tape : of the network
-    busy : the first output that is a utilization
+    first_utilization : the first output that is a utilization
     """
 
     def utilization(value: float) -> float:
-        outputs = tape.run({slider.name: np.array([value, value])})[busy:]
+        outputs = tape.run({slider.name: np.array([value, value])})[first_utilization:]
         return max((float(output[0]) for output in outputs), default=0.0)
 
     if slider.whole or utilization(slider.high) < 1:
         return slider
-    low = slider.value
-    high = slider.high
+    stable_value = slider.value
+    saturated_value = slider.high
     for _ in range(_BISECTIONS):
-        middle = (low * high) ** 0.5
-        low, high = (low, middle) if utilization(middle) >= 1 else (middle, high)
-    return replace(slider, high=min(slider.high, _FACTOR_BEYOND_SATURATION * high))
+        middle_value = (stable_value * saturated_value) ** 0.5
+        stable_value, saturated_value = (
+            (stable_value, middle_value)
+            if utilization(middle_value) >= 1
+            else (middle_value, saturated_value)
+        )
+    return replace(slider, high=min(slider.high, _FACTOR_BEYOND_SATURATION * saturated_value))
 
 
 _BISECTIONS = 40
@@ -442,8 +450,8 @@ def _grid_form(
     def compile_with_counts(counts: Mapping[str, int]) -> CompiledModel | None:
         # Also of costs over the limits, which reading a number may be the last of.
         with suppress(SlipstickError):
-            texts = {name: read_value(str(count), name) for name, count in counts.items()}
-            return compiled_form(build(resolve({**settings, **texts}, library)))
+            count_nodes = {name: read_value(str(count), name) for name, count in counts.items()}
+            return compiled_form(build(resolve({**settings, **count_nodes}, library)))
         return None
 
     method_form = compiled_form(built_model)
@@ -473,12 +481,12 @@ def _grid_inputs(
     """
     slopes = _slopes_of_grid(live)
     effects = {name: abs(slopes.get(name, 0.0) * value) for name, value in values.items()}
-    counts = [
+    count_names = [
         name
         for name, value in values.items()
         if str(known_parameters[name].dimension) == "1" and value == int(value) and _is_count(name)
     ]
-    for name in counts:
+    for name in count_names:
         # A count has no derivative in the answer: what doubling it changes takes that place.
         column = form.columns({name: np.array([values[name], 2 * values[name]])}).get(
             live.quantity, np.full(2, np.nan)
@@ -486,8 +494,8 @@ def _grid_inputs(
         effects[name] = float(np.nan_to_num(abs(column[1] - column[0]), nan=0.0))
     inputs_by_effect = _inputs_by_effect(effects, wanted_inputs)
     other_inputs = [name for name in inputs_by_effect if name not in wanted_inputs]
-    best_input = [name for name in other_inputs if name not in counts][:1]
-    best_count = [name for name in other_inputs if name in counts][:1]
+    best_input = [name for name in other_inputs if name not in count_names][:1]
+    best_count = [name for name in other_inputs if name in count_names][:1]
     return list(dict.fromkeys((*wanted_inputs, *best_input, *best_count, *other_inputs)))[
         :_GRID_AXES
     ]

@@ -185,12 +185,12 @@ def strokes_of_causes(labels: Sequence[str]) -> list[dict[str, Any]]:
     >>> strokes_of_causes(["lock", "2a lock"]), strokes_of_causes(["mcs"])
     ([], [])
     """
-    causes = [_cause_index(label) for label in labels]
-    if None in causes or len(set(causes)) < len(causes):
+    cause_indices = [_cause_index(label) for label in labels]
+    if None in cause_indices or len(set(cause_indices)) < len(cause_indices):
         return []
     styles = []
-    for index, cause in enumerate(causes):
-        colour = _darkened(FILLS[cause or 0][0])
+    for index, cause_index in enumerate(cause_indices):
+        colour = _darkened(FILLS[cause_index or 0][0])
         fill = "white" if index % 2 else colour
         styles.append({**stroke(index), "color": colour, "markerfacecolor": fill})
     return styles
@@ -201,8 +201,8 @@ def _darkened(colour: str) -> str:
     red, green, blue = (int(colour[offset : offset + 2], 16) / 255 for offset in (1, 3, 5))
     hue, lightness, saturation = rgb_to_hls(red, green, blue)
     # Lighter fills have lighter lines, so that hues that are near each other can be told apart.
-    darker = hls_to_rgb(hue, 0.18 + 0.28 * lightness, saturation)
-    return "#" + "".join(f"{round(255 * channel):02x}" for channel in darker)
+    darker_channels = hls_to_rgb(hue, 0.18 + 0.28 * lightness, saturation)
+    return "#" + "".join(f"{round(255 * channel):02x}" for channel in darker_channels)
 
 
 def fills_of(
@@ -328,7 +328,7 @@ def _cause_index(label: str) -> int | None:
     """
     words = set(re.findall("[a-z]+", label.lower()))
     causes = enumerate(CAUSES.values())
-    return next((place for place, (*_, names) in causes if words & set(names.split())), None)
+    return next((index for index, (*_, names) in causes if words & set(names.split())), None)
 
 
 def fill_style(index: int) -> dict[str, Any]:
@@ -473,8 +473,8 @@ def make_narrow(figure: Figure) -> bool:
         axes.set_xlabel(textwrap.fill(axes.get_xlabel(), int(_LETTERS_PER_INCH * 3)))
         axes.set_ylabel(textwrap.fill(axes.get_ylabel(), int(_LETTERS_PER_INCH * 2)))
         for place in ("left", "center"):
-            if heading := axes.get_title(loc=place):
-                wrapped = textwrap.fill(heading, int(_LETTERS_PER_INCH * 3.2))
+            if plot_title := axes.get_title(loc=place):
+                wrapped = textwrap.fill(plot_title, int(_LETTERS_PER_INCH * 3.2))
                 axes.set_title(wrapped, loc=place, fontsize=9)
     if remark:
         # A legend outside of the axes would cover a remark of the figure.
@@ -484,11 +484,11 @@ def make_narrow(figure: Figure) -> bool:
     for wide_legend in [*figure.legends]:
         labels = [label.get_text() for label in wide_legend.get_texts()]
         has_two_columns = max(map(len, labels)) <= _LETTERS_PER_COLUMN
-        letters = (2 - has_two_columns) * _LETTERS_PER_COLUMN
+        letters_per_line = (2 - has_two_columns) * _LETTERS_PER_COLUMN
         wide_legend.remove()
         legend = figure.legend(
             [handle for handle in wide_legend.legend_handles if handle is not None],
-            [textwrap.fill(label, letters) for label in labels],
+            [textwrap.fill(label, letters_per_line) for label in labels],
             loc="outside lower left",
             alignment="left",
             title=wide_legend.get_title().get_text() or None,
@@ -510,20 +510,20 @@ def make_narrow(figure: Figure) -> bool:
 
 def _colour_bar(axes: Axes) -> Colorbar | None:
     """Return the colour bar that explains the shades of a plot, if it has one."""
-    bars = [shades.colorbar for shades in axes.collections if shades.colorbar is not None]
-    return bars[0] if bars else None
+    colour_bars = [shades.colorbar for shades in axes.collections if shades.colorbar is not None]
+    return colour_bars[0] if colour_bars else None
 
 
 def _lay_colour_bar_below(axes: Axes) -> None:
     """Move the colour bar of a plot below it, and remove the numbers of its cells if they are too
     many for a narrow picture.
     """
-    bar = _colour_bar(axes)
-    assert bar is not None
-    title = bar.ax.get_ylabel()
-    formatter = bar.ax.yaxis.get_major_formatter()
-    shades = bar.mappable
-    bar.remove()
+    colour_bar = _colour_bar(axes)
+    assert colour_bar is not None
+    title = colour_bar.ax.get_ylabel()
+    formatter = colour_bar.ax.yaxis.get_major_formatter()
+    shades = colour_bar.mappable
+    colour_bar.remove()
     assert axes.figure is not None
     bar_below = axes.figure.colorbar(shades, ax=axes, label=title, location="bottom", pad=0.04)
     bar_below.ax.xaxis.set_major_formatter(formatter)
@@ -562,9 +562,9 @@ def _write_narrow_names(axes: Axes) -> None:
     if all(_NUMBER.fullmatch(name) for name in names):
         return
     is_upright = len(names) > _MOST_NAMES_OF_NARROW
-    letters = max(6, int(_LETTERS_PER_INCH * (_NARROW_WIDTH - 0.7) / len(names)))
-    letters = _LETTERS_OF_AN_UPRIGHT_NAME if is_upright else letters
-    axes.set_xticks(axes.get_xticks(), [textwrap.fill(name, letters) for name in names])
+    letters_per_line = max(6, int(_LETTERS_PER_INCH * (_NARROW_WIDTH - 0.7) / len(names)))
+    letters_per_line = _LETTERS_OF_AN_UPRIGHT_NAME if is_upright else letters_per_line
+    axes.set_xticks(axes.get_xticks(), [textwrap.fill(name, letters_per_line) for name in names])
     if is_upright:
         for label in axes.get_xticklabels():
             label.set(rotation=90, ha="center", va="top", rotation_mode="default")

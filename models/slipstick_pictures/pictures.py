@@ -182,10 +182,10 @@ def _draw_bars(results: Results, spec: BarsSpec, order: Mapping[str, int]) -> Fi
     if spec.along:
         return _draw_areas(results, spec, bars)
     bars_in_row = _bars_in_row(spec.cases)
-    rows = -(-len(spec.cases) // bars_in_row)
+    row_count = -(-len(spec.cases) // bars_in_row)
     short_titles, common_parts = labels_without_common_parts(bars.titles)
-    figure, titles, is_tilted = _sheet_of_bars(short_titles, bars_in_row, rows)
-    for row, axes in enumerate(figure.subplots(rows, 1, sharey=True, squeeze=False)[:, 0]):
+    figure, titles, is_tilted = _sheet_of_bars(short_titles, bars_in_row, row_count)
+    for row, axes in enumerate(figure.subplots(row_count, 1, sharey=True, squeeze=False)[:, 0]):
         row_slice = slice(row * bars_in_row, (row + 1) * bars_in_row)
         _draw_stack(axes, bars.heights[:, row_slice], bars.fills)
         tops = _draw_bar_intervals(
@@ -214,29 +214,33 @@ def _with_legend_of_parts(figure: Figure, axes: Axes, spec: BarsSpec) -> Figure:
 
 def _draw_areas(results: Results, spec: BarsSpec, bars: _Bars) -> Figure:
     """Draw the parts of the bars as areas over a setting of the cases that is a number."""
-    places = np.array([float(results.settings[case][spec.along]) for case in spec.cases])
-    point_order = np.argsort(places, kind="stable")
+    x_values = np.array([float(results.settings[case][spec.along]) for case in spec.cases])
+    point_order = np.argsort(x_values, kind="stable")
     figure = new_figure(6.8, 4.4)
     axes = figure.subplots()
-    area_bottom = np.zeros(len(places))
+    area_bottom = np.zeros(len(x_values))
     for (label, fill), heights in zip(
         bars.fills.items(), bars.heights[:, point_order], strict=True
     ):
         area_top = area_bottom + heights
         axes.fill_between(
-            places[point_order], area_bottom, area_top, label=part_label(label), **fill_style(fill)
+            x_values[point_order],
+            area_bottom,
+            area_top,
+            label=part_label(label),
+            **fill_style(fill),
         )
         area_bottom = area_top
-    axes.set_xlim(places.min(), places.max())
+    axes.set_xlim(x_values.min(), x_values.max())
     axes.set_ylim(0, bars.top)
-    plain_ticks(axes.xaxis, places[point_order])
+    plain_ticks(axes.xaxis, x_values[point_order])
     axes.set_xlabel(axis_title(_title_of_axis(spec.along, results.words), "1"))
     axes.set_ylabel(bars.axis)
     low, high = (
         area_bottom + sign * bars.reach[point_order, reach_end]
         for reach_end, sign in ((0, -1), (1, 1))
     )
-    draw_intervals(axes, places[point_order], area_bottom, low, high)
+    draw_intervals(axes, x_values[point_order], area_bottom, low, high)
     return _with_legend_of_parts(figure, axes, spec)
 
 
@@ -253,59 +257,62 @@ def _stacked_bars(results: Results, spec: BarsSpec, order: Mapping[str, int]) ->
         unit = results.unit(next(iter(spec.stack.values()))[0])
         names = [*spec.stack]
     fills = {name: order[name] for name in names if name in names_shown}
-    table = np.array(
+    part_heights = np.array(
         [[heights_by_case[case].get(label, 0.0) for case in spec.cases] for label in fills]
     ).reshape(len(fills), len(spec.cases))
     if spec.stack == "technology":
         fills = {CLASS_TITLES.get(name, name): fill for name, fill in fills.items()}
-    totals = table.sum(axis=0)
+    totals = part_heights.sum(axis=0)
     titles = _bar_titles(results, spec.cases)
     value_name = "time" if unit == "s" else _sum_in_words(spec)
     if spec.share:
-        heights = np.divide(table, totals, out=np.zeros_like(table), where=totals > 0) / 0.01
+        heights = (
+            np.divide(part_heights, totals, out=np.zeros_like(part_heights), where=totals > 0)
+            / 0.01
+        )
         # What is shared out is certain: all of it.
         no_intervals = np.zeros((len(spec.cases), 2))
         total_words = [quantity(total, unit) for total in totals.tolist()]
-        axis = axis_title(f"share of the {value_name}", "%")
-        return _Bars(fills, heights, no_intervals, total_words, titles, axis)
-    scale, factor = _unit_of_axis(totals, unit)
+        vertical_title = axis_title(f"share of the {value_name}", "%")
+        return _Bars(fills, heights, no_intervals, total_words, titles, vertical_title)
+    unit_name, factor = _unit_of_axis(totals, unit)
     reach = (
         np.array([_reach_of_total(results.named_answer(case), spec) for case in spec.cases])
         / factor
     )
     total_words = [
-        f"{plain_decimal(total / factor)} {scale.removeprefix('1')}".rstrip()
+        f"{plain_decimal(total / factor)} {unit_name.removeprefix('1')}".rstrip()
         for total in totals.tolist()
     ]
-    axis = axis_title(value_name, scale)
-    return _Bars(fills, table / factor, reach, total_words, titles, axis)
+    vertical_title = axis_title(value_name, unit_name)
+    return _Bars(fills, part_heights / factor, reach, total_words, titles, vertical_title)
 
 
 def _bar_titles(results: Results, cases: Sequence[str]) -> list[str]:
     """Return the titles of bars; for measured runs the number of processors, with the name of the
     measurement if there are several.
     """
-    counts: dict[str, tuple[str, str]] = {}
+    run_and_count_by_case: dict[str, tuple[str, str]] = {}
     for case in cases:
-        count = results.named_answer(case).point.get("p")
-        if not isinstance(count, int | float) or case in results.words.titles:
+        processor_count = results.named_answer(case).point.get("p")
+        if not isinstance(processor_count, int | float) or case in results.words.titles:
             continue
-        if case.endswith(suffix := f"-{count:g}"):
+        if case.endswith(suffix := f"-{processor_count:g}"):
             measured_run = results.words.case(case.removesuffix(suffix))
-            counts[case] = measured_run, results.words.member_count(count)
-    are_several = len({measured_run for measured_run, _ in counts.values()}) > 1 or len(
-        counts
-    ) < len(cases)
+            run_and_count_by_case[case] = measured_run, results.words.member_count(processor_count)
+    are_several = len(
+        {measured_run for measured_run, _ in run_and_count_by_case.values()}
+    ) > 1 or len(run_and_count_by_case) < len(cases)
     return [
-        (", ".join(counts[case]) if are_several else counts[case][1])
-        if case in counts
+        (", ".join(run_and_count_by_case[case]) if are_several else run_and_count_by_case[case][1])
+        if case in run_and_count_by_case
         else results.words.case(case)
         for case in cases
     ]
 
 
 def _sheet_of_bars(
-    titles: Sequence[str], bars_in_row: int, rows: int
+    titles: Sequence[str], bars_in_row: int, row_count: int
 ) -> tuple[Figure, list[str], bool]:
     """Return a figure for rows of bars, the lines of each title, and whether the titles are tilted
     to have room.
@@ -321,12 +328,14 @@ def _sheet_of_bars(
     )
     if is_tilted:
         wrapped_titles = [textwrap.wrap(title, _LETTERS_OF_TILTED_LINE) for title in titles]
-    longest = max(len(line) for lines in wrapped_titles for line in lines) * _UPRIGHT_LETTER_WIDTH
+    longest_line = (
+        max(len(line) for lines in wrapped_titles for line in lines) * _UPRIGHT_LETTER_WIDTH
+    )
     most_lines = max(map(len, wrapped_titles))
-    height = 4.2 if rows == 1 else 3.2
-    height_below = 0.6 * longest if is_tilted else 0.17 * (most_lines - 1)
-    size = max(4.6, 3.0 + width_of_bar * bars_in_row), rows * (height + height_below)
-    return new_figure(*size), ["\n".join(lines) for lines in wrapped_titles], is_tilted
+    height = 4.2 if row_count == 1 else 3.2
+    height_below = 0.6 * longest_line if is_tilted else 0.17 * (most_lines - 1)
+    figure_size = max(4.6, 3.0 + width_of_bar * bars_in_row), row_count * (height + height_below)
+    return new_figure(*figure_size), ["\n".join(lines) for lines in wrapped_titles], is_tilted
 
 
 def _unit_of_axis(values: Array, unit: str) -> tuple[str, float]:
@@ -334,9 +343,9 @@ def _unit_of_axis(values: Array, unit: str) -> tuple[str, float]:
     give times of a few minutes in seconds.
     """
     finite_values = values[np.isfinite(values)]
-    scale_chosen = choose_unit(finite_values.tolist(), Dimension.of(unit))
+    chosen_unit = choose_unit(finite_values.tolist(), Dimension.of(unit))
     rate = max(np.abs(finite_values), default=0.0) if unit == "1/s" else 0.0
-    if scale_chosen[0] == "min" and finite_values.max() < 600:
+    if chosen_unit[0] == "min" and finite_values.max() < 600:
         return "s", 1.0
     # else the library writes a power of ten over the axis
     return next(
@@ -345,7 +354,7 @@ def _unit_of_axis(values: Array, unit: str) -> tuple[str, float]:
             for least_rate, unit_and_factor in _RATE_UNITS.items()
             if rate >= least_rate
         ),
-        scale_chosen,
+        chosen_unit,
     )
 
 
@@ -510,27 +519,29 @@ def _draw_lines(results: Results, spec: LinesSpec) -> Figure:
         lines = [replace(line, method="") for line in lines]
         methods = []
     units = list(dict.fromkeys(line.unit for line in lines)) or [""]
-    columns = 1 + (len(labels) + len(methods) - 1) // _MOST_LABELS_IN_COLUMN
+    legend_columns = 1 + (len(labels) + len(methods) - 1) // _MOST_LABELS_IN_COLUMN
     has_one_line = not spec.series and set(labels) <= {
         *_short_names(spec.y).values(),
         *spec.called.values(),
     }
-    title = (
+    legend_title = (
         _title_of_axis(spec.series, results.words)
         if spec.series
         else "value"
         if has_one_line
         else "case"
     )
-    title = textwrap.fill(title, _LONGEST_LEGEND_TITLE)
+    legend_title = textwrap.fill(legend_title, _LONGEST_LEGEND_TITLE)
     notes_on_labels = coinciding_labels(lines, log=spec.log in ("y", "both"))
-    longest = max(
+    longest_label = max(
         len(label + notes_on_labels.get(label, ""))
-        for label in (*labels, *methods, *title.split("\n"))
+        for label in (*labels, *methods, *legend_title.split("\n"))
     )
     # A single label needs no legend, because the title names it.
     has_one_label = len(labels) == 1 and not methods and not spec.series
-    legend_width = 0.0 if has_one_label else min(0.7 + 0.07 * longest, 4.0) * max(1, columns)
+    legend_width = (
+        0.0 if has_one_label else min(0.7 + 0.07 * longest_label, 4.0) * max(1, legend_columns)
+    )
     figure = new_figure(_PANEL_WIDTH + legend_width, 1.0 + 3.2 * len(units))
     panels = figure.subplots(len(units), 1, sharex=True, squeeze=False)[:, 0]
     x_axis = _HorizontalAxis.of(sweep.axis(spec.x), spec, results.words)
@@ -543,7 +554,7 @@ def _draw_lines(results: Results, spec: LinesSpec) -> Figure:
     handles = {} if has_one_label else _legend_handles(styles, methods)
     handles = {label + notes_on_labels.get(label, ""): handle for label, handle in handles.items()}
     return with_title_and_legend(
-        figure, spec.title, title, list(handles.values()), list(handles), columns
+        figure, spec.title, legend_title, list(handles.values()), list(handles), legend_columns
     )
 
 
@@ -626,15 +637,15 @@ def lines_of(sweep: Sweep, spec: LinesSpec, words: Words = NO_WORDS) -> list[Lin
     """Return the points of a sweep as lines; cases have their titles or names."""
     x = _axis_places(sweep, spec.x)
     lines = []
-    groups = _points_by_line(sweep, spec, words)
-    short = {**_short_names(spec.y), **spec.called}
+    points_by_line = _points_by_line(sweep, spec, words)
+    short_names = {**_short_names(spec.y), **spec.called}
     for name in spec.y:
         columns = np.array([sweep.column(name), *sweep.ends(name)])
         columns = _ratio_to_first(sweep, columns, spec.against) if spec.against else columns
         unit = "" if spec.relative or spec.against else sweep.units[name]
         is_only_column = sum(sweep.units[column] == sweep.units[name] for column in spec.y) == 1
         is_only_column = is_only_column and not (not unit and len(spec.y) > 1)
-        for (label, method), points in groups.items():
+        for (label, method), points in points_by_line.items():
             if not np.isfinite(columns[0, points]).any():
                 continue  # a case of another model does not have this value
             ordered_points = points[np.argsort(x[points], kind="stable")]
@@ -643,8 +654,8 @@ def lines_of(sweep: Sweep, spec: LinesSpec, words: Words = NO_WORDS) -> list[Lin
                 if spec.relative
                 else columns[:, ordered_points]
             )
-            label_parts = [] if is_only_column else [short[name]]
-            label_parts += [label] if label and (is_only_column or len(groups) > 1) else []
+            label_parts = [] if is_only_column else [short_names[name]]
+            label_parts += [label] if label and (is_only_column or len(points_by_line) > 1) else []
             label = ", ".join(label_parts) or method
             lines.append(
                 Line(
@@ -741,7 +752,7 @@ def _points_by_line(sweep: Sweep, spec: LinesSpec, words: Words) -> dict[tuple[s
     if not spec.series or len(shown_cases) > 1:
         case_titles = [words.case(case) for case in sweep.cases]
         label_parts_by_axis.insert(0 if not spec.series else 1, case_titles)
-    groups: dict[tuple[str, str], list[int]] = {}
+    indices_by_line: dict[tuple[str, str], list[int]] = {}
     for index, label_part in enumerate(
         zip(*label_parts_by_axis, strict=True) if label_parts_by_axis else [()] * len(sweep.cases)
     ):
@@ -749,8 +760,8 @@ def _points_by_line(sweep: Sweep, spec: LinesSpec, words: Words) -> dict[tuple[s
             continue
         if spec.against and spec.against != spec.x and _is_first(sweep, spec.against, index):
             continue  # what the others are held against would be a line at 1
-        groups.setdefault((", ".join(label_part), methods[index]), []).append(index)
-    return {key: np.array(indices) for key, indices in groups.items()}
+        indices_by_line.setdefault((", ".join(label_part), methods[index]), []).append(index)
+    return {key: np.array(indices) for key, indices in indices_by_line.items()}
 
 
 def _label_parts_of_axis(sweep: Sweep, axis: Axis, words: Words, with_names: bool) -> list[str]:
@@ -793,14 +804,22 @@ def _ratio_to_first(sweep: Sweep, columns: Array, path: str) -> Array:
     value; values have both ends of their intervals.
     """
     other_points = [sweep.points[axis.path] for axis in sweep.axes if axis.path != path]
-    keys = list(zip(sweep.cases, *other_points, strict=True))
-    first_by_key = {
-        key: columns[:, index] for index, key in enumerate(keys) if _is_first(sweep, path, index)
+    other_values_by_point = list(zip(sweep.cases, *other_points, strict=True))
+    first_by_other_values = {
+        other_values: columns[:, index]
+        for index, other_values in enumerate(other_values_by_point)
+        if _is_first(sweep, path, index)
     }
     ratios = _ratio(
-        np.array([first_by_key.get(key, np.full(3, np.nan)) for key in keys]).T, columns
+        np.array(
+            [
+                first_by_other_values.get(other_values, np.full(3, np.nan))
+                for other_values in other_values_by_point
+            ]
+        ).T,
+        columns,
     )
-    ratios[1:, [_is_first(sweep, path, index) for index in range(len(keys))]] = (
+    ratios[1:, [_is_first(sweep, path, index) for index in range(len(other_values_by_point))]] = (
         1.0  # against itself
     )
     return ratios
@@ -962,17 +981,17 @@ def _named_value(name: str, words: Words) -> str:
     return words.value_with_amount(name, "").strip() if "_quantile[" in name else words.value(name)
 
 
-def write_limit(axes: Axes, place: float, text: str, lines: Sequence[Line2D]) -> None:
+def write_limit(axes: Axes, limit: float, text: str, lines: Sequence[Line2D]) -> None:
     """Write the label of a limit at the end of the panel, and on the side of the limit, where the
     fewest lines pass through it; above the limit at the right if all places are equally good.
     """
     label_positions = [(right, is_above) for is_above in (True, False) for right in (True, False)]
     right, is_above = min(
-        label_positions, key=lambda side: _crossing_lines(axes, place, len(text), lines, *side)
+        label_positions, key=lambda side: _crossing_lines(axes, limit, len(text), lines, *side)
     )
     axes.annotate(
         text,
-        (float(right), place),
+        (float(right), limit),
         xycoords=("axes fraction", "data"),
         xytext=(0 if right else 3, 2 if is_above else -2),
         textcoords="offset points",
@@ -988,7 +1007,7 @@ _LETTER_WIDTH, _LABEL_HEIGHT = 0.017, 0.06  # of a limit's label, as parts of a 
 
 def _crossing_lines(
     axes: Axes,
-    place: float,
+    limit: float,
     letter_count: int,
     lines: Sequence[Line2D],
     is_right: bool,
@@ -998,7 +1017,7 @@ def _crossing_lines(
     panel.
     """
     to_panel = axes.transData - axes.transAxes
-    limit_height = to_panel.transform((axes.get_xlim()[0], place))[1]
+    limit_height = to_panel.transform((axes.get_xlim()[0], limit))[1]
     label_places = np.linspace(0.0, _LETTER_WIDTH * letter_count, 20)
     label_places = 1.0 - label_places[::-1] if is_right else label_places
     crossing_count = 0
@@ -1064,7 +1083,7 @@ def grid_of(sweep: Sweep, spec: MapSpec) -> Indices:
     """
     x_axis = sweep.axis(spec.x)
     y_axis = sweep.axis(spec.y)
-    places = [
+    index_by_value = [
         {value: index for index, value in enumerate(axis.values)} for axis in (x_axis, y_axis)
     ]
     grid = np.full((len(y_axis.values), len(x_axis.values)), -1)
@@ -1075,7 +1094,8 @@ def grid_of(sweep: Sweep, spec: MapSpec) -> Indices:
         )
     for index in np.flatnonzero(is_shown).tolist():
         grid[
-            places[1][sweep.points[y_axis.path][index]], places[0][sweep.points[x_axis.path][index]]
+            index_by_value[1][sweep.points[y_axis.path][index]],
+            index_by_value[0][sweep.points[x_axis.path][index]],
         ] = index
     return grid
 
@@ -1127,20 +1147,23 @@ def _draw_shades(axes: Axes, sweep: Sweep, spec: MapSpec, point_of_cell: Indices
             ha="center",
             backgroundcolor="white",
         )
-    bar = axes.figure.colorbar(image, ax=axes, label=axis_title(spec.value, unit), pad=0.02)
+    colour_bar = axes.figure.colorbar(image, ax=axes, label=axis_title(spec.value, unit), pad=0.02)
     if is_wide_range:
-        make_logarithmic(bar.ax.yaxis, values[np.isfinite(values)] / factor)
+        make_logarithmic(colour_bar.ax.yaxis, values[np.isfinite(values)] / factor)
     if max(point_of_cell.shape) <= _MOST_CELLS_WITH_TEXT:
-        for (row, place), value in np.ndenumerate(values / factor):
+        for (row, column_index), value in np.ndenumerate(values / factor):
             if np.isfinite(value):
                 text, low, high = (
                     f"{number:.3g}"
                     for number in (
                         value,
-                        *(ends[point_of_cell[row, place]] / factor for ends in (lows, highs)),
+                        *(
+                            ends[point_of_cell[row, column_index]] / factor
+                            for ends in (lows, highs)
+                        ),
                     )
                 )
-                interval = (
+                interval_text = (
                     UNKNOWN
                     if high == "inf"
                     else ""
@@ -1148,7 +1171,12 @@ def _draw_shades(axes: Axes, sweep: Sweep, spec: MapSpec, point_of_cell: Indices
                     else f"{low} to {high}"
                 )
                 _write_in_cell(
-                    axes, place, row, text, image.to_rgba(np.array([value]))[0], interval
+                    axes,
+                    column_index,
+                    row,
+                    text,
+                    image.to_rgba(np.array([value]))[0],
+                    interval_text,
                 )
     return ()
 
@@ -1164,54 +1192,63 @@ def _draw_categories(
 
     pipeline = split_name(spec.value)[1]
     stages = sweep.stages(pipeline)
-    names = list(
+    stage_names = list(
         dict.fromkeys(
             stages[index]
             for index in point_of_cell.ravel().tolist()
             if index >= 0 and stages[index]
         )
     )
-    order = {name: index for index, name in enumerate(names)}
-    places = np.array(
+    index_by_name = {name: index for index, name in enumerate(stage_names)}
+    category_of_cell = np.array(
         [
-            [order.get(stages[index], -1) if index >= 0 else -1 for index in row]
+            [index_by_name.get(stages[index], -1) if index >= 0 else -1 for index in row]
             for row in point_of_cell.tolist()
         ]
     )
     colours = [
-        _CATEGORY_COLOURS[index % len(_CATEGORY_COLOURS)] for index in range(max(1, len(names)))
+        _CATEGORY_COLOURS[index % len(_CATEGORY_COLOURS)]
+        for index in range(max(1, len(stage_names)))
     ]
-    places_shown = np.ma.masked_less(places, 0)
+    shown_categories = np.ma.masked_less(category_of_cell, 0)
     axes.pcolormesh(
-        places_shown,
+        shown_categories,
         cmap=ListedColormap(colours),
         vmin=-0.5,
         vmax=len(colours) - 0.5,
         **_cell_style(point_of_cell),
     )
-    category_letters = [string.ascii_uppercase[index % 26] for index in range(len(names))]
-    for row, place in _cells_with_letter(places, len(names)):
-        category = places[row, place]
-        _write_in_cell(axes, place, row, category_letters[category], colours[category])
-    _draw_borders(axes, places)
+    category_letters = [string.ascii_uppercase[index % 26] for index in range(len(stage_names))]
+    for row, column_index in _cells_with_letter(category_of_cell, len(stage_names)):
+        category = category_of_cell[row, column_index]
+        _write_in_cell(axes, column_index, row, category_letters[category], colours[category])
+    _draw_borders(axes, category_of_cell)
     handles = [Patch(facecolor=colour, edgecolor="black", linewidth=0.6) for colour in colours]
-    labels = [f"{letter}  {name}" for letter, name in zip(category_letters, names, strict=True)]
+    labels = [
+        f"{letter}  {name}" for letter, name in zip(category_letters, stage_names, strict=True)
+    ]
     return f"limiting stage\nof {pipeline}", list(handles[: len(labels)]), labels
 
 
-def _cells_with_letter(places: Indices, count: int) -> list[tuple[int, int]]:
+def _cells_with_letter(category_of_cell: Indices, category_count: int) -> list[tuple[int, int]]:
     """Return the cells that get a letter: all cells if there are few, else for each category the
     cell nearest to its centre.
     """
-    cells = [np.argwhere(places == category) for category in range(count)]
-    if max(places.shape) > 2 * _MOST_CELLS_WITH_TEXT:
-        cells = [
-            cells_of_panel[
-                [np.square(cells_of_panel - cells_of_panel.mean(axis=0)).sum(axis=1).argmin()]
+    cells_by_category = [
+        np.argwhere(category_of_cell == category) for category in range(category_count)
+    ]
+    if max(category_of_cell.shape) > 2 * _MOST_CELLS_WITH_TEXT:
+        cells_by_category = [
+            cells_of_category[
+                [np.square(cells_of_category - cells_of_category.mean(axis=0)).sum(axis=1).argmin()]
             ]
-            for cells_of_panel in cells
+            for cells_of_category in cells_by_category
         ]
-    return [(int(row), int(place)) for cells_of_panel in cells for row, place in cells_of_panel]
+    return [
+        (int(row), int(column_index))
+        for cells_of_category in cells_by_category
+        for row, column_index in cells_of_category
+    ]
 
 
 def _cell_style(point_of_cell: Indices) -> dict[str, Any]:
@@ -1226,13 +1263,13 @@ def _cell_style(point_of_cell: Indices) -> dict[str, Any]:
 
 
 def _write_in_cell(
-    axes: Axes, place: int, row: int, text: str, colour: Any, text_below: str = ""
+    axes: Axes, column_index: int, row_index: int, text: str, colour: Any, text_below: str = ""
 ) -> None:
     """Write a text into a cell, with its interval in small type below."""
     ink = ink_on(colour)
     axes.text(
-        place + 0.5,
-        row + 0.5,
+        column_index + 0.5,
+        row_index + 0.5,
         text,
         ha="center",
         va="bottom" if text_below else "center",
@@ -1241,19 +1278,31 @@ def _write_in_cell(
     )
     if text_below:
         axes.text(
-            place + 0.5, row + 0.45, text_below, ha="center", va="top", fontsize=5.5, color=ink
+            column_index + 0.5,
+            row_index + 0.45,
+            text_below,
+            ha="center",
+            va="top",
+            fontsize=5.5,
+            color=ink,
         )
 
 
-def _draw_borders(axes: Axes, places: Indices) -> None:
+def _draw_borders(axes: Axes, category_of_cell: Indices) -> None:
     """Draw lines between cells of different categories."""
     from matplotlib.collections import LineCollection
 
-    upright = [
-        ((x + 1, y), (x + 1, y + 1)) for y, x in np.argwhere(places[:, 1:] != places[:, :-1])
+    vertical_borders = [
+        ((x + 1, y), (x + 1, y + 1))
+        for y, x in np.argwhere(category_of_cell[:, 1:] != category_of_cell[:, :-1])
     ]
-    level = [((x, y + 1), (x + 1, y + 1)) for y, x in np.argwhere(places[1:] != places[:-1])]
-    axes.add_collection(LineCollection([*upright, *level], colors="black", linewidths=1.4))
+    horizontal_borders = [
+        ((x, y + 1), (x + 1, y + 1))
+        for y, x in np.argwhere(category_of_cell[1:] != category_of_cell[:-1])
+    ]
+    axes.add_collection(
+        LineCollection([*vertical_borders, *horizontal_borders], colors="black", linewidths=1.4)
+    )
 
 
 def _tick_spacing(count: int) -> int:
@@ -1318,13 +1367,13 @@ def _ticks_between_cells(axes: Axes, values: Array, axis_name: str, title: str) 
         for tick in locator.tick_values(rising_values[0], rising_values[-1])
         if rising_values[0] <= tick <= rising_values[-1]
     ]
-    scale = np.log if is_logarithmic else np.asarray
+    transform = np.log if is_logarithmic else np.asarray
     centres = (
         np.arange(0.5, len(values))
         if values[0] <= values[-1]
         else np.arange(len(values) - 0.5, 0.0, -1.0)
     )
-    places = np.interp(scale(ticks), scale(rising_values), centres)
+    places = np.interp(transform(ticks), transform(rising_values), centres)
     labels = [with_commas(f"{float(f'{tick:.3g}'):.12g}") for tick in ticks]
     getattr(axes, f"set_{axis_name}ticks")(places, labels)
     return title

@@ -52,16 +52,18 @@ def draw_timeline(timeline: Timeline, title: str, order: Mapping[str, int] | Non
     members = sorted({span.member for span in timeline.spans})[:_MOST_MEMBERS]
     unit, factor = choose_unit([timeline.until], TIME)
     figure = new_figure(9.0, 3.4 + 0.24 * len(members))
-    rows, active, queues = figure.subplots(
+    processor_axes, activity_axes, queue_axes = figure.subplots(
         3, 1, sharex=True, height_ratios=[max(1.6, 0.24 * len(members)), 1.0, 1.0]
     )
-    names = dict.fromkeys(timeline.component(span) for span in timeline.spans)
-    _draw_rows(rows, timeline, members, factor, order or fills_of(names))
-    _draw_active(active, timeline, factor)
-    _draw_levels(queues, timeline, factor)
-    queues.set_xlabel(axis_title("time", unit))
-    queues.set_xlim(0, max(timeline.until / factor, 1e-12))
-    return with_title_and_legend(figure, title, "component", *rows.get_legend_handles_labels())
+    components = dict.fromkeys(timeline.component(span) for span in timeline.spans)
+    _draw_rows(processor_axes, timeline, members, factor, order or fills_of(components))
+    _draw_active(activity_axes, timeline, factor)
+    _draw_levels(queue_axes, timeline, factor)
+    queue_axes.set_xlabel(axis_title("time", unit))
+    queue_axes.set_xlim(0, max(timeline.until / factor, 1e-12))
+    return with_title_and_legend(
+        figure, title, "component", *processor_axes.get_legend_handles_labels()
+    )
 
 
 _WORDS_OF_PROCESSORS = {
@@ -84,13 +86,13 @@ def draw_steps(timeline: Timeline, title: str, order: Mapping[str, int] | None =
         (span for span in timeline.spans if span.member == 0), key=lambda span: span.start
     )
     spans = [span for span in spans if span.label in timeline.places]
-    rows = dict.fromkeys(
+    row_names = dict.fromkeys(
         sorted(
             (_row_name(timeline, span) for span in spans),
             key=lambda name: (not name.startswith("processor"), name),
         )
     )
-    row_by_name = {name: row for row, name in enumerate(rows)}
+    row_by_name = {name: row for row, name in enumerate(row_names)}
     bars: dict[str, list[Bar]] = {}
     for span in spans:
         bar = (
@@ -100,7 +102,7 @@ def draw_steps(timeline: Timeline, title: str, order: Mapping[str, int] | None =
             _ROW_HEIGHT,
         )
         bars.setdefault(span.label, []).append(bar)
-    return _rows_of_bars(timeline.until, bars, list(rows), title, "step", fills_of(bars))
+    return _rows_of_bars(timeline.until, bars, list(row_names), title, "step", fills_of(bars))
 
 
 def draw_phase(timeline: Timeline, title: str, order: Mapping[str, int] | None = None) -> Figure:
@@ -120,18 +122,20 @@ def draw_phase(timeline: Timeline, title: str, order: Mapping[str, int] | None =
             f"picture {title!r}: no processor waits for another at a barrier; draw it with"
             " show: run"
         )
-    totals: dict[int, dict[str, float]] = {}
-    time_by_member: dict[int, float] = {}
+    durations_by_member: dict[int, dict[str, float]] = {}
+    booked_until: dict[int, float] = {}
     for span in sorted(timeline.spans, key=lambda span: (span.start, span.end)):
         until = min(span.end, timeline.phase)
-        begin_time = max(span.start, time_by_member.get(span.member, 0.0))
+        begin_time = max(span.start, booked_until.get(span.member, 0.0))
         if until > begin_time:
-            durations = totals.setdefault(span.member, {})
+            durations = durations_by_member.setdefault(span.member, {})
             name = timeline.component(span)
             durations[name] = durations.get(name, 0.0) + until - begin_time
-            time_by_member[span.member] = until
-    names = dict.fromkeys(name for durations in totals.values() for name in durations)
-    order = order or fills_of(names)
+            booked_until[span.member] = until
+    components = dict.fromkeys(
+        name for durations in durations_by_member.values() for name in durations
+    )
+    order = order or fills_of(components)
     component_order = [*order]
     last_components = {
         timeline.component(span)
@@ -141,16 +145,18 @@ def draw_phase(timeline: Timeline, title: str, order: Mapping[str, int] | None =
     bars: dict[str, list[Bar]] = {
         name: []
         for name in sorted(
-            names, key=lambda name: (name in last_components, component_order.index(name))
+            components, key=lambda name: (name in last_components, component_order.index(name))
         )
     }
-    for member, durations in totals.items():
+    for member, durations in durations_by_member.items():
         left_end = 0.0
         for name in (fill_name for fill_name in bars if fill_name in durations):
             bars[name].append((left_end, durations[name], member - _ROW_HEIGHT / 2, _ROW_HEIGHT))
             left_end += durations[name]
-    rows = [f"processor {member}" for member in range(max(totals, default=-1) + 1)]
-    return _rows_of_bars(timeline.phase, bars, rows, title, "component", order)
+    row_names = [
+        f"processor {member}" for member in range(max(durations_by_member, default=-1) + 1)
+    ]
+    return _rows_of_bars(timeline.phase, bars, row_names, title, "component", order)
 
 
 def _row_name(timeline: Timeline, span: TimelineInterval) -> str:
@@ -166,7 +172,7 @@ def _row_name(timeline: Timeline, span: TimelineInterval) -> str:
 def _rows_of_bars(
     until: float,
     bars: Mapping[str, list[Bar]],
-    rows: list[str],
+    row_names: list[str],
     title: str,
     subject: str,
     order: Mapping[str, int],
@@ -175,11 +181,11 @@ def _rows_of_bars(
     name.
     """
     unit, factor = choose_unit([until], TIME)
-    figure = new_figure(9.0, 1.6 + 0.36 * max(len(rows), 4))
+    figure = new_figure(9.0, 1.6 + 0.36 * max(len(row_names), 4))
     axes = figure.subplots()
     _draw_bars(axes, bars, factor, order)
-    axes.set_ylim(len(rows) - 0.5, -0.5)
-    axes.set_yticks(range(len(rows)), rows)
+    axes.set_ylim(len(row_names) - 0.5, -0.5)
+    axes.set_yticks(range(len(row_names)), row_names)
     axes.set_xlim(0, max(until / factor, 1e-12))
     axes.set_xlabel(axis_title("time", unit))
     axes.grid(visible=False)
@@ -265,18 +271,27 @@ def _draw_path(axes: Axes, timeline: Timeline, members: list[int], factor: float
     if not total_time:
         return
     times = [time / factor for span in timeline.path for time in (span.start, span.end)]
-    rows = [min(span.member, members[-1]) for span in timeline.path for _ in range(2)]
-    axes.plot(times, rows, color="white", linewidth=3.0, solid_capstyle="butt")
+    row_positions = [min(span.member, members[-1]) for span in timeline.path for _ in range(2)]
+    axes.plot(times, row_positions, color="white", linewidth=3.0, solid_capstyle="butt")
     axes.plot(
-        times, rows, color="black", linewidth=1.6, solid_capstyle="butt", label="critical path"
+        times,
+        row_positions,
+        color="black",
+        linewidth=1.6,
+        solid_capstyle="butt",
+        label="critical path",
     )
-    durations: dict[str, float] = {}
+    share_by_component: dict[str, float] = {}
     for span in timeline.path:
         name = timeline.component(span)
-        durations[name] = durations.get(name, 0.0) + (span.end - span.start) / total_time
-    largest = sorted(durations.items(), key=lambda entry: -entry[1])[:_MOST_PATH_PARTS]
+        share_by_component[name] = (
+            share_by_component.get(name, 0.0) + (span.end - span.start) / total_time
+        )
+    largest_shares = sorted(share_by_component.items(), key=lambda entry: -entry[1])[
+        :_MOST_PATH_PARTS
+    ]
     largest_shares_text = ", ".join(
-        f"{part_label(name)} {percent(duration)}" for name, duration in largest
+        f"{part_label(name)} {percent(duration)}" for name, duration in largest_shares
     )
     axes.set_title(
         f"critical path of this run (no average): {largest_shares_text}", loc="left", fontsize=9

@@ -565,26 +565,27 @@ def parse_points(text: str, file: str) -> dict[str, tuple[Listing, str]]:
                 f" {', '.join(map(short, heading_cells))}"
             )
             raise Mark(file, 1, 1).error(message, "")
-    nodes_by_column: dict[str, list[Node]] = {}
-    units: dict[str, str] = {}
+    points_by_series: dict[str, list[Node]] = {}
+    unit_by_series: dict[str, str] = {}
     for line_number, cells in _filled_rows(rows):
         row = dict(zip(heading_cells, cells, strict=False))
         if delimiter == ";":
             row["value"] = re.sub(r"(?<=[0-9]),(?=[0-9])", ".", row.get("value", ""))
         name = row.get("series", "")
         mark = Mark(file, line_number, 1)
-        nodes_by_column.setdefault(name, []).append(_point_node(row, mark))
+        points_by_series.setdefault(name, []).append(_point_node(row, mark))
         unit = row.get("unit", unit_of_all)
-        if units.setdefault(name, unit) != unit:
+        if unit_by_series.setdefault(name, unit) != unit:
             message = (
-                f"series {name or file} is in {units[name]!r}, and here in {unit!r}; write one unit"
+                f"series {name or file} is in {unit_by_series[name]!r}, and here in {unit!r};"
+                " write one unit"
             )
             raise mark.error(message, "unit")
-    if not nodes_by_column:
+    if not points_by_series:
         raise Mark(file, 1, 1).error("has no points below its line of names", "")
     return {
-        name: (Listing(tuple(point_nodes), point_nodes[0].mark), units[name])
-        for name, point_nodes in nodes_by_column.items()
+        name: (Listing(tuple(point_nodes), point_nodes[0].mark), unit_by_series[name])
+        for name, point_nodes in points_by_series.items()
     }
 
 
@@ -618,15 +619,15 @@ def _point_node(row: Mapping[str, str], mark: Mark) -> Table:
     """
     entries = {}
     for column in _COLUMN_HEADINGS:
-        text = row.get(column, "")
-        if not text:
+        cell_text = row.get(column, "")
+        if not cell_text:
             continue
-        value: str | float | bool = text
+        value: str | float | bool = cell_text
         if column in ("from_memory", "announced", "apart"):
-            value = text.casefold() in ("yes", "true", "1")
+            value = cell_text.casefold() in ("yes", "true", "1")
         elif column in ("year", "value", "known"):
-            value = _number_or_text(text)
-        entries[column] = Entry(mark, Scalar(value, text, mark, quoted=False))
+            value = _number_or_text(cell_text)
+        entries[column] = Entry(mark, Scalar(value, cell_text, mark, quoted=False))
     return Table(entries, mark)
 
 

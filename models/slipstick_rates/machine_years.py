@@ -94,19 +94,19 @@ def machine_of_a_year(tree: Table, library: SpecFiles) -> Table:
     title = node_at(base, ["title"])
     base_title = title.text if isinstance(title, Scalar) else "a machine"
     own_title = node_at(tree, ["title"])
-    text = (
+    title_text = (
         own_title.text
         if isinstance(own_title, Scalar)
         else f"{base_title}, taken to {end_year:g} along {trend.name}"
     )
     assert isinstance(changed_machine, Table)
     mark = tree.mark
-    entries = {
+    machine_entries = {
         **changed_machine.entries,
-        "title": Entry(mark, Scalar(text, text, mark, quoted=True)),
+        "title": Entry(mark, Scalar(title_text, title_text, mark, quoted=True)),
         "year": Entry(mark, tree.entries["year"].node),
     }
-    return Table(entries, mark)
+    return Table(machine_entries, mark)
 
 
 def _base_machine(node: Node, library: SpecFiles) -> Table:
@@ -178,16 +178,16 @@ def _gains_by_path(
     factor by which it improves.
     """
     gain_by_rate = {
-        name: float(rate.gain(start_year, np.array([end_year]))[0, 0])
-        for name, rate in trend.rates.items()
+        rate_name: float(rate.gain(start_year, np.array([end_year]))[0, 0])
+        for rate_name, rate in trend.rates.items()
     }
     for path, class_name in _class_by_path(base):
-        name = class_name
+        rate_name = class_name
         if path == "processors.flops" and "application" not in gain_by_rate:
-            name = "processors"
-        factor = gain_by_rate.get(name, 1.0)
-        if factor != 1.0:
-            yield path, name, factor
+            rate_name = "processors"
+        gain = gain_by_rate.get(rate_name, 1.0)
+        if gain != 1.0:
+            yield path, rate_name, gain
 
 
 def _class_by_path(base: Table) -> Iterator[tuple[str, str]]:

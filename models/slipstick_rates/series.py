@@ -261,18 +261,18 @@ class FittedSeries:
         first_years, second_years : of the levels
         start_year : the first year, the same in all covariances that are combined
         """
-        starts = [-np.inf, *self.series.breaks, np.inf]
-        total = np.zeros((len(first_years), len(second_years)))
+        interval_bounds = [-np.inf, *self.series.breaks, np.inf]
+        covariance = np.zeros((len(first_years), len(second_years)))
         # The rate of each period between breaks is independent of the others, so that their
         # covariances add up.
-        for interval_start, interval_end in pairwise(starts):
+        for interval_start, interval_end in pairwise(interval_bounds):
             origin = max(interval_start, start_year)
             first_times, second_times = (
                 np.clip(years, origin, max(interval_end, origin)) - origin
                 for years in (first_years, second_years)
             )
-            total = total + level_covariance(first_times, second_times, self.growth)
-        return np.asarray(total)
+            covariance = covariance + level_covariance(first_times, second_times, self.growth)
+        return np.asarray(covariance)
 
     @cached_property
     def _solution(self) -> _PointSolution:
@@ -563,7 +563,7 @@ def back_test(
     points.
     """
     predictions: list[Prediction] = []
-    widths: list[float] = []
+    band_widths: list[float] = []
     for point_series in series:
         later_points = [
             series_point
@@ -574,16 +574,16 @@ def back_test(
         # A series with too few points for a rate, or none to compare with, is left out of the test.
         if not (later_points and known_series.usable):
             continue
-        fit = fit_series(known_series, growth)
+        fitted_series = fit_series(known_series, growth)
         years = np.array([*(point.year for point in later_points), start + 10.0])
-        mean, deviation = fit.predict(years)
-        widths.append(float(np.exp(NORMAL_90 * deviation[-1])))
+        mean, deviation = fitted_series.predict(years)
+        band_widths.append(float(np.exp(NORMAL_90 * deviation[-1])))
         for index, point in enumerate(later_points):
             error = point_series.sign * log(point.value) - float(mean[index])
             predictions.append(
                 Prediction(point_series.name, start, point.year, error, float(deviation[index]))
             )
-    return BackTest(start, tuple(predictions), tuple(widths))
+    return BackTest(start, tuple(predictions), tuple(band_widths))
 
 
 BACK_TEST_STARTS = (2005.0, 2010.0, 2015.0)

@@ -23,7 +23,7 @@ from slipstick_measure.questions.fits import FitsResult
 from slipstick_measure.questions.measured import MeasuredResult
 from slipstick_measure.report.fits import main_findings
 from slipstick_papers.compare import CompareResult
-from slipstick_pictures.pictures import stacks
+from slipstick_pictures.pictures import stacked_heights
 from tests.questions import result_of
 
 MODEL = """activity: 1
@@ -321,7 +321,7 @@ def test_bars_show_measured_runs_by_cause(tmp_path: Path) -> None:
     prepared = prepare(str(path))
     (picture,) = prepared.spec.pictures
     assert isinstance(picture, BarsSpec)
-    assert stacks(run(prepared), picture) == {"runs-2": {"busy": 8.0, "door": 2.0}}
+    assert stacked_heights(run(prepared), picture) == {"runs-2": {"busy": 8.0, "door": 2.0}}
     path.write_text(path.read_text().replace("[runs-2]", "[runs-4]"))
     with pytest.raises(SpecError, match=r"there is no case 'runs-4'; did you mean 'runs-2'\?"):
         prepare(str(path))
