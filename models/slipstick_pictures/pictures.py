@@ -246,7 +246,7 @@ def _draw_areas(results: Results, spec: BarsSpec, bars: _Bars) -> Figure:
 
 def _stacked_bars(results: Results, spec: BarsSpec, order: Mapping[str, int]) -> _Bars:
     """Return the bars of a picture, ready to be drawn."""
-    heights_by_case = stacks(results, spec)
+    heights_by_case = stacked_heights(results, spec)
     names_shown = {
         name for bar in heights_by_case.values() for name, height in bar.items() if height
     }
@@ -392,7 +392,7 @@ def _sum_in_words(spec: BarsSpec) -> str:
     return kinds.pop().replace("_", " ") if len(kinds) == 1 else "sum"
 
 
-def stacks(results: Results, spec: BarsSpec) -> dict[str, dict[str, float]]:
+def stacked_heights(results: Results, spec: BarsSpec) -> dict[str, dict[str, float]]:
     """Return the parts of each bar by label, in base units."""
     return {case: _heights_by_label(results.named_answer(case), spec) for case in spec.cases}
 
