@@ -430,14 +430,13 @@ _UNIT_REQUESTS = (
 )
 
 
-def _circuits_per_cycle(degree: Any, stages: Any, hold_cycles: Any, rate: Any) -> Any:
+def _circuits_per_cycle(degree: Any, stages: Any, held: Any, rate: Any) -> Any:
     """Return the circuits that a processor sets up in a cycle: it holds one for a part L m / (1 - m
     + L m) of the time if none collide.
     """
-    tried_rate = hold_cycles * rate / (1 - rate + hold_cycles * rate)
+    tried_rate = held * rate / (1 - rate + held * rate)
     return (
-        drop_stages(retried_rate(tried_rate, degree, degree, stages), degree, degree, stages)
-        / hold_cycles
+        drop_stages(retried_rate(tried_rate, degree, degree, stages), degree, degree, stages) / held
     )
 
 
