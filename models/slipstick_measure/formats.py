@@ -32,6 +32,7 @@ from slipstick_measure.readers.known import known_text
 from slipstick_measure.readers.load_tests import GENERATORS, load_format, read_load
 from slipstick_measure.readers.markup import (
     bar_lines,
+    cut_criterion_rows,
     go_benchmarks_with_parts,
     kinds_of_sentences,
 )
@@ -138,6 +139,9 @@ def read(path: Path | str, hints: Hints | None = None, format: str | None = None
             " time=NAME) or its --format, which slipstick measured --help lists, or write a table"
             " with a row for each run below a heading such as: cores,time [s]",
         )
+    for line_number, benchmark in cut_criterion_rows(input_file.lines) if is_records else ():
+        message = "the row is cut in its times, and is left out"
+        input_file.add_note(line_number, short(benchmark), message)
     for line_number, benchmark in go_benchmarks_with_parts(input_file.lines) if is_records else ():
         message = "the number behind the name is taken for processors, as of -cpu, and not for a"
         input_file.add_note(line_number, benchmark, f"{message} part of the name")

@@ -40,9 +40,14 @@ class Dialect(NamedTuple):
     slashes: bool
     inserts: str = ""
 
+    @property
+    def is_python(self) -> bool:
+        """Whether braces hold a dictionary and no statements."""
+        return not (self.first or self.slashes or self.inserts)
 
-ProgramValue = float | str | list[Any] | None
-"""A number, a text, a list, or what is not known."""
+
+ProgramValue = float | str | list[Any] | dict[Any, Any] | None
+"""A number, a text, a list, a dictionary of Python, or what is not known."""
 
 _TOKEN = late_pattern(
     r"(?<!\s)\s*+(?:(?P<number>(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?)[lLfF]?"
@@ -52,7 +57,8 @@ _TOKEN = late_pattern(
     r"|(?P<sign>\*\*|//|<=|>=|==|!=|&&|\|\||<-|.))"
 )
 _FOR = late_pattern(
-    r"(?:for|foreach)\s*+(?P<open>\(?)\s*+(?:my\s++)?\$?(?P<name>\w++)\s++in\s++(?P<of>.+)"
+    r"(?:for|foreach)\s*+(?P<open>\(?)\s*+(?:my\s++)?"
+    r"\$?(?P<name>\w++(?:\s*+,\s*+\w++)*+)\s++in\s++(?P<of>.+)"
     r"|foreach\s++(?:my\s++)?\$(?P<each>\w++)\s*+\(\s*+(?P<list>.+)\)$"
     r"|for\s*+\(\s*+(?P<type>(?:(?:int|long|float|double|unsigned|my|var|let|auto)\s++)*+)"
     r"\$?(?P<counter>\w++)\s*+=\s*+(?P<first>[^;]++);"
@@ -257,8 +263,9 @@ class ProgramText:
             for iteration, value in enumerate(values, 1):
                 if self._has_stopped:
                     return
-                self.value_by_variable[name] = value
-                self.loops[name] = value, iteration, len(values)
+                for target, target_value in _values_of_targets(name, value):
+                    self.value_by_variable[target] = target_value
+                    self.loops[target] = target_value, iteration, len(values)
                 yield from self._calls_of_block(statement.block, depth + 1)
             return
         match = _CONDITION.match(header)
@@ -300,6 +307,7 @@ class ProgramText:
             return groups["counter"], self._values_of_counting_loop(match)
         name = groups.get("name") or groups.get("each") or ""
         values = self.value(groups["list"] or _without_end(match))
+        values = [*values] if isinstance(values, dict) else values
         return name, values if isinstance(values, list) else [values]
 
     def _values_of_counting_loop(self, match: re.Match[str]) -> list[ProgramValue]:
@@ -425,12 +433,29 @@ class ProgramText:
             return
         index = self.value(match["at"])
         item_values = self.value_by_variable.get(name)
+        if isinstance(item_values, dict):
+            if isinstance(index, float | str):
+                item_values[index] = value
+            else:
+                self.value_by_variable[name] = None
+            return
         if isinstance(index, float) and self.dialect.first <= index < 10_000:
             item_values = item_values if isinstance(item_values, list) else []
             item_index = int(index) - self.dialect.first
             item_values += [None] * max(0, item_index + 1 - len(item_values))
             item_values[item_index] = value
             self.value_by_variable[name] = item_values
+
+
+def _values_of_targets(names: str, value: ProgramValue) -> list[tuple[str, ProgramValue]]:
+    """List the variables of a loop with their values in a pass: a variable alone takes the value,
+    and several take an item of it each.
+    """
+    targets = [name.strip() for name in names.split(",")]
+    if len(targets) == 1:
+        return [(names, value)]
+    items = value if isinstance(value, list) and len(value) == len(targets) else [None] * len(targets)
+    return [*zip(targets, items, strict=True)]
 
 
 def program_without_comments(text: str) -> str:
@@ -481,9 +506,31 @@ def _nested_statements(text: str, dialect: Dialect) -> list[_Statement]:
     program = _without_comments(text)
     if dialect.slashes:
         program = _DEFINE.sub(r"\1 = \2;", program)
+    if dialect.is_python:
+        program = _with_dictionaries_as_calls(program)
     has_python_blocks = _PYTHON_BLOCK.search(program) is not None
     scanner = _Scanner(_with_braces(program) if has_python_blocks else program, dialect.slashes)
     return scanner.block(0)
+
+
+_DICTIONARY = "python_dictionary"
+"""The name of the function that a dictionary in braces is written as."""
+
+
+def _with_dictionaries_as_calls(text: str) -> str:
+    """Return Python code with calls of a function in place of its braces, which hold a dictionary
+    and no statements. Texts and comments are kept.
+    """
+    code = list[str]()
+    position = 0
+    for match in _TEXT_OR_COMMENT.finditer(text):
+        code += [_calls_for_braces(text[position : match.start()]), match[0]]
+        position = match.end()
+    return "".join([*code, _calls_for_braces(text[position:])])
+
+
+def _calls_for_braces(code: str) -> str:
+    return code.replace("{", f"{_DICTIONARY}(").replace("}", ")")
 
 
 def _without_comments(text: str) -> str:
@@ -513,9 +560,12 @@ def _with_braces(text: str) -> str:
     """Return Python code with braces around its blocks, line by line."""
     lines: list[str] = []
     open_indentations = [0]
-    for line in text.split("\n"):
-        code = line.strip()
-        if code and not code.startswith("#"):
+    open_brackets = 0
+    codes = program_without_comments(text).split("\n")
+    for line, code in zip(text.split("\n"), codes, strict=True):
+        is_continued = open_brackets > 0
+        open_brackets += sum((sign in "([{") - (sign in ")]}") for sign in code)
+        if code.strip() and not is_continued:
             indentation = len(line) - len(line.lstrip())
             closing_braces = ""
             while indentation < open_indentations[-1]:
@@ -715,6 +765,12 @@ class _Expression:
             return list_items[0] if token_text == "(" and len(list_items) == 1 else list_items
         if token_kind != "name":
             raise NotKnownError
+        if token_text == _DICTIONARY and self._take_sign("("):
+            return self._dictionary()
+        container_name, _, method = token_text.rpartition(".")
+        container = self._variables.get(container_name)
+        if isinstance(container, dict) and self._take_sign("("):
+            return _result_of_method(container, method, self._list_items(")"))
         if self._take_sign("("):
             value = _result_of_function(token_text, *self._argument_values())
             is_whole_number = isinstance(value, ProgramInteger) and self._dialect.whole
@@ -726,11 +782,27 @@ class _Expression:
         value = self._variables[name]
         while self._take_sign("["):
             has_double_bracket = bool(self._take_sign("["))  # of R
-            index = int(_as_number(self._list_items("]")[0])) - self._dialect.first
+            key = self._list_items("]")[0]
             if has_double_bracket:
                 self._take_sign("]")
+            if isinstance(value, dict):
+                value = value[key]
+                continue
+            index = int(_as_number(key)) - self._dialect.first
             value = value[index] if isinstance(value, list) and index >= 0 else None
         return value
+
+    def _dictionary(self) -> dict[Any, Any]:
+        """Return a dictionary up to its end."""
+        value_by_key = dict[Any, Any]()
+        while not self._take_sign(")"):
+            key = self._value_of_power()
+            if not self._take_sign(":"):
+                raise NotKnownError
+            value_by_key[key] = self._value_of_level(0)
+            if not self._take_sign(",") and self._tokens[self._position][1] != ")":
+                raise NotKnownError
+        return value_by_key
 
     def _text(self, quoted_text: str) -> str:
         """Return a text in quotes, with the values of the expressions within it."""
@@ -851,6 +923,23 @@ def _formatted_text(values: Sequence[Any]) -> str:
     return re.sub(r"%[-\d.]*([disfg])", format_next, str(pattern))
 
 
+def _result_of_method(
+    value_by_key: Mapping[Any, Any], method: str, arguments: Sequence[Any]
+) -> ProgramValue:
+    """Return the result of a method of a dictionary."""
+    if method == "get" and 1 <= len(arguments) <= 2:
+        return value_by_key.get(*arguments)
+    if arguments:
+        raise NotKnownError
+    if method == "items":
+        return [[key, value] for key, value in value_by_key.items()]
+    if method == "keys":
+        return [*value_by_key]
+    if method == "values":
+        return [*value_by_key.values()]
+    raise NotKnownError
+
+
 def _result_of_function(
     name: str, values: list[Any], value_by_name: dict[str, Any]
 ) -> ProgramValue:
@@ -861,6 +950,12 @@ def _result_of_function(
         return separator.join(map(_text_of_value, values))
     if name in ("sprintf", "format"):
         return _formatted_text(values)
+    if name == "dict" and value_by_name and not values:
+        return value_by_name
+    if name == "zip":
+        return [[*items] for items in zip(*values, strict=False)]
+    if name in ("enumerate", "sorted", "sum"):
+        return _result_for_sequence(name, values, value_by_name)
     if name in ("c", "list"):
         return values
     if name in ("seq", "seq_len", "range"):
@@ -891,6 +986,20 @@ def _result_of_function(
     if name in ("sqrt", "exp", "log"):
         return float(getattr(math, name)(_as_number(values[0])))
     raise NotKnownError
+
+
+def _result_for_sequence(
+    name: str, values: Sequence[Any], value_by_name: Mapping[str, Any]
+) -> ProgramValue:
+    """Return the result of a function of Python that takes one sequence."""
+    if len(values) != 1 or value_by_name:
+        raise NotKnownError
+    items = [*values[0]] if isinstance(values[0], list | dict) else []
+    if name == "sum":
+        return float(sum(_as_number(item) for item in items))
+    if name == "sorted":
+        return sorted(items)
+    return [[float(index), item] for index, item in enumerate(items)]
 
 
 def _numbers_of_sequence(name: str, arguments: list[float]) -> list[Any]:

@@ -1,9 +1,11 @@
-"""What GNU time prints with -v: the elapsed time and the memory of each command.
+"""What GNU time prints with -v: the elapsed time and the memory of each command; and what the time
+of zsh prints behind a command, or that of other shells below a prompt with it.
 
 The processors are those that the command names: ranks behind a launcher times threads. The memory
 is that of the largest process, so it is left out where a launcher starts several.
 
-Format: GNU time 1.7 to 1.9 (time -v), one or several outputs in a file, each after its command.
+Format: GNU time 1.7 to 1.9 (time -v), one or several outputs in a file, each after its command; a
+number of threads that the shell exports is that of the commands below it.
 """
 
 from __future__ import annotations
@@ -17,14 +19,28 @@ from slipstick.errors import short
 from slipstick.late import late_pattern
 from slipstick_measure.measurements import Measurements
 from slipstick_measure.readers.cells import parse_seconds
-from slipstick_measure.readers.reading import Coordinates, FileFormat, Reading
+from slipstick_measure.readers.reading import MOST_LINES_ABOVE, Coordinates, FileFormat, Reading
+
+LONGEST_LINE = 1_000
+"""Characters of a line of a shell."""
 
 _COMMAND = late_pattern(r'\s*Command being timed: "(?P<command>.*)"\s*')
 _SIGNAL = late_pattern(r"\s*Command terminated by signal (?P<signal>[0-9]+)\s*")
 """What stands before the output of a command that was killed, whose exit status is 0."""
 _VALUE = late_pattern(
-    r"\s*(?P<key>Elapsed \(wall clock\) time|Maximum resident set size|Exit status)[^:]*"
-    r"(?:\([^)]*\))?: (?P<value>[0-9:.]+)\s*"
+    r"\s*(?P<key>Elapsed \(wall clock\) time|Maximum resident set size|Exit status"
+    r"|Percent of CPU this job got)[^:]*(?:\([^)]*\))?: (?P<value>[0-9:.]+)%?\s*"
+)
+_ZSH = late_pattern(
+    r"\s*(?P<command>\S.*?)\s+(?:[0-9.]+|[0-9:.]+m?)s? user\s+[0-9:.]+s? system\s+"
+    r"(?P<percent>[0-9.]+)% cpu\s+(?P<elapsed>[0-9:.]+) total\s*"
+)
+_PROMPT_WITH_TIME = late_pattern(
+    r"\s*(?:[\w.-]+@\S*[$#%]|[$%])\s+(?P<before>(?:\w+=\S+\s+)*)time\s+(?:-p\s+)?(?P<command>\S.*)"
+)
+_REAL = late_pattern(r"\s*real\s+(?:(?P<minutes>[0-9]+)m)?(?P<seconds>[0-9]+(?:[.,][0-9]+)?)s?\s*")
+_EXPORTED_THREADS = late_pattern(
+    r".*\bexport\s+(?:\w+=\S+\s+)*(?P<threads>OMP_NUM_THREADS=[0-9]+)\b.*"
 )
 _LAUNCHERS = ("mpirun", "mpiexec", "mpiexec.hydra", "orterun", "srun", "aprun", "prun", "ibrun")
 _SERIAL_LAUNCHERS = ("srun", "aprun")
@@ -136,6 +152,22 @@ class _Timed(NamedTuple):
         ]
 
     @property
+    def doubtful_threads(self) -> str:
+        """An option of one letter that may count threads or be an argument of the program: behind
+        a launcher, or where the processors were busy for less than half of so many threads. Empty
+        if there is none, or if the time that the processors were busy decides.
+        """
+        threads = self._threads()[:1]
+        if not threads or not threads[0]["letter"]:
+            return ""
+        count, ranks = int(threads[0]["letter"]), max(self.ranks, 1)
+        busy = float(self.values["Percent"][1]) / 100 if "Percent" in self.values else None
+        if self.ranks and (busy is None or busy <= 1.1 * ranks):
+            return threads[0][0].strip()
+        is_idle = busy is not None and count > 1 and busy < 1.1
+        return threads[0][0].strip() if is_idle and not self.ranks else ""
+
+    @property
     def processors(self) -> int:
         """The ranks times the threads that the command names; 0 if it names none."""
         threads = [int(next(filter(None, match.groups()))) for match in self._threads()]
@@ -160,17 +192,47 @@ class _Timed(NamedTuple):
         return _THREADS.sub(lambda match: match[0].rstrip("0123456789") + "N", without_ranks)[:200]
 
 
+def _seconds_of_clock(text: str) -> float:
+    """Return an elapsed time in seconds, which may have minutes and hours before it."""
+    return float(parse_seconds(text) or 0) if ":" in text else float(text)
+
+
 def _name_of(word: str) -> str:
     """Return the name of a program without its folder."""
     return word.rpartition("/")[2]
 
 
 def _is_gnu_time(input_file: Reading) -> bool:
-    return any(map(_COMMAND.fullmatch, input_file.lines))
+    lines = input_file.lines[:MOST_LINES_ABOVE]
+    if any(_COMMAND.fullmatch(text) or _ZSH.fullmatch(text) for text in lines):
+        return True
+    return sum(1 for _ in _commands_of_shells(input_file)) > 0
+
+
+def _commands_of_shells(input_file: Reading) -> Iterator[_Timed]:
+    """Yield the commands that a shell timed, with the elapsed time of each."""
+    exported = ""
+    prompt: tuple[int, str] | None = None
+    for line, text in enumerate(input_file.lines, 1):
+        if len(text) > LONGEST_LINE:
+            continue
+        if export := _EXPORTED_THREADS.fullmatch(text):
+            exported = f"{export['threads']} "
+        elif match := _PROMPT_WITH_TIME.fullmatch(text):
+            prompt = (line, f"{exported}{match['before']}{match['command']}")
+        elif match := _ZSH.fullmatch(text):
+            values = {"Percent": (line, match["percent"]), "Elapsed": (line, match["elapsed"])}
+            yield _Timed(line, f"{exported}{match['command']}", values)
+            prompt = None
+        elif (match := _REAL.fullmatch(text)) and prompt:
+            seconds = 60 * int(match["minutes"] or 0) + float(match["seconds"].replace(",", "."))
+            yield _Timed(*prompt, {"Elapsed": (line, repr(seconds))})
+            prompt = None
 
 
 def _timed_commands(input_file: Reading) -> Iterator[_Timed]:
     """Yield the commands with the values that are printed below each."""
+    yield from _commands_of_shells(input_file)
     timed: _Timed | None = None
     signal: tuple[int, str] | None = None
     for line, text in enumerate(input_file.lines, 1):
@@ -202,7 +264,15 @@ def _read_gnu_time(input_file: Reading) -> Measurements:
             message = f"the command failed with status {status[1]}, and is left out"
             input_file.add_note(status[0], "", message)
             continue
-        p = run.processors or input_file.hints.processors
+        if (option := run.doubtful_threads) and not input_file.hints.processors:
+            message = (
+                f"does {short(option)} of {short(run.command)} count threads, or is it an argument"
+                " of the program? write --processors N for one run, or a table with the heading"
+                " p,time [s]"
+            )
+            input_file.refuse(run.line, "", message)
+        p = input_file.hints.processors if run.doubtful_threads else run.processors
+        p = p or input_file.hints.processors
         if not p:
             message = (
                 f"{short(run.command)} names no number of ranks or threads; write --processors N"
@@ -221,7 +291,7 @@ def _read_gnu_time(input_file: Reading) -> Measurements:
         line, clock = run.values["Elapsed"]
         region = run.program if len(programs) > 1 else ""
         coordinates = Coordinates(p, input_file.hints.size, region)
-        input_file.add(line, coordinates, "time", repr(float(parse_seconds(clock) or 0)), "s")
+        input_file.add(line, coordinates, "time", repr(_seconds_of_clock(clock)), "s")
         if "Maximum" not in run.values:
             continue
         line, memory = run.values["Maximum"]

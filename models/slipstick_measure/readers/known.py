@@ -157,6 +157,17 @@ _PATTERNS: tuple[tuple[str, str, str], ...] = (
         "it has no results; run it again, with a higher limit of failures in its siegerc",
     ),
     (
+        (
+            r"(?m)^\[ *[0-9.]+%\] ·+ .*\n(?:.*\n)?(?:\[ *[0-9.]+%\] ·+ )? *=+ =+\n"
+            r" +(?:n|N|size) *\n *-+ -+\n"
+        ),
+        "a table of asv over n, which may count processors or be a size",
+        (
+            "write threads over its numbers if n is how many there are, or write a table with a row"
+            " for each run: threads,n,time [ms]"
+        ),
+    ),
+    (
         r"(?m)^\[ *[0-9.]+%\] ·+ |^\| Change +\| Before ",
         "what asv prints of several parameters, or compares",
         "write a table with a row for each run, of one benchmark: threads,time [ms]",

@@ -130,22 +130,38 @@ def _plain_cell(value: Any) -> Any:
 
 _TOML_TABLE = late_pattern(r"\[\[(?P<name>[\w.-]+)\]\]\s*(?:#.*)?")
 """What begins one of several tables of TOML."""
+_TOML_SECTION = late_pattern(r"\[(?P<name>[\w.-]+)\]")
+"""What begins a table of TOML that is not repeated: settings, or what belongs to a run."""
 _TOML_COMMENT = late_pattern(r"""((?:"[^"]*"|'[^']*'|[^"'#])*+)#.*""")
 _PROMPT = late_pattern(r"\s*(?:\$|[\w.-]+@\S*[$#%])\s.*")
 """A command that a shell was given, as people paste it."""
 _QUOTED = late_pattern(r"([\"'])(?P<text>[^\"']*)\1")
 
 
-def _named_toml_tables(texts: Sequence[str]) -> Sequence[str]:
-    """Return the lines of TOML; where its tables have different names, the name of each is the
-    region of its values.
+def _toml_runs(texts: Sequence[str]) -> list[BarLine]:
+    """Return the lines of the repeated tables of TOML, below each of which stand the settings
+    before the first one. Where the tables have different names, the name of each is the region of
+    its values; the name of a table that is not repeated goes before the names in it.
     """
-    names = [
-        match["name"] if (match := _TOML_TABLE.fullmatch(text.strip())) else "" for text in texts
+    lines = [
+        (number, _TOML_COMMENT.sub(r"\1", text).strip()) for number, text in enumerate(texts, 1)
     ]
-    if len({*names} - {""}) < 2:
-        return texts
-    return [f"region = {name}" if name else text for name, text in zip(names, texts, strict=True)]
+    runs = [match["name"] for _, text in lines if (match := _TOML_TABLE.fullmatch(text))]
+    settings, rows = list[str](), list[BarLine]()
+    is_run, prefix = False, ""
+    for number, text in lines:
+        if table := _TOML_TABLE.fullmatch(text):
+            is_run, prefix = True, ""
+            rows += [(number, f"region = {table['name']}")] if len({*runs}) > 1 else []
+            rows += [(number, setting) for setting in settings]
+        elif section := _TOML_SECTION.fullmatch(text):
+            inner = section["name"].split(".")
+            prefix = "".join(f"{name}." for name in (inner[1:] if is_run else inner))
+        elif text and is_run:
+            rows.append((number, f"{prefix}{text}"))
+        elif text:
+            settings.append(f"{prefix}{text}")
+    return rows
 
 
 def _blocks_of_names_and_values(texts: Sequence[str]) -> list[BarLine]:
@@ -153,12 +169,13 @@ def _blocks_of_names_and_values(texts: Sequence[str]) -> list[BarLine]:
     block.
     """
     if any(_TOML_TABLE.fullmatch(text.strip()) for text in texts[:MOST_RECORD_LINES]):
-        texts = _named_toml_tables([_TOML_COMMENT.sub(r"\1", text) for text in texts])
-    lines = [
-        (number, text.strip())
-        for number, text in enumerate(texts, 1)
-        if text.strip() and not _TOML_TABLE.fullmatch(text.strip()) and not _PROMPT.fullmatch(text)
-    ]
+        lines = _toml_runs(texts)
+    else:
+        lines = [
+            (number, text.strip())
+            for number, text in enumerate(texts, 1)
+            if text.strip() and not _PROMPT.fullmatch(text)
+        ]
     if len(lines) < 4 or len(lines) > MOST_RECORD_LINES:
         return []
     pairs = list[tuple[int, str, str]]()
@@ -327,6 +344,9 @@ def _go_benchmarks(texts: Sequence[str]) -> list[BarLine]:
 
 
 _CRITERION_TIMES = late_pattern(r"\[[0-9.]+ \S+ (?P<time>[0-9.]+ \S+) [0-9.]+ \S+\]")
+
+
+_CUT_CRITERION_ROW = late_pattern(r"(.*?)\btime:\s*(?:\[[^\]]*)?")
 
 
 def _criterion_times(texts: Sequence[str]) -> list[BarLine]:
@@ -537,6 +557,16 @@ def _have_factor(sentences: Sequence[_TimedSentence]) -> bool:
         if len(counts_by_number) > 1 and min(map(len, counts_by_number.values())) > 1:
             return True
     return False
+
+
+def cut_criterion_rows(texts: Sequence[str]) -> list[BarLine]:
+    """Return the rows of Criterion that end within their times, each with what names it."""
+    lines = enumerate(texts[:MOST_RECORD_LINES], 1)
+    return [
+        (number, " ".join(match[1].split()) or texts[max(number - 2, 0)].strip()[:LONGEST_LINE])
+        for number, text in lines
+        if (match := _CUT_CRITERION_ROW.fullmatch(text[:LONGEST_LINE]))
+    ]
 
 
 def go_benchmarks_with_parts(texts: Sequence[str]) -> list[BarLine]:
