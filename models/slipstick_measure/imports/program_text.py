@@ -454,7 +454,9 @@ def _values_of_targets(names: str, value: ProgramValue) -> list[tuple[str, Progr
     targets = [name.strip() for name in names.split(",")]
     if len(targets) == 1:
         return [(names, value)]
-    items = value if isinstance(value, list) and len(value) == len(targets) else [None] * len(targets)
+    items = (
+        value if isinstance(value, list) and len(value) == len(targets) else [None] * len(targets)
+    )
     return [*zip(targets, items, strict=True)]
 
 
@@ -928,7 +930,8 @@ def _result_of_method(
 ) -> ProgramValue:
     """Return the result of a method of a dictionary."""
     if method == "get" and 1 <= len(arguments) <= 2:
-        return value_by_key.get(*arguments)
+        value: ProgramValue = value_by_key.get(*arguments)
+        return value
     if arguments:
         raise NotKnownError
     if method == "items":

@@ -7,6 +7,7 @@ neither tells is refused, with the option that says it.
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,6 +18,7 @@ from typing import TypeAlias
 
 from slipstick.errors import UnitError
 from slipstick.expression.nodes import BYTES
+from slipstick.late import late_pattern
 from slipstick.units import parse_unit
 from slipstick_measure.measurements import METRICS
 from slipstick_measure.readers import names
@@ -33,7 +35,7 @@ MULTIPLE_TOLERANCE = 1e-2
 @dataclass
 class TableColumn:
     """A column of a table: its index and heading, the words and the unit of the heading, its cells,
-    and the kind of its values.
+    the kind of its values, and the cause of times that are lost, as in ``wait[MPI time] [s]``.
     """
 
     index: int
@@ -42,11 +44,17 @@ class TableColumn:
     unit: str | None
     cells: Sequence[str]
     kind: str = ""
+    cause: str = ""
 
     @classmethod
     def of(cls, index: int, text: str, cells: Sequence[str]) -> TableColumn:
         """Build a column, and derive the kind of its values from its heading."""
         bare_text = text.strip().rstrip(":")
+        cause_match = _METRIC_WITH_CAUSE.fullmatch(bare_text)
+        if cause_match and not names.is_time(cause_match["cause"]):
+            column = cls.of(index, f"{cause_match['metric']}{cause_match['rest']}", cells)
+            column.text, column.cause = text.strip(), cause_match["cause"].strip()
+            return column
         words, unit = names.rate_heading(bare_text) or names.split_heading(bare_text)
         column = cls(index, text.strip(), words, unit, cells)
         column.kind = column.kind_by_name()
@@ -176,6 +184,13 @@ class TableColumn:
         if (self.has_time_unit or stem != word) and stem not in names.OCCASIONS:
             return "part"
         return ""
+
+
+_METRIC_WITH_CAUSE = late_pattern(
+    r"(?P<metric>waits?|wait time|busy|events)\s?\[(?P<cause>[^\[\]]+)\]"
+    r"(?P<rest>\s*(?:[\[(][^\[\]()]+[\])])?)",
+    re.IGNORECASE,
+)
 
 
 def _noun_of_counts(cells: Sequence[str]) -> str:
@@ -703,7 +718,7 @@ def _take_values(
             if column.is_in_bytes:
                 roles.values[column.index] = ("memory", "")
         elif column.kind in METRICS and column.kind not in ("time", "throughput", "speedup"):
-            roles.values[column.index] = (column.kind, "")
+            roles.values[column.index] = (column.kind, column.cause)
         elif column.words == "value" and {"metric", "unit"} & roles.index_by_role.keys():
             roles.values[column.index] = (None, "")
         elif column.words == "value" and column.has_time_unit:
