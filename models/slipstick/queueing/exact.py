@@ -74,15 +74,26 @@ def exact(network: NetworkArrays, marginals: bool = False) -> NetworkSolution:
 
 
 def throughput_with_slopes(network: NetworkArrays) -> Array:
-    r"""Return the throughput of one closed class at stations of constant speed (P,), at points that
+    """Return the throughput of one closed class at stations of constant speed (P,), at points that
     differ from the first one by derivatives alone.
-
-    With G the normalizing constant, d ln G(N) / d ln D_k is the mean queue Q_k(N), and X is G(N -
-    1) / G(N). So two solutions give all derivatives: of N and of N - 1 customers.
 
     Parameters
     ----------
     network : one closed class with demands at all stations
+    """
+    throughput, slope_by_station, slope_of_think = slopes_of_throughput(network)
+    demand = network.demand[:, 0]
+    slopes = demand.imag / demand.real @ slope_by_station + network.think.imag @ slope_of_think
+    return np.asarray(throughput * (1 + 1j * slopes))
+
+
+def slopes_of_throughput(network: NetworkArrays) -> tuple[Array, Array, Array]:
+    r"""Return the throughput of one closed class at the first point (1,), and the relative
+    derivatives of it by the logarithm of the demand at each station (K,) and by the think time
+    (1,).
+
+    With G the normalizing constant, d ln G(N) / d ln D_k is the mean queue Q_k(N), and X is G(N -
+    1) / G(N). So two solutions give all derivatives: of N and of N - 1 customers.
 
     Source: de Souza e Silva and Muntz, IEEE Trans. Computers 37(9), 1988, 1125-1129.
     """
@@ -90,9 +101,7 @@ def throughput_with_slopes(network: NetworkArrays) -> Array:
     solution = exact(replace(with_fewer, population=with_fewer.population - np.array([[0], [1]])))
     queue_change = (solution.queue[1] - solution.queue[0]).real
     think_change = (solution.throughput[1] - solution.throughput[0]).real
-    demand = network.demand[:, 0]
-    slopes = demand.imag / demand.real @ queue_change[0] + network.think.imag @ think_change
-    return np.asarray(solution.throughput[0].real * (1 + 1j * slopes))
+    return solution.throughput[0].real, queue_change[0], think_change
 
 
 def is_single_queue(network: NetworkArrays) -> bool:

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from slipstick import QueueingNetwork, closed_class, network, solve, station
+from slipstick import QueueingNetwork, chain, closed_class, network, route, solve, station
 from slipstick.answer import DeferredShares
 from slipstick.errors import NoAnswerError
+from slipstick.expression.nodes import COUNT, TIME, Number, Parameter
 from slipstick.limits import ANNOUNCE, LIMITS, with_limits
 from slipstick.method.answers import BLOCK
 from slipstick.method.methods import form_of
@@ -96,6 +97,38 @@ def test_shares_of_one_class_by_its_queues_are_those_of_complex_steps(
     assert isinstance(answer.share, DeferredShares)
     for name, slopes in solve(model).gradient.items():
         assert gradient[name] == pytest.approx(dict(slopes), rel=1e-9, abs=1e-12)
+
+
+@pytest.mark.parametrize("is_routed", [False, True])
+def test_shares_of_parameters_of_several_stations_are_differences(is_routed: bool) -> None:
+    def model(unit: float, factor: float, think_time: float) -> QueueingNetwork:
+        unit_time, count = Parameter("unit", TIME, unit), Parameter("factor", COUNT, factor)
+        stations = {
+            "cpu": station(service={"jobs": 2 * unit_time}),
+            "disk": station(service={"jobs": unit_time * count + Number(0.05, TIME)}),
+        }
+        routing = [
+            route(("jobs", "cpu"), ("jobs", "disk"), count / 4),
+            route(("jobs", "cpu"), ("jobs", "cpu"), 1 - count / 4),
+            route(("jobs", "disk"), ("jobs", "cpu")),
+        ]
+        members = closed_class(5, think_time=Parameter("think", TIME, think_time) + unit_time)
+        if is_routed:
+            own_chain = chain(["jobs"], members, reference=("jobs", "cpu"))
+            return network({}, stations, chains={"jobs": own_chain}, routing=routing)
+        return network({"jobs": members}, stations)
+
+    values = {"unit": 0.3, "factor": 1.5, "think": 2.0}
+    gradient = solve(model(*values.values())).gradient
+    for name in ("response_time[jobs]", "throughput[jobs]"):
+        for parameter_name, value in values.items():
+            step = 1e-5 * value
+            above, below = (
+                solve(model(*{**values, parameter_name: value + change}.values()))[name] or 0
+                for change in (step, -step)
+            )
+            difference = (above - below) / (2 * step)
+            assert gradient[name][parameter_name] == pytest.approx(difference, rel=1e-6, abs=1e-9)
 
 
 def test_queues_give_no_shares_where_stations_are_not_single() -> None:

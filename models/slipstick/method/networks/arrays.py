@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import prod
 from typing import Any
 
+from slipstick.expression.nodes import parameters
 from slipstick.expression.tape import Tape
 from slipstick.late import NDArray, np
 from slipstick.method.answers import perturbed_values
@@ -112,6 +114,9 @@ class NetworkPoints:
         )
 
 
+_FACTORS_OF_DEMAND = ("service", "demand", "visits")
+"""The numbers of a class at a station whose product is its demand, where they are given."""
+
 SMALLEST, LARGEST = 1e-150, 1e150
 """The range of the numbers of a network: the product of two that lie outside it may be rounded to
 0, or overflow.
@@ -163,11 +168,44 @@ class NetworkLayout:
         """Evaluate every number at one point, and again with each of some parameters moved by a
         complex step; see `slipstick.method.answers.perturbed_values`.
         """
-        value_by_parameter = {
+        return dict(
+            perturbed_values(
+                self._expressions, self._parameter_values(point_values), moved_parameters
+            )
+        )
+
+    def _parameter_values(self, point_values: Mapping[str, float]) -> dict[str, float]:
+        return {
             parameter_name: point_values.get(parameter_name, parameter.value or 0.0)
             for parameter_name, parameter in self.tape.parameters.items()
         }
-        return dict(perturbed_values(self._expressions, value_by_parameter, moved_parameters))
+
+    def moved_demands(
+        self, point_values: Mapping[str, float], moved_parameters: Sequence[str]
+    ) -> Iterator[tuple[list[int], Array]]:
+        """Yield the think time of the only class and its demand at each station, each at one point
+        and with each of its own parameters moved by a complex step, after the numbers of these
+        parameters from 1.
+        """
+        parameter_values = self._parameter_values(point_values)
+        number_by_parameter = {name: number for number, name in enumerate(moved_parameters, 1)}
+        for paths in (
+            [f"classes.{self.classes[0]}.think_time"],
+            *(
+                [f"stations.{station}.{key}.{self.classes[0]}" for key in _FACTORS_OF_DEMAND]
+                for station in self.stations
+            ),
+        ):
+            expressions = [self._expressions[path] for path in paths if path in self._expressions]
+            own_parameters = [
+                parameter.name
+                for parameter in parameters(*expressions)
+                if parameter.name in number_by_parameter
+            ]
+            factors = perturbed_values(
+                dict(enumerate(expressions)), parameter_values, own_parameters
+            )
+            yield [number_by_parameter[name] for name in own_parameters], prod(factors.values(), start=np.ones(1))
 
     def network_points(self, columns: Columns) -> NetworkPoints:
         """Build the arrays of a network at many points, as solvers take them.

@@ -1085,16 +1085,27 @@ class CompiledNetwork(CompiledModel):
         network = self.network_layout.network_points(
             self.network_layout.columns(point_values)
         ).network
-        names_at_once = MOST_NUMBERS // _numbers_per_point(network) or 1
+        has_one_class = self._has_one_class(network, solver)
+        are_visits_given = has_one_class and not self.network_layout.model.routing
+        names_at_once = (
+            len(parameter_names)
+            if are_visits_given
+            else MOST_NUMBERS // _numbers_per_point(network)
+        ) or 1
         slopes: dict[str, dict[str, float]] = {}
         # Each moved parameter is a point of its own; so many at a time keep the memory below
         # `MOST_NUMBERS`.
         for first_index in range(0, len(parameter_names), names_at_once) or (0,):
             moved_names = parameter_names[first_index : first_index + names_at_once]
-            network_points = self.network_layout.network_points(
-                self.network_layout.perturbed_columns(point_values, moved_names)
-            )
-            moved_columns = self._columns_of_one_class(network_points.network, solver)
+            if are_visits_given:
+                moved_columns = self._columns_by_station(point_values, moved_names)
+            else:
+                network_points = self.network_layout.network_points(
+                    self.network_layout.perturbed_columns(point_values, moved_names)
+                )
+                moved_columns = (
+                    self._columns_of_one_class(network_points.network) if has_one_class else {}
+                )
             if not moved_columns:
                 moved_columns, _, reason_by_point = _measured_columns(
                     self.network_layout,
@@ -1105,14 +1116,10 @@ class CompiledNetwork(CompiledModel):
                 )
                 if reason_by_point:
                     return {}
+            steps = np.array([complex_step(point_values[name]) for name in moved_names])
             for value_name, column in moved_columns.items():
-                derivatives = {
-                    parameter_name: float(
-                        column[moved_index].imag / complex_step(point_values[parameter_name])
-                    )
-                    for moved_index, parameter_name in enumerate(moved_names, 1)
-                }
-                slopes.setdefault(value_name, {}).update(derivatives)
+                derivatives = (column[1:].imag / steps).tolist()
+                slopes.setdefault(value_name, {}).update(zip(moved_names, derivatives, strict=True))
         return slopes
 
     def _has_one_class(self, network: NetworkArrays, solver: str) -> bool:
@@ -1126,21 +1133,41 @@ class CompiledNetwork(CompiledModel):
             and network.demand.real[0].all()
         )
 
-    def _columns_of_one_class(self, network: NetworkArrays, solver: str) -> Columns:
+    def _columns_of_one_class(self, network: NetworkArrays) -> Columns:
         """Return throughput and response time of the only class at points that differ by
-        derivatives alone; empty unless `_has_one_class`.
+        derivatives alone.
         """
-        if not self._has_one_class(network, solver):
-            return {}
         from slipstick.queueing.exact import throughput_with_slopes
 
-        throughput = throughput_with_slopes(network)
+        return self._throughput_and_time(network, throughput_with_slopes(network), network.think)
+
+    def _columns_by_station(
+        self, point_values: Mapping[str, float], moved_names: Sequence[str]
+    ) -> Columns:
+        """Return what `_columns_of_one_class` returns where visits are given, with each parameter
+        moved at its stations alone: arrays of all stations at all points took most of the time.
+        """
+        from slipstick.queueing.exact import slopes_of_throughput
+
+        layout = self.network_layout
+        network = layout.network_points(layout.perturbed_columns(point_values, ())).network
+        throughput, slope_by_station, slope_of_think = slopes_of_throughput(network)
+        moved_demands = layout.moved_demands(point_values, moved_names)
+        think = np.repeat(network.think, 1 + len(moved_names), axis=0)
+        positions, moved_think = next(moved_demands)
+        think[positions, 0] = moved_think[1:]
+        slopes = think.imag @ slope_of_think
+        for (positions, demand), slope in zip(moved_demands, slope_by_station, strict=True):
+            slopes[positions] += demand.imag[1:] / demand.real[1:] * slope
+        return self._throughput_and_time(network, throughput * (1 + 1j * slopes), think)
+
+    def _throughput_and_time(
+        self, network: NetworkArrays, throughput: Array, think: Array
+    ) -> Columns:
         (name,) = self.network_layout.chains
         return {
             f"throughput[{name}]": throughput,
-            f"response_time[{name}]": (network.population / throughput[:, None] - network.think)[
-                :, 0
-            ],
+            f"response_time[{name}]": (network.population / throughput[:, None] - think)[:, 0],
         }
 
     def _note_on_left_out_shares(self, network: NetworkArrays) -> tuple[str, ...]:
