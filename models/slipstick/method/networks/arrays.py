@@ -205,7 +205,10 @@ class NetworkLayout:
             factors = perturbed_values(
                 dict(enumerate(expressions)), parameter_values, own_parameters
             )
-            yield [number_by_parameter[name] for name in own_parameters], prod(factors.values(), start=np.ones(1))
+            yield (
+                [number_by_parameter[name] for name in own_parameters],
+                prod(factors.values(), start=np.ones(1)),
+            )
 
     def network_points(self, columns: Columns) -> NetworkPoints:
         """Build the arrays of a network at many points, as solvers take them.
