@@ -353,8 +353,8 @@ class Backlog:
             :, :, None, None
         ] + units * arrivals_before
         all_ends, all_weights, all_left = [], [], []
-        for work in self._rounds.first_work():
-            work_ahead = work_of_others + work[:, :, None, None]
+        for work in self._rounds.first_work.T:
+            work_ahead = work_of_others + work[:, None, None, None]
             full_rounds = np.ceil(work_ahead / units_per_round - 1e-9) - 1
             full_time = self._full_rounds(full_rounds, likely_numbers)
             # Behind it others come until its last round: none, or some in their mean.

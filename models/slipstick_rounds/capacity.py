@@ -35,7 +35,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from slipstick.errors import NoAnswerError, Saturated
 from slipstick.late import Array, NDArray, np
-from slipstick_rounds.points import PointNumbers, round_time_at
+from slipstick_rounds.points import PhaseNumbers, PointNumbers, round_time_at
 from slipstick_rounds.round_run import RoundContents, RoundServer
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ streams up to a load of 0.8, 1,200 pieces move no value by over 0.1 %; at 0.9 so
 with either.
 """
 
-LENGTHS = 8
+LENGTHS = 16
 """Number of equally probable works of a first phase, and of lengths of a second phase, that stand
 for all where customers differ.
 """
@@ -101,9 +101,23 @@ class PartsOfVisits(NamedTuple):
     second_phase_in_full_rounds: Array
 
 
+def _equally_probable_works(phases: Sequence[PhaseNumbers]) -> Array:
+    """Return equally probable works of a phase, one for each point where none differ [points,
+    works; units].
+    """
+    work_count = LENGTHS if any(phase.variance for phase in phases) else 1
+    return np.array([phase.groups(work_count) for phase in phases])
+
+
 class MeanRounds:
     """The times of rounds by the numbers of customers and units in them, from the mean lengths of
     both phases. Arrays have a row for each point.
+
+    Attributes
+    ----------
+    first_work : equally probable works of a first phase [points, works; units]
+    second_lengths : equally probable lengths of a second phase, relative to their mean [points,
+        lengths; 1]
     """
 
     def __init__(self, points: Sequence[PointNumbers]) -> None:
@@ -114,11 +128,12 @@ class MeanRounds:
         self.rate = _as_column(point.rate for point in points)
         self.delay = _as_column(point.delay for point in points)
         self.units = _as_column(phase.mean for phase in first_phases)
-        self._firsts = first_phases
+        self.first_work = _equally_probable_works(first_phases)
         self.first_variation = _as_column(phase.variance for phase in first_phases) / self.units**2
         # A unit of a first phase holds half of those of its customer, in the mean by units.
         self._held_in_first = self.units * (1 + self.first_variation) / 2
-        self._seconds = second_phases
+        lengths = _equally_probable_works(second_phases)
+        self.second_lengths: Array = lengths / lengths.mean(axis=1, keepdims=True)
         self.piece = _as_column(min(phase.piece, phase.mean) for phase in second_phases)
         second_work = _as_column(phase.mean for phase in second_phases)
         self.second_phase_rounds = second_work / self.piece
@@ -187,29 +202,8 @@ class MeanRounds:
         for name, value in vars(self).items():
             if isinstance(value, np.ndarray):
                 setattr(selected_rounds, name, value[rows])
-        chosen_rows = rows.tolist()
-        selected_rounds._firsts = [self._firsts[row] for row in chosen_rows]
-        selected_rounds._seconds = [self._seconds[row] for row in chosen_rows]
         selected_rounds._duration = self._duration.at_rows(rows)
         return selected_rounds
-
-    def first_work(self) -> list[Array]:
-        """Return equally probable works of a first phase, each an array over the points [points, 1;
-        units].
-        """
-        if not self.first_variation.any():
-            return [self.units]
-        works = np.array([phase.groups(LENGTHS) for phase in self._firsts])
-        return [*works.T[:, :, None]]
-
-    def second_lengths(self) -> Array:
-        """Return equally probable lengths of a second phase, relative to their mean [points,
-        lengths; 1].
-        """
-        if not self.variation.any():
-            return np.ones((len(self.second_phase_rounds), 1))
-        works = np.array([phase.groups(LENGTHS) for phase in self._seconds])
-        return np.asarray(works / works.mean(axis=1, keepdims=True))
 
     def variation_of_added(self, present: Array | float) -> Array:
         """Return the squared coefficient of variation of the time by which a first phase prolongs
@@ -218,20 +212,19 @@ class MeanRounds:
         if not self.first_variation.any():
             return np.zeros_like(self.units)
         added_times = self._added_by_works(present)
-        mean_time = np.maximum(np.mean(added_times, axis=0), 1e-300)
-        return np.asarray(np.var(added_times, axis=0) / mean_time**2)
+        mean_time = np.maximum(added_times.mean(axis=1), 1e-300)
+        return np.asarray(added_times.var(axis=1) / mean_time**2)
 
-    def _added_by_works(self, present: Array | float) -> list[Array]:
+    def _added_by_works(self, present: Array | float) -> Array:
         """Return, for each of the works of `first_work`, the time by which a first phase of this
-        work alone prolongs rounds [points, rounds; s].
+        work alone prolongs rounds [points, works, rounds; s].
         """
-        room, plain_time = self.room(present), self.time(present, 0.0)
-        added_times = []
-        for work in self.first_work():
-            rounds_needed = np.maximum(work / room, 1.0)
-            round_time = self.time(present, work / rounds_needed)
-            added_times.append(rounds_needed * (round_time - plain_time))
-        return added_times
+        works = self.first_work[:, :, None]
+        room = self.room(present)
+        rounds_needed = np.maximum(works / room[:, None], 1.0)
+        present_by_work = np.broadcast_to(present, room.shape)[:, None]
+        round_times = self.time(present_by_work, works / rounds_needed)
+        return np.asarray(rounds_needed * (round_times - self.time(present, 0.0)[:, None]))
 
     def share_of_first(self, present: Array | float) -> Array:
         """Return the part of the time that the first phases of a stream take, X P(n) [1]."""
@@ -239,16 +232,20 @@ class MeanRounds:
 
     def component_times(self, present: Array | float, units: Array | float) -> Array:
         """Return F(n, q), the time of a round with n customers in the second phase and q units of
-        first phases, by component [components, points, rounds; s].
+        first phases, by component [components, points, rounds; s]. Rounds may have several axes.
         """
-        in_second, in_first, _ = np.broadcast_arrays(present, units, self.units)
-        second_units = in_second * self.piece
-        held_units = np.broadcast_to(self._held, in_second.shape)
+        axis_count = max(np.ndim(present), np.ndim(units), 2)
+        first_units, piece, held_units, held_in_first = (
+            column.reshape(-1, *[1] * (axis_count - 1))
+            for column in (self.units, self.piece, self._held, self._held_in_first)
+        )
+        in_second, in_first, _ = np.broadcast_arrays(present, units, first_units)
+        second_units = in_second * piece
         rounds = RoundContents(
-            [(in_first / self.units).ravel(), in_second.ravel()],
+            [(in_first / first_units).ravel(), in_second.ravel()],
             [in_first.ravel(), second_units.ravel()],
             (in_second * held_units).ravel(),
-            [(in_first * self._held_in_first).ravel(), (second_units * held_units).ravel()],
+            [(in_first * held_in_first).ravel(), (second_units * held_units).ravel()],
         )
         component_times = self._duration(rounds)
         return np.broadcast_to(component_times, (len(component_times), in_second.size)).reshape(
@@ -301,20 +298,23 @@ class MeanRounds:
         read data, short first phases add nothing and long ones what they take beyond it.
         """
         room, time_without_first = self.room(present), self.time(present, 0.0)
-        added_by_first = np.mean(self._added_by_works(present), axis=0)
+        added_by_first = self._added_by_works(present).mean(axis=1)
         if not self.rate.any() or not (self.units < room).any():
             return np.asarray(added_by_first)
         # Of two for which a round has no room, the next round does the rest.
-        works = self.first_work()
-        times_added_by_two = []
-        for index, work in enumerate(works):
-            work_of_two = work + works[(3 * index + 2) % len(works)]
-            work_left = np.clip(work_of_two - room, 0.0, room)
-            time_of_two = self.time(present, np.minimum(work_of_two, room)) + self.time(
-                present, work_left
-            )
-            times_added_by_two.append(time_of_two - 2 * time_without_first)
-        added_by_further = np.mean(times_added_by_two, axis=0) - added_by_first
+        works = self.first_work
+        work_count = works.shape[1]
+        partners = (3 * np.arange(work_count) + 2) % work_count
+        work_of_two = (works + works[:, partners])[:, :, None]
+        room_by_work = room[:, None]
+        present_by_work = np.broadcast_to(present, room.shape)[:, None]
+        work_in_first_round = np.minimum(work_of_two, room_by_work)
+        work_left = np.clip(work_of_two - room_by_work, 0.0, room_by_work)
+        times_of_two = self.time(present_by_work, work_in_first_round) + self.time(
+            present_by_work, work_left
+        )
+        added_by_two = times_of_two.mean(axis=1) - 2 * time_without_first
+        added_by_further = added_by_two - added_by_first
         added_by_further = np.where(self.units < room, added_by_further, added_by_first)
         added_time = added_by_first
         for _ in range(ROUNDS_TOGETHER):

@@ -169,7 +169,7 @@ def _first_phase_closed(
         by_time = time_outside / (time_outside + mean_round)
         rounds_outside /= by_time * full_round_time / mean_round + 1 - by_time
     variation = float(rounds.first_variation[0, 0])
-    work_sizes = [float(work[0, 0]) for work in rounds.first_work()]
+    work_sizes: list[float] = rounds.first_work[0].tolist()
     residence, cycle = _rounds_of_cycle(customers, rounds_needed, rounds_outside, variation)
     # Who comes at once after a visit comes at the end of a round with all others that did; others
     # meet a round with a probability in proportion to its time, and wait for half of it.

@@ -111,7 +111,7 @@ def _with_first_phases_alone(
     their mean time [points].
     """
     room = rounds.room(0.0)
-    work_of_groups = np.hstack(rounds.first_work())
+    work_of_groups = rounds.first_work
     times_alone = rounds.time(0.0, np.minimum(work_of_groups, room)) * np.maximum(
         1.0, work_of_groups / room
     )

@@ -61,7 +61,7 @@ def times_of_a_unit(
     times : means of both phases
     first_phases_behind : L - L_v, and what goes with it
     """
-    lengths = rounds.second_lengths()
+    lengths = rounds.second_lengths
     present = fullness[:, -1:]
     plain_time = rounds.second_phase_rounds * rounds.time(present, 0.0)
     extra_time = rounds.added_by_first_phase(present)
