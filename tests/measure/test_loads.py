@@ -147,6 +147,15 @@ def test_load_tables_have_the_commas_of_their_language(tmp_path: Path) -> None:
     assert "is read with a decimal comma" in test.notes[0].message
 
 
+def test_rows_without_a_load_are_of_one_test_unless_they_differ_by_a_name(tmp_path: Path) -> None:
+    rows = "tool,req/s,mean [ms],run\nwrk,100,12,1\n{},180,15,2\n"
+    test = load_test([_table(tmp_path, rows.format("wrk"))], [Hints()])
+    assert test is not None
+    assert [row.throughput for row in test.rows] == [100, 180]
+    with pytest.raises(SpecError, match=r"differ by 'tool' \('wrk', 'ab', ...\)"):
+        load_test([_table(tmp_path, rows.format("ab"))], [Hints()])
+
+
 def test_the_mean_rate_of_gatling_has_a_comma_in_some_languages(tmp_path: Path) -> None:
     path = tmp_path / "gatling.txt"
     path.write_text(

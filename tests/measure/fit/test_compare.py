@@ -40,6 +40,18 @@ def test_the_truth_is_among_the_families_that_noisy_data_leave(name: str) -> Non
     assert candidate.fitted.predict(FAR) == pytest.approx(truth.time(FAR), rel=0.12)
 
 
+@pytest.mark.parametrize("name", ["lock", "coherency"])
+def test_the_criterion_is_that_of_hurvich_and_tsai(name: str) -> None:
+    """AICc is AIC with a correction, 2 k (k + 1) / (M - k - 1); the scatter counts among the k."""
+    truth = TRUTHS[name]
+    fitted = fit(FAMILIES[truth.family], noisy(truth, 1))
+    rows = fitted.timings
+    errors = np.log(rows.time / fitted.predict(rows.p))
+    count, k = len(errors), len(fitted.parameters) + 1
+    criterion = count * math.log(np.mean(errors**2)) + 2 * k + 2 * k * (k + 1) / (count - k - 1)
+    assert fitted.aicc == pytest.approx(criterion)
+
+
 @pytest.mark.turns(3)
 @pytest.mark.parametrize("seed", range(6))
 def test_a_mechanism_predicts_what_curves_miss(seed: int) -> None:

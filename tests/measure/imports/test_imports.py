@@ -5,6 +5,7 @@ refused by name.
 from __future__ import annotations
 
 import json
+import math
 import random
 from collections.abc import Callable, Mapping
 from itertools import pairwise, takewhile
@@ -14,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 import yaml
+from scipy import stats
 
 from slipstick import solve
 from slipstick.cli.main import main
@@ -22,6 +24,7 @@ from slipstick.late import Array
 from slipstick_measure.formats import read
 from slipstick_measure.imports import jmt_times
 from slipstick_measure.imports.formats import IMPORTS, import_spec
+from slipstick_measure.imports.jsim import _DISTRIBUTIONS
 from slipstick_measure.imports.network import message_ranges
 from slipstick_measure.measurements import Hints
 from slipstick_measure.readers.messages import PAIR_BENCHMARK
@@ -940,6 +943,36 @@ def test_matrices_of_rates_that_do_not_balance_give_no_moments(
 ) -> None:
     with pytest.raises(ArithmeticError):
         moments(first, second)
+
+
+@pytest.mark.parametrize(
+    ("name", "numbers", "law"),
+    [
+        ("Erlang", (4.0, 3), stats.gamma(3, scale=1 / 4)),
+        ("Uniform", (1.0, 4.0), stats.uniform(1, 3)),
+        ("GammaDistr", (1.7, 0.3), stats.gamma(1.7, scale=0.3)),
+        ("Lognormal", (-0.4, 0.7), stats.lognorm(0.7, scale=math.exp(-0.4))),
+        ("Pareto", (3.5, 0.2), stats.pareto(3.5, scale=0.2)),
+        ("Weibull", (0.6, 1.8), stats.weibull_min(1.8, scale=0.6)),
+    ],
+)
+def test_times_of_jsim_have_the_moments_of_their_distribution(
+    name: str, numbers: tuple[float, ...], law: Any
+) -> None:
+    _, moments = _DISTRIBUTIONS[name]
+    assert moments(*numbers) == pytest.approx((law.mean(), law.var() / law.mean() ** 2))
+
+
+def test_times_of_jsim_with_branches_have_the_moments_of_their_phases() -> None:
+    """Of a sum of branches the moments add up; a second phase follows the first independently."""
+    _, branches = _DISTRIBUTIONS["HyperExp"]
+    mean, square = 0.3 / 2 + 0.7 / 5, 2 * (0.3 / 2**2 + 0.7 / 5**2)
+    assert branches(0.3, 2.0, 5.0) == pytest.approx((mean, square / mean**2 - 1))
+    _, phases = _DISTRIBUTIONS["CoxianDistr"]
+    ends_at_once = 0.4
+    mean = 1 / 2 + (1 - ends_at_once) / 5
+    square = 2 / 2**2 + (1 - ends_at_once) * (2 / 5**2 + 2 / 2 / 5)
+    assert phases(2.0, 5.0, ends_at_once) == pytest.approx((mean, square / mean**2 - 1))
 
 
 @pytest.mark.parametrize(("size_count", "range_count"), [(7, 1), (8, 2), (9, 2)])

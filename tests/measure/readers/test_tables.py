@@ -125,6 +125,11 @@ READ: dict[str, tuple[str, str, list[tuple[int, float]]]] = {
         "throughput",
         [(1, 12.5e9), (4, 44e9), (16, 90.25e9)],
     ),
+    "a table of Jira": (
+        "h2. Results\n\n||processors||time [s]||\n|1|40|\n|4|12|\n\nSo it scales.\n",
+        "time",
+        [(1, 40), (4, 12)],
+    ),
     "simulated time a day": (
         "GPUs,Performance [ns/day]\n1,86.4\n4,259.2\n",
         "throughput",

@@ -163,3 +163,10 @@ def test_the_note_is_of_the_point_not_of_the_model() -> None:
     assert [solve(model, {"population.processors": n}).exact for n in (1.0, 8.0)] == [True, False]
     line_of_n = closed_model(pipeline([parallel(BUS)], Parameter("items", value=1.0)))
     assert [solve(line_of_n, {"items": n}).exact for n in (1.0, 8.0)] == [True, False]
+
+
+@pytest.mark.parametrize(("processors", "is_exact"), [(1, True), (2, False)])
+def test_a_processor_alone_waits_for_nobody_at_a_barrier(processors: int, is_exact: bool) -> None:
+    answer = solve(closed_model(RANDOM >> MEET, processors=processors))
+    assert (answer["time"], answer.exact) == (9.0, is_exact)
+    assert (LONGEST in answer.notes) is not is_exact
