@@ -146,13 +146,13 @@ def statements_page(
     paragraphs += [
         _distinct_statements_sentence(reports),
         _few_draws_sentence(reports),
-        _deciding_inputs_table(reports),
-        _failing_statements_table(reports, exclusions_file),
+        _deciding_inputs_list(reports),
+        _failing_statements_list(reports, exclusions_file),
     ]
     if exclusions_file is not None:
-        paragraphs.append(_exclusions_table(exclusions_file))
+        paragraphs.append(_exclusions_list(exclusions_file))
     if earlier_file is not None:
-        paragraphs.append(_earlier_verdicts_table(earlier_file, reports))
+        paragraphs.append(_earlier_verdicts_list(earlier_file, reports))
     paragraphs += map(_statements_of_source, reports)
     return "\n\n".join(filter(None, paragraphs)) + "\n"
 
@@ -286,9 +286,9 @@ def _few_draws_sentence(reports: Sequence[_Report]) -> str:
     )
 
 
-def _deciding_inputs_table(reports: Sequence[_Report]) -> str:
-    """Return a table of the unprinted inputs on which verdicts depend, each with the statements
-    that it decides.
+def _deciding_inputs_list(reports: Sequence[_Report]) -> str:
+    """Return a list of the unprinted inputs on which verdicts depend, each with the statements that
+    it decides.
     """
     statements_by_input: dict[str, list[str]] = {}
     for report in reports:
@@ -298,15 +298,18 @@ def _deciding_inputs_table(reports: Sequence[_Report]) -> str:
                 statements_by_input.setdefault(row.decided_by, []).append(statement_with_study)
     if not statements_by_input:
         return ""
-    rows = [
-        [escape(title), escape(", ".join(names))] for title, names in statements_by_input.items()
-    ]
-    table = markdown_table(["not printed", "decides"], rows)
-    return f"## Inputs that no paper prints and that decide\n\n{table}"
+    items = "\n".join(
+        f"- **{escape(title)}**: {escape(', '.join(names))}"
+        for title, names in statements_by_input.items()
+    )
+    return (
+        "## Inputs that no paper prints and that decide\n\nEach input, with the statements (and"
+        f" their studies) whose verdicts depend on it.\n\n{items}"
+    )
 
 
-def _failing_statements_table(reports: Sequence[_Report], exclusions_file: Path | None) -> str:
-    """Return a table of the statements that never hold, each with the reason: the model lacks a
+def _failing_statements_list(reports: Sequence[_Report], exclusions_file: Path | None) -> str:
+    """Return a list of the statements that never hold, each with the reason: the model lacks a
     mechanism, the source contradicts itself, or the reason is unknown.
     """
     figure_rows = (
@@ -314,7 +317,8 @@ def _failing_statements_table(reports: Sequence[_Report], exclusions_file: Path 
         if exclusions_file
         else {}
     )
-    rows = []
+    counts_by_cause: Counter[str] = Counter()
+    items = []
     for report in reports:
         for row in report.statements:
             if row.verdict != "never" or row.apart or row.repeats:
@@ -335,30 +339,30 @@ def _failing_statements_table(reports: Sequence[_Report], exclusions_file: Path 
                 for key, cause in _CAUSES_OF_NEVER.items()
             }
             texts_by_cause = {cause: text for cause, text in cell_texts.items() if text} or {
-                _UNKNOWN_CAUSE: NOTHING
+                _UNKNOWN_CAUSE: ""
             }
             statement_with_study = f"{row.statement} ({report.folder.name})"
-            rows += [
-                [
-                    escape(statement_with_study),
-                    cause,
-                    escape(_with_figures(text, figure_rows, statement_with_study)),
-                ]
+            counts_by_cause.update(list(texts_by_cause))
+            causes_text = "; ".join(
+                f"{cause}: {_with_figures(text, figure_rows, statement_with_study)}".rstrip(": ")
                 for cause, text in texts_by_cause.items()
-            ]
-    if not rows:
+            )
+            items.append(
+                f"- **{escape(row.statement)}** ({escape(report.folder.name)}):"
+                f" {escape(row.says)}. {escape(causes_text[:1].upper() + causes_text[1:])}"
+            )
+    if not items:
         return ""
-    counts_by_cause = Counter(cause for _, cause, _ in rows)
     counts_text = ", ".join(
         f"{counts_by_cause[cause]} {cause}"
         for cause in (*_CAUSES_OF_NEVER.values(), _UNKNOWN_CAUSE)
         if counts_by_cause[cause]
     )
-    table = markdown_table(["statement", "why", "what"], rows)
+    items_text = "\n".join(items)
     return (
         "## Why statements never hold\n\nEither the model is known to lack a mechanism of the"
         " source, or something else that the source says or prints excludes the statement; both may"
-        f" be so. In all: {counts_text}.\n\n{table}"
+        f" be so. In all: {counts_text}.\n\n{items_text}"
     )
 
 
@@ -380,7 +384,7 @@ def _with_figures(text: str, figure_rows: Mapping[str, Mapping[str, str]], place
 
 
 _CAUSES_OF_NEVER = {"lacks": "mechanism missing", "excluded": "excluded by the source"}
-_UNKNOWN_CAUSE = "not known"
+_UNKNOWN_CAUSE = "cause not known"
 
 
 def _parts_of(row: RangedRow, report: _Report) -> list[StatementRow]:
@@ -415,21 +419,23 @@ def _verdicts_by_reading(statement_rows: Sequence[StatementRow]) -> str:
 _EXCLUSION_COLUMNS = ("name", "program", "sentences", "wanted", "least", "greatest", "together")
 
 
-def _exclusions_table(path: Path) -> str:
-    """Return a table of the sentences of papers that contradict each other."""
-    rows = [
-        [
-            *map(escape, (row["program"], row["sentences"], row["wanted"])),
-            row["least"] if row["least"] == "-" else f"{row['least']} to {row['greatest']}",
-            row["together"],
-        ]
-        for row in _read_table(path, _EXCLUSION_COLUMNS)
-    ]
-    headings = ["program", "sentences", "wanted", "possible", "together"]
+def _exclusions_list(path: Path) -> str:
+    """Return a list of sentences of papers, with whether they can hold together."""
+    items = []
+    for row in _read_table(path, _EXCLUSION_COLUMNS):
+        possible_text = (
+            "none is possible" if row["least"] == "-" else f"{row['least']} to {row['greatest']}"
+        )
+        verdict = "can hold together" if row["together"] == "yes" else "cannot hold together"
+        items.append(
+            f"- **{escape(row['program'])}**, {verdict}: {escape(row['sentences'])}. Wanted:"
+            f" {escape(row['wanted'])}; possible: {possible_text}."
+        )
+    items_text = "\n".join(items)
     return (
         "## Sentences that cannot hold together\n\nThe costs of operations are printed, and how"
         " often a program does each is free: what the last sentence speaks of lies in the range"
-        f" that any mix allows for which the others hold.\n\n{markdown_table(headings, rows)}"
+        f" that any mix allows for which the others hold.\n\n{items_text}"
     )
 
 
@@ -451,69 +457,64 @@ def _read_table(path: Path, columns: Sequence[str] = ()) -> list[dict[str, str]]
 _EARLIER_COLUMNS = ("study", "statement", "verdict", "commit", "changed")
 
 
-def _earlier_verdicts_table(path: Path, reports: Sequence[_Report]) -> str:
-    """Return a table of earlier verdicts and of the verdicts of today."""
+def _earlier_verdicts_list(path: Path, reports: Sequence[_Report]) -> str:
+    """Return a list of earlier verdicts and of the verdicts of today."""
     earlier_rows = _read_table(path, _EARLIER_COLUMNS)
     present_rows = {
         (report.folder.name, row.statement): row for report in reports for row in report.statements
     }
-    rows = []
+    counts: Counter[str] = Counter()
+    items = []
     for row in earlier_rows:
-        present_verdict = present_rows.get((row["study"], row["statement"]))
-        verdict = "gone" if present_verdict is None else present_verdict.verdict
-        holds = (
-            present_verdict.holds
-            if present_verdict is not None and present_verdict.holds
-            else NOTHING
-        )
+        present_row = present_rows.get((row["study"], row["statement"]))
+        verdict = "gone" if present_row is None else present_row.verdict
+        counts[verdict] += 1
+        holds = f" (holds in {present_row.holds})" if present_row and present_row.holds else ""
         decided_by = (
-            present_verdict.decided_by
-            if present_verdict is not None and present_verdict.decided_by
-            else NOTHING
+            f", decided by {present_row.decided_by}"
+            if present_row and present_row.decided_by
+            else ""
         )
-        cell_texts = [row["study"], row["statement"], row["verdict"], verdict, holds, decided_by]
-        rows.append([*map(escape, cell_texts), escape(row["changed"]) or NOTHING])
-    counts = Counter(row[3] for row in rows)
+        changed = f". {row['changed'][:1].upper()}{row['changed'][1:]}" if row["changed"] else ""
+        items.append(
+            f"- **{escape(row['statement'])}** ({escape(row['study'])}): {escape(row['verdict'])}"
+            f" before, now {verdict}{holds}{escape(decided_by + changed)}"
+        )
     counts_text = ", ".join(
         f"{counts[kind]} {kind}" for kind in (*VERDICTS, "gone") if counts[kind]
     )
     commits = ", ".join(dict.fromkeys(row["commit"] for row in earlier_rows))
-    headings = ["study", "statement", "before", "now", "holds in", "decided by", "what changed"]
+    items_text = "\n".join(items)
     return (
-        f"## Before and after\n\nThe {len(rows)} statements below had these verdicts at {commits};"
-        f" of them are now: {counts_text}.\n\n{markdown_table(headings, rows)}"
+        f"## Before and after\n\nThe {len(items)} statements below had these verdicts at {commits};"
+        f" of them are now: {counts_text}.\n\n{items_text}"
     )
 
 
 def _statements_of_source(report: _Report) -> str:
     """Return the statements of one report as a section of the page."""
-    rows = []
-    for row in report.statements:
-        part_rows = _parts_of(row, report)
-        causes = dict.fromkeys(part_row.missed for part_row in part_rows if part_row.missed)
-        readings = _verdicts_by_reading(part_rows) if row.verdict == "undecided" else ""
-        causes = dict.fromkeys(filter(None, [readings, *causes]))
-        cause = "; ".join(causes) if row.verdict not in ("always", "input") else ""
-        cause_text = row.turns or cause
-        remark = f"repeats {row.repeats}" if row.repeats else row.apart
-        verdict = f"{row.verdict} ({remark})" if remark else row.verdict
-        cell_texts = [row.says, row.source, row.holds, cause_text]
-        rows.append(
-            [
-                escape(row.statement),
-                escape(verdict),
-                *(escape(text) or NOTHING for text in cell_texts),
-            ]
-        )
-    headings = [
-        "statement",
-        "verdict",
-        "says",
-        "source",
-        "holds in",
-        "what decides it, or the cause",
-    ]
-    return f"## {report.title}\n\n{markdown_table(headings, rows)}"
+    items = "\n".join(_statement_item(row, _parts_of(row, report)) for row in report.statements)
+    return f"## {report.title}\n\n{items}"
+
+
+def _statement_item(row: RangedRow, part_rows: Sequence[StatementRow]) -> str:
+    """Return an item of a list: a statement with its verdict, its source, and what decides the
+    verdict, or the cause of a miss.
+    """
+    readings = _verdicts_by_reading(part_rows) if row.verdict == "undecided" else ""
+    causes = [readings, *(part_row.missed for part_row in part_rows)]
+    cause = "; ".join(filter(None, dict.fromkeys(causes)))
+    if row.verdict in ("always", "input"):
+        cause = ""
+    details = [f"holds in {row.holds}" if row.holds else "", row.apart]
+    if row.repeats:
+        details.append(f"repeats {row.repeats}")
+    details_text = ", ".join(filter(None, details))
+    verdict = f"{row.verdict} ({details_text})" if details_text else row.verdict
+    source = f" ({row.source})" if row.source else ""
+    sentences = filter(None, (row.says + source, row.turns or cause))
+    sentences_text = ". ".join(sentence[:1].upper() + sentence[1:] for sentence in sentences)
+    return f"- **{escape(row.statement)}**: {escape(verdict)}. {escape(sentences_text)}"
 
 
 def verdicts_of(rows: Sequence[StatementRow]) -> dict[str, str]:

@@ -169,7 +169,7 @@ def test_the_statements_of_several_reports_make_one_page(
     page = Path("papers.md").read_text()
     assert "## A small study" in page
     assert "2 statements of the papers" in page
-    assert "| held      | always  | short, as told | Figure 2 |" in page
+    assert "- **held**: always. Short, as told (Figure 2)\n" in page
     (totals,) = (line for line in page.splitlines() if line.startswith("| all"))
     assert totals.replace(" ", "") == "|all|1|0|1|0|0|0|0|"
     capsys.readouterr()
@@ -195,17 +195,18 @@ def test_the_page_says_why_statements_never_hold_and_which_readings_do(folder: P
     assert main(["run", "study.yaml", "--out", "out", "--all"]) == 0
     assert main(["statements", "out", "--out", "papers.md"]) == 0
     page = Path("papers.md").read_text()
-    assert "In all: 2 mechanism missing, 2 excluded by the source, 1 not known." in page
+    assert "In all: 2 mechanism missing, 2 excluded by the source, 1 cause not known." in page
     section = page.partition("## Why statements never hold")[2].partition("\n## ")[0]
-    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in section.splitlines()]
-    assert [row for row in rows if row and "(out)" in row[0]] == [
-        ["lost (out)", "mechanism missing", "the queue"],
-        ["shut (out)", "mechanism missing", "the queue, not 9.8 ms of waiting"],
-        ["shut (out)", "excluded by the source", "Table 1"],
-        ["dark (out)", "not known", "-"],
-        ["whole (out)", "excluded by the source", "Table 2"],
+    assert [line for line in section.splitlines() if "(out)" in line] == [
+        "- **lost** (out): so. Mechanism missing: the queue",
+        (
+            "- **shut** (out): so. Mechanism missing: the queue, not 9.8 ms of waiting; excluded by"
+            " the source: Table 1"
+        ),
+        "- **dark** (out): so. Cause not known",
+        "- **whole** (out): so. Excluded by the source: Table 2",
     ]
-    assert "holds as 'short', not as 'long'" in page
+    assert "Holds as 'short', not as 'long'" in page
 
 
 def test_what_excludes_a_statement_has_figures_of_the_table_of_sentences(

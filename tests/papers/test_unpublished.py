@@ -257,9 +257,8 @@ def test_the_page_counts_statements_over_what_is_not_printed(
         "sphere-locks,Sphere,more than half,8 %,23 %,33 %,no\n"
     )
     assert main(["statements", "out", "--together", "together.csv"]) == 0
-    assert (
-        "| Sphere  | more than half | 8 %    | 23 % to 33 % | no       |" in capsys.readouterr().out
-    )
+    sentence = "cannot hold together: more than half. Wanted: 8 %; possible: 23 % to 33 %."
+    assert f"- **Sphere**, {sentence}" in capsys.readouterr().out
     counts = (
         "always (2), depends (3), never (0), undecided (0), inputs (1), counted elsewhere (1) and"
         " apart (1)"
@@ -269,7 +268,7 @@ def test_the_page_counts_statements_over_what_is_not_printed(
     # 0.95 = 1 - (1 - 0.0582)^50
     assert "with 95 % confidence in at most 5.82 % where 50 are kept." in page
     assert "known to within 13.9 % of them" in page  # 1.96 * 0.5 / sqrt(50)
-    assert "| time of memory | short (out), longer (out), either (out) |" in page
+    assert "- **time of memory**: short (out), longer (out), either (out)\n" in page
     assert "of them are now: 1 depends, 1 gone" in page
     with Path("out/ranges.csv").open() as file:
         assert {row["kept"] for row in csv.DictReader(file)} == {"50"}
