@@ -392,5 +392,5 @@ def test_each_of_the_44_earlier_misses_is_on_the_page_with_what_changed() -> Non
     assert "The 44 statements below had these verdicts" in section
     assert "gone" not in section
     assert {row["statement"] for row in rows} == set(
-        re.findall(r"^- statement \d+: (\S+)$", section, re.MULTILINE)
+        re.findall(r"^- \*\*(\S+)\*\* \(", section, re.MULTILINE)
     )
