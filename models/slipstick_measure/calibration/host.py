@@ -138,7 +138,7 @@ class Calibration:
     ----------
     cores : numbers of the cores
     seconds : approximate time that all kernels together may take [s]
-    most : size of the largest set of bytes that is read at random [B]
+    largest_set : size of the largest set of bytes that is read at random [B]
     """
 
     def __init__(
