@@ -1217,7 +1217,11 @@ def _reason_without_choice(choice: ChosenPoints, words: Words) -> str:
         if choice.undecided:
             return f"no combination surely keeps {limits}"
         if choice.unanswered:
-            return "no combination has all the values that are limited"
+            # Requirements are sentences with a condition in brackets; other reasons name values.
+            requirement, bracket, _ = choice.reason.partition(" (")
+            return "no combination has all the values that are limited" + (
+                f": {requirement}" if bracket else ""
+            )
         return f"no combination keeps {limits}, because all are saturated"
     surely = "surely " if choice.undecided else ""
     return (

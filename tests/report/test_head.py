@@ -205,11 +205,22 @@ CHEAPEST = f"cheapest are 2 web servers and 5 app servers, cost 27; then {KEPT}"
             (replace(CHOICE, found=(), unanswered=4),),
             "No combination has all the values that are limited",
         ),
+        (
+            (
+                replace(
+                    CHOICE,
+                    found=(),
+                    unanswered=4,
+                    reason="weights must fit; 9 B exceed 8 B (a <= b)",
+                ),
+            ),
+            "No combination has all the values that are limited: weights must fit; 9 B exceed 8 B",
+        ),
         ((replace(CHOICE, found=()),), "No combination keeps the limit, because all are saturated"),
     ],
     ids=[
         *("one", "several", "none", "none in two cases", "none in the first", "undecided"),
-        *("no answer", "saturated"),
+        *("no answer", "no answer for a reason", "saturated"),
     ],
 )
 def test_a_choice_has_a_sentence_in_every_state(

@@ -14,7 +14,15 @@ from typing import TYPE_CHECKING, NamedTuple
 from slipstick.errors import SlightlyBeyond
 from slipstick.expression.nodes import Dimension
 from slipstick.late import late_pattern
-from slipstick.results.words import CODES, SHARES, TIME_SPANS, Words, as_words, is_plural
+from slipstick.results.words import (
+    CODES,
+    SHARES,
+    TIME_SPANS,
+    Words,
+    as_words,
+    is_plural,
+    singular,
+)
 from slipstick.units import choose_unit, show
 
 if TYPE_CHECKING:
@@ -170,6 +178,9 @@ def setting_phrase(path: str, value: float, unit: str, words: Words, ends: Ends 
     ...     setting_phrase("stations.app.servers", 1, "1", words),
     ... )
     ('5 app servers', '1 app server')
+    >>> copies = Words(meanings={"parameters.data": "copies of the pipeline"})
+    >>> setting_phrase("parameters.data", 1, "1", copies)
+    '1 copy of the pipeline'
     >>> setting_phrase("classes.users.population", 44, "1", words)
     '44 users'
     >>> coded = Words(meanings={"parameters.again": "1: a layer is computed again; 0: it is kept"})
@@ -190,11 +201,12 @@ def setting_phrase(path: str, value: float, unit: str, words: Words, ends: Ends 
         and is_plural(counted_noun := meaning.removeprefix("number of "))
     ):
         is_single = value == 1 and " " not in counted_noun
-        return f"{amount} {counted_noun[:-1] if is_single else counted_noun}"
+        return f"{amount} {singular(counted_noun) if is_single else counted_noun}"
     if is_whole and is_plural(first_word):
-        return f"{amount} {(first_word[:-1] if value == 1 else first_word)} {other_words}".rstrip()
+        noun = singular(first_word) if value == 1 else first_word
+        return f"{amount} {noun} {other_words}".rstrip()
     if is_whole and is_plural(meaning) and " of " not in meaning:
-        return f"{amount} {meaning[:-1] if value == 1 else meaning}"
+        return f"{amount} {singular(meaning) if value == 1 else meaning}"
     return f"{meaning if is_plural(first_word) else with_article(meaning)} of {amount}"
 
 

@@ -193,7 +193,7 @@ def singular(noun: str) -> str:
         return ""
     if noun.endswith("ies"):
         return f"{noun[:-3]}y"
-    return noun[:-2] if noun.endswith(("sses", "xes", "rches", "tches")) else noun[:-1]
+    return noun[:-2] if noun.endswith(("sses", "xes", "nches", "rches", "tches")) else noun[:-1]
 
 
 @dataclass(frozen=True, slots=True)
