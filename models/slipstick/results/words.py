@@ -453,7 +453,8 @@ class Words:
         if class_label and value_kind in _ENDING_PHRASES:
             ending_phrase = _ENDING_PHRASES[value_kind].format(as_words(class_label))
         elif class_label or value_kind == "response_time_quantile":
-            ending_phrase = f"{as_words(class_label) or 'customers'} are answered"
+            customers = "customers" if self.member == "processor" else self.members
+            ending_phrase = f"{as_words(class_label) or customers} are answered"
         else:
             ending_phrase = "runs end" if self.member == "processor" else f"{self.members} end"
         return f"{100 * float(fraction):g} % of {ending_phrase}"
