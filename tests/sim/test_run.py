@@ -11,7 +11,7 @@ from types import ModuleType, SimpleNamespace
 import numpy as np
 import pytest
 
-from slipstick import closed_model, delay, open_model, repeat, solve
+from slipstick import closed_model, delay, open_model, repeat, solve, then
 from slipstick.errors import ModelError, NoAnswerError
 from slipstick.late import Array
 from slipstick.limits import ANNOUNCE
@@ -262,6 +262,23 @@ def test_a_program_simulates_no_more_events_than_allowed(monkeypatch: pytest.Mon
     found = run.simulate(program(100), Simulation(seed=1, events=24, kernel="plain"))
     assert seen == [8, 16, 24]
     assert (found.stopped, found.cycles, found.events) == ("events", 0, 0)
+
+
+def test_many_customers_may_have_ten_events_each_before_a_cycle_ends(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(run, "_MOST_EVENTS_WITHOUT_ROW", 64)
+
+    def time_of(steps: int) -> float | None:
+        settings = Simulation(kernel="plain", cycles=500)
+        cycle = then(*(delay(1.0, name=f"step{number}") for number in range(steps)))
+        return solve(closed_model(cycle, processors=300), method="simulation", simulation=settings)[
+            "time"
+        ]
+
+    assert time_of(8) == pytest.approx(8.0)
+    with pytest.raises(NoAnswerError, match="no cycle has ended after"):
+        time_of(20)
 
 
 def test_a_run_may_use_all_events_that_it_is_allowed() -> None:
