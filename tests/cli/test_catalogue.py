@@ -113,6 +113,9 @@ def test_the_list_is_short_by_default_and_can_be_searched(
     assert "fast-ethernet" in found
     assert "rs6000-43p-fast-ethernet" in found
     assert "lock-and-bus" not in found
+    assert main(["list", "--search", "how many gpus"]) == 0
+    found = capsys.readouterr().out
+    assert 0 < found.index("training-step") < found.index("gpus-for-users")
     assert main(["list", "law"]) == 0
     screen = capsys.readouterr().out
     assert len(screen.splitlines()) < 45

@@ -59,7 +59,16 @@ def catalogue_lines(
             CatalogueLine("term", term, " ".join(meaning.split()))
             for term, meaning in glossary_entries().items()
         ]
-    matching_lines = _matching_lines(lines, [search]) or _matching_lines(lines, search.split())
+    lines_with_text = _matching_lines(lines, [search])
+    # Texts on terms are long: words that stand apart in them say little.
+    lines_with_words = [
+        line
+        for line in _matching_lines(lines, search.split())
+        if line not in lines_with_text and (line.kind != "term" or not lines_with_text)
+    ]
+    matching_lines = sorted(
+        lines_with_text + lines_with_words, key=lambda line: line.kind == "term"
+    )
     if not matching_lines and search:
         names = [line.name for line in lines if line.kind != "term"]
         hint = suggestion_of(nearest_names(search, names))
