@@ -63,7 +63,7 @@ def catalogue_lines(
     # Texts on terms are long: words that stand apart in them say little.
     lines_with_words = [
         line
-        for line in _matching_lines(lines, search.split())
+        for line in _matching_lines(lines, search.split() or [search])
         if line not in lines_with_text and (line.kind != "term" or not lines_with_text)
     ]
     matching_lines = sorted(
