@@ -412,7 +412,7 @@ def _answer_lines(answer: Answer) -> Iterator[str]:
         answer.account.items(), key=lambda label_and_time: -label_and_time[1]
     )
     parts_in_words = [
-        f"{percent(time / total_time)} {words.component_phrase(label)}"
+        f"{percent(time / total_time)} {words.component_phrase(label, answer.useful)}"
         for label, time in components_longest_first[:_MOST_NAMED]
         if total_time > 0 and time >= _LEAST_TIME_SHARE * total_time
     ]

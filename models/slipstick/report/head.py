@@ -461,7 +461,7 @@ def _base_lines(
         )
         shares_in_words = [
             f"{percent(seconds / total_time)} {'of its time ' if index == 0 else ''}on"
-            f" {words.component_phrase(label)}"
+            f" {words.component_phrase(label, base_answer.useful)}"
             for index, (label, seconds) in enumerate(components_longest_first[:3])
             if seconds >= _LEAST_SHARE * total_time
         ]

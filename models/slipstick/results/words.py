@@ -8,7 +8,7 @@ population. Without them the words are made from names.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from slipstick.late import late_pattern
@@ -459,10 +459,15 @@ class Words:
             ending_phrase = "runs end" if self.member == "processor" else f"{self.members} end"
         return f"{100 * float(fraction):g} % of {ending_phrase}"
 
-    def component_phrase(self, label: str) -> str:
+    def component_phrase(self, label: str, useful: Sequence[str] = ()) -> str:
         """Return a phrase for a component of the account of time, such as ``waiting for the lock
-        table``.
+        table``; `useful` are the components of useful work, if known.
+
+        >>> Words().component_phrase("busy"), Words().component_phrase("busy", ["compute"])
+        ('useful work', 'other work')
         """
+        if label == "busy" and useful and label not in useful:
+            return "other work"
         wait_kind, colon, name = label.partition(":")
         phrase = _PHRASES_OF_WAITS.get(as_words(wait_kind)) if colon else None
         if phrase is not None:
