@@ -725,7 +725,11 @@ class _Expression:
             while operator := self._take_sign(*self._LEVELS[level]):
                 if operator == "." and self._dialect.inserts != "$":
                     raise NotKnownError
-                value = _result_of_operation(operator, value, self._value_of_level(level + 1))
+                right = self._value_of_level(level + 1)
+                is_of_vectors = self._dialect.first == 1 and isinstance(value, list)
+                is_of_vectors |= self._dialect.first == 1 and isinstance(right, list)
+                combine = _result_for_vectors if is_of_vectors else _result_of_operation
+                value = combine(operator, value, right)
         self._depth -= 1
         return value
 
@@ -911,6 +915,19 @@ def _result_of_operation(sign: str, left: ProgramValue, right: ProgramValue) -> 
     return float(_OPERATIONS[sign](left_number, right_number))
 
 
+def _result_for_vectors(sign: str, left: ProgramValue, right: ProgramValue) -> ProgramValue:
+    """Return the result of an operation of R on each item of a vector, where a single value goes
+    with each item.
+    """
+    length = max(len(operand) for operand in (left, right) if isinstance(operand, list))
+    operands = [
+        operand if isinstance(operand, list) else [operand] * length for operand in (left, right)
+    ]
+    if sign == ":" or {len(operand) for operand in operands} != {length}:
+        raise NotKnownError
+    return [_result_of_operation(sign, *pair) for pair in zip(*operands, strict=True)]
+
+
 def _formatted_text(values: Sequence[Any]) -> str:
     """Return a text with values in the place of its format marks."""
     pattern, *operands = values
@@ -965,6 +982,8 @@ def _result_of_function(
         return _numbers_of_sequence(
             name, [_as_number(operand) for operand in (*values, *value_by_name.values())]
         )
+    if name == "seq_along" and isinstance(values[0], list):
+        return [float(index) for index in range(1, len(values[0]) + 1)]
     if name in ("length", "len"):
         return float(len(values[0]))
     if name == "rep":

@@ -242,7 +242,7 @@ def _printed_part(part_text: str, number: int) -> ComputerPart:
     part = ComputerPart(
         "Package" if kind == "Socket" else kind, number, device[1] if device else ""
     )
-    if kind in _MEMORY and size:
+    if kind in (*_MEMORY, *_WHOLE_COMPUTER) and size:
         part.memory = float(size["number"]) * 1024.0 ** _BINARY[size["prefix"]]
     if kind == "Core" and (core_kind := re.search(r"cpukind=([0-9]+)", part_text)):
         part.core_kind = core_kind[1]
@@ -286,6 +286,9 @@ def _counted_parts(input_file: Reading, computer: ComputerPart) -> Topology:
                 domain = NearbyMemory(memory.line, key, len(nearby_core_ids), memory.memory)
                 domains.append(domain)
         holders += [part for part in reversed(holder.parts) if part.kind != "MemCache"]
+    wholes = [part for part in computer.parts if part.kind in _WHOLE_COMPUTER and part.memory]
+    if not domains and wholes:  # hwloc 1, of one memory
+        domains.append(NearbyMemory(wholes[0].line, "0", len(cores), wholes[0].memory))
     threads = [sum(pu.allowed for pu in core.every("PU")) or 1 for core in cores]
     kinds = {(core.core_kind, count) for core, count in zip(cores, threads, strict=True)}
     names = Counter(

@@ -235,7 +235,8 @@ def _numeric_options(command: str) -> Iterator[tuple[str, str]]:
 def _command_without_parameters(command: str, row: Mapping[str, Any]) -> str:
     """Return a command without the values of its parameters, which vary."""
     for value in (row.get("parameters") or _count_in_command(command)).values():
-        command = re.sub(rf"(?<![\w.]){re.escape(str(value))}(?![\w.])", "*", command)
+        number = rf"(?:(?<![\w.])|(?<=\s-[a-z])){re.escape(str(value))}(?![\w.])"
+        command = re.sub(number, "*", command)
     return command
 
 

@@ -42,6 +42,8 @@ _REAL = late_pattern(r"\s*real\s+(?:(?P<minutes>[0-9]+)m)?(?P<seconds>[0-9]+(?:[
 _EXPORTED_THREADS = late_pattern(
     r".*\bexport\s+(?:\w+=\S+\s+)*(?P<threads>OMP_NUM_THREADS=[0-9]+)\b.*"
 )
+_THREADS_ALONE = late_pattern(r"\s*OMP_NUM_THREADS ?[=:] ?(?P<threads>[0-9]+)\s*")
+"""What a script prints before it times a program."""
 _LAUNCHERS = ("mpirun", "mpiexec", "mpiexec.hydra", "orterun", "srun", "aprun", "prun", "ibrun")
 _SERIAL_LAUNCHERS = ("srun", "aprun")
 """Launchers that start one process where they are told no number, unless a job gave them one."""
@@ -206,7 +208,7 @@ def _is_gnu_time(input_file: Reading) -> bool:
     lines = input_file.lines[:MOST_LINES_ABOVE]
     if any(_COMMAND.fullmatch(text) or _ZSH.fullmatch(text) for text in lines):
         return True
-    return sum(1 for _ in _commands_of_shells(input_file)) > 0
+    return any("Elapsed" in run.values for run in _commands_of_shells(input_file))
 
 
 def _commands_of_shells(input_file: Reading) -> Iterator[_Timed]:
@@ -218,6 +220,11 @@ def _commands_of_shells(input_file: Reading) -> Iterator[_Timed]:
             continue
         if export := _EXPORTED_THREADS.fullmatch(text):
             exported = f"{export['threads']} "
+        elif variable := _THREADS_ALONE.fullmatch(text):
+            if prompt and not prompt[1]:
+                yield _Timed(prompt[0], exported.strip(), {})
+            exported = f"OMP_NUM_THREADS={variable['threads']} "
+            prompt = (line, "")
         elif match := _PROMPT_WITH_TIME.fullmatch(text):
             prompt = (line, f"{exported}{match['before']}{match['command']}")
         elif match := _ZSH.fullmatch(text):
@@ -226,8 +233,11 @@ def _commands_of_shells(input_file: Reading) -> Iterator[_Timed]:
             prompt = None
         elif (match := _REAL.fullmatch(text)) and prompt:
             seconds = 60 * int(match["minutes"] or 0) + float(match["seconds"].replace(",", "."))
-            yield _Timed(*prompt, {"Elapsed": (line, repr(seconds))})
+            command = prompt[1] or exported.strip()
+            yield _Timed(prompt[0], command, {"Elapsed": (line, repr(seconds))})
             prompt = None
+    if prompt and not prompt[1]:
+        yield _Timed(prompt[0], exported.strip(), {})
 
 
 def _timed_commands(input_file: Reading) -> Iterator[_Timed]:

@@ -391,6 +391,10 @@ def _with_heading_of_times(grid: CellGrid) -> CellGrid:
     return grid._replace(heading=heading)
 
 
+_NAMES_OF_NAMES = ("metric", "quantity", "measure", "name", "value", "parameter")
+"""Headings above the names of a table with a row for each quantity."""
+
+
 def _transposed_table(grid: CellGrid) -> CellGrid:
     """Transpose a table whose first column has the names; the values of a run then have the line of
     the first name.
@@ -407,6 +411,8 @@ def _transposed_table(grid: CellGrid) -> CellGrid:
     if not has_names_in_first_column:
         return grid
     names, *runs = zip(*rows, strict=True)
+    if plain_words(names[0]) in _NAMES_OF_NAMES:
+        names = ("", *names[1:])
     return grid._replace(heading=list(names), rows=[(grid.line, list(run)) for run in runs])
 
 

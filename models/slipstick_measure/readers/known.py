@@ -173,8 +173,14 @@ _PATTERNS: tuple[tuple[str, str, str], ...] = (
         "write a table with a row for each run, of one benchmark: threads,time [ms]",
     ),
     (
-        r"(?m)^\S.* time: ++\[[0-9.]+ [nµm]?s [0-9.]+ [nµm]?s [0-9.]+ [nµm]?s\]$",
-        "what Criterion prints, with names that do not tell all numbers of threads",
+        (
+            r"(?m)^\S.* time: ++\[[0-9.]+ [nµm]?s [0-9.]+ [nµm]?s [0-9.]+ [nµm]?s\]$"
+            r"|^test \S+ +\.\.\. bench: "
+        ),
+        (
+            "what Criterion or a test of Rust prints, with names that do not tell all numbers of"
+            " threads"
+        ),
         "write a table with a row for each run, of the middle times: threads,time [ms]",
     ),
     (
@@ -260,7 +266,7 @@ _PATTERNS: tuple[tuple[str, str, str], ...] = (
     ),
     (
         (
-            r"(?m)^resources_used\.walltime=|^ *Run time : +[0-9]+ sec\."
+            r"(?m)^\s*resources_used\.walltime ?=|^ *Run time : +[0-9]+ sec\."
             r"|^\s*Partitionable Resources :"
         ),
         "what PBS, LSF or HTCondor tells of one job",
@@ -400,6 +406,11 @@ _PATTERNS: tuple[tuple[str, str, str], ...] = (
         r"(?i)\A\s*<(?:!doctype html|html|head|body|div|p|pre|table|br)\b|^#?[^<\n]*<br>$",
         "a page in HTML",
         "copy its text from the browser into a file",
+    ),
+    (
+        r"(?m)^=== OTF2-PRINT ===",
+        "what otf2-print prints",
+        "slipstick trace reads the archive itself: slipstick trace traces.otf2",
     ),
     (
         r"(?m)^\s*<platform\b",

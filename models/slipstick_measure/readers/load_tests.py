@@ -567,15 +567,27 @@ def _read_hey(input_file: Reading) -> LoadRow:
         )
         unsteady_reason = unsteady_reason.replace("hey", _program_like_hey(text))
         input_file.add_note(1, "", unsteady_reason)
+    users = number_of_match(workers_match) if workers_match or not command_match else _HEY_WORKERS
+    rate = _rate_of_hey(command_match[1] if command_match else "", _program_like_hey(text), users)
     return LoadRow(
         1,
-        users=number_of_match(workers_match)
-        if workers_match or not command_match
-        else _HEY_WORKERS,
+        users=users if rate is None else None,
+        rate=rate,
         throughput=number_of_match(first_match(r"^[ \t]*Requests/sec:\s+([0-9.]+)", text)),
         response=parse_time(mean_match[1]) if mean_match else None,
         quantiles=parse_quantiles(text, r"^[ \t]*([0-9.]+)%+ in ([0-9.]+ ?[a-zµ]+)"),
     )
+
+
+def _rate_of_hey(options: str, program: str, users: float | None) -> float | None:
+    """Return the rate of requests to which the options of hey, oha or ghz limit it; None without a
+    limit. That of hey is of each of its workers.
+    """
+    option = {"hey": "-q", "oha": "-q", "ghz": "(?:-r|--rps)"}.get(program, "-q")
+    limit = number_of_match(re.search(rf"(?:^|\s){option}[ =]*([0-9.]+)\b", options))
+    if limit is None or program != "hey":
+        return limit
+    return None if users is None else limit * users
 
 
 def _program_like_hey(text: str) -> str:

@@ -346,18 +346,24 @@ def _go_benchmarks(texts: Sequence[str]) -> list[BarLine]:
 _CRITERION_TIMES = late_pattern(r"\[[0-9.]+ \S+ (?P<time>[0-9.]+ \S+) [0-9.]+ \S+\]")
 
 
+_RUST_TEST = late_pattern(r"test (?P<name>\S+)\s+\.\.\. bench:\s+(?P<time>[0-9.,]+) ns/iter\b.*")
 _CUT_CRITERION_ROW = late_pattern(r"(.*?)\btime:\s*(?:\[[^\]]*)?")
 
 
 def _criterion_times(texts: Sequence[str]) -> list[BarLine]:
-    """Return the middle times that Criterion prints, if the name of each benchmark ends with a
-    number of processors, as in ``sort/threads/4``.
+    """Return the middle times that Criterion or the tests of Rust print, if the name of each
+    benchmark ends with a number of processors, as in ``sort/threads/4``.
     """
     rows = list[BarLine]()
     nouns = set[str]()
     for number, text in enumerate(texts[:MOST_RECORD_LINES], 1):
         name, _, times = text[:LONGEST_LINE].partition(" time:")
-        if not (match := _CRITERION_TIMES.fullmatch(times.strip())):
+        match = _CRITERION_TIMES.fullmatch(times.strip())
+        if test := _RUST_TEST.fullmatch(text[:LONGEST_LINE].strip()):
+            name, time = test["name"], f"{test['time'].replace(',', '')} ns"
+        elif match:
+            time = match["time"]
+        else:
             continue
         name = name.strip() or (texts[number - 2].strip()[:LONGEST_LINE] if number > 1 else "")
         count = _COUNT_AT_END.search(name)
@@ -365,7 +371,7 @@ def _criterion_times(texts: Sequence[str]) -> list[BarLine]:
             return []  # 4 cores/1000 counts four cores
         nouns.add((count["noun"] or count["behind"]).lower())
         stem = name[: count.start()].strip("/_ ")
-        cells = [stem, count["number"] or count["before"], match["time"]]
+        cells = [stem, count["number"] or count["before"], time]
         rows.append(_bar_line(number, cells))
     if len(nouns) != 1:
         return []

@@ -34,7 +34,7 @@ from slipstick_measure.readers.reading import (
 
 PAIR_BENCHMARK = late_pattern(
     r"(MPI(-\w+)? )?(Bi-?Directional )?(Latency|Bandwidth)|PingPong|PingPing|netgauge"
-    r"|(RDMA_)?(Send|Write|Read).*|(MPI(-\w+)? )?(One.Sided )?"
+    r"|(RDMA_)?(Send|Write|Read)( .*)?|(MPI(-\w+)? )?(One.Sided )?"
     r"MPI_(Put|Get|Accumulate|Get_accumulate|Fetch_and_op|Compare_and_swap)\b.*",
     re.IGNORECASE,
 )
@@ -232,6 +232,10 @@ def _read_row(
 ) -> None:
     """Add the time, or else the bandwidth, in a row of a benchmark."""
     cells = input_file.lines[line - 1].split()
+    is_last_line = not any(map(str.strip, input_file.lines[line:]))
+    if is_last_line and (len(cells) < len(columns) or cells[-1].endswith(".")):
+        input_file.add_note(line, name, "the last row is cut, and is left out")
+        return
     if cells[1:2] in (["out-of-mem.;"], ["int-overflow.;"]):
         input_file.add_note(
             line, name, f"{cells[0]} bytes were not run: {cells[1]} the row is left out"

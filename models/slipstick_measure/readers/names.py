@@ -585,7 +585,11 @@ def split_heading(cell: str) -> tuple[str, str | None]:
         words = plain_words(quotient["name"])
         first_word, *_, last_word = words.split() * 2
         is_symbol = first_word == "t" and " " not in quotient["name"]  # t_wall
-        if words in TIMES or last_word in ("t", "time", "zeit", "latency") or is_symbol:
+        if (
+            words in (*TIMES, *SPREADS)
+            or last_word in ("t", "time", "zeit", "latency")
+            or is_symbol
+        ):
             return words, quotient["unit"]
         factor, unit = _factor_of_work(quotient["name"])
         is_work = last_word.endswith("s") or last_word in _COUNTED_WORK

@@ -204,7 +204,16 @@ def _read_stream(input_file: Reading) -> Measurements:
     """Read the rate of the triad of each run; a device counts as one processor."""
     threads = input_file.hints.processors
     unit = "MB/s"
-    for line, text in enumerate(input_file.lines, 1):
+    line_without_triad = 0
+    for line, text in [*enumerate(input_file.lines, 1), (0, "")]:
+        kernel = STREAM_LINE.fullmatch(text)
+        begins_run = not line or (kernel is not None and kernel["kernel"] == "Copy")
+        if line_without_triad and begins_run:
+            message = "the run is cut before its triad, and is left out"
+            input_file.add_note(line_without_triad, "", message)
+        if kernel is not None or begins_run:
+            is_open = kernel is not None and kernel["kernel"] != "Triad"
+            line_without_triad = line if is_open else 0
         if count := STREAM_THREADS.fullmatch(text):
             threads = input_file.processors(line, "threads", count[1])
         elif device := STREAM_DEVICE.fullmatch(text):
@@ -217,7 +226,7 @@ def _read_stream(input_file: Reading) -> Measurements:
             )
         elif STREAM_BINARY.search(text):
             unit = "MiB/s"
-        elif text.startswith("Validation failed"):
+        elif re.match(r"Validation failed|Failed Validation", text):
             input_file.add_note(line, "", "the run failed its own check of the results")
         elif (rate := STREAM_LINE.fullmatch(text)) and rate["kernel"] == "Triad":
             if threads is None:

@@ -38,6 +38,7 @@ _CONTROL_CHARACTER = late_pattern("[\x00-\x08\x0e-\x1f\x7f]")
 _COLOUR_SEQUENCE = late_pattern("\x1b\\[[0-9;]*[mK]")
 """What colours a terminal; programs write it into files, too."""
 _UNIT = late_pattern(r"(?P<name>[^\[(]*+)[\[(](?P<unit>[^\])]*+)[\])]\s*+")
+_RANGE = late_pattern(r"[0-9]+ ?(?:[-–—]|\.\.|to) ?[0-9]+")
 _LINE_END = late_pattern("\r\n|\n|\r")
 _MANY_DIGITS = late_pattern(r"(?<![0-9])[0-9]{1001}")
 """A run of digits that is no number of a measurement, and longer than Python takes for one."""
@@ -161,6 +162,10 @@ class Reading:
         if (name := text.strip()) and name[:1].isalpha() and name.casefold() not in ("nan", "inf"):
             message = f"{short(name)} is not a number; write the number alone"
             self.add_problem(line, subject, f"{message}, and take out rows of other programs")
+            return None
+        if _RANGE.fullmatch(name):
+            message = f"{short(name)} is a range; write the number of each run in a row of its own"
+            self.add_problem(line, subject, message)
             return None
         value = self.number(line, subject, text)
         if value is not None and not (value == int(value) and 1 <= value <= MOST_PROCESSORS):

@@ -240,6 +240,7 @@ def _check_named_headings(
             )
 
 
+_LOGARITHM = late_pattern(r"\W*(?:log|ln|ld)[_ ]?(?:2|10|_2)?[_ ({]", re.IGNORECASE)
 _SACCT_ADVICE = "let sacct print it: --format=JobID,NCPUS,Elapsed,State"
 
 
@@ -266,6 +267,10 @@ def _refuse_roles(
         input_file.add_problem(grid.line, heading, message)
     if "p" not in roles.index_by_role and input_file.hints.processors is None:
         message = "there is no column p, the processors; name it with --column p=NAME"
+        if logarithm := next(filter(_LOGARITHM.match, (column.text for column in columns)), ""):
+            message = (
+                f"{short(logarithm)} holds logarithms; write a column of the processors themselves"
+            )
         if "jobid" in {names.plain_words(column.text) for column in columns}:
             hint = _similar_heading_clause(columns, "NCPUS")
             message = f"there are no processors of a job{hint}; {_SACCT_ADVICE}"
@@ -606,6 +611,8 @@ class _TableReading:
         unit that the column has.
         """
         input_file = self.input_file
+        has_hours_first = _HOURS_AND_MINUTES.search(column.text) and cell.count(":") == 1
+        cell = f"{cell.strip()}:00" if has_hours_first else cell
         clock_seconds = parse_seconds(cell)
         if (
             clock_seconds is not None
@@ -675,6 +682,9 @@ class _TableReading:
             line, text = self.short_clock_times[0]
             input_file.add_note(line, "time", f"{text} is read as minutes and seconds")
 
+
+_HOURS_AND_MINUTES = late_pattern(r"\bh{1,2}:m{1,2}\b(?!:s)", re.IGNORECASE)
+"""How a heading says that times of two fields are hours and minutes."""
 
 _TIME_METRICS = [metric for metric in METRICS.values() if str(metric.dimension) == "s"]
 

@@ -23,6 +23,8 @@ WAITS: tuple[str, ...] = (
     # messages
     *(r"P?MPIX?_\w+", r"shmem_(barrier|wait|sync|quiet|fence)\w*", r"gloo:\w+", r"upc_barrier\w*"),
     *(r"gaspi_(wait|barrier|notify_waitsome)\w*",),
+    # words of people
+    r"(?i:wait(ing|s)?|idle|idling|blocked|stall(ed|ing)?)([ _-]\w.*)?",
     # threads
     *(r"(__)?(sys_)?futex(_wait\w*|_q)?", r"do_futex\w*"),
     *(r"(__)?pthread_(mutex_(timed)?lock|cond_(timed)?wait|barrier_wait|join|rwlock_\w*lock)",),
