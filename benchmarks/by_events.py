@@ -22,7 +22,7 @@ from random import Random
 from statistics import fmean, stdev
 from typing import Any
 
-from slipstick import load, solve
+from slipstick import solve
 
 Resume = Callable[[], None]
 Process = Generator[float | Callable[[Resume], None], None, None]
@@ -62,14 +62,13 @@ class Clock:
             return
 
     def draw(self, mean: float, scv: float) -> float:
-        """Draw a time: constant, Erlang, exponential, or one of two exponential times with half of
-        the mean each.
+        """Draw a time: constant, gamma (Erlang or exponential if 1/scv is whole), or one of two
+        exponential times with half of the mean each.
         """
         if scv == 0:
             return mean
         if scv <= 1:
-            phases = round(1 / scv)
-            return sum(self.random.expovariate(phases / mean) for _ in range(phases))
+            return self.random.gammavariate(1 / scv, scv * mean)
         share = (1 + sqrt((scv - 1) / (scv + 1))) / 2
         share = share if self.random.random() < share else 1 - share
         return self.random.expovariate(2 * share / mean)
@@ -107,11 +106,14 @@ class Clock:
             if of_burst == is_burst[0]:
                 for customer in customers():
                     self.begin(customer)
+            wait_for(of_burst)
+
+        def wait_for(of_burst: bool) -> None:
             self.after(self.random.expovariate(rates[of_burst]), lambda: come(of_burst))
 
         change()
-        for of_burst, rate in rates.items():
-            self.after(self.random.expovariate(rate), lambda key=of_burst: come(key))
+        for of_burst in rates:
+            wait_for(of_burst)
 
 
 class Line:
@@ -365,7 +367,7 @@ def differences(name: str, seed: int, events: int) -> tuple[int, float, list[str
     """
     clock = Clock(seed)
     units = SERVICES[name](clock)
-    answer: Any = solve(load(str(Path(__file__).with_name("by_hand") / f"{name}.yaml")))
+    answer: Any = solve(str(Path(__file__).with_name("by_hand") / f"{name}.yaml"))
     compared, largest, words = 0, 0.0, []
     for value_name, (mean, half_width) in estimates(clock, units, events).items():
         value = answer.values.get(value_name)

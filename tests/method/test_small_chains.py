@@ -155,14 +155,10 @@ def test_tries_that_fail_are_those_of_a_chain_of_clients(name: str) -> None:
     tries = TRIES[name]
     start = Clients(tries.clients, 0, (0,) * tries.retries, (), ())
     probabilities, rates = solved_chain(start, tries.moves)
-    serving, waiting, paused = (
-        sum(probability * count(state) for state, probability in probabilities.items())
-        for count in (
-            lambda state: len(state.served),
-            lambda state: len(state.waiting),
-            lambda state: sum(state.pauses),
-        )
-    )
+    shares = probabilities.items()
+    serving = sum(share * len(now.served) for now, share in shares)
+    waiting = sum(share * len(now.waiting) for now, share in shares)
+    paused = sum(share * sum(now.pauses) for now, share in shares)
     answer = solve(tries.activity(), method="markov-chain", limits={"states": 100_000})
     assert answer.exact
     values = {
@@ -224,10 +220,9 @@ def test_a_bounded_buffer_is_that_of_a_chain_of_makers(places: int, items: int) 
 
     start = granted(Makers(2, 0, 0, 0, items, places - items))
     probabilities, rates = solved_chain(start, possible)
-    waiting_producers, waiting_consumers = (
-        sum(probability * count(now) for now, probability in probabilities.items())
-        for count in (lambda now: 2 - now.make - now.put, lambda now: 3 - now.take - now.use)
-    )
+    shares = probabilities.items()
+    waiting_producers = sum(share * (2 - now.make - now.put) for now, share in shares)
+    waiting_consumers = sum(share * (3 - now.take - now.use) for now, share in shares)
     producer = delay(1.0, name="make", scv=1.0) >> put("store", delay(0.1, name="in", scv=1.0))
     consumer = get("store", delay(0.2, name="out", scv=1.0)) >> delay(1.3, name="use", scv=1.0)
     model = grouped_model(

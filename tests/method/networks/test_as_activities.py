@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import pytest
 
-from slipstick import load, solve
+from slipstick import solve
 
 
 class Pair(NamedTuple):
@@ -148,7 +148,7 @@ def test_a_network_has_the_values_of_the_activity_that_means_the_same(
         f"activity: 1\npopulation: {pair.population}\nresources: {pair.resources}\n"
         f"cycle: {pair.cycle}\n"
     )
-    of_network, of_activity = (solve(load(str(path))) for path in (network, activity))
+    of_network, of_activity = (solve(str(path)) for path in (network, activity))
     for answer in (of_network, of_activity):
         assert answer.method == "markov-chain" or answer.exact
     values = {key: of_activity[other] for key, other in pair.names.items()}
