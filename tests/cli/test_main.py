@@ -1183,3 +1183,39 @@ def test_long_work_on_a_terminal_says_how_far_it_is(monkeypatch: pytest.MonkeyPa
     with console.ProgressLine():
         time.sleep(0.1)
     assert terminal.getvalue() == ""
+
+
+DESK = """\
+queueing-network: 1
+classes: {calls: {arrivals: 4.8 /min}, mails: {arrivals: 2.5 /min}}
+stations:
+  desk: {servers: 5, discipline: ps, service: {calls: 30 s, mails: 40 s}}
+"""
+
+
+@pytest.mark.parametrize("methods", ["exact", "exact,linearizer"])
+def test_rates_of_answers_have_the_unit_in_which_the_file_states_them(
+    slip: Run, tmp_path: Path, methods: str
+) -> None:
+    (tmp_path / "desk.yaml").write_text(DESK)
+    printed = slip("solve", "desk.yaml", "--with", methods, "--all").out
+    (calls, mails) = [line for line in printed.splitlines() if line.startswith("throughput[")][:2]
+    assert calls.split()[1:3] == ["4.8", "/min"]
+    assert mails.split()[1:3] == ["2.5", "/min"]
+    assert " /s" not in printed
+
+
+def test_a_report_has_rates_in_the_unit_in_which_its_model_states_them(
+    slip: Run, tmp_path: Path
+) -> None:
+    (tmp_path / "desk.yaml").write_text(DESK)
+    (tmp_path / "load.yaml").write_text(
+        "study: 1\ntitle: How many calls?\nbase: {model: desk.yaml}\n"
+        'answer: ["response_time[calls]", "throughput[calls]"]\n'
+        "seek:\n  most: {of: classes.calls.arrivals, from: 0.5 /min, to: 6 /min,"
+        ' where: "response_time[calls] <= 45 s"}\n'
+    )
+    printed = slip("run", "load.yaml", "--out", "report").out
+    assert "with at most 4.544 calls a minute" in printed
+    assert "As given (4.8 calls a minute)" in printed
+    assert " /s" not in (tmp_path / "report" / "report.md").read_text()

@@ -128,13 +128,15 @@ def answers_text(
     """
     if agreement and len(agreement.methods) < 2:
         agreement = None
+    with with_rates_in(_rate_unit(answers[0])):
+        comparison = agreement_text(agreement) if agreement else ""
     # The table has the values of all methods, and the answers in full would take several screens.
-    if agreement and not in_full:
+    if comparison and not in_full:
         return (
-            f"{agreement_text(agreement)}\nslipstick solve --all shows each answer: its account,"
-            " shares and notes\n"
+            f"{comparison}\nslipstick solve --all shows each answer: its account, shares and"
+            " notes\n"
         )
-    leading_texts = [agreement_text(agreement)] if agreement else []
+    leading_texts = [comparison] if comparison else []
     return ("\n" + "=" * 72 + "\n\n").join(
         [*leading_texts, *(answer_text(answer, in_full) for answer in answers)]
     )
