@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import math
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 
 from slipstick.errors import NoAnswerError, UnknownNameError
 from slipstick.late import Array
-from slipstick_measure.fit.comparison import LEAST_CRITERION_DIFFERENCE, compare, fits
+from slipstick_measure.fit.comparison import (
+    LEAST_CRITERION_DIFFERENCE,
+    FitComparison,
+    compare,
+    fits,
+)
 from slipstick_measure.fit.families import FAMILIES
 from slipstick_measure.fit.formula import Timings
 from slipstick_measure.fit.least_squares import fit
@@ -317,3 +324,22 @@ def test_the_bend_is_the_distance_from_the_line_through_the_last_two_numbers() -
     expected = abs(math.log(time(64) / time(16)) - power * math.log(64 / 16))
     assert found._departure_from_line(best, 64.0) == pytest.approx(expected, rel=1e-6)
     assert found._departure_from_line(best, 16.0) == 0.0
+
+
+def test_the_laws_that_miss_the_largest_runs_are_weighted_by_their_criterion() -> None:
+    """A law whose criterion is 2 behind counts e^-1 of the best: Akaike's weights."""
+
+    def candidate(criterion: float, log_difference: float) -> Any:
+        test = SimpleNamespace(
+            criterion=criterion, log_difference=log_difference, explained_deviation=0.0, step=2.0
+        )
+        return SimpleNamespace(
+            behind=criterion,
+            misfit=lambda noise: "",
+            test=lambda step: test,
+            fitted=SimpleNamespace(timings=SimpleNamespace(p=np.array([1.0, 32.0]))),
+        )
+
+    compared = FitComparison((candidate(0.0, 0.5), candidate(2.0, 0.4)), {})
+    mean = (0.5 + 0.4 / math.e) / (1 + 1 / math.e)
+    assert f"miss them by {100 * math.expm1(mean):.3g} %" in compared.misfit
