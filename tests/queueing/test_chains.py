@@ -37,6 +37,14 @@ def test_a_cycle_is_one_visit_of_the_class_in_the_reference() -> None:
         np.testing.assert_allclose(visits[0, :, 0], cycle)
 
 
+def test_another_reference_station_divides_all_visits_by_its_own() -> None:
+    ways = there([(CPU, DISK), (CPU, (0, 2)), (DISK, CPU), ((0, 2), DISK)], 0.3, 0.7, 1.0, 1.0)
+    from_first = traffic_equations(ways, [0], CPU, True, (1, 3))[0, 0]
+    for station in (1, 2):
+        visits = traffic_equations(ways, [0], (0, station), True, (1, 3))[0, 0]
+        np.testing.assert_allclose(visits, from_first / from_first[station])
+
+
 def test_visits_solve_the_traffic_equations() -> None:
     random = np.random.default_rng(2)
     matrix = random.random((5, 4, 4))

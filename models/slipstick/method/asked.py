@@ -8,6 +8,7 @@ that nothing that was asked for is missing without a word.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
+from typing import TYPE_CHECKING
 
 from slipstick.answer import (
     ANSWERED,
@@ -22,7 +23,6 @@ from slipstick.errors import MissingValue
 from slipstick.law import Law
 from slipstick.method.names import THINK, is_transient, names_of
 from slipstick.model.added import AddedModel
-from slipstick.model.network import QueueingNetwork
 from slipstick.model.system import NEVER_ALL_BUSY, Lock, Model
 from slipstick.vocabulary import (
     ACTIVITY,
@@ -36,6 +36,9 @@ from slipstick.vocabulary import (
     METHODS,
     SIMULATION,
 )
+
+if TYPE_CHECKING:
+    from slipstick.model.network import QueueingNetwork
 
 RESPONSE_QUANTILE = "response_time_quantile"
 TIME_QUANTILE = "time_quantile"
@@ -89,8 +92,6 @@ def _state_of_value(
     method = BOUNDS if answer.has_only_bounds else answer.method
     if value_name.startswith("amount[") and value_name in names_of(model, method):
         return _state_of_undefined("it is computed from a value that is not in this answer")
-    if isinstance(model, QueueingNetwork):
-        return _state_in_network(model, answer, value_name)
     if isinstance(model, Model):
         return _state_in_activity(model, answer, value_name)
     if isinstance(model, AddedModel):
@@ -100,7 +101,9 @@ def _state_of_value(
             if answer.method == SIMULATION
             else AskedValue(OTHER_METHOD, SIMULATION, reason)
         )
-    return _state_of_undefined("the law has no value here")
+    if isinstance(model, Law):
+        return _state_of_undefined("the law has no value here")
+    return _state_in_network(model, answer, value_name)
 
 
 def _has_value(answer: Answer, name: str) -> bool:

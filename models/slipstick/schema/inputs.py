@@ -35,7 +35,6 @@ from slipstick.expression.nodes import COUNT, Expr, Parameter, parameters
 from slipstick.late import late_pattern
 from slipstick.law import LAWS, Law
 from slipstick.model.added import AddedModel
-from slipstick.model.network import QueueingNetwork
 from slipstick.model.system import Model, need_model, scaled_model
 from slipstick.program import PROGRAMS
 from slipstick.schema.kinds.constraints import broken_rule
@@ -1041,15 +1040,17 @@ def _notes_of_trend(
 
 def _notes_of_distributions(model: Subject) -> Iterator[str]:
     """Yield notes that state which methods support the time distributions of a model."""
-    if isinstance(model, Law):
+    if isinstance(model, Law | AddedModel):
         return
-    distributions = [step.distribution for step in model.steps] if isinstance(model, Model) else []
-    if isinstance(model, QueueingNetwork):
-        distributions = [
+    distributions = (
+        [step.distribution for step in model.steps]
+        if isinstance(model, Model)
+        else [
             distribution
             for station in model.stations.values()
             for distribution in station.distribution.values()
         ]
+    )
     named_distributions = filter(None, distributions)
     distribution_kinds = dict.fromkeys(distribution.kind for distribution in named_distributions)
     phase_kinds = [

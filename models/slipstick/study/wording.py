@@ -12,7 +12,8 @@ from contextlib import suppress
 from slipstick.answer import Answer
 from slipstick.errors import UnitError
 from slipstick.late import late_pattern
-from slipstick.model.network import QueueingNetwork
+from slipstick.law import Law
+from slipstick.model.added import AddedModel
 from slipstick.model.system import Model
 from slipstick.results.sweep import Axis
 from slipstick.results.words import KNOWN_KEYS, NO_WORDS, Words, as_words, singular
@@ -170,15 +171,15 @@ def _population_nouns(study: StudyContext) -> tuple[str, dict[str, str]]:
     case, settings = next(iter(study.cases.items()))
     case_evaluator = evaluator(case, settings, study.library)
     model = case_evaluator.built.sample.model
-    if isinstance(model, QueueingNetwork):
+    if isinstance(model, Law | AddedModel):
+        # A server that works in rounds spends the time of its requests.
+        return "request" if hasattr(model, "phases") else "processor", {}
+    if not isinstance(model, Model):
         # The class names the customers only where there is one.
         member_noun = (
             singular(as_words(next(iter(model.classes)))) if len(model.classes) == 1 else ""
         )
         return member_noun or "customer", dict.fromkeys(model.stations, "a station")
-    if not isinstance(model, Model):
-        # A server that works in rounds spends the time of its requests.
-        return "request" if hasattr(model, "phases") else "processor", {}
     noun_by_resource = {name: resource.noun for name, resource in model.resources.items()}
     noun_node = node_at(case_evaluator.inputs.tree, ["population", "called"])
     if isinstance(noun_node, Scalar):

@@ -130,6 +130,11 @@ READ: dict[str, tuple[str, str, list[tuple[int, float]]]] = {
         "time",
         [(1, 40), (4, 12)],
     ),
+    "nodes and threads whose product is the ranks": (
+        "nodes,threads,ranks,time [s]\n1,4,4,10\n2,4,8,6\n2,8,16,4\n4,8,32,3\n",
+        "time",
+        [(4, 10), (8, 6), (16, 4), (32, 3)],
+    ),
     "simulated time a day": (
         "GPUs,Performance [ns/day]\n1,86.4\n4,259.2\n",
         "throughput",
