@@ -326,6 +326,13 @@ class DeferredShares(Mapping[str, Mapping[str, float]]):
         return dict, (dict(self),)
 
 
+_MOST_SHARES = 3
+"""The largest number of parts of the time that a sentence names."""
+
+_LEAST_SHARE = 0.05
+"""The smallest part of the time that a sentence names [1]."""
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class Answer(ShownAsTables):
     """The answer of one method for one model at one point.
@@ -461,6 +468,17 @@ class Answer(ShownAsTables):
     def has_only_bounds(self) -> bool:
         """Whether the method computes bounds, and no values."""
         return self.method.partition("/")[0] == BOUNDS
+
+    @property
+    def largest_shares(self) -> dict[str, float]:
+        """The largest shares of the time by component, largest first; empty if there is one."""
+        total_time = sum(self.account.values())
+        components = sorted(self.account.items(), key=lambda label_and_time: -label_and_time[1])
+        return {
+            label: time / total_time
+            for label, time in components[:_MOST_SHARES]
+            if len(components) > 1 and time >= _LEAST_SHARE * total_time > 0
+        }
 
     @property
     def refusal(self) -> str:

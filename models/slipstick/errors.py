@@ -73,6 +73,10 @@ class Saturated(Unsolvable):
     """A sentence that a resource is saturated: arrivals bring it more work than it can do."""
 
 
+class Unmet(TypedSentence):
+    """A sentence that a requirement of the model does not hold; its cause has no formula."""
+
+
 class NothingToEstimate(TypedSentence):
     """A sentence that a simulation was too short to estimate anything."""
 
@@ -91,6 +95,10 @@ class MeasuredError(Doubt):
 
     construct: str
     response_errors: tuple[float, float]
+
+
+class StatedError(Doubt):
+    """A sentence on the errors of a model that its file states."""
 
 
 class WaitingLeftOut(Doubt):

@@ -24,7 +24,7 @@ from typing import (
 )
 
 from slipstick.answer import Answer, Value
-from slipstick.errors import Saturated, SpecError, UnknownNameError, did_you_mean
+from slipstick.errors import Saturated, SpecError, UnknownNameError, cause_of, did_you_mean
 from slipstick.expression.nodes import parameters
 from slipstick.late import Array, NDArray, late_pattern, np
 from slipstick.limits import check_cost
@@ -63,6 +63,7 @@ from slipstick.study.uncertain import BAND_DRAWS, LOW_PROBABILITY, drawn_columns
 from slipstick.vocabulary import DISCIPLINES, SIMULATION
 from slipstick_questions.choices_picture import SolvedChoices, choices_figure, objective_title
 from slipstick_questions.conditions import LIMIT, Condition, ConditionSides, condition_of
+from slipstick_questions.requirements import UnmetRequirement, unmet_requirements
 from slipstick_questions.sign_changes import decide
 from slipstick_questions.specs import ChoicesPictureSpec, ChooseQuestionSpec
 
@@ -112,6 +113,7 @@ class ChosenPoints:
     rivals : points whose objective may be less, because its interval overlaps that of the best
     unanswered : how many points that were solved have no answer though nothing is saturated there
     reason : why the first point without the values of all conditions has none of them
+    unmet : requirements of the model that leave no point with an answer
     contradicted : a point that meets the conditions, and one with no less of anything that breaks
         one, where points were left out as if there were none
     ranges : settings have ranges, the same at all points
@@ -137,6 +139,7 @@ class ChosenPoints:
     rivals: tuple[Answer, ...] = ()
     unanswered: int = 0
     reason: str = ""
+    unmet: tuple[UnmetRequirement, ...] = ()
     contradicted: tuple[Answer, Answer] | None = None
     ranges: bool = False
     nearest: Answer | None = None
@@ -449,6 +452,15 @@ class _Choosing:
                 if column not in shaping_columns
             }
             yield np.array(indices), self.case_with_values(value_indices), values_by_path
+
+    def unmet_requirements(self, rows: Rows) -> tuple[UnmetRequirement, ...]:
+        """Return the requirements of the model that leave no point with an answer."""
+        groups = (
+            (indices, getattr(case.built.sample.model, "requires", ()), values_by_path)
+            for indices, case, values_by_path in self.groups_by_model(rows)
+        )
+        values = self.varied_values(rows)
+        return tuple(unmet_requirements(groups, {path: values[path] for path in self.values}))
 
     def solved(
         self, rows: Rows, run_factor: float, value_names: Collection[str] = ()
@@ -921,7 +933,10 @@ def _chosen_points(choosing: _Choosing) -> ChosenPoints:
         ):
             if choosing.spec.monotone and allowed_count:
                 enumeration.probe(allowed_rows, largest_values)
-            return _chosen_result(choosing, enumeration, (point_count, allowed_count), is_ordered)
+            has_answers = enumeration.found or enumeration.undecided or enumeration.failed
+            unmet = () if has_answers else choosing.unmet_requirements(allowed_rows)
+            points = (point_count, allowed_count)
+            return replace(_chosen_result(choosing, enumeration, points, is_ordered), unmet=unmet)
         enumeration.solve(rows[:batch_size])
         rows = rows[batch_size:]
 
@@ -1053,12 +1068,12 @@ def _first_headline(choice: ChosenPoints, words: Words, beginning: str) -> str:
     values_in_words = f"; then {join_phrases(values)}" if values else ""
     if len(values) > _MOST_LIMITED_VALUES:  # the table has them
         values_in_words = f"; it keeps all {len(choice.conditions)} limits"
+    is_objective_limited = choice.objective in choice.limited
+    has_objective = is_objective_limited and 0 < len(values) <= _MOST_LIMITED_VALUES
+    objective = "" if has_objective else _objective_text(choice, words)
     busiest_text = _busiest_text(choice)
     busiest = f"; the highest utilization is {busiest_text}" if busiest_text else ""
-    return (
-        f"{point}{_objective_text(choice, words)}{values_in_words}{busiest}"
-        f"{_rival_clause(choice, words)}"
-    )
+    return f"{point}{objective}{values_in_words}{busiest}{_rival_clause(choice, words)}"
 
 
 def _point_sentence(choice: ChosenPoints, answer: Answer, words: Words, beginning: str) -> str:
@@ -1216,18 +1231,26 @@ def _reason_without_choice(choice: ChosenPoints, words: Words) -> str:
     if choice.nearest is None:
         if choice.undecided:
             return f"no combination surely keeps {limits}"
+        if choice.unmet:
+            return _unmet_text(choice, words)
         if choice.unanswered:
-            # Requirements are sentences with a condition in brackets; other reasons name values.
-            requirement, bracket, _ = choice.reason.partition(" (")
-            return "no combination has all the values that are limited" + (
-                f": {requirement}" if bracket else ""
-            )
+            return f"no combination has an answer: {cause_of(choice.reason)}"
         return f"no combination keeps {limits}, because all are saturated"
     surely = "surely " if choice.undecided else ""
     return (
         f"no combination {surely}keeps {limits};"
         f" {_point_text(choice, choice.nearest, words, True)} would come nearest"
     )
+
+
+def _unmet_text(choice: ChosenPoints, words: Words) -> str:
+    """Return that no combination has an answer, with the requirements of the model that fail."""
+    clauses = [requirement.clause(choice.units, words) for requirement in choice.unmet]
+    if len(clauses) == 1:
+        return f"no combination meets the requirement that {clauses[0]}"
+    if all(requirement.is_everywhere for requirement in choice.unmet):
+        return f"no combination meets any of {len(clauses)} requirements: {'; '.join(clauses)}"
+    return f"no combination meets all of {len(clauses)} requirements: {'; '.join(clauses)}"
 
 
 def _rival_clause(choice: ChosenPoints, words: Words) -> str:

@@ -159,6 +159,7 @@ class ChooseQuestionSpec(QuestionSpec):
     hints: ClassVar[Mapping[str, str]] = {
         "maximize": "write minimize, and a minus sign before the value"
     }
+    replaces_values: ClassVar[bool] = True
 
     vary: dict[Path, AxisValues] = Field(
         description=(

@@ -382,12 +382,14 @@ def read(spec: ProjectSpec, study: StudyContext) -> Question:
         read_trend(name, ("project", "trends", index), study, spec.as_of)
         for index, name in enumerate(spec.trends)
     ]
-    years: Sequence[float] | Array | None = _read_years(spec, study)
     case_names = spec.cases or list(study.cases)
     place = ("project", "base_year") if spec.base_year is not None else ("project",)
     base_year_by_case = {
         case: base_year_of_case(case, spec.base_year, place, study) for case in case_names
     }
+    years: Sequence[float] | Array | None = _read_years(
+        spec, study, min(base_year_by_case.values())
+    )
     factors = None
     if years is None:
         factors = _read_factors(spec, study)
@@ -551,22 +553,28 @@ def _year_of_factor(trend: Trend, base_year: float, factors: Array, study: Study
     return np.interp(np.log(factors), log_gains, years)
 
 
-def _read_years(spec: ProjectSpec, study: StudyContext) -> Sequence[float] | None:
-    """Return the years of the answers; raise if they do not rise. Return None if the study gives
-    factors.
+def _read_years(
+    spec: ProjectSpec, study: StudyContext, first_start: float
+) -> Sequence[float] | None:
+    """Return the years of the answers; raise if they do not rise. A single year follows the year
+    in which the first case begins. Return None if the study gives factors.
     """
     node = node_at(study.tree, ["project", "years"])
     if node is None or spec.years is None:
         return None
     place: tuple[str | int, ...] = ("project", "years")
     years = numbers_of(axis_nodes(spec.years, node, place))
+    if years is not None and len(years) == 1 and first_start < years[0]:
+        years = [first_start, *years]
     if (
         years is None
         or len(years) < 2
         or not all(year_before < year_after for year_before, year_after in pairwise(years))
     ):
         raise study.refusal(
-            place, "years are at least two plain numbers that rise, such as 2024 and 2034"
+            place,
+            "years are plain numbers that rise, such as 2024 and 2034, or one number after the"
+            f" first of the machines, {first_start:g}",
         )
     if not (years[0] >= 1900 and years[-1] <= 2200):
         raise study.refusal(

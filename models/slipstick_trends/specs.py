@@ -51,7 +51,13 @@ class ProjectSpec(QuestionSpec):
     as_of: Year | None = Field(
         None, description="use only the points of series that were known in this year"
     )
-    years: AxisValues | None = Field(None, description="years of the answers, in rising order")
+    years: AxisValues | None = Field(
+        None,
+        description=(
+            "years of the answers, in rising order; one year is compared with that of the first"
+            " machine"
+        ),
+    )
     factors: AxisValues | None = Field(
         None,
         description=(

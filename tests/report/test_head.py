@@ -7,8 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from slipstick import run as run_study
+from slipstick import solve
 from slipstick.answer import Answer, Value
 from slipstick.errors import SpecError
+from slipstick.report.answer import answer_text
 from slipstick.report.formatting import TextTable
 from slipstick.report.head import decision_table, head_lines
 from slipstick.results.words import Words
@@ -16,6 +19,7 @@ from slipstick.study.check import check_reference
 from slipstick.study.run import prepare, run
 from slipstick_papers.compare import CompareResult, PublishedTable, TableCell, TableRow
 from slipstick_questions.choose import ChooseResult, ChosenPoints
+from slipstick_questions.requirements import UnmetRequirement
 from slipstick_questions.seek import ConditionSearch, SeekResult, UnansweredPlaces
 from slipstick_questions.sign_changes import Change
 from tests.heads import UNWANTED, head_of, paths_in
@@ -160,6 +164,14 @@ CHOICE = ChosenPoints(
     found=(POINT,),
 )
 CHEAPER = replace(POINT, point={**POINT.point, "stations.app.servers": 4.0})
+NOT_EVEN = UnmetRequirement("processors have as many rows each", is_everywhere=True)
+TOO_LARGE = UnmetRequirement(
+    "the state must fit a processor",
+    is_everywhere=True,
+    violation="90 GB is not at most 80 GB",
+    point={"stations.web.servers": 2.0, "stations.app.servers": 3.0},
+)
+PARTLY_BROKEN = tuple(replace(part, is_everywhere=False) for part in (NOT_EVEN, TOO_LARGE))
 KEPT = "99 % of requests are answered within 265 (259 to 272) ms (limit 300 ms)"
 CHEAPEST = f"cheapest are 2 web servers and 5 app servers, cost 27; then {KEPT}"
 
@@ -202,25 +214,33 @@ CHEAPEST = f"cheapest are 2 web servers and 5 app servers, cost 27; then {KEPT}"
             ),
         ),
         (
-            (replace(CHOICE, found=(), unanswered=4),),
-            "No combination has all the values that are limited",
+            (replace(CHOICE, found=(), unanswered=4, reason="the mean is infinite"),),
+            "No combination has an answer: the mean is infinite",
         ),
         (
+            (replace(CHOICE, found=(), unanswered=4, unmet=(NOT_EVEN,)),),
+            "No combination meets the requirement that processors have as many rows each",
+        ),
+        (
+            (replace(CHOICE, found=(), unanswered=4, unmet=(TOO_LARGE,)),),
             (
-                replace(
-                    CHOICE,
-                    found=(),
-                    unanswered=4,
-                    reason="weights must fit; 9 B exceed 8 B (a <= b)",
-                ),
+                "No combination meets the requirement that the state must fit a processor; at best"
+                " 90 GB is not at most 80 GB, with 2 web servers and 3 app servers"
             ),
-            "No combination has all the values that are limited: weights must fit; 9 B exceed 8 B",
+        ),
+        (
+            (replace(CHOICE, found=(), unanswered=4, unmet=PARTLY_BROKEN),),
+            (
+                "No combination meets all of 2 requirements: processors have as many rows each; the"
+                " state must fit a processor"
+            ),
         ),
         ((replace(CHOICE, found=()),), "No combination keeps the limit, because all are saturated"),
     ],
     ids=[
         *("one", "several", "none", "none in two cases", "none in the first", "undecided"),
-        *("no answer", "no answer for a reason", "saturated"),
+        *("no answer", "a requirement", "a requirement with its sides", "two requirements"),
+        "saturated",
     ],
 )
 def test_a_choice_has_a_sentence_in_every_state(
@@ -787,3 +807,29 @@ def test_a_value_without_an_interval_is_told_beside_those_that_have_one(
     answer = Answer("m", "simulation", values=values, exact=False)
     results = replace(with_sweeps(), cases={"base": answer})
     assert head_lines(results, list(values))[-1].startswith(clause)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        "activity: 1\npopulation: {processors: 2}\ncycle: [{name: work, delay: 1 s}]\n",
+        (
+            "queueing-network: 1\nclasses: {jobs: {arrivals: 1 /s}}\n"
+            "stations: {desk: {service: {jobs: 0.1 s}}}\n"
+        ),
+    ],
+    ids=["activity", "network"],
+)
+def test_the_error_that_a_model_states_is_in_its_answers_and_heads(
+    model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("mine.yaml").write_text(f"{model}measured_error: 5 to 16 % too fast on my machine\n")
+    stated = "measured error of the model: 5 to 16 % too fast on my machine"
+    answer = solve("mine.yaml")
+    assert stated in answer.notes
+    assert f"note: {stated}" in answer_text(answer)
+    results = run_study({"study": 1, "base": {"model": "mine.yaml"}})
+    sentence = head_lines(results, [*answer.values][:1])[-1]
+    assert stated in sentence
+    assert sentence.startswith("The formulas of the model are solved exactly, by ")

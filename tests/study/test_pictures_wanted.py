@@ -44,6 +44,21 @@ def test_a_sweep_over_numbers_is_drawn_by_the_value_that_the_question_limits(
     assert picture.title.endswith(" against processors")
 
 
+def test_a_picture_without_a_title_is_named_after_what_it_shows(tmp_path: Path) -> None:
+    path = tmp_path / "study.yaml"
+    path.write_text(
+        STUDY + "vary: {n: {axes: {population.processors: [2, 4]}}}\n"
+        "pictures:\n- {kind: lines, name: a, sweep: n, x: population.processors, y: [efficiency]}\n"
+        "- {kind: bars, name: b, cases: [base], stack: component}\n"
+        "- {kind: bars, name: c, title: My own, cases: [base], stack: component}\n"
+    )
+    assert [picture.title for picture in prepare(str(path)).spec.pictures] == [
+        "Efficiency against processors",
+        "A stacked bar for each case",
+        "My own",
+    ]
+
+
 def test_a_study_of_two_points_or_of_names_has_no_picture(tmp_path: Path) -> None:
     path = tmp_path / "study.yaml"
     path.write_text(STUDY + "vary: {population.processors: [2, 4]}\n")

@@ -78,6 +78,15 @@ def test_a_year_is_the_case_with_its_technology_set_by_hand(folder: Path) -> Non
     )
 
 
+def test_one_year_is_compared_with_that_of_the_case(folder: Path) -> None:
+    both, one = (
+        projection(PROJECT.replace(YEARS, f"years: {years}"))
+        for years in ("[2005, 2025]", "[2025]")
+    )
+    assert list(one.years) == [2005, 2025]
+    assert repr(one.tracks) == repr(both.tracks)
+
+
 def test_limits_that_are_watched_are_drawn(folder: Path) -> None:
     """The one of the efficiency is a number; that of the time is a part of another."""
     seek = "seek: {other: {of: year, trend: trend.yaml, base_year: 2005, from: 2005, to: 2025,"
@@ -285,7 +294,12 @@ WRONG = [
     (
         "{from: 2005, to: 2025, step: 5}",
         "[2010, 2005]",
-        "project.years: years are at least two plain numbers that rise, such as 2024 and 2034",
+        "project.years: years are plain numbers that rise, such as 2024 and 2034",
+    ),
+    (
+        "{from: 2005, to: 2025, step: 5}",
+        "[2005]",
+        "such as 2024 and 2034, or one number after the first of the machines, 2005",
     ),
     (
         "{from: 2005, to: 2025, step: 5}",

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from slipstick.errors import Unmet
 from slipstick.expression.formula import Comparison
 from slipstick.expression.nodes import Dimension, parameters
 from slipstick.expression.tape import Tape
@@ -34,19 +35,16 @@ class Requirement:
         point, the values of both sides of its condition.
         """
         reasons = [reason for reason in (self.says, sides_in_words) if reason]
-        return f"{self.name}: {'; '.join(reasons) or 'the requirement is not met'} ({self.text})"
+        cause = "; ".join(reasons) or "the requirement is not met"
+        return Unmet(f"{self.name}: {cause} ({self.text})", cause=cause)
 
-    def violations(
-        self, values: Mapping[str, Any], show: Callable[[float, Dimension], str]
-    ) -> Iterator[tuple[str, NDArray[np.bool_]]]:
-        """Yield, for each condition, a phrase with the values of its two sides at the first point,
-        and a mask of the points at which the condition does not hold.
+    def sides(self, values: Mapping[str, Any]) -> Iterator[tuple[Comparison, list[Any]]]:
+        """Yield each condition with the values of its two sides.
 
         Parameters
         ----------
         values : values of parameters by name; parameters that are not among them have the values of
             the model
-        show : function that writes a quantity as text
         """
         for condition in self.conditions:
             own_values: dict[str, Any] = {
@@ -57,13 +55,30 @@ class Requirement:
             varied_values = {
                 name: value for name, value in values.items() if name in tape.parameters
             }
-            side_values = tape.run({**own_values, **varied_values})
-            left_text, right_text = (
-                show(float(np.ravel(value)[0]), side.dimension)
-                for value, side in zip(side_values, (condition.left, condition.right), strict=True)
+            yield condition, tape.run({**own_values, **varied_values})
+
+    def violations(
+        self, values: Mapping[str, Any], show: Callable[[float, Dimension], str]
+    ) -> Iterator[tuple[str, NDArray[np.bool_]]]:
+        """Yield, for each condition, a phrase with the values of its two sides at the first point,
+        which `show` writes, and a mask of the points at which the condition does not hold. `values`
+        are as for `sides`.
+        """
+        for condition, side_values in self.sides(values):
+            left, right = (float(np.ravel(value)[0]) for value in side_values)
+            yield (
+                violation_words(condition, left, right, show),
+                ~condition.is_true(*side_values),
             )
-            sides_in_words = f"{left_text} is not {_RELATIONS[condition.relation]}{right_text}"
-            yield sides_in_words, ~condition.is_true(*side_values)
+
+
+def violation_words(
+    condition: Comparison, left: float, right: float, show: Callable[[float, Dimension], str]
+) -> str:
+    """Return a phrase with the values of both sides of a condition that does not hold."""
+    left_text = show(left, condition.left.dimension)
+    right_text = show(right, condition.right.dimension)
+    return f"{left_text} is not {_RELATIONS[condition.relation]}{right_text}"
 
 
 _RELATIONS = {

@@ -224,7 +224,7 @@ def _answer_text(
         }
         blocks += [
             _requested_values(answer),
-            _first_rows(["value", "amount"], value_rows, [1], most_values),
+            _cut_table(["value", "amount"], value_rows[:most_values], [1], len(value_rows)),
             _station_table(answer, most_values),
             _account_table("component", account_rows, most_components),
             *(text_by_title.values() if in_full else ()),
@@ -379,10 +379,7 @@ def agreement_blocks(agreement: Agreement) -> Iterator[TextBlock]:
 
 
 _MOST_NAMED = 3
-"""The largest number of values, and of parts of the time, in the first lines of an answer."""
-
-_LEAST_TIME_SHARE = 0.05
-"""The smallest part of the time that the first lines name [1]."""
+"""The largest number of values in the first lines of an answer."""
 
 
 def _answer_lines(answer: Answer) -> Iterator[str]:
@@ -409,16 +406,11 @@ def _answer_lines(answer: Answer) -> Iterator[str]:
         unanswered = [note for note in answer.notes if isinstance(note, Unanswered)]
         first_line = "; ".join([f"{answer.model}: {', '.join(values_in_words)}", *unanswered])
         yield wrapped(first_line, _INDENT)
-    total_time = sum(answer.account.values())
-    components_longest_first = sorted(
-        answer.account.items(), key=lambda label_and_time: -label_and_time[1]
-    )
     parts_in_words = [
-        f"{percent(time / total_time)} {words.component_phrase(label, answer.useful)}"
-        for label, time in components_longest_first[:_MOST_NAMED]
-        if total_time > 0 and time >= _LEAST_TIME_SHARE * total_time
+        f"{percent(share)} {words.component_phrase(label, answer.useful)}"
+        for label, share in answer.largest_shares.items()
     ]
-    if len(answer.account) > 1 and parts_in_words:
+    if parts_in_words:
         time_in_words = f"the time of {answer.groups[0]}" if answer.groups else "the time"
         yield wrapped(f"where {time_in_words} goes: {', '.join(parts_in_words)}", _INDENT)
 
@@ -586,16 +578,6 @@ def _setting_amount(value: float | str, described_value: DescribedValue | None) 
 _HIDDEN_ROWS = late_pattern(r"^and \d+ more(?: notes?)?$", re.MULTILINE)
 
 
-def _first_rows(
-    titles: list[str],
-    rows: Sequence[list[str]],
-    number_columns: Iterable[int],
-    most_rows: int | None,
-) -> str:
-    """Write the first rows of a table, at most `most_rows`, and the number of rows left out."""
-    return _cut_table(titles, rows[:most_rows], number_columns, len(rows))
-
-
 def _cut_table(
     titles: Sequence[str], rows: Sequence[list[str]], number_columns: Iterable[int], row_count: int
 ) -> str:
@@ -746,7 +728,7 @@ def _account_rows(account: Mapping[str, float], answer: Answer, value_kind: str)
 
 
 def _account_table(title: str, rows: Sequence[list[str]], most_rows: int | None) -> str:
-    return _first_rows([title, "time", "part"], rows, [1, 2], most_rows)
+    return _cut_table([title, "time", "part"], rows[:most_rows], [1, 2], len(rows))
 
 
 def _percent_of_time(seconds: float, total_time: float) -> str:

@@ -20,6 +20,7 @@ from slipstick.errors import (
     MissingValue,
     RunLength,
     SlightlyBeyond,
+    StatedError,
     Unanswered,
     WaitingLeftOut,
     cause_of,
@@ -57,7 +58,6 @@ _FEW_CASES = 8
 them.
 """
 
-_LEAST_SHARE = 0.05  # part of the time that is named beside the largest
 _WORK_TOLERANCE = 0.02  # relative difference of work that a simulation may leave
 _SAME_RATE = 0.005  # relative difference of values that a head does not call different
 _HARDWARE_PATHS = ("machine", "technology", "resources", "stations", "method", "simulation")
@@ -354,13 +354,12 @@ def _comparable_cases(
 
 def _rank_cases(cases: Sequence[tuple[str, Answer]], value_name: str) -> list[tuple[str, Answer]]:
     """Return cases with their answers in the order of a value, best first."""
-    sign = -1 if _is_more_better(value_name) else 1
-
-    def signed_value(case_and_answer: tuple[str, Answer]) -> float:
-        _, answer_of_case = case_and_answer
-        return sign * (answer_of_case.find(value_name) or 0.0)
-
-    return sorted(cases, key=signed_value)
+    is_more_better = _is_more_better(value_name)
+    return sorted(
+        cases,
+        key=lambda case_and_answer: case_and_answer[1].find(value_name) or 0.0,
+        reverse=is_more_better,
+    )
 
 
 def _do_same_work(results: Results, base: str, case: str, value_name: str) -> bool:
@@ -450,20 +449,17 @@ def _base_lines(
         opening = f"{as_given} ({place})" if place else as_given
     opening = f"{opening}: " if opening else ""
     if base_answer.failed or not value_name:
-        yield f"{opening}no answer: {base_answer.refusal}"
+        # A question that examines the case says what it has.
+        if not any(case in question.examined() for question in results.questions.values()):
+            yield f"{opening}no answer: {base_answer.refusal}"
         return
     amount = _amount_in_sentence(base_answer, value_name, words)
     line = f"{opening}{words.value_with_amount(value_name, amount)}"
-    total_time = sum(base_answer.account.values())
-    if len(base_answer.account) > 1 and total_time > 0:
-        components_longest_first = sorted(
-            base_answer.account.items(), key=lambda label_and_time: -label_and_time[1]
-        )
+    if largest_shares := base_answer.largest_shares:
         shares_in_words = [
-            f"{percent(seconds / total_time)} {'of its time ' if index == 0 else ''}on"
+            f"{percent(share)} {'of its time ' if index == 0 else ''}on"
             f" {words.component_phrase(label, base_answer.useful)}"
-            for index, (label, seconds) in enumerate(components_longest_first[:3])
-            if seconds >= _LEAST_SHARE * total_time
+            for index, (label, share) in enumerate(largest_shares.items())
         ]
         line += f"; {with_article(words.member)} spends {join_phrases(shares_in_words)}"
     if base_answer.limits:
@@ -689,12 +685,6 @@ def _sweep_lines(sweep: Sweep, value_names: Sequence[str], results: Results) -> 
     finite_rows = [row for row in range(len(sweep)) if isfinite(column[row])]
     if len(finite_rows) < 2:
         return
-    low, high = sweep.ends(value_name)
-
-    def value_at(row: int) -> str:
-        """Return the value at a row of the sweep in words."""
-        ends = float(low[row]), float(high[row])
-        return value_amount(value_name, float(column[row]), sweep.units[value_name], ends)
 
     def setting_at(row: int) -> str:
         """Return the setting of the axis at a row of the sweep in words."""
@@ -704,12 +694,13 @@ def _sweep_lines(sweep: Sweep, value_names: Sequence[str], results: Results) -> 
     # Of a rate more is better, of a time less.
     best_row = (max if more_is_better else min)(finite_rows, key=lambda row: float(column[row]))
     line = (
-        f"{words.value(value_name)} goes from {value_at(finite_rows[0])} with"
-        f" {setting_at(finite_rows[0])} to {value_at(finite_rows[-1])}"
+        f"{words.value(value_name)} goes from {_amount_at(sweep, value_name, finite_rows[0])} with"
+        f" {setting_at(finite_rows[0])} to {_amount_at(sweep, value_name, finite_rows[-1])}"
     )
     line += f" with {setting_at(finite_rows[-1])}"
     if best_row not in (finite_rows[0], finite_rows[-1]):
-        line += f"; best of the points examined is {value_at(best_row)} with {setting_at(best_row)}"
+        best_amount = _amount_at(sweep, value_name, best_row)
+        line += f"; best of the points examined is {best_amount} with {setting_at(best_row)}"
     yield line
 
 
@@ -731,20 +722,21 @@ def _sweep_or_end_lines(
     for row, case in enumerate(sweep.cases):
         name = next((name for name in value_names if _has_value(sweep, name, row)), "")
         if name and float(sweep.points[axis.path][row]) == end:
-            low, high = sweep.ends(name)
-            amount = value_amount(
-                name,
-                float(sweep.columns[name][row]),
-                sweep.units[name],
-                (float(low[row]), float(high[row])),
-            )
-            phrases_by_value.setdefault(name, []).append(f"{amount} for {words.case(case)}")
+            phrase = f"{_amount_at(sweep, name, row)} for {words.case(case)}"
+            phrases_by_value.setdefault(name, []).append(phrase)
     if phrases_by_value:
         clauses = [
             words.value_clause(name, join_phrases(phrases))
             for name, phrases in phrases_by_value.items()
         ]
         yield f"with {setting_phrase(axis.path, end, axis.unit, words)} {join_phrases(clauses)}"
+
+
+def _amount_at(sweep: Sweep, name: str, row: int) -> str:
+    """Return a value at a row of a sweep, with its interval."""
+    low, high = sweep.ends(name)
+    ends = float(low[row]), float(high[row])
+    return value_amount(name, float(sweep.columns[name][row]), sweep.units[name], ends)
 
 
 def _has_value(sweep: Sweep, name: str, row: int) -> bool:
@@ -787,13 +779,9 @@ def _basis_sentence(results: Results, value_names: Sequence[str]) -> str:
         for name in value_names
     )
     if methods_and_exactness and all(exact for _, exact in methods_and_exactness):
-        (first_method, *further_methods) = (
-            method for method, _ in dict.fromkeys(methods_and_exactness)
-        )
         # In the order of their first use, without repetition.
-        methods_phrase = join_phrases(
-            [_method_words(method) for method in (first_method, *further_methods)]
-        )
+        method_names = dict.fromkeys(_method_words(method) for method, _ in methods_and_exactness)
+        methods_phrase = join_phrases([*method_names])
         # The method makes no error; what the model leaves out, or a fit does not know, is another.
         exactness_clause = f"the formulas of the model are solved exactly, by {methods_phrase}"
         doubts = ["its fitted parameters are estimates"] if questions_with_estimates else []
@@ -802,14 +790,21 @@ def _basis_sentence(results: Results, value_names: Sequence[str]) -> str:
             doubts.append("some values have an interval")
         clause_list[:0] = [exactness_clause, *doubts]
     clause_list += _loss_clauses(answers, results.sweeps)
-    clause_list += _missing_answer_clauses(answers, results.sweeps)
+    examined = {case for question in results.questions.values() for case in question.examined()}
+    # Such a case is only where the question begins.
+    shown_answers = [
+        answer for case, answer in results.cases.items() if not (answer.failed and case in examined)
+    ]
+    clause_list += _missing_answer_clauses(shown_answers, results.sweeps)
     clause_list += _distinct_doubts(
         question.doubt(results.words) for question in results.questions.values()
     )
     notes = chain.from_iterable(
         [answer.notes for answer in answers] + [sweep.notes for sweep in results.sweeps]
     )
-    clause_list += dict.fromkeys(note for note in notes if isinstance(note, DoubtfulRate))
+    clause_list += dict.fromkeys(
+        note for note in notes if isinstance(note, DoubtfulRate | StatedError)
+    )
     clause_list += [note for note in results.notes if isinstance(note, AbsentValue)]
     is_long = sum(map(len, clause_list)) > _LONGEST_SENTENCE
     clauses_text = ". ".join(map(capital, clause_list)) if is_long else "; ".join(clause_list)
@@ -863,7 +858,7 @@ def _method_words(method: str) -> str:
 _METHODS = {
     "closed-form": "closed form",
     "mean-value": "mean value analysis",
-    "exact": "exact mean value analysis",
+    "exact": "mean value analysis",
     "markov-chain": "Markov chain",
     "schweitzer": "Schweitzer's approximation",
     "linearizer": "the linearizer",
@@ -914,7 +909,7 @@ def _method_clauses(
         for answer in answers
         if not answer.exact
         for note in answer.notes
-        if not isinstance(note, Definition | RunLength | MissingValue | Unanswered)
+        if not isinstance(note, Definition | RunLength | MissingValue | Unanswered | StatedError)
     )
     for note, _ in note_counts.most_common(1):
         yield (

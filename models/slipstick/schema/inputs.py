@@ -24,6 +24,7 @@ from slipstick.errors import (
     ModelError,
     Problem,
     SpecError,
+    StatedError,
     UnitError,
     UnknownNameError,
     did_you_mean,
@@ -1005,7 +1006,11 @@ def _shape_of_program(
 def _notes_of_build(
     inputs: Inputs, parameter_by_path: Mapping[str, Parameter], sample: ModelShape
 ) -> Iterator[str]:
-    """Yield notes on the data of a program, on a machine and on distributions."""
+    """Yield notes on the errors that a file states, on the data of a program, on a machine and on
+    distributions.
+    """
+    if isinstance(node := node_at(inputs.tree, "measured_error"), Scalar):
+        yield StatedError(f"measured error of the model: {node.text}")
     if inputs.kind == "program":
         for name, data in inputs.data.items():
             yield from data.notes(name, parameter_by_path)

@@ -134,7 +134,16 @@ def _check_models(kind: str, spec: BaseModel, tree: Table, path: Path, library: 
         # Building is checked against the study's own limits of cost, as when it runs.
         with with_limits((study_spec := cast("StudySpec", spec)).limits.costs):
             cases = read_study(study_spec, tree, library).cases
+            # What these questions choose replaces values that need not be possible.
+            replaced_cases = {
+                case
+                for question in study_spec.questions.values()
+                if getattr(question, "replaces_values", False)
+                for case in question.cases
+            }
             for case, settings in cases.items():
+                if case in replaced_cases:
+                    continue
                 case_path = (BASE,) if case == BASE else ("cases", case)
                 check_requirements(*build_once(settings, library), (tree, case_path))
     elif kind != "workload":

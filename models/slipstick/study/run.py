@@ -79,7 +79,7 @@ from slipstick.study.points import Progress, ignore_progress
 from slipstick.study.questions import BaseAnswers, Question, ValueNames, read_question
 from slipstick.study.sweep import SweepPlan, check_sweep, plan_sweep, solve_plan
 from slipstick.study.uncertain import with_intervals
-from slipstick.study.wording import default_pictures, words_of
+from slipstick.study.wording import default_pictures, with_title, words_of
 
 if TYPE_CHECKING:
     from slipstick.results.study import Results, Timeline
@@ -268,7 +268,9 @@ def read_study(
         # The picture of a question shows its answer, that of a sweep only how a value changes.
         pictures = [picture for question in questions.values() for picture in question.pictures]
         pictures += default_pictures(study.spec, axes_by_sweep, evaluators_by_sweep)
-        study = replace(study, spec=study.spec.model_copy(update={"pictures": pictures}))
+        spec = spec.model_copy(update={"pictures": pictures})
+    titled_pictures = [*map(with_title, spec.pictures)]
+    study = replace(study, spec=study.spec.model_copy(update={"pictures": titled_pictures}))
     return PreparedStudy(name, study, sweeps, questions)
 
 

@@ -17,7 +17,7 @@ from slipstick.model.added import AddedModel
 from slipstick.model.system import Model
 from slipstick.results.sweep import Axis
 from slipstick.results.words import KNOWN_KEYS, NO_WORDS, Words, as_words, singular
-from slipstick.schema.kinds.study import LinesSpec, StudySpec, SweepSpec
+from slipstick.schema.kinds.study import Drawn, LinesSpec, StudySpec, SweepSpec
 from slipstick.schema.library import names_of_kind as known_specs
 from slipstick.schema.text import Scalar, node_at
 from slipstick.study.cases import StudyContext, case_titles, derived_titles
@@ -147,14 +147,22 @@ def default_pictures(
         ]
         if possible_names and max(map(_number_count, sweep_axes)) >= _FEWEST_POINTS:
             value_name = possible_names[0]
-            subject = NO_WORDS.value(value_name)
-            title = f"{subject[0].upper()}{subject[1:]} against {NO_WORDS.quantity(path)}"
-            return [
-                LinesSpec(
-                    kind="lines", name="curve", title=title, sweep=sweep, x=path, y=[value_name]
-                )
-            ]
+            return [LinesSpec(kind="lines", name="curve", sweep=sweep, x=path, y=[value_name])]
     return []
+
+
+def with_title(picture: Drawn) -> Drawn:
+    """Return a picture with a title; without one of its own, what the picture shows.
+
+    >>> with_title(LinesSpec(kind="lines", name="c", sweep="s", x="parameters.n", y=["time"])).title
+    'Time against n'
+    """
+    if picture.title:
+        return picture
+    title = type(picture).model_fields["kind"].description or ""
+    if isinstance(picture, LinesSpec):
+        title = f"{NO_WORDS.value(picture.y[0])} against {NO_WORDS.quantity(picture.x)}"
+    return picture.model_copy(update={"title": f"{title[0].upper()}{title[1:]}"})
 
 
 def _number_count(axis: Axis) -> int:

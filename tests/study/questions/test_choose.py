@@ -11,6 +11,7 @@ import pytest
 
 from slipstick import solve
 from slipstick.errors import SpecError
+from slipstick.report.head import head_lines
 from slipstick.results.sweep import Sweep
 from slipstick.results.words import Words
 from slipstick.study.check import check_file
@@ -137,6 +138,66 @@ def test_a_study_without_pictures_draws_the_points_that_were_solved(folder: Path
         (best["objective"], 1e3 * (best["value[1]"] or 0.0))
     )
     assert len(np.asarray(lines["meets all conditions"].get_xydata())) == sum(points.meets_all)
+
+
+def test_a_picture_of_choices_may_show_all_cases(folder: Path) -> None:
+    pictures = "pictures: [{kind: choices, name: a, title: b}]\n"
+    (picture,) = prepare(str(written(CHOOSE, more=pictures))).spec.pictures
+    assert ChoicesPictureSpec.model_validate(picture.model_dump()).case is None
+
+
+PARTS = """\
+activity: 1
+parameters: {parts: {value: 1, meaning: parts}, rows: 24, row: 1 GB, memory: 10 GB, work: 1 s}
+requires:
+  even: {that: floor(rows / parts) == rows / parts, says: parts have as many rows each}
+  fits: {that: rows * row / parts <= memory, says: a part must fit the memory}
+population: {processors: 2}
+cycle: [{name: work, delay: work / parts}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("parts", "headline"),
+    [
+        (
+            "[1, 2]",
+            (
+                "no combination meets the requirement that a part must fit the memory; at best"
+                " 12 GB is not at most 10 GB, with 2 parts"
+            ),
+        ),
+        (
+            "[5, 7]",
+            "no combination meets the requirement that parts have as many rows each",
+        ),
+        (
+            "[2, 5]",
+            (
+                "no combination meets all of 2 requirements: parts have as many rows each; a part"
+                " must fit the memory"
+            ),
+        ),
+        ("[1, 2, 3]", "the best is 3 parts; then the time is 333.3 ms (limit 10 s)"),
+    ],
+)
+def test_where_the_model_allows_no_point_its_requirement_is_named(
+    folder: Path, parts: str, headline: str
+) -> None:
+    Path("parts.yaml").write_text(PARTS)
+    choose = f"  vary: {{parameters.parts: {parts}}}\n  minimize: time\n  where: time <= 10 s\n"
+    study = "study: 1\nbase: {model: parts.yaml}\nchoose:\n"
+    Path("layout.yaml").write_text(study + choose)
+    results = run(prepare("layout.yaml"))
+    words = Words(meanings={"parameters.parts": "parts"})
+    (line,) = result_of(results, ChooseResult).headline(words)
+    assert line[0].lower() + line[1:] == headline
+    # The base, which has a part that does not fit, is only where the choice begins.
+    assert check_file(Path("layout.yaml")) == "study"
+    assert not any("as given" in sentence for sentence in head_lines(results, ["time"]))
+    Path("alone.yaml").write_text("study: 1\nbase: {model: parts.yaml}\n")
+    with pytest.raises(SpecError, match="24 GB is not at most 10 GB"):
+        check_file(Path("alone.yaml"))
 
 
 def test_a_picture_of_a_case_without_a_choice_is_refused(folder: Path) -> None:

@@ -667,6 +667,13 @@ class ModelFileSpec(Described):
             " and present (mean number of customers at the server, including those that wait)"
         ),
     )
+    measured_error: Note = Field(
+        "",
+        description=(
+            "how far predictions of the model were from measurements, such as: 5 to 16 % too fast;"
+            " answers and reports repeat it"
+        ),
+    )
     left_out: dict[Name, Note] = Field(
         {},
         description=(

@@ -43,6 +43,8 @@ class QuestionSpec(Spec):
 
     names_answers: ClassVar[bool] = False
     """Whether the question may name answers that other questions add, such as measured runs."""
+    replaces_values: ClassVar[bool] = False
+    """Whether the question replaces values of its cases, which need no answer as given."""
 
     def named_cases(self) -> Iterator[tuple[Place, str]]:
         """Yield the cases that the question names, each with its place inside the question."""
@@ -196,13 +198,13 @@ class Drawn(Spec):
     question: ClassVar[str] = ""
     names_answers: ClassVar[bool] = False
     name: Name = Field(description="name of the file")
-    title: Note = Field(description="heading of the picture")
+    title: Note = Field("", description="heading of the picture; by default what it shows")
     text: Note = Field("", description="caption: what the picture shows")
 
     def named_cases(self) -> Iterator[tuple[Place, str]]:
         """Yield the cases that the picture names, each with its place inside the picture."""
-        if hasattr(self, "case"):
-            yield ("case",), self.case
+        if case := getattr(self, "case", None):
+            yield ("case",), case
         yield from (
             (("cases", index), case) for index, case in enumerate(getattr(self, "cases", ()))
         )
