@@ -239,7 +239,7 @@ def _answer_text(
     if answer.failed is None and not in_full:
         # What is not shown is named, so that a reader knows what to ask for.
         hidden_parts = [name for name, text in text_by_title.items() if text]
-        hidden_parts += [shares_remark] if (shares_remark := _shares_remark(answer)) else []
+        hidden_parts += filter(None, [_shares_remark(answer)])
         if any(map(_HIDDEN_ROWS.search, blocks)):
             hidden_parts.append("the rows that are left out above")
         hidden_parts += ["takeovers"] if any(limit.takeovers for limit in answer.limits) else []
@@ -733,7 +733,7 @@ def _account_table(title: str, rows: Sequence[list[str]], most_rows: int | None)
 
 def _percent_of_time(seconds: float, total_time: float) -> str:
     """Write seconds as a percentage of a total time."""
-    return percent(seconds / total_time if total_time > 0 else None)
+    return percent(seconds / total_time if total_time else None)
 
 
 def _step_table(answer: Answer) -> str:

@@ -354,11 +354,10 @@ def _comparable_cases(
 
 def _rank_cases(cases: Sequence[tuple[str, Answer]], value_name: str) -> list[tuple[str, Answer]]:
     """Return cases with their answers in the order of a value, best first."""
-    is_more_better = _is_more_better(value_name)
     return sorted(
         cases,
         key=lambda case_and_answer: case_and_answer[1].find(value_name) or 0.0,
-        reverse=is_more_better,
+        reverse=_is_more_better(value_name),
     )
 
 
