@@ -120,6 +120,6 @@ def test_a_table_with_a_column_of_a_cause(
     assert first_times[0]["value"] == pytest.approx(first_times[1]["value"], rel=1e-4)
     main(["fit", str(table), "--at", "128", "--waits", "mean"])
     screen = " ".join(capsys.readouterr().out.split())
-    assert screen.startswith("Measured: wait grows from ")
+    assert screen.startswith("Measured: MPI time grows from ")
     assert "Most is lost to wait" in screen
     assert "still rises" not in screen
