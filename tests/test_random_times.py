@@ -31,6 +31,8 @@ from slipstick.random_times import (
     maximum_of_identical,
     normal_distribution,
     remainder_after_gap,
+    repeated_time,
+    sum_of_times,
 )
 from slipstick.sim.plan.distributions import Stream, service_time
 from slipstick_mean_value.form import MeanValue
@@ -120,6 +122,16 @@ ONE = np.ones(1)
 
 def random_time(mean: float, scv: float, kind: str = "general") -> RandomTime:
     return RandomTime(mean * ONE, scv * mean * mean * ONE, kind)
+
+
+def test_means_and_variances_of_independent_times_add_up() -> None:
+    times = [(2.0, 1.0), (0.5, 0.25), (3.0, 0.0), (1.5, 4.0)]
+    added = sum_of_times([random_time(mean, scv) for mean, scv in times])
+    assert added.mean[0] == pytest.approx(sum(mean for mean, _ in times))
+    variance = sum(scv * mean**2 for mean, scv in times)
+    assert added.variance[0] == pytest.approx(variance)
+    twice = repeated_time(2 * ONE, random_time(1.5, 4.0))
+    assert twice.variance[0] == pytest.approx(2 * 4.0 * 1.5**2)
 
 
 def expected_maximum(times: list[tuple[float, float]]) -> float:

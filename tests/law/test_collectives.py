@@ -6,11 +6,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import ceil, log2
+from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from slipstick import solve
 from slipstick.expression.nodes import Number, as_expr
 from slipstick.law.collectives import ALGORITHMS
 
@@ -216,3 +219,22 @@ def test_two_trees_load_a_rank_as_the_law_counts(ranks: int) -> None:
     assert rounds == 2 * deepest
     assert max([*sent.values(), *received.values()]) == moved_bytes
     assert max(combined.values()) == combined_bytes
+
+
+def test_each_doubling_of_nodes_adds_the_same_round(tmp_path: Path) -> None:
+    """Recursive doubling exchanges the whole vector with one more node in each further round."""
+    (tmp_path / "c.yaml").write_text(
+        "activity: 1\nmachine: archer2\nparameters: {size: 1 KiB}\npopulation: {processors: 128}\n"
+        "cycle: [{name: sum, collective: allreduce, size: size}]\n"
+    )
+    times = [
+        solve(
+            str(tmp_path / "c.yaml"),
+            set={"population.processors": 128 * nodes},
+            method="closed-form",
+        )["time"]
+        or 0
+        for nodes in (2, 4, 8, 16)
+    ]
+    rounds = np.diff(times)
+    assert rounds == pytest.approx(rounds[0])
