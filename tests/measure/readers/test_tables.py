@@ -135,6 +135,14 @@ READ: dict[str, tuple[str, str, list[tuple[int, float]]]] = {
         "time",
         [(4, 10), (8, 6), (16, 4), (32, 3)],
     ),
+    "resources of jobs before their times": (
+        (
+            "JobID|AllocTRES|Elapsed|State\n"
+            "11|cpu=4,mem=8G|00:10:00|COMPLETED\n12|cpu=8,mem=8G|00:06:00|COMPLETED\n"
+        ),
+        "time",
+        [(4, 600), (8, 360)],
+    ),
     "simulated time a day": (
         "GPUs,Performance [ns/day]\n1,86.4\n4,259.2\n",
         "throughput",
