@@ -266,6 +266,25 @@ def number_in(text: str) -> float | None:
     )
 
 
+_THOUSANDS_APART = late_pattern(
+    r"[-+]?[1-9][0-9]{0,2}(?:(?:[\u00a0\u202f\u2009'\u2019][0-9]{3})+(?:[.,][0-9]+)?"
+    r"|(?: [0-9]{3})+[.,][0-9]+)"
+)
+
+
+def joined_thousands(cell: str) -> str:
+    """Return a number without the blanks or apostrophes between its thousands. Three digits behind
+    an ordinary blank may be another number, unless decimals follow.
+
+    >>> joined_thousands("1 203,5"), joined_thousands("1'203.5"), joined_thousands("64 128")
+    ('1203,5', '1203.5', '64 128')
+    """
+    stripped_cell = cell.strip()
+    if _THOUSANDS_APART.fullmatch(stripped_cell):
+        return re.sub(r"[\s'\u2019]", "", stripped_cell)
+    return cell
+
+
 def comma_meaning(cells: Iterable[str]) -> str:
     """Return the meaning of commas in the numbers of cells: ``.`` for decimal commas, an empty text
     for commas between thousands, ``,`` if that is undecided or there are no commas.

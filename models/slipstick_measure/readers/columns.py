@@ -905,7 +905,11 @@ def _take_times(
 
 
 def _take_rate(roles: Roles, rate_columns: Sequence[TableColumn]) -> None:
-    """Take the column of the throughput; raise if there are several that are not proportional."""
+    """Take the column of the throughput; raise if there are several that are not proportional.
+    Beside rates of one processor, the rate of all is taken.
+    """
+    rates_of_all = [column for column in rate_columns if not column.is_per_processor]
+    rate_columns = rates_of_all or rate_columns
     varied_columns = [column for column in rate_columns if not column.is_constant] or list(
         rate_columns[:1]
     )

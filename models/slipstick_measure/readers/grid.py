@@ -19,6 +19,7 @@ from slipstick_measure.readers.cells import (
     bare_cell,
     comma_meaning,
     is_missing,
+    joined_thousands,
     number_in,
     split_value,
     with_points,
@@ -162,6 +163,7 @@ def table_of_file(input_file: Reading, most_lines: int | None = None) -> CellGri
     ][1:]
     if not rows:
         return CellGrid(first_number, [], [], delimiter, lines_outside)
+    rows = [(number, [*map(joined_thousands, cells)]) for number, cells in rows]
     _check_width(input_file, rows)
     (line, heading), *body = rows
     body = _without_repeated_headings(input_file, line, heading, body)

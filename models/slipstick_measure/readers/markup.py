@@ -513,6 +513,7 @@ def _sentences_of(texts: Sequence[str]) -> list[_TimedSentence]:
     """
     if len(texts) > MOST_SENTENCES or any(map(_ROW_OF_TABLE.search, texts)):
         return []
+    texts = _with_counts_above_times(texts)
     timed = [
         (number, text)
         for number, text in enumerate(texts, 1)
@@ -522,6 +523,26 @@ def _sentences_of(texts: Sequence[str]) -> list[_TimedSentence]:
     found = [_sentence(number, text) for number, text in timed]
     sentences = [sentence for sentence in found if sentence]
     return sentences if len(sentences) == len(found) else []
+
+
+def _with_counts_above_times(texts: Sequence[str]) -> Sequence[str]:
+    """Return lines in which each time has the number of processors that a line above it tells, if
+    no line has both, and each such number has one time; else the lines unchanged.
+    """
+    joined, count_line, has_time = list(texts), "", True
+    for index, text in enumerate(texts):
+        text = text[:LONGEST_LINE]
+        times = [*_TIME_IN_WORDS.finditer(text)] or [*_TIME_WITHOUT_UNIT.finditer(text)]
+        counts = list(_COUNT_IN_WORDS.finditer(text))
+        if times and (counts or has_time):
+            return texts
+        if times:
+            joined[index], has_time = f"{count_line}: {text}", True
+        elif counts:
+            if not has_time or len(counts) > 1:
+                return texts
+            count_line, has_time = text.strip(), False
+    return joined if has_time else texts
 
 
 def _sentences(texts: Sequence[str]) -> list[BarLine]:

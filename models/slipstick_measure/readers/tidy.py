@@ -50,6 +50,7 @@ from slipstick_measure.readers.grid import (
 )
 from slipstick_measure.readers.reading import (
     COLUMNS,
+    NUMBER,
     Coordinates,
     FileFormat,
     Reading,
@@ -623,6 +624,11 @@ class _TableReading:
             input_file.add(line, coordinates, metric, repr(float(clock_seconds)), "s")
             return
         number_text, unit_of_cell, spread_text = split_value(cell)
+        is_time = metric_name(metric) == "time" and not coordinates.region
+        if is_time and NUMBER.fullmatch(number_text) and not float(number_text):
+            message = f"{cell.strip()} is too short for its timer, and the run is left out"
+            input_file.add_note(line, metric, message)
+            return
         self.spread_lines += [line] if spread_text else []
         if metric == "throughput":
             number_text, unit_of_cell = split_amount(cell)
