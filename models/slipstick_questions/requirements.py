@@ -53,7 +53,9 @@ class _Failures:
     violation: str = ""
     nearest_index: int = 0
 
-    def add(self, requirement: Requirement, indices: Array, values: Mapping[str, Array]) -> None:
+    def add(
+        self, requirement: Requirement, indices: NDArray[np.intp], values: Mapping[str, Array]
+    ) -> None:
         """Add the points with some indices, at which the model has given values."""
         for condition, side_values in requirement.sides(values):
             left, right = (np.broadcast_to(side, indices.shape) for side in side_values)
@@ -72,7 +74,7 @@ class _Failures:
 
 
 def unmet_requirements(
-    groups: Iterable[tuple[Array, Iterable[Requirement], Mapping[str, Array]]],
+    groups: Iterable[tuple[NDArray[np.intp], Iterable[Requirement], Mapping[str, Array]]],
     points: Mapping[str, Array],
 ) -> Iterator[UnmetRequirement]:
     """Yield the requirements that leave no point with an answer: those that fail at all points, or

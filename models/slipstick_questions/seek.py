@@ -248,7 +248,8 @@ class SeekResult(QuestionResult):
     def has_further_answers(self) -> bool:
         """Return whether the headline leaves out an answer."""
         cases_by_name = Counter(search.name for search in self.searches)
-        return len(cases_by_name) > 2 or max(cases_by_name.values()) > 1 + MOST_FURTHER_CASES
+        further_count = max(cases_by_name.values()) - 1
+        return len(cases_by_name) > 2 or further_count > _most_further_searches(further_count)
 
     def headline(self, words: Words) -> list[str]:
         """Return sentences on the values for which the first condition holds, case by case, the
@@ -1047,6 +1048,19 @@ def _part_of_smallest_margin(sides_of_parts: Sequence[ConditionSides], index: in
     )
 
 
+_FEW_UNSHOWN = 2
+"""Cases that are shown beyond the usual number, because a count of them is as long."""
+
+
+def _most_further_searches(count: int) -> int:
+    """Return how many searches beside the first a headline shows.
+
+    >>> _most_further_searches(3), _most_further_searches(5), _most_further_searches(6)
+    (3, 5, 3)
+    """
+    return count if count <= MOST_FURTHER_CASES + _FEW_UNSHOWN else MOST_FURTHER_CASES
+
+
 def _condition_clause(search: ConditionSearch, words: Words) -> str:
     """Return the condition of a search as a clause."""
     return search.means or words.condition(search.condition)
@@ -1063,7 +1077,7 @@ def _headline_by_case(searches: Sequence[ConditionSearch], words: Words) -> str:
     if not further_searches:
         separator = "" if range_of_first.startswith(_PHRASE_BEGINNINGS) else ":"
         return f"{beginning}{separator} {range_of_first}"
-    further_shown = further_searches[:MOST_FURTHER_CASES]
+    further_shown = further_searches[: _most_further_searches(len(further_searches))]
     unshown_count = len(further_searches) - len(further_shown)
     unshown = f"; not shown: {with_noun(unshown_count, 'further case')}" if unshown_count else ""
     further_ranges = [_range_of_condition_text(search, words, False) for search in further_shown]

@@ -122,6 +122,7 @@ _GRID_POINTS = 30_001
 
 
 _MOST_TRACKS_IN_TABLE = 6
+_MOST_TRACKS_TOLD = 3
 _MOST_SENTENCES_OF_CASES = 3
 
 
@@ -184,8 +185,9 @@ class ProjectResult(QuestionResult):
         return year_text(years.pop()) if len(years) == 1 and all(years) else ""
 
     def best(self, words: Words) -> tuple[str, str] | None:
-        """Return the case with the least time in every year, with its times in words; None if there
-        is none, or if bands of the last year overlap.
+        """Return the case with the least time in every year, with its times in words; if there is
+        none and the title asks "which", the case with the least time as given, with what is known
+        of the last year; else None.
         """
         projection = self.projection
         tracks = [track for track in projection.tracks if "time" in track.sweep.columns]
@@ -205,12 +207,25 @@ class ProjectResult(QuestionResult):
         is_overtaken = any(
             overtaking.overtaken_case == fastest_track.case for overtaking in projection.overtakings
         )
-        if not is_always_shorter or is_overtaken or do_overlap(*interval_ends):
+        amounts = [
+            value_amount("time", *value_at(track.sweep, "time", -1))
+            for track in (fastest_track, *other_tracks)
+        ]
+        year = year_text(projection.years[-1])
+        are_undecided = do_overlap(*interval_ends)
+        if is_always_shorter and not is_overtaken and not are_undecided:
+            return fastest_track.case, f"stays the fastest until {year} ({amounts[0]})"
+        if not re.match(r"which\b", words.title, re.IGNORECASE):
             return None
-        amount = value_amount("time", *value_at(fastest_track.sweep, "time", -1))
+        first_track = min(tracks, key=lambda track: float(track.sweep.columns["time"][0]))
+        cases = [words.case(track.case) for track in (fastest_track, *other_tracks)]
+        if not are_undecided:
+            return first_track.case, f"in {year} {cases[0]} is the fastest ({amounts[0]})"
+        phrases = [f"{amount} for {case}" for amount, case in zip(amounts, cases, strict=True)]
+        shown_phrases = phrases[:_MOST_TRACKS_TOLD]
         return (
-            fastest_track.case,
-            f"stays the fastest until {year_text(projection.years[-1])} ({amount})",
+            first_track.case,
+            f"in {year} the order is undecided: {join_phrases(shown_phrases)}",
         )
 
     def decision(self, words: Words) -> Decision | None:

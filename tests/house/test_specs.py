@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 import yaml
 
+from slipstick.results.words import CODES
 from slipstick.schema.library import KINDS
 from slipstick.study.check import check_file
 from tests.reports import SAMPLED, STUDIES, changed_cells, changed_inputs, differences
@@ -40,6 +41,18 @@ def test_a_report_is_current(study: str, tmp_path: Path) -> None:
 def test_a_report_that_takes_long_has_its_inputs_and_a_sample_of_its_cells(study: str) -> None:
     assert not changed_inputs(study), "rebuild the report"
     assert not changed_cells(study)
+
+
+_NEEDS_A_FIRST_MODE = re.compile(r"(?:they|it|its|only its|of|the same)\b")
+
+
+def test_each_mode_of_a_quantity_is_a_clause_that_stands_alone() -> None:
+    meanings = re.findall(
+        r"meaning: (?:\"([^\"]+)\"|([^,}\n]+))", "\n".join(path.read_text() for path in SPECS)
+    )
+    modes = [mode.strip() for pair in meanings for _, mode in CODES.findall(pair[0] or pair[1])]
+    assert len(modes) >= 8
+    assert [mode for mode in modes if _NEEDS_A_FIRST_MODE.match(mode)] == []
 
 
 def changed_files(inputs: Path) -> Iterator[str]:

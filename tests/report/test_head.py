@@ -59,6 +59,20 @@ NEVER = replace(SEARCH, crossings=(), holds_last=False)
 SEARCHED = "(cells along an edge from 8 to 1024)"
 
 
+@pytest.mark.parametrize(("case_count", "unshown"), [(6, ""), (7, "; not shown: 3 further cases")])
+def test_a_few_further_cases_of_a_search_are_shown_and_many_are_counted(
+    case_count: int, unshown: str
+) -> None:
+    searches = [
+        replace(SEARCH, case=f"case {number}", crossings=(Change(9 + number, 8, starts=True),))
+        for number in range(case_count)
+    ]
+    result = SeekResult(tuple(searches))
+    (line,) = result.headline(WORDS)
+    assert line.endswith(unshown or f"{8 + case_count} for case {case_count - 1}")
+    assert result.has_further_answers == bool(unshown)
+
+
 @pytest.mark.parametrize(
     ("searches", "expected"),
     [

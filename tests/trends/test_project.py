@@ -408,6 +408,42 @@ def test_heads_and_legends_tell_cases_and_trends_only_where_they_differ(folder: 
     assert any(line.startswith("Slow networks: ") for line in beside.headline(Words({}, {})))
 
 
+@pytest.mark.parametrize(
+    ("title", "samples", "pattern"),
+    [
+        (
+            "Which is faster, now and in 2020?",
+            64,
+            (
+                r"Memory is the best of 2: it is the fastest \(9\.8 ms\), and in 2020 the order is"
+                r" undecided: .* ms for messages and .* ms for memory\."
+            ),
+        ),
+        (
+            "Which is faster, now and in 2020?",
+            0,
+            (
+                r"Memory is the best of 2: it is the fastest \(9\.8 ms\), and in 2020 messages is the"
+                r" fastest \(.* ms\)\."
+            ),
+        ),
+        ("How do both change until 2020?", 0, "Compared with memory: .*"),
+    ],
+)
+def test_a_title_that_asks_which_begins_with_the_best_case_now_and_says_what_follows(
+    folder: Path, title: str, samples: int, pattern: str
+) -> None:
+    results = found(
+        f"title: {title}",
+        "cases: {other: {title: messages, parameters.memory: 1 ms, parameters.messages: 200}}",
+        "answer: [time]",
+        f"project: {{trends: [trend.yaml], base_year: 2005, years: [2020], samples: {samples}}}",
+        "rank: {change: 50%}",
+        base="{title: memory, model: model.yaml}",
+    )
+    assert re.fullmatch(pattern, head_lines(results, ["time"])[0])
+
+
 @pytest.mark.turns(4)
 def test_ten_thousand_points_are_solved_at_once(folder: Path) -> None:
     text = PROJECT.replace("step: 5", "step: 0.1").replace("samples: 1024", "samples: 4096")

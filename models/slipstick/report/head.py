@@ -283,8 +283,8 @@ def _recommendation_lines(results: Results, value_names: Sequence[str]) -> Itera
     value_name, ranked_cases = _comparable_cases(results, value_names) or ("", [])
     if len(ranked_cases) < 2:
         return
-    if results.questions.keys() <= {_PROJECTION} and _WHICH.match(results.title):
-        cases_and_reasons = [(ranked_cases[0][0], "")]
+    if results.questions.keys() <= _ASK_NO_CHOICE and _WHICH.match(results.title):
+        cases_and_reasons = cases_and_reasons or [(ranked_cases[0][0], "")]
     if len({case for case, _ in cases_and_reasons}) != 1:
         return
     (first_case, best_answer), (_, second_answer) = ranked_cases[0], ranked_cases[1]
