@@ -423,8 +423,8 @@ def test_heads_and_legends_tell_cases_and_trends_only_where_they_differ(folder: 
             "Which is faster, now and in 2020?",
             0,
             (
-                r"Memory is the best of 2: it is the fastest \(9\.8 ms\), and in 2020 messages is the"
-                r" fastest \(.* ms\)\."
+                r"Memory is the best of 2: it is the fastest \(9\.8 ms\), and in 2020 messages is"
+                r" the fastest \(.* ms\)\."
             ),
         ),
         ("How do both change until 2020?", 0, "Compared with memory: .*"),
