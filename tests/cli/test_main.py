@@ -515,6 +515,15 @@ def test_run_prints_one_document_and_nothing_else(slip: Run) -> None:
     assert answers[1]["given"] == {"machine": "rs6000-43p-atm"}
 
 
+def test_a_study_whose_cases_have_no_common_base_is_reported(slip: Run) -> None:
+    Path("s.yaml").write_text(
+        study("cases: {one: {model: adding-numbers}, two: {model: lock-and-bus}}", base="{}")
+    )
+    status, out, err = slip("run", "s.yaml", "--out", "report", "--no-html")
+    assert (status, err) == (0, "")
+    assert "adding-numbers" in out
+
+
 @pytest.mark.turns(3)
 def test_of_many_points_the_table_is_named_instead(slip: Run) -> None:
     Path("s.yaml").write_text(

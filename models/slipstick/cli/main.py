@@ -549,7 +549,6 @@ def run(
     from slipstick.report.folder import check_folder
     from slipstick.report.formatting import with_noun
     from slipstick.report.write import HTML, certain_file_names, missing_pictures, write
-    from slipstick.study.cases import BASE
     from slipstick.study.journal import Journal
     from slipstick.study.run import MOST_ANSWERS, prepare
     from slipstick.study.run import run as run_study
@@ -586,7 +585,7 @@ def run(
         notes.insert(0, f"{reused_in_words} from an earlier run; --fresh solves again")
     if missing_reason := missing_pictures(prepared_study.spec):
         notes.append(missing_reason)
-    with with_rates_in(stated_rate_unit(results.cases[BASE])):
+    with with_rates_in(next(map(stated_rate_unit, results.cases.values()), "")):
         write(
             results,
             prepared_study.spec,
