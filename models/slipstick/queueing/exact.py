@@ -73,20 +73,6 @@ def exact(network: NetworkArrays, marginals: bool = False) -> NetworkSolution:
     return solve_mixed(network, method_name, solve_closed_part, populations_together=True)
 
 
-def throughput_with_slopes(network: NetworkArrays) -> Array:
-    """Return the throughput of one closed class at stations of constant speed (P,), at points that
-    differ from the first one by derivatives alone.
-
-    Parameters
-    ----------
-    network : one closed class with demands at all stations
-    """
-    throughput, slope_by_station, slope_of_think = slopes_of_throughput(network)
-    demand = network.demand[:, 0]
-    slopes = demand.imag / demand.real @ slope_by_station + network.think.imag @ slope_of_think
-    return np.asarray(throughput * (1 + 1j * slopes))
-
-
 def slopes_of_throughput(network: NetworkArrays) -> tuple[Array, Array, Array]:
     r"""Return the throughput of one closed class at the first point (1,), and the relative
     derivatives of it by the logarithm of the demand at each station (K,) and by the think time

@@ -9,6 +9,8 @@ import random
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -22,7 +24,13 @@ from slipstick.results.words import Words
 from slipstick.study.check import check_file
 from slipstick.study.run import prepare, run
 from slipstick.study.uncertain import BAND_DRAWS
-from slipstick_questions.seek import ConditionSearch, SeekResult, _with_band, search_text
+from slipstick_questions.seek import (
+    ConditionSearch,
+    SeekResult,
+    _SearchRefinement,
+    _with_band,
+    search_text,
+)
 from slipstick_questions.sign_changes import Change, decide, find_changes, find_estimated_changes
 from slipstick_questions.specs import SearchPictureSpec
 from tests.questions import reported, result_of
@@ -628,3 +636,19 @@ def test_the_band_of_a_change_between_single_places_is_places(
     assert (change.low, change.high) == tuple(end + 0.5 for end in band)
     whole = _with_band(margins, np.array([27.0, 28.0, 29.0]), Change(28.0, 27.0, starts))
     assert (whole.low, whole.high) == ((28.0, 29.0) if starts else (27.0, 28.0))
+
+
+@pytest.mark.parametrize("half_width", [0.11, 0.2, 0.3, 0.9])
+def test_an_undecided_run_is_extended_until_its_interval_decides(half_width: float) -> None:
+    """The width falls with the root of the length, so three times too wide needs over nine times
+    the length; lengths are doubled.
+    """
+    margin = 0.1
+    margins = np.array([[margin], [margin - half_width], [margin + half_width]])
+    search: Any = SimpleNamespace(
+        condition=SimpleNamespace(margin_and_mask=lambda columns: (margins, np.array([True]))),
+        case=SimpleNamespace(form=SimpleNamespace(estimated=True)),
+    )
+    (length,) = _SearchRefinement(search, np.array([1.0]), {})._needed_run_lengths()
+    assert half_width / math.sqrt(length) < margin
+    assert half_width / math.sqrt(length / 4) > margin or length == 2

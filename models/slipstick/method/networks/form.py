@@ -85,7 +85,7 @@ MOST_NUMBERS = 1_000_000
 """Numbers of one array of an approximation with derivatives; more parameters are moved in parts."""
 
 ONE_CLASS_NUMBER = 5e-8
-"""Processor time of a number that the derivatives of one class hold, see `throughput_with_slopes`
+"""Processor time of a number that the derivatives of one class hold, see `slopes_of_throughput`
 [s].
 """
 
@@ -1086,30 +1086,22 @@ class CompiledNetwork(CompiledModel):
             self.network_layout.columns(point_values)
         ).network
         has_one_class = self._has_one_class(network, solver)
-        are_visits_given = has_one_class and not self.network_layout.model.routing
-        names_at_once = (
-            len(parameter_names)
-            if are_visits_given
-            else MOST_NUMBERS // _numbers_per_point(network)
-        ) or 1
+        names_at_once = MOST_NUMBERS // _numbers_per_point(network) or 1
+        if has_one_class and not self.network_layout.model.routing:
+            names_at_once = len(parameter_names) or 1
         slopes: dict[str, dict[str, float]] = {}
         # Each moved parameter is a point of its own; so many at a time keep the memory below
         # `MOST_NUMBERS`.
         for first_index in range(0, len(parameter_names), names_at_once) or (0,):
             moved_names = parameter_names[first_index : first_index + names_at_once]
-            if are_visits_given:
-                moved_columns = self._columns_by_station(point_values, moved_names)
+            if has_one_class:
+                moved_columns = self._columns_of_one_class(point_values, moved_names)
             else:
-                network_points = self.network_layout.network_points(
-                    self.network_layout.perturbed_columns(point_values, moved_names)
-                )
-                moved_columns = (
-                    self._columns_of_one_class(network_points.network) if has_one_class else {}
-                )
-            if not moved_columns:
                 moved_columns, _, reason_by_point = _measured_columns(
                     self.network_layout,
-                    network_points,
+                    self.network_layout.network_points(
+                        self.network_layout.perturbed_columns(point_values, moved_names)
+                    ),
                     solver,
                     Measures.columns_by_chain,
                     fail_together=True,
@@ -1133,38 +1125,33 @@ class CompiledNetwork(CompiledModel):
             and network.demand.real[0].all()
         )
 
-    def _columns_of_one_class(self, network: NetworkArrays) -> Columns:
-        """Return throughput and response time of the only class at points that differ by
-        derivatives alone.
-        """
-        from slipstick.queueing.exact import throughput_with_slopes
-
-        return self._throughput_and_time(network, throughput_with_slopes(network), network.think)
-
-    def _columns_by_station(
+    def _columns_of_one_class(
         self, point_values: Mapping[str, float], moved_names: Sequence[str]
     ) -> Columns:
-        """Return what `_columns_of_one_class` returns where visits are given, with each parameter
-        moved at its stations alone: arrays of all stations at all points took most of the time.
+        """Return throughput and response time of the only class at a point, and with each parameter
+        moved. Where visits are given, it is moved at its stations alone: arrays of all stations at
+        all points took most of the time.
         """
         from slipstick.queueing.exact import slopes_of_throughput
 
         layout = self.network_layout
-        network = layout.network_points(layout.perturbed_columns(point_values, ())).network
+        names_moved_everywhere = moved_names if layout.model.routing else ()
+        network = layout.network_points(
+            layout.perturbed_columns(point_values, names_moved_everywhere)
+        ).network
         throughput, slope_by_station, slope_of_think = slopes_of_throughput(network)
-        moved_demands = layout.moved_demands(point_values, moved_names)
-        think = np.repeat(network.think, 1 + len(moved_names), axis=0)
-        positions, moved_think = next(moved_demands)
-        think[positions, 0] = moved_think[1:]
-        slopes = think.imag @ slope_of_think
-        for (positions, demand), slope in zip(moved_demands, slope_by_station, strict=True):
-            slopes[positions] += demand.imag[1:] / demand.real[1:] * slope
-        return self._throughput_and_time(network, throughput * (1 + 1j * slopes), think)
-
-    def _throughput_and_time(
-        self, network: NetworkArrays, throughput: Array, think: Array
-    ) -> Columns:
-        (name,) = self.network_layout.chains
+        think, demand = network.think, network.demand[:, 0]
+        slopes = demand.imag / demand.real @ slope_by_station
+        if not layout.model.routing:
+            moved_demands = layout.moved_demands(point_values, moved_names)
+            think = np.repeat(think, 1 + len(moved_names), axis=0)
+            positions, moved_think = next(moved_demands)
+            think[positions, 0] = moved_think[1:]
+            slopes = np.zeros(len(think))
+            for (positions, demand), slope in zip(moved_demands, slope_by_station, strict=True):
+                slopes[positions] += demand.imag[1:] / demand.real[1:] * slope
+        throughput = throughput * (1 + 1j * (slopes + think.imag @ slope_of_think))
+        (name,) = layout.chains
         return {
             f"throughput[{name}]": throughput,
             f"response_time[{name}]": (network.population / throughput[:, None] - think)[:, 0],
