@@ -430,9 +430,9 @@ SLIPS = (
         f"{QUEUEING}/test_sojourn_times.py",
     ),
     Slip(
-        "slipstick/queueing/exact.py",
-        "network.think.imag @ think_change",
-        "network.think.imag @ -think_change",
+        "slipstick/method/networks/form.py",
+        "slopes + think.imag @ slope_of_think",
+        "slopes - think.imag @ slope_of_think",
         "tests/method/networks/test_large.py",
     ),
     Slip(
