@@ -394,11 +394,16 @@ def test_all_rates_of_an_answer_have_the_unit_in_which_the_model_states_one(
     assert row.endswith(present)
 
 
-@pytest.mark.parametrize("text", ["4.8 /min", "0.08/s", "3 per hour"])
-def test_rates_of_a_machine_or_without_a_span_choose_no_unit(text: str) -> None:
-    described = {
-        path: DescribedValue(path, Given(0.08, RATE, text), "", "")
-        for path in ("machine.processors.flops", "parameters.work")
-        if path.startswith("machine") or text == "3 per hour"
-    }
-    assert not stated_rate_unit(Answer("desk", "exact", described=described))
+@pytest.mark.parametrize(
+    ("path", "text", "unit"),
+    [
+        ("parameters.load", "0.08 /min", "1/min"),
+        ("groups.calls.arrivals", "0.08/s", "1/s"),
+        ("machine.processors.flops", "19.5e12 /s", ""),
+        ("parameters.peak", "312e12 /s", ""),
+        ("parameters.load", "3 per hour", ""),
+    ],
+)
+def test_rates_of_arithmetic_choose_no_unit(path: str, text: str, unit: str) -> None:
+    described = {path: DescribedValue(path, Given(0.08, RATE, text), "", "")}
+    assert stated_rate_unit(Answer("desk", "exact", described=described)) == unit

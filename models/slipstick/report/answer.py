@@ -182,20 +182,21 @@ _WRITTEN_RATE_UNIT = late_pattern(r"/\s*(s|min|h)\s*$")
 
 def stated_rate_unit(answer: Answer) -> str:
     """Return the unit in which the model of an answer states its first rate; empty if it states
-    none.
+    none. Rates by the second count where they are rates of arrivals: those of arithmetic say
+    nothing about how often a program runs.
     """
     for path, described_value in answer.described.items():
-        if described_value.given.dimension == RATE and not path.startswith("machine."):
-            unit_match = _WRITTEN_RATE_UNIT.search(described_value.given.text)
-            if unit_match:
-                return f"1/{unit_match[1]}"
+        given = described_value.given
+        unit_match = given.dimension == RATE and _WRITTEN_RATE_UNIT.search(given.text)
+        if unit_match and (unit_match[1] != "s" or path.endswith(("arrivals", "rate"))):
+            return f"1/{unit_match[1]}"
     return ""
 
 
 def _rate_unit(answer: Answer) -> str:
     """Return the unit of all rates of an answer: the stated one, or one that suits the largest."""
     rates = [value.value or 0.0 for value in answer.values.values() if value.unit == str(RATE)]
-    return stated_rate_unit(answer) or (choose_unit(rates, RATE)[0] if rates else "")
+    return stated_rate_unit(answer) or choose_unit(rates, RATE)[0]
 
 
 def _answer_text(

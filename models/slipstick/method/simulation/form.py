@@ -129,15 +129,13 @@ def check_departures(result: Result, lossy_groups: Collection[str] = ()) -> None
             continue
         arrival_times = result.plan.draws[group.arrivals].distribution
         departures = float(column_sums[result.layout.cycles[group_index]])
-        arrivals = simulated_time / arrival_times.mean - surplus_of_stream(arrival_times)
         # The gap may be above 1, and infinity times a negative number would be a large one.
-        arrivals = max(0.0, arrivals)
+        arrivals = max(0.0, simulated_time / arrival_times.mean - surplus_of_stream(arrival_times))
         times_between = getattr(arrival_times, "between", arrival_times)
         variance_factor = max(1.0, float(getattr(times_between, "scv", 1.0)))
         variance_factor *= float(getattr(arrival_times, "size", 1.0))
-        gap = least_gap(departures, variance_factor)
         customers = group.name.removeprefix(ALL) or "customers"
-        if 0 < departures < arrivals * (1 - gap):
+        if 0 < departures < arrivals * (1 - least_gap(departures, variance_factor)):
             raise NoAnswerError(
                 f"{customers} arrive faster than they leave: {1 / arrival_times.mean:.4g} in a"
                 " second, and"

@@ -242,14 +242,12 @@ class BatchTimes:
         """The mean number of customers that arrive between the beginnings of two successive bursts;
         0 without bursts [1].
         """
-        if isinstance(self.between, ServiceTime):
-            return 0.0
-        return self.between.customers_of_period * self.size
+        return float(getattr(self.between, "customers_of_period", 0.0)) * self.size
 
     @property
     def period(self) -> float:
         """The period of a profile; 0 without one [s]."""
-        return self.between.period if isinstance(self.between, ProfiledTimes) else 0.0
+        return float(getattr(self.between, "period", 0.0))
 
     def blocks(self, stream: Stream, block_sizes: Iterable[int]) -> Iterator[Array]:
         """Draw blocks of values [s]."""
