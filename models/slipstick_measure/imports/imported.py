@@ -5,7 +5,7 @@ are marked as assumed.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -103,7 +103,12 @@ class ImportedSpec:
         """Write the spec to a file; after an error the file does not exist."""
         with replacement_file(out) as unfinished_file:
             unfinished_file.write_bytes(self.text().encode())
-            check_file(unfinished_file)
+            try:
+                check_file(unfinished_file)
+            except SpecError as error:  # lines of a file that is not kept tell nothing
+                file = f"{self.file}, as {self.kind}"
+                problems = [replace(problem, file=file, line=1) for problem in error.problems]
+                raise SpecError(problems) from None
 
 
 def check_new_file(out: Path) -> None:

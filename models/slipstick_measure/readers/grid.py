@@ -24,7 +24,7 @@ from slipstick_measure.readers.cells import (
     split_value,
     with_points,
 )
-from slipstick_measure.readers.markup import bar_lines, without_types
+from slipstick_measure.readers.markup import PROMPT, bar_lines, without_types
 from slipstick_measure.readers.names import (
     LOADS,
     PROCESSORS,
@@ -239,6 +239,8 @@ def _plain_lines(lines: Sequence[str]) -> list[tuple[int, str]]:
         texts[0] = ""
     if any(LATEX_TABLE in text for text in texts):
         return list(_rows_of_latex(texts))
+    if any(_names_and_values(text) for text in texts):
+        texts = ["" if PROMPT.fullmatch(text) else text for text in texts]
     if not _names_and_values(next((text for text in texts if text.strip()), "")):
         return list(enumerate(texts, 1))
     pairs = [_names_and_values(text) for text in texts]

@@ -408,6 +408,21 @@ _PATTERNS: tuple[tuple[str, str, str], ...] = (
         "copy its text from the browser into a file",
     ),
     (
+        r"(?m)^benchmark name +samples +iterations +est(?:imated|\b)",
+        "what Catch2 prints of its benchmarks",
+        "write a table with a row for each run, of the means: threads,time [ms]",
+    ),
+    (
+        r"(?m)^Timing for main(?: \(dt=[^)]*\))?: time \S+ on domain",
+        "a log of WRF, which tells the time of each step and not how many processes ran",
+        "write a table with a row for each run, of the sum of its steps: ranks,time [s]",
+    ),
+    (
+        r"(?m)^(?:MIGRATED )?(?:TCP|UDP)\w* \S+(?: \S+)* TEST\b.* port ",
+        "what netperf prints",
+        "write a table with a row for each number of streams: streams,throughput [Mbit/s]",
+    ),
+    (
         r"(?m)^=== OTF2-PRINT ===",
         "what otf2-print prints",
         "slipstick trace reads the archive itself: slipstick trace traces.otf2",

@@ -149,7 +149,8 @@ def _classify_column(column: TableColumn) -> _LoadColumn | None:
     if match := _QUANTILE_HEADING.fullmatch(name.replace("_", " ")):
         digits = (match["p"] or match["th"] or "50").replace(" ", ".")
         return _LoadColumn("quantile", f"{float(digits) / 100:.12g}", column.unit)
-    if match := _UTILIZATION_HEADING.fullmatch(name.removeprefix("% ")):
+    match = _UTILIZATION_HEADING.fullmatch(name.removeprefix("% "))
+    if match and match["after"] != "time" and not column.has_time_unit:
         unit = "%" if re.search(r"pct|percent", name) else column.unit
         return _LoadColumn("busy", match["before"] or match["after"] or "cpu", unit)
     is_rate = column.unit is not None and rate_unit(column.unit) is not None

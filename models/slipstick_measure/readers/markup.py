@@ -133,7 +133,7 @@ _TOML_TABLE = late_pattern(r"\[\[(?P<name>[\w.-]+)\]\]\s*(?:#.*)?")
 _TOML_SECTION = late_pattern(r"\[(?P<name>[\w.-]+)\]")
 """What begins a table of TOML that is not repeated: settings, or what belongs to a run."""
 _TOML_COMMENT = late_pattern(r"""((?:"[^"]*"|'[^']*'|[^"'#])*+)#.*""")
-_PROMPT = late_pattern(r"\s*(?:\$|[\w.-]+@\S*[$#%])\s.*")
+PROMPT = late_pattern(r"\s*(?:\$|[\w.-]+@\S*[$#%])\s.*")
 """A command that a shell was given, as people paste it."""
 _QUOTED = late_pattern(r"([\"'])(?P<text>[^\"']*)\1")
 
@@ -174,7 +174,7 @@ def _blocks_of_names_and_values(texts: Sequence[str]) -> list[BarLine]:
         lines = [
             (number, text.strip())
             for number, text in enumerate(texts, 1)
-            if text.strip() and not _PROMPT.fullmatch(text)
+            if text.strip() and not PROMPT.fullmatch(text)
         ]
     if len(lines) < 4 or len(lines) > MOST_RECORD_LINES:
         return []
