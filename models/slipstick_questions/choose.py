@@ -1217,10 +1217,8 @@ def _limited_value_texts(choice: ChosenPoints, answer: Answer, words: Words) -> 
 
 def _limit_text(condition: str, words: Words) -> str:
     """Return the limit of a condition in brackets, in the unit in which it is written."""
-    limit = re.search(
-        r"(?<![\d.])[\d.]+(?: \S+| completions? an? \w+)?$", words.condition(condition)
-    )
-    return f" (limit {limit[0]})" if limit else ""
+    limit = words.limit(condition)
+    return f" (limit {limit})" if limit else ""
 
 
 def _reason_without_choice(choice: ChosenPoints, words: Words) -> str:

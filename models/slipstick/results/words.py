@@ -398,18 +398,8 @@ class Words:
                 value_kind, f"{as_words(value_kind)} of {{customers}} at {{station}}"
             )
             return phrase.format(customers=as_words(first_label), station=as_words(second_label))
-        if value_kind in _PHRASES_OF_VALUES:
-            return (
-                _PHRASES_OF_VALUES[value_kind]
-                .format(as_words(label_text))
-                .removesuffix(" of ")
-                .strip()
-            )
-        return (
-            f"{as_words(value_kind)} of {as_words(label_text)}"
-            if label_text
-            else as_words(value_kind)
-        )
+        phrase = _PHRASES_OF_VALUES.get(value_kind, f"{as_words(value_kind)} of {{}}")
+        return phrase.format(as_words(label_text)).removesuffix(" of ").strip()
 
     def value_with_amount(self, name: str, amount: str) -> str:
         """Return a phrase for a value with its amount, such as ``time of gold 3 s``."""
@@ -494,20 +484,32 @@ class Words:
         ]
         return " and ".join(clauses)
 
+    def limit(self, comparison_text: str) -> str:
+        """Return the limit that a comparison sets to one value, in the unit in which it is written;
+        empty for other comparisons.
+
+        >>> Words().limit("time[jobs] <= 300 ms"), Words().limit("efficiency >= 0.8")
+        ('300 ms', '80 %')
+        >>> Words().limit("throughput >= 5 /s"), Words().limit("time <= 2 * own.time")
+        ('5 completions a second', '')
+        """
+        comparison = _COMPARISON.fullmatch(comparison_text)
+        if comparison is None:
+            return ""
+        name, _, number_text, unit_text = comparison.groups()
+        if name.partition("[")[0] in SHARES and not unit_text:
+            number_text, unit_text = f"{100 * float(number_text):g}", "%"
+        return self.rate_with_noun(name, " ".join(filter(None, (number_text, unit_text))))
+
     def _comparison_clause(self, comparison_text: str) -> str:
         """Return one comparison of a condition as a clause."""
         # A single comparison with a number can be written with its unit or in percent; longer
         # conditions are replaced term by term.
         if comparison := _COMPARISON.fullmatch(comparison_text):
-            name, relation, percent_text, unit_text = comparison.groups()
-            value_kind, _, label_end = name.partition("[")
+            name, relation, _, _ = comparison.groups()
+            amount = self.limit(comparison_text)
             if self._is_quantile_clause(name) and relation.startswith("<"):
-                quantile_clause = self._quantile_clause(value_kind, label_end.removesuffix("]"))
-                return f"{quantile_clause} within {percent_text} {unit_text or ''}".strip()
-            if value_kind in SHARES and not unit_text:
-                percent_text = f"{100 * float(percent_text):g}"
-                unit_text = "%"
-            amount = self.rate_with_noun(name, " ".join(filter(None, (percent_text, unit_text))))
+                return self.value_with_amount(name, amount)
             return f"{self.value(name)} {_RELATION_PHRASES[relation]} {amount}"
         clause = _TERM.sub(self._words_of_term, comparison_text)
         for relation in ("<=", ">=", "<", ">"):
