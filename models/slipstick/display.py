@@ -117,8 +117,8 @@ _LATEX_MARKS = {"\\": r"\backslash ", "^": r"\wedge ", "~": r"\sim "}
 
 
 def _latex_text(cell: object) -> str:
-    """Escape a cell for LaTeX; characters that LaTeX treats as commands stand outside of text mode,
-    where escapes are the same everywhere.
+    """Write a cell as LaTeX text. Characters that LaTeX treats as commands are escaped outside of
+    ``\\text{}``, because programs that show LaTeX treat escapes inside it differently.
     """
     escaped_text = re.sub(
         r"[\\^~_%&#${}]",

@@ -83,14 +83,14 @@ def open_form(model: QueueingNetwork) -> OpenForm | None:
         values[f"queue_length[{name}]"] = total(
             arrivals[label] * residence_by_class[label][name] for label in demands
         )
-    response_by_value: dict[str, Expr] = {
+    response_times: dict[str, Expr] = {
         f"response_time[{label}]": total(times.values(), TIME)
         for label, times in residence_by_class.items()
     }
     return OpenForm(
-        {**response_by_value, **values},
+        {**response_times, **values},
         utilization_by_station,
-        next(iter(response_by_value.values())),
+        next(iter(response_times.values())),
     )
 
 

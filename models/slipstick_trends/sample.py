@@ -439,9 +439,10 @@ def _sensitivity_indices(
         if np.isfinite(points).all() and np.ptp(points) > 1e-12 * abs(points[0])
     ]
 
-    def answers_at(points: NDArray[np.float64]) -> NDArray[np.float64]:
+    def answers_at(parameter_rows: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the values that vary, a row for each, at the points of the columns."""
         solved_columns = sampled_case.case.columns(
-            dict(zip(paths, points, strict=True)), varying_names
+            dict(zip(paths, parameter_rows, strict=True)), varying_names
         )
         return np.stack([solved_columns[name] for name in varying_names])
 

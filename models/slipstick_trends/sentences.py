@@ -309,7 +309,7 @@ def sentences_beside_head(projection: Projection, words: Words) -> list[str]:
     """Return the sentences with content that is neither in the head of a report nor in its
     tables.
     """
-    head = " ".join(
+    headline_text = " ".join(
         text for texts in headlines_by_subject(projection, words).values() for text in texts
     )
     # Heads join the sentences on the first cases.
@@ -319,8 +319,9 @@ def sentences_beside_head(projection: Projection, words: Words) -> list[str]:
         for history in track.conditions
         if history.is_worded
     ]
-    joined_head = [*worded_histories, *_share_sentences(projection, words)[:_MOST_HEADLINES]]
-    head = " ".join([head, *joined_head]) if projection.factors is None else head
+    joined_sentences = [*worded_histories, *_share_sentences(projection, words)[:_MOST_HEADLINES]]
+    if projection.factors is None:
+        headline_text = " ".join([headline_text, *joined_sentences])
     value_sentences = {
         capital(
             f"{_beginning_of_sentence(track, projection, words)}"
@@ -329,12 +330,14 @@ def sentences_beside_head(projection: Projection, words: Words) -> list[str]:
         )
         for track in projection.tracks
     }
-    doubts = [*map(capital, sentences_without_rate(projection))]
-    head_text = head.casefold()
+    missing_rate_sentences = [*map(capital, sentences_without_rate(projection))]
+    folded_head = headline_text.casefold()
     texts = [
-        text for text in outcome_sentences(projection, words) if text.casefold() not in head_text
+        text for text in outcome_sentences(projection, words) if text.casefold() not in folded_head
     ]
-    return [text for text in texts if text not in value_sentences and text not in doubts]
+    return [
+        text for text in texts if text not in value_sentences and text not in missing_rate_sentences
+    ]
 
 
 def span_phrase(track: ProjectedCase, projection: Projection) -> str:

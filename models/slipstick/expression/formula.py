@@ -388,11 +388,11 @@ class _FormulaReader:
     def _parse_power(self, depth: int) -> _ParsedPart:
         """Parse an operand with an optional exponent."""
         base = self._parse_atom(depth)
-        sign = self.accept("**")
-        if not sign:
+        operator = self.accept("**")
+        if not operator:
             return base
         exponent_token = self._current_token
-        exponent = self._parse_signed(_checked_count(_NESTING, depth + 1, sign)).expr
+        exponent = self._parse_signed(_checked_count(_NESTING, depth + 1, operator)).expr
         # A power with a parameter in it would have no dimension.
         if not (
             isinstance(exponent, Number)
@@ -407,7 +407,7 @@ class _FormulaReader:
                 f"an exponent must be {exponents_text}; got {short(repr(exponent))}",
                 exponent_token.column,
             )
-        return self._applied_part(sign, lambda expr: expr ** int(exponent.value), base)
+        return self._applied_part(operator, lambda expr: expr ** int(exponent.value), base)
 
     def _parse_atom(self, depth: int) -> _ParsedPart:
         """Parse a number, a name, a call or a formula in parentheses."""

@@ -107,8 +107,13 @@ def erlang_b_adjoint(operands: Sequence[Array], value: Array, adjoint: Array) ->
 
 
 def _palm_sums(load: Array, services: Array) -> tuple[Array, Array, Array]:
-    """Return Palm's function and its derivatives by load and services; infinite where it
-    overflows.
+    """Return Palm's function, the sum over k of load^k / ((services + 1) ... (services + k)), and
+    its derivatives by load and services; infinite where it overflows.
+
+    Parameters
+    ----------
+    load : arrivals in a mean patience time [1]
+    services : services that all servers can end in this time [1]
     """
     shape = np.broadcast_shapes(np.shape(load), np.shape(services))
     term, palm_value, slope_by_load, slope_by_services, reciprocal_sum = (
@@ -120,7 +125,7 @@ def _palm_sums(load: Array, services: Array) -> tuple[Array, Array, Array]:
         palm_value = palm_value + term
         slope_by_load = slope_by_load + customer * term
         slope_by_services = slope_by_services - term * reciprocal_sum
-        # The terms rise up to k = load - services, and fall for good behind it.
+        # The terms rise up to customer load - services, and fall for good behind it.
         if (
             np.isinf(palm_value) | (customer * term <= 1e-18 * palm_value) | np.isnan(palm_value)
         ).all():

@@ -317,7 +317,11 @@ class _Series:
         )
 
     def _marginal_terms(
-        self, queue_index: int, without_station: Array, row_of_point: Array, population: Array
+        self,
+        queue_index: int,
+        planes_without_station: Array,
+        row_of_point: Array,
+        population: Array,
     ) -> Array:
         """Return G(N) times the probabilities of 0 to N customers at a station, from the
         normalizing constants of the network without this station, by point and number (P, N + 1).
@@ -331,7 +335,7 @@ class _Series:
             self.length,
         )
         return station_terms[row_of_point] * self._backward_series(
-            without_station, row_of_point, population
+            planes_without_station, row_of_point, population
         )
 
 
@@ -550,14 +554,15 @@ def check_size(closed_network: ClosedPart, marginals: bool = False) -> None:
             400 + 4 * station_count * series_count + speed_count * listed_speeds // 5
         )
     else:
-        planes = sum(sorted_population) + 1
-        population_count = planes * prod(customers + 1 for customers in sorted_population[:-1])
+        plane_count = sum(sorted_population) + 1
+        population_count = plane_count * prod(customers + 1 for customers in sorted_population[:-1])
         steps_per_population = (
             400 + 4 * class_count * station_count + class_count * station_count**2 // 4
         )
         step_count = population_count * (
-            steps_per_population + 4 * class_count * varying_stations * (planes + listed_speeds)
-        ) + 7000 * planes // len(closed_network.demand)
+            steps_per_population
+            + 4 * class_count * varying_stations * (plane_count + listed_speeds)
+        ) + 7000 * plane_count // len(closed_network.demand)
     size_text = f"the lattice of populations {largest_population} takes {step_count:,} steps"
     way_out = "ask for linearizer or schweitzer, which do not grow with it"
     check_cost("lattice", step_count, size_text, way_out, points=len(closed_network.demand))
@@ -689,7 +694,7 @@ class _Grid:
 
     def __init__(self, population: Array) -> None:
         self.population = [int(customers) for customers in population]
-        self.planes = sum(self.population) + 1
+        self.plane_count = sum(self.population) + 1
         self.shape = tuple(customers + 1 for customers in self.population[1:])
         other_classes = len(self.shape)
         # For class r > 1: where its customers come to, and where they came from.
@@ -737,7 +742,9 @@ class _Grid:
         """Return the planes of customers that think or are at a delay, (P, S, n_2.., n_R)."""
         point_count = len(delay_load)
         if not delay_load.any():
-            empty_delay = np.zeros((point_count, self.planes, *self.shape), dtype=delay_load.dtype)
+            empty_delay = np.zeros(
+                (point_count, self.plane_count, *self.shape), dtype=delay_load.dtype
+            )
             empty_delay.reshape(point_count, -1)[:, 0] = 1
             return empty_delay
         terms_of_class = []
@@ -749,7 +756,7 @@ class _Grid:
             along_class = (-1 if axis == class_index else 1 for axis in range(len(self.shape)))
             terms_of_others = terms_of_others * class_terms.reshape(point_count, *along_class)
         customers_of_other_classes = sum(np.indices(self.shape)) if self.shape else np.zeros(())
-        customers = np.arange(self.planes).reshape((-1,) + (1,) * len(self.shape))
+        customers = np.arange(self.plane_count).reshape((-1,) + (1,) * len(self.shape))
         number_of_first = customers - customers_of_other_classes
         in_range = (number_of_first >= 0) & (number_of_first <= self.population[0])
         clipped_first_number = np.clip(number_of_first, 0, self.population[0])
@@ -799,9 +806,9 @@ class _Grid:
             target = sources[(all_points, *slices_after, columns_of_class)]
             copy_pairs.append((target, plane[(all_points, *slices_before, all_points)]))
         places_in_slice = prod(self.shape[1:])
-        for s in range(self.planes):
+        for s in range(self.plane_count):
             # Places in the first of the plane's axes that lead from the origin to the corner.
-            first_row = max(0, s - self.planes + self.shape[0])
+            first_row = max(0, s - self.plane_count + self.shape[0])
             last_row = min(self.shape[0], s + 1)
             for target, source in copy_pairs:
                 target[...] = source
@@ -846,7 +853,7 @@ def _solve_single_servers(
         _step_matrices(np.tile(demand_at_last_speed, 2), feeds_column),
         2 * station_count,
     )
-    for _ in range(grid.planes - 2):
+    for _ in range(grid.plane_count - 2):
         next(planes)
     with_one_less = grid.with_one_less(next(planes))
     constants = next(planes)[grid.cell_index(grid.last_cell)][:, station_count - 1]
@@ -875,23 +882,25 @@ def _solve_several_speeds(
     queue = np.zeros(load.shape, dtype=np.result_type(load, planes_of_singles))
     probability_by_queue: list[Array | None] = [None] * station_count
     for queue_index, speed in speeds_by_queue.items():
-        without_station = planes_of_singles
+        planes_without_station = planes_of_singles
         for other_index in speeds_by_queue:
             if other_index != queue_index:
-                without_station = _add_station(
+                planes_without_station = _add_station(
                     grid,
-                    without_station,
+                    planes_without_station,
                     load[:, :, other_index],
                     pace[:, :, other_index],
                     speeds_by_queue[other_index],
                 )
         corner_terms, terms_with_one_less = _station_levels(
-            grid, without_station, load[:, :, queue_index], speed
+            grid, planes_without_station, load[:, :, queue_index], speed
         )
         constants = corner_terms.sum(axis=1)
         with_one_less = terms_with_one_less.sum(axis=2)
         probability_by_queue[queue_index] = corner_terms / constants[:, None]
-        customers_over_speed = np.arange(1.0, grid.planes) / _speeds_up_to(speed, grid.planes - 1)
+        customers_over_speed = np.arange(1.0, grid.plane_count) / _speeds_up_to(
+            speed, grid.plane_count - 1
+        )
         met_by_arrivals = (terms_with_one_less[:, :, :-1] * customers_over_speed[:, None]).sum(
             axis=2
         )
@@ -899,14 +908,14 @@ def _solve_several_speeds(
     if single_indices:
         with_station = _add_station(
             grid,
-            without_station,
+            planes_without_station,
             load[:, :, queue_index],
             pace[:, :, queue_index],
             speeds_by_queue[queue_index],
         )
         steps = _step_matrices(pace[:, :, single_indices], np.eye(len(single_indices)))
         planes = grid.sweep(with_station, steps, len(single_indices))
-        for _ in range(grid.planes - 2):
+        for _ in range(grid.plane_count - 2):
             next(planes)
         queue[:, :, single_indices] = (
             pace[:, :, single_indices] * grid.with_one_less(next(planes)) / constants[:, None, None]
@@ -932,27 +941,27 @@ def _add_station(grid: _Grid, planes: Array, load: Array, pace: Array, speed: Ar
         return grid.with_single_server(planes, pace)
     served_planes = planes
     level_planes = planes
-    for number in range(1, min(last_index, grid.planes)):
+    for number in range(1, min(last_index, grid.plane_count)):
         level_planes = grid.shift(level_planes, load) / speed[:, number - 1][expanded_index]
         served_planes = served_planes + level_planes
-    if last_index >= grid.planes:
+    if last_index >= grid.plane_count:
         return served_planes
     level_planes = grid.shift(level_planes, load) / speed[:, last_index - 1][expanded_index]
     return np.asarray(served_planes + grid.with_single_server(level_planes, pace))
 
 
 def _station_levels(
-    grid: _Grid, without_station: Array, load: Array, speed: Array
+    grid: _Grid, planes_without_station: Array, load: Array, speed: Array
 ) -> tuple[Array, Array]:
     """Return the terms with n = 0, 1, ... customers at a station: at N (P, n) and at N - e_r (P,
     R, n).
     """
-    expanded_index = (slice(None),) + (None,) * (without_station.ndim - 1)
-    speed_by_number = _speeds_up_to(speed, grid.planes)
-    level_planes = without_station
+    expanded_index = (slice(None),) + (None,) * (planes_without_station.ndim - 1)
+    speed_by_number = _speeds_up_to(speed, grid.plane_count)
+    level_planes = planes_without_station
     corner_terms = []
     terms_with_one_less = []
-    for number in range(grid.planes):
+    for number in range(grid.plane_count):
         constants, with_one_less = grid.at_full_population(level_planes)
         corner_terms.append(constants.copy())  # not a view, which would keep its level
         terms_with_one_less.append(with_one_less)

@@ -744,7 +744,8 @@ class Result(ReplicationResult):
 
 
 def _with_error_of_reciprocal(mean: float, relative_half_width: float) -> Estimate:
-    """Return the interval of a mean whose reciprocal has an error that does not depend on it:
+    """Return the confidence interval of a mean from the error of its reciprocal, which is the same
+    for every value of the mean:
 
         |1 / mean - 1 / T| <= h / mean    for the true value T and the relative half-width h
 

@@ -253,9 +253,9 @@ def _count_at_barrier(
 
 
 def _counts_by_maximum_note(model: Model, processors_present: Expr) -> dict[str, CountAndLimit]:
-    """Return the notes on neglected maxima of random times and on forks that go on early, each with
-    a count and the limit above which it applies. The maxima are those of parallel branches, or of
-    processors that meet.
+    """Return the notes on what a mean value neglects, each with a number and the limit above which
+    the note applies: the longest of random times of parallel branches or of processors that meet,
+    and forks that go on before all branches end.
     """
     parallel_nodes = [
         node for node in list_parallel_nodes(model.bodies) if not node.unawaited_children

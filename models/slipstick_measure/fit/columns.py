@@ -447,16 +447,17 @@ class _TableReader:
             if use != ColumnUse()
         }
         self.row_settings = self._written_settings()
-        self.inputs, self.built = self._model_of_common_settings()
+        self.common_inputs, self.built_model = self._model_of_common_settings()
         for heading in table.headings:
             if heading not in self.uses and (use := self._use_of_column(heading)) is not None:
                 self.uses[heading] = use
         used_headings = {*self.uses, *group_headings}
-        self.zeros: dict[str, int] = {}
+        self.zero_count_by_heading: dict[str, int] = {}
         self.ignored = tuple(heading for heading in table.headings if heading not in used_headings)
+        # Again: the uses that were found by headings add settings.
         self.row_settings = self._written_settings()
         self.paths = list(dict.fromkeys(path for row in self.row_settings for path in row))
-        self.numbers = self._numeric_columns()
+        self.numeric_columns = self._numeric_columns()
 
     def _full_path(self, path: str) -> str:
         """Return the full path of a parameter that is written by its name alone; return other paths
@@ -491,29 +492,29 @@ class _TableReader:
         """Return the use of a column whose heading is the name of a parameter or an answer of the
         model; None for other headings.
         """
-        if heading in self.built.shape.answer_names(self.built.options.method):
+        if heading in self.built_model.shape.answer_names(self.built_model.options.method):
             return ColumnUse(measured=heading)
-        if heading == "machine" and node_at(self.inputs.tree, heading) is None:
+        if heading == "machine" and node_at(self.common_inputs.tree, heading) is None:
             return None  # the model has none, so the cells are names of the table's own
         candidate_paths = [
             heading,
             f"parameters.{heading}",
             f"parameters.{parameter_name(heading)}",
         ]
-        known_paths = {*self.built.parameters, *_REFERENCES_IN_HEADINGS}
+        known_paths = {*self.built_model.parameters, *_REFERENCES_IN_HEADINGS}
         for candidate_path in candidate_paths:
             path = (
                 candidate_path
                 if candidate_path in _REFERENCES_IN_HEADINGS
-                else canonical(self.inputs.tree, candidate_path)
+                else canonical(self.common_inputs.tree, candidate_path)
             )
             if path in known_paths:
                 return ColumnUse(path=path)
         if "." in heading and " " not in heading:
-            hint = did_you_mean(heading, sorted_with_parameters_first(self.built.parameters))
+            hint = did_you_mean(heading, sorted_with_parameters_first(self.built_model.parameters))
             raise Mark(self.table.file, 1, 1).error(
-                f"{self.built.name} has no number at {heading!r}{hint}; rename the column if it is"
-                " not meant to be one"
+                f"{self.built_model.name} has no number at {heading!r}{hint}; rename the"
+                " column if it is not meant to be one"
             )
         return None
 
@@ -559,29 +560,29 @@ class _TableReader:
     def compile_rows(self) -> Observed:
         """Build the models of all rows and return them with the measured values."""
         measured_names, logs = self._measured_logs()
-        self.built = self._model_of_row(0)[1]
-        compiled_rows = tuple(self._compiled_rows(self.paths, self.numbers))
+        self.built_model = self._model_of_row(0)[1]
+        compiled_rows = tuple(self._compiled_rows(self.paths, self.numeric_columns))
         return Observed(
             self.table,
-            self.built,
+            self.built_model,
             measured_names,
             logs,
-            self.numbers,
+            self.numeric_columns,
             self.ignored,
             compiled_rows,
-            self.zeros,
+            self.zero_count_by_heading,
         )
 
     def _measured_logs(self) -> tuple[tuple[str, ...], Array]:
         """Return the names of the measured values and the logarithms of their cells."""
-        unit_by_name = self.built.shape.answer_names(self.built.options.method)
+        unit_by_name = self.built_model.shape.answer_names(self.built_model.options.method)
         heading_by_measured_name = {
             use.measured: heading for heading, use in self.uses.items() if use.measured
         }
         if not heading_by_measured_name:
-            quantity = first_quantity(self.built.shape.model, self.built.options.method)
+            quantity = first_quantity(self.built_model.shape.model, self.built_model.options.method)
             raise Mark(self.table.file, 1, 1).error(
-                f"no column is a measured value of {self.built.name}; name one"
+                f"no column is a measured value of {self.built_model.name}; name one"
                 f" {quantity!r}, or say which it is (--measured {quantity}=COLUMN)"
             )
         logs = np.full((len(heading_by_measured_name), len(self.table.rows)), np.nan)
@@ -590,7 +591,7 @@ class _TableReader:
             if name not in unit_by_name:
                 hint = did_you_mean(name, list(unit_by_name))
                 raise Mark(self.table.file, 1, 1).error(
-                    f"an answer for {self.built.name} has no value {name!r}{hint}"
+                    f"an answer for {self.built_model.name} has no value {name!r}{hint}"
                 )
             unit = self.uses[heading].unit or self.table.units.get(heading, "")
             unit = unit or unit_at_end_of_name(heading, unit_by_name[name])
@@ -606,11 +607,17 @@ class _TableReader:
                     logs[index, row] = np.log(value)
                 elif value == 0:
                     # A cause may be absent, such as messages on one processor.
-                    self.zeros[heading] = self.zeros.get(heading, 0) + 1
+                    self.zero_count_by_heading[heading] = (
+                        self.zero_count_by_heading.get(heading, 0) + 1
+                    )
                 else:
                     message = f"a measured value is at least 0; got {cell}"
                     problems.append(self.table.mark(row).problem(message, heading))
-            if not problems and heading in self.zeros and np.isnan(logs[index]).all():
+            if (
+                not problems
+                and heading in self.zero_count_by_heading
+                and np.isnan(logs[index]).all()
+            ):
                 raise Mark(self.table.file, 1, 1).error(
                     f"no cell of {heading} is above 0, so that nothing can be fitted to it; leave"
                     " it out, or take another column"
@@ -626,7 +633,7 @@ class _TableReader:
         values_by_path = {}
         problems = []
         for path in self.paths:
-            parameter = self.built.parameters.get(path)
+            parameter = self.built_model.parameters.get(path)
             if parameter is None or any(path not in settings for settings in self.row_settings):
                 continue
             value_by_text: dict[str, float] = {}

@@ -324,7 +324,7 @@ def _percentile(chances: Array, step_rate: float, beside: float, share: float) -
         times = np.linspace(0.0, longest, TIMES)
         longer = _chances_beyond(chances, step_rate, times)
         if beside:
-            longer = _with_time_beside(longer, times, beside)
+            longer = _tail_of_sum_with_exponential(longer, times, beside)
         index = int(np.argmax(longer <= 1 - share))
         if index > TIMES // 4:
             break
@@ -344,16 +344,16 @@ def _chances_beyond(chances: Array, step_rate: float, times: Array) -> Array:
     return np.asarray(np.exp(steps * np.log(means) - means - logs_of_factorials) @ chances)
 
 
-def _with_time_beside(longer: Array, times: Array, beside: float) -> Array:
-    """Return the probability that a time and a further exponential one are longer, the first taken
-    as straight between the times.
+def _tail_of_sum_with_exponential(tail: Array, times: Array, exponential_mean: float) -> Array:
+    """Return, at each time, the probability that the sum of a time and an independent exponential
+    one is longer. The tail of the first time is taken as linear between the equally spaced times.
     """
-    step = times[1] / beside
-    decay = float(np.exp(-step))
-    mean_weight = (1 - decay) / step
+    relative_step = times[1] / exponential_mean
+    decay = float(np.exp(-relative_step))
+    mean_weight = (1 - decay) / relative_step
 
-    def further(before: float, ends: tuple[float, float]) -> float:
-        low, high = ends
-        return float(before * decay + low * (mean_weight - decay) + high * (1 - mean_weight))
+    def next_tail(tail_before: float, tail_at_ends: tuple[float, float]) -> float:
+        low, high = tail_at_ends
+        return float(tail_before * decay + low * (mean_weight - decay) + high * (1 - mean_weight))
 
-    return np.array(list(accumulate(pairwise(longer), further, initial=1.0)))
+    return np.array(list(accumulate(pairwise(tail), next_tail, initial=1.0)))

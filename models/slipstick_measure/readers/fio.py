@@ -111,13 +111,13 @@ def _fio_row(
             input_file, job, options, entry_counts[str(job.get("jobname", index))]
         )
         users += _requests_in_flight(input_file, job, options) * job_count
-        rates = _rate_limits(options)
+        limit_by_direction = _rate_limits(options)
         active_directions = [
             direction for direction in ("read", "write") if (job.get(direction) or {}).get("iops")
         ]
         block = str(options.get("bs", ""))
         workloads[f"{options.get('rw') or ' and '.join(active_directions)} {block}".strip()] = None
-        limits = [rates[direction] for direction in active_directions]
+        limits = [limit_by_direction[direction] for direction in active_directions]
         offered_rates.append(sum(limits) * job_count if all(limits) else 0.0)
         for direction in active_directions:
             statistics = job[direction]
@@ -125,20 +125,18 @@ def _fio_row(
             throughput += float(statistics["iops"])
             weighted_time += float(statistics["iops"]) * float(latency.get("mean", 0.0)) * unit
             if len(jobs) == 1 and len(active_directions) == 1:
-                completion, unit = _latency_statistics(statistics, "clat")
+                completion, completion_unit = _latency_statistics(statistics, "clat")
                 shares = completion.get("percentile") or {}
                 quantiles = {
-                    float(share) / 100: float(latency) * unit
-                    for share, latency in shares.items()
+                    float(share) / 100: float(percentile_time) * completion_unit
+                    for share, percentile_time in shares.items()
                     if float(share) in (50, 90, 95, 99, 99.9)
                 }
-    rate = (
-        sum(offered_rate or 0.0 for offered_rate in offered_rates) if all(offered_rates) else None
-    )
+    offered_rate = sum(rate or 0.0 for rate in offered_rates) if all(offered_rates) else None
     return LoadRow(
         1,
-        None if rate else users,
-        rate,
+        None if offered_rate else users,
+        offered_rate,
         throughput or None,
         weighted_time / throughput if throughput and weighted_time else None,
         quantiles,

@@ -225,25 +225,27 @@ def _read_ycsb(input_file: Reading) -> LoadRow:
     Its threads, one by default, and its target are in its command alone.
     """
     text = input_file.text
-    values: dict[str, dict[str, float]] = {}
+    values_by_operation: dict[str, dict[str, float]] = {}
     for match in _YCSB_VALUE.finditer(text):
         seconds = SECONDS[match["unit"]] if "Latency" in match["name"] else 1.0
-        values.setdefault(match["operation"], {})[match["name"]] = float(match["value"]) * seconds
-    failed = {name: row for name, row in values.items() if name.endswith("-FAILED")}
+        values_by_operation.setdefault(match["operation"], {})[match["name"]] = (
+            float(match["value"]) * seconds
+        )
+    failed = {name: row for name, row in values_by_operation.items() if name.endswith("-FAILED")}
     for name, row in failed.items():
-        count = row.get("Operations", 0.0)
-        message = f"{count:g} operations failed, and are left out of the times"
+        failed_count = row.get("Operations", 0.0)
+        message = f"{failed_count:g} operations failed, and are left out of the times"
         input_file.add_note(1, name, message)
     operations = [
         row
-        for name, row in values.items()
+        for name, row in values_by_operation.items()
         if name not in _YCSB_NO_OPERATIONS and name not in failed and row.get("Operations")
     ]
-    if _YCSB_TWO_IN_ONE in values:
+    if _YCSB_TWO_IN_ONE in values_by_operation:
         message = "counts its reads and updates again, so no mean time is taken"
         input_file.add_note(1, _YCSB_TWO_IN_ONE, message)
         operations = []
-    count = sum(row["Operations"] for row in operations)
+    operation_count = sum(row["Operations"] for row in operations)
     total_time = sum(row["Operations"] * row.get("AverageLatency", 0.0) for row in operations)
     if not all("AverageLatency" in row for row in operations):
         input_file.add_note(1, "AverageLatency", "is no number, so no mean time is taken")
@@ -260,7 +262,7 @@ def _read_ycsb(input_file: Reading) -> LoadRow:
     if command and not threads and not target:
         message = "its command has no -threads: one is taken, as YCSB does by itself"
         input_file.add_note(1, "", message)
-    throughput = values.get("OVERALL", {}).get("Throughput")
+    throughput = values_by_operation.get("OVERALL", {}).get("Throughput")
     return LoadRow(
         1,
         users=None
@@ -268,7 +270,7 @@ def _read_ycsb(input_file: Reading) -> LoadRow:
         else number_of_match(threads) or (1.0 if threads is None else None),
         rate=target or None,
         throughput=throughput,
-        response=total_time / count if count and total_time else None,
+        response=total_time / operation_count if operation_count and total_time else None,
         quantiles={
             float(percentile[1]) / 100: value
             for name, value in (operations[0] if len(operations) == 1 else {}).items()

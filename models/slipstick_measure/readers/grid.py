@@ -132,26 +132,29 @@ def table_of_file(input_file: Reading, most_lines: int | None = None) -> CellGri
         if text.strip()
     ]
     table_lines = _drawn_table(lines)
-    content = _lines_of_table(lines, table_lines)
-    if not content:
+    table_content = _lines_of_table(lines, table_lines)
+    if not table_content:
         return CellGrid(1, [], [], ",", [])
-    content = _content_from_heading(content, lines)
-    sheet = table_of_sheet(input_file, content)
-    content = list(sheet.lines)
-    first_number, text = content[0]
-    delimiter = _separator_of_table(text, [row for _, row in content[1:]])
+    table_content = _content_from_heading(table_content, lines)
+    sheet = table_of_sheet(input_file, table_content)
+    table_content = list(sheet.lines)
+    first_line_number, text = table_content[0]
+    delimiter = _separator_of_table(text, [row for _, row in table_content[1:]])
     is_ruled = any(_COLUMN_RULE.fullmatch(line) for _, line in lines)
-    if is_ruled and not any(delimiter in line for _, line in content):
+    if is_ruled and not any(delimiter in line for _, line in table_content):
         delimiter = " "  # a heading of one word over several columns
     cells = text.split() if delimiter == " " else text.split(delimiter)
-    line_above = input_file.lines[first_number - 2].lstrip() if first_number > 1 else ""
+    line_above = input_file.lines[first_line_number - 2].lstrip() if first_line_number > 1 else ""
     if line_above.startswith("#") and all(
         NUMBER.fullmatch(bare_cell(cell).removesuffix("%")) for cell in cells
     ):
-        content = [(first_number - 1, re.sub(r"^\s*#\s?", "", line_above)), *content]
-    rows = (delimiter == " " and _rows_below_rule(content, lines, first_number)) or _split_rows(
-        input_file, content, delimiter
-    )
+        table_content = [
+            (first_line_number - 1, re.sub(r"^\s*#\s?", "", line_above)),
+            *table_content,
+        ]
+    rows = (
+        delimiter == " " and _rows_below_rule(table_content, lines, first_line_number)
+    ) or _split_rows(input_file, table_content, delimiter)
     lines_outside = [
         line_number for line_number, _ in lines if table_lines and line_number not in table_lines
     ]
@@ -162,7 +165,7 @@ def table_of_file(input_file: Reading, most_lines: int | None = None) -> CellGri
         if LATEX_TABLE in text
     ][1:]
     if not rows:
-        return CellGrid(first_number, [], [], delimiter, lines_outside)
+        return CellGrid(first_line_number, [], [], delimiter, lines_outside)
     rows = [(number, [*map(joined_thousands, cells)]) for number, cells in rows]
     _check_width(input_file, rows)
     (line, heading), *body = rows

@@ -553,13 +553,12 @@ def read_summary(input_file: Reading) -> LoadRow:
         )
     unsteady = ""
     total_lines = [line for line in lines if line["of"] == "="] or lines
-    counts = list(dict.fromkeys(int(line["active"]) for line in lines if line["active"]))
-    most_threads = max(counts, default=0)
-    if len(counts_above_0 := [count for count in counts if count]) > 1:
-        names_in_words = ", ".join(map(str, counts_above_0))
+    thread_counts = list(dict.fromkeys(int(line["active"]) for line in lines if line["active"]))
+    most_threads = max(thread_counts, default=0)
+    if len(counts_above_0 := [count for count in thread_counts if count]) > 1:
+        counts_text = ", ".join(map(str, counts_above_0))
         message = (
-            f"active threads changed ({names_in_words}); throughput and mean time are of all"
-            " together"
+            f"active threads changed ({counts_text}); throughput and mean time are of all together"
         )
         input_file.add_note(1, "", message)
         unsteady = f"active threads changed in the run, up to {most_threads}"

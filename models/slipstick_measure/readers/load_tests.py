@@ -581,8 +581,8 @@ def _read_hey(input_file: Reading) -> LoadRow:
 
 
 def _rate_of_hey(options: str, program: str, users: float | None) -> float | None:
-    """Return the rate of requests to which the options of hey, oha or ghz limit it; None without a
-    limit. That of hey is of each of its workers.
+    """Return the total rate of requests to which the options of hey, oha or ghz limit the test;
+    None without a limit. The option of hey limits each worker, and is multiplied by their number.
     """
     option = {"hey": "-q", "oha": "-q", "ghz": "(?:-r|--rps)"}.get(program, "-q")
     limit = number_of_match(re.search(rf"(?:^|\s){option}[ =]*([0-9.]+)\b", options))

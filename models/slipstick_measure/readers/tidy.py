@@ -462,9 +462,9 @@ class _TableReading:
         self.roles = roles
         self.units: dict[str, list[str]] = {}
         self.missing_cells: list[tuple[int, str]] = []
-        self.spread_lines: list[int] = []
+        self.spread_line_numbers: list[int] = []
         self.short_clock_times: list[tuple[int, str]] = []
-        self.lines_of_one: dict[str, int] = {}
+        self.lines_of_one_processor: dict[str, int] = {}
         self.summary_lines: list[tuple[int, str]] = []
         self.has_rows = False
         self.devices: dict[str, int] = {}
@@ -552,7 +552,9 @@ class _TableReading:
             else input_file.hints.processors
         )
         if p == 1 and "p" in cell_by_role:
-            self.lines_of_one.setdefault("serial" if is_serial(cell_by_role["p"]) else "1", line)
+            self.lines_of_one_processor.setdefault(
+                "serial" if is_serial(cell_by_role["p"]) else "1", line
+            )
         n = (
             input_file.size(line, "n", number_of_product(cell_by_role["n"]))
             if cell_by_role.get("n")
@@ -629,7 +631,7 @@ class _TableReading:
             message = f"{cell.strip()} is too short for its timer, and the run is left out"
             input_file.add_note(line, metric, message)
             return
-        self.spread_lines += [line] if spread_text else []
+        self.spread_line_numbers += [line] if spread_text else []
         if metric == "throughput":
             number_text, unit_of_cell = split_amount(cell)
         if unit_of_cell is not None and unit is not None and not _is_unit(unit):
@@ -667,15 +669,17 @@ class _TableReading:
         if self.summary_lines:
             line, text = self.summary_lines[0]
             input_file.add_note(line, text, "sums up the rows above, and is left out")
-        if line := self.lines_of_one.get("serial", 0):
+        if line := self.lines_of_one_processor.get("serial", 0):
             message = "is taken as one processor; a serial program may take less time than that"
             input_file.add_note(line, "serial", message)
-            if "1" in self.lines_of_one:
+            if "1" in self.lines_of_one_processor:
                 message = "a serial run and one of a single processor are both p = 1; keep one"
                 input_file.add_problem(line, "p", message)
-        if self.spread_lines:
+        if self.spread_line_numbers:
             input_file.add_note(
-                self.spread_lines[0], "", "what stands beside a value as its spread is left out"
+                self.spread_line_numbers[0],
+                "",
+                "what stands beside a value as its spread is left out",
             )
         if len(self.devices) > 1:
             names_in_words = ", ".join(self.devices)

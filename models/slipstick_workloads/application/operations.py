@@ -54,7 +54,8 @@ class OperationClass:
 
 
 class OperationClasses:
-    """The classes of a program's counts, and the sizes of its messages.
+    """The class of technology of each operation that a program counts, and the sizes of its
+    messages.
 
     Parameters
     ----------

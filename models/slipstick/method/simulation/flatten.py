@@ -652,7 +652,7 @@ class Writer:
         self.builder.wait(node.counter, self.model.monitor_of(node.counter))
 
     def _write_signal(self, node: SignalUnit, parties: Parties) -> None:
-        """Write the signal of a unit of a counter."""
+        """Write the instruction that adds one unit to a counter (`signal` of a semaphore)."""
         self.builder.give(node.counter, self.model.monitor_of(node.counter))
 
     def _write_pipeline(self, node: Pipeline, parties: Parties) -> None:

@@ -786,7 +786,9 @@ class ServedByPhase(StationState):
                     )
 
     def _next_service(self, rows: Rows) -> Iterator[Entries]:
-        """Yield the rows after the next waiting customer, if there is one, begins its service."""
+        """Yield the states (rows) that follow when the next waiting customer begins service; the
+        states unchanged if none waits.
+        """
         yield from _rows_unchanged(rows, np.arange(len(rows)))
 
 
