@@ -121,5 +121,5 @@ def test_a_table_with_a_column_of_a_cause(
     main(["fit", str(table), "--at", "128", "--waits", "mean"])
     screen = " ".join(capsys.readouterr().out.split())
     assert screen.startswith("Measured: MPI time grows from ")
-    assert "Most is lost to wait" in screen
+    assert "Most is lost to MPI time" in screen
     assert "still rises" not in screen
