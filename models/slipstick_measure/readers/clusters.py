@@ -44,6 +44,7 @@ _HPL_ROW = late_pattern(
     r"\s*(W[RC]\d\w*)\s+(\d+)\s+(\d+)\s+(\d+)\s+(\d+)\s+(\S+)\s+(\S+)"
     r"(?:\s+\([^)]*\))?\s*"
 )
+_CUT_HPL_ROW = late_pattern(r"\s*W[RC]\d\w*(?:\s+[\d.e+]+){1,5}\s*")
 _COLUMN_AFTER_SIZE = {"time": 0, "algbw": 1, "busbw": 2}
 
 
@@ -156,6 +157,10 @@ def _read_nccl_row(
     if 0 < len(columns) - len(words) <= len(optional_columns):  # of operations that reduce nothing
         missing_columns = optional_columns[: len(columns) - len(words)]
         columns = [name for name in columns if name not in missing_columns]
+    is_last_line = not any(map(str.strip, input_file.lines[line:]))
+    if len(words) < len(columns) and is_last_line:
+        input_file.add_note(line, "", "the last row is cut, and is left out")
+        return
     if len(words) != len(columns):
         input_file.add_problem(
             line, "", f"{len(words)} values, where the heading has {len(columns)} columns"
@@ -226,6 +231,8 @@ def _read_hpl(input_file: Reading) -> Measurements:
             if processors is not None and size is not None and rate is not None:
                 setting = f"{row[1]}, N {row[2]}, NB {row[3]}, P x Q {row[4]} x {row[5]}"
                 runs.append(_LinpackRun(line, processors, size, setting, row[6], row[7]))
+        elif _CUT_HPL_ROW.fullmatch(text):
+            input_file.add_note(line, "", "the row of a run is cut, and is left out")
         elif "FAILED" in text and "PASSED" not in text and "tests" not in text:
             input_file.add_note(line, "", "a residual check failed, so a run is not valid")
     has_one_count = len({run.processors for run in runs}) == 1

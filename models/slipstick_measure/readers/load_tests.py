@@ -89,6 +89,8 @@ _RESPONSE_HEADINGS = (
         "latency avg",
         "latency mean",
         "average time",
+        "time per request",
+        "mean time per request",
         "r",
     ),
 )
@@ -677,7 +679,7 @@ def _read_sysbench(input_file: Reading) -> LoadRow:
     interrupted run has only its interval lines.
     """
     text = input_file.text
-    threads_and_rates = re.findall(r"\bthds: ([0-9]+),? tps: ([0-9.]+)", text)
+    threads_and_rates = re.findall(r"\bthds: ([0-9]+),? tps: ([0-9.]+)\b,? ", text)
     event_count = number_of_match(first_match(r"total number of events:\s+([0-9]+)", text))
     seconds = number_of_match(first_match(r"total time:\s+([0-9.]+)s", text))
     events_per_thread = number_of_match(first_match(r"events \(avg/stddev\):\s+([0-9.]+)", text))
@@ -1336,11 +1338,14 @@ def _read_locust_history(input_file: Reading) -> list[LoadRow]:
         name: index for name, index in index_by_heading.items() if re.fullmatch(r"[0-9.]+%", name)
     }
     rows_by_users: dict[float, list[Sequence[str]]] = defaultdict(list)
+    requests_index = index_by_heading.get("Total Request Count")
     for line, cells in grid.rows:
         if len(cells) == len(grid.heading) and cells[index_by_heading["Name"]] in (
             "Aggregated",
             "Total",
         ):
+            if requests_index is not None and cells[requests_index] == "0":
+                continue  # before the first request
             users = input_file.number(line, "User Count", cells[index_by_heading["User Count"]])
             rows_by_users[users or 0.0].append(cells)
     if input_file.problems:

@@ -459,6 +459,8 @@ _COUNT_AND_NOUN = late_pattern(
     + "|".join(sorted((word for word in (*PROCESSORS, *LOADS) if len(word) > 2), key=len)[::-1])
     + r")"
 )
+_OPTIONS_OF_LOADS = ("-c", "--concurrency", "--connections", "-u", "--users", "--vus")
+"""Options of load generators that head a column of users."""
 _OPTIONS_OF_JOBS = ("-j", "make -j", "ninja -j", "--jobs")
 """Options of build tools that head a column of parallel jobs."""
 _CLOCK = late_pattern(r"[dhms]+(?:[-:][hms]+)+")
@@ -487,6 +489,8 @@ def plain_words(text: str) -> str:
     lower_text = text.strip().casefold().replace("n°", "no ").replace("№", "no ")
     if lower_text.strip("`") in _OPTIONS_OF_JOBS:
         return "n jobs"
+    if lower_text.strip("`") in _OPTIONS_OF_LOADS:
+        return "concurrency"
     if joined_noun := _COUNT_AND_NOUN.fullmatch(re.sub(r"[*`\s]", "", lower_text)):
         return joined_noun["noun"]
     words = _MARKS.sub(" ", lower_text.replace("#", " # ")).split()
