@@ -402,6 +402,7 @@ def test_all_rates_of_an_answer_have_the_unit_in_which_the_model_states_one(
         ("machine.processors.flops", "19.5e12 /s", ""),
         ("parameters.peak", "312e12 /s", ""),
         ("parameters.load", "3 per hour", ""),
+        ("parameters.price", "3.49 /h", ""),
     ],
 )
 def test_rates_of_arithmetic_choose_no_unit(path: str, text: str, unit: str) -> None:

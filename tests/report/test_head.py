@@ -552,6 +552,16 @@ def test_a_title_that_asks_which_is_answered_by_the_best_case(tmp_path: Path) ->
         "A second database server is the best of 3: it has the shortest response time of requests"
         " (22.28 ms)."
     )
+    search = (
+        "seek: {load: {of: classes.requests.arrivals, from: 1 /s, to: 400 /s,"
+        " where: 'response_time[requests] <= 50 ms', cases: [base, db]}}\n"
+    )
+    best = "A second database server is the best of 3: it has the shortest response time"
+    head, _ = study_of(tmp_path, f"title: Which change helps most?\n{CHANGES}{search}")
+    assert head[0].startswith(best)
+    head, _ = study_of(tmp_path, f"title: How many requests can it take?\n{CHANGES}{search}")
+    assert head[0].startswith("Response time of requests is at most 50 ms ")
+    assert [line for line in head[1:] if line.startswith(best)]
     head, _ = study_of(tmp_path, f"title: What helps?\n{CHANGES}")
     assert not any("best of" in sentence for sentence in head)
     first, second, *_ = head

@@ -183,11 +183,13 @@ _WRITTEN_RATE_UNIT = late_pattern(r"/\s*(s|min|h)\s*$")
 def stated_rate_unit(answer: Answer) -> str:
     """Return the unit in which the model of an answer states its first rate; empty if it states
     none. Rates by the second count where they are rates of arrivals: those of arithmetic say
-    nothing about how often a program runs.
+    nothing about how often a program runs. A price for an hour is no rate, though it is written
+    like one.
     """
     for path, described_value in answer.described.items():
         given = described_value.given
-        unit_match = given.dimension == RATE and _WRITTEN_RATE_UNIT.search(given.text)
+        is_rate = given.dimension == RATE and not path.endswith("price")
+        unit_match = is_rate and _WRITTEN_RATE_UNIT.search(given.text)
         if unit_match and (unit_match[1] != "s" or path.endswith(("arrivals", "rate"))):
             return f"1/{unit_match[1]}"
     return ""

@@ -99,7 +99,13 @@ def head_lines(results: Results, value_names: Sequence[str]) -> list[str]:
         else [*question_lines, *comparison_lines]
     )
     answer_lines += unlike_case_lines
-    lines = [*_recommendation_lines(results, value_names), *answer_lines]
+    recommendation_lines = [*_recommendation_lines(results, value_names)]
+    # A title that asks for a number is answered by the number of each case.
+    lines = (
+        [*answer_lines, *recommendation_lines]
+        if _HOW_MANY.match(results.title)
+        else [*recommendation_lines, *answer_lines]
+    )
     if verdict.word:
         lines.insert(0, f"{verdict.word}: {verdict.sentence}")
     # Where questions alone are answered, the first case is only their starting point.
@@ -321,6 +327,9 @@ _HOW_MUCH = late_pattern(
 """How a title begins that asks for the value of the first case. "How much faster" asks for a
 comparison.
 """
+
+_HOW_MANY = late_pattern(r"(?:up to )?how (?:many|much|large|long|often|high)\b", re.IGNORECASE)
+"""How a title begins that asks for a number."""
 
 _HOW_IT_CHANGES = late_pattern(
     r"how (?:does|do|did|will) .*\b(?:scale|depend|change|vary|grow|fall|rise)\b",
