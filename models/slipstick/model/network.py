@@ -785,6 +785,9 @@ def _with_changed_numbers(network_part: Any, path: str, change: Callable[[str, E
     """
     if isinstance(network_part, Expr):
         return change(path, network_part)
+    # Most fields are of these types, and the tests below take longer.
+    if isinstance(network_part, str | int | None):
+        return network_part
     if isinstance(network_part, Mapping):
         return {
             key: _with_changed_numbers(inner_part, f"{path}.{key}", change)

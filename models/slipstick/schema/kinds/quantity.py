@@ -1431,8 +1431,8 @@ def _described_values(
         inner_context = context.for_part(spec_part)
         for name, field_info in type(spec_part).model_fields.items():
             field_value = getattr(spec_part, name)
-            # Most fields hold plain values, which are no quantities.
-            if not isinstance(field_value, str | int | float | None):
+            # Most fields hold nothing or plain values, which are no quantities.
+            if field_value and not isinstance(field_value, str | int | float):
                 field_quantity = (
                     _with_source_of_part(field_value, spec_part)
                     if isinstance(field_value, Given)
