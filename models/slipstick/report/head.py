@@ -48,6 +48,8 @@ from slipstick.vocabulary import VERDICTS
 
 _MOST_LINES = 4
 """The largest number of sentences of questions at the head of a report."""
+_MOST_COLUMNS = 3
+"""The largest number of values in the table of the cases."""
 _FEW_INPUTS = 2
 _LONGEST_SENTENCE = 250
 """The largest number of letters of the clauses on how answers were computed that are joined into
@@ -208,14 +210,14 @@ def decision_table(results: Results, value_names: Sequence[str]) -> TextTable | 
         return None
     shown_names = [
         name for name in value_names if any(answer.find(name) for answer in results.cases.values())
-    ]
+    ][:_MOST_COLUMNS]
     rows = [
-        [words.case(case), *(_value_text(answer_of_case, name) for name in shown_names[:3])]
+        [words.case(case), *(_value_text(answer_of_case, name) for name in shown_names)]
         for case, answer_of_case in results.cases.items()
         if not answer_of_case.failed
-        and any(answer_of_case.find(name) is not None for name in shown_names[:3])
+        and any(answer_of_case.find(name) is not None for name in shown_names)
     ]
-    titles = ["", *map(words.value, shown_names[:3])]
+    titles = ["", *map(words.value, shown_names)]
     return TextTable(titles, rows, range(1, len(titles))) if len(rows) > 1 else None
 
 

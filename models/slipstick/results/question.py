@@ -334,6 +334,11 @@ class QuestionResult:
         """List the quantities for which a search finds values; none by default."""
         return ()
 
+    @property
+    def member(self) -> str:
+        """What measured runs call a processor, such as a core; empty if there are none."""
+        return ""
+
     def year_as_given(self, case: str) -> str:
         """Return the year of the values of a case as given; empty if the question has no years."""
         return ""

@@ -500,8 +500,11 @@ def _solve_study(study: PreparedStudy, with_answers: bool, progress: Progress) -
     )
     for key, question in study.questions.items():
         result = question.solve(BaseAnswers(answers, results.named_answers(), spec.answer))
+        words = results.words
+        if result.member and words.member == "processor":
+            words = replace(words, member=result.member)
         # One after the other, because a question may read the answers that those before it added.
-        results = replace(results, questions={**results.questions, key: result})
+        results = replace(results, questions={**results.questions, key: result}, words=words)
         progress(question.points)
     return _order_questions(study, results)
 

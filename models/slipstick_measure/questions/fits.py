@@ -68,6 +68,11 @@ class FitsResult(QuestionResult):
     fits: Mapping[str, Fitting]
 
     @property
+    def member(self) -> str:
+        """What the runs call a processor."""
+        return next(iter(self.fits.values())).member
+
+    @property
     def has_further_answers(self) -> bool:
         """Return whether the headline leaves out an answer."""
         return len(self.fits) > 1

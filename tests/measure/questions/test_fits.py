@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import math
+import re
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,7 @@ import pytest
 
 from slipstick.cli.main import main
 from slipstick.errors import NoAnswerError, SpecError
+from slipstick.report.head import head_lines
 from slipstick.report.page import report_in_markdown
 from slipstick.results.study import Results
 from slipstick.results.words import Words
@@ -76,6 +78,27 @@ def test_the_base_is_fitted_and_then_asked_cases(tmp_path: Path) -> None:
     assert "Fitted to runs.csv." in text
     assert "| parameters.serial |" in text
     assert check_file(path) == "study"
+
+
+@pytest.mark.parametrize(
+    ("heading", "called", "noun"),
+    [("cores", "", "core"), ("p", "", "processor"), ("cores", ", called: rank", "rank")],
+)
+def test_a_head_calls_processors_by_one_noun(
+    tmp_path: Path, heading: str, called: str, noun: str
+) -> None:
+    path = written(tmp_path)
+    for name, old, new in (
+        ("runs.csv", "p,time", f"{heading},time"),
+        ("model.yaml", "processors: 1", f"processors: 1{called}"),
+    ):
+        file = tmp_path / name
+        file.write_text(file.read_text().replace(old, new, 1))
+    head = " ".join(head_lines(answered(path), ["time"]))
+    assert f"; a {noun} spends " in head
+    assert re.search(rf"\b64 {noun}s\b", head)
+    other_nouns = {"core", "processor", "rank"} - {noun}
+    assert not re.search(rf"\b(?:{'|'.join(other_nouns)})s?\b", head)
 
 
 @pytest.mark.turns(3)
