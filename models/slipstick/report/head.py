@@ -309,7 +309,7 @@ def _recommendation_lines(results: Results, value_names: Sequence[str]) -> Itera
     )
     value_text = _value_text(best_answer, value_name)
     amount = f", {value_text}" if "(" in value_text else f" ({value_text})"
-    amount += f"{',' if reason else ''}{' and ' if reason else ''}{reason}"
+    amount += f"{', and ' if reason else ''}{reason}"
     yield f"{words.case(first_case)} is the best of {len(ranked_cases)}: {quality}{amount}"
 
 
@@ -673,8 +673,7 @@ def _ratio_and_doubt(base_answer: Answer, case_answer: Answer, value_name: str) 
         is_faster = ratio < 1
         ratio_in_words = plain_decimal(1 / ratio if is_faster else ratio, 3)
         return f"{ratio_in_words} times as {'fast' if is_faster else 'long'}", doubt
-    degree = "long" if "time" in value_name else "much"
-    return f"{plain_decimal(ratio, 3)} times as {degree}", doubt
+    return f"{plain_decimal(ratio, 3)} times as {'long' if 'time' in value_name else 'much'}", doubt
 
 
 def _sweep_lines(sweep: Sweep, value_names: Sequence[str], results: Results) -> Iterator[str]:
@@ -700,9 +699,9 @@ def _sweep_lines(sweep: Sweep, value_names: Sequence[str], results: Results) -> 
         """Return the setting of the axis at a row of the sweep in words."""
         return setting_phrase(axis.path, float(sweep.points[axis.path][row]), axis.unit, words)
 
-    more_is_better = _is_more_better(value_name)
     # Of a rate more is better, of a time less.
-    best_row = (max if more_is_better else min)(finite_rows, key=lambda row: float(column[row]))
+    best_of = max if _is_more_better(value_name) else min
+    best_row = best_of(finite_rows, key=lambda row: float(column[row]))
     line = (
         f"{words.value(value_name)} goes from {_amount_at(sweep, value_name, finite_rows[0])} with"
         f" {setting_at(finite_rows[0])} to {_amount_at(sweep, value_name, finite_rows[-1])}"
@@ -934,14 +933,12 @@ def _verdict_clauses(answers: Sequence[Answer], sweeps: Sequence[Sweep]) -> list
     checks = [answer.check for answer in answers if answer.check]
     checks += [check for sweep in sweeps for check in sweep.provenance.checks.values()]
     count_by_verdict = Counter(check.word for check in checks)
-    if not count_by_verdict:
-        return []
     verdict_words = ", ".join(
         f"{count_by_verdict[verdict_word]} {verdict_word}"
         for verdict_word in VERDICTS
         if count_by_verdict[verdict_word]
     )
-    return [f"checked by a short simulation: {verdict_words}"]
+    return [f"checked by a short simulation: {verdict_words}"] if verdict_words else []
 
 
 def _loss_clauses(answers: Sequence[Answer], sweeps: Sequence[Sweep]) -> list[str]:
