@@ -166,8 +166,10 @@ class TableColumn:
             return word
         if self.rate is not None and word not in names.DERIVED:
             return "ideal" if word.partition(" ")[0] in names.IDEALS else "rate"
+        if _COMPARED.sub("", word) in names.SPEEDUPS:
+            return "speedup"
         for kind, words in _KINDS.items():
-            if word in words:
+            if word in words and not (kind == "p" and self.has_time_unit):  # CPU [s]
                 return kind
         if metric in METRICS and metric not in ("time", "throughput"):
             return metric
@@ -191,6 +193,10 @@ _METRIC_WITH_CAUSE = late_pattern(
     r"(?P<rest>\s*(?:[\[(][^\[\]()]+[\])])?)",
     re.IGNORECASE,
 )
+
+
+_COMPARED = late_pattern(r" (?:vs|versus|over|wrt|against|relative to|compared (?:to|with)) .*")
+"""What a heading says that values are compared with."""
 
 
 def _noun_of_counts(cells: Sequence[str]) -> str:

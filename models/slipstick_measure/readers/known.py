@@ -334,7 +334,10 @@ _PATTERNS: tuple[tuple[str, str, str], ...] = (
     ),
     (r"(?m)^Hardware Thread Topology", "output of likwid-topology", _IMPORT_ADVICE),
     (
-        r"(?m)Shared Data Cache Line Table|^ +Trace Event Information *$",
+        (
+            r"(?m)Shared Data Cache Line Table|^ *Locked Load/Store Operations +:"
+            r"|^ +Trace Event Information *$"
+        ),
         "a report of perf c2c",
         _SAMPLES_ADVICE,
     ),

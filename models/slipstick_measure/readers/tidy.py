@@ -693,7 +693,10 @@ class _TableReading:
             input_file.add_note(line, "time", f"{text} is read as minutes and seconds")
 
 
-_HOURS_AND_MINUTES = late_pattern(r"\bh{1,2}:m{1,2}\b(?!:s)", re.IGNORECASE)
+_HOURS_AND_MINUTES = late_pattern(
+    r"\b(?:h{1,2}|hrs?|hours?|std|stunden):(?:m{1,2}|mins?|minutes?|minuten)\b(?!:)",
+    re.IGNORECASE,
+)
 """How a heading says that times of two fields are hours and minutes."""
 
 _TIME_METRICS = [metric for metric in METRICS.values() if str(metric.dimension) == "s"]
