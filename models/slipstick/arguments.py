@@ -172,8 +172,8 @@ def instance_of(types: type | tuple[type, ...], expected: str) -> Kind:
 
 
 def either_kind(expected: str, *kinds: Kind) -> Kind:
-    """Return the kind of argument that is of any of several kinds; the first that accepts a value
-    reads it.
+    """Return the kind of argument that accepts any of several kinds; the first kind that accepts a
+    value reads it.
     """
 
     def read(value: Any) -> Any:
@@ -191,7 +191,7 @@ def either_kind(expected: str, *kinds: Kind) -> Kind:
 
 
 def optional_kind(kind: Kind) -> Kind:
-    """Return the kind of argument that is of a kind, or None."""
+    """Return the kind of argument that accepts another kind, or None."""
     read_value = kind.read
     expected = f"{kind.expected}, or None"
 
@@ -219,7 +219,7 @@ def _read_member(kind: Kind, value: Any, path: str) -> Any:
 
 def list_of(kind: Kind, least: int = 0, most: int | None = None) -> Kind:
     """Return the kind of argument that is an iterable, such as a list or an array, with members of
-    a kind; it is read as a tuple.
+    one kind; it is read as a tuple.
     """
     expected = f"a list, each member of which is {kind.expected}"
 
@@ -247,7 +247,7 @@ def list_of(kind: Kind, least: int = 0, most: int | None = None) -> Kind:
 
 
 def row_of(*kinds: Kind, expected: str) -> Kind:
-    """Return the kind of argument that is a tuple with one member of each given kind."""
+    """Return the kind of argument that is a tuple whose members are of the given kinds."""
 
     def read(value: Any) -> Any:
         """Return the members of a tuple, each read by its own kind, or refuse it."""
@@ -263,8 +263,8 @@ def row_of(*kinds: Kind, expected: str) -> Kind:
 
 
 def mapped_by_name(kind: Kind, least: int = 0) -> Kind:
-    """Return the kind of argument that is a mapping from names to values of a kind; it is read as a
-    dict.
+    """Return the kind of argument that is a mapping from names to values of one kind; it is read as
+    a dict.
     """
     expected = f"a dict by name, each value of which is {kind.expected}"
 

@@ -52,8 +52,8 @@ class SpecKind(NamedTuple):
 
 
 class Registry(Mapping[str, T]):
-    """A registry of additions by name: first the additions of slipstick itself, then those of other
-    packages.
+    """A registry of additions by name: first the additions of slipstick itself, then the additions
+    of other packages.
 
     Entry points are read when all names are listed, or when a name is requested that slipstick
     itself does not have.

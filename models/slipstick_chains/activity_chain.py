@@ -487,9 +487,9 @@ class _FollowedArrivals(NamedTuple):
 def chain_from_start(
     model: Model, values: Mapping[str, float], most_customers: int = 0, backlog: int = 0
 ) -> tuple[MarkovChain, dict[str, Array]]:
-    """Return the Markov chain of a model whose processors all begin a cycle at time 0, and for each
-    resource the number of processors there in each state, waiting ones included [1] [states].
-    Servers that are away are not counted.
+    """Return the Markov chain of a model whose processors all begin a cycle at time 0, and the
+    number of processors at each resource in each state, waiting ones included [states; 1]. Servers
+    that are away are not counted.
 
     Parameters
     ----------
@@ -848,9 +848,8 @@ def _use_columns(
 def _attempt_values(
     sums: Mapping[tuple[str, Any], Array], passed_name: str, time: Array
 ) -> Iterator[tuple[str, Array]]:
-    """Yield, with their names in an answer, the share of tries that fail [1], the number of tries
-    of an attempt [1], and the number of attempts that succeed in a second [1/s], from sums over a
-    cycle.
+    """Yield the values of an attempt by name, from sums over a cycle: the share of its tries that
+    fail [1], the number of tries [1], and the successful attempts in a second [1/s].
     """
     resource_name = passed_name.removeprefix(PASSED_AT)
     passed_tries, failed_tries, abandoned_attempts = (

@@ -196,8 +196,8 @@ class Absences:
         return servers_away + waiting, busy_share, np.where(wait > 0, throughput_factor, 1.0)
 
     def _without_absences(self, columns: Mapping[str, T], table: str = "") -> dict[str, T]:
-        """Return the columns of a table without those of the groups or classes that stand for
-        servers that are away.
+        """Return the columns of a table without the groups or classes that stand for servers that
+        are away.
         """
         return {
             name: column

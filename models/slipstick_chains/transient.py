@@ -602,7 +602,7 @@ def transient_values(
 
 
 def _queue_lengths(columns: Columns) -> list[str]:
-    """Return the names of queue lengths among those of columns."""
+    """Return the columns that are queue lengths."""
     return [name for name in columns if name.startswith("queue_length[")]
 
 

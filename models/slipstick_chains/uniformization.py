@@ -83,9 +83,9 @@ def transient(chain: MarkovChain, times: Sequence[float], error: float = 1e-10) 
 def probabilities_after(
     transposed_rates: csr_array, tick_rate: float, start: Array, time: float, error: float
 ) -> Array:
-    """Return the probability of each state after some time, from the probabilities at its start;
-    `transposed_rates` is the transposed generator and `tick_rate` that of the clock's ticks [1]
-    [states].
+    """Return the probability of each state after some time [states; 1], from the probabilities at
+    its start; `transposed_rates` is the transposed generator and `tick_rate` the rate of the
+    clock's ticks.
     """
     if tick_rate * time == 0:
         return start

@@ -87,7 +87,9 @@ def network_as_written(network: QueueingNetwork) -> tuple[QueueingNetwork, KeysO
     keys_by_station = _keys_by_station(absences, servers)
 
     def of_customers(number_by_class: Mapping[str, Expr]) -> dict[str, Expr]:
-        """Return the numbers of classes without those of servers that are away."""
+        """Return the numbers of customer classes, without the classes that stand for servers that
+        are away.
+        """
         return {name: number for name, number in number_by_class.items() if name not in absences}
 
     def station_as_written(name: str, station: NetworkStation) -> NetworkStation:

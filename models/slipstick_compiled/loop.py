@@ -1107,7 +1107,9 @@ def load_of_resource(resource: Row, rule: int, now: float) -> float:
 
 @inlined
 def load_of_option(tables: State, target_index: int, rule: int, now: float) -> float:
-    """Return the load of the resource whose number stands at an index of the targets."""
+    """Return the load of one option of a pick: of the resource whose number is at this index of the
+    table of targets.
+    """
     return load_of_resource(tables.resource[tables.targets[target_index]], rule, now)
 
 

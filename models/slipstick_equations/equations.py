@@ -350,8 +350,8 @@ station for which they hold.
 
 
 def _network_paragraphs(model: QueueingNetwork, explanation: Explanation) -> list[str]:
-    """Return the parts of the explanation of a network for the terminal: equations, demands,
-    symbols, stations.
+    """Return the paragraphs that explain a network in a terminal: equations, demands, symbols,
+    stations.
     """
     laws = [equation_text for equation_text, _ in _laws_that_hold(model)]
     lines = [
@@ -660,7 +660,7 @@ def _tabular(rows: Sequence[tuple[str, str, str]]) -> list[str]:
 
 
 def _law_paragraphs(law: Law) -> list[str]:
-    """Return the parts of the explanation of a law for the terminal."""
+    """Return the paragraphs that explain a law in a terminal."""
     symbols = [
         [symbol.name, str(symbol.dimension), symbol.meaning] for symbol in (law.gives, *law.symbols)
     ]
@@ -700,7 +700,7 @@ def _indented_line(equation_text: str) -> str:
 
 
 def _model_paragraphs(model: Model, explanation: Explanation) -> list[str]:
-    """Return the parts of the explanation of an activity for the terminal."""
+    """Return the paragraphs that explain an activity in a terminal."""
     paragraphs = [_population_text(model)]
     if explanation.structure is not None:
         equations = Equations(explanation.structure)

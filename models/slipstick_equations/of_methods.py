@@ -172,7 +172,7 @@ def _resources_used(nodes: Sequence[Activity]) -> list[str]:
 
 
 def _wait_equations(model: Model, equations: list[str]) -> Iterator[str]:
-    """Yield the equations of a cycle with n processors, and then those of its waits.
+    """Yield the equations of a cycle with n processors, and then the equations of its waits.
 
     A wait follows from what the same cycle has with one processor fewer: the number present Q and
     the utilization U. A lock is a queue whose service is all that is done while it is held. Models

@@ -165,8 +165,8 @@ class SolvedPopulation:
 
 
 def solve_closed(model: Model, value_by_expr: Numbers, with_account: bool) -> ActivityTable:
-    """Solve a closed population at all points; the time and the account of a model with several
-    groups are those of its first group.
+    """Solve a closed population at all points; in a model with several groups, time and account
+    describe the first group.
 
     Parameters
     ----------
@@ -572,8 +572,8 @@ class Recursion:
 
     @cached_property
     def _rows_are_independent(self) -> bool:
-        """Return whether several populations can be solved together as rows of arrays: those of
-        several groups that hold no lock, use no processor and have no parallel branches.
+        """Return whether several populations can be solved together as rows of arrays: populations
+        of several groups that hold no lock, use no processor and have no parallel branches.
         """
         return (
             len(self.trees) > 1
@@ -1757,7 +1757,7 @@ class FlowEquivalentServer:
 
 
 def _stacked_columns(columns: Sequence[Array]) -> Array:
-    """Return several columns, broadcast to one shape, as one array; its last axis is that of the
+    """Return several columns, broadcast to one shape, as one array whose last axis numbers the
     columns.
     """
     return np.stack(np.broadcast_arrays(*columns), axis=-1)

@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 
 
 def solve_mixed(model: Model, value_by_expr: Numbers, with_account: bool) -> ActivityTable:
-    """Solve groups of processors and streams of customers that share stations, at all points; the
-    time and the account are those of the first group.
+    """Solve groups of processors and streams of customers that share stations, at all points; time
+    and account describe the first group.
 
     In product form the exact solver of queueing networks answers: at a server with a load U of the
     streams the services of processors take 1 / (1 - U) times as long. Elsewhere the approximate

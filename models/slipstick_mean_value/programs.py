@@ -492,8 +492,8 @@ class _TotalsReader:
                 )
 
     def _totals_of_pipeline(self, pipeline: Pipeline) -> _ActivityTotals:
-        """Return the totals of a pipeline, as of a flow line: the time is that of one item in all
-        stages, plus the time of the longest serial stage for each further item.
+        """Return the totals of a pipeline, as of a flow line: the time of one item in all stages,
+        plus the time of the longest serial stage for each further item.
         """
         if not pipeline.identical:
             raise NoAnswerError(

@@ -370,12 +370,14 @@ def _time_in_turn(traversal: Traversal, nodes: Sequence[Activity]) -> RandomTime
 
 
 def _mean_of_times(times: Sequence[RandomTime]) -> RandomTime:
-    """Return a random time whose mean and variance are the averages of those of some times."""
-    kinds = {time.kind for time in times}
+    """Return a random time whose mean is the average of the means of some times, and whose variance
+    is the average of their variances.
+    """
+    time_kinds = {time.kind for time in times}
     return RandomTime(
         sum_of_columns(time.mean for time in times) / len(times),
         sum_of_columns(time.variance for time in times) / len(times),
-        kinds.pop() if len(kinds) == 1 else "general",
+        time_kinds.pop() if len(time_kinds) == 1 else "general",
     )
 
 

@@ -713,8 +713,8 @@ def _cause_at_call(kind: str) -> str:
 
 
 def _lock_of(make_plain_lock: Callable[[], Any]) -> Callable[[], Any]:
-    """Return a lock factory: timed locks for programs, and plain ones for the standard library,
-    whose waits are recorded at its calls.
+    """Return a function that makes locks: timed locks for a program, and plain locks for the
+    standard library, whose waits are recorded at its calls.
     """
     return lambda: (
         make_plain_lock()

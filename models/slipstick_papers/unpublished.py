@@ -588,7 +588,7 @@ class _AnswersAtDraws:
 
     def has_all_files(self, draw: InputLevels) -> bool:
         """Return whether the study names all files of a draw: if two inputs replace a file of a
-        case, the second must name the file that replaces that of the first.
+        case, the second must name what replaces the first one's file.
         """
         return all(self._files_of_draw(case, draw) is not None for case in self.study.cases)
 

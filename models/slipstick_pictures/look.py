@@ -453,9 +453,9 @@ _NUMBER = late_pattern(r"[-−+\d.,e]*|\$.*\$")
 
 
 def make_narrow(figure: Figure) -> bool:
-    """Redraw a finished figure at the width of a telephone, its plots one below the other and the
-    legend below them, and return whether its texts have room there: not those of legends inside
-    plots, or of a long remark below. Colour bars move below their plots.
+    """Redraw a finished figure at the width of a telephone: plots and legend one below the other,
+    and colour bars below their plots. Return whether its texts have room there; legends inside
+    plots and long remarks have none.
     """
     remark = figure.get_supxlabel().replace("\n", " ")
     plots = [axes for axes in figure.axes if axes.get_subplotspec() is not None]

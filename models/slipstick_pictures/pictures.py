@@ -73,8 +73,8 @@ if TYPE_CHECKING:
 
 
 def fill_order(results: Results, pictures: Sequence[PictureSpec]) -> dict[str, int]:
-    """Return the index of the fill of the components of a study and of the labels of its stacked
-    bars, in the order in which they are stacked in all of its pictures.
+    """Return the index of the fill of each component of a study and of each label of its stacked
+    bars, in the order in which all pictures stack them.
 
     Useful components come first, those of cases in their order, others by size; a label of one
     component has the fill of the component.
@@ -700,8 +700,8 @@ def _lines_coincide(
     highest: Mapping[str, float],
     log: bool,
 ) -> bool:
-    """Return whether the lines of one label coincide with those of another; on a logarithmic axis,
-    each value is compared with its own size.
+    """Return whether the lines of two labels coincide; on a logarithmic axis, each value is
+    compared with its own size.
     """
     return lines.keys() == other_lines.keys() and all(
         len(line.x) > 1
@@ -860,8 +860,8 @@ def _ratio(numerator: Array, denominator: Array) -> Array:
 
 
 def _styles_of(labels: Sequence[str], lines: Sequence[Line]) -> dict[str, dict[str, Any]]:
-    """Return the style of the lines of each label: that of its cause if lines show parts of the
-    time or of the processors.
+    """Return the style of the lines of each label: the style of its cause if lines show parts of
+    the time or of the processors.
     """
     are_parts = all(
         split_name(line.value)[0] in (*_WORDS_OF_KINDS, "processors_lost") for line in lines
@@ -982,7 +982,7 @@ def _named_value(name: str, words: Words) -> str:
 
 
 def write_limit(axes: Axes, limit: float, text: str, lines: Sequence[Line2D]) -> None:
-    """Write the label of a limit at the end of the panel, and on the side of the limit, where the
+    """Write the label of a limit at the end of the panel, above or below the limit, where the
     fewest lines pass through it; above the limit at the right if all places are equally good.
     """
     label_positions = [(right, is_above) for is_above in (True, False) for right in (True, False)]

@@ -38,8 +38,8 @@ LIMIT = late_pattern(rf"({ONE_VALUE})\s*(?:<=|>=|<|>)\s*[\d.]")
 
 @dataclass(frozen=True, slots=True)
 class ConditionSides:
-    """Both sides of a part of a condition at some points, its margin, and whether the part holds
-    for the values themselves.
+    """Both sides of one comparison of a condition at some points, its margin, and whether the
+    comparison holds for the values themselves.
 
     Sides and margin have rows for the value, the low end and the high end, which are equal where
     nothing is an estimate [3, points].
@@ -93,7 +93,7 @@ class Condition:
 
     @property
     def left_sides(self) -> list[str]:
-        """The left side of each part of the condition, as written."""
+        """The left side of each comparison of the condition, as written."""
         clauses = [
             re.split(r"[<>]", clause)[0].strip()
             for clause in re.split(r"(?<!\s)\s++and\s++", self.text.strip())
@@ -102,7 +102,7 @@ class Condition:
         return clauses if as_written else [str(part.left) for part in self.parts]
 
     def sides(self, columns: Mapping[str, Array]) -> list[ConditionSides]:
-        """Return the sides of each part of the condition.
+        """Return the two sides of each comparison of the condition.
 
         The interval of a side or a margin adds up what each estimate in it changes alone, moved to
         the ends of its own interval: with one estimate it is exact, with several it holds to first
@@ -238,8 +238,8 @@ class Condition:
         )
 
     def margin_and_mask(self, columns: Mapping[str, Array]) -> tuple[Array, NDArray[np.bool_]]:
-        """Return the margin of the part of the condition that is nearest to failing, or fails most,
-        with its interval, and at which points all parts hold.
+        """Return the margin, with its interval, of the comparison that is nearest to failing or
+        fails most, and at which points all comparisons of the condition hold.
 
         Returns
         -------

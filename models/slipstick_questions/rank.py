@@ -557,9 +557,9 @@ class _CaseRanking:
     def _times_by_one_method(
         self, changed_model: BuiltModel, answer: Answer, value_after: Value, solved_by: _SolvedBy
     ) -> tuple[Value, Value, _SolvedBy]:
-        """Return the times before and after a change, both by the same method, and that method: the
-        method of the changed case if it also solves the unchanged one, else the other way round.
-        With two methods, the difference could be an error of one of them, with the wrong sign.
+        """Return the times before and after a change, both by the same method, and the name of this
+        method: the method of the changed case if it also solves the unchanged one, else the other
+        way round. Times by two methods may differ by an error of one of them.
         """
         if solved_by.method not in self.time_by_method:
             self.time_by_method[solved_by.method], _ = self._solve_model(

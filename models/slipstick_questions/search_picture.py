@@ -26,7 +26,7 @@ _MOST_TITLE_LETTERS = 44  # letters in a line of the title of an axis
 
 @dataclass(frozen=True, slots=True)
 class SearchCurves:
-    """Both sides of the part of a condition that decides it, for one case.
+    """Both sides of the comparison that decides a condition, for one case.
 
     Parameters
     ----------

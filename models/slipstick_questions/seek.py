@@ -783,8 +783,8 @@ def _changes_and_undecided(
 def _curves_of_sides(
     case_search: _CaseSearch, searched_places: _SearchedPlaces, nearest_index: int
 ) -> SearchCurves:
-    """Return both sides of the part of a condition that is nearest to its limit, at all searched
-    places.
+    """Return both sides of the comparison of a condition that is nearest to its limit, at all
+    searched places.
     """
     condition = case_search.condition
     sides_of_parts = condition.sides(searched_places.columns)
@@ -951,8 +951,8 @@ class _SearchRefinement:
         return np.where(is_undecided, self.run_factors * factor, np.inf)
 
     def bisect(self) -> None:
-        """Bisect between neighbouring places if an end of the interval is above the limit of the
-        condition at one of them and below it at the other, or if only one of them has an answer.
+        """Bisect between two neighbouring places if only one of them has an answer, or if an end of
+        the interval is above the limit of the condition at one place and below it at the other.
 
         The end of the answers is bisected too, because a limit may lie between the last place with
         an answer and saturation. For computed answers nothing else is bisected here; their changes
@@ -1028,7 +1028,9 @@ class _SearchRefinement:
 def _smallest_sides(
     condition: Condition, columns: Mapping[str, Array], indices: list[int]
 ) -> Iterator[tuple[Value, Value]]:
-    """Yield the two sides of the part of a condition with the smallest margin, at each index."""
+    """Yield the two sides of the comparison of a condition with the smallest margin, at each
+    index.
+    """
     sides_of_parts = condition.sides(columns)
     for index in indices:
         part_index = _part_of_smallest_margin(sides_of_parts, index)
@@ -1041,7 +1043,7 @@ def _smallest_sides(
 
 
 def _part_of_smallest_margin(sides_of_parts: Sequence[ConditionSides], index: int) -> int:
-    """Return the index of the part of a condition that has the smallest margin at a place."""
+    """Return the index of the comparison of a condition that has the smallest margin at a place."""
     return min(
         range(len(sides_of_parts)),
         key=lambda part_index: float(sides_of_parts[part_index].margin[0, index]),

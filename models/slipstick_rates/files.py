@@ -434,8 +434,8 @@ def trend_of(
 
 
 def driving_series(spec: TrendSpec, kind: str) -> dict[str, str]:
-    """Return the name of the series that sets the rate of each class of cost for a kind of
-    processors, by class; a series for that kind takes precedence over a general one.
+    """Return the name of the series that sets the rate of each class of cost, by class; a series
+    for the given kind of processors takes precedence over a general one.
     """
     series_by_class: dict[str, str] = {}
     for name, series in spec.series.items():

@@ -67,8 +67,8 @@ class ComputedPoint(NamedTuple):
 
 
 class RoundTimes(NamedTuple):
-    """The mean time of a round, and the mean time from the beginning of a round to that of the
-    next.
+    """The mean time of a round, and the mean time from the beginning of a round to the beginning of
+    the next.
 
     Attributes
     ----------

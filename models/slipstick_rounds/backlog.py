@@ -323,8 +323,8 @@ class Backlog:
 
     def first_phase(self) -> tuple[Array, Array, Array, Array]:
         """Return possible times from an arrival to the end of the first phase, their probabilities,
-        and the mean and the mean square of the number of customers behind it whose first phase has
-        not ended by then [points].
+        and the mean and the mean square of the number of customers that then still wait behind it
+        [points].
 
         The first two are by point, by its own work and whether others come behind, by the number at
         the beginning of the round of the arrival, by the place in it, and by how many came in it
@@ -391,11 +391,12 @@ class Backlog:
         """Return the time of a round that does some units of first phases, interpolated between
         whole pieces, by point [s].
         """
-        count, size = self._times.shape
+        point_count, state_count = self._times.shape
         pieces = np.minimum(
-            units.reshape(count, -1) * self._pieces_per_first_phase / self._units, size - 1.0
+            units.reshape(point_count, -1) * self._pieces_per_first_phase / self._units,
+            state_count - 1.0,
         )
-        pieces_below = np.minimum(pieces.astype(int), size - 2)
+        pieces_below = np.minimum(pieces.astype(int), state_count - 2)
         time_below = np.take_along_axis(self._times, pieces_below, axis=1)
         time_above = np.take_along_axis(self._times, pieces_below + 1, axis=1)
         return np.asarray(time_below + (pieces - pieces_below) * (time_above - time_below)).reshape(
@@ -421,19 +422,23 @@ def _piece_count(rounds_needed: Array) -> tuple[Array, Array]:
     smaller is at most 3, so that a chain over pieces has few states.
     """
     bounded_rounds_needed = np.maximum(rounds_needed, 1 / MOST_PIECES)
-    fewest = np.arange(1.0, 4.0)[:, None, None]
-    ratio = np.where(bounded_rounds_needed < 1, 1 / bounded_rounds_needed, bounded_rounds_needed)
-    rounded = np.rint(fewest * ratio)
-    # Of a round that does several customers the nearest ratio, else the nearest part of it.
-    error = np.where(
-        bounded_rounds_needed < 1, abs(rounded / fewest - ratio), abs(fewest * ratio / rounded - 1)
+    few_pieces = np.arange(1.0, 4.0)[:, None, None]
+    ratio_above_one = np.where(
+        bounded_rounds_needed < 1, 1 / bounded_rounds_needed, bounded_rounds_needed
     )
-    best_index = np.argmin(np.round(error, 12), axis=0)
-    smaller = best_index + 1.0
-    larger = np.take_along_axis(rounded, best_index[None], axis=0)[0]
-    pieces_of_customer = np.where(bounded_rounds_needed < 1, smaller, larger)
+    many_pieces = np.rint(few_pieces * ratio_above_one)
+    # Of a round that does several customers the nearest ratio, else the nearest part of it.
+    rounding_error = np.where(
+        bounded_rounds_needed < 1,
+        abs(many_pieces / few_pieces - ratio_above_one),
+        abs(few_pieces * ratio_above_one / many_pieces - 1),
+    )
+    best_index = np.argmin(np.round(rounding_error, 12), axis=0)
+    fewer_pieces = best_index + 1.0
+    more_pieces = np.take_along_axis(many_pieces, best_index[None], axis=0)[0]
+    pieces_of_customer = np.where(bounded_rounds_needed < 1, fewer_pieces, more_pieces)
     pieces_of_round = np.where(
-        bounded_rounds_needed < 1, np.minimum(larger, MOST_PIECES // 4), smaller
+        bounded_rounds_needed < 1, np.minimum(more_pieces, MOST_PIECES // 4), fewer_pieces
     )
     return pieces_of_customer, pieces_of_round
 

@@ -231,8 +231,8 @@ def _first_phase_of_a_burst(rounds: MeanRounds, customers: int) -> float:
 def _rounds_of_cycle(
     customers: int, rounds_needed: float, rounds_outside: float, variation: float
 ) -> tuple[float, float]:
-    """Return the mean number of rounds from admission to the end of a first phase, and that of a
-    whole cycle, by mean value analysis [1].
+    """Return the mean number of rounds from admission to the end of a first phase, and the mean
+    number of rounds of a whole cycle, by mean value analysis [1].
     """
     residence = cycle = number_queued = busy_share = 0.0
     for number in range(1, customers + 1):

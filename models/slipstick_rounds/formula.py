@@ -181,8 +181,10 @@ class BatchServerFormula(BatchServerForm):
         first_phase = f"phase_time[{names[0]}]"
         first_phase_time = times.delay + times.waiting + times.first_phase
         response_time = first_phase_time + times.second_phase
-        quantiles = [*zip(QUANTILES, computed_point.quantiles, strict=False)]
-        unsure_parts = [f"{probability:g}" for probability, time in quantiles if math.isnan(time)]
+        times_by_probability = [*zip(QUANTILES, computed_point.quantiles, strict=False)]
+        unsure_probabilities = [
+            f"{probability:g}" for probability, time in times_by_probability if math.isnan(time)
+        ]
         values = {
             "response_time": response_time,
             "throughput": computed_point.throughput,
@@ -192,7 +194,7 @@ class BatchServerFormula(BatchServerForm):
             / second_phase.mean,
             **{
                 quantile_name(first_phase, probability): times.delay + time
-                for probability, time in quantiles
+                for probability, time in times_by_probability
                 if not (point.delay and point.delay_scv) and not math.isnan(time)
             },
             **{
@@ -213,18 +215,17 @@ class BatchServerFormula(BatchServerForm):
             names, (first_times | times_outside, second_times), strict=True
         ):
             values |= {
-                f"phase_account[{phase},{probability}]": time
-                for probability, time in time_by_component.items()
+                f"phase_account[{phase},{component}]": time
+                for component, time in time_by_component.items()
             }
         total_times = {
-            probability: time + second_times[probability]
-            for probability, time in first_times.items()
+            component: time + second_times[component] for component, time in first_times.items()
         } | times_outside
         notes = [NOTE]
         if not point.rate:
             notes.append(CLOSED_NOTE)
-        if unsure_parts:
-            notes.append(UNSURE_NOTE.format(quantiles=", ".join(unsure_parts)))
+        if unsure_probabilities:
+            notes.append(UNSURE_NOTE.format(quantiles=", ".join(unsure_probabilities)))
         if load is not None:
             values[LOAD] = load
             notes += [LOAD_NOTE] if load > MEASURED_LOAD else []

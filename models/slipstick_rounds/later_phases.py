@@ -125,8 +125,8 @@ def _sum_of_deviations(
 def variance_and_correlation_of_means(
     lengths: Array, length_indices: Sequence[int] | slice = slice(None)
 ) -> tuple[Array, Array]:
-    """Return the variance of the mean number present while a second phase lasts, relative to the
-    variance of the number, and the correlation of that mean with the number of arrivals meanwhile
+    """Return the variance of the mean number present during a second phase, relative to the
+    variance of the number, and the correlation of this mean with the number of arrivals meanwhile
     [points, lengths; 1].
 
     In M/G/infinity the numbers at two times that are t apart have the correlation E (S - t)+ / E S,
@@ -162,9 +162,9 @@ def _deviation_by_number(
     first_phases_behind: FirstPhasesBehind,
     probabilities: Array,
 ) -> Array:
-    """Return, at some probabilities, by how much second phases are longer than in the mean because
-    of the number present [points, probabilities; s]. Between the known quantiles the deviation is
-    interpolated like that of a normal variable.
+    """Return by how much second phases are longer than in the mean because of the number present,
+    at some probabilities [points, probabilities; s]. Between the known quantiles the deviation is
+    interpolated like a normal variable.
     """
     from scipy.special import ndtri
 

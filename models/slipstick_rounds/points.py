@@ -118,7 +118,9 @@ class PointNumbers:
         held: Array | float,
         products: Sequence[Array | float],
     ) -> Array:
-        """Return the time of rounds by their contents, see `RoundContents` [rounds; s]."""
+        """Return the time of each round [rounds; s], computed from its contents as `RoundContents`
+        lists them.
+        """
         times: Array = self.server.duration(RoundContents(customers, units, held, products)).sum(
             axis=0
         )
@@ -465,9 +467,8 @@ class SplitRoundTime:
 
     @cached_property
     def fixed_and_varying(self) -> tuple[dict[str, Expr], Tape]:
-        """The largest expressions that do not depend on the contents of a round, each under the
-        name of a new parameter, and the tape that computes the time from these parameters and from
-        the contents.
+        """The largest expressions that do not depend on the contents of a round, by the names of
+        new parameters, and the tape that computes the time from these parameters and the contents.
         """
         varying: dict[int, Expr] = {}
         fixed: dict[int, Parameter] = {}
@@ -548,15 +549,15 @@ class RoundTime:
     def __call__(self, rounds: RoundContents) -> Array:
         state: dict[str, Array | float] = {
             f"{kind}.{phase}": column
-            for kind, component_times in zip(
+            for kind, columns_by_phase in zip(
                 STATE, (rounds.customers, rounds.units, rounds.products), strict=True
             )
-            for phase, column in zip(self.phases, component_times, strict=True)
+            for phase, column in zip(self.phases, columns_by_phase, strict=True)
         }
         state[HELD] = rounds.units_held
-        rounds_at_all = max(map(np.size, state.values()))
+        round_count = max(map(np.size, state.values()))
         own_values = {
-            name: np.repeat(value, rounds_at_all // np.size(value)) if np.size(value) > 1 else value
+            name: np.repeat(value, round_count // np.size(value)) if np.size(value) > 1 else value
             for name, value in selected_values(self.own, self.tape.parameters).items()
         }
         values_used = selected_values({**own_values, **state}, self.tape.parameters)

@@ -146,22 +146,26 @@ def open_chain(times: Array, rate: float, batching_delay: float = 0.0) -> RoundM
     )
 
 
-def _binomial_arrivals(count: int, time: float) -> Array:
-    """Return the probabilities that 0, 1, ... `count` thinking customers arrive in a time, given in
-    mean think times.
+def _binomial_arrivals(customer_count: int, time: float) -> Array:
+    """Return the probabilities that 0, 1, ... `customer_count` thinking customers arrive in a time,
+    given in mean think times.
     """
     arrival_probability = -math.expm1(-time)
-    successes = np.arange(count + 1)
+    successes = np.arange(customer_count + 1)
     if arrival_probability <= 0:
-        return np.eye(1, count + 1).ravel()
+        return np.eye(1, customer_count + 1).ravel()
     log_probabilities = np.array(
         [
-            math.lgamma(count + 1) - math.lgamma(k + 1) - math.lgamma(count - k + 1)
+            math.lgamma(customer_count + 1)
+            - math.lgamma(k + 1)
+            - math.lgamma(customer_count - k + 1)
             for k in successes
         ]
     )
     distribution: Array = np.exp(
-        log_probabilities + successes * math.log(arrival_probability) - (count - successes) * time
+        log_probabilities
+        + successes * math.log(arrival_probability)
+        - (customer_count - successes) * time
     )
     return distribution
 
@@ -178,8 +182,8 @@ def _poisson_arrivals(most_arrivals: int, mean: float) -> Array:
 
 def _stationary_distribution(transitions: Array) -> Array:
     """Return the stationary distribution of a chain from its transition probabilities."""
-    count = len(transitions)
-    equations = transitions.T - np.eye(count)
+    state_count = len(transitions)
+    equations = transitions.T - np.eye(state_count)
     equations[-1] = 1.0  # one equation follows from the others
-    right_side = np.eye(1, count, count - 1).ravel()
+    right_side = np.eye(1, state_count, state_count - 1).ravel()
     return np.asarray(np.linalg.solve(equations, right_side), dtype=np.float64)

@@ -377,11 +377,11 @@ class RoundByRound:
             self._advance(customer, share * round_count)
         self._make_room()
 
-    def _round_times(self, shares: list[tuple[_Customer, float]], count: int) -> Array:
-        """Return the times of `count` rounds in which each customer gets the same share, by
+    def _round_times(self, shares: list[tuple[_Customer, float]], round_count: int) -> Array:
+        """Return the times of `round_count` rounds in which each customer gets the same share, by
         component of the time [components, rounds; s].
         """
-        round_index = np.arange(count, dtype=np.float64)
+        round_index = np.arange(round_count, dtype=np.float64)
         customers = [0.0] * self.phases
         units = [0.0] * self.phases
         products = [0.0] * self.phases
@@ -398,7 +398,7 @@ class RoundByRound:
             for product, growth_of_round in zip(products, growth, strict=True)
         ]
         component_times = self.server.duration(RoundContents(customers, units, held, product_sums))
-        return np.broadcast_to(component_times, (len(component_times), count))
+        return np.broadcast_to(component_times, (len(component_times), round_count))
 
     def _advance(self, customer: _Customer, units: float) -> None:
         """Do some units of a customer's work, and end its phases that are then complete."""

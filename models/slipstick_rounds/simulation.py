@@ -231,23 +231,23 @@ class BatchServerSimulation(BatchServerForm):
         warm-up.
         """
         visits = self._times_of_visits(sample)
-        rounds = sample.run.log
-        log = np.vstack([np.zeros(rounds.shape[1]), rounds])
+        logged_rounds = sample.run.log
+        log = np.vstack([np.zeros(logged_rounds.shape[1]), logged_rounds])
         batch_ends = np.linspace(0, log[-1, 4], STRETCHES + 1)
-        rows = np.unique(np.searchsorted(log[:, 4], batch_ends))
-        counts = log[rows, 4].astype(int)
-        times = np.concatenate([[0.0], np.cumsum(visits["response_time"])])[counts]
+        last_rows = np.unique(np.searchsorted(log[:, 4], batch_ends))
+        visits_ended = log[last_rows, 4].astype(int)
+        response_sums = np.concatenate([[0.0], np.cumsum(visits["response_time"])])[visits_ended]
         dropped_rows = 0
-        is_settled = len(rows) > 2 * BATCHES
+        is_settled = len(last_rows) > 2 * BATCHES
         if is_settled:
-            dropped_rows = warm_up_length(np.diff(times) / np.diff(counts))
-            kept_count = len(rows) - 1 - dropped_rows
+            dropped_rows = warm_up_length(np.diff(response_sums) / np.diff(visits_ended))
+            kept_count = len(last_rows) - 1 - dropped_rows
             # A warm-up that reaches the middle of the run may be longer.
-            is_settled = kept_count >= 2 * BATCHES and dropped_rows < (len(rows) - 1) // 2
+            is_settled = kept_count >= 2 * BATCHES and dropped_rows < (len(last_rows) - 1) // 2
         batch_bounds = np.linspace(
-            dropped_rows, len(rows) - 1, min(BATCHES, len(rows) - 1 - dropped_rows) + 1
+            dropped_rows, len(last_rows) - 1, min(BATCHES, len(last_rows) - 1 - dropped_rows) + 1
         )
-        chosen_rows = rows[batch_bounds.astype(int)]
+        chosen_rows = last_rows[batch_bounds.astype(int)]
         batches = [
             _RunSample(
                 {
@@ -258,7 +258,7 @@ class BatchServerSimulation(BatchServerForm):
             )
             for first_row, end_row in pairwise(chosen_rows)
         ]
-        return batches, int(counts[dropped_rows]), is_settled
+        return batches, int(visits_ended[dropped_rows]), is_settled
 
     def _are_batches_correlated(self, samples: Sequence[_RunSample]) -> bool:
         """Return whether successive batches are so similar to each other that they are too short

@@ -124,8 +124,8 @@ class RoundPhaseSpec(Spec):
 
         piece = read("piece")
         if self.samples:
-            ends = Number(max(self.samples)), Number(min(self.samples))
-            return rounds.RoundPhase(*ends, piece, tuple(self.samples))
+            largest_and_least = Number(max(self.samples)), Number(min(self.samples))
+            return rounds.RoundPhase(*largest_and_least, piece, tuple(self.samples))
         work = read("work")
         assert work is not None
         return rounds.RoundPhase(work, read("least"), piece)

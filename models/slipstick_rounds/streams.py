@@ -57,8 +57,8 @@ MOST_KEPT = 6_000_000
 def _time_between_by_work(
     rounds: MeanRounds, present: Array, busy_share: Array, time_between: Array
 ) -> Array:
-    """Return the mean time from the beginning of a round to that of the next, from the work that
-    arrives in a second [points; s].
+    """Return the mean time from the beginning of a round to the beginning of the next, from the
+    work that arrives in a second [points; s].
 
     N rounds in a time have second phases of X v rounds: with D(n) = D(0) + b n the busy time is
     U = N D(0) + X v b + X P, where b is that at the mean number of a round, X v / N.
@@ -144,22 +144,22 @@ class ConvergedStreams:
     """
 
     def __init__(self, rounds: MeanRounds, rows: Indices) -> None:
-        count = len(rounds.rate)
-        self.in_second_phase, self.beside, self.idle = np.zeros((3, count))
-        self.probability_full, self.wait, self.place_load = np.zeros((3, count))
-        self.fullness = np.zeros((count, len(QUANTILES) + 1))
-        self.means = np.zeros(count)
-        self.round_times = np.zeros((count, 2))
-        self.quantiles = np.zeros((count, len(QUANTILES)))
-        self.worked_off, self.behind_variance, self.part_left = np.zeros((3, count, 1))
-        self._number_queued = np.zeros((count, 1))
-        self._excess_present = np.zeros((2, count, 1))
-        self.present = np.ones((2, count, 1))
-        self.units = np.zeros(count)
+        point_count = len(rounds.rate)
+        self.in_second_phase, self.beside, self.idle = np.zeros((3, point_count))
+        self.probability_full, self.wait, self.place_load = np.zeros((3, point_count))
+        self.fullness = np.zeros((point_count, len(QUANTILES) + 1))
+        self.means = np.zeros(point_count)
+        self.round_times = np.zeros((point_count, 2))
+        self.quantiles = np.zeros((point_count, len(QUANTILES)))
+        self.worked_off, self.behind_variance, self.part_left = np.zeros((3, point_count, 1))
+        self._number_queued = np.zeros((point_count, 1))
+        self._excess_present = np.zeros((2, point_count, 1))
+        self.present = np.ones((2, point_count, 1))
+        self.units = np.zeros(point_count)
         most_numbers = int(numbers_of_customers(rounds)[1].max())
-        self._kept_numbers = most_numbers if count * most_numbers <= MOST_KEPT else 0
-        self._kept_times = np.ones((3, count, self._kept_numbers))
-        self._is_kept = np.zeros(count, dtype=bool)
+        self._kept_numbers = most_numbers if point_count * most_numbers <= MOST_KEPT else 0
+        self._kept_times = np.ones((3, point_count, self._kept_numbers))
+        self._is_kept = np.zeros(point_count, dtype=bool)
         all_rounds, all_rows = rounds, rows
         for _ in range(MOST_SETTLING):
             if not len(rows):
@@ -202,8 +202,8 @@ class ConvergedStreams:
         their times [rows].
         """
         most_customers = np.minimum(rounds.most_customers, MOST_PRESENT)
-        count = len(rows)
-        for group in _row_groups(np.arange(count), np.ceil(most_customers.ravel()) + 1):
+        row_count = len(rows)
+        for group in _row_groups(np.arange(row_count), np.ceil(most_customers.ravel()) + 1):
             group_rounds = rounds.select_rows(group)
             present_numbers = solve_present(
                 group_rounds,
@@ -220,7 +220,7 @@ class ConvergedStreams:
             1.0,
             np.maximum(most_customers, 1.0),
         )
-        for group in _row_groups(np.arange(count), Backlog.sizes(rounds, present[1]) ** 2):
+        for group in _row_groups(np.arange(row_count), Backlog.sizes(rounds, present[1]) ** 2):
             changed_rows = rows[group]
             waits = self._waits(rounds.select_rows(group), changed_rows)
             first_phases = first_phases_open(

@@ -671,8 +671,8 @@ class Isoefficiency:
 
     @property
     def order(self) -> Any:
-        """The asymptotic growth of the work for large N, that of the fastest growing need; None if
-        no work is enough.
+        """The asymptotic growth of the work for large N, which is the growth of the fastest growing
+        need; None if no work is enough.
 
         An exponent that depends on the efficiency or on times is given as a number.
         """

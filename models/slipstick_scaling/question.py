@@ -827,8 +827,8 @@ def _cells_at(
 def _published_cells(
     scaled_case: _ScaledCase, sweep_by_way: Mapping[str, Sweep], matrix: Mapping[str, Array]
 ) -> Iterator[PublishedScalability]:
-    """Yield the published cells with the computed ones; the method of a cell is that of the run on
-    more processors.
+    """Yield the published cells with the computed ones; a cell has the method of the run on more
+    processors.
     """
     index_by_number = {float(number): index for index, number in enumerate(scaled_case.numbers)}
     for cell in scaled_case.spec.printed:
@@ -1472,7 +1472,7 @@ def _growth_sentence(growth: IsoefficiencyFormula, order: str = "") -> str:
         return f"Not scalable at {percent(growth.efficiency)}: {growth.limit}"
     sentence = f"To keep {percent(growth.efficiency)} the work "
     sentence += f"must grow as {order or growth.order}" if growth.order != "1" else _NO_GROWTH_TEXT
-    dominant_terms = [term_text for term_text in growth.terms if term_text.since is not None]
+    dominant_terms = [term for term in growth.terms if term.since is not None]
     if not dominant_terms:
         return sentence
     last_term = max(dominant_terms, key=lambda dominant_term: dominant_term.since or 0.0)

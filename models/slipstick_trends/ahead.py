@@ -196,8 +196,8 @@ class DrawnCase:
 
 
 def work_of(settings: Mapping[str, Node], case: Evaluator) -> CaseWork:
-    """Return the settings that describe the work of a case, without those of its hardware. Two
-    cases do the same work if these are equal.
+    """Return the settings that describe the work of a case, without the settings of its hardware.
+    Two cases do the same work if these are equal.
     """
     hardware = ("machine", TECHNOLOGY)
     return frozenset(

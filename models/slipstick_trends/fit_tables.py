@@ -317,12 +317,12 @@ def _without_series(test: BackTest, names: Collection[str]) -> BackTest:
 def _pooled_row(label: str, tests: Sequence[BackTest]) -> list[str]:
     """Return the table row of several back-tests together."""
     predictions = _all_predictions(tests)
-    widths = [width_text for test in tests for width_text in test.widths]
+    band_widths = [width for test in tests for width in test.widths]
     share_within_band = float(np.mean([prediction.is_within_band for prediction in predictions]))
-    width_text = f"{np.median(widths):.2f}"
+    width_text = f"{np.median(band_widths):.2f}"
     return [
         label,
-        str(len(widths)),
+        str(len(band_widths)),
         str(len(predictions)),
         percent(share_within_band),
         _median_error(predictions),

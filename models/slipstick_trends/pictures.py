@@ -169,7 +169,8 @@ def _draw_last_band(
     line_position: tuple[int, int],
     colour: str,
 ) -> None:
-    """Draw the band of the last year as a bar right of the plot, beside those of other lines.
+    """Draw the band of the last year as a bar at the right of the plot, beside the bars of other
+    lines.
 
     Parameters
     ----------

@@ -285,7 +285,8 @@ class GrainSteps:
 
     def cycle(self, grain: Grain, rival: Grain, *, processor_0_only: bool) -> Activity:
         """Build the steps of a grain whose competitors repeat the grain `rival`; with
-        `processor_0_only` it accesses the elements of processor 0, else those of a mean processor.
+        `processor_0_only` it accesses the elements of processor 0, else the elements of a mean
+        processor.
         """
         steps: list[Activity] = []
         if not _is_zero(grain.accesses):
@@ -380,8 +381,8 @@ class GrainSteps:
 
     def _critical_section(self, grain: Grain, processor_0_only: bool) -> Activity:
         """Build the critical section, with the acquisition of its lock before it and the release
-        after it. With `processor_0_only`, its accesses spread over the memory modules as those of
-        processor 0 do, else as those of all processors.
+        after it. Its accesses spread over the memory modules like the accesses of processor 0 with
+        `processor_0_only`, else like the accesses of all processors.
 
         The latency of a free lock consists of accesses and instructions. The share `held` of the
         instructions, which depends on the kind of lock, is executed while the lock is held. The

@@ -108,8 +108,8 @@ def discard(stream: IO[str]) -> None:
 
 
 def complete(kind: str) -> Callable[[click.Context, click.Parameter, str], list[CompletionItem]]:
-    """Return a function that completes file paths and names in a shell. The names are those of one
-    kind of spec, of all models (``model``), of all specs (``spec``), or of the kinds themselves.
+    """Return a function that completes file paths and names in a shell: the names of one kind of
+    spec, of all models (``model``), of all specs (``spec``), or of the kinds themselves.
     """
 
     def completions_of(

@@ -120,8 +120,8 @@ class Law:
 
     @cached_property
     def right_side(self) -> Expr:
-        """The right-hand side as an expression of the symbols; raises ModelError if its dimension
-        differs from that of the left-hand side.
+        """The right-hand side as an expression of the symbols; raises ModelError if the two sides
+        of the equation differ in dimension.
         """
         right_side: Expr = self.equation(**self.parameters)
         # A wrong dimension shows most mistakes in a formula.
@@ -377,7 +377,7 @@ LAWS: Mapping[str, Law] = Registry("slipstick.laws", lambda: laws_of("slipstick.
 
 
 def _law_named(name: str) -> Law:
-    """Return the law of the catalogue that has a name."""
+    """Return the law of the catalogue with a given name."""
     return LAWS[name]
 
 

@@ -469,8 +469,8 @@ def reason_and_answering_method(
     reason: str, other_names: Collection[str], refusal_of: Refusal
 ) -> tuple[str, str]:
     """Return the reason of a refusal, and the name of another method that has an answer; empty if
-    none has. The reason is extended by that of simulation, which leaves nothing out, if simulation
-    has no answer either. No other method is tried where the model is at fault.
+    none has. If simulation, which leaves nothing out, has no answer either, its reason is added. No
+    other method is tried where the model is at fault.
 
     Parameters
     ----------

@@ -405,8 +405,8 @@ class EarlyReply(Activity):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class IfLate(Activity):
-    """Steps in a branch of a fork that are left out if the fork waits for its branches no longer,
-    such as a second request that is sent if the first is late.
+    """Steps in a branch of a fork that are left out if the fork no longer waits for its branches,
+    such as a second request for a late first one.
 
     Parameters
     ----------
@@ -1200,7 +1200,9 @@ def _first_and_second_phase(resource: str, body: Activity) -> tuple[Activity, Ac
 
 
 def rename_replies(activity: Activity, resource: str, copy_name: str) -> Activity:
-    """Return an activity in which the replies for a resource are replies for one of its copies."""
+    """Return an activity in which the replies for a resource become replies for one of its
+    copies.
+    """
     if activity == EarlyReply(resource):
         return EarlyReply(copy_name)
     if not activity.children:

@@ -227,8 +227,8 @@ _Lines = TypeVar("_Lines", int, "NDArray[np.integer[Any]]")
 
 
 def omega_outputs(radix: int, stages: int, source: _Lines, target: _Lines) -> dict[str, _Lines]:
-    """Return the numbers of the switch outputs that requests from `source` to `target` need at each
-    stage of an omega network, by the name of the stage, and last the number of the memory module.
+    """Return the switch outputs that requests from `source` to `target` need in an omega network,
+    by the name of the stage, and last the number of the memory module.
 
     The network is an omega network: before each stage, lines are shuffled, so that the number of a
     line moves up by one digit to the base k; the switch puts the next digit of the destination in

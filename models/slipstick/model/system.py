@@ -323,7 +323,7 @@ INFINITE = 2**53
 
 
 class CostlessResource(ResourceKind, abstract=True):
-    """A resource whose use takes no time beside that of the step, and is booked with the step."""
+    """A resource whose use takes no time in addition to its step, and is booked with the step."""
 
     __slots__ = ()
 
@@ -1982,8 +1982,7 @@ def _check_think_time(model: Model) -> None:
 
 def _check_replies(model: Model) -> None:
     """Raise for replies outside of a hold, replies that may be sent twice, holds whose body cannot
-    be executed in parallel with its processor, and late steps outside of a fork that stops waiting
-    early.
+    run in parallel with its processor, and late steps outside of a fork that stops waiting early.
     """
     body: Activity
     for body in model.bodies:

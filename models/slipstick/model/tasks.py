@@ -247,8 +247,8 @@ def problem_times(problem: TaskSet, interior: Expr, leaf: Expr, inside: Expr) ->
 
 
 def _time_of_counts(counts: tuple[int, int, int], unit_times: tuple[Expr, Expr, Expr]) -> Expr:
-    """Compute the time of a number of interior nodes, of leaves and of accesses to the queue, from
-    the time of one of each [s].
+    """Return the time of a number of interior nodes, of leaves and of accesses to the queue [s],
+    from the time of a single node, leaf and access.
 
     Parameters
     ----------

@@ -183,9 +183,8 @@ class MachineOperations:
         return self._named_step(self.name, accesses * latency, "memory_latency")
 
     def _per_byte_of_memory(self, processors_at_once: Expr | None) -> Expr:
-        """Return the time to move a byte between processor and memory [s/B]: the longer one of the
-        times by the processor's own bandwidth and by its share of the bandwidth of the memory
-        domain.
+        """Return the time to move a byte between processor and memory [s/B]: the longer of two
+        times, by the processor's own bandwidth and by its share of the domain's bandwidth.
 
         Processors fill one domain after the other, so the first one is the fullest, and a program
         whose processors do the same waits for those in it.

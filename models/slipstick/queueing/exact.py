@@ -182,7 +182,8 @@ def _solve_single_queue(network: NetworkArrays) -> NetworkSolution:
 
 def _solve_servers_with_ranks(network: NetworkArrays, station: int) -> NetworkSolution:
     """Return the mean values of one M/M/c queue with priorities and one service time; s is the part
-    of the servers that higher ranks keep busy, s' that part with the class's own rank.
+    of the servers that higher ranks keep busy, and s' the part that they and the class's own rank
+    keep busy.
 
     Without preemption a class waits C E[S] / c / ((1 - s) (1 - s')), with C the probability that
     all servers are busy. With preemption the ranks up to one are an M/M/c queue by themselves, so

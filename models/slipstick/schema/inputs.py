@@ -517,7 +517,7 @@ def _file_inputs(
 
 
 def _refuse_partial_parameters(tree: Table, value_settings: Settings) -> None:
-    """Raise if a new table of parameters lacks some of those of the model. It would replace the
+    """Raise if a new table of parameters lacks some parameters of the model. It would replace the
     model's whole table, while the user probably means to change only the parameters in it.
     """
     new_parameters = value_settings.get(_PARAMETERS)

@@ -867,8 +867,8 @@ def next_command(spec_kind: str, file: str = "FILE") -> str:
 
 
 def starter(spec_kind: str, name: str = "") -> str:
-    """Write a commented spec to start from: one of the catalogue, with the meaning of each key and
-    with the keys that the catalogue's spec leaves out.
+    """Write a commented spec to start from: a spec of the catalogue, with the meaning of each key
+    and with the keys that it leaves out.
 
     Its first line tells editors the JSON Schema, which stands beside it as ``KIND.schema.json``.
 

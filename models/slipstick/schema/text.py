@@ -312,7 +312,8 @@ def replace(root: Node, path: NodePath, new_node: Node) -> Node:
 
 
 def merge(base: Node, changes: Node) -> Node:
-    """Merge changes into a base: tables key by key; any other value replaces the one of the base.
+    """Merge changes into a base: tables are merged key by key; any other value replaces the value
+    in the base.
 
     What both have is marked where the changes are.
 

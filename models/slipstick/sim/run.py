@@ -143,7 +143,7 @@ def is_loaded() -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Replication:
-    """One replication of a plan, whose random numbers are independent of those of all others.
+    """One replication of a plan, whose random numbers are independent of all other replications.
 
     Parameters
     ----------

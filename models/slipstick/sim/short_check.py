@@ -667,8 +667,8 @@ def _simulated_time(
 def _is_unlike_the_model(
     plan: Plan, column_sums: Array, group_index: int, expected_time: Expected
 ) -> bool:
-    """Return whether the drawn times of the steps differ so much from their means, for example
-    because a rare long step has not happened yet, that neither mean nor interval can be trusted.
+    """Return whether the drawn times of the steps differ so much from their means that neither mean
+    nor interval can be trusted, for example because a rare long step has not happened yet.
     """
     if unended_share_of(plan, column_sums, group_index):
         return False
@@ -692,8 +692,8 @@ def _control_weights(
     plan: Plan, column_sums: Array, group_index: int, expected_time: Expected
 ) -> list[Array]:
     """Return the weights of the control variates. The control variate of a step is its time in the
-    ended cycles less its known mean; that of a single stream is the time elapsed less the known
-    mean time between arrivals in each cycle. Their expected sums are 0.
+    ended cycles less its known mean; a single stream has the time elapsed less the known mean time
+    between arrivals in each cycle. Their expected sums are 0.
     """
     if unended_share_of(plan, column_sums, group_index):
         return []

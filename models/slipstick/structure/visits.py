@@ -227,8 +227,8 @@ class _TreeBuilder:
         return visited_node
 
     def _rebuild_apart(self, body: Activity, held_locks: frozenset[str]) -> Activity:
-        """Rebuild a part that does not directly follow the part rebuilt before it, so that no lock
-        is released immediately before its first visit.
+        """Rebuild an activity that does not directly follow the one rebuilt before it, so that no
+        lock is released immediately before its first visit.
         """
         self.released_locks = frozenset()
         return self.rebuild(body, held_locks)

@@ -445,7 +445,7 @@ class ParallelWork:
         span_by_pipeline: Columns,
     ) -> dict[str, Array]:
         """Return occupation, overlap and bubbles at many points, and efficiency and speed-up where
-        they differ from those of the account [points].
+        they differ from the account's values [points].
 
         Parameters
         ----------

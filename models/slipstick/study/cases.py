@@ -512,7 +512,7 @@ _Difference = tuple[dict[str, Node], int]
 def _settings_of_difference(
     name: str, study: Table, users: tuple[str, ...], difference_by_name: dict[str, _Difference]
 ) -> _Difference:
-    """Return the settings that a case changes, with those of the cases that it uses;
+    """Return the settings that a case changes, including the settings of the cases that it uses;
     `difference_by_name` caches the results.
     """
     if name in difference_by_name:

@@ -260,7 +260,7 @@ def _verdict_of_predictions(predictions: Sequence[dict[str, Any]]) -> str:
 
 
 def _verdict(changes: Sequence[HostChange]) -> str:
-    """Return a sentence on the values that differ from those of the machine file."""
+    """Return a sentence on the values that differ from the machine file."""
     changed_paths = [change.path for change in changes if change.changed]
     return (
         f"changed: {', '.join(changed_paths)}"

@@ -480,7 +480,7 @@ class _TableReader:
 
     def _model_of_common_settings(self) -> tuple[Inputs, BuiltModel]:
         """Return the inputs and the model that the common settings give; if these are incomplete,
-        those of the first row.
+        the inputs and the model of the first row.
         """
         try:
             inputs = resolve(self.settings, self.library)
@@ -544,7 +544,9 @@ class _TableReader:
         return row_settings
 
     def _settings_of_row(self, row: int) -> dict[str, Node]:
-        """Return the settings of a row by path: those of all rows and those that its cells give."""
+        """Return the settings of a row by path: the settings of all rows, and the settings in its
+        cells.
+        """
         row_mark = self.table.mark(row)
         node_by_path = dict(self.settings)
         for path, text in self.row_settings[row].items():

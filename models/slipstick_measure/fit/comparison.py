@@ -519,8 +519,8 @@ class FitComparison:
     def predictions(
         self, processor_counts: Sequence[float], level: float
     ) -> dict[float, tuple[float, float]]:
-        """Return the intervals of the time [s] by number of processors, for those of the given
-        numbers that have a prediction with a finite error.
+        """Return the intervals of the time [s] by number of processors, for the given numbers at
+        which the prediction has a finite error.
         """
         interval_by_processors = {
             p: self.predict(p, level) for p in processor_counts if not self.refusal(p)
@@ -1099,8 +1099,8 @@ def _parameter_values(
 def _efficiency_estimates(
     extrapolation: Extrapolation, values: Mapping[str, Value], processor_counts: Iterable[float]
 ) -> dict[str, Value]:
-    """Return the efficiency at each number of processors; the ends of its interval follow from
-    those of the time there, over the fitted time of the smallest measured number.
+    """Return the efficiency at each number of processors; its interval follows from the interval of
+    the time, over the fitted time of the smallest measured number.
     """
     # A fit without work for one processor has no speed-up over it.
     if extrapolation.time[0] <= 0:

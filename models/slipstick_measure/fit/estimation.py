@@ -290,8 +290,8 @@ def _fit_rows(task: EstimationTask, rows: Rows, earlier_fit: _Fit | None = None)
 def _initial_weights(
     task: EstimationTask, rows: Rows, earlier_fit: _Fit | None
 ) -> dict[tuple[int, str], Array]:
-    """Return the initial probabilities of the values of choices: those of `earlier_fit`, a fit to
-    more rows; else the combination with the most evidence, equal for all owners.
+    """Return the initial probabilities of the values of choices: from `earlier_fit`, a fit to more
+    rows; else the combination with the most evidence, equal for all owners.
     """
     choices_and_owners = [
         (index, owner)

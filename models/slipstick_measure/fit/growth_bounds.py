@@ -206,7 +206,7 @@ class LossGrowth:
 
     def _log_most_work(self, log_works: Array, p: float) -> float:
         """Return the logarithm of the largest processor seconds on `p` processors, from the
-        logarithms of those of the three rows.
+        logarithms of the processor seconds of the three rows.
         """
         log_first, log_before, log_last = np.log(self.numbers).tolist()
         earlier_slope = float(log_works[1] - log_works[0]) / (log_before - log_first)

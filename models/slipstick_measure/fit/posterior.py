@@ -175,7 +175,7 @@ class Posterior:
     @property
     def deviations_of_noise(self) -> Array:
         """The standard deviation of a normal noise whose 90 % lie between the same ends, widened
-        like those of the parameters, (V,) [log].
+        like the deviations of the parameters, (V,) [log].
         """
         return self.widened * DEVIATION_PER_SCALE * self.noise
 

@@ -136,7 +136,7 @@ def _shape_difference(
 
 def _mean_with_half_width(ratios: Array, weights: Array, departure: float) -> tuple[float, float]:
     """Return the weighted mean of ratios, and half the width of the prediction interval of 90 % for
-    a curve whose shape departs from that of the nearest sibling.
+    a curve whose shape departs from the nearest sibling.
     """
     from scipy.stats import t
 

@@ -106,7 +106,9 @@ class FitsResult(QuestionResult):
         return [f"{name}: {' '.join(lines)}".rstrip(".") for name, lines in lines_by_fit.items()]
 
     def sentences_beside_tables(self) -> list[str]:
-        """Return no sentences, because the page has those of each fit beside its tables."""
+        """Return no sentences, because the page shows the sentences of each fit beside its
+        tables.
+        """
         return []
 
     def doubt(self, words: Words = NO_WORDS) -> str:
@@ -159,7 +161,7 @@ class FitsResult(QuestionResult):
 
 
 def _with_noun(words: Words, member: str) -> Words:
-    """Return words whose noun for a processor is the study's, or else that of the runs."""
+    """Return words with the study's noun for a processor, or else with the noun of the runs."""
     return words if words.member != NO_WORDS.member else replace(words, member=member)
 
 

@@ -163,7 +163,7 @@ def _join_repetitions(input_file: Reading) -> None:
             (without_number(measurement.region), measurement.metric, measurement.p), {}
         )
         values_by_size.setdefault(measurement.n or 0.0, []).append(measurement.value)
-    is_different = {
+    differing_names = {
         name
         for (name, _, _), by_size in values.items()
         if median(max(same) / (min(same) or 1.0) for same in by_size.values())
@@ -171,7 +171,7 @@ def _join_repetitions(input_file: Reading) -> None:
     }
     input_file.runs = [
         replace(measurement, region=name)
-        if (name := without_number(measurement.region)) not in is_different
+        if (name := without_number(measurement.region)) not in differing_names
         else measurement
         for measurement in input_file.runs
     ]

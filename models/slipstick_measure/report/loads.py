@@ -290,7 +290,7 @@ def _prediction_text(load_fitting: LoadFitting, prediction: PredictedResponse) -
 
 
 def _fitted_rows_table(load_fitting: LoadFitting) -> str:
-    """Return a table of the measured times and percentiles with those of the best station."""
+    """Return a table of the measured times and percentiles beside the times of the best station."""
     percentiles = list(load_fitting.points[0].percentiles)
     load_heading = "users" if load_fitting.think is not None else "rate"
     headings = [load_heading, f"measured {_statistic_text(load_fitting)}", "station", "error"]

@@ -412,8 +412,8 @@ _EVENTS = ("create", "end", "enter", "leave", "access", "send", "receive")
 
 
 def _read_records(path: Path | str, unit: str | None, is_reordered: bool = False) -> ReadTrace:
-    """Read records. If those of a processor are out of order, read them again in the order of their
-    times.
+    """Read records. If the records of a processor are out of order, read them again in the order of
+    their times.
     """
     columns = TraceColumns(path)
     receive_count = 0

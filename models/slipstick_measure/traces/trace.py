@@ -118,8 +118,8 @@ class TraceOutline:
         first: float = 0.0,
         last: float | None = None,
     ) -> Self:
-        """Return the part of the outline that the options choose: a part of the time and of the
-        processors, and which activities are useful.
+        """Return the outline of the time and the processors that the options choose, with the
+        activities that they call useful.
 
         Parameters
         ----------
@@ -273,7 +273,7 @@ class ProgramTrace(TraceOutline):
         )
 
     def measurements(self) -> Measurements:
-        """Return the account of the trace as the measurements of one run, like those of a profile:
+        """Return the account of the trace as the measurements of one run, in the form of a profile:
         elapsed time, useful time of each processor, waits by cause and their number.
         """
         spans = self.spans

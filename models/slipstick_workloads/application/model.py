@@ -321,7 +321,7 @@ class _Supersteps:
 
     def _notice_operations(self, tally: ProcessorTally) -> Iterator[tuple[float, Activity]]:
         """Yield the count and the activity of the diffs, notices and invalidations that write
-        notices cause, without those of barriers.
+        notices cause, except at barriers.
         """
         operations = self.operations
         yield (

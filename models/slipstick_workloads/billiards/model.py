@@ -209,7 +209,7 @@ class _Steps:
         )
 
     def step(self) -> Activity:
-        """Return a step: take a collision, compare it with those of the other processors, and
+        """Return a step: take a collision, compare it with the other processors' collisions, and
         execute it or be idle.
         """
         units_by_part = {

@@ -146,8 +146,8 @@ def _add_to_sum(name: str, sums: SharedArray, molecules: int) -> Iterator[Access
 
 @dataclass(frozen=True, slots=True)
 class _Pairs:
-    """The interacting pairs of molecules: each molecule with those of the following half of all
-    others that are near enough.
+    """The interacting pairs of molecules: each molecule with the molecules near enough among the
+    following half of all others.
     """
 
     places: NDArray[np.float64]

@@ -590,7 +590,7 @@ class NetworkLayout:
     ) -> dict[Place, Array]:
         """Return the probabilities with which the customers of each chain balk at each station, by
         the number of customers waiting. Where several classes of a chain balk at a station, the
-        probabilities are those of the last one [points, numbers].
+        last class determines the probabilities [points, numbers].
         """
         return {
             (chain_name, station_name): np.stack(

@@ -413,7 +413,7 @@ class Writer:
 
     def _refuse_too_many_branches(self, members: int) -> None:
         """Raise if more branches and items would be under way at once than memory holds; for open
-        arrivals, those of one customer are compared.
+        arrivals, the branches and items of one customer are compared.
         """
         counts_by_node: dict[int, float] = {}
         branches_at_once = members * max(

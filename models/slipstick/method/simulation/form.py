@@ -94,9 +94,9 @@ def least_gap(departures: float, variance_factor: float = 1.0) -> float:
 
 
 def surplus_of_stream(arrival_times: object) -> float:
-    """Return how many more customers of a stream than at its mean rate a run may have that ends in
-    the middle of a period: twice those of a period, as many may also be present at its end because
-    it is behind a peak; without a bound for traces.
+    """Return by how many customers a run may exceed the mean arrivals of a stream if it ends in the
+    middle of a period: twice the customers of a period, because as many may be present after a
+    peak; infinite for traces.
     """
     if isinstance(arrival_times, TracedTimes):
         return math.inf

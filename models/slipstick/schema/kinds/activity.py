@@ -337,8 +337,8 @@ class DelaySpec(StepSpec):
 
 
 class CopiesSpec(ItemSpec):
-    """Base of items that use a resource of which there may be several copies, of which some are
-    used at once.
+    """Base of items that use a resource which may have several copies, of which an item may use
+    several at once.
     """
 
     fan_out: ServerNumber | None = Field(
@@ -1035,7 +1035,7 @@ class MessageSpec(OperationSpec):
 
 
 class RooflineSpec(OperationSpec):
-    """Arithmetic and memory traffic side by side: the longer of the two."""
+    """Arithmetic and memory traffic that overlap: the time is the longer of the two."""
 
     component: Label = Field("busy", description="component of the account for this time")
 

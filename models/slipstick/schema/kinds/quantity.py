@@ -648,7 +648,7 @@ INLINE_MACHINE: Mapping[str, Any] = {
 
 
 class ModelFileSpec(Described):
-    """Keys that the file of any model may have in addition to those of its kind."""
+    """Keys that the file of any model may have in addition to the keys of its kind."""
 
     machine: Any = Field(
         None,
