@@ -694,7 +694,7 @@ class _Enumeration:
     solved: int = 0
     unanswered: int = 0
     reason: str = ""
-    run_factors: dict[int, float] = field(default_factory=dict)
+    run_factor_by_point: dict[tuple[float | str, ...], float] = field(default_factory=dict)
 
     def solve(self, rows: Rows) -> None:
         """Solve points, with longer runs until each is decided, and add each to the points that
@@ -737,7 +737,7 @@ class _Enumeration:
                 )
                 if has_values[index] and state_by_row[index] > 0:
                     self.found.append((value, answer))
-                    self.run_factors[id(answer)] = run_factor
+                    self.run_factor_by_point[tuple(answer.point.values())] = run_factor
                     self.meeting_points.append((open_rows[index], answer))
                 elif has_values[index] and state_by_row[index] == 0:
                     self.undecided.append((value, answer))
@@ -950,7 +950,9 @@ def _chosen_result(
     )[: 1 + choosing.spec.runners_up]
     best_value = best_found[0][0] if best_found else math.inf
     found = tuple(
-        choosing.with_asked_values(answer, enumeration.run_factors[id(answer)])
+        choosing.with_asked_values(
+            answer, enumeration.run_factor_by_point[tuple(answer.point.values())]
+        )
         for _, answer in best_found
     )
     closest_failure = max(
