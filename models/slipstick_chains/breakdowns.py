@@ -131,8 +131,8 @@ def model_with_breakdowns(
     breakdowns: Mapping[str, tuple[Expr, Expr]],
     finishing: Collection[str] = (),
 ) -> Model:
-    """Return a model with a group ``breakdowns_STATION`` for each station that breaks down, and the
-    amount ``availability_STATION`` of one that does not finish services.
+    """Return a model with a group ``breakdowns_STATION`` for each station that breaks down, and an
+    amount ``availability_STATION`` for each of them that does not finish services.
 
     Parameters
     ----------

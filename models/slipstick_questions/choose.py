@@ -805,7 +805,7 @@ class _Enumeration:
         """Return a point that meets the conditions and a larger one that does not, which contradict
         the assumption that larger values break none; None if there is no such pair.
         """
-        failing_rows = np.array([meeting_row for meeting_row, _ in self.failing_points])
+        failing_rows = np.array([failing_row for failing_row, _ in self.failing_points])
         for meeting_row, answer in self.meeting_points if self.failing_points else ():
             larger_rows = np.flatnonzero((failing_rows >= meeting_row).all(axis=1))
             if len(larger_rows):

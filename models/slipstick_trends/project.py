@@ -816,8 +816,8 @@ def _answers_in_draws(
     cases: _ProjectedCases,
     wanted_names: Sequence[str],
 ) -> dict[str, Array]:
-    """Return the answers in every draw, including those that conditions and classes of cost need
-    [samples, years].
+    """Return the answers in every draw, including the answers that conditions and classes of cost
+    need [samples, years].
     """
     years = cases.years_of(track)
     samples = cases.spec.samples

@@ -99,7 +99,7 @@ def reasons_out_of_range(
     model: Model, value_by_expr: Numbers, method: str = MEAN_VALUE
 ) -> dict[int, str]:
     """Return, by the index of the point, a sentence on the first time, count or probability that is
-    out of its range there.
+    out of range.
     """
     reason_by_point: dict[int, str] = {}
     for number_range in _number_ranges(model, method):

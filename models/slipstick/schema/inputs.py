@@ -836,7 +836,7 @@ class BuiltModel:
 
     @cached_property
     def model(self) -> Subject:
-        """The system, the network, or the law."""
+        """The model as it is solved: a system, a network or a law."""
         unscaled_model = self.build_unscaled()
         return (
             scaled_model(unscaled_model, self.factors)

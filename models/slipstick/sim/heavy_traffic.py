@@ -115,5 +115,5 @@ def _scv_of_draw(plan: Plan, draw_index: int) -> float:
     """Return the squared coefficient of variation of a draw [1]. It is 1 for times that depend on
     one another, as in bursts, whose queue varies at least as much.
     """
-    time = plan.draws[draw_index].distribution
-    return float(getattr(getattr(time, "distribution", time), "scv", 1.0))
+    time_distribution = plan.draws[draw_index].distribution
+    return float(getattr(getattr(time_distribution, "distribution", time_distribution), "scv", 1.0))

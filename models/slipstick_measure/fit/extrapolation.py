@@ -60,7 +60,7 @@ class Extrapolation:
 
     @cached_property
     def time(self) -> Array:
-        """The times at `p` [s]."""
+        """The fitted times at the processor numbers `p` [s]."""
         return self.fitted.predict(self.p, self.n)
 
     @cached_property

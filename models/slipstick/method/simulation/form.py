@@ -1025,12 +1025,10 @@ def _attempt_estimates(result: Result) -> dict[str, Estimate]:
             result.plan.tallies, layout.tries, layout.refusals, strict=True
         )
     }
-    for (tally_kind, resource_name), (try_weights, abandonment_weights) in weights_by_tally.items():
+    for (tally_kind, resource_name), (try_weights, refusal_weights) in weights_by_tally.items():
         if tally_kind == TRIES:
             attempt_weights, given_up_weights = weights_by_tally[GIVEN_UP, resource_name]
-            estimates[f"abandonment[{resource_name}]"] = result.ratio(
-                abandonment_weights, try_weights
-            )
+            estimates[f"abandonment[{resource_name}]"] = result.ratio(refusal_weights, try_weights)
             estimates[f"amplification[{resource_name}]"] = result.ratio(
                 try_weights, attempt_weights
             )
@@ -1039,7 +1037,7 @@ def _attempt_estimates(result: Result) -> dict[str, Estimate]:
             estimates[f"goodput[{resource_name}]"] = result.ratio(success_weights, elapsed_weights)
         if tally_kind == CONSULTED:
             estimates[f"refused_share[{resource_name}]"] = result.ratio(
-                abandonment_weights, try_weights
+                refusal_weights, try_weights
             )
     return estimates
 

@@ -456,10 +456,9 @@ class StateSpace:
     ) -> Iterator[Transitions]:
         """Yield the transitions in which a full station loses customers, and the transitions in
         which these customers leave or, in a closed class, begin their next cycle.
-
-        The loss and the move that follows it are separate transitions, so that each event is
-        counted once.
         """
+        # The loss and the move that follows it are separate transitions, so that each event is
+        # counted once.
         class_index, station = class_and_station
         # Only arrivals from outside are no event themselves.
         loss_event = self.event(LOST if event >= 0 else LOST_OUTSIDE, class_index, station)

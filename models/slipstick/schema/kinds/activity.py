@@ -2080,7 +2080,9 @@ class ActivityReader:
         return replace(built_model, amounts=all_amounts) if amounts else built_model
 
     def _breakdown_times(self) -> dict[str, tuple[Expr, Expr]]:
-        """Return the times of the failures of each station that has some [s]."""
+        """Return the mean time to a failure and the mean time of a repair of each station that
+        breaks down [s].
+        """
         return {
             copy_name: spec.breakdown.read(self.values, ("resources", resource_name))
             for resource_name, spec in self._spec.resources.items()

@@ -114,7 +114,7 @@ class _TextReader:
 
     @property
     def next(self) -> TextToken:
-        """The next token."""
+        """The next token, which is not yet consumed."""
         return self.tokens[self.at]
 
     def refuse(self, expected: str) -> NoReturn:
