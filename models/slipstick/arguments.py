@@ -355,23 +355,17 @@ def _mismatch_error(
     return None
 
 
-def _argument_names(function: Any) -> tuple[tuple[str, ...], tuple[str, ...], str]:
-    """Return the names of the positional arguments of a function, the names of all its arguments
-    but a starred one, and the name of the starred one; empty if there is none.
-    """
-    function_code = function.__code__
-    names: tuple[str, ...] = function_code.co_varnames
-    positional_count = function_code.co_argcount
-    argument_count = positional_count + function_code.co_kwonlyargcount
-    has_starred = function_code.co_flags & inspect.CO_VARARGS
-    starred_name = names[argument_count] if has_starred else ""
-    return names[:positional_count], names[:argument_count], starred_name
-
-
 def _with_converted_arguments(function: Any, callable_name: str, kinds: Mapping[str, Kind]) -> Any:
     """Return a function that first converts its arguments by their kinds."""
-    positional_names, argument_names, starred_name = _argument_names(function)
+    function_code = function.__code__
+    positional_names = function_code.co_varnames[: function_code.co_argcount]
     positional_count = len(positional_names)
+    argument_names = function_code.co_varnames[: positional_count + function_code.co_kwonlyargcount]
+    starred_name = (
+        function_code.co_varnames[len(argument_names)]
+        if function_code.co_flags & inspect.CO_VARARGS
+        else ""
+    )
     if unknown_names := [name for name in kinds if name not in (*argument_names, starred_name)]:
         raise TypeError(f"{callable_name} has no argument {unknown_names[0]}")
     types_and_reader = {

@@ -438,9 +438,14 @@ def _solution(
         value_name: Value(counted_value, unit_of(value_name))
         for value_name, counted_value in model.counted.items()
     }
-    remarks = _remarks_on_run(
-        result,
-        (*flat_model.fraction_notes, *_overload_notes(model, parameter_values, values)),
+    remarks = Remarks(
+        notes=(
+            *(*notes_of(result), *flat_model.fraction_notes),
+            *_overload_notes(model, parameter_values, values),
+        ),
+        seed=result.settings.seed,
+        converged=result.converged,
+        interrupted=result.stopped == "interrupted",
     )
     gradient = None
     if simulation.shares:
@@ -449,27 +454,22 @@ def _solution(
         )
         values = {**values, **shares}
         remarks = replace(remarks, notes=(*remarks.notes, note))
+    account = {
+        "account": simulated_account.estimates(simulated_account.labels.component),
+        "technology": simulated_account.estimates(simulated_account.labels.technology),
+        "step": simulated_account.estimates(
+            lambda label: IDLE_PROCESSORS if label == IDLE else label
+        ),
+    }
     execution_times = {
         value_name: np.array([execution_time])
         for value_name, execution_time in flat_model.execution_times.items()
     }
     return replace(
-        one_point_solution(model.name, values, remarks, gradient, simulated_account.tables()),
+        one_point_solution(model.name, values, remarks, gradient, account),
         exact=np.array([_is_exact(flat_model, result, estimates)]),
         once=execution_times,
         useful=model.useful,
-    )
-
-
-def _remarks_on_run(result: Result, notes_on_model: Sequence[str]) -> Remarks:
-    """Return the remarks on a run: its notes and the notes on its model, its seed, and whether it
-    converged or was interrupted.
-    """
-    return Remarks(
-        notes=(*notes_of(result), *notes_on_model),
-        seed=result.settings.seed,
-        converged=result.converged,
-        interrupted=result.stopped == "interrupted",
     )
 
 
@@ -671,16 +671,6 @@ class _SimulatedAccount:
         return {
             name: self.result.ratio(label_weights, cycle_weights)
             for name, label_weights in self.weights(name_of_label).items()
-        }
-
-    def tables(self) -> dict[str, dict[str, Estimate]]:
-        """Return the estimates of the seconds of a cycle by table: by component, by technology
-        class, and by step.
-        """
-        return {
-            "account": self.estimates(self.labels.component),
-            "technology": self.estimates(self.labels.technology),
-            "step": self.estimates(lambda label: IDLE_PROCESSORS if label == IDLE else label),
         }
 
     def weights(self, name_of_label: Callable[[str], str]) -> dict[str, Array]:

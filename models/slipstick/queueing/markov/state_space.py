@@ -436,45 +436,32 @@ class StateSpace:
                 event,
             )
         elif len(refused_indices) and blocking == LOSS:
-            yield from self._transitions_of_losses(
-                rows,
+            # The loss and the move that follows it are separate transitions, so that each event is
+            # counted once.
+            yield (
                 origin[refused_indices],
-                rows_after_departure[refused_indices],
+                rows[origin[refused_indices]],
                 refused_rate[refused_indices],
-                class_and_station,
-                event,
+                # Only arrivals from outside are no event themselves.
+                self.event(LOST if event >= 0 else LOST_OUTSIDE, class_index, station),
             )
-
-    def _transitions_of_losses(
-        self,
-        rows: Rows,
-        origin: NDArray[np.int64],
-        rows_after_departure: Rows,
-        rate: Array,
-        class_and_station: tuple[int, int],
-        event: int,
-    ) -> Iterator[Transitions]:
-        """Yield the transitions in which a full station loses customers, and the transitions in
-        which these customers leave or, in a closed class, begin their next cycle.
-        """
-        # The loss and the move that follows it are separate transitions, so that each event is
-        # counted once.
-        class_index, station = class_and_station
-        # Only arrivals from outside are no event themselves.
-        loss_event = self.event(LOST if event >= 0 else LOST_OUTSIDE, class_index, station)
-        yield origin, rows[origin], rate, loss_event
-        if self.open_classes[class_index]:
-            yield origin, rows_after_departure, rate, event
-            return
-        for next_class, restart_station, restart_probability in self.restart[class_index]:
-            yield from self._transitions_to(
-                rows,
-                origin,
-                rows_after_departure,
-                rate * restart_probability,
-                (next_class, restart_station),
-                event,
-            )
+            if self.open_classes[class_index]:
+                yield (
+                    origin[refused_indices],
+                    rows_after_departure[refused_indices],
+                    refused_rate[refused_indices],
+                    event,
+                )
+            else:
+                for next_class, restart_station, restart_probability in self.restart[class_index]:
+                    yield from self._transitions_to(
+                        rows,
+                        origin[refused_indices],
+                        rows_after_departure[refused_indices],
+                        refused_rate[refused_indices] * restart_probability,
+                        (next_class, restart_station),
+                        event,
+                    )
 
     @property
     def blocks_servers(self) -> bool:
