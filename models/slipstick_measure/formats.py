@@ -123,6 +123,13 @@ def read(path: Path | str, hints: Hints | None = None, format: str | None = None
             or "the table has no heading; write one above its numbers, such as: p  time [s]"
         )
         input_file.refuse(line_number, "", message)
+    if format_name is None and (line := _line_between_rows(input_file)):
+        text = short(input_file.lines[line - 1].strip())
+        message = (
+            f"{text} stands between the rows of a table; take the line out, or keep one table in"
+            " the file"
+        )
+        input_file.refuse(line, "", message)
     if format_name is None and len(sentence_kinds := kinds_of_sentences(input_file.lines)) > 1:
         message = (
             f"the lines tell times of {len(sentence_kinds)} kinds, {short(sentence_kinds[0])}"
@@ -169,6 +176,22 @@ def _line_of_table_without_heading(input_file: Reading) -> int:
     ]
     are_all_numbers = all(NUMBER.fullmatch(cell) for _, cells in rows for cell in cells)
     return rows[0][0] if len(rows) > 1 and are_all_numbers and len(rows[0][1]) > 1 else 0
+
+
+def _line_between_rows(input_file: Reading) -> int:
+    """Return the number of the only line that is none among rows of numbers of equal width; 0 for
+    other files.
+    """
+    content = input_file.content
+    widths = [
+        len(cells) if len(cells := text.split()) > 1 and NUMBER.fullmatch(cells[0]) else 0
+        for _, text in content
+    ]
+    rows = [index for index, width in enumerate(widths) if width]
+    if len(rows) < 3 or len({*widths} - {0}) != 1:
+        return 0
+    between = [index for index in range(rows[0], rows[-1]) if not widths[index]]
+    return content[between[0]][0] if len(between) == 1 else 0
 
 
 def _names_in_comment(input_file: Reading, line: int) -> str:
