@@ -32,6 +32,7 @@ from slipstick_measure.readers.names import (
     is_time,
     plain_words,
     rate_unit,
+    split_heading,
 )
 from slipstick_measure.readers.reading import Reading
 from slipstick_measure.readers.sheets import table_of_sheet, with_repetitions_in_rows
@@ -431,12 +432,19 @@ def _with_one_run_per_row(input_file: Reading, grid: CellGrid) -> CellGrid:
     ------
     SpecError : headings that are numbers alone, which may count processors, sizes or repetitions
     """
+    if unit := _unit_of_counts(grid):
+        headings = [grid.heading[0], *(_UNIT_BEHIND.sub("", text) for text in grid.heading[1:])]
+        table = _with_one_run_per_row(input_file, grid._replace(heading=headings))
+        if len(table.heading) == 3 and table.heading != headings:
+            return table._replace(heading=[*table.heading[:2], f"time [{unit}]"])
+        return grid
     row_noun, slash, column_noun = grid.heading[0].replace("\\", "/").partition("/")
     if slash and plain_words(column_noun) in (*PROCESSORS, *SIZES):
         column_noun = column_noun.strip()
         counts = [f"{column_noun}={text.strip()}" for text in grid.heading[1:]]
         grid = grid._replace(heading=[row_noun.strip(), *counts])
-    first_heading, *other_headings = [plain_words(text) for text in grid.heading]
+    first_heading = split_heading(grid.heading[0])[0]
+    other_headings = [plain_words(text) for text in grid.heading[1:]]
     row_words = next((words for words in (SIZES, PROCESSORS) if first_heading in words), None)
     are_all_numbers = all(
         len(row) == len(grid.heading)
@@ -460,9 +468,9 @@ def _with_one_run_per_row(input_file: Reading, grid: CellGrid) -> CellGrid:
     counted_nouns = {
         plain_words(match["name"] or match["noun"]) for match in count_matches if match
     }
-    if len(counted_nouns) != 1 or not all(count_matches):
+    if len({noun.removesuffix("s") for noun in counted_nouns}) != 1 or not all(count_matches):
         return grid
-    (counted_noun,) = counted_nouns
+    counted_noun = max(counted_nouns, key=len)
     if counted_noun not in (PROCESSORS if row_words is SIZES else SIZES):
         return grid
     rows = [
@@ -473,6 +481,20 @@ def _with_one_run_per_row(input_file: Reading, grid: CellGrid) -> CellGrid:
     ]
     headings = [grid.heading[0], counted_noun, _heading_of_values(rows)]
     return grid._replace(heading=headings, rows=rows)
+
+
+_UNIT_BEHIND = late_pattern(r"\s*[\[(]\s*(?P<unit>[^\[\]()]+?)\s*[\])]\s*$")
+
+
+def _unit_of_counts(grid: CellGrid) -> str:
+    """Return the unit of time that stands behind the count in each heading but the first, as in 16
+    cores [s]; empty if there is none, or if they differ.
+    """
+    texts = grid.heading[1:]
+    units = {match["unit"] for text in texts if (match := _UNIT_BEHIND.search(text))}
+    have_counts = all(_COUNT.fullmatch(_UNIT_BEHIND.sub("", text).strip()) for text in texts)
+    (unit,) = units if len(units) == 1 else {""}
+    return unit if len(texts) > 1 and have_counts and is_time(unit) else ""
 
 
 def _heading_of_values(rows: Sequence[tuple[int, Sequence[str]]]) -> str:

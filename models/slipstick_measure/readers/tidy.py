@@ -560,6 +560,9 @@ class _TableReading:
             if cell_by_role.get("n")
             else input_file.hints.size
         )
+        if n is not None and "n" in index_by_role and cell_by_role.get("n"):
+            unit_of_size = self.columns[index_by_role["n"]].unit or ""
+            n *= _FACTOR_OF_WORDS.get(unit_of_size.casefold().removesuffix("s"), 1.0)
         if n is not None and p is not None and index_by_role.get("n") in self.roles.per_processor:
             n *= p
         repetition, processor = (
@@ -692,6 +695,13 @@ class _TableReading:
             line, text = self.short_clock_times[0]
             input_file.add_note(line, "time", f"{text} is read as minutes and seconds")
 
+
+_FACTOR_OF_WORDS: Mapping[str, float] = {
+    **dict.fromkeys(("thousand", "10^3", "10³", "1e3"), 1e3),
+    **dict.fromkeys(("million", "mio", "10^6", "10⁶", "1e6"), 1e6),
+    **dict.fromkeys(("billion", "10^9", "10⁹", "1e9"), 1e9),
+}
+"""Words in the heading of a size by which its numbers are multiplied."""
 
 _HOURS_AND_MINUTES = late_pattern(
     r"\b(?:h{1,2}|hrs?|hours?|std|stunden):(?:m{1,2}|mins?|minutes?|minuten)\b(?!:)",
