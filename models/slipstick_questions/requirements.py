@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from math import inf
 
 from slipstick.expression.nodes import Dimension
 from slipstick.late import Array, NDArray, np
@@ -49,7 +50,7 @@ class _Failures:
     """The points at which a requirement fails, and the nearest of them with its margin."""
 
     are_broken: NDArray[np.bool_]
-    nearest_margin: float = -np.inf
+    nearest_margin: float = -inf
     violation: str = ""
     nearest_index: int = 0
 
