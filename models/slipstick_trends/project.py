@@ -588,8 +588,8 @@ def _read_years(
     ):
         raise study.refusal(
             place,
-            "years are plain numbers that rise, such as 2024 and 2034, or one number after the"
-            f" first of the machines, {first_start:g}",
+            "years are plain numbers that rise, such as 2024 and 2034; a single year lies after"
+            f" that of the machines, {first_start:g}",
         )
     if not (years[0] >= 1900 and years[-1] <= 2200):
         raise study.refusal(

@@ -299,7 +299,10 @@ WRONG = [
     (
         "{from: 2005, to: 2025, step: 5}",
         "[2005]",
-        "such as 2024 and 2034, or one number after the first of the machines, 2005",
+        (
+            "years are plain numbers that rise, such as 2024 and 2034; a single year lies after that"
+            " of the machines, 2005"
+        ),
     ),
     (
         "{from: 2005, to: 2025, step: 5}",

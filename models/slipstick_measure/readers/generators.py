@@ -90,7 +90,7 @@ def _is_sent_at_rate(input_file: Reading, rate: float | None) -> bool:
 
 _REDIS_TEST = r"====== (?P<name>.{1,80}?) ======\s*$"
 _REDIS_QUIET = re.compile(
-    r"^[ \t]*(?P<name>(?!.*summary:)\w.{0,200}?): (?P<rate>[0-9.]+) requests per second"
+    r"^[ \t]*(?P<name>(?=\w)(?!.*summary:).{1,201}?): (?P<rate>[0-9.]+) requests per second"
     r"(?:, p50=(?P<median>[0-9.]+) msec)?[ \t]*$",
     re.MULTILINE,
 )
