@@ -300,8 +300,8 @@ WRONG = [
         "{from: 2005, to: 2025, step: 5}",
         "[2005]",
         (
-            "years are plain numbers that rise, such as 2024 and 2034; a single year lies after that"
-            " of the machines, 2005"
+            "years are plain numbers that rise, such as 2024 and 2034; a single year lies after"
+            " that of the machines, 2005"
         ),
     ),
     (
