@@ -346,8 +346,8 @@ SLIPS = (
     ),
     Slip(
         "slipstick_measure/fit/growth_bounds.py",
-        "half_distance = (log_last - log_first) / 2",
-        "half_distance = log_last - log_first",
+        "half_distance = (log_p_last - log_p_first) / 2",
+        "half_distance = log_p_last - log_p_first",
         f"{FIT}/test_growth_bounds.py",
     ),
     Slip(

@@ -1062,9 +1062,9 @@ def _times_and_flows(
 def _present_by_account(
     states: _States, positions: Array
 ) -> Iterator[tuple[tuple[str, Any], Array]]:
-    """Yield, for each kind and name of the sums, the number of processors that count for it in each
-    state [1] [states]. At shared servers a processor counts in proportion to the speed of its
-    service.
+    """Yield each entry of the account as (kind, name), with the number of processors that it is
+    charged for in each state [1] [states]. At shared servers a processor counts in proportion to
+    the speed of its service.
     """
     columns = defaultdict[tuple[str, Any, Any], Array](lambda: np.zeros(len(states.positions)))
     for position_number, position in enumerate(states.positions[1:], 1):

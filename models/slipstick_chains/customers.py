@@ -73,7 +73,9 @@ class Absences:
             return self(solution_of_point, point_values), inner_index
 
         def gradient_of_customers(index: int) -> Gradient:
-            """Return the gradient of a point without the slopes of servers that are away."""
+            """Return the gradient at a point without the slopes of the customers that stand for
+            absent servers.
+            """
             assert gradient_of_all is not None
             gradient = gradient_of_all(index)
             if not isinstance(gradient.slopes, DeferredShares):

@@ -781,7 +781,7 @@ class Recursion:
 
 
 class MeanNumbers:
-    """Mean numbers at each visit, by Little's law.
+    """Mean numbers of customers at each visit, by Little's law.
 
     Attributes
     ----------

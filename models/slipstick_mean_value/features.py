@@ -65,7 +65,8 @@ class Features:
 
 
 def features(model: Model, value_by_expr: Mapping[Expr, Array]) -> Features:
-    """Compute the features of a model at one point.
+    """Compute the features of a model at one point by which the error of its mean values is judged,
+    such as the scv of what each station serves and unlike visits in a row.
 
     Parameters
     ----------

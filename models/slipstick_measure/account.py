@@ -332,8 +332,8 @@ class _Account:
 
     def answer(self, point: MeasuredPoint) -> Answer:
         """Return the account of one point, and the values that follow from it."""
-        time = self._elapsed_time(point)
-        share_by_cause = self._shares_by_efficiencies(point) if time is None else None
+        measured_time = self._elapsed_time(point)
+        share_by_cause = self._shares_by_efficiencies(point) if measured_time is None else None
         coordinates: dict[str, float | str] = (
             {"p": point.p} if point.n is None else {"p": point.p, "n": point.n}
         )
@@ -341,21 +341,21 @@ class _Account:
         def answer_with(**fields: Any) -> Answer:
             return Answer("measured", "account", point=coordinates, **fields)
 
-        if time is None:
+        if measured_time is None:
             if share_by_cause is None:
                 return answer_with(failed="there is no elapsed time at this point")
             values_without_time = _values_by_laws(point.p, 1.0, share_by_cause)
             del values_without_time["latency"]
             notes: tuple[str, ...] = ("no elapsed time here, so ratios only",)
             return answer_with(values=values_without_time, useful=(USEFUL,), notes=notes)
-        elapsed = time.value
+        elapsed = measured_time.value
         if elapsed <= 0:
             message = (
                 "the elapsed time is 0 at this point, so nothing is a share of it; give the time"
                 " with more digits"
             )
             return answer_with(failed=message)
-        measured_values, notes = self._measured_value(time)
+        measured_values, notes = self._measured_value(measured_time)
         account, from_point_alone = self._account_of_point(point, elapsed)
         answer_values = dict(measured_values)
         measured_throughput = point.find("throughput", self.regions.whole)
@@ -373,7 +373,7 @@ class _Account:
         answer_values |= self._further_values(point, elapsed, account, from_point_alone)
         if not from_point_alone and self.growth.reference(point, self.timed_points).p > 1:
             answer_values.pop("speedup", None)
-        if time.run.metric in _METRICS_WITHOUT_TIME:
+        if measured_time.run.metric in _METRICS_WITHOUT_TIME:
             answer_values.pop("latency", None)
         speedup = answer_values.get("speedup")
         if (
@@ -381,7 +381,7 @@ class _Account:
             and speedup.value is not None
             and from_point_alone | (self._run_on_one_processor(point) is not None)
         ):
-            self.notes += superlinear_speedup_notes(time.run, speedup.value)
+            self.notes += superlinear_speedup_notes(measured_time.run, speedup.value)
         return answer_with(values=answer_values, account=account, useful=(USEFUL,), notes=notes)
 
     def _measured_value(self, time: Reduced) -> tuple[dict[str, Value], tuple[str, ...]]:

@@ -318,8 +318,8 @@ class StatementSpec(WantedSpec):
             )
 
     def read_as(self, name: str) -> dict[str, "StatementSpec"]:
-        """Return the statement by its name; if the statement has readings, return one statement for
-        each reading, by numbered names.
+        """Return a table of names and statements: this statement alone or, if its sentence can be
+        read in several ways, one statement for each reading, with numbered names.
 
         Parameters
         ----------

@@ -269,7 +269,8 @@ def names_needed_by_answer(spec: StatementSpec) -> dict[str, set[str]]:
 def check_statement(
     name: str, spec: StatementSpec, answers: Mapping[str, Answer]
 ) -> tuple[str, tuple[CheckedValue, ...]]:
-    """Return the verdict on a statement, even if it is an input, and the values that it compares.
+    """Return the verdict on a statement, and the values that it compares. A statement that tells an
+    input of the study has a verdict too.
 
     Parameters
     ----------

@@ -367,8 +367,8 @@ class _DrawnInput:
         low, *_, high = self.levels
         if self.spec.values:
             return self.levels
-        spaced_values = np.geomspace if self.spec.spacing == "geometric" else np.linspace
-        return [float(value) for value in spaced_values(low, high, _GRID_VALUES)]
+        spacing_function = np.geomspace if self.spec.spacing == "geometric" else np.linspace
+        return [float(value) for value in spacing_function(low, high, _GRID_VALUES)]
 
     def draw_levels(self, count: int, seed: int) -> list[float]:
         """Return a number of random levels, from a random stream with the name of the input."""

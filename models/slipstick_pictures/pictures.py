@@ -128,14 +128,14 @@ def fill_order(results: Results, pictures: Sequence[PictureSpec]) -> dict[str, i
     return fills
 
 
-def _component_of_label(values: Sequence[str], useful: Iterable[str]) -> str:
+def _component_of_label(value_names: Sequence[str], useful_components: Iterable[str]) -> str:
     """Return the component that a label stands for; empty if it stands for several components or
     none.
     """
-    kind, label_inside = split_name(values[0])
-    if len(values) > 1 or kind not in ("account", "processors_lost", "speedup"):
+    kind, label_inside = split_name(value_names[0])
+    if len(value_names) > 1 or kind not in ("account", "processors_lost", "speedup"):
         return ""
-    return next(iter(useful), "") if kind == "speedup" else label_inside
+    return next(iter(useful_components), "") if kind == "speedup" else label_inside
 
 
 _UPRIGHT_LETTER_WIDTH = 0.085  # width of a letter of a tick's label [inch]

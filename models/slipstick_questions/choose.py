@@ -1110,11 +1110,11 @@ def _alternatives_text(choices: Sequence[ChosenPoints], words: Words) -> str:
     """Return a verb and the cases after the best one, each with its point and its objective."""
     phrases = []
     for choice in choices:
-        amount = f", {_objective_amount(choice)}"
+        amount_text = f", {_objective_amount(choice)}"
         # A currency says of what the amount is.
-        objective = amount if choice.currency else _objective_text(choice, words)
-        point = _totals_text(choice) or _point_text(choice, choice.found[0], words, False)
-        clauses = f"{point}{objective}{_rival_clause(choice, words)}"
+        objective_text = amount_text if choice.currency else _objective_text(choice, words)
+        point_text = _totals_text(choice) or _point_text(choice, choice.found[0], words, False)
+        clauses = f"{point_text}{objective_text}{_rival_clause(choice, words)}"
         phrases.append(f"{words.case(choice.case)} ({clauses})")
     return f"{'comes' if len(choices) == 1 else 'come'} {join_phrases(phrases)}"
 
@@ -1207,14 +1207,16 @@ def _limited_value_texts(choice: ChosenPoints, answer: Answer, words: Words) -> 
     """Return the values that conditions limit at a point, each with its limit, for conditions on a
     single value of the answer.
     """
-    values = []
-    for position, text in enumerate(choice.conditions, start=1):
-        match = LIMIT.match(text)
+    value_texts = []
+    for position, condition in enumerate(choice.conditions, start=1):
+        match = LIMIT.match(condition)
         if match and match[1] not in choice.units:
             value = answer.values[f"value[{position}]"]
             amount = value_amount(match[1], value.value, value.unit, value.ends)
-            values.append(f"{words.value_clause(match[1], amount)}{_limit_text(text, words)}")
-    return values
+            value_texts.append(
+                f"{words.value_clause(match[1], amount)}{_limit_text(condition, words)}"
+            )
+    return value_texts
 
 
 def _limit_text(condition: str, words: Words) -> str:

@@ -350,8 +350,8 @@ class SeekResult(QuestionResult):
         return search_figure(curves, spec.title, words)
 
     def parts(self) -> Iterator[ResultTable]:
-        """Yield a table of the changes and the undecided ranges; a condition without changes has
-        one row.
+        """Yield a table of the values at which each condition becomes true or false, and of the
+        undecided ranges; a condition that does not change has one row.
         """
         rows: list[
             tuple[ConditionSearch, float, float | None, float | None, float | None, str]

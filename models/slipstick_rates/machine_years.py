@@ -132,19 +132,23 @@ def _base_machine(node: Node, library: SpecFiles) -> Table:
 
 def _start_and_end(tree: Table, base: Table) -> tuple[float, float]:
     """Return the year of the base machine and the year of the machine that is wanted."""
-    year_node = tree.entries["year"].node
-    node = node_at(base, ["year"])
-    if not isinstance(node, Scalar) or not isinstance(node.value, int | float):
+    wanted_year_node = tree.entries["year"].node
+    base_year_node = node_at(base, ["year"])
+    if not isinstance(base_year_node, Scalar) or not isinstance(base_year_node.value, int | float):
         message = "this machine has no year, so no trend can start there; write year in it"
         raise tree.entries["base"].node.mark.error(message, "machine.base")
-    is_number = isinstance(year_node, Scalar) and isinstance(year_node.value, int | float)
+    is_number = isinstance(wanted_year_node, Scalar) and isinstance(
+        wanted_year_node.value, int | float
+    )
     if not (
-        is_number and isinstance(year_node, Scalar) and 1900 <= float(year_node.value or 0) <= 2200
+        is_number
+        and isinstance(wanted_year_node, Scalar)
+        and 1900 <= float(wanted_year_node.value or 0) <= 2200
     ):
-        raise year_node.mark.error(
+        raise wanted_year_node.mark.error(
             "a year lies between 1900 and 2200, such as 2034", "machine.year"
         )
-    return float(node.value), float(year_node.value or 0)
+    return float(base_year_node.value), float(wanted_year_node.value or 0)
 
 
 def _trend_of_machine(node: Node, base: Table, library: SpecFiles) -> Trend:

@@ -614,7 +614,9 @@ Trials = Mapping[tuple[RateModel, float], BackTest]
 
 
 def back_test_all(series: Sequence[PointSeries], starts: Sequence[float]) -> Trials:
-    """Return the back-tests of every damping and walk in the list, from each start."""
+    """Test the forecast of past years with each combination of damping and random walk that is
+    tried, from each starting year.
+    """
     rate_models = [RateModel(damping, walk) for damping in TRIED_DAMPINGS for walk in TRIED_WALKS]
     return {
         (rate_model, start_year): back_test(series, start_year, rate_model)

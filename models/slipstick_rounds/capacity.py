@@ -459,10 +459,10 @@ def time_of_a_visit(point: PointNumbers, present: float) -> float:
     if len(point.phases) > 2:
         return 0.0
     (phase,) = point.phases
-    units = min(present * min(phase.mean, phase.piece), server.budget)
-    customers = units / min(phase.mean, phase.piece)
-    times = point.round_time([customers], [units], 0.0, [units * phase.mean / 2])
-    time = float(times[0]) + server.batching_delay
+    work_units = min(present * min(phase.mean, phase.piece), server.budget)
+    customers = work_units / min(phase.mean, phase.piece)
+    times = point.round_time([customers], [work_units], 0.0, [work_units * phase.mean / 2])
+    round_time = float(times[0]) + server.batching_delay
     if server.interval:
-        time = server.interval * math.ceil(time / server.interval)
-    return time * phase.mean / units
+        round_time = server.interval * math.ceil(round_time / server.interval)
+    return round_time * phase.mean / work_units

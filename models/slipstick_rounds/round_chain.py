@@ -151,21 +151,21 @@ def _binomial_arrivals(customer_count: int, time: float) -> Array:
     given in mean think times.
     """
     arrival_probability = -math.expm1(-time)
-    successes = np.arange(customer_count + 1)
+    arrivals = np.arange(customer_count + 1)
     if arrival_probability <= 0:
         return np.eye(1, customer_count + 1).ravel()
-    log_probabilities = np.array(
+    log_coefficients = np.array(
         [
             math.lgamma(customer_count + 1)
             - math.lgamma(k + 1)
             - math.lgamma(customer_count - k + 1)
-            for k in successes
+            for k in arrivals
         ]
     )
     distribution: Array = np.exp(
-        log_probabilities
-        + successes * math.log(arrival_probability)
-        - (customer_count - successes) * time
+        log_coefficients
+        + arrivals * math.log(arrival_probability)
+        - (customer_count - arrivals) * time
     )
     return distribution
 

@@ -683,7 +683,9 @@ class Isoefficiency:
         return self.order_of(self.leading)
 
     def order_of(self, need: TermNeed) -> Any:
-        """Return the growth of a need, with the numbers in its exponents evaluated."""
+        """Return the order of growth of the work that a term needs, with the numbers in its
+        exponents evaluated.
+        """
         return _with_rounded_numbers(need.order.subs(self._numbers))
 
     @property

@@ -232,7 +232,7 @@ class ProjectResult(QuestionResult):
         """Return a table of the values in the first and the last year, one row for each case."""
         projection = self.projection
         rows = []
-        names = projection.tracks[0].values[:2]
+        value_names = projection.tracks[0].values[:2]
         tracks_shown = projection.tracks[:_MOST_TRACKS_IN_TABLE]
         first_years = {float(track.sweep.points[YEAR][0]) for track in tracks_shown}
         for track in tracks_shown:
@@ -242,11 +242,11 @@ class ProjectResult(QuestionResult):
                 else f" in {year_text(float(track.sweep.points[YEAR][0]))}"
             )
             cells = [
-                value_amount(name, *value_at(track.sweep, name, place))
-                + ("" if place else start_text)
-                for name in names
+                value_amount(name, *value_at(track.sweep, name, year_index))
+                + ("" if year_index else start_text)
+                for name in value_names
                 if name in track.sweep.columns
-                for place in (0, -1)
+                for year_index in (0, -1)
             ]
             rows.append([track_name(track, projection, words), *cells])
         first_year_text = (
@@ -255,11 +255,12 @@ class ProjectResult(QuestionResult):
         last_year_text = f"in {year_text(projection.years[-1])}"
         if projection.factors is not None:
             first_year_text, last_year_text = (
-                f"with processors {projection.factors[row]:.4g} times as fast" for row in (0, -1)
+                f"with processors {projection.factors[year_index]:.4g} times as fast"
+                for year_index in (0, -1)
             )
         headings = [
             f"{words.value(name)} {shown_year}"
-            for name in names
+            for name in value_names
             for shown_year in (first_year_text, last_year_text)
         ]
         return (["", *headings], rows) if len(rows) > 1 else None

@@ -407,9 +407,7 @@ class Tape:
             if instruction.operator == "booked":
                 registers[instruction.output_register] = operands[0]
                 continue
-            result = np.empty(
-                1 if all(len(register) == 1 for register in operands) else point_count
-            )
+            result = np.empty(1 if all(len(operand) == 1 for operand in operands) else point_count)
             OPERATORS[instruction.operator].evaluate(operands, result)
             registers[instruction.output_register] = result
 

@@ -89,7 +89,8 @@ class ResourceLoad:
 
 
 class Identities:
-    """The identities of a model, compiled for many points.
+    """The identities that each solution of a model must meet, such as Little's law, compiled for
+    many points.
 
     Parameters
     ----------

@@ -244,9 +244,11 @@ def omega_outputs(radix: int, stages: int, source: _Lines, target: _Lines) -> di
     """
     output_by_stage = {}
     for stage in range(1, stages):
-        high_digits = radix**stage
-        low_digits = radix ** (stages - stage)
-        output_by_stage[f"stage {stage}"] = source % low_digits * high_digits + target // low_digits
+        target_base = radix**stage
+        source_base = radix ** (stages - stage)
+        output_by_stage[f"stage {stage}"] = (
+            source % source_base * target_base + target // source_base
+        )
     return {**output_by_stage, "module": target}
 
 

@@ -1471,9 +1471,12 @@ class SuperstepPopulation(PopulationKind):
 
     @property
     def variation(self) -> Expr:
-        repetitions = total(fractional_part(superstep.repeat) for superstep in self.supersteps)
+        """A number that is above 0 if a random number of repetitions makes the time vary [1]."""
+        fractional_repeats = total(
+            fractional_part(superstep.repeat) for superstep in self.supersteps
+        )
         # A single processor meets no other, so that its repetitions make no maximum random.
-        return repetitions * maximum(self.size - 1, NEVER)
+        return fractional_repeats * maximum(self.size - 1, NEVER)
 
     def time(self, time_of_body: Callable[[Activity], Expr]) -> Expr:
         times = (

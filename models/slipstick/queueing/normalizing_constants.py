@@ -765,8 +765,8 @@ class _Grid:
         return planes
 
     def shift(self, planes: Array, load: Array) -> Array:
-        """Return the planes B z of planes z, (P, S, n_2.., n_R), where B adds one customer at a
-        station with loads (P, R); see this module.
+        """Apply the operator B, which adds one customer at a station with loads (P, R), to planes
+        of normalizing constants (P, S, n_2.., n_R); see this module.
         """
         expanded_index = (slice(None),) + (None,) * (planes.ndim - 1)
         shifted_planes = np.zeros_like(planes)

@@ -791,7 +791,7 @@ class ModelShape:
 
     @cached_property
     def technologies(self) -> Sequence[str]:
-        """The technology classes whose factors multiply its times."""
+        """The technology classes by whose factors the times of the case are multiplied."""
         return self.model.technologies if isinstance(self.model, Model) else ()
 
 

@@ -56,9 +56,8 @@ def wants_rows(
     columns: Sequence[str],
     row_options: Sequence[object],
 ) -> bool:
-    """Return whether a table has one row for each set of parameter values of a model: by the
-    options given, by columns that are given to parameters, or by headings that are paths or
-    parameters.
+    """Return whether each row of a table is one set of parameter values of a model. The options say
+    so, or columns are assigned to parameters, or headings are parameters or paths.
     """
     if any(row_options) or "@" in (free or ""):
         return True

@@ -342,7 +342,7 @@ class FitComparison:
             f" measured number, {self.largest_measured:g}. Models fitted to the runs on up to"
             f" {self.largest_measured / tests_at_step[0].step:g} processors are {range_in_words}"
             f" off at {self.largest_measured:g}; the interval allows for"
-            f" that{self._allowed_losses}, but not for losses that"
+            f" that{self._allowed_losses_phrase}, but not for losses that"
             f" first appear above {self.largest_measured:g}"
             f"{self._growth_left_out}"
         )
@@ -382,12 +382,12 @@ class FitComparison:
         return " ".join(sentences)
 
     @property
-    def _allowed_losses(self) -> str:
+    def _allowed_losses_phrase(self) -> str:
         """The further losses, in words, that the intervals of predictions beyond the rows
         contain.
         """
-        allows = not self.is_chosen_by_caller and self._growth_of_losses
-        return ", and for a throughput that rises no further" if allows else ""
+        allows_growing_losses = not self.is_chosen_by_caller and self._growth_of_losses
+        return ", and for a throughput that rises no further" if allows_growing_losses else ""
 
     def predict(self, p: float, level: float) -> tuple[float, float]:
         """Return the interval of the time on `p` processors from all families, weighted by their

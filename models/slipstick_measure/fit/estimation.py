@@ -497,11 +497,11 @@ def _error_shares_by_parameter(
         [parameter.path for parameter in task.free], log_parameters, choice_values, rows
     )
     for index, parameter in enumerate(task.free):
-        slopes_by_parameter = all_slopes[:, :, index][is_known]
-        if (sum_of_squares := float(slopes_by_parameter @ slopes_by_parameter)) <= 0:
+        parameter_slopes = all_slopes[:, :, index][is_known]
+        if (sum_of_squares := float(parameter_slopes @ parameter_slopes)) <= 0:
             continue
-        log_shift = float(slopes_by_parameter @ residuals) / sum_of_squares
-        remainder = residuals - log_shift * slopes_by_parameter
+        log_shift = float(parameter_slopes @ residuals) / sum_of_squares
+        remainder = residuals - log_shift * parameter_slopes
         if abs(log_shift) < LARGEST_LOG_SHIFT:
             factor_in_words = f"{np.exp(log_shift):.2f} times as much as elsewhere"
             yield (

@@ -208,15 +208,17 @@ class LossGrowth:
         """Return the logarithm of the largest processor seconds on `p` processors, from the
         logarithms of the processor seconds of the three rows.
         """
-        log_first, log_before, log_last = np.log(self.numbers).tolist()
-        earlier_slope = float(log_works[1] - log_works[0]) / (log_before - log_first)
-        later_slope = max(1e-300, float(log_works[2] - log_works[1]) / (log_last - log_before))
-        half_distance = (log_last - log_first) / 2
+        log_p_first, log_p_middle, log_p_last = np.log(self.numbers).tolist()
+        earlier_slope = float(log_works[1] - log_works[0]) / (log_p_middle - log_p_first)
+        later_slope = max(1e-300, float(log_works[2] - log_works[1]) / (log_p_last - log_p_middle))
+        half_distance = (log_p_last - log_p_first) / 2
         steepness = LARGEST_ELASTICITY_POWER
         if earlier_slope > later_slope * math.exp(-LARGEST_ELASTICITY_POWER * half_distance):
             steepness = max(0.0, math.log(later_slope / earlier_slope) / half_distance)
-        log_counts = np.linspace(log_last, math.log(p), 65)
-        elasticities = later_slope * np.exp(steepness * (log_counts - (log_before + log_last) / 2))
+        log_counts = np.linspace(log_p_last, math.log(p), 65)
+        elasticities = later_slope * np.exp(
+            steepness * (log_counts - (log_p_middle + log_p_last) / 2)
+        )
         log_growth = np.trapezoid(np.clip(elasticities, 1.0, LARGEST_ELASTICITY), log_counts)
         return float(log_works[2] + log_growth)
 

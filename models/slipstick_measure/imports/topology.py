@@ -414,7 +414,7 @@ def _machine_of_computer(
 
 
 def _note_kept_values(
-    spec: ImportedSpec, base: str, machine: MachineSpec, topology: Topology, domain: int
+    spec: ImportedSpec, base: str, machine: MachineSpec, topology: Topology, cores_per_domain: int
 ) -> None:
     """Add notes on which values of the extended machine are kept, and which are left out."""
     most_threads = max(topology.threads)
@@ -435,8 +435,8 @@ def _note_kept_values(
     )
     if machine.memory.domain is None and len(topology.domains) > 1:
         spec.add_note(
-            f"{base} has no bandwidth of a memory domain, so domains of {domain} cores are not in"
-            " the machine"
+            f"{base} has no bandwidth of a memory domain, so domains of"
+            f" {cores_per_domain} cores are not in the machine"
         )
     if machine.node is None:
         spec.add_note(f"{base} has no nodes, so the computer's own network is not in the machine")

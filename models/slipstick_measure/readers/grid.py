@@ -132,8 +132,8 @@ def table_of_file(input_file: Reading, most_lines: int | None = None) -> CellGri
         for line_number, text in _plain_lines(input_file.lines[: None if is_json else most_lines])
         if text.strip()
     ]
-    table_lines = _drawn_table(lines)
-    table_content = _lines_of_table(lines, table_lines)
+    table_line_numbers = _drawn_table(lines)
+    table_content = _lines_of_table(lines, table_line_numbers)
     if not table_content:
         return CellGrid(1, [], [], ",", [])
     table_content = _content_from_heading(table_content, lines)
@@ -157,7 +157,9 @@ def table_of_file(input_file: Reading, most_lines: int | None = None) -> CellGri
         delimiter == " " and _rows_below_rule(table_content, lines, first_line_number)
     ) or _split_rows(input_file, table_content, delimiter)
     lines_outside = [
-        line_number for line_number, _ in lines if table_lines and line_number not in table_lines
+        line_number
+        for line_number, _ in lines
+        if table_line_numbers and line_number not in table_line_numbers
     ]
     lines_outside += sheet.outside
     lines_outside += [
@@ -169,12 +171,18 @@ def table_of_file(input_file: Reading, most_lines: int | None = None) -> CellGri
         return CellGrid(first_line_number, [], [], delimiter, lines_outside)
     rows = [(number, [*map(joined_thousands, cells)]) for number, cells in rows]
     _check_width(input_file, rows)
-    (line, heading), *body = rows
-    body = _without_repeated_headings(input_file, line, heading, body)
+    (heading_line_number, heading), *body = rows
+    body = _without_repeated_headings(input_file, heading_line_number, heading, body)
     heading_with_units, body_without_units = _with_units(heading, body) if body else (heading, body)
     headings, body_of_runs, means = with_repetitions_in_rows(heading_with_units, body_without_units)
     grid = CellGrid(
-        line, headings, body_of_runs, delimiter, lines_outside, sheet.other_table, means
+        heading_line_number,
+        headings,
+        body_of_runs,
+        delimiter,
+        lines_outside,
+        sheet.other_table,
+        means,
     )
     return _with_one_run_per_row(input_file, _transposed_table(_with_heading_of_times(grid)))
 
@@ -455,15 +463,7 @@ def _with_one_run_per_row(input_file: Reading, grid: CellGrid) -> CellGrid:
         return _with_one_run_of_each_name(grid)
     if row_words is None or len(other_headings) < 2 or not grid.rows or not are_all_numbers:
         return grid
-    if not input_file.hints.columns and all(
-        re.fullmatch("[0-9]+", text) for text in other_headings
-    ):
-        message = (
-            f"{', '.join(other_headings[:8])}: what do these columns count? write"
-            f" p={other_headings[0]} for processors, n={other_headings[0]} for sizes, or run"
-            f" {other_headings[0]} for repetitions"
-        )
-        input_file.refuse(grid.line, "", message)
+    _refuse_bare_counts(input_file, grid.line, other_headings)
     count_matches = [_COUNT.fullmatch(text.strip()) for text in grid.heading[1:]]
     counted_nouns = {
         plain_words(match["name"] or match["noun"]) for match in count_matches if match
@@ -481,6 +481,17 @@ def _with_one_run_per_row(input_file: Reading, grid: CellGrid) -> CellGrid:
     ]
     headings = [grid.heading[0], counted_noun, _heading_of_values(rows)]
     return grid._replace(heading=headings, rows=rows)
+
+
+def _refuse_bare_counts(input_file: Reading, line: int, headings: Sequence[str]) -> None:
+    """Raise if headings are numbers alone, and no option says what they count."""
+    if input_file.hints.columns or not all(re.fullmatch("[0-9]+", text) for text in headings):
+        return
+    message = (
+        f"{', '.join(headings[:8])}: what do these columns count? write p={headings[0]} for"
+        f" processors, n={headings[0]} for sizes, or run {headings[0]} for repetitions"
+    )
+    input_file.refuse(line, "", message)
 
 
 _UNIT_BEHIND = late_pattern(r"\s*[\[(]\s*(?P<unit>[^\[\]()]+?)\s*[\])]\s*$")

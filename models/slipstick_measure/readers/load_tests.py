@@ -565,11 +565,12 @@ def _read_hey(input_file: Reading) -> LoadRow:
     command_match = first_match(r"^.*\b(?:hey|oha|ghz) +(\S.*)$", text)
     workers_match = re.search(r"-c[ =]*([0-9]+)", command_match[1]) if command_match else None
     if command_match and not workers_match and input_file.hints.processors is None:
-        unsteady_reason = (
-            f"its command has no -c: {_HEY_WORKERS:g} workers are taken, as hey does by itself"
+        program = _program_like_hey(text)
+        default_workers_note = (
+            f"its command has no -c: {_HEY_WORKERS:g} workers are taken, as {program} does by"
+            " itself"
         )
-        unsteady_reason = unsteady_reason.replace("hey", _program_like_hey(text))
-        input_file.add_note(1, "", unsteady_reason)
+        input_file.add_note(1, "", default_workers_note)
     users = number_of_match(workers_match) if workers_match or not command_match else _HEY_WORKERS
     rate = _rate_of_hey(command_match[1] if command_match else "", _program_like_hey(text), users)
     return LoadRow(

@@ -142,7 +142,7 @@ def _whole_number_input(
 
 
 def _message_input(default: float, work: str) -> Input:
-    """Return the input for the work that takes as long as a message."""
+    """Return the input that sets the amount of work that takes as long as one message."""
     return Input(
         "message",
         COUNT,

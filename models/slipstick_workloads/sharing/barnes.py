@@ -149,7 +149,7 @@ def barnes(
             yield Arrive("forces")
 
     return SharedProgram(
-        "Barnes", processors, layout.pages, body, "interactions", layout.word_count
+        "Barnes", processors, layout.pages, body, "interactions", layout.words_per_page
     )
 
 

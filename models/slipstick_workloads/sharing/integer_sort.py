@@ -100,7 +100,7 @@ def integer_sort(
             yield Arrive("rank")
 
     return SharedProgram(
-        "IS", processors, layout.pages, body, "keys or buckets", layout.word_count, message
+        "IS", processors, layout.pages, body, "keys or buckets", layout.words_per_page, message
     )
 
 

@@ -34,7 +34,7 @@ class MemoryLayout:
     def __init__(self, page: int = 4096) -> None:
         if page < WORD_BYTES or page % WORD_BYTES:
             raise ModelError(f"a page holds whole words of {WORD_BYTES} B, got {page} B")
-        self.word_count = page // WORD_BYTES
+        self.words_per_page = page // WORD_BYTES
         self.pages = 0
 
     def array(self, count: int, size: int) -> SharedArray:
@@ -44,9 +44,9 @@ class MemoryLayout:
                 f"an array has items of whole words of {WORD_BYTES} B, got {count} of {size} B"
             )
         shared_array = SharedArray(
-            self.pages * self.word_count, count, size // WORD_BYTES, self.word_count
+            self.pages * self.words_per_page, count, size // WORD_BYTES, self.words_per_page
         )
-        self.pages += -(-count * shared_array.item_words // self.word_count)
+        self.pages += -(-count * shared_array.item_words // self.words_per_page)
         return shared_array
 
 
@@ -59,19 +59,19 @@ class SharedArray:
     first_word : in shared memory
     count : items
     item_words : words in an item
-    word_count : words in a page
+    words_per_page : words in a page
     """
 
     first_word: int
     count: int
     item_words: int
-    word_count: int
+    words_per_page: int
 
     def read(self, items: Items) -> Read:
         """Return the access that reads items, each as a whole."""
         first_words = self.first_word + items * self.item_words
         last_words = first_words + self.item_words - 1
-        return Read(np.unique(np.concatenate((first_words, last_words)) // self.word_count))
+        return Read(np.unique(np.concatenate((first_words, last_words)) // self.words_per_page))
 
     def read_span(self, first_item: int, end_item: int) -> Read:
         """Return the access that reads the items from `first_item` up to, but without,
@@ -84,9 +84,9 @@ class SharedArray:
         words = (
             self.first_word + np.sort(items)[:, None] * self.item_words + self._word_offsets(fields)
         ).ravel()
-        pages, page_index = np.unique(words // self.word_count, return_inverse=True)
-        is_written = np.zeros((len(pages), self.word_count), np.bool_)
-        is_written[page_index.ravel(), words % self.word_count] = True
+        pages, page_index = np.unique(words // self.words_per_page, return_inverse=True)
+        is_written = np.zeros((len(pages), self.words_per_page), np.bool_)
+        is_written[page_index.ravel(), words % self.words_per_page] = True
         packed_bits = np.packbits(is_written, axis=1, bitorder="little")
         return Write(pages, [int.from_bytes(row.tobytes(), "little") for row in packed_bits])
 
@@ -96,10 +96,10 @@ class SharedArray:
         """
         first_word, end_word = self._word_span(first_item, end_item)
         pages = self._span_pages(first_word, end_word)
-        word_masks = [(1 << self.word_count) - 1] * len(pages)
+        word_masks = [(1 << self.words_per_page) - 1] * len(pages)
         if word_masks:
-            word_masks[0] &= ~((1 << first_word % self.word_count) - 1)
-            word_masks[-1] &= (1 << (end_word - 1) % self.word_count + 1) - 1
+            word_masks[0] &= ~((1 << first_word % self.words_per_page) - 1)
+            word_masks[-1] &= (1 << (end_word - 1) % self.words_per_page + 1) - 1
         return Write(pages, word_masks)
 
     def _word_offsets(self, fields: Sequence[Field]) -> Items:
@@ -123,7 +123,9 @@ class SharedArray:
         """Return the pages of the words from `first_word` up to, but without, `end_word`."""
         if first_word >= end_word:
             return np.arange(0)
-        return np.arange(first_word // self.word_count, (end_word - 1) // self.word_count + 1)
+        return np.arange(
+            first_word // self.words_per_page, (end_word - 1) // self.words_per_page + 1
+        )
 
 
 def items_of_processor(count: int, processors: int, processor: int) -> tuple[int, int]:

@@ -286,7 +286,7 @@ def raytrace(
         yield Arrive("render")
 
     return SharedProgram(
-        "Raytrace", processors, layout.pages, body, "balls tested", layout.word_count, message
+        "Raytrace", processors, layout.pages, body, "balls tested", layout.words_per_page, message
     )
 
 

@@ -61,4 +61,6 @@ def sor(
                 yield Compute((end_updated_row - first_updated_row) * (columns // 2))
                 yield Arrive(updated_colour)
 
-    return SharedProgram("SOR", processors, layout.pages, body, "points updated", layout.word_count)
+    return SharedProgram(
+        "SOR", processors, layout.pages, body, "points updated", layout.words_per_page
+    )

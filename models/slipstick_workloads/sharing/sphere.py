@@ -99,7 +99,7 @@ def sphere(
             yield Arrive("filter")
 
     return SharedProgram(
-        "Sphere", processors, layout.pages, body, "cells", layout.word_count, message
+        "Sphere", processors, layout.pages, body, "cells", layout.words_per_page, message
     )
 
 

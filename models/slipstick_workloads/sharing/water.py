@@ -105,7 +105,13 @@ def water(
             yield Arrive("potential")
 
     return SharedProgram(
-        "Water", processors, layout.pages, body, "pairs of molecules", layout.word_count, message
+        "Water",
+        processors,
+        layout.pages,
+        body,
+        "pairs of molecules",
+        layout.words_per_page,
+        message,
     )
 
 

@@ -26,7 +26,7 @@ def touched(array: SharedArray, items: list[int], begin: int, size: int) -> dict
     for item in items:
         for byte in range(begin, begin + size):
             word = array.first_word + (item * array.item_words * 4 + byte) // 4
-            page, bit = divmod(word, array.word_count)
+            page, bit = divmod(word, array.words_per_page)
             found[page] = found.get(page, 0) | 1 << bit
     return found
 

@@ -46,7 +46,7 @@ def record(plan: Plan, seed: int = 0, cycles: int = 3, events: int = 20_000) -> 
             )
 
     def observe(resource_name: str, start: float, end: float, present: int, busy: int) -> None:
-        """Add the numbers present and busy of a resource in an interval to its changes."""
+        """Record how many customers are present, and how many servers busy, in an interval."""
         # Several stations may go by one name, as processors do: their numbers add up.
         for time, sign in ((start, 1), (end, -1)):
             changes_at_time = changes_by_resource[resource_name].setdefault(time, [0, 0])

@@ -119,7 +119,7 @@ class _ReplicaWriter:
         ]
         return replace(work, name=copy_name(work.name, index, task.replicas), calls=calls)
 
-    def _called_replicas(self, entry: str, caller: Task, index: int, line: int) -> list[str]:
+    def _called_replicas(self, entry: str, caller: Task, caller_index: int, line: int) -> list[str]:
         """Return the replicas of an entry that a replica of a caller calls."""
         server = self._network.task_of(entry)
         fan_out = caller.fan_out.get(server.name, 1)
@@ -131,7 +131,7 @@ class _ReplicaWriter:
                 " their products are equal"
             )
             self._network.refuse(line, "replication", message)
-        copies = ((index * fan_out + offset) % server.replicas for offset in range(fan_out))
+        copies = ((caller_index * fan_out + offset) % server.replicas for offset in range(fan_out))
         return [copy_name(entry, copy_number, server.replicas) for copy_number in copies]
 
 

@@ -94,7 +94,7 @@ class _TextReader:
         self.network = LayeredNetwork(input_file)
         self.variables = Variables(input_file)
         self.tokens = self._tokens()
-        self.at = 0
+        self.position = 0
         self._fans: list[tuple[str, list[TextToken], int]] = []
 
     def _tokens(self) -> list[TextToken]:
@@ -115,7 +115,7 @@ class _TextReader:
     @property
     def next(self) -> TextToken:
         """The next token, which is not yet consumed."""
-        return self.tokens[self.at]
+        return self.tokens[self.position]
 
     def refuse(self, expected: str) -> NoReturn:
         """Raise a SpecError at the next token, with what was expected in its place."""
@@ -128,13 +128,13 @@ class _TextReader:
         """Read the next token, which must be of one of the given kinds; raise otherwise."""
         if self.next.kind not in kinds:
             self.refuse(expected)
-        self.at += 1
-        return self.tokens[self.at - 1]
+        self.position += 1
+        return self.tokens[self.position - 1]
 
     def take_sign(self, *texts: str) -> bool:
         """Read one of some signs or letters if it comes next; return whether it did."""
         present = self.next.text in texts and self.next.kind in ("sign", "name", "arrow")
-        self.at += present
+        self.position += present
         return present
 
     def take_name(self, subject: str) -> TextToken:
@@ -145,13 +145,13 @@ class _TextReader:
         """Read a number, a variable, or a formula in braces."""
         token = self.next
         if token.kind == "sign" and token.text == "{":
-            first_token = self.at + 1
+            first_position = self.position + 1
             while self.next.text != "}":
                 if self.next.kind == "eof":
                     self.refuse("}")
-                self.at += 1
-            text = self.input_file.text[self.tokens[first_token].start : self.next.start]
-            self.at += 1
+                self.position += 1
+            text = self.input_file.text[self.tokens[first_position].start : self.next.start]
+            self.position += 1
         else:
             text = self.take(subject, "number", "variable", "infinity", "name").text
             text = re.sub(r"[dD]", "e", text) if token.kind == "number" else text
@@ -168,11 +168,11 @@ class _TextReader:
     def skip_observed_values(self) -> None:
         """Skip the list of values to print."""
         while self.next.kind == "observed":
-            self.at += 1
+            self.position += 1
             if self.next.kind == "number":
-                self.at += 1
+                self.position += 1
             while self.next.kind == "variable":
-                self.at += 1
+                self.position += 1
 
     def read_file(self) -> None:
         """Read variables, then each section."""
@@ -194,7 +194,7 @@ class _TextReader:
         while self.next.kind != "eof":
             letter = self.take("a section: G, P, U, T, E, A, R or C", "name")
             if letter.text not in sections:
-                self.at -= 1
+                self.position -= 1
                 self.refuse("a section: G, P, U, T, E, A, R or C")
             sections[letter.text]()
         self._set_fans()
@@ -207,10 +207,10 @@ class _TextReader:
             variable = self.take("a variable", "variable")
             if not self.take_sign("="):
                 self.refuse("=")
-            first_token = self.at
+            first_position = self.position
             while self.next.kind != "eof" and not self._ends_assignment():
-                self.at += 1
-            text = self.input_file.text[self.tokens[first_token].start : self.next.start]
+                self.position += 1
+            text = self.input_file.text[self.tokens[first_position].start : self.next.start]
             text = re.sub(r"#[^\n]*", "", text).strip().rstrip(";")
             if variable.text.startswith(("$solver", "$spex_", "$convergence", "$iteration")):
                 continue
@@ -218,7 +218,9 @@ class _TextReader:
 
     def _ends_assignment(self) -> bool:
         """Return whether the next token begins another assignment or a section."""
-        following = self.tokens[self.at + 1] if self.at + 1 < len(self.tokens) else self.next
+        following = (
+            self.tokens[self.position + 1] if self.position + 1 < len(self.tokens) else self.next
+        )
         if self.next.kind == "variable":
             return following.text == "="
         section = self.next.kind == "name" and self.next.text in ("G", "P")
@@ -228,7 +230,7 @@ class _TextReader:
         """Skip the solver's settings."""
         self.take("a comment in quotes", "text")
         while self.next.kind not in ("end", "eof"):
-            self.at += 1
+            self.position += 1
         self.take("-1", "end")
         self.skip_observed_values()
 
@@ -240,22 +242,22 @@ class _TextReader:
         """
         rows = {letter: others.get(letter, read) for letter in TEXT_FIELDS[section]}
         if self.next.kind == "number":
-            self.at += 1
+            self.position += 1
         while self.next.kind != "end":
             letter = self.take(f"{' or '.join(rows)}, or -1 at the end of the section", "name")
             if letter.text not in rows:
-                self.at -= 1
+                self.position -= 1
                 self.refuse(f"{' or '.join(rows)}, or -1 at the end of the section")
             rows[letter.text](letter.text)
             self.skip_observed_values()
-        self.at += 1
+        self.position += 1
 
     def _read_processor(self, letter: str) -> None:
         """Read a processor."""
         token = self.take_name("a processor")
         kind = self.take("the scheduling of the processor", "name")
         if kind.text not in _PROCESSORS:
-            self.at -= 1
+            self.position -= 1
             self.refuse(f"a scheduling of {token.text}, one of {', '.join(_PROCESSORS)},")
         processor = Processor(token.text, token.line, _PROCESSORS[kind.text])
         processor.servers = ModelAmount(inf) if processor.kind == "inf" else processor.servers
@@ -295,12 +297,12 @@ class _TextReader:
         token = self.take_name("a task")
         kind = self.take("the scheduling of the task", "name")
         if kind.text not in _TASKS:
-            self.at -= 1
+            self.position -= 1
             self.refuse(f"a scheduling of {token.text}, one of {', '.join(_TASKS)},")
         entries: list[TextToken] = []
         while self.next.kind != "end":
             entries.append(self.take_name("an entry, or -1 after the last one"))
-        self.at += 1
+        self.position += 1
         processor = self.take_name("a processor").text
         task = Task(token.text, token.line, processor, _TASKS[kind.text])
         task.threads = ModelAmount(inf) if task.kind == "inf" else task.threads
@@ -398,18 +400,18 @@ class _TextReader:
             if len(amounts) == 3:
                 self.refuse("-1 after the third phase")
             amounts.append(self.amount("an amount of a phase"))
-        self.at += 1
+        self.position += 1
         return amounts
 
     def _skip_histogram(self) -> None:
         """Skip a range of times, first : last, with the number and the spacing of its bins."""
         while self.next.kind in ("number", "infinity"):
-            self.at += 1
+            self.position += 1
         if not self.take_sign(":"):
             self.refuse(":")
         while self.next.kind in ("number", "infinity"):
-            self.at += 1
-        self.at += self.next.text in ("log", "linear", "sqrt")
+            self.position += 1
+        self.position += self.next.text in ("log", "linear", "sqrt")
 
     def _set_values(
         self, work: Work, letter: str, target: str, amount: ModelAmount, line: int
@@ -514,9 +516,12 @@ class _TextReader:
                 fork = "or"
                 if not self.take_sign(")"):
                     self.refuse(")")
-            elif self.next.kind in ("number", "variable") and self.tokens[self.at + 1].text == "*":
+            elif (
+                self.next.kind in ("number", "variable")
+                and self.tokens[self.position + 1].text == "*"
+            ):
                 fork_count = self.amount("a count")
-                self.at += 1
+                self.position += 1
                 fork = "loop"
             elif fork == "loop":
                 return following_activities, fork, self._read_activity(task)
@@ -529,7 +534,7 @@ class _TextReader:
     def _skip_results(self) -> None:
         """Skip the list of results to print."""
         while self.next.kind not in ("end", "eof"):
-            self.at += 1
+            self.position += 1
         self.take("-1", "end")
 
     def _skip_convergence(self) -> None:
