@@ -152,8 +152,8 @@ print(len(passed), file=output)
 
 QUESTIONS = {
     "one mean-value solve in Python": ("mean_value()", 38),
-    "slipstick solve lock-and-bus": ("command('solve', 'lock-and-bus')", 69),
-    "slipstick run trend-primer": ("command('run', 'trend-primer', '--out', os.devnull + 'x')", 97),
+    "slipstick solve lock-and-bus": ("command('solve', 'lock-and-bus')", 70),
+    "slipstick run trend-primer": ("command('run', 'trend-primer', '--out', os.devnull + 'x')", 98),
 }
 """What is asked, and the most files that it may pass through: as many as on 28 November 2026. They
 were 18, 28 and 60 before facts about models stood in modules of one subject each, methods on one
