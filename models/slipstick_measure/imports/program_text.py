@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -115,6 +116,15 @@ _TEXT_OR_COMMENT = late_pattern(
 _MULTIPLE_ASSIGNMENT = late_pattern(
     r"(?P<names>\w++(?:\s*+,\s*+\w++)++)\s*+=(?!=)\s*+(?P<of>.+)$", re.DOTALL
 )
+_CHANGE = late_pattern(
+    r"(?P<name>\w++)\s*+\.\s*+(?P<method>\w++)\s*+\((?P<of>.*)\)$"
+    r"|(?:del|delete|push|unshift|splice|pop|shift)\b\s*+\(?[\s$@%]*+(?P<changed>\w++)"
+    r"|[$@]?(?P<item>\w++)\s*+(?:\[[^\]]*+\]\s*+){2,}[-+*/]?=(?!=)"
+    r"|[$@]?(?P<result>\w++)\s*+(?:\[[^\]]*+\]\s*+)?(?:\*\*|//|%|<<|>>|&|\||\^)=(?!=)"
+    r"|(?P<list>\w++)\s*+<<\s",
+    re.DOTALL,
+)
+"""A statement that changes a variable otherwise than by an assignment that is read."""
 _ASSIGNED_CALL = late_pattern(
     r"^(?:(?:const|static|int|double)\s++)*[$]?[\w.:]++\s*+(?:<-|=)\s*+"
     r"(?=(?:PDQ_|[Pp]dq(?:::|\.))?(?:Create|Set|Init|Solve))"
@@ -239,7 +249,7 @@ class ProgramText:
         if condition_value is not None:
             yield from self._calls_of_block(block, depth + 1)
             return 1.0
-        values_before = dict(self.value_by_variable)
+        values_before = deepcopy(self.value_by_variable)  # items of lists change in place
         for call in self._calls_of_block(block, depth + 1):
             yield call._replace(is_certain=False)
         changed_names = {
@@ -354,13 +364,9 @@ class ProgramText:
             return
         if names_match := _MULTIPLE_ASSIGNMENT.match(text):
             value_texts = _split_arguments(names_match["of"])
-            variable_names = [name.strip() for name in names_match["names"].split(",")]
-            for name, declarator in zip(variable_names, value_texts, strict=False):
-                if (
-                    len(variable_names) == len(value_texts)
-                    and name not in self.input_file.hints.settings
-                ):
-                    self.value_by_variable[name] = self.value(declarator)
+            self._assign_several(names_match["names"].split(","), value_texts)
+            return
+        if (change_match := _CHANGE.match(text)) and self._change(change_match):
             return
         if step_match := _INCREMENT.match(text):
             name = step_match[1] or step_match[2]
@@ -383,6 +389,40 @@ class ProgramText:
             self._write_text(statement_match)
         elif statement_match := _ASSIGNMENT.match(text):
             self._assign(statement_match, statement.line)
+
+    def _assign_several(self, names: Sequence[str], value_texts: Sequence[str]) -> None:
+        """Set variables to the values beside them, or to the items of a single value; those whose
+        value cannot be told are not known then.
+        """
+        values = [self.value(text) for text in value_texts]
+        if len(values) == 1 and isinstance(values[0], list):
+            values = values[0]
+        for index, name in enumerate(map(str.strip, names)):
+            if name not in self.input_file.hints.settings:
+                is_known = len(values) == len(names)
+                self.value_by_variable[name] = values[index] if is_known else None
+
+    def _change(self, match: re.Match[str]) -> bool:
+        """Append an item to a list, or mark a variable as not known that a statement changes in
+        another way; return whether it changes one.
+        """
+        name = next(
+            (match[group] for group in ("changed", "item", "result", "list") if match[group]),
+            match["name"],
+        )
+        value = self.value_by_variable.get(name)
+        if name not in self.value_by_variable or (
+            match["name"] and not isinstance(value, list | dict)
+        ):
+            return False
+        if match["method"] in ("append", "push", "add") and isinstance(value, list):
+            value.append(self.value(match["of"]))
+            return True
+        for variable in [*self.value_by_variable]:
+            is_same = value is not None and self.value_by_variable[variable] is value
+            if variable == name or (is_same and isinstance(value, list | dict)):
+                self.value_by_variable[variable] = None
+        return True
 
     def _write_text(self, match: re.Match[str]) -> None:
         """Set a variable to the text that a call of a function of C writes into it."""
@@ -421,7 +461,8 @@ class ProgramText:
             return
         expression = match["of"]
         if match["how"][0] in "-+*/":
-            expression = f"{name} {match['how'][0]} ({expression})"
+            item = f"{name}[{match['at']}]" if match["at"] else name
+            expression = f"{item} {match['how'][0]} ({expression})"
         value = self.value(expression)
         self.lines.setdefault(name, line)
         value = self._value_of_type(name, value)

@@ -5,7 +5,7 @@ times, sizes as products.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from math import isfinite, prod
 
@@ -267,22 +267,54 @@ def number_in(text: str) -> float | None:
 
 
 _THOUSANDS_APART = late_pattern(
-    r"[-+]?[1-9][0-9]{0,2}(?:(?:[\u00a0\u202f\u2009'\u2019][0-9]{3})+(?:[.,][0-9]+)?"
-    r"|(?: [0-9]{3})+[.,][0-9]+)"
+    r"[-+]?[1-9][0-9]{0,2}(?:(?:[\u00a0\u202f\u2009'\u2019_][0-9]{3})+(?:[.,][0-9]+)?"
+    r"|(?: [0-9]{3})+[.,][0-9]+|(?: [0-9]{3})*? 0[0-9]{2}(?: [0-9]{3})*)"
 )
 
 
 def joined_thousands(cell: str) -> str:
     """Return a number without the blanks or apostrophes between its thousands. Three digits behind
-    an ordinary blank may be another number, unless decimals follow.
+    an ordinary blank may be another number, unless decimals follow or a group begins with 0.
 
     >>> joined_thousands("1 203,5"), joined_thousands("1'203.5"), joined_thousands("64 128")
     ('1203,5', '1203.5', '64 128')
+    >>> joined_thousands("1 000 000"), joined_thousands("1_203_400")
+    ('1000000', '1203400')
     """
     stripped_cell = cell.strip()
     if _THOUSANDS_APART.fullmatch(stripped_cell):
-        return re.sub(r"[\s'\u2019]", "", stripped_cell)
+        return re.sub(r"[\s'\u2019_]", "", stripped_cell)
     return cell
+
+
+_POINTS = late_pattern(r"[-+]?[1-9][0-9]{0,2}(?:\.[0-9]{3})+")
+
+
+def without_points_of_thousands(
+    rows: Sequence[tuple[int, Sequence[str]]],
+) -> list[tuple[int, list[str]]]:
+    """Return rows of a table without the points between thousands, if a number has two of them and
+    no number has a point for another purpose; else the rows unchanged.
+
+    >>> without_points_of_thousands([(2, ["1", "1.203.400"]), (3, ["2", "601.700"])])
+    [(2, ['1', '1203400']), (3, ['2', '601700'])]
+    """
+    numbers = [
+        match[0]
+        for _, cells in rows
+        for cell in cells
+        if "." in cell and (match := _LEADING_NUMBER.match(bare_cell(cell)))
+    ]
+    are_thousands = any(number.count(".") > 1 for number in numbers)
+    if not are_thousands or not all(map(_POINTS.fullmatch, numbers)):
+        return [(line, [*cells]) for line, cells in rows]
+    return [
+        (
+            line,
+            [cell.replace(".", "") if _POINTS.match(bare_cell(cell)) else cell for cell in cells],
+        )
+        for line, cells in rows
+    ]
 
 
 def comma_meaning(cells: Iterable[str]) -> str:

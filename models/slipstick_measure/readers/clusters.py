@@ -18,6 +18,7 @@ drawn with bars, after a line with the region and the group.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
@@ -26,6 +27,7 @@ from slipstick.late import late_pattern
 from slipstick_measure.measurements import Measurements
 from slipstick_measure.readers.reading import (
     MOST_LINES_ABOVE,
+    NUMBER,
     Coordinates,
     FileFormat,
     Reading,
@@ -228,6 +230,10 @@ def _read_hpl(input_file: Reading) -> Measurements:
             processors = input_file.processors(line, "P x Q", str(int(row[4]) * int(row[5])))
             size = input_file.size(line, "N", row[2])
             rate = input_file.number(line, "Gflops", row[7])
+            is_last = not any(map(str.strip, input_file.lines[line:]))
+            if is_last and _is_rate_cut(int(row[2]), row[6], row[7]):
+                input_file.add_note(line, "Gflops", "the last row is cut, and is left out")
+                continue
             if processors is not None and size is not None and rate is not None:
                 setting = f"{row[1]}, N {row[2]}, NB {row[3]}, P x Q {row[4]} x {row[5]}"
                 runs.append(_LinpackRun(line, processors, size, setting, row[6], row[7]))
@@ -245,6 +251,18 @@ def _read_hpl(input_file: Reading) -> Measurements:
             input_file.add(run.line, coordinates, "throughput", run.rate, "GFLOP/s")
             input_file.add(run.line, coordinates, "time of the run", run.time, "s")
     return input_file.finished()
+
+
+def _is_rate_cut(order: int, time: str, rate: str) -> bool:
+    """Return whether a rate [GFLOP/s] without the exponent that HPL prints is less than half of
+    what the operations of an order over the time say, as a number is whose end is missing.
+    """
+    if re.search(r"e[+-][0-9]{2}$", rate) or not (
+        NUMBER.fullmatch(rate) and NUMBER.fullmatch(time)
+    ):
+        return False
+    operations = 2 / 3 * order**3 + 3 / 2 * order**2
+    return float(rate) * float(time) * 1e9 < 0.5 * operations
 
 
 def _fastest_runs(input_file: Reading, runs: Sequence[_LinpackRun]) -> list[_LinpackRun]:

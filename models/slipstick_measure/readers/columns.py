@@ -183,6 +183,8 @@ class TableColumn:
             kind_for_processor = {"n": "n of one", "rate": "rate", "memory": "memory"}
             return kind_for_processor.get(TableColumn.of(0, head, []).kind, "")
         stem = word.removesuffix(" time")
+        if _SUMMED.search(self.text):
+            return ""
         if (self.has_time_unit or stem != word) and stem not in names.OCCASIONS:
             return "part"
         return ""
@@ -195,6 +197,13 @@ _METRIC_WITH_CAUSE = late_pattern(
 )
 
 
+_SUMMED = late_pattern(
+    r"\b(?:all|over|across|of) (?:the |all )?(?:ranks|process(?:es|ors)|threads|cores|tasks)\b"
+    r"|\b(?:aggregated?|summed|cumulative|accumulated)\b",
+    re.IGNORECASE,
+)
+"""How a heading says that times are added up over the processors, and are no part of the elapsed
+time."""
 _COMPARED = late_pattern(r" (?:vs|versus|over|wrt|against|relative to|compared (?:to|with)) .*")
 """What a heading says that values are compared with."""
 

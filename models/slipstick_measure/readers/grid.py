@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import NamedTuple
 
 from slipstick.errors import short
@@ -23,6 +23,7 @@ from slipstick_measure.readers.cells import (
     number_in,
     split_value,
     with_points,
+    without_points_of_thousands,
 )
 from slipstick_measure.readers.markup import PROMPT, bar_lines, without_types
 from slipstick_measure.readers.names import (
@@ -407,7 +408,8 @@ def _with_heading_of_times(grid: CellGrid) -> CellGrid:
     return grid._replace(heading=heading)
 
 
-_NAMES_OF_NAMES = ("metric", "quantity", "measure", "name", "value", "parameter")
+_NAMES_OF_METRICS = ("metric", "quantity", "measure")
+_NAMES_OF_NAMES = (*_NAMES_OF_METRICS, "name", "value", "parameter")
 """Headings above the names of a table with a row for each quantity."""
 
 
@@ -415,6 +417,12 @@ def _transposed_table(grid: CellGrid) -> CellGrid:
     """Transpose a table whose first column has the names; the values of a run then have the line of
     the first name.
     """
+    counts = [_COUNT.fullmatch(text.strip()) for text in grid.heading[1:]]
+    nouns = {plain_words(match["name"] or match["noun"]) for match in counts if match}
+    if plain_words(grid.heading[0]) in _NAMES_OF_METRICS and all(counts) and nouns <= {*PROCESSORS}:
+        noun = max(nouns, key=len, default="")
+        numbers = [match["count"] or match["of"] for match in counts if match]
+        grid = grid._replace(heading=[noun, *numbers])
     rows = [[*grid.heading], *(list(cells) for _, cells in grid.rows)]
     width = len(grid.heading)
     has_names_in_first_column = (
@@ -693,6 +701,17 @@ def with_decimal_points(input_file: Reading, grid: CellGrid) -> CellGrid:
     """Return a table whose numbers have a point before decimals and nothing between thousands, and
     note how its commas were read.
     """
+    rows = without_points_of_thousands(grid.rows)
+    points = (
+        (line, cell)
+        for (line, cells), (_, new_cells) in zip(grid.rows, rows, strict=True)
+        for cell, new_cell in zip(cells, new_cells, strict=True)
+        if cell != new_cell
+    )
+    for line, cell in islice(points, 1):
+        message = "is read with points between thousands, and so are all numbers of the file"
+        input_file.add_note(line, cell, message)
+    grid = grid._replace(rows=rows)
     comma = comma_meaning(cell for _, cells in grid.rows for cell in cells)
     if comma == ",":
         return grid

@@ -11,6 +11,8 @@ from __future__ import annotations
 import csv
 import json
 import re
+import tomllib
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import groupby, takewhile
 from typing import Any, NamedTuple, TypeAlias
@@ -44,6 +46,7 @@ def bar_lines(texts: Sequence[str]) -> list[BarLine]:
         *(
             _json_records,
             _blocks_of_names_and_values,
+            _toml_records,
             _fenced_table,
             _jira_table,
             _directive_table,
@@ -89,13 +92,20 @@ def _json_records(texts: Sequence[str]) -> list[BarLine]:
         ]
     else:
         rows = document if isinstance(document, list) else []
+    begins = [text.count("\n", 0, match.start()) + 1 for match in re.finditer(r"\{", text)]
+    return _lines_of_records(rows, begins)
+
+
+def _lines_of_records(rows: Sequence[Any], begins: Sequence[int]) -> list[BarLine]:
+    """Return flat records with equal names as lines with bars, at the lines where they begin if
+    there is one for each; empty for other records.
+    """
     if not rows or not all(isinstance(row, dict) and row.keys() == rows[0].keys() for row in rows):
         return []
     names = list(rows[0])
     cells = [[_plain_cell(row[name]) for name in names] for row in rows]
     if any(not isinstance(cell, str) or "|" in cell for row in [names, *cells] for cell in row):
         return []
-    begins = [text.count("\n", 0, match.start()) + 1 for match in re.finditer(r"\{", text)]
     numbers = begins if len(begins) == len(rows) else [1] * len(rows)
     return [
         _bar_line(1, names),
@@ -147,6 +157,7 @@ def _toml_runs(texts: Sequence[str]) -> list[BarLine]:
         (number, _TOML_COMMENT.sub(r"\1", text).strip()) for number, text in enumerate(texts, 1)
     ]
     runs = [match["name"] for _, text in lines if (match := _TOML_TABLE.fullmatch(text))]
+    counts_of_names = Counter(text.partition("=")[0].strip() for _, text in lines)
     settings, rows = list[str](), list[BarLine]()
     is_run, prefix = False, ""
     for number, text in lines:
@@ -160,8 +171,54 @@ def _toml_runs(texts: Sequence[str]) -> list[BarLine]:
         elif text and is_run:
             rows.append((number, f"{prefix}{text}"))
         elif text:
-            settings.append(f"{prefix}{text}")
+            is_setting_alone = counts_of_names[text.partition("=")[0].strip()] == 1
+            settings.append(text if is_setting_alone else f"{prefix}{text}")
     return rows
+
+
+def _toml_records(texts: Sequence[str]) -> list[BarLine]:
+    """Return the tables of a list of TOML as lines with bars, or several tables with equal names;
+    the numbers and words before them stand in each line, and tables within a table are joined
+    with it.
+    """
+    text = "\n".join(texts)
+    if "=" not in text or len(text) > LONGEST_JSON:
+        return []
+    try:
+        document = tomllib.loads(text, parse_float=str)
+    except (tomllib.TOMLDecodeError, RecursionError):
+        return []
+    lists = [value for value in document.values() if isinstance(value, list)]
+    tables = [value for value in document.values() if isinstance(value, dict)]
+    runs = lists[0] if len(lists) == 1 and not tables else tables if not lists else []
+    if len(runs) < 2 or not all(isinstance(run, dict) for run in runs):
+        return []
+    settings = {
+        name: value for name, value in document.items() if not isinstance(value, list | dict)
+    }
+    begins = [number for number, line in enumerate(texts, 1) if line.lstrip()[:1] in ("{", "[")]
+    return _lines_of_records([_flat_record(settings | run) for run in runs], begins)
+
+
+def _flat_record(record: dict[str, Any]) -> dict[str, Any]:
+    """Return a record with the values of the records in it; a name that occurs in several of them
+    keeps the names before it.
+    """
+    inner_records = {
+        name: _flat_record(value) for name, value in record.items() if isinstance(value, dict)
+    }
+    counts = Counter(name for inner in (record, *inner_records.values()) for name in inner)
+    flat = {
+        name: str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+        for name, value in record.items()
+        if name not in inner_records
+    }
+    for outer_name, inner in inner_records.items():
+        flat |= {
+            name if counts[name] == 1 else f"{outer_name}.{name}": value
+            for name, value in inner.items()
+        }
+    return flat
 
 
 def _blocks_of_names_and_values(texts: Sequence[str]) -> list[BarLine]:

@@ -562,7 +562,7 @@ class _TableReading:
         )
         if n is not None and "n" in index_by_role and cell_by_role.get("n"):
             unit_of_size = self.columns[index_by_role["n"]].unit or ""
-            n *= _FACTOR_OF_WORDS.get(unit_of_size.casefold().removesuffix("s"), 1.0)
+            n *= _factor_of_heading(unit_of_size)
         if n is not None and p is not None and index_by_role.get("n") in self.roles.per_processor:
             n *= p
         repetition, processor = (
@@ -697,14 +697,34 @@ class _TableReading:
 
 
 _FACTOR_OF_WORDS: Mapping[str, float] = {
-    **dict.fromkeys(("thousand", "10^3", "10³", "1e3"), 1e3),
-    **dict.fromkeys(("million", "mio", "10^6", "10⁶", "1e6"), 1e6),
-    **dict.fromkeys(("billion", "10^9", "10⁹", "1e9"), 1e9),
+    **dict.fromkeys(("thousand", "tsd", "k", "10^3", "10³", "1e3"), 1e3),
+    **dict.fromkeys(("million", "mio", "m", "10^6", "10⁶", "1e6"), 1e6),
+    **dict.fromkeys(("billion", "mrd", "10^9", "10⁹", "1e9"), 1e9),
 }
 """Words in the heading of a size by which its numbers are multiplied."""
 
+
+def _factor_of_heading(unit: str) -> float:
+    """Return the factor that the first word of the unit in the heading of a size names; 1 without
+    one, as in bytes.
+
+    >>> (
+    ...     _factor_of_heading("10^6 cells"),
+    ...     _factor_of_heading("in thousands"),
+    ...     _factor_of_heading("m"),
+    ... )
+    (1000000.0, 1000.0, 1.0)
+    """
+    words = unit.removeprefix("in ").replace(".", " ").split() or [""]
+    if words[0] == "m":  # metres
+        return 1.0
+    return _FACTOR_OF_WORDS.get(words[0].casefold().removesuffix("s"), 1.0)
+
+
 _HOURS_AND_MINUTES = late_pattern(
-    r"\b(?:h{1,2}|hrs?|hours?|std|stunden):(?:m{1,2}|mins?|minutes?|minuten)\b(?!:)",
+    r"(?<![^\W_])(?:h{1,2}|hrs?|hours?|heures?|horas?|std\.?|stunden|ore|uren)\s?[:：]\s?"
+    r"(?:m{1,2}|mins?\.?|minut\w{0,2})(?![\w.]|\s?[:：])|(?<![^\W_])hhmm(?!\w)"
+    r"|(?:小时|小時|时|時)[:：](?:分钟|分鐘|分)(?!\s?[:：])|(?<!\w)ч[:：]м(?:ин)?(?!\w|\s?[:：])",
     re.IGNORECASE,
 )
 """How a heading says that times of two fields are hours and minutes."""
