@@ -1214,6 +1214,31 @@ def test_rates_of_answers_have_the_unit_in_which_the_file_states_them(
     assert " /s" not in printed
 
 
+CALLS = """\
+queueing-network: 1
+classes: {calls: {arrivals: 740.74 /min}}
+stations: {desk: {service: {calls: 10 ms}}}
+"""
+
+
+def test_a_rate_in_a_sentence_is_rounded_in_the_unit_in_which_it_is_written(
+    slip: Run, tmp_path: Path
+) -> None:
+    (tmp_path / "calls.yaml").write_text(CALLS)
+    # Four digits of 12.3457 /s would be 741 a minute.
+    assert "throughput of calls 740.7 /min" in slip("solve", "calls.yaml").out
+
+
+def test_shares_leave_out_parameters_that_only_amounts_use(slip: Run, tmp_path: Path) -> None:
+    (tmp_path / "priced.yaml").write_text(
+        f'{CALLS}parameters: {{price: 30}}\namounts: {{cost: "price * utilization[desk]"}}\n'
+    )
+    document = json.loads(slip("solve", "priced.yaml", "--with", "exact", "--json").out)
+    shares = document["answers"][0]["share"]
+    assert "parameters.price" not in shares["response_time[calls]"]
+    assert shares["amount[cost]"]["parameters.price"] == pytest.approx(1, abs=1e-6)
+
+
 def test_a_report_has_rates_in_the_unit_in_which_its_model_states_them(
     slip: Run, tmp_path: Path
 ) -> None:

@@ -833,6 +833,18 @@ def test_a_value_without_an_interval_is_told_beside_those_that_have_one(
     assert head_lines(results, list(values))[-1].startswith(clause)
 
 
+def test_no_case_is_best_of_equals(tmp_path: Path) -> None:
+    (tmp_path / "shop.yaml").write_text(SHOP)
+    equal = CHANGES.replace("stations.db.servers: 2", "stations.db.servers: 1").replace(
+        "stations.web.servers: 4", "stations.web.servers: 2"
+    )
+    head, _ = study_of(tmp_path, f"title: Which change helps most?\n{equal}")
+    assert head[0].startswith("Response time of requests compared with")
+    assert not [line for line in head if "best of" in line or "shortest" in line]
+    head, _ = study_of(tmp_path, f"title: What if the shop grows?\n{equal}")
+    assert [line for line in head if line.endswith(" (equal).")]
+
+
 @pytest.mark.parametrize(
     "model",
     [
@@ -857,3 +869,7 @@ def test_the_error_that_a_model_states_is_in_its_answers_and_heads(
     sentence = head_lines(results, [*answer.values][:1])[-1]
     assert stated in sentence
     assert sentence.startswith("The formulas of the model are solved exactly, by ")
+    Path("mended.yaml").write_text(
+        f"{model.partition(chr(10))[0]}\nextends: mine.yaml\nmeasured_error: ''\n"
+    )
+    assert not [note for note in solve("mended.yaml").notes if "measured error" in note]

@@ -456,7 +456,7 @@ def _served_by_all(answer: Answer, name: str) -> str:
             throughput -= entering * share_lost / (1 - share_lost) if share_lost < 1 else 0.0
     if throughput >= counted:
         return ""
-    amount = value_amount(name, max(throughput, 0.0), answer.unit(name), (None, None))
+    amount = value_amount(name, max(throughput, 0.0), answer.unit(name))
     return f" ({amount} without those that later stations lose)"
 
 

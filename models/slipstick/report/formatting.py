@@ -12,7 +12,7 @@ from math import inf, isfinite, isnan
 from typing import TYPE_CHECKING, NamedTuple
 
 from slipstick.errors import SlightlyBeyond
-from slipstick.expression.nodes import Dimension
+from slipstick.expression.nodes import RATE, Dimension
 from slipstick.late import late_pattern
 from slipstick.results.words import (
     CODES,
@@ -121,10 +121,15 @@ def value_amount(name: str, value: float | None, unit: str, ends: Ends = NO_ENDS
     """
     # A loss or a utilization is a share of one; a speed-up of 0.5 is none.
     if name.partition("[")[0] in SHARES and unit == "1":
-        return percent(value, ends=ends if None not in ends and ends[0] != ends[1] else NO_ENDS)
+        return percent(value, ends=ends)
     if unit == "1/s":  # a computed rate has no prefix that would shorten it
-        value = _to_four_digits(value)
-        ends = (_to_four_digits(ends[0]), _to_four_digits(ends[1]))
+        # It is rounded in the unit in which it is written, such as by the minute.
+        factor = choose_unit([value or ends[1] or ends[0] or 0.0], RATE)[1]
+        value, low, high = (
+            number if number is None else float(f"{number / factor:.4g}") * factor
+            for number in (value, *ends)
+        )
+        ends = low, high
     return quantity(value, unit, ends=ends)
 
 
@@ -132,15 +137,10 @@ _PERCENT_WORDS = ("share", "part", "utilization", "efficiency")
 """First words of what is written in percent."""
 
 
-def _to_four_digits(value: float | None) -> float | None:
-    # A small one is rounded in its own unit, such as by the hour.
-    return value if value is None or value < 1 else float(f"{value:.4g}")
-
-
 def setting_amount(path: str, value: float, unit: str, words: Words, ends: Ends = NO_ENDS) -> str:
     """Write the amount of a setting without its name, shares in percent."""
     if unit == "1" and 0 < value < 1 and words.quantity(path).startswith(_PERCENT_WORDS):
-        return percent(value, ends=ends if None not in ends and ends[0] != ends[1] else NO_ENDS)
+        return percent(value, ends=ends)
     return quantity(value, unit, 6 if value == int(value) else 4, ends)
 
 
@@ -294,7 +294,7 @@ def finite_or_none(value: float | None) -> float | None:
 def percent(
     share: float | None, digits: int = 3, signed: bool = False, ends: Ends = NO_ENDS
 ) -> str:
-    """Write a fraction in percent, with its interval if it has one.
+    """Write a fraction in percent, with its interval if it has one with a width.
 
     >>> (
     ...     percent(0.51234),
@@ -307,7 +307,7 @@ def percent(
     """
     if share is None or isnan(share):
         return NOTHING
-    if ends != NO_ENDS:
+    if None not in ends and ends[0] != ends[1]:
         number_texts = (percent(number, digits, signed) for number in (share, *ends))
         return f"{bracketed(*(number_text.removesuffix(' %') for number_text in number_texts))} %"
     # A number with more digits than are wanted would be written with a power of ten.

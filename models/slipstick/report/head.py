@@ -280,14 +280,8 @@ def _recommendation_lines(results: Results, value_names: Sequence[str]) -> Itera
     """Yield the sentence that recommends a case, if one case is best by all questions and by the
     compared value.
     """
-    best_cases_of_questions = [
-        question.best(results.words) for question in results.questions.values()
-    ]
-    cases_and_reasons = [
-        case_and_reason
-        for case_and_reason in best_cases_of_questions
-        if case_and_reason is not None
-    ]
+    best_cases = (question.best(results.words) for question in results.questions.values())
+    cases_and_reasons = [*filter(None, best_cases)]
     value_name, ranked_cases = _comparable_cases(results, value_names) or ("", [])
     if len(ranked_cases) < 2:
         return
@@ -572,7 +566,7 @@ def _extreme_line(
     cases: Sequence[tuple[str, Answer]], value_name: str, words: Words
 ) -> Iterator[str]:
     """Yield a sentence on the case with the best value, which a title with "which" asks for, if its
-    interval does not overlap with the interval of the next case.
+    order before the next case is decided.
     """
     (first_case, first_answer), (_, second_answer), *_ = _rank_cases(cases, value_name)
     if not _order_doubt(first_answer, second_answer, value_name):
@@ -632,9 +626,11 @@ def _what_if_lines(results: Results, value_names: Sequence[str]) -> Iterator[str
 
 
 def _order_doubt(first_answer: Answer, second_answer: Answer, value_name: str) -> str:
-    """Return a remark that the order of two answers is undecided; empty if it is decided. If both
-    answers have draws of the same uncertain settings, the draws decide.
+    """Return a remark that two answers are equal, or that their order is undecided; empty if it is
+    decided. If both answers have draws of the same uncertain settings, the draws decide.
     """
+    if isclose(first_answer.find(value_name) or 0.0, second_answer.find(value_name) or 0.0):
+        return " (equal)"
     if value_name in first_answer.draws and first_answer.draws.keys() == second_answer.draws.keys():
         # Answers at the same draws are compared draw by draw: common uncertainty, which makes
         # intervals overlap, does not change their order.

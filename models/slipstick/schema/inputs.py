@@ -1009,7 +1009,7 @@ def _notes_of_build(
     """Yield notes on the errors that a file states, on the data of a program, on a machine and on
     distributions.
     """
-    if isinstance(node := node_at(inputs.tree, "measured_error"), Scalar):
+    if isinstance(node := node_at(inputs.tree, "measured_error"), Scalar) and node.text:
         yield StatedError(f"measured error of the model: {node.text}")
     if inputs.kind == "program":
         for name, data in inputs.data.items():

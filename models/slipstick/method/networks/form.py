@@ -857,14 +857,14 @@ class CompiledNetwork(CompiledModel):
         count customers.
         """
         # Numbers of customers are whole, so that a derivative by them has no meaning.
-        populations = (chain.members for chain in self.network_layout.chains.values())
         population_counts = (
-            chain_population.population
-            for chain_population in populations
-            if isinstance(chain_population, ClosedClass)
+            chain.members.population
+            for chain in self.network_layout.chains.values()
+            if isinstance(chain.members, ClosedClass)
         )
         count_names = {parameter.name for parameter in parameters(*population_counts)}
-        return [name for name in self.parameters if name not in count_names]
+        # Without parameters of amounts, which `self.parameters` has too.
+        return [name for name in self.network_layout.tape.parameters if name not in count_names]
 
     @property
     def block_size(self) -> int:
