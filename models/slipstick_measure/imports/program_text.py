@@ -1057,7 +1057,9 @@ def _result_for_sequence(
     """Return the result of a function of Python that takes one sequence."""
     if len(values) != 1 or value_by_name:
         raise NotKnownError
-    items = [*values[0]] if isinstance(values[0], list | dict) else []
+    if not isinstance(values[0], list | dict):
+        raise NotKnownError
+    items = [*values[0]]
     if name == "sum":
         return float(sum(_as_number(item) for item in items))
     if name == "sorted":

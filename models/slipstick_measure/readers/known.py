@@ -411,6 +411,19 @@ _PATTERNS: tuple[tuple[str, str, str], ...] = (
         "copy its text from the browser into a file",
     ),
     (
+        r"(?m)^Executed in +[0-9.]+ +\w+ +fish +external",
+        "what the time of fish prints, which tells no processors",
+        "write a table with a row for each run, of the time behind 'Executed in': threads,time [s]",
+    ),
+    (
+        r"(?m)^[0-9.]+user [0-9.]+system [0-9:.]+elapsed [0-9?]+%CPU",
+        "what GNU time prints without -v",
+        (
+            "slipstick measured reads what /usr/bin/time -v prints, with its command; or write a"
+            " table with a row for each run, of the time before 'elapsed': threads,time [s]"
+        ),
+    ),
+    (
         r"(?m)^benchmark name +samples +iterations +est(?:imated|\b)",
         "what Catch2 prints of its benchmarks",
         "write a table with a row for each run, of the means: threads,time [ms]",

@@ -91,6 +91,13 @@ _RESPONSE_HEADINGS = (
         "average time",
         "time per request",
         "mean time per request",
+        "http req duration avg",
+        "antwortzeit",
+        "mittlere antwortzeit",
+        "temps de réponse",
+        "temps de réponse moyen",
+        "响应时间",
+        "平均响应时间",
         "r",
     ),
 )

@@ -55,6 +55,7 @@ LOADS: tuple[str, ...] = (
     *("users", "clients", "connections", "concurrency", "vus", "virtual users", "sessions"),
     *("load", "concurrent users", "concurrent clients", "in flight", "requesters", "terminals"),
     *("iodepth", "io depth", "queue depth", "qd", "outstanding", "outstanding requests"),
+    *("benutzer", "nutzer", "utilisateurs", "usuarios", "用户数", "并发用户数", "并发数"),
 )
 """Words for what offers work at the same time; if nothing else is counted, it takes the place of
 processors.
@@ -62,6 +63,15 @@ processors.
 
 SIZES: tuple[str, ...] = (
     *("n", "size", "problem size", "grid", "grid size", "mesh", "mesh size", "cells", "zones"),
+    *(
+        "grösse",
+        "problemgrösse",
+        "gittergrösse",
+        "taille",
+        "taille du problème",
+        "问题规模",
+        "规模",
+    ),
     *("elements", "unknowns", "dofs", "dof", "degrees of freedom", "atoms", "particles", "points"),
     *(
         "grid points",
@@ -128,6 +138,7 @@ RATES: tuple[str, ...] = (
     *("ops", "tps", "qps", "rps", "ips", "fps", "mips", "hpl score", "hpcg score", "algbw"),
     *("busbw", "processing rate", "simulation rate", "simulation speed", "work rate", "score"),
     *("transactions per second", "requests per second", "operations per second", "tpm", "tpmc"),
+    *("durchsatz", "débit", "吞吐量", "吞吐率"),
 )
 """Headings of a rate: work in a time."""
 
@@ -254,7 +265,11 @@ MISSING = frozenset(
 
 SPELLINGS: Mapping[str, str] = {
     **dict.fromkeys(("sec", "secs", "second", "seconds", "s.", "sec.", "秒", "с", "сек"), "s"),
+    **dict.fromkeys(("sekunde", "sekunden", "sek", "secondes", "segundos"), "s"),
     **dict.fromkeys(("微秒",), "us"),
+    **dict.fromkeys(("millisekunden", "millisecondes", "milisegundos"), "ms"),
+    **dict.fromkeys(("minuten", "minutos"), "min"),
+    **dict.fromkeys(("stunden", "heures", "horas"), "h"),
     **dict.fromkeys(("msec", "msecs", "millisecond", "milliseconds", "millis", "毫秒"), "ms"),
     **dict.fromkeys(("usec", "usecs", "microsecond", "microseconds", "micros", "mus"), "us"),
     **dict.fromkeys(("nsec", "nsecs", "nanosecond", "nanoseconds", "nanos"), "ns"),
@@ -452,7 +467,7 @@ _COUNTED_WORK = frozenset(
     )
 )
 
-_UNIT = late_pattern(r"(?P<name>.*?)[\[(](?P<unit>[^\[\]()]*+)[\])]\s*+")
+_UNIT = late_pattern(r"(?P<name>.*?)[\[(\uff08](?P<unit>[^\[\]()\uff08\uff09]*+)[\])\uff09]\s*+")
 _MARKS = late_pattern(r"[*_`~.:\-]+")
 _COUNT_AND_NOUN = late_pattern(
     r"(?:n|nr|no|num|#|number)_?(?P<noun>"

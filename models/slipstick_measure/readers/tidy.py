@@ -624,7 +624,7 @@ class _TableReading:
             clock_seconds is not None
             and METRICS.get(metric_name(metric), METRICS["time"]) in _TIME_METRICS
         ):
-            if cell.count(":") == 1:
+            if cell.count(":") == 1 and "-" not in cell:  # and no days
                 self.short_clock_times.append((line, cell.strip()))
             input_file.add(line, coordinates, metric, repr(float(clock_seconds)), "s")
             return
@@ -715,7 +715,10 @@ def _factor_of_heading(unit: str) -> float:
     ... )
     (1000000.0, 1000.0, 1.0)
     """
-    words = unit.removeprefix("in ").replace(".", " ").split() or [""]
+    text = unit.removeprefix("in ").lstrip("x×* ")
+    if re.fullmatch(r"1[0,]*000", text):
+        return float(text.replace(",", ""))
+    words = text.replace(".", " ").split() or [""]
     if words[0] == "m":  # metres
         return 1.0
     return _FACTOR_OF_WORDS.get(words[0].casefold().removesuffix("s"), 1.0)
