@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
@@ -32,6 +33,17 @@ def test_an_answer_shows_its_values_its_account_and_its_notes() -> None:
     assert tables(Answer("<b>", "closed-form", failed="saturated & full")._repr_html_()) == [
         [["no answer"], ["saturated & full"]]
     ]
+
+
+def test_the_rates_of_a_notebook_have_the_unit_of_the_first_one(tmp_path: Path) -> None:
+    (tmp_path / "desk.yaml").write_text(
+        "queueing-network: 1\n"
+        "classes: {calls: {arrivals: 4.8 /min}, mails: {arrivals: 2.4 /h}}\n"
+        "stations: {desk: {servers: 5, service: {calls: 30 s, mails: 30 s}}}\n"
+    )
+    values = tables(solve(str(tmp_path / "desk.yaml"))._repr_html_())[0]
+    assert ["throughput[calls]", "4.8 /min"] in values
+    assert ["throughput[mails]", "0.04 /min"] in values
 
 
 @pytest.mark.turns(3)

@@ -262,23 +262,20 @@ def answer_tables(answer: Answer) -> Iterator[TableShown]:
     if answer.failed is not None:
         yield title, ["no answer"], [[answer.refusal]]
         return
-    total_time = sum(answer.account.values())
-    yield (
-        title,
-        ["value", "amount"],
-        [[name, _amount_text(value)] for name, value in answer.named_values.items()],
-    )
-    account_rows = [
-        [name, quantity(time, "s"), percent(time / total_time)]
-        for name, time in answer.account.items()
-        if total_time
-    ]
-    if account_rows:
+    with with_rates_in(_rate_unit(answer)):
+        value_rows = [[name, _amount_text(value)] for name, value in answer.named_values.items()]
+    yield title, ["value", "amount"], value_rows
+    if total_time := sum(answer.account.values()):
+        account_rows = [
+            [name, quantity(time, "s"), percent(time / total_time)]
+            for name, time in answer.account.items()
+        ]
         yield "account of time", ["component", "time", "part"], account_rows
     remarks = [losses_sentence(answer.left_out)] if answer.left_out else []
     remarks += [check_sentence(answer.check)] if answer.check else []
-    if remarks or answer.notes:
-        yield "", ["notes"], [[note] for note in (*remarks, *answer.notes)]
+    remarks += answer.notes
+    if remarks:
+        yield "", ["notes"], [[remark] for remark in remarks]
 
 
 def sweep_text(sweep: Sweep) -> str:
