@@ -408,3 +408,16 @@ def test_all_rates_of_an_answer_have_the_unit_in_which_the_model_states_one(
 def test_rates_of_arithmetic_choose_no_unit(path: str, text: str, unit: str) -> None:
     described = {path: DescribedValue(path, Given(0.08, RATE, text), "", "")}
     assert stated_rate_unit(Answer("desk", "exact", described=described)) == unit
+
+
+def test_arrivals_choose_the_unit_of_rates_before_costs_and_failures() -> None:
+    texts = {
+        "parameters.hourly_cost": "3 /h",
+        "parameters.failure_rate": "2 /h",
+        "classes.calls.arrivals": "15 /s",
+        "classes.mails.arrivals": "15 /min",
+    }
+    described = {
+        path: DescribedValue(path, Given(1.0, RATE, text), "", "") for path, text in texts.items()
+    }
+    assert stated_rate_unit(Answer("desk", "exact", described=described)) == "1/s"

@@ -126,19 +126,16 @@ def answers_text(
         alone unless `in_full`
     in_full : every part of every answer
     """
-    if agreement and len(agreement.methods) < 2:
-        agreement = None
     with with_rates_in(_rate_unit(answers[0])):
-        comparison = agreement_text(agreement) if agreement else ""
+        comparison = agreement_text(agreement) if agreement and len(agreement.methods) > 1 else ""
     # The table has the values of all methods, and the answers in full would take several screens.
     if comparison and not in_full:
         return (
             f"{comparison}\nslipstick solve --all shows each answer: its account, shares and"
             " notes\n"
         )
-    leading_texts = [comparison] if comparison else []
     return ("\n" + "=" * 72 + "\n\n").join(
-        [*leading_texts, *(answer_text(answer, in_full) for answer in answers)]
+        [*filter(None, [comparison]), *(answer_text(answer, in_full) for answer in answers)]
     )
 
 
@@ -181,13 +178,13 @@ _WRITTEN_RATE_UNIT = late_pattern(r"/\s*(s|min|h)\s*$")
 
 
 def stated_rate_unit(answer: Answer) -> str:
-    """Return the unit in which the model of an answer states its first rate; empty if it states
-    none. Rates by the second count where they are rates of arrivals: those of arithmetic say
-    nothing about how often a program runs. A price for an hour is no rate, though it is written
-    like one.
+    """Return the unit in which the model of an answer states its first rate of arrivals, or else
+    its first rate; empty if it states none. Other rates by the second do not count: those of
+    arithmetic say nothing about how often a program runs. A price for an hour is no rate, though
+    it is written like one.
     """
-    for path, described_value in answer.described.items():
-        given = described_value.given
+    for path in sorted(answer.described, key=lambda path: not path.endswith("arrivals")):
+        given = answer.described[path].given
         is_rate = given.dimension == RATE and not path.endswith("price")
         unit_match = is_rate and _WRITTEN_RATE_UNIT.search(given.text)
         if unit_match and (unit_match[1] != "s" or path.endswith(("arrivals", "rate"))):
@@ -208,12 +205,7 @@ def _answer_text(
     account_rows: Sequence[list[str]],
 ) -> str:
     in_full = most_rows_by_part is None
-    most_values, most_components, most_shares, most_notes = most_rows_by_part or (
-        None,
-        None,
-        None,
-        None,
-    )
+    most_values, most_components, most_shares, most_notes = most_rows_by_part or [None] * 4
     blocks = [_heading_line(answer)]
     if answer.failed is None:
         blocks = ["\n".join([*_answer_lines(answer), blocks[0]])]
