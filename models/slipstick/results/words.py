@@ -524,7 +524,7 @@ class Words:
         if term_match["case"] == "own":
             return f"the {self.value(term_match['of'])} as given"
         if term_match["case"]:
-            return f"that of {self.case(term_match['case'])}"
+            return f"that of {self.case(term_match['case'])} as given"
         if term_match["path"]:
             return self.quantity(term_match["path"])
         if term_match["operator"]:
@@ -540,7 +540,8 @@ _YES_OR_NO = late_pattern(
     re.IGNORECASE,
 )
 _OPPOSITE = late_pattern(
-    r"\b(?:not|never|no|without|more than|longer|slower|later|exceeds?|above|over|worse|fails?"
+    r"\b(?:not|never|no|without|more|less|fewer|longer|slower|later|exceeds?|above|over|worse|fails?"
+    r"|faster|better|shorter|higher|lower|larger|smaller|helps?|pays?|worth|than|lets?"
     r"|miss(?:es)?|loses?|too|prolongs?|saturate[sd]?)\b|n't\b",
     re.IGNORECASE,
 )
@@ -560,8 +561,8 @@ def asks_yes_or_no(title: str) -> bool:
 
 
 def may_ask_for_opposite(title: str) -> bool:
-    """Return whether a title has a word, such as "longer", with which it may ask whether the
-    condition of a search fails.
+    """Return whether a title has a word, such as "longer" or "helps", with which it may ask whether
+    the condition of a search fails, or compare cases.
 
     >>> may_ask_for_opposite("Does it take longer than 2 s?"), may_ask_for_opposite("Does it last?")
     (True, False)
