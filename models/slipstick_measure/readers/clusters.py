@@ -44,7 +44,7 @@ _NCCL_TYPE = late_pattern(
 _HPL_HEAD = late_pattern(r"\s*T/V\s+N\s+NB\s+P\s+Q\s+Time\s+Gflops(?:\s+\(\s*per GPU\s*\))?\s*")
 _HPL_ROW = late_pattern(
     r"\s*(W[RC]\d\w*)\s+(\d+)\s+(\d+)\s+(\d+)\s+(\d+)\s+(\S+)\s+(\S+)"
-    r"(?:\s+\([^)]*\))?\s*"
+    r"(?:\s+\([^)]*\)?)?\s*"
 )
 _CUT_HPL_ROW = late_pattern(r"\s*W[RC]\d\w*(?:\s+[\d.e+]+){1,5}\s*")
 _COLUMN_AFTER_SIZE = {"time": 0, "algbw": 1, "busbw": 2}

@@ -579,12 +579,16 @@ def _read_hey(input_file: Reading) -> LoadRow:
         )
         input_file.add_note(1, "", default_workers_note)
     users = number_of_match(workers_match) if workers_match or not command_match else _HEY_WORKERS
+    rate_match = first_match(r"^[ \t]*Requests/sec:\s+([0-9.]+)", text)
+    if rate_match and rate_match.end() == len(text):
+        message = "the file ends with this number, which may be cut"
+        input_file.add_note(text.count("\n") + 1, "Requests/sec", message)
     rate = _rate_of_hey(command_match[1] if command_match else "", _program_like_hey(text), users)
     return LoadRow(
         1,
         users=users if rate is None else None,
         rate=rate,
-        throughput=number_of_match(first_match(r"^[ \t]*Requests/sec:\s+([0-9.]+)", text)),
+        throughput=number_of_match(rate_match),
         response=parse_time(mean_match[1]) if mean_match else None,
         quantiles=parse_quantiles(text, r"^[ \t]*([0-9.]+)%+ in ([0-9.]+ ?[a-zµ]+)"),
     )

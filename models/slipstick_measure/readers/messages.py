@@ -227,13 +227,27 @@ def _split_heading(text: str) -> list[str]:
     return [column.casefold() for column in columns if column]
 
 
+def _has_all_decimals(input_file: Reading, line: int) -> bool:
+    """Return whether the last number of a row has as many decimals as that of the row above it, or
+    a line end behind it: the tools write as many in each row.
+    """
+    if input_file.text.endswith("\n"):
+        return True
+    decimals, decimals_above = (
+        len((text.split() or [""])[-1].partition(".")[2])
+        for text in input_file.lines[line - 1 : line - 3 : -1]
+    )
+    return decimals >= decimals_above
+
+
 def _read_row(
     input_file: Reading, tool: _Tool, line: int, name: str, columns: list[str], p: int
 ) -> None:
     """Add the time, or else the bandwidth, in a row of a benchmark."""
     cells = input_file.lines[line - 1].split()
     is_last_line = not any(map(str.strip, input_file.lines[line:]))
-    if is_last_line and (len(cells) < len(columns) or cells[-1].endswith(".")):
+    has_all_columns = len(cells) >= len(columns) and not cells[-1].endswith(".")
+    if is_last_line and not (has_all_columns and _has_all_decimals(input_file, line)):
         input_file.add_note(line, name, "the last row is cut, and is left out")
         return
     if cells[1:2] in (["out-of-mem.;"], ["int-overflow.;"]):

@@ -168,6 +168,9 @@ def _read_hpcg(input_file: Reading) -> Measurements:
             p = input_file.hints.processors or p
             coordinates = Coordinates(p, input_file.hints.size)
             input_file.add(line, coordinates, "throughput", rating[1], "GFLOP/s")
+            if input_file.text.endswith(rating[1]):
+                message = "the file ends with this number, which may be cut"
+                input_file.add_note(line, "rating", message)
             counts = {}
     return _measurements_with_note(input_file, "HPCG")
 
