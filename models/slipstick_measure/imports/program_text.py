@@ -9,7 +9,7 @@ import math
 import re
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from slipstick.late import late_pattern
@@ -125,6 +125,14 @@ _CHANGE = late_pattern(
     re.DOTALL,
 )
 """A statement that changes a variable otherwise than by an assignment that is read."""
+_REMOVAL = late_pattern(r"\b(?P<name>\w++)\s*+\.\s*+(?:pop|popitem|shift|remove|setdefault)\s*+\(")
+"""A call within an expression that changes a list or a dictionary."""
+_LEAVE = late_pattern(
+    r"(?P<how>break|last|continue|next)\s*+(?P<if>(?:if|unless)\b.*)?$", re.DOTALL
+)
+"""What ends a loop or a pass of it."""
+_HANDLER = late_pattern(r"[)}\s]*+(?:except|catch|rescue)\b")
+"""What begins a block that only an error executes."""
 _ASSIGNED_CALL = late_pattern(
     r"^(?:(?:const|static|int|double)\s++)*[$]?[\w.:]++\s*+(?:<-|=)\s*+"
     r"(?=(?:PDQ_|[Pp]dq(?:::|\.))?(?:Create|Set|Init|Solve))"
@@ -185,11 +193,15 @@ class ProgramText:
     lines: dict[str, int] = field(default_factory=dict)
     _count: int = 0
     _has_stopped: bool = False
+    _loop_depth: int = 0
+    _leaving: str = ""
+    _may_have_left: bool = False
 
     def __post_init__(self) -> None:
         self.dialect = _dialect(self.input_file.text)
         self.types: dict[str, str] = {}
         self.value_by_variable["__name__"] = "__main__"
+        self.value_by_variable |= dict.fromkeys(("True", "true", "TRUE"), 1.0)
         for name, text in self.input_file.hints.settings.items():
             self.value_by_variable[name] = self.value(text)
 
@@ -213,6 +225,16 @@ class ProgramText:
             self._count += 1
             if self._has_stopped or self._count > MOST_STATEMENTS or depth > MOST_DEPTH:
                 return
+            if leave_match := _LEAVE.match(statement.text.strip()):
+                is_end = leave_match["how"] in ("break", "last")
+                if self._loop_depth and leave_match["if"]:
+                    self._may_have_left = True
+                elif self._loop_depth:
+                    self._leaving = "loop" if is_end else "pass"
+                    return
+                continue
+            if _HANDLER.match(statement.text.strip()):
+                continue  # no error is taken to occur
             if re.match(r"[)\s]*+(?:else|elif|elsif)\b", statement.text):
                 if was_branch_taken == 1.0:
                     continue
@@ -230,7 +252,10 @@ class ProgramText:
             elif statement.block:
                 yield from self._calls_of_loop_or_branch(statement, depth)
             else:
-                yield from self._plain_statement(statement)
+                for call in self._plain_statement(statement):
+                    yield call._replace(is_certain=False) if self._may_have_left else call
+            if self._leaving:
+                return
 
     def _calls_of_branch(
         self, statement: _Statement, depth: int, was_taken: ProgramValue
@@ -252,6 +277,8 @@ class ProgramText:
         values_before = deepcopy(self.value_by_variable)  # items of lists change in place
         for call in self._calls_of_block(block, depth + 1):
             yield call._replace(is_certain=False)
+        self._may_have_left |= bool(self._leaving)
+        self._leaving = ""
         changed_names = {
             name
             for name in self.value_by_variable
@@ -276,11 +303,16 @@ class ProgramText:
                 for target, target_value in _values_of_targets(name, value):
                     self.value_by_variable[target] = target_value
                     self.loops[target] = target_value, iteration, len(values)
-                yield from self._calls_of_block(statement.block, depth + 1)
+                yield from self._calls_of_pass(statement.block, depth + 1)
+                if self._has_left_loop():
+                    break
+            self._may_have_left &= self._loop_depth > 0
             return
         match = _CONDITION.match(header)
         if match is None or match["word"] != "while":
             yield from self._calls_of_block(statement.block, depth + 1)
+            if re.match(r"switch\b", header):
+                self._leaving = ""
             return
         condition = _without_end(match)
         counter_name = next(
@@ -297,9 +329,21 @@ class ProgramText:
                 iteration,
                 iteration + 1,
             )
-            yield from self._calls_of_block(statement.block, depth + 1)
-            if condition_value is None:
+            yield from self._calls_of_pass(statement.block, depth + 1)
+            if self._has_left_loop() or condition_value is None:
                 return
+
+    def _calls_of_pass(self, block: list[_Statement], depth: int) -> Iterator[CalledFunction]:
+        """Yield the calls of a pass of a loop."""
+        self._loop_depth += 1
+        yield from self._calls_of_block(block, depth)
+        self._loop_depth -= 1
+
+    def _has_left_loop(self) -> bool:
+        """Return whether a statement of a pass ends its loop; no pass is left then any more."""
+        has_left = self._leaving == "loop"
+        self._leaving = ""
+        return has_left
 
     def _loop_variable(self, header: str) -> tuple[str, list[ProgramValue]]:
         """Return the variable and the values of a loop; an empty name for other statements."""
@@ -464,6 +508,9 @@ class ProgramText:
             item = f"{name}[{match['at']}]" if match["at"] else name
             expression = f"{item} {match['how'][0]} ({expression})"
         value = self.value(expression)
+        for removal in _REMOVAL.finditer(expression):
+            if isinstance(self.value_by_variable.get(removal["name"]), list | dict):
+                self.value_by_variable[removal["name"]] = None
         self.lines.setdefault(name, line)
         value = self._value_of_type(name, value)
         if type_words and match["at"]:  # the size of a list
@@ -553,7 +600,45 @@ def _nested_statements(text: str, dialect: Dialect) -> list[_Statement]:
         program = _with_dictionaries_as_calls(program)
     has_python_blocks = _PYTHON_BLOCK.search(program) is not None
     scanner = _Scanner(_with_braces(program) if has_python_blocks else program, dialect.slashes)
-    return scanner.block(0)
+    return [_with_body(statement, dialect) for statement in scanner.block(0)]
+
+
+_HEADER = late_pattern(r"(?:else\s++if|if|elif|elsif|else|for|foreach|while)\b")
+
+
+def _with_body(statement: _Statement, dialect: Dialect) -> _Statement:
+    """Return a statement with the body that stands on its line, as in `if (n > 1) break`, as its
+    block.
+    """
+    if statement.block:
+        return replace(statement, block=[_with_body(inner, dialect) for inner in statement.block])
+    text = statement.text.strip()
+    if (header := _HEADER.match(text)) is None:
+        return statement
+    end = _end_of_header(text, header.end(), dialect)
+    body = text[end:].strip().removeprefix(":").strip()
+    if not body or not end:
+        return statement
+    inner = _with_body(_Statement(body, statement.line), dialect)
+    return replace(statement, text=text[:end], block=[inner])
+
+
+def _end_of_header(text: str, start: int, dialect: Dialect) -> int:
+    """Return where the condition or the loop of a statement ends: at the colon of Python, else at
+    the end of its brackets; 0 without them.
+    """
+    if text[:start].endswith("else") and not dialect.is_python:
+        return start
+    if not dialect.is_python and not text[start:].lstrip().startswith("("):
+        return 0
+    depth = 0
+    code = _TEXT_OR_COMMENT.sub(lambda match: " " * len(match[0]), text)
+    for position in range(start, len(code)):
+        sign = code[position]
+        depth += (sign in "([{") - (sign in ")]}")
+        if depth == 0 and sign == (":" if dialect.is_python else ")"):
+            return position + (not dialect.is_python)
+    return 0
 
 
 _DICTIONARY = "python_dictionary"
