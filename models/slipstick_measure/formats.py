@@ -35,6 +35,7 @@ from slipstick_measure.readers.markup import (
     cut_criterion_rows,
     go_benchmarks_with_parts,
     kinds_of_sentences,
+    line_of_count_without_time,
 )
 from slipstick_measure.readers.reading import NUMBER, FileFormat, Reading, open_file
 from slipstick_measure.traces.readers import TRACE_FORMATS, checked_trace, read_trace, trace_format
@@ -138,6 +139,8 @@ def read(path: Path | str, hints: Hints | None = None, format: str | None = None
         )
         input_file.refuse(1, "", message)
     if format_name is None:
+        _refuse_count_without_time(input_file)
+    if format_name is None:
         input_file.refuse(
             1,
             "",
@@ -176,6 +179,17 @@ def _line_of_table_without_heading(input_file: Reading) -> int:
     ]
     are_all_numbers = all(NUMBER.fullmatch(cell) for _, cells in rows for cell in cells)
     return rows[0][0] if len(rows) > 1 and are_all_numbers and len(rows[0][1]) > 1 else 0
+
+
+def _refuse_count_without_time(input_file: Reading) -> None:
+    """Raise if a line tells a number of processors, and none below it the time."""
+    if line := line_of_count_without_time(input_file.lines):
+        text = short(input_file.lines[line - 1].strip())
+        message = (
+            f"{text} has no time below it before the next number of processors; take the line out,"
+            " or write a table with the heading p,time [s]"
+        )
+        input_file.refuse(line, "", message)
 
 
 def _line_between_rows(input_file: Reading) -> int:

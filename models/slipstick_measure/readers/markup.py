@@ -602,6 +602,25 @@ def _with_counts_above_times(texts: Sequence[str]) -> Sequence[str]:
     return joined if has_time else texts
 
 
+def line_of_count_without_time(texts: Sequence[str]) -> int:
+    """Return the number of the first line that tells a number of processors and is followed by
+    another before a time is told, where other such lines have times; 0 if there is none.
+    """
+    count_lines, lines_without_time, has_times = 0, list[int](), False
+    waiting_line = 0
+    for number, text in enumerate(texts[:MOST_SENTENCES], 1):
+        text = text[:LONGEST_LINE]
+        has_time = bool(_TIME_IN_WORDS.search(text) or _TIME_WITHOUT_UNIT.search(text))
+        if _COUNT_IN_WORDS.search(text):
+            lines_without_time += [waiting_line] if waiting_line else []
+            count_lines, waiting_line = count_lines + 1, 0 if has_time else number
+        elif has_time:
+            has_times, waiting_line = True, 0
+    lines_without_time += [waiting_line] if waiting_line else []
+    is_most = 0 < len(lines_without_time) < count_lines
+    return lines_without_time[0] if has_times and is_most else 0
+
+
 def _sentences(texts: Sequence[str]) -> list[BarLine]:
     """Return a table of sentences that differ in their numbers alone; a line that begins with
     ``Serial`` is one of one processor.

@@ -476,6 +476,9 @@ _COUNT_AND_NOUN = late_pattern(
 )
 _OPTIONS_OF_LOADS = ("-c", "--concurrency", "--connections", "-u", "--users", "--vus")
 """Options of load generators that head a column of users."""
+_LOAD_GENERATOR = late_pattern(
+    r"^(?:ab|hey|oha|wrk2?|k6(?: run)?|siege|h2load|bombardier|pgbench)\s+"
+)
 _OPTIONS_OF_JOBS = ("-j", "make -j", "ninja -j", "--jobs")
 """Options of build tools that head a column of parallel jobs."""
 _CLOCK = late_pattern(r"[dhms]+(?:[-:][hms]+)+")
@@ -504,7 +507,7 @@ def plain_words(text: str) -> str:
     lower_text = text.strip().casefold().replace("n°", "no ").replace("№", "no ")
     if lower_text.strip("`") in _OPTIONS_OF_JOBS:
         return "n jobs"
-    if lower_text.strip("`") in _OPTIONS_OF_LOADS:
+    if _LOAD_GENERATOR.sub("", lower_text.strip("`")) in _OPTIONS_OF_LOADS:
         return "concurrency"
     if joined_noun := _COUNT_AND_NOUN.fullmatch(re.sub(r"[*`\s]", "", lower_text)):
         return joined_noun["noun"]
