@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from slipstick.answer import Answer, exactness_words
 from slipstick.expression.nodes import Dimension
+from slipstick.report.answer import stated_rate_unit
 from slipstick.report.formatting import (
     capital,
     losses_sentence,
@@ -26,7 +27,7 @@ from slipstick.report.formatting import (
 from slipstick.report.html import MOST_PAGE_BYTES, PageSection, html_page
 from slipstick.results.words import Words
 from slipstick.study.wording import meanings_of
-from slipstick.units import units_by_size
+from slipstick.units import choose_unit, units_by_size, with_rates_in
 
 if TYPE_CHECKING:
     from slipstick.results.study import Results
@@ -146,7 +147,8 @@ def live_page(model: LiveModel) -> str:
     >>> "&lt;script&gt;" in page, "default-src 'none'" in page, len(page) < MOST_PAGE_BYTES
     (True, True, True)
     """
-    return html_page(model.title, *_html_and_script(model))
+    with with_rates_in(stated_rate_unit(model.answer)):
+        return html_page(model.title, *_html_and_script(model))
 
 
 def page_section(model: LiveModel) -> PageSection:
@@ -225,7 +227,7 @@ def _live_html(model: LiveModel) -> str:
             }
             for slider in model.sliders
         ],
-        "ladders": {unit: units_by_size(Dimension.of(unit)) for unit in dimensions},
+        "ladders": {unit: _shown_units(Dimension.of(unit)) for unit in dimensions},
         "units": {unit: units_to_type(unit) for unit in dimensions},
     }
     # A text may not end the element that it is in, nor begin a comment.
@@ -326,6 +328,17 @@ def _select_html(name: str, label: str, options: Mapping[str, str]) -> str:
         for option, option_title in options.items()
     )
     return f'<label for="{name}">{label}</label> <select id="{name}">{options_html}</select>'
+
+
+def _shown_units(dimension: Dimension) -> list[tuple[str, float, float]]:
+    """Return the units in which the script shows amounts, smallest first, as `units_by_size`; rates
+    have one unit where the text of the page has one for all.
+    """
+    least_unit, largest_unit = (choose_unit([size], dimension)[0] for size in (1e-9, 1e9))
+    units = units_by_size(dimension)
+    if least_unit != largest_unit:
+        return units
+    return [unit for unit in units if unit[0] == least_unit]
 
 
 def units_to_type(unit: str) -> dict[str, float]:

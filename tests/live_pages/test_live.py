@@ -780,3 +780,18 @@ def test_the_page_of_a_study_shows_the_value_that_the_study_asks_for(tmp_path: P
     assert page_model is not None
     assert (page_model.quantity, page_model.outputs[0]) == ("throughput", "throughput")
     assert page_model.sliders
+
+
+def test_a_page_has_rates_in_the_unit_in_which_its_model_states_them(tmp_path: Path) -> None:
+    (tmp_path / "desk.yaml").write_text(
+        "queueing-network: 1\n"
+        "classes: {calls: {arrivals: 4.8 /min}, mails: {arrivals: 2.4 /h}}\n"
+        "stations: {desk: {servers: 5, discipline: ps, service: {calls: 30 s, mails: 40 s}}}\n"
+    )
+    assert main(["page", str(tmp_path / "desk.yaml"), "--out", str(tmp_path / "desk.html")]) == 0
+    page = (tmp_path / "desk.html").read_text()
+    assert 'value="4.8 /min"' in page
+    assert 'value="0.04 /min"' in page
+    # The script writes moved rates as the text does.
+    assert '"1/s": [["1/min", 0.016666666666666666, 0.016666666666666666]]' in page
+    assert not re.search(r"[0-9] /(s|h)\b", page)
