@@ -92,21 +92,20 @@ def quantity(value: float | None, unit: str, digits: int = 4, ends: Ends = NO_EN
     ('294.7 (293.4 to 302.4) ms', 'at most 5 /s')
     """
     low, high = map(finite_or_none, ends)
-    # An estimate whose interval is unknown must not look exact.
-    if value is not None and inf in ends:
-        return f"{show(value, Dimension.of(unit), digits)} ({UNKNOWN})"
+    dimension = Dimension.of(unit)
     if value is not None and (low is None or high is None or low == high):
-        return show(value, Dimension.of(unit), digits)
+        # An estimate whose interval is unknown must not look exact.
+        return f"{show(value, dimension, digits)}{f' ({UNKNOWN})' if inf in ends else ''}"
     known_numbers = [number for number in (value, low, high) if number is not None]
     if not known_numbers:
         return NOTHING
     if low is None or high is None:
         return (
             f"{'at least' if high is None else 'at most'}"
-            f" {show(known_numbers[0], Dimension.of(unit), digits)}"
+            f" {show(known_numbers[0], dimension, digits)}"
         )
     # The value and both ends share one prefix, so that they can be compared at a glance.
-    unit_name, factor = choose_unit([high if value is None else value], Dimension.of(unit))
+    unit_name, factor = choose_unit([high if value is None else value], dimension)
     text = bracketed(*(_number_text(number, factor, digits) for number in (value, low, high)))
     return f"{text} {unit_name.removeprefix('1')}".rstrip()
 
@@ -152,14 +151,16 @@ def _rate_of_class(path: str, amount: str) -> str:
 
     >>> _rate_of_class("classes.requests.arrivals", "170 /s"), _rate_of_class("x", "170 /s")
     ('170 requests a second', '')
+    >>> _rate_of_class("classes.calls.arrivals", "1 /min")
+    '1 call a minute'
     """
     number_text, _, rate_unit = amount.rpartition(" ")
     class_match = _ARRIVALS.fullmatch(path)
-    return (
-        f"{number_text} {as_words(class_match[1])} {TIME_SPANS[rate_unit]}"
-        if class_match and rate_unit in TIME_SPANS
-        else ""
-    )
+    if not class_match or rate_unit not in TIME_SPANS:
+        return ""
+    noun = as_words(class_match[1])
+    noun = (number_text == "1" and singular(noun)) or noun
+    return f"{number_text} {noun} {TIME_SPANS[rate_unit]}"
 
 
 def setting_phrase(path: str, value: float, unit: str, words: Words, ends: Ends = NO_ENDS) -> str:
