@@ -36,6 +36,7 @@ _TIME_PARTS = late_pattern(
     r"(?<![\d.])(\d++(?:\.\d*+)?)\s*+(days?|d|hours?|hrs?|h|minutes?|mins?|min|m|seconds?|secs?|s"
     r"|小?时|分钟|分|秒钟?|時間|''|\"|″|'|′)\s*"
 )
+_HOURS_BEFORE_MINUTES = late_pattern(r"(\d{1,4})\s?h\s?([0-5]\d)")
 _UNIT_OF_MARK = {
     "'": "min",
     "′": "min",
@@ -103,6 +104,8 @@ def parse_seconds(text: str) -> Fraction | None:
     (Fraction(7805, 1), Fraction(93600, 1), Fraction(162, 1))
     >>> parse_seconds("11m39s"), parse_seconds("3:20.5")
     (Fraction(699, 1), Fraction(401, 2))
+    >>> parse_seconds("2h10")
+    Fraction(7800, 1)
     >>> parse_seconds("12.5"), parse_seconds("3:75")
     (None, None)
     """
@@ -119,6 +122,8 @@ def parse_seconds(text: str) -> Fraction | None:
         return Fraction(clock["rest"].rstrip(".") or 0 if clock["rest"] else 0) + (
             total_seconds + 86_400 * int(clock["days"] or 0)
         )
+    if hours := _HOURS_BEFORE_MINUTES.fullmatch(text_without_blanks):
+        return Fraction(3_600 * int(hours[1]) + 60 * int(hours[2]))
     amounts = _TIME_PARTS.findall(text_without_blanks)
     if len(amounts) < 2 or _TIME_PARTS.sub("", text_without_blanks):
         return None

@@ -600,7 +600,9 @@ def _rate_of_hey(options: str, program: str, users: float | None) -> float | Non
     """
     option = {"hey": "-q", "oha": "-q", "ghz": "(?:-r|--rps)"}.get(program, "-q")
     limit = number_of_match(re.search(rf"(?:^|\s){option}[ =]*([0-9.]+)\b", options))
-    if limit is None or program != "hey":
+    if not limit:  # 0 is no limit
+        return None
+    if program != "hey":
         return limit
     return None if users is None else limit * users
 
