@@ -570,7 +570,9 @@ def _read_hey(input_file: Reading) -> LoadRow:
     text = input_file.text
     mean_match = first_match(r"^[ \t]*Average:\s+([0-9.]+ ?[a-zµ]+)", text)
     command_match = first_match(r"^.*\b(?:hey|oha|ghz) +(\S.*)$", text)
-    workers_match = re.search(r"-c[ =]*([0-9]+)", command_match[1]) if command_match else None
+    workers_match = (
+        re.search(r"(?:^|\s)-c[ =]*([0-9]+)", command_match[1]) if command_match else None
+    )
     if command_match and not workers_match and input_file.hints.processors is None:
         program = _program_like_hey(text)
         default_workers_note = (
@@ -599,6 +601,7 @@ def _rate_of_hey(options: str, program: str, users: float | None) -> float | Non
     None without a limit. The option of hey limits each worker, and is multiplied by their number.
     """
     option = {"hey": "-q", "oha": "-q", "ghz": "(?:-r|--rps)"}.get(program, "-q")
+    options = re.sub(r"'[^']*'|\"[^\"]*\"", "", options)  # headers and bodies of requests
     limit = number_of_match(re.search(rf"(?:^|\s){option}[ =]*([0-9.]+)\b", options))
     if not limit:  # 0 is no limit
         return None
