@@ -11,7 +11,7 @@ from tests.shelf.shelf import SHELF, VERDICTS, Case, cases, judged
 CASES = cases()
 
 
-@pytest.mark.turns(9)
+@pytest.mark.turns(12)
 @pytest.mark.parametrize("case", CASES, ids=[each.name for each in CASES])
 def test_a_foreign_file_has_its_verdict(case: Case, tmp_path: Path) -> None:
     verdict = judged(case, tmp_path)
