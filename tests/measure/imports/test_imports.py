@@ -629,14 +629,14 @@ def test_capacities_priorities_and_bursts_of_jsim_are_kept(tmp_path: Path) -> No
         ),
         (
             (
-                "# Benchmarking Sendrecv\n"
+                "# Benchmarking MPI_Put\n"
                 " #bytes #repetitions  t[usec]  Mbytes/sec\n"
                 " 8 9 1 1\n"
                 "# Benchmarking PingPing\n"
                 " #bytes #repetitions  t[usec]  Mbytes/sec\n 8 9 1 1\n"
             ),
             {"placement": "switch"},
-            "latencies of several benchmarks, Sendrecv, PingPing; give one",
+            "latencies of several benchmarks, MPI_Put, PingPing; give one",
         ),
         (
             "# Benchmarking Bcast\n# #processes = 4\n #bytes #repetitions  t_avg[usec]\n 8 9 1\n",
