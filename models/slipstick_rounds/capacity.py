@@ -52,7 +52,9 @@ with either.
 
 LENGTHS = 16
 """Number of equally probable works of a first phase, and of lengths of a second phase, that stand
-for all where customers differ.
+for all where customers differ. With 8, the 95 of 100 of first phases of which the longest just
+exceeds a round was 12 to 15 % short; with 16 it is within 4 %, and 32 move it by less than 1 %
+(`benchmarks/rounds.py`, seeds 35114001 and 35114101).
 """
 
 ROUNDS_TOGETHER = 3
