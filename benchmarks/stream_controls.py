@@ -61,78 +61,112 @@ class Run(NamedTuple):
     quadratic: Array
 
 
+class Stream:
+    """A stream of customers that make visits in a row, served in order of arrival.
+
+    Attributes
+    ----------
+    sums : customers present times time, customers that left, time, and arrivals
+    quadratic, linear : sums of the control variates of each station
+    """
+
+    def __init__(
+        self, visits: Sequence[Visit], servers: Sequence[int], rate: float, seed: int
+    ) -> None:
+        self.visits, self.servers, self.rate = visits, servers, rate
+        self.clock = Clock(seed)
+        self.stations = range(len(servers))
+        self.mean_work = [
+            sum(visit.mean for visit in visits if visit.station == station)
+            for station in self.stations
+        ]
+        self.work = [0.0 for _ in self.stations]
+        self.busy = [0 for _ in self.stations]
+        self.queues = [deque[int]() for _ in self.stations]
+        self.sums = np.zeros(4)
+        self.quadratic, self.linear = np.zeros(len(servers)), np.zeros(len(servers))
+        self.now, self.present, self.planned_count = 0.0, 0, 0
+        self.planned_events: list[tuple[float, int, int]] = []
+        self.plan(self.clock.random.expovariate(rate), -1)
+
+    def plan(self, pause: float, visit_number: int) -> None:
+        """Plan the end of a visit; the end of visit -1 is an arrival."""
+        heappush(self.planned_events, (self.now + pause, self.planned_count, visit_number))
+        self.planned_count += 1
+
+    def next_event(self) -> None:
+        """Go to the next arrival or end of a visit."""
+        time, _, visit_number = heappop(self.planned_events)
+        self.pass_time(time - self.now)
+        self.now = time
+        if visit_number < 0:
+            self.arrive()
+        else:
+            station = self.visits[visit_number].station
+            self.busy[station] -= 1
+            if self.queues[station]:
+                self.serve(self.queues[station].popleft())
+        self.go_on(visit_number + 1)
+
+    def pass_time(self, elapsed: float) -> None:
+        """Add the time until the next event to the sums, and take off the work that is done."""
+        self.sums[0] += self.present * elapsed
+        self.sums[2] += elapsed
+        for station in self.stations:
+            done = self.busy[station] * elapsed
+            # Arrivals add 2 Y D and D^2 to Y^2, and D^2 as many times as there are arrivals.
+            mean_drift = 2 * self.rate * self.mean_work[station]
+            self.quadratic[station] -= mean_drift * (self.work[station] - done / 2) * elapsed
+            self.work[station] -= done
+
+    def arrive(self) -> None:
+        """Add a customer, and plan the next arrival."""
+        self.present += 1
+        self.sums[3] += 1
+        for station in self.stations:
+            self.quadratic[station] += 2 * self.work[station] * self.mean_work[station]
+            self.work[station] += self.mean_work[station]
+        self.plan(self.clock.random.expovariate(self.rate), -1)
+
+    def serve(self, visit_number: int) -> None:
+        """Begin the service of a visit."""
+        station, mean, scv = self.visits[visit_number]
+        time = self.clock.draw(mean, scv)
+        surplus = time - mean
+        self.quadratic[station] += 2 * self.work[station] * surplus + surplus**2 - scv * mean**2
+        self.linear[station] += surplus
+        self.work[station] += surplus
+        self.busy[station] += 1
+        self.plan(time, visit_number)
+
+    def go_on(self, visit_number: int) -> None:
+        """Let a customer begin a visit, wait for it, or leave."""
+        if visit_number == len(self.visits):
+            self.present -= 1
+            self.sums[1] += 1
+            return
+        station = self.visits[visit_number].station
+        if self.busy[station] < self.servers[station] and not self.queues[station]:
+            self.serve(visit_number)
+        else:
+            self.queues[station].append(visit_number)
+
+
 def simulated(
     visits: Sequence[Visit], servers: Sequence[int], rate: float, events: int, seed: int
 ) -> Run:
-    """Simulate a stream of customers that make visits in a row, served in order of arrival."""
-    clock = Clock(seed)
-    draw, random = clock.draw, clock.random
-    stations = range(len(servers))
-    mean_work = [sum(visit.mean for visit in visits if visit.station == at) for at in stations]
-    work, busy = [0.0 for _ in stations], [0 for _ in stations]
-    lines = [deque[int]() for _ in stations]
-    sums = np.zeros(4 + 3 * len(servers))
-    rows = [sums.copy()]
-    now, present, planned = 0.0, 0, 0
-    heap: list[tuple[float, int, int]] = [(random.expovariate(rate), 0, -1)]
-
-    def serve(number: int) -> None:
-        """Begin the service of a visit."""
-        nonlocal planned
-        at, mean, scv = visits[number]
-        time = draw(mean, scv)
-        surplus = time - mean
-        sums[4 + at] += 2 * work[at] * surplus + surplus**2 - scv * mean**2
-        sums[4 + len(servers) + at] += surplus
-        work[at] += surplus
-        busy[at] += 1
-        planned += 1
-        heappush(heap, (now + time, planned, number))
-
-    rows_wanted = BATCHES * WARM_UP_PART // (WARM_UP_PART - 1)
+    """Simulate a stream, and return the sums over the batches of its run."""
+    stream = Stream(visits, servers, rate, seed)
+    batch_count = BATCHES * WARM_UP_PART // (WARM_UP_PART - 1)
+    sums_so_far = [np.concatenate([stream.sums, stream.quadratic, stream.linear])]
     for event in range(1, events + 1):
-        time, _, number = heappop(heap)
-        elapsed, now = time - now, time
-        sums[0] += present * elapsed
-        sums[2] += elapsed
-        for at in stations:
-            drained = busy[at] * elapsed
-            # Arrivals add 2 Y D and D^2 to Y^2, and D^2 as many times as there are arrivals.
-            sums[4 + at] -= 2 * rate * mean_work[at] * (work[at] - drained / 2) * elapsed
-            work[at] -= drained
-        if number < 0:
-            present += 1
-            sums[3] += 1
-            for at in stations:
-                sums[4 + at] += 2 * work[at] * mean_work[at]
-                work[at] += mean_work[at]
-            planned += 1
-            heappush(heap, (now + random.expovariate(rate), planned, -1))
-        else:
-            at = visits[number].station
-            busy[at] -= 1
-            if lines[at]:
-                serve(lines[at].popleft())
-        if number + 1 == len(visits):
-            present -= 1
-            sums[1] += 1
-        else:
-            at = visits[number + 1].station
-            if busy[at] < servers[at] and not lines[at]:
-                serve(number + 1)
-            else:
-                lines[at].append(number + 1)
-        if event % (events // rows_wanted) == 0:
-            rows.append(sums.copy())
-    batches = np.diff(np.array(rows), axis=0)[-BATCHES:]
+        stream.next_event()
+        if event % (events // batch_count) == 0:
+            sums_so_far.append(np.concatenate([stream.sums, stream.quadratic, stream.linear]))
+    batches = np.diff(np.array(sums_so_far), axis=0)[-BATCHES:]
+    quadratic, linear = np.split(batches[:, 4:], 2, axis=1)
     arrivals = (batches[:, 3] - rate * batches[:, 2])[:, None]
-    services = batches[:, 4 + len(servers) : 4 + 2 * len(servers)]
-    return Run(
-        batches[:, 0],
-        batches[:, 1],
-        np.hstack([arrivals, services]),
-        batches[:, 4 : 4 + len(servers)],
-    )
+    return Run(batches[:, 0], batches[:, 1], np.hstack([arrivals, linear]), quadratic)
 
 
 def controlled_mean(run: Run, controls: Array) -> tuple[float, float]:
