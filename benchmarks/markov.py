@@ -25,9 +25,9 @@ sys.path.insert(
     0, str(Path(__file__).parents[1])
 )  # the plain exploration of states is the tests' own
 
-from slipstick.queueing.markov.chain import stationary
-from slipstick.queueing.markov.solve import markov_chain
+from slipstick.queueing.markov_chain import stationary
 from slipstick.queueing.network import NetworkArrays, network_arrays
+from slipstick_chains.networks.solve import markov_chain
 from tests.queueing.markov.by_hand import explore_states
 
 CASES: dict[str, tuple[NetworkArrays, int | None]] = {

@@ -6,8 +6,9 @@ the states of an activity and is its method ``markov-chain``; `transient` comput
 network at a time, by `uniformization`; `lowered_networks` solves networks with retries or circuit
 breakers as activities; `breakdowns` writes failures of stations as customers, which
 chains and simulations solve, `schedules` servers that are off duty, `customers` takes both out of
-solutions, and `written` out of a model that is written to a file. The chains of queueing
-networks in their steady state are in `slipstick.queueing.markov`.
+solutions, and `written` out of a model that is written to a file. `networks` has the chains of
+queueing networks. The chain of any kind and its stationary probabilities are in
+`slipstick.queueing.markov_chain`.
 """
 
 FUNCTIONS = {
@@ -18,6 +19,7 @@ FUNCTIONS = {
     "activity as written": "slipstick_chains.written:model_as_written",
     "network as written": "slipstick_chains.written:network_as_written",
     "solutions of customers": "slipstick_chains.customers:Absences",
+    "chain of a network": "slipstick_chains.networks.by_class:solve_by_class",
     "chain of a lowered network": "slipstick_chains.lowered_networks:LoweredNetwork",
     "answer with transient values": "slipstick_chains.transient:with_transient",
     "transient values": "slipstick_chains.transient:transient_values",

@@ -64,7 +64,7 @@ from slipstick.phases import (
     PhaseType,
     phase_type,
 )
-from slipstick.queueing.markov.chain import (
+from slipstick.queueing.markov_chain import (
     MOST_DIRECT_STATES,
     MarkovChain,
     Rows,
@@ -74,7 +74,6 @@ from slipstick.queueing.markov.chain import (
     mean_times,
     stationary,
 )
-from slipstick.queueing.markov.solve import ROUNDING
 from slipstick.random_times import (
     without_zeros,
 )
@@ -99,6 +98,7 @@ from slipstick.vocabulary import (
     SHORTEST,
     SIMULATION,
 )
+from slipstick_chains.networks.solve import ROUNDING
 
 Position = tuple[Any, ...]
 """The position of a processor: its present action, which is a word, the number of a node and the

@@ -22,7 +22,7 @@ from slipstick.late import Array, NDArray
 from slipstick.limits import check_cost
 from slipstick.model.system import Group, Model, OpenPopulation, population_of_groups
 from slipstick.profiles import Profile, mean_rate_of, period_of
-from slipstick.queueing.markov.chain import MarkovChain
+from slipstick.queueing.markov_chain import MarkovChain
 from slipstick.vocabulary import PROFILES
 from slipstick_chains.uniformization import poisson_weights, probabilities_after
 

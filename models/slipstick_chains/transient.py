@@ -25,12 +25,11 @@ from slipstick.limits import with_lower_limits
 from slipstick.method.activity_form import ActivityForm
 from slipstick.method.names import passage_of, transient_value_of
 from slipstick.method.networks.arrays import NetworkLayout, NetworkPoints
-from slipstick.method.networks.markov import BEFORE_STEADY_STATE, chain_at, solve_by_class
 from slipstick.method.networks.solvers import reasons_unsolvable
 from slipstick.method.simulation.flatten import ALL
 from slipstick.model.network import OpenClass, QueueingNetwork
 from slipstick.model.system import Model, OpenPopulation
-from slipstick.queueing.markov.chain import MarkovChain, mean_times
+from slipstick.queueing.markov_chain import MarkovChain, mean_times
 from slipstick.sim.settings import Simulation
 from slipstick.vocabulary import (
     BATCHES,
@@ -45,6 +44,7 @@ from slipstick.vocabulary import (
 from slipstick_chains.activity_chain import ActivityChain, chain_from_start, phases_given
 from slipstick_chains.lowered_networks import values_of_activity
 from slipstick_chains.lowering import lower_network
+from slipstick_chains.networks.by_class import BEFORE_STEADY_STATE, chain_at, solve_by_class
 from slipstick_chains.over_the_day import (
     DayPart,
     NeverReachedError,

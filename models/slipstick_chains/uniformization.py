@@ -12,7 +12,7 @@ from scipy.sparse import csr_array
 from slipstick.errors import ModelError
 from slipstick.late import Array, NDArray
 from slipstick.limits import check_cost
-from slipstick.queueing.markov.chain import MarkovChain
+from slipstick.queueing.markov_chain import MarkovChain
 
 
 def transient(chain: MarkovChain, times: Sequence[float], error: float = 1e-10) -> Array:
@@ -40,7 +40,7 @@ def transient(chain: MarkovChain, times: Sequence[float], error: float = 1e-10) 
     Source: Jensen, Skandinavisk Aktuarietidskrift 36, 1953, 87-91; Fox and Glynn, Communications of
     the ACM 31(4), 1988, 440-445.
 
-    >>> from slipstick.queueing.markov.chain import explore_rows
+    >>> from slipstick.queueing.markov_chain import explore_rows
     >>> def up_and_down(rows):
     ...     yield np.arange(len(rows)), 1 - rows, np.where(rows[:, 0] == 0, 1.0, 9.0), 0
     >>> transient(explore_rows(np.zeros((1, 1), dtype=np.int16), up_and_down), [0.0, 0.1])

@@ -46,7 +46,7 @@ from slipstick.structure.visits import Queue
 from slipstick_mean_value.arrivals import ArrivalState, whole_service_weight
 
 if TYPE_CHECKING:
-    from slipstick.queueing.markov.chain import MarkovChain, Rows, Transitions
+    from slipstick.queueing.markov_chain import MarkovChain, Rows, Transitions
 
 MOST_IN_CHAIN = {"fair": 32, "reader-first": 32, "writer-first": 16}
 """Largest number of processors in a chain, by order of the lock, for chains of up to 3,200 states.
@@ -372,7 +372,7 @@ def _chain_waits(
     read_end_gaps : mean time by which 1, 2, ... readers take longer than one reader fewer, if no
         reader enters [s]
     """
-    from slipstick.queueing.markov.chain import stationary  # loads SciPy, for these locks only
+    from slipstick.queueing.markov_chain import stationary  # loads SciPy, for these locks only
 
     time_elsewhere, write_probability, read_time, write_time = lock_times
     chain = reader_writer_chain(order, customers, most_readers)
@@ -424,7 +424,7 @@ def reader_writer_chain(order: str, customers: int, most_readers: int) -> Markov
     only the numbers of processors by which a rate is multiplied, and its events are the kinds of
     the transitions, so that one chain can be used with any times.
     """
-    from slipstick.queueing.markov.chain import explore_rows
+    from slipstick.queueing.markov_chain import explore_rows
 
     changes_of_states = _fair_transitions if order == "fair" else _priority_transitions
 

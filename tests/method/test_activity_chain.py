@@ -42,7 +42,7 @@ from slipstick.limits import ANNOUNCE
 from slipstick.model.network import closed_class, station
 from slipstick.model.steps import Activity
 from slipstick.model.system import Model, Resource, Semaphores
-from slipstick.queueing.markov import chain as chain_module
+from slipstick.queueing import markov_chain as chain_module
 from slipstick.vocabulary import READER_WRITER_ORDERS
 from slipstick_chains.activity_chain import ActivityChain
 from slipstick_mean_value.form import MeanValue

@@ -34,7 +34,7 @@ from slipstick import (
 )
 from slipstick.errors import ModelError, NoAnswerError
 from slipstick.model.system import ClosedPopulation, Resource
-from slipstick.queueing.markov.chain import stationary
+from slipstick.queueing.markov_chain import stationary
 from slipstick_compiled.kernel import AVAILABLE
 from slipstick_mean_value.form import MeanValue
 from tests.bounds import bounds

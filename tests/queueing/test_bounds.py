@@ -16,8 +16,8 @@ from slipstick.queueing.bounds import (
     saturation_population,
 )
 from slipstick.queueing.exact import exact
-from slipstick.queueing.markov.solve import solve_markov_chain
 from slipstick.queueing.network import network_arrays
+from slipstick_chains.networks.solve import solve_markov_chain
 from tests.examples import examples
 
 SHARP = [balanced_job, proportional, geometric]

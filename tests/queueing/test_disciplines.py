@@ -16,12 +16,12 @@ from slipstick.model.activity import delay, fork, service
 from slipstick.model.network import QueueingNetwork, closed_class, network, open_class, station
 from slipstick.model.system import Station, closed_model, grouped_model
 from slipstick.queueing.exact import exact
-from slipstick.queueing.markov.solve import solve_markov_chain
 from slipstick.queueing.network import network_arrays
 from slipstick.sim.plan.builder import Builder
 from slipstick.sim.plan.distributions import ServiceTime, service_time
 from slipstick.sim.plan.plan import Plan
 from slipstick.vocabulary import OVERTAKING_DISCIPLINES, RANDOM, SAME_EXPONENTIAL, Discipline
+from slipstick_chains.networks.solve import solve_markov_chain
 from slipstick_compiled.kernel import AVAILABLE
 
 SECOND_MOMENT: dict[str, Callable[[float], float]] = {

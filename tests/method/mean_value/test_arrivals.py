@@ -14,7 +14,7 @@ from benchmarks.mean_value import generated
 from slipstick.model.activity import delay, fork, hold, parallel, pipeline, serial, service
 from slipstick.model.steps import Activity
 from slipstick.model.system import Lock, Model, Permits, Resource, Station, closed_model
-from slipstick.queueing.markov.chain import stationary
+from slipstick.queueing.markov_chain import stationary
 from slipstick.random_times import (
     Array,
     RandomTime,

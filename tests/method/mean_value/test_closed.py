@@ -29,13 +29,13 @@ from slipstick.model.system import (
     grouped_model,
 )
 from slipstick.queueing.exact import exact
-from slipstick.queueing.markov.solve import solve_markov_chain
 from slipstick.queueing.network import network_arrays
 from slipstick.random_times import (
     Array,
 )
 from slipstick.sim.settings import Simulation
 from slipstick.vocabulary import KNOWN
+from slipstick_chains.networks.solve import solve_markov_chain
 from slipstick_mean_value import arrivals, closed, form, lumping
 from slipstick_mean_value.closed import Recursion
 from slipstick_mean_value.form import MeanValue

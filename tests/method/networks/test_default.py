@@ -10,7 +10,7 @@ import pytest
 
 from slipstick import solve
 from slipstick.method.methods import compute_answers, form_of
-from slipstick.method.networks import markov
+from slipstick.method.networks import solvers
 from slipstick.method.networks.arrays import NetworkPoints
 from slipstick.model.network import (
     QueueingNetwork,
@@ -119,13 +119,13 @@ def test_points_of_one_sweep_have_the_method_that_each_needs() -> None:
 def test_a_network_is_solved_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """What decides whether a solver answers by default is its answer."""
     points: list[int] = []
-    solve_chain = markov.solve_by_class
+    solve_network = solvers._solution_of_solver
 
     def counted(network_points: NetworkPoints, *arguments: Any) -> Any:
         points.append(network_points.network.points)
-        return solve_chain(network_points, *arguments)
+        return solve_network(network_points, *arguments)
 
-    monkeypatch.setattr(markov, "solve_by_class", counted)
+    monkeypatch.setattr(solvers, "_solution_of_solver", counted)
     jobs = {"jobs": closed_class(3, think_time=1.0), "tasks": closed_class(2)}
     service = {"jobs": 0.5, "tasks": 2.0}
     assert solve(network(jobs, {"disk": station(service=service)})).method == "markov-chain"

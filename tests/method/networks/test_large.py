@@ -17,10 +17,10 @@ from slipstick.method.answers import BLOCK
 from slipstick.method.methods import form_of
 from slipstick.method.networks.form import CompiledNetwork
 from slipstick.queueing.approximate import linearizer, schweitzer
-from slipstick.queueing.markov.build import routing_in_order
 from slipstick.queueing.network import network_arrays
 from slipstick.report.answer import answer_text
 from slipstick.results.question import answer_document
+from slipstick_chains.networks.build import routing_in_order
 
 
 def stations_of(count: int, customers: int) -> QueueingNetwork:

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from slipstick.queueing.markov.chain import MarkovChain, refuse_size
+from slipstick.queueing.markov_chain import MarkovChain, refuse_size
 
 ChainState = TypeVar("ChainState", bound=Hashable)
 

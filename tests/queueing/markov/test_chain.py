@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from slipstick.errors import ModelError, NoAnswerError
-from slipstick.queueing.markov.chain import (
+from slipstick.queueing.markov_chain import (
     METHODS,
     MarkovChain,
     _check_distribution,
@@ -294,7 +294,7 @@ def test_a_factor_that_is_singular_is_refused_in_words(monkeypatch: pytest.Monke
         yield np.arange(len(rows)), (rows + 1) % 3, np.ones(len(rows)), 0
 
     ring = explore_rows(np.zeros((1, 1), dtype=np.int16), around)
-    monkeypatch.setattr("slipstick.queueing.markov.chain.linalg.splu", singular)
+    monkeypatch.setattr("slipstick.queueing.markov_chain.linalg.splu", singular)
     message = "states was not found: Factor is exactly singular; try another method: gth, direct"
     with pytest.raises(NoAnswerError, match=message):
         stationary(ring, method="direct")

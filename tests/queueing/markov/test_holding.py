@@ -9,9 +9,9 @@ import pytest
 
 from slipstick.errors import NoAnswerError
 from slipstick.queueing.exact import exact
-from slipstick.queueing.markov.build import Routing
-from slipstick.queueing.markov.solve import solve_markov_chain
 from slipstick.queueing.network import MarkovSolution, network_arrays
+from slipstick_chains.networks.build import Routing
+from slipstick_chains.networks.solve import solve_markov_chain
 
 
 def after_service(

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from slipstick.errors import ModelError, NoAnswerError
 from slipstick.queueing.exact import exact
-from slipstick.queueing.markov.build import Routing, network_point, size_in_words
-from slipstick.queueing.markov.chain import gth, stationary
-from slipstick.queueing.markov.solve import markov_chain, solve_markov_chain
+from slipstick.queueing.markov_chain import gth, stationary
 from slipstick.queueing.network import NetworkArrays, network_arrays
+from slipstick_chains.networks.build import Routing, network_point, size_in_words
+from slipstick_chains.networks.solve import markov_chain, solve_markov_chain
 from tests.examples import examples
 from tests.queueing.markov.by_hand import explore_states
 from tests.queueing.yardstick import present, reference_chain

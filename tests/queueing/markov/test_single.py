@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from slipstick.queueing.markov.solve import markov_chain, solve_markov_chain
 from slipstick.queueing.network import MarkovSolution, network_arrays
+from slipstick_chains.networks.solve import markov_chain, solve_markov_chain
 from slipstick_chains.uniformization import transient
 from tests.queueing.yardstick import present
 

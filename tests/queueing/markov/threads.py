@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from slipstick.errors import ModelError
-from slipstick.queueing.markov.chain import MarkovChain, stationary
+from slipstick.queueing.markov_chain import MarkovChain, stationary
 from tests.queueing.markov.by_hand import explore_states
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from slipstick.errors import ModelError, NoAnswerError
+from slipstick.extensions import FUNCTIONS
 from slipstick.late import NDArray, np
 from slipstick.limits import limit_in_force
 from slipstick.method.networks.arrays import NetworkPoints
@@ -50,9 +51,8 @@ def _solution_of_solver(
     """
     network = network_points.network
     if solver == MARKOV_CHAIN:
-        from slipstick.method.networks.markov import solve_by_class
-
-        return solve_by_class(network_points, state_limit)
+        solution: NetworkSolution = FUNCTIONS["chain of a network"](network_points, state_limit)
+        return solution
     if solver in (SCHWEITZER, LINEARIZER):
         from slipstick.queueing.approximate import linearizer, schweitzer
 

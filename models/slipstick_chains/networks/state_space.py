@@ -1,7 +1,7 @@
 """The state space of a queueing network: the columns of all stations, and the transitions between
 states.
 
-Numbers of classes are called r, as in `slipstick.queueing.markov.build`.
+Numbers of classes are called r, as in `slipstick_chains.networks.build`.
 
 Each station knows its own columns only: which customers are present, how they are served, how one
 enters. `SharedServers` serves all customers present or those of the first ranks, `CountedQueue`
@@ -24,7 +24,7 @@ from slipstick.late import NDArray, np
 from slipstick.phases import (
     PhaseType,
 )
-from slipstick.queueing.markov.chain import Array, MarkovChain, Rows, Transitions, explore_rows
+from slipstick.queueing.markov_chain import Array, MarkovChain, Rows, Transitions, explore_rows
 from slipstick.vocabulary import (
     AFTER_SERVICE,
     ARRIVAL,

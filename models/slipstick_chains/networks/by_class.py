@@ -9,10 +9,7 @@ from slipstick.late import np
 from slipstick.limits import advice_on_limit
 from slipstick.method.networks.arrays import NetworkPoints
 from slipstick.queueing.checks import EXACT, checked_solution
-from slipstick.queueing.markov.build import Routing, routing_of_chains
-from slipstick.queueing.markov.chain import MarkovChain
-from slipstick.queueing.markov.solve import check_cycles, markov_chain, solve_markov_chain
-from slipstick.queueing.markov.state_space import StateSpace
+from slipstick.queueing.markov_chain import MarkovChain
 from slipstick.queueing.network import (
     Array,
     MarkovSolution,
@@ -20,6 +17,9 @@ from slipstick.queueing.network import (
     known_phases,
     quotient,
 )
+from slipstick_chains.networks.build import Routing, routing_of_chains
+from slipstick_chains.networks.solve import check_cycles, markov_chain, solve_markov_chain
+from slipstick_chains.networks.state_space import StateSpace
 
 BEFORE_STEADY_STATE = (
     "no other method has values before the steady state: ask for fewer customers, or smaller"

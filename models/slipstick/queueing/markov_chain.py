@@ -1,8 +1,8 @@
 """Markov chains in continuous time: exploration from the initial states, long-run probabilities,
 and mean times until given states are reached.
 
-The chain and its solutions serve chains of any kind; `state_space` makes those of queueing
-networks.
+The chain and its solutions serve chains of any kind; `slipstick_chains` makes those of queueing
+networks and of activities.
 """
 
 from __future__ import annotations

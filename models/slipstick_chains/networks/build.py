@@ -14,8 +14,11 @@ from slipstick.phases import (
     exponential,
     phase_type,
 )
-from slipstick.queueing.markov.chain import Array
-from slipstick.queueing.markov.state_space import (
+from slipstick.queueing.markov_chain import Array
+from slipstick.queueing.network import NetworkArrays
+from slipstick.queueing.routes import OUTSIDE, Routes
+from slipstick.vocabulary import AFTER_SERVICE, BEFORE_SERVICE, DISCIPLINES, LOSS
+from slipstick_chains.networks.state_space import (
     SharedServers,
     StateSpace,
     StationState,
@@ -23,9 +26,6 @@ from slipstick.queueing.markov.state_space import (
     missing_probability,
     station_state,
 )
-from slipstick.queueing.network import NetworkArrays
-from slipstick.queueing.routes import OUTSIDE, Routes
-from slipstick.vocabulary import AFTER_SERVICE, BEFORE_SERVICE, DISCIPLINES, LOSS
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -12,24 +12,24 @@ from slipstick import limits
 from slipstick.errors import ModelError, NoAnswerError, Saturated
 from slipstick.late import NDArray, np
 from slipstick.queueing.checks import EXACT, checked_solution
-from slipstick.queueing.markov.build import (
-    NetworkPoint,
-    Routing,
-    build_state_space,
-    network_point,
-    size_in_words,
-)
-from slipstick.queueing.markov.chain import (
+from slipstick.queueing.markov_chain import (
     Array,
     MarkovChain,
     SolvedBySize,
     refuse_size,
     stationary,
 )
-from slipstick.queueing.markov.state_space import EVENT_KINDS, StateSpace
 from slipstick.queueing.mixed_classes import highest_speed, offered_load, open_load
 from slipstick.queueing.network import ABANDONMENT, MarkovSolution, NetworkArrays, quotient
 from slipstick.vocabulary import AFTER_SERVICE
+from slipstick_chains.networks.build import (
+    NetworkPoint,
+    Routing,
+    build_state_space,
+    network_point,
+    size_in_words,
+)
+from slipstick_chains.networks.state_space import EVENT_KINDS, StateSpace
 
 ERROR = 1e-10
 """Part of the mean number of open customers that may lie beyond the truncation, by default."""
