@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 from slipstick.errors import FormulaError
 from slipstick.expression.formula import Comparison
-from slipstick.expression.nodes import Dimension, Parameter
+from slipstick.expression.nodes import COUNT, Dimension, Expr, Number, Parameter
 from slipstick.late import Array, NDArray, late_pattern, np
 from slipstick.results.sweep import split_name
-from slipstick.results.words import ONE_VALUE
+from slipstick.results.words import ONE_VALUE, SHARES
 from slipstick.schema.kinds.quantity import read_condition, read_expression
 from slipstick.study.cases import BASE, Place, StudyContext
 from slipstick.study.evaluator import Evaluator, evaluator
@@ -296,6 +296,12 @@ class _ConditionNames(Mapping[str, Parameter]):
             f"{prefix}{name}" for prefix, case in self._cases.items() for name in case.names
         )
 
+    def as_written(self, message: str) -> str:
+        """Return a message on a condition with its names as they are written in it."""
+        for name, (parameter, _, _) in self.used_names.items():
+            message = message.replace(parameter.name, name)
+        return message
+
     def __len__(self) -> int:
         return len(self._given_units) + sum(len(case.names) for case in self._cases.values())
 
@@ -348,7 +354,10 @@ def condition_of(
         else:
             comparisons = read_condition(text, condition_names, allow_answers=True)
     except FormulaError as error:
-        raise study.refusal(place, str(error)) from None
+        raise study.refusal(place, condition_names.as_written(str(error))) from None
+    used_names = condition_names.used_names.values()
+    columns = {parameter.name: column for parameter, prefix, column in used_names if not prefix}
+    all_columns = {parameter.name: column for parameter, _, column in used_names}
     for comparison in comparisons:
         if comparison.relation not in _COMPARISON_SIGNS:
             message = (
@@ -356,14 +365,37 @@ def condition_of(
                 f" {' '.join(_COMPARISON_SIGNS)}"
             )
             raise study.refusal(place, message)
-    used_names = condition_names.used_names.values()
-    columns = {parameter.name: column for parameter, prefix, column in used_names if not prefix}
+        sides = (comparison.left, comparison.right)
+        for share, limit in (sides, sides[::-1]):
+            if message := _limit_of_share_problem(share, limit, all_columns):
+                raise study.refusal(place, message)
     other_cases = {
         parameter.name: (cases[prefix], column)
         for parameter, prefix, column in used_names
         if prefix
     }
     return Condition(text, comparisons, columns, other_cases, case, tuple(given_units or {}))
+
+
+def _limit_of_share_problem(share: Expr, limit: Expr, columns: Mapping[str, str]) -> str:
+    """Return what is wrong with a number that limits a share of an answer, such as an efficiency;
+    empty if nothing is, or if the sides are no share and no number.
+
+    Parameters
+    ----------
+    share, limit : the sides of a comparison
+    columns : the column that each name of an expression stands for
+    """
+    if not (isinstance(share, Parameter) and isinstance(limit, Number)):
+        return ""
+    column = columns.get(share.name, "")
+    if limit.dimension != COUNT or limit.value <= 1 or split_name(column)[0] not in SHARES:
+        return ""
+    advice = f"; write {limit.value / 100:g} for {limit.value:g} %" if limit.value <= 100 else ""
+    return (
+        f"{column} is a share, which is at most 1, or 100 %, but {limit.value:g} is"
+        f" {100 * limit.value:g} %{advice}"
+    )
 
 
 def _unique_symbol(name: str, symbols_used: Collection[str]) -> str:

@@ -157,7 +157,8 @@ class ChooseQuestionSpec(QuestionSpec):
     """The values of some quantities, such as servers, that meet conditions at the lowest cost."""
 
     hints: ClassVar[Mapping[str, str]] = {
-        "maximize": "write minimize, and a minus sign before the value"
+        "maximize": "write minimize, and a minus sign before the value",
+        **dict.fromkeys(("price", "prices", "costs", "weights"), "write cost: {PATH: NUMBER}"),
     }
     replaces_values: ClassVar[bool] = True
 

@@ -13,6 +13,7 @@ import click
 
 from slipstick.cli.console import DONE, NO_ANSWER, echo, json_option, print_json, refuse
 from slipstick.late import np
+from slipstick_measure.commands.imported import force_option
 
 if TYPE_CHECKING:
     from slipstick.report.formatting import TextTable
@@ -54,6 +55,7 @@ machine is not estimated from these grains.
     help="Approximate duration.",
 )
 @click.option("--cores", metavar="N,...", help="Cores to use. [all that this process may use]")
+@force_option
 @json_option
 def calibrate(
     out: Path | None,
@@ -61,6 +63,7 @@ def calibrate(
     machine_file: Path | None,
     seconds: float,
     cores: str | None,
+    may_replace: bool,
     as_json: bool,
 ) -> int:
     """Measure this computer, and write it as a machine for models with shared memory.
@@ -98,7 +101,7 @@ def calibrate(
     if not math.isfinite(seconds):
         refuse("--seconds", f"write a number from 1 to 3600; got {seconds}")
     if out is not None:
-        check_new_file(out)
+        check_new_file(out, may_replace)
     earlier_values = None if machine_file is None else compare_with_file(machine_file, {})
     calibration = Calibration(core_numbers, seconds)
     click.echo(

@@ -12,6 +12,10 @@ from slipstick.cli.console import DONE, json_option, model_limit_option, print_j
 from slipstick.errors import short
 from slipstick_measure.commands.measured import servers_of, servers_option
 
+force_option = click.option(
+    "--force", "may_replace", is_flag=True, help="Replace a spec that exists already."
+)
+
 
 @click.command("import")
 @click.argument(
@@ -70,6 +74,7 @@ from slipstick_measure.commands.measured import servers_of, servers_option
     type=click.Path(path_type=Path),
     help="Also write a study over the ranges of values in the model.",
 )
+@force_option
 @servers_option
 @model_limit_option
 @json_option
@@ -84,6 +89,7 @@ def import_(
     leave_out: Sequence[str],
     settings: Sequence[str],
     study: Path | None,
+    may_replace: bool,
     servers: Sequence[str],
     as_json: bool,
 ) -> int:
@@ -107,9 +113,9 @@ def import_(
     from slipstick_measure.imports.loads import load_spec
     from slipstick_measure.measurements import Hints
 
-    check_new_file(out)
+    check_new_file(out, may_replace)
     if study is not None:
-        check_new_file(study)
+        check_new_file(study, may_replace)
     left_out_causes = tuple(
         dict.fromkeys(name for option_text in leave_out for name in option_text.split(","))
     )

@@ -302,10 +302,13 @@ class FitComparison:
         extrapolation_factor = p / self.largest_measured
         best_candidate = self.best
         if extrapolation_factor > 1 and self.misfit:
+            cause = "a limit of memory"
+            if best_candidate.fitted.timings.domain is None:
+                cause += " or a second node (then say how many processors a node has)"
             return (
                 f"no prediction at p = {p:g}, beyond the rows, as no law describes them: the"
                 f" nearest is {best_candidate.name}, but {self.misfit}; something may begin there,"
-                f" such as a second node or a limit of memory; measure on {self.next_runs()} next"
+                f" such as {cause}; measure on {self.next_runs()} next"
             )
         if extrapolation_factor <= 1 or best_candidate.test(extrapolation_factor):
             return ""

@@ -111,15 +111,15 @@ class ImportedSpec:
                 raise SpecError(problems) from None
 
 
-def check_new_file(out: Path) -> None:
-    """Raise SpecError if a path for a new spec does not end as YAML, exists already, or cannot be
-    written.
+def check_new_file(out: Path, may_replace: bool = False) -> None:
+    """Raise SpecError if a path for a new spec does not end as YAML, cannot be written, or exists
+    already and may not be replaced.
     """
     reason = ""
     if out.suffix not in (".yaml", ".yml"):
         reason = "name a file that ends in .yaml"
-    elif out.exists():
-        reason = "there is such a file already; remove it first, or name another"
+    elif out.exists() and not may_replace:
+        reason = "there is such a file already; add --force to replace it, or name another"
     elif not out.parent.is_dir() or not os.access(out.parent, os.W_OK):
         reason = f"nothing can be written into {out.parent}; choose another place"
     if reason:

@@ -92,6 +92,19 @@ def test_a_limit_that_begins_in_the_last_row_is_no_law(seed: int) -> None:
     assert "measure on 11 and 24 next" in " ".join(fits_text(found).split())
 
 
+@pytest.mark.parametrize(
+    ("domain", "cause"),
+    [
+        ({}, "such as a limit of memory or a second node (then say how many processors a node"),
+        ({"domain": 2}, "such as a limit of memory; measure on"),
+    ],
+)
+def test_the_node_is_asked_for_unless_it_is_known(domain: dict[str, int], cause: str) -> None:
+    rows = timings(POWERS, np.array([100.0, 52.0, 60.0, 20.0, 37.0]), **domain)
+    warning = fits(rows, p=[128.0]).warnings[0]
+    assert cause in warning
+
+
 @pytest.mark.turns(3)
 def test_a_scatter_that_repetitions_do_not_have_is_no_law() -> None:
     time = np.array([10.0, 9.0, 4.0, 4.5, 1.0])

@@ -668,11 +668,26 @@ def test_what_cannot_be_imported_is_refused(
 def test_a_file_is_not_written_over(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "x.yaml").write_text("")
     assert main(["import", str(FILES / "model.lqnx"), "-o", str(tmp_path / "x.yaml")]) == 2
-    assert (
-        "there is such a file already; remove it first, or name another" in capsys.readouterr().err
-    )
+    shown = capsys.readouterr()
+    assert "a file already; add --force to replace it, or name another" in shown.err
+    assert not shown.out
     assert main(["import", str(FILES / "model.lqnx"), "-o", str(tmp_path / "x.txt")]) == 2
     assert [each.name for each in tmp_path.iterdir()] == ["x.yaml"]
+
+
+def test_a_file_is_replaced_if_asked_for_and_readable(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "x.yaml"
+    out.write_text("mine: 1\n")
+    (tmp_path / "x.txt").write_text("nothing known\n")
+    assert main(["import", str(tmp_path / "x.txt"), "-o", str(out), "--force"]) == 2
+    assert out.read_text() == "mine: 1\n"
+    assert main(["import", str(FILES / "model.lqnx"), "-o", str(out), "--force"]) == 0
+    assert "activity: 1" in out.read_text()
+    capsys.readouterr()
+    assert main(["import", str(FILES / "model.lqnx"), "-o", str(tmp_path), "--force"]) == 2
+    assert "name a file that ends in .yaml" in capsys.readouterr().err
 
 
 def test_what_was_imported_is_one_document(

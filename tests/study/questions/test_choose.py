@@ -442,7 +442,18 @@ WRONG = [
         "choose.minimize: there is no name 'costs'; did you mean 'cost'?",
     ),
     ("<= 90 ms", "== 90 ms", "at == nothing starts or stops holding"),
-    ("<= 90 ms", "<= 90", "choose.where: cannot compare"),
+    (
+        "<= 90 ms",
+        "<= 90",
+        "choose.where: cannot compare [s] and [1]: response_time[requests] and 90;",
+    ),
+    (
+        "response_time[requests] <= 90 ms",
+        "utilization[web] <= 80",
+        "choose.where: utilization[web] is a share, which is at most 1, or 100 %, but 80 is 8000 %;"
+        " write 0.8 for 80 %",
+    ),
+    ("  cost: {", "  prices: {", "choose.prices: unknown key; write cost: {PATH: NUMBER}"),
     (
         "{from: 3, to: 6, step: 1}",
         "{from: 1, to: 101, step: 1}",

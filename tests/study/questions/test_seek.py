@@ -285,6 +285,12 @@ WRONG = [
         "where: efficiency >= 0.6, cases: [bass]",
         "seek.it.cases.0: there is no case 'bass'",
     ),
+    (
+        "where: efficiency >= 0.6",
+        "where: 60 < base.efficiency",
+        "efficiency is a share, which is at most 1, or 100 %, but 60 is 6000 %; write 0.6 for 60 %",
+    ),
+    ("where: efficiency >= 0.6", "where: efficiency >= 600", "but 600 is 60000 %"),
 ]
 
 
