@@ -450,10 +450,7 @@ WRONG = [
     (
         "response_time[requests] <= 90 ms",
         "utilization[web] <= 80",
-        (
-            "choose.where: utilization[web] is a share, which is at most 1, or 100 %, but 80 is 8000 %;"
-            " write 0.8 for 80 %"
-        ),
+        "utilization[web] is a share, which is at most 1, or 100 %, but 80 is 8000 %; write 0.8",
     ),
     ("  cost: {", "  prices: {", "choose.prices: unknown key; write cost: {PATH: NUMBER}"),
     (
