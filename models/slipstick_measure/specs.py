@@ -289,7 +289,7 @@ class PeerSpec(Spec):
     """The published error of another model, on the same or similar rows."""
 
     name: Note = Field(description="name of the other model")
-    error: Fraction = Field(description="its error as published")
+    error: Fraction = Field(description="published error of this model")
     of: Note = Field(description="rows and kind of mean to which this error refers")
     source: Note = Field("", description="where the error is published")
 

@@ -169,7 +169,7 @@ class WantedSpec(QuestionSpec):
     )
     other: list[Column] = Field(
         [],
-        description=("values whose sum replaces it in the answers in relative_to, above or below"),
+        description="values whose sum replaces value in the answers in relative_to, above or below",
     )
     of: list[Name] = Field([], description="cases or measured runs to which the sentence refers")
     relative_to: list[Name] = Field(
@@ -248,9 +248,9 @@ class StatementSpec(WantedSpec):
 
     names_answers: ClassVar[bool] = True
     says: Note = Field(description="words of the source")
-    source: Note = Field("", description="where the sentence stands")
+    source: Note = Field("", description="where the source states it")
     value: Column = Field(
-        description="the value that it is about, such as efficiency or overhead_reduction"
+        description="the value that the sentence is about, such as efficiency or overhead_reduction"
     )
     of: list[Name] = Field(
         description="cases or measured runs to which the sentence refers", min_length=1
@@ -283,8 +283,8 @@ class StatementSpec(WantedSpec):
     lacks: Note = Field(
         "",
         description=(
-            "mechanism that the model is known to lack if the statement is never true; braces as in"
-            " missed"
+            "for a statement that is never true: the mechanism that the model is known to lack;"
+            " braces as in missed"
         ),
     )
     excluded: Note = Field(
@@ -492,7 +492,9 @@ class UnpublishedSpec(QuestionSpec):
 
     draws: int = Field(
         256,
-        description="number of draws; combinations of values that are no more are taken once each",
+        description=(
+            "number of draws; if there are no more combinations of values, each is taken once"
+        ),
         ge=2,
         le=100_000,
     )

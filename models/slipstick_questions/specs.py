@@ -97,8 +97,8 @@ class SeekSpec(QuestionSpec):
     to: Any = Field(description="end of the search, with its unit")
     where: Note = Field(
         description=(
-            "the condition, such as efficiency >= 0.6; own.efficiency is that of the case,"
-            " base.efficiency that of the base"
+            "the condition, such as efficiency >= 0.6; own.efficiency is the efficiency of the"
+            " case as given, base.efficiency that of the base as given"
         )
     )
     step: Any = Field(

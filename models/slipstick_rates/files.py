@@ -71,8 +71,10 @@ class PeriodSpec(Spec):
     """The rate of one period, given by one of factor, doubling, halving and uncertain."""
 
     first: Year = Field(alias="from", description="year in which the period begins")
-    to: Year = Field(description="year in which it ends")
-    factor: Factor | None = Field(None, description="yearly factor by which it becomes faster")
+    to: Year = Field(description="year in which the period ends")
+    factor: Factor | None = Field(
+        None, description="yearly factor by which the class becomes faster"
+    )
     doubling: Span | None = Field(
         None, description="time in which the speed doubles, such as 18 month"
     )
@@ -192,12 +194,12 @@ class PointSpec(Spec):
     from_memory: bool = Field(
         False, description=("whether the value was written down without looking at the source")
     )
-    announced: bool = Field(False, description="whether it is a plan, not a measurement")
+    announced: bool = Field(False, description="whether the value is a plan, not a measurement")
     apart: bool = Field(
         False,
         description=(
-            "whether it belongs to another line of products; the fit ignores it, but back-tests"
-            " count it"
+            "whether the device belongs to another line of products; the fit ignores its point, but"
+            " back-tests count it"
         ),
     )
     error: Spread | None = Field(
@@ -232,13 +234,12 @@ class SeriesSpec(Spec):
         [], description="classes of cost that follow the series; none: the series is only shown"
     )
     processors: Annotated[list[ProcessorKind], Distinct] = Field(
-        [], description="kinds of processors to which it applies; by default all"
+        [], description="kinds of processors to which the series applies; by default all"
     )
     assumed_for: Annotated[list[ProcessorKind], Distinct] = Field(
         [],
         description=(
-            "further kinds of processors that are taken to have its rate: a guess wherever it is"
-            " used"
+            "further kinds of processors to which the rate of the series is applied as a guess"
         ),
     )
     unit: Note = Field("", description="unit of points that are plain numbers")

@@ -39,7 +39,11 @@ class PrintedCell(Spec):
     )
     source: Note = Field("", description="where the value is printed")
     lacks: dict[Literal["time-bound", "efficiency-conserved", "memory-bound"], Note] = Field(
-        {}, description="mechanism that the model is known to lack if it misses the value, by way"
+        {},
+        description=(
+            "if the model misses the value: the mechanism that it is known to lack, by way of"
+            " scaling"
+        ),
     )
     checked: bool = Field(
         True,

@@ -46,13 +46,15 @@ def fit(file: str, as_json: bool) -> int:
 @trend.command()
 @click.argument("file", default="measured", shell_complete=complete("spec"))
 @click.option(
-    "--choose", is_flag=True, help="Judge each start by what is chosen on the others, too."
+    "--choose",
+    is_flag=True,
+    help="Also choose the constants for each start year on the back-tests from the others.",
 )
 @click.option("--markdown", is_flag=True, help="Lay the tables out for a page.")
 @out_option
 @json_option
 def backtest(file: str, choose: bool, markdown: bool, out: Path | None, as_json: bool) -> int:
-    """Fit each series of FILE as it was known in 2005, 2010 and 2015, and predict what came.
+    """Fit each series of FILE as it was known in 2005, 2010 and 2015, and predict the later points.
 
     \b
     Examples:

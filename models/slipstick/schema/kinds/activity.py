@@ -121,8 +121,8 @@ _PLACEMENT_IN_WORDS = "where the ranks are: " + "; ".join(
     f"{name}: {words}" for name, words in PLACEMENTS.items()
 )
 BALKING_IN_WORDS = (
-    "probabilities that a customer leaves at once if it has to wait and 0, 1, 2 ... others wait,"
-    " in rising order; the last one also applies to longer queues"
+    "probabilities that a customer who would have to wait leaves at once, if 0, 1, 2 ... others"
+    " wait. They must not fall; the last one also applies to longer queues"
 )
 Probability = Annotated[Given | Formula, Quantity(COUNT, most=1.0, formula=True)]
 Items = Annotated[Given | Formula, Quantity(COUNT, least=1.0, whole=True, formula=True)]

@@ -298,7 +298,7 @@ class GuardSpec(BreakerSpec):
     """
 
     stations: list[Name] = Field(
-        description="names of the stations that it guards; a customer that it refuses is lost",
+        description="names of the guarded stations; a customer that the breaker refuses is lost",
         min_length=1,
     )
 

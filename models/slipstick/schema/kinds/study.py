@@ -262,8 +262,8 @@ class LinesSpec(Drawn):
     against: Note = Field(
         "",
         description=(
-            "path of an axis. The picture shows the answer at its first value divided by each"
-            " answer, an efficiency"
+            "path of an axis. The picture shows efficiencies: the answer at the first value of"
+            " this axis, divided by each answer"
         ),
     )
     called: dict[str, Note] = Field({}, description="words for a value of y in the picture")
