@@ -392,9 +392,7 @@ def _method_html(answer: Answer) -> str:
         f"{path} = {value if isinstance(value, str) else f'{value:g}'}"
         for path, value in answer.given.items()
     ]
-    details_html = (
-        f"<p>{escape(answer.model)} by {escape(answer.method)}: {exactness_words(answer)}.</p>"
-    )
+    details_html = f"<p>Method: {escape(answer.method)}, {exactness_words(answer)}.</p>"
     return details_html + _html_list(settings_in_words)
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from slipstick import solve
 from slipstick.cli.main import main
 from slipstick.report.formatting import quantity
 from slipstick.report.html import report_page
@@ -436,3 +437,16 @@ def test_pictures_of_a_report_fit_a_telephone(browser: Browser, tmp_path: Path) 
     assert sizes
     assert all(tag == "PICTURE" and right <= 390 for tag, right, _ in sizes), sizes
     nothing_went_wrong(browser)
+
+
+def test_the_effect_of_one_more_server_is_that_of_the_next_whole_number(
+    browser: Browser, tmp_path: Path
+) -> None:
+    """One per cent of three servers is no change that anyone can make."""
+    page = tmp_path / "page.html"
+    assert main(["page", "three-tier", "--out", str(page)]) == 0
+    browser.open(page)
+    given, changed = (solve("three-tier", {"stations.db.servers": servers}) for servers in (3, 4))
+    ratio = changed["response_time[requests]"] / given["response_time[requests]"]
+    effect = f"Db servers: one more lowers response time of requests by {100 * (1 - ratio):.3g} %"
+    assert effect in text(browser, "ranking")

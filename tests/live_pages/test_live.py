@@ -205,7 +205,7 @@ def test_a_page_writes_quantities_as_the_terminal_does(
 ) -> None:
     dimension = Dimension.of(unit)
     written = engine.eval(
-        f"shown({value}, {json.dumps(unit)}, {json.dumps({unit: units_by_size(dimension)})})"
+        f"valueText({value}, {json.dumps(unit)}, {json.dumps({unit: units_by_size(dimension)})})"
     )
     assert written == show(value, dimension)
 
@@ -357,9 +357,9 @@ def test_sliders_of_an_open_network_go_just_beyond_saturation(
     assert sliders["stations.db.servers"].counted
     assert sliders["stations.db.servers"].low == 1
     beyond = solved(engine, found, {"classes.requests.arrivals": 101.0})
-    assert (beyond["full"], beyond["value"]) == (["db"], None)
+    assert (beyond["saturated"], beyond["value"]) == (["db"], None)
     enough = solved(engine, found, {"classes.requests.arrivals": 101.0, "stations.db.servers": 2.0})
-    assert enough["full"] == []
+    assert enough["saturated"] == []
     # An M/M/2 queue at each station: S / (1 - rho^2).
     at_web, at_db = 0.005 / (1 - 0.2525**2), 0.010 / (1 - 0.505**2)
     assert enough["value"] == pytest.approx(at_web + at_db, rel=1e-12)
@@ -469,7 +469,7 @@ def test_a_slow_rate_is_written_in_a_minute_or_an_hour(
     engine: quickjs.Context, value: float, text: str
 ) -> None:
     ladders = json.dumps({"1/s": units_by_size(RATE)})
-    assert engine.eval(f"shown({value!r}, '1/s', {ladders})") == text
+    assert engine.eval(f"valueText({value!r}, '1/s', {ladders})") == text
     assert quantity(value, "1/s") == text
 
 
