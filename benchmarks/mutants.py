@@ -17,7 +17,11 @@ results are appended to files of one folder as they come, and what stands there 
 while the sources are the same. A survivor that changes no answer is no gap in the tests; this is
 judged by hand.
 
+With `--parts 3 --part 1` the map is of all drawn mutants, and the first third of them is tried. So
+tests can be written for the survivors of one part, and be judged by the next.
+
     python benchmarks/mutants.py --folder FOLDER [--count 200] [--seed 1] [--retry]
+        [--parts 1] [--part 1]
 """
 
 from __future__ import annotations
@@ -415,9 +419,10 @@ class Trial:
 
     folder: Path
     asked: Sequence[str]
-    short: bool
     mutants: list[Mutant]
     most: float
+    tried: range
+    compiling: bool
     known: dict[str, Tried] = field(default_factory=dict)
     at_import: frozenset[int] = frozenset()
     results: dict[str, str] = field(default_factory=dict)
@@ -461,7 +466,7 @@ class Trial:
             os.environ["PYTHONPATH"] = str(MODELS)  # other processes do not know the marks
             return str(_pytest(self.asked, Mapping(self.folder / "map.jsonl", self.known)))
 
-        if not self.known and not self.short:
+        if not self.known and self.compiling:
             _told("compiled", apart(source, math.inf, partial(_compiled, source)))
         status = apart(source, math.inf, work)
         _told("map", status)
@@ -505,11 +510,9 @@ class Trial:
         """Try each mutant that has no result: first by exchange of the code, then what is left
         by new imports.
         """
-        todo = [
-            number for number, mutant in enumerate(self.mutants) if mutant.text not in self.results
-        ]
+        todo = [number for number in self.tried if self.mutants[number].text not in self.results]
         source = self._copied("models")
-        if todo and not self.short:
+        if todo and self.compiling:
             _told("compiled", apart(source, math.inf, partial(_compiled, source)))
         inside = [number for number in todo if not self._imported(number)]
         if inside:
@@ -680,12 +683,12 @@ def _lines(path: Path) -> list[Any]:
     return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 
 
-def asked_tests(folders: Sequence[str]) -> list[str]:
+def asked_tests(folders: Sequence[str], with_examples: bool) -> list[str]:
     """Return the arguments of pytest for folders of tests and the doctests of the packages."""
+    examples = ["--pyargs", *(folder.replace("/", ".") for folder in CHANGED)]
     return [
         *(str(ROOT / "tests" / folder) for folder in folders),
-        "--pyargs",
-        *(folder.replace("/", ".") for folder in CHANGED),
+        *(examples if with_examples else ()),
     ]
 
 
@@ -729,6 +732,15 @@ def main() -> int:
     arguments.add_argument("--tests", nargs="*", default=TESTS, help="folders of tests")
     arguments.add_argument("--folder", type=Path, help="where the map and the results are kept")
     arguments.add_argument(
+        "--parts", type=int, default=1, help="the drawn mutants in so many parts"
+    )
+    arguments.add_argument("--part", type=int, default=1, help="try the mutants of this part")
+    arguments.add_argument(
+        "--quick",
+        action="store_true",
+        help="without the doctests and without a compiled simulator, for tests that use none",
+    )
+    arguments.add_argument(
         "--retry",
         action="store_true",
         help="try what was not killed again, with all tests of today",
@@ -749,19 +761,26 @@ def main() -> int:
         tests = (
             ["--pyargs", "slipstick.queueing.routes"]
             if options.short
-            else asked_tests(options.tests)
+            else asked_tests(options.tests, not options.quick)
         )
-        trial = Trial(folder, tests, options.short, chosen, options.most)
+        part_size = math.ceil(len(chosen) / options.parts)
+        tried = range(len(chosen))[(options.part - 1) * part_size : options.part * part_size]
+        compiling = not (options.short or options.quick)
+        trial = Trial(folder, tests, chosen, options.most, tried, compiling)
         trial.read(options.retry)
         trial.measure()
         trial.run()
     by = {
-        verdict: [mutant for mutant in chosen if verdict_of(trial, mutant) == verdict]
+        verdict: [
+            mutant
+            for mutant in (chosen[number] for number in tried)
+            if verdict_of(trial, mutant) == verdict
+        ]
         for verdict in ("killed", "SURVIVES", "unknown")
     }
     print(
-        f"{len(by['killed'])} of {len(chosen)} mutants killed"
-        f" ({len(by['killed']) / len(chosen):.0%}), {len(by['unknown'])} without a verdict, of"
+        f"{len(by['killed'])} of {len(tried)} mutants killed"
+        f" ({len(by['killed']) / len(tried):.0%}), {len(by['unknown'])} without a verdict, of"
         f" {existing:,} there are; not killed:"
     )
     for mutant in by["SURVIVES"] + by["unknown"]:

@@ -1,0 +1,366 @@
+"""Inputs whose outcomes are recorded: files of other tools and specs, whole and damaged, studies,
+and models of the crosses of steps and of networks.
+
+An input has a name, which tells all that is needed to build it, so that a table of names is enough
+to build the inputs again. Damage is drawn from the name alone: a file that is added changes no
+other input.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+import random
+import re
+import shlex
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import asdict, dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from slipstick import Answer, Simulation, solve
+from slipstick.cli.main import main
+from slipstick.errors import SlipstickError
+from slipstick.vocabulary import ACTIVITY, METHODS, NETWORK
+from tests.agreement import HEADS
+from tests.every_step import every_model
+from tests.measure.damage import damaged
+from tests.measure.data import SAMPLES
+from tests.mutations import SHIPPED, text_mutated
+from tests.paired_constructs import WITH
+from tests.paired_networks import network_pairs
+from tests.shelf.shelf import cases
+
+__all__ = ["Outcome", "candidates", "outcome"]
+
+ROOT = Path(__file__).parents[2]
+NUMBER = re.compile(
+    r"(?<![\w.])-?\d+(?:\.\d+)?(?:e[+-]?\d+)?(?![\w]*[a-zA-Z_]\w*\d)", re.IGNORECASE
+)
+RAW = 3
+"""The status of a command that ends in an exception that is not of slipstick."""
+DAMAGES = 6
+SETTINGS: Mapping[str, Mapping[str, Any]] = {
+    "cycles": {"seed": 1, "cycles": 40, "kernel": "plain"},
+    "precision": {"seed": 2, "precision": 0.3, "least": 30, "events": 3000, "kernel": "plain"},
+    "replications": {"seed": 3, "cycles": 40, "replications": 3, "kernel": "plain"},
+    "shares": {"seed": 4, "cycles": 30, "shares": 1, "kernel": "plain"},
+    "check": {"seed": 5, "check": 1500, "kernel": "plain"},
+}
+"""Settings of simulations; the last is of the check of a default answer."""
+
+SIMULATION = "simulation"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of an input.
+
+    Attributes
+    ----------
+    status : 0 of an answer, or the status of the command; 2 of a refusal
+    count : of the numbers in what was printed, or in the answer
+    checksum : a sum over the numbers; each value, and the place where it stands, changes it
+    """
+
+    status: int
+    count: int
+    checksum: float
+
+
+def summed(status: int, numbers: Sequence[float]) -> Outcome:
+    """Return the outcome with a sum over logarithms of the numbers, so that a change of a millionth
+    of one of them is seen, and rounding is not.
+
+    >>> summed(0, [1.0, 2.0]) == summed(0, [2.0, 1.0])
+    False
+    >>> summed(0, [1.0, -2.0]) == summed(0, [1.0, 2.0])
+    False
+    """
+    total = 0.0
+    for place, number in enumerate(numbers):
+        weight = 1 + place * 0.6180339887498949 % 1
+        magnitude = abs(number)
+        if math.isnan(magnitude):
+            total += 7 * weight
+        elif math.isinf(magnitude):
+            total += math.copysign(11 * weight, number)
+        elif magnitude > 1e-13:
+            total += weight * (math.log(magnitude) + 3 * (number > 0))
+    return Outcome(status, len(numbers), total)
+
+
+def outcome(name: str, folder: Path) -> Outcome:
+    """Build an input of a name and return what comes of it.
+
+    Parameters
+    ----------
+    name : of the input
+    folder : the present folder, which is empty; files are put there
+    """
+    kind, _, rest = name.partition(" | ")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # as the command line does; tests make errors of warnings
+        return _KINDS[kind](rest, folder)
+
+
+def candidates() -> Iterator[str]:
+    """Yield the names of all inputs that may be recorded."""
+    for kind, listed in _LISTED.items():
+        for rest in listed():
+            yield f"{kind} | {rest}"
+
+
+# Files of measurements and of models of other tools
+
+
+@cache
+def _readings() -> Mapping[str, Sequence[str]]:
+    """Return the commands that read each file, by its path."""
+    commands: dict[str, list[str]] = {}
+    for case in cases():
+        commands.setdefault(f"tests/shelf/{case.reader}/{case.file}", []).append(
+            " && ".join(case.run)
+        )
+    for path, hints in SAMPLES.values():
+        options = ""
+        told = asdict(hints)
+        if told.get("unit"):
+            options += f" --unit {told['unit']}"
+        if told.get("processors"):
+            options += f" --processors {told['processors']}"
+        place = str(path.relative_to(ROOT))
+        commands.setdefault(place, []).append(f"measured {{file}}{options} --json")
+        commands[place].append(f"measured {{file}}{options}")
+        commands[place].append(f"fit {{file}}{options}")
+        commands[place].append(f"measured {{file}}{options} --scalability")
+    for path in sorted((ROOT / "tests/measure/imports/files").iterdir()):
+        place = str(path.relative_to(ROOT))
+        commands.setdefault(place, []).append(
+            "import {file} -o {out}/spec.yaml && solve {out}/spec.yaml --json"
+        )
+    for path in sorted((ROOT / "tests/measure/traces/files").iterdir()):
+        place = str(path.relative_to(ROOT))
+        commands.setdefault(place, []).append("trace {file} --unit us")
+        commands[place].append("trace {file} --unit us --json --window 5ms")
+    return commands
+
+
+def _files() -> Iterator[str]:
+    for path, commands in _readings().items():
+        for command in commands:
+            for damage in range(DAMAGES):
+                yield f"{path} | {damage} | {command}"
+
+
+def _read(rest: str, folder: Path) -> Outcome:
+    path, damage, command = rest.split(" | ")
+    source = ROOT / path
+    content = source.read_bytes()
+    if damage != "0":
+        text = content.decode("utf-8", "replace")
+        content = damaged(text, random.Random(f"{path} {damage}"))[1]
+    (folder / source.name).write_bytes(content)
+    return _printed([line.format(file=source.name, out=".") for line in command.split(" && ")])
+
+
+# Specs
+
+
+OF_KIND: Mapping[str, Sequence[str]] = {
+    "activities": (
+        *("check {file}", "explain {file}", "solve {file}"),
+        *(f"solve {{file}} --json --with {method}" for method in METHODS[ACTIVITY]),
+        "solve {file} --json",
+        "solve {file} --all",
+    ),
+    "queueing": (
+        *("check {file}", "explain {file}", "solve {file}"),
+        *(f"solve {{file}} --json --with {method}" for method in METHODS[NETWORK]),
+        "solve {file} --json",
+    ),
+    "": ("check {file}", "show {file}", "show {file} --json"),
+}
+
+
+def _specs() -> Iterator[str]:
+    for name, text in SHIPPED.items():
+        kind = name.partition("/")[0]
+        if len(text) < 20_000 and kind != "studies":
+            for command in OF_KIND.get(kind, OF_KIND[""]):
+                for mutation in range(DAMAGES + 4):
+                    yield f"{name} | {mutation} | {command}"
+
+
+def _told(rest: str, folder: Path) -> Outcome:
+    name, mutation, command = rest.split(" | ")
+    return _of_text(_changed(SHIPPED[name], name, mutation), command, folder)
+
+
+def _changed(text: str, name: str, mutation: str) -> str:
+    if mutation == "0":
+        return text
+    chance = random.Random(f"{name} {mutation}")
+    if int(mutation) % 2:
+        return text_mutated(text, chance)
+    # A number changed by a factor: mostly accepted, so that what comes after it is tried as well.
+    numbers = list(re.finditer(r"(?<![\w.])\d+(\.\d+)?", text))
+    for found in sorted(
+        chance.sample(numbers, min(2, len(numbers))), key=lambda each: -each.start()
+    ):
+        value = float(found[0]) * chance.choice((0, 0.5, 2, 3, 10))
+        text = f"{text[: found.start()]}{value:g}{text[found.end() :]}"
+    return text
+
+
+def _of_text(text: str, command: str, folder: Path) -> Outcome:
+    (folder / "spec.yaml").write_bytes(text.encode("utf-8", "surrogatepass"))
+    return _printed([line.format(file="spec.yaml") for line in command.split(" && ")])
+
+
+# Studies
+
+
+def _studies() -> Iterator[str]:
+    for head_number, parts in enumerate(HEADS.values()):
+        for index in range(len(parts)):
+            for mutation in range(DAMAGES):
+                yield f"{head_number} {index} | {mutation}"
+
+
+def _run(rest: str, folder: Path) -> Outcome:
+    place, mutation = rest.split(" | ")
+    head_number, index = map(int, place.split())
+    head, parts = list(HEADS.items())[head_number]
+    text = f"{head}{parts[index]}\n".replace("MODEL", "model.yaml")
+    (folder / "model.yaml").write_text(SHIPPED["activities/lock-and-bus"])
+    text = _changed(text, place, mutation)
+    return _of_text(text, "check {file} && run {file} --out out --no-html", folder)
+
+
+# Models of the crosses
+
+
+def _steps() -> Iterator[str]:
+    for title, _ in every_model():
+        for method in METHODS[ACTIVITY]:
+            if method != SIMULATION:
+                yield f"{title} | {method}"
+        for settings in SETTINGS:
+            yield f"{title} | {SIMULATION} {settings}"
+
+
+def _networks() -> Iterator[str]:
+    for pair in network_pairs():
+        for method in METHODS[NETWORK]:
+            if method != SIMULATION:
+                yield f"{pair.title} | {method}"
+        for settings in SETTINGS:
+            yield f"{pair.title} | {SIMULATION} {settings}"
+
+
+@cache
+def _step_makers() -> Mapping[str, Callable[[], Any]]:
+    return dict(every_model())
+
+
+@cache
+def _network_makers() -> Mapping[str, Callable[[], Any]]:
+    return {pair.title: lambda build=pair.build: build(WITH) for pair in network_pairs()}  # type: ignore[misc]
+
+
+def _solved(makers: Mapping[str, Callable[[], Any]], rest: str) -> Outcome:
+    title, _, method = rest.rpartition(" | ")
+    name, _, settings = method.partition(" ")
+    simulation = Simulation(**SETTINGS[settings or "cycles"])
+    asked = None if settings == "check" else name
+    try:
+        answer = solve(makers[title](), method=asked, simulation=simulation)
+    except SlipstickError as error:
+        return summed(2, _numbers_of(str(error)))
+    return summed(0, list(_numbers_in(answer)))
+
+
+def _numbers_in(answer: Answer) -> Iterator[float]:
+    """Yield the numbers of an answer, in the order of their names."""
+    for name in sorted(answer.values):
+        value = answer.values[name]
+        for number in (value.value, value.low, value.high):
+            yield math.nan if number is None else number
+    for booking in (answer.account, answer.steps):
+        for name in sorted(booking):
+            yield booking[name]
+    for shares in (answer.share, answer.gradient):
+        for name in sorted(shares):
+            yield from (shares[name][parameter] for parameter in sorted(shares[name]))
+    yield from _numbers_of(" ".join(answer.notes))
+
+
+# Commands
+
+
+def _printed(lines: Sequence[str]) -> Outcome:
+    """Run commands until one fails, and return the outcome of all."""
+    numbers: list[float] = []
+    status = 0
+    for line in lines:
+        status, printed = _command(shlex.split(line))
+        numbers += _numbers_of(printed)
+        if status:
+            break
+    return summed(status, numbers)
+
+
+def _command(words: Sequence[str]) -> tuple[int, str]:
+    output, notes = io.StringIO(), io.StringIO()
+    with redirect_stdout(output), redirect_stderr(notes):
+        try:
+            status = main(list(words))
+        except SystemExit as ended:
+            status = int(ended.code or 0)
+        except Exception:  # noqa: BLE001  # what a user would see as a traceback
+            status = RAW
+    return status, output.getvalue() + notes.getvalue()
+
+
+def _numbers_of(text: str) -> list[float]:
+    """Return the numbers in a text: of a JSON document all its values, in their order."""
+    if text.startswith(("{", "[")):
+        try:
+            return list(_leaves(json.loads(text)))
+        except ValueError:
+            pass
+    return [float(found) for found in NUMBER.findall(text)]
+
+
+def _leaves(document: Any) -> Iterator[float]:
+    if isinstance(document, Mapping):
+        for key in sorted(document):
+            yield from _leaves(document[key])
+    elif isinstance(document, list):
+        for member in document:
+            yield from _leaves(member)
+    elif isinstance(document, bool | int | float):
+        yield float(document)
+    elif isinstance(document, str):
+        yield from (float(found) for found in NUMBER.findall(document))
+
+
+_LISTED: Mapping[str, Callable[[], Iterator[str]]] = {
+    "file": _files,
+    "spec": _specs,
+    "study": _studies,
+    "step": _steps,
+    "network": _networks,
+}
+_KINDS: Mapping[str, Callable[[str, Path], Outcome]] = {
+    "file": _read,
+    "spec": _told,
+    "study": _run,
+    "step": lambda rest, _: _solved(_step_makers(), rest),
+    "network": lambda rest, _: _solved(_network_makers(), rest),
+}
