@@ -309,7 +309,7 @@ class ArrivalState:
                     mean_wait,
                     RandomTime(mean_wait / without_zeros(number_ahead), mean_variance),
                 )
-        if queue.sharing:
+        if queue.serves_at_once:
             # The delays above are those of a service of 1 s, in proportion to which they grow.
             return {
                 visit.index: self._wait_at_visit(
@@ -385,7 +385,7 @@ class ArrivalState:
             visit, met_visit, self.other_processors
         ) * self._fraction_of_other_holders(visit.held_resources & met_visit.held_resources)
         fraction = fraction / queue.copies
-        if queue.sharing:
+        if queue.serves_at_once:
             return fraction
         # A processor that has just released a lock does not meet the next holder, which arrives at
         # the queue later.
@@ -454,7 +454,7 @@ class ArrivalState:
         typical_service : mean of all services in progress at the queue [s]
         """
         service = self.services[met_visit.index]
-        if queue.sharing:
+        if queue.serves_at_once:
             assert own_service is not None
             return _Delay(
                 number_waiting + number_served,
@@ -535,7 +535,7 @@ class ArrivalState:
                 if holding_visit.held_resources & releasing_visit.released_locks
             ):
                 delay = delays.get((visit.index, release_visit.index))
-                if delay is None or queue.sharing:
+                if delay is None or queue.serves_at_once:
                     continue
                 # The cycle of a group that is still empty has no such time.
                 for lock in sorted(
@@ -589,7 +589,7 @@ class ArrivalState:
         from the wait itself, so that a bound by that would keep a wait which is too short.
         """
         visits = [visit for queue in queues for visit in queue.visits]
-        for lock_queue in (queue for queue in queues if queue.lock):
+        for lock_queue in (queue for queue in queues if queue.is_lock):
             holding_visits = {
                 visit.index for visit in visits if lock_queue.name in visit.held_resources
             }
@@ -649,7 +649,7 @@ class ArrivalState:
             visit
             for visit in queue.visits
             if lock_queue.name not in visit.held_resources
-            and (visit.index in own_visits or not queue.sharing)
+            and (visit.index in own_visits or not queue.serves_at_once)
         ]
         work_by_visit = [
             lock_queue.servers * visit_ratios[visit.index] * self.services[visit.index].mean
@@ -659,7 +659,7 @@ class ArrivalState:
             ({visit.index}, work / queue.servers)
             for visit, work in zip(outside_visits, work_by_visit, strict=True)
         ]
-        if queue.lock and outside_visits:
+        if queue.is_lock and outside_visits:
             inner_visits = {
                 visit.index
                 for visit in visits
@@ -713,7 +713,7 @@ class ArrivalState:
         mean_wait = sum_of_columns(delay.mean_wait for delay in delays)
         number_ahead = sum_of_columns(delay.number_ahead for delay in delays)
         number_served = sum_of_columns(delay.number_served for delay in delays)
-        if queue.sharing:
+        if queue.serves_at_once:
             relative_wait = number_ahead / queue.servers
             # The residence time is (1 + relative_wait) S; the variance of S itself is added with
             # the service.

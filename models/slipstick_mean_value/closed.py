@@ -384,7 +384,7 @@ class Recursion:
         )
         self.queues = queues_of(model, self.trees, copies_by_resource or {})
         self.spin_locks = tuple(
-            SpinLock(model, queue, self.queues) for queue in self.queues if queue.spin
+            SpinLock(model, queue, self.queues) for queue in self.queues if queue.is_spin_lock
         )
         self._expressions_read = frozenset(model.expressions_of(activities))
 
@@ -420,7 +420,7 @@ class Recursion:
                 for visit in inner_queue.visits
             )
             are_plain_permits = (
-                queue.lock
+                queue.is_lock
                 and queue.servers > 1
                 and not queue.order
                 and queue.name not in permits_taken_together
@@ -579,7 +579,7 @@ class Recursion:
             len(self.trees) > 1
             and not self.spin_locks
             and not any(
-                queue.order or queue.lock or queue.name == PROCESSORS or is_processor(queue.name)
+                queue.order or queue.is_lock or queue.name == PROCESSORS or is_processor(queue.name)
                 for queue in self.queues
             )
             and not any(
@@ -1462,7 +1462,7 @@ class _RecursionStep:
                 - probability_all_busy[queue.name]
                 / without_zeros(mean_numbers.numbers_at_queue(queue)[0])
                 for queue in self._queues
-                if queue.lock and queue.servers > 1
+                if queue.is_lock and queue.servers > 1
             },
             whole_service_weight=whole_service_weights,
             members_by_queue=members_by_queue,
@@ -1964,7 +1964,7 @@ def _follow_in_step(recursion: Recursion) -> bool:
     nodes = [node for tree in recursion.trees for node in steps(tree.root)]
     is_random = bool(recursion.spin_locks) or any(node.variation == ALWAYS for node in nodes)
     return not is_random and not any(
-        queue.sharing or queue.name == PROCESSORS for queue in recursion.queues
+        queue.serves_at_once or queue.name == PROCESSORS for queue in recursion.queues
     )
 
 

@@ -176,7 +176,7 @@ def _has_unlike_visits_in_a_row(queue: Queue, places: Places) -> bool:
         for earlier_place, later_place in places.return_counts
         if places.visits[earlier_place].index in visit_indices
     )
-    return not queue.sharing and any(
+    return not queue.serves_at_once and any(
         first_step is not None
         and second_step is not None
         and (first_step.time != second_step.time or first_step.scv != 1.0)
@@ -229,7 +229,7 @@ def _stations_after_stations(
         if work / queue.servers > HIGH_UTILIZATION and not DISCIPLINES[station.discipline].delay:
             busy_queues.append(queue)
     has_unlike_services = any(
-        not queue.sharing and abs(scv_by_station[queue.name] - 1) > UNLIKE_ONE
+        not queue.serves_at_once and abs(scv_by_station[queue.name] - 1) > UNLIKE_ONE
         for queue in busy_queues
     )
     return (

@@ -499,7 +499,8 @@ def successive_visits(queue: Queue, places: Places) -> SuccessiveVisits | None:
         place for place, visit in enumerate(places.visits) if visit.index in indices_of_queue
     ]
     is_single_server = (
-        not (queue.sharing or queue.lock or queue.order) and queue.copies == queue.servers == 1
+        not (queue.serves_at_once or queue.is_lock or queue.order)
+        and queue.copies == queue.servers == 1
     )
     holds_nothing = queue.requests == 1 and not any(
         visit.held_resources or visit.released_locks for visit in visits

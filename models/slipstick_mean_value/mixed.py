@@ -89,7 +89,7 @@ def _refuse_all_but_stations(recursion: Recursion) -> None:
     other_resources = [
         queue.name
         for queue in recursion.queues
-        if queue.lock or not isinstance(recursion.model.resources.get(queue.name), Station)
+        if queue.is_lock or not isinstance(recursion.model.resources.get(queue.name), Station)
     ]
     if unsupported_kinds or other_resources:
         raise NoAnswerError(
@@ -274,7 +274,7 @@ def _waits_by_group(
                 # Customers of a shared server wait in proportion to their services.
                 wait = (
                     total_wait * services[visit.index].mean / without_zeros(demand)
-                    if queue.sharing or is_exact
+                    if queue.serves_at_once or is_exact
                     else total_wait / without_zeros(visits)
                 )
                 waits[visit.index] = RandomTime(wait, 0 * wait)

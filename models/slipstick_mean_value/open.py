@@ -282,7 +282,7 @@ def _waits_at_queue(
     }
     busy_servers = sum_of_columns(busy_by_visit.values())
     probability_all_busy = erlang_c(busy_servers, queue.servers)
-    if queue.sharing:
+    if queue.serves_at_once:
         relative_wait = probability_all_busy / (queue.servers - busy_servers)
         return _limited_waits(
             queue,
@@ -436,7 +436,7 @@ def _limited_waits(
     one holder, once. Without the limit the worst error of streams through locks was 505 % near
     saturation, with it 106 % (benchmarks/mean_value.py).
     """
-    for visit in (visit for visit in queue.visits if visit.exclusive):
+    for visit in (visit for visit in queue.visits if visit.exclusive_resources):
         met_works = [
             flow_by_visit[met_visit.index] * service_by_visit[met_visit.index].mean
             for met_visit in queue.visits
@@ -532,7 +532,7 @@ def _queues_from_innermost(recursion: Recursion) -> list[Queue]:
     """Return the queues in an order that puts each lock after the queues that are used while it is
     held.
     """
-    locks = {queue.name: queue for queue in recursion.queues if queue.lock}
+    locks = {queue.name: queue for queue in recursion.queues if queue.is_lock}
     inner_locks = {
         lock_name: {
             visit.queue
@@ -552,4 +552,4 @@ def _queues_from_innermost(recursion: Recursion) -> list[Queue]:
             f"locks {circle_text} are each taken while another of them is held; mean-value solves"
             " a lock after those taken inside it, so it has no order for these; simulate it"
         ) from None
-    return [queue for queue in recursion.queues if not queue.lock] + ordered_locks
+    return [queue for queue in recursion.queues if not queue.is_lock] + ordered_locks

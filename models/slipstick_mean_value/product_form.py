@@ -44,7 +44,11 @@ def service_times_to_be_equal(
     times_by_station: list[tuple[Expr, ...]] = []
     for queue in queues:
         resource = model.resources.get(queue.name)
-        if queue.spin or queue.order or not (queue.lock or isinstance(resource, Station)):
+        if (
+            queue.is_spin_lock
+            or queue.order
+            or not (queue.is_lock or isinstance(resource, Station))
+        ):
             return None
         steps_under_lock = [
             node.body.step
@@ -56,10 +60,10 @@ def service_times_to_be_equal(
         ]
         # A queue that is not shared has product form only with exponential services; shared servers
         # take any.
-        if not (queue.sharing or all(step.scv == 1.0 for step in steps_served)):
+        if not (queue.serves_at_once or all(step.scv == 1.0 for step in steps_served)):
             return None
         distinct_times = dict.fromkeys(step.time for step in steps_served)
-        times_by_station.append(() if queue.sharing else tuple(distinct_times))
+        times_by_station.append(() if queue.serves_at_once else tuple(distinct_times))
     return times_by_station
 
 

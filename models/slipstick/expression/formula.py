@@ -139,6 +139,7 @@ _NUMBER = (
 
 
 def _token_pattern(name_pattern: str) -> re.Pattern[str]:
+    """Return the pattern of one token of a formula whose names match `name_pattern`."""
     return re.compile(
         rf"[ \t\n]*+(?:(?P<number>{_NUMBER})|(?P<call>{_NAME}(?=[ \t\n]*+\())"
         f"|(?P<name>{name_pattern})"
@@ -271,6 +272,8 @@ def read_condition(
 
 
 class _FormulaToken(NamedTuple):
+    """A token of a formula: its kind, its text, and the column where it begins, from 1."""
+
     kind: str
     text: str
     column: int
@@ -388,11 +391,11 @@ class _FormulaReader:
     def _parse_power(self, depth: int) -> _ParsedPart:
         """Parse an operand with an optional exponent."""
         base = self._parse_atom(depth)
-        operator = self.accept("**")
-        if not operator:
+        operator_token = self.accept("**")
+        if not operator_token:
             return base
         exponent_token = self._current_token
-        exponent = self._parse_signed(_checked_count(_NESTING, depth + 1, operator)).expr
+        exponent = self._parse_signed(_checked_count(_NESTING, depth + 1, operator_token)).expr
         # A power with a parameter in it would have no dimension.
         if not (
             isinstance(exponent, Number)
@@ -407,7 +410,7 @@ class _FormulaReader:
                 f"an exponent must be {exponents_text}; got {short(repr(exponent))}",
                 exponent_token.column,
             )
-        return self._applied_part(operator, lambda expr: expr ** int(exponent.value), base)
+        return self._applied_part(operator_token, lambda expr: expr ** int(exponent.value), base)
 
     def _parse_atom(self, depth: int) -> _ParsedPart:
         """Parse a number, a name, a call or a formula in parentheses."""
@@ -509,11 +512,13 @@ class _FormulaReader:
         return self._take_token() if self._current_token.text in texts else None
 
     def _take_token(self) -> _FormulaToken:
+        """Return the current token, and move on to the next one."""
         token = self._current_token
         self._current_token = next(self._tokens, token)  # the end is followed by itself
         return token
 
     def _sum_of_terms(self, sign: _FormulaToken, terms: list[_ParsedPart]) -> _ParsedPart:
+        """Return the sum of some terms; an error is reported at the sign."""
         # One sum of many terms, not a tower of pairs: the value is the same and the tree stays low.
         return (
             terms[0]
@@ -524,6 +529,9 @@ class _FormulaReader:
     def _applied_part(
         self, sign: _FormulaToken, build: Callable[..., Expr], *operands: _ParsedPart
     ) -> _ParsedPart:
+        """Return the part that applies `build` to the operands; an error is reported at the
+        sign.
+        """
         parsed_part = _within_limits(sign, _parent_part(operands[0].expr, *operands))
         return parsed_part._replace(
             expr=self._result_at(sign, build, *(operand.expr for operand in operands))
@@ -565,6 +573,7 @@ def _split_into_tokens(text: str, pattern: re.Pattern[str]) -> Iterator[_Formula
 
 
 def _checked_count(limit_and_advice: tuple[int, str, str], count: int, token: _FormulaToken) -> int:
+    """Return a count, such as the depth of nesting; raise at a token if it exceeds its limit."""
     largest_count, quantity_limited, way_out = limit_and_advice
     if count > largest_count:
         raise FormulaError(
@@ -574,12 +583,14 @@ def _checked_count(limit_and_advice: tuple[int, str, str], count: int, token: _F
 
 
 def _within_limits(sign: _FormulaToken, parsed_part: _ParsedPart) -> _ParsedPart:
+    """Return a parsed part; raise at the sign if its tree is too high or too large."""
     _checked_count(_HEIGHT, parsed_part.height, sign)
     _checked_count(_SIZE, parsed_part.size, sign)
     return parsed_part
 
 
 def _part_of_expr(expr: Expr) -> _ParsedPart:
+    """Return an expression as a parsed part, with the height and the size of its tree."""
     part_by_node: dict[int, _ParsedPart] = {}
     for node in nodes.walk(expr):
         # By identity: equal nodes at two places of a text are two parts.
@@ -590,6 +601,7 @@ def _part_of_expr(expr: Expr) -> _ParsedPart:
 
 
 def _parent_part(expr: Expr, *operands: _ParsedPart) -> _ParsedPart:
+    """Return an operation as a parsed part, with its height and size from those of its operands."""
     return _ParsedPart(
         expr,
         1 + max((operand.height for operand in operands), default=0),

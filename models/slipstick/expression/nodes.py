@@ -94,6 +94,7 @@ class Dimension:
 
 @cache
 def _dimension_text(powers: tuple[int, ...]) -> str:
+    """Write a dimension from the powers of the base units, such as ``1/s``."""
     numerator = _side_text(powers, 1)
     denominator = _side_text(powers, -1)
     return (numerator or "1") + (f"/{denominator}" if denominator else "")
@@ -109,6 +110,7 @@ def _side_text(powers: tuple[int, ...], sign: int) -> str:
 
 @cache
 def _read_dimension(text: str) -> Dimension:
+    """Parse the text of a dimension, such as ``s/B``; raise UnitError for other text."""
     numerator, _, denominator = text.partition("/")
     power_by_base = dict.fromkeys(BASES, 0)
     for factors_text, sign in ((numerator, 1), (denominator, -1)):
@@ -366,6 +368,7 @@ def need_counts(subject: str, *nodes: Expr) -> None:
 
 
 def _short_text(node: Expr) -> str:
+    """Write an expression in at most 60 characters, for a message."""
     node_text = repr(node)
     return node_text if len(node_text) <= 60 else node_text[:57] + "..."
 
@@ -432,6 +435,7 @@ def power(base: Expr, exponent: int) -> Expr:
 
 
 def _finite_power(base: float, exponent: int) -> float:
+    """Return a power of a number; raise ModelError if it is not finite."""
     try:
         return base**exponent
     except (OverflowError, ZeroDivisionError):
@@ -646,6 +650,7 @@ def _maximum_or_minimum(
 
 
 def _count_function(operator: str, operand: Like, function: Callable[[float], float]) -> Expr:
+    """Build a function of one plain number; a constant is computed at once by `function`."""
     operand_expr = as_expr(operand)
     need_counts(operator, operand_expr)
     if not isinstance(operand_expr, Number):
@@ -657,7 +662,7 @@ def _count_function(operator: str, operand: Like, function: Callable[[float], fl
 
 
 def with_operands(node: Operation, new_operands: tuple[Expr, ...]) -> Expr:
-    """Return a node's operator applied to other operands."""
+    """Return an operation with the operator of a node and other operands."""
     match node.operator:
         case "sum":
             return total(new_operands, node.dimension)
@@ -764,5 +769,6 @@ def _text_and_binding(node: Expr, text_by_node: _TextByNode) -> tuple[str, int]:
 
 
 def _bracketed(text_and_binding: tuple[str, int], least_binding: int) -> str:
+    """Return the text of an operand, in parentheses if it binds less tightly than required."""
     operand_text, binding = text_and_binding
     return operand_text if binding >= least_binding else f"({operand_text})"

@@ -56,6 +56,7 @@ _COTH_SLOPE_COEFFICIENTS = tuple(
 
 
 def _evaluate_power(operands: Sequence[Array], out: Array) -> None:
+    """Evaluate a power of plain numbers, from base and exponent."""
     # Of one length, because NumPy takes a short cut, with other last bits, where one exponent holds
     # for all.
     base, exponent = (
@@ -65,6 +66,7 @@ def _evaluate_power(operands: Sequence[Array], out: Array) -> None:
 
 
 def _pow_adjoint(operands: Sequence[Array], value: Array, adjoint: Array) -> list[Array | None]:
+    """Return the adjoints of base and exponent of a power of plain numbers."""
     base, exponent = operands
     # 0^0 is 1, and its derivative by the base is 0 like that of any constant.
     slope = np.where(exponent == 0.0, 0.0, exponent * np.power(base, exponent - 1.0))
@@ -85,6 +87,7 @@ def _evaluate_relative_exponential(operands: Sequence[Array], out: Array) -> Non
 def _relative_exponential_adjoint(
     operands: Sequence[Array], value: Array, adjoint: Array
 ) -> list[Array | None]:
+    """Return the adjoint of the operand x of (exp(x) - 1) / x."""
     (x,) = operands
     # Near 0 both terms of (exp(x) - value) / x cancel; 18 terms of the series reach rounding up to
     # |x| = 1.
@@ -104,6 +107,7 @@ def _geometric_sum(operands: Sequence[Array], out: Array) -> None:
 def _geometric_sum_adjoint(
     operands: Sequence[Array], value: Array, adjoint: Array
 ) -> list[Array | None]:
+    """Return the adjoint of the ratio of a geometric sum; None for the number of terms."""
     ratio, term_count = operands
     mean_exponent = np.empty(np.shape(adjoint))
     _geometric_mean([ratio, term_count - 1.0], mean_exponent)
@@ -133,6 +137,7 @@ def _geometric_mean(operands: Sequence[Array], out: Array) -> None:
 def _geometric_mean_adjoint(
     operands: Sequence[Array], value: Array, adjoint: Array
 ) -> list[Array | None]:
+    """Return the adjoint of the ratio of a geometric mean; None for the largest count."""
     ratio, largest_count = operands
     distance = np.abs(np.log(ratio))
     value_count = largest_count + 1.0
@@ -170,6 +175,7 @@ def _fold_operands(numpy_name: str) -> Evaluation:
 
 
 def _elementwise_operator(numpy_name: str) -> Evaluation:
+    """Return a function that evaluates a NumPy function of one operand."""
     return lambda operands, out: getattr(np, numpy_name)(operands[0], out=out)
 
 
@@ -252,7 +258,9 @@ def _whole_power(base: Array, exponent: int) -> Array:
 
 
 def _first_attaining(operands: Sequence[Array], value: Array, adjoint: Array) -> list[Array]:
-    """Assign the derivative of a maximum or minimum to the first operand that equals it."""
+    """Return the adjoint of each operand of a maximum or minimum: that of the value for the first
+    operand that equals it, 0 for all others.
+    """
     is_unassigned = np.ones(np.shape(value), dtype=bool)
     operand_adjoints = []
     for operand in operands:
@@ -263,12 +271,16 @@ def _first_attaining(operands: Sequence[Array], value: Array, adjoint: Array) ->
 
 
 def _select_adjoint(operands: Sequence[Array], value: Array, adjoint: Array) -> list[Array | None]:
+    """Return the adjoints of the operands of a choice by range; None for the operand and the limit
+    that are compared.
+    """
     operand, limit, _, _ = operands
     takes_below = operand <= limit
     return [None, None, np.where(takes_below, adjoint, 0.0), np.where(takes_below, 0.0, adjoint)]
 
 
 def _power_adjoint(operands: Sequence[Array], value: Array, adjoint: Array) -> list[Array | None]:
+    """Return the adjoint of the base of a power with a whole exponent; None for the exponent."""
     base, exponent_column = operands
     exponent = int(exponent_column.flat[0])
     # Not value / base, which has no value where the base is 0.

@@ -50,6 +50,7 @@ def _limited_count(count: Array, largest_count: float = MOST_SERVERS_COUNTED) ->
 
 
 def _largest_count(count: Array) -> int:
+    """Return the largest of some counts; NaN counts as 0."""
     return int(np.max(np.nan_to_num(count), initial=0.0))
 
 
@@ -84,7 +85,7 @@ def _first_index(index_of_largest_term: Array, servers: Array) -> Array:
 
 
 def erlang_b(operands: Sequence[Array], out: Array) -> None:
-    """Compute Erlang's probability of loss."""
+    """Compute Erlang's probability of loss into `out`, from the load and the number of servers."""
     load, servers = operands
     servers = _limited_count(servers)
     # Without load the answer is 0; a load next to nothing gives it, where 1/0 would meet 0 servers.
@@ -100,7 +101,9 @@ def erlang_b(operands: Sequence[Array], out: Array) -> None:
 
 
 def erlang_b_adjoint(operands: Sequence[Array], value: Array, adjoint: Array) -> list[Array | None]:
-    """Compute the derivatives of `erlang_b`."""
+    """Return the adjoint of each operand of `erlang_b`: the adjoint of the value, times the
+    derivative of the value by the operand; None for the number of servers.
+    """
     load, servers = operands
     slope = value * (servers / load - 1.0 + value)
     return [adjoint * np.where(load == 0.0, servers == 1.0, slope), None]
@@ -139,13 +142,15 @@ def palm(operands: Sequence[Array], out: Array) -> None:
 
 
 def palm_adjoint(operands: Sequence[Array], value: Array, adjoint: Array) -> list[Array | None]:
-    """Compute the derivatives of `palm`."""
+    """Return the adjoint of each operand of `palm`: the adjoint of the value, times the derivative
+    of the value by the operand.
+    """
     slopes = _palm_sums(*operands)[1:]
     return [adjoint * np.where(value == 0.0, 0.0, -slope * value**2) for slope in slopes]
 
 
 def engset(operands: Sequence[Array], out: Array) -> None:
-    """Compute Engset's time congestion."""
+    """Compute Engset's time congestion into `out`, from load, servers and sources."""
     load, given_servers, sources = operands
     # With fewer sources than servers the sum below has no end.
     servers = np.where(sources >= given_servers, _limited_count(given_servers), np.nan)
@@ -162,7 +167,9 @@ def engset(operands: Sequence[Array], out: Array) -> None:
 
 
 def engset_adjoint(operands: Sequence[Array], value: Array, adjoint: Array) -> list[Array | None]:
-    """Compute the derivatives of `engset`."""
+    """Return the adjoint of each operand of `engset`: the adjoint of the value, times the
+    derivative of the value by the load; None for servers and sources.
+    """
     load, servers, sources = operands
     busy_servers = load * (sources - (sources - servers) * value) / (1.0 + load)
     return [adjoint * value * (servers - busy_servers) / load, None, None]
@@ -178,7 +185,7 @@ _FACTORIALS = [
 
 
 def poisson(operands: Sequence[Array], out: Array) -> None:
-    """Compute the probability of a Poisson count."""
+    """Compute the probability of a Poisson count into `out`, from the mean and the count."""
     mean, count = operands
     large_count = np.maximum(count, 16.0)
     stirling_error = np.where(
@@ -200,7 +207,9 @@ def poisson(operands: Sequence[Array], out: Array) -> None:
 
 
 def poisson_adjoint(operands: Sequence[Array], value: Array, adjoint: Array) -> list[Array | None]:
-    """Compute the derivatives of `poisson`."""
+    """Return the adjoint of each operand of `poisson`: the adjoint of the value, times the
+    derivative of the value by the mean; None for the count.
+    """
     mean, count = operands
     return [adjoint * value * (count / mean - 1.0), None]
 
@@ -251,7 +260,9 @@ def drop_stages(operands: Sequence[Array], out: Array) -> None:
 def drop_stages_adjoint(
     operands: Sequence[Array], value: Array, adjoint: Array
 ) -> list[Array | None]:
-    """Compute the derivatives of `drop_stages`."""
+    """Return the adjoint of each operand of `drop_stages`: the adjoint of the value, times the
+    derivative of the value by the rate; None for counts.
+    """
     return [adjoint * _rate_after_stages(*operands)[1], None, None, None]
 
 
@@ -280,7 +291,9 @@ def retried_rate(operands: Sequence[Array], out: Array) -> None:
 def retried_rate_adjoint(
     operands: Sequence[Array], value: Array, adjoint: Array
 ) -> list[Array | None]:
-    """Compute the derivatives of `retried_rate`."""
+    """Return the adjoint of each operand of `retried_rate`: the adjoint of the value, times the
+    derivative of the value by the rate; None for counts.
+    """
     rate, inputs, outputs, stages = operands
     fan_out = np.power(outputs / inputs, stages)
     delivered_rate, slope = _rate_after_stages(value, inputs, outputs, stages)
@@ -346,8 +359,8 @@ def _md1_levels(load: Array) -> Iterator[tuple[Array, Array]]:
 
 
 def _pass_levels(load: Array, count: Array, use_level: Callable[[int, Array, Array], None]) -> None:
-    """Call a function with each of the probabilities of 0, 1, ... customers, up to the largest
-    count.
+    """Call `use_level` for 0, 1, ... customers up to the largest count, with the number, its
+    probability, and the derivative of the probability by the load.
     """
     largest_count = int(np.max(np.where(count <= MOST_PRESENT, count, 0.0), initial=0.0))
     for level, (probability, slope) in enumerate(_md1_levels(load)):
@@ -382,7 +395,9 @@ def md1_number(operands: Sequence[Array], out: Array) -> None:
 def md1_number_slopes(
     operands: Sequence[Array], value: Array, adjoint: Array
 ) -> list[Array | None]:
-    """Return the derivative of `md1_number` by the load; there is none by the count."""
+    """Return the adjoint of each operand of `md1_number`: the adjoint of the value, times the
+    derivative of the value by the load; None for the count.
+    """
     load, count = operands
     _, slopes = _level_probabilities(load, count)
     return [adjoint * slopes, None]
@@ -455,8 +470,9 @@ def md1_late(operands: Sequence[Array], out: Array) -> None:
 
 
 def md1_late_slopes(operands: Sequence[Array], value: Array, adjoint: Array) -> list[Array | None]:
-    """Return the derivatives of `md1_late` by load and by time; the derivative by time does not
-    exist at whole numbers of service times.
+    """Return the adjoint of each operand of `md1_late`: the adjoint of the value, times the
+    derivative of the value by load and by time. The derivative by time does not exist at whole
+    numbers of service times.
     """
     load, time = operands
     _, slope_by_load, slope_by_time = _wait_probability(load, time)

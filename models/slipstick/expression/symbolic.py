@@ -109,6 +109,7 @@ def _latex_printer() -> Any:
     from sympy.printing.latex import LatexPrinter
 
     def power_of_ranges(self: Any, expr: Any, exp: str | None = None) -> str:
+        """Return the LaTeX form of a choice between ranges, or of its power."""
         latex_text = LatexPrinter._print_Piecewise(self, expr)
         return latex_text if exp is None else rf"\left({latex_text}\right)^{{{exp}}}"
 
@@ -128,6 +129,7 @@ def _terms_of_sum(expr: Any) -> tuple[Any, ...]:
 
 
 def _choice_by_range(operand: Any, limit: Any, below: Any, above: Any) -> Any:
+    """Return SymPy's form of a choice: `below` where operand <= limit, else `above`."""
     # Piecewise itself would solve a condition with another range in it, which may never end.
     lower_range = (below, sympy.Le(operand, limit, evaluate=False))
     upper_range = (above, sympy.true)

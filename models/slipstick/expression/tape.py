@@ -57,7 +57,7 @@ def entries_at_rows(column: Array | float, rows: NDArray[np.intp]) -> Array | fl
 def selected_values(
     values: Values, names: Collection[str] | Mapping[str, object]
 ) -> dict[str, Array | float]:
-    """Return the values of the parameters that have one of some names."""
+    """Return those of some values whose names are among the given names."""
     return {name: value for name, value in values.items() if name in names}
 
 
@@ -205,7 +205,7 @@ class Tape:
             watch([registers[register] for register in self._output_registers[1:]])
             return [np.array(registers[self._output_registers[0]])]
 
-    def differentiate(self, values: Values, output: int = 0) -> Derivatives:
+    def differentiate(self, values: Values, output_index: int = 0) -> Derivatives:
         """Evaluate one output with its derivatives by every parameter and labelled part (reverse
         mode).
         """
@@ -215,7 +215,7 @@ class Tape:
         with np.errstate(all="ignore"):
             self._run_instructions(value_by_register, self._instructions, point_count)
             adjoint_by_register = self._derivatives_by_register(
-                value_by_register, self._output_registers[output], point_count
+                value_by_register, self._output_registers[output_index], point_count
             )
 
         def at_all_points(register: int) -> Array:
@@ -225,7 +225,7 @@ class Tape:
             return np.broadcast_to(value_by_register[register], (point_count,))
 
         zeros = np.zeros(point_count)
-        booked_by_label: dict[str, Array] = {}
+        contribution_by_label: dict[str, Array] = {}
         label_by_register = {
             register: label
             for register, label in self._label_by_register.items()
@@ -235,29 +235,31 @@ class Tape:
             # One label may stand at several places, such as the idle time of each phase.
             with np.errstate(all="ignore"):
                 booked_part = at_all_points(register) * adjoint_by_register[register]
-            booked_by_label[label] = (
-                booked_by_label[label] + booked_part if label in booked_by_label else booked_part
+            contribution_by_label[label] = (
+                contribution_by_label[label] + booked_part
+                if label in contribution_by_label
+                else booked_part
             )
         by_parameter = {
             name: adjoint_by_register.get(register, zeros)
             for register, name in self._name_by_register.items()
         }
-        once_by_label = {
+        value_by_label = {
             label: at_all_points(register) for register, label in label_by_register.items()
         }
         input_by_name = {
             name: at_all_points(register) for register, name in self._name_by_register.items()
         }
         return Derivatives(
-            value=at_all_points(self._output_registers[output]),
+            value=at_all_points(self._output_registers[output_index]),
             by_parameter=by_parameter,
-            contribution_by_label=booked_by_label,
-            value_by_label=once_by_label,
+            contribution_by_label=contribution_by_label,
+            value_by_label=value_by_label,
             inputs=input_by_name,
         )
 
     def slopes(
-        self, values: Values, names: Sequence[str], output: int = 0
+        self, values: Values, names: Sequence[str], output_index: int = 0
     ) -> tuple[Array, dict[str, Array]]:
         """Evaluate one output at many points, with its derivatives by some parameters.
 
@@ -269,7 +271,7 @@ class Tape:
         ----------
         values : as for `run`
         names : parameters by which to differentiate; one that the output does not have is 0
-        output : which of the outputs
+        output_index : number of the output
 
         Returns
         -------
@@ -277,7 +279,7 @@ class Tape:
         """
         input_registers = self._inputs_as_arrays(values)
         point_count = _point_count(input_registers)
-        output_register = self._output_registers[output]
+        output_register = self._output_registers[output_index]
         register_by_name = {
             name: register for register, name in self._name_by_register.items() if name in names
         }
@@ -474,15 +476,16 @@ class Tape:
     def _derivatives_by_register(
         self,
         registers: Mapping[int, Array],
-        output: int,
+        output_register: int,
         point_count: int,
         followed_registers: AbstractSet[int] | None = None,
         check_terms: bool = True,
     ) -> dict[int, Array]:
-        """Compute the derivatives of an output by registers in reverse order, through the
-        `followed_registers` or all; `check_terms` tests every term for NaN.
+        """Return the derivatives of an output by the registers that it depends on, computed in
+        reverse order through `followed_registers`, or through all; `check_terms` tests every term
+        for NaN.
         """
-        adjoint_by_register: dict[int, Array] = {output: np.ones(point_count)}
+        adjoint_by_register: dict[int, Array] = {output_register: np.ones(point_count)}
         for instruction in reversed(self._instructions):
             result_adjoint = adjoint_by_register.get(instruction.output_register)
             if result_adjoint is None or (
@@ -490,7 +493,9 @@ class Tape:
                 and instruction.output_register not in followed_registers
             ):
                 continue
-            operand_values = [registers[arg] for arg in instruction.input_registers]
+            operand_values = [
+                registers[input_register] for input_register in instruction.input_registers
+            ]
             operand_adjoints = (
                 [result_adjoint]
                 if instruction.operator == "booked"
@@ -572,11 +577,14 @@ def _buffer_numbers(
     owner_by_register: Mapping[int, int],
     monitored_registers: Sequence[int],
 ) -> tuple[dict[int, int], int]:
-    """Assign a buffer to each result, which is reused after the last instruction that reads it."""
+    """Assign a buffer to the result of each instruction; return the number of the buffer of each
+    register, and the number of buffers. A buffer is reused after the last instruction that reads
+    its result.
+    """
     last_reader_by_register = {
-        owner_by_register.get(arg, arg): instruction_index
+        owner_by_register.get(input_register, input_register): instruction_index
         for instruction_index, instruction in enumerate(instructions)
-        for arg in instruction.input_registers
+        for input_register in instruction.input_registers
     }
     last_reader_by_register |= dict.fromkeys(monitored_registers, len(instructions))
     buffer_by_register: dict[int, int] = {}
@@ -592,10 +600,14 @@ def _buffer_numbers(
                 buffer_count,
                 buffer_count + 1,
             )
-        operand_registers = {owner_by_register.get(arg, arg) for arg in instruction.input_registers}
+        operand_registers = {
+            owner_by_register.get(input_register, input_register)
+            for input_register in instruction.input_registers
+        }
         free_buffers.extend(
-            buffer_by_register[arg]
-            for arg in sorted(operand_registers)
-            if arg in buffer_by_register and last_reader_by_register[arg] == instruction_index
+            buffer_by_register[input_register]
+            for input_register in sorted(operand_registers)
+            if input_register in buffer_by_register
+            and last_reader_by_register[input_register] == instruction_index
         )
     return buffer_by_register, buffer_count

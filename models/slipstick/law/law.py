@@ -268,6 +268,9 @@ class Law:
     def _check_conditions(
         self, side_values: Sequence[Array], values: Mapping[str, Array | float]
     ) -> None:
+        """Raise if a condition fails at any point, from the values of the sides of all
+        conditions.
+        """
         for condition, left, right in zip(
             # The tape has the sides of each condition in turn, see `_compiled_tape`.
             self.conditions,
@@ -280,6 +283,7 @@ class Law:
     def _check_condition(
         self, condition: Comparison, holds: bool, values: Mapping[str, Array | float]
     ) -> None:
+        """Raise if a condition does not hold; the message states the values of the symbols."""
         if not holds:
             number_by_symbol = {
                 name: value for name, value in values.items() if isinstance(value, float | int)

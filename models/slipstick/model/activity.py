@@ -1062,8 +1062,8 @@ def repeat(
 
 
 def _rounds_by_probability(probabilities: Sequence[Expr], body: Activity) -> Activity:
-    """Return an activity that repeats a body n times with the n-th of the given probabilities.
-    After n rounds, another follows with the probability of more than n rounds, given at least n.
+    """Return an activity that repeats a body 0, 1, 2 ... times, with the given probabilities. After
+    n rounds, another follows with the probability of more than n rounds, given at least n.
     """
     _check_probabilities(probabilities, "repeat")
     # Nested, since rounds in a row for each number would have positions in the square of it.
@@ -1120,8 +1120,8 @@ def _rounds_by_moments(mean: Expr, scv: Expr, body: Activity) -> Activity:
 
 
 def _check_scv(mean: Expr, scv: Expr) -> None:
-    """Raise if the scv of a count is smaller than the least one of a random whole number with its
-    mean, where both are known.
+    """Raise if the scv of a random count is below the least scv of a whole number with that mean.
+    Do nothing if the mean or the scv is unknown.
     """
     known_values = [expr.value for expr in (mean, scv) if isinstance(expr, Number | Parameter)]
     known_mean, known_scv = known_values if len(known_values) == 2 else (None, None)
@@ -1303,7 +1303,8 @@ def attempt(
 
 
 def _balking_choice(balking: Sequence[Like], make_attempt: Callable[..., Attempt]) -> Choice:
-    """Return a choice of attempts, each with another limit of the queue.
+    """Return a choice of attempts, each with a different queue limit, so that customers leave at
+    once with the given probabilities.
 
     A customer that leaves with probability p(n) at n waiting customers finds n too many, but not
     n - 1, with probability p(n) - p(n - 1).
@@ -1311,7 +1312,7 @@ def _balking_choice(balking: Sequence[Like], make_attempt: Callable[..., Attempt
     Parameters
     ----------
     balking : the probabilities p
-    make_attempt : with a `queue`
+    make_attempt : function that makes an attempt with a given `queue`
     """
     balking_probabilities = (
         Number(0.0),
@@ -1537,13 +1538,15 @@ def map_steps(
     Parameters
     ----------
     activity : the tree
-    change : gives the new step for an old one
-    rename : gives the new name of a pipeline
-    rebuilt_by_id : what was rebuilt already, by identity, for trees that share parts
+    change : returns the new step for an old one
+    rename : returns the new name of a pipeline
+    rebuilt_by_id : the activities rebuilt so far, by the identity of the old ones, for trees that
+        share parts
     """
     rebuilt_by_id = {} if rebuilt_by_id is None else rebuilt_by_id
 
     def rebuild(part: Activity) -> Activity:
+        """Return the copy of a part of the tree; make it if there is none yet."""
         if id(part) not in rebuilt_by_id:
             changed_activity = (
                 change(part)

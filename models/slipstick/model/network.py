@@ -909,6 +909,7 @@ class _Inspection:
                 )
 
     def _station_faults(self, station_name: str) -> Iterator[Fault]:
+        """Check the classes, the service times and the discipline of a station."""
         station = self._network.stations[station_name]
         path = ("stations", station_name)
         for key in BY_CLASS:
@@ -927,6 +928,9 @@ class _Inspection:
             )
 
     def _work_faults(self, station_name: str, station: NetworkStation) -> Iterator[Fault]:
+        """Check that each class has either a demand or a service time at a station, and that its
+        visits and scv go with it.
+        """
         path = ("stations", station_name)
         for class_name in station.service:
             if class_name in station.demand:
@@ -967,6 +971,7 @@ class _Inspection:
                     )
 
     def _discipline_faults(self, station_name: str, station: NetworkStation) -> Iterator[Fault]:
+        """Check that the settings of a station, such as ranks, go with its discipline."""
         path = ("stations", station_name)
         discipline = station.discipline
         is_written_by_key = {
@@ -1127,6 +1132,7 @@ class _Inspection:
             )
 
     def _chain_faults(self) -> Iterator[Fault]:
+        """Check the names, the classes, the reference and the routes of each chain."""
         chain_by_class: dict[str, str] = {}
         for chain_name, chain in self._network.chains.items():
             path = ("chains", chain_name)
@@ -1156,6 +1162,7 @@ class _Inspection:
                 yield Fault(path, f"chain {chain_name} has no routes; write routing", key=True)
 
     def _reference_faults(self, chain: Chain, path: Path) -> Iterator[Fault]:
+        """Check that the reference of a chain is one of its classes at an existing station."""
         class_name, station = chain.reference
         if class_name not in chain.classes:
             hint = did_you_mean(class_name, chain.classes)
@@ -1165,12 +1172,12 @@ class _Inspection:
         if station not in self._network.stations:
             yield Fault((*path, 1), unknown_station_message(station, list(self._network.stations)))
 
-    def _routing_faults(self, all_exist: bool) -> Iterator[Fault]:
+    def _routing_faults(self, all_names_exist: bool) -> Iterator[Fault]:
         """Check each route by itself, and all routes together only if every name in them exists."""
         earlier_routes: set[tuple[Place, Place | None]] = set()
         for index, route in enumerate(self._network.routing):
             for fault in self._route_faults(route, index):
-                all_exist = False
+                all_names_exist = False
                 yield fault
             if (route.source, route.target) in earlier_routes:
                 target_in_words = "out" if route.target is None else " at ".join(route.target)
@@ -1180,7 +1187,7 @@ class _Inspection:
                     " them up",
                 )
             earlier_routes.add((route.source, route.target))
-        if all_exist and self._network.routing:
+        if all_names_exist and self._network.routing:
             yield from self._state_route_faults()
             yield from self._probability_faults()
             yield from self._reachability_faults()
@@ -1253,6 +1260,7 @@ class _Inspection:
             yield Fault(path, f"breaker {breaker_name} guards no station; list some")
 
     def _route_faults(self, route: Route, index: int) -> Iterator[Fault]:
+        """Check the source, the target and the probability of one route."""
         route_path = ("routing", index)
         source_class, _ = route.source
         for key, class_and_station in (("from", route.source), ("to", route.target)):
@@ -1410,6 +1418,9 @@ class _Inspection:
         reached_places: set[Place],
         returning_places: set[Place],
     ) -> Iterator[Fault]:
+        """Check the routes of a chain: their sources must be reachable from its reference, and
+        customers must return or leave from their targets.
+        """
         for index, (source, target) in enumerate(
             (route.source, route.target) for route in self._network.routing
         ):

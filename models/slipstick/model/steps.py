@@ -178,8 +178,8 @@ class ModelPart:
     ----------
     made_of : the fields that hold activities, numbers, or parts with some, in the order written
     plain : fields that every method with a rule for the kind knows, or that only name
-    special : by field, the construct that it is where it has not its default, one of
-        `slipstick.vocabulary.CONSTRUCTS`
+    special : by field, the construct that a part has if the value of the field differs from its
+        default, one of `slipstick.vocabulary.CONSTRUCTS`
     """
 
     made_of: ClassVar[tuple[str, ...]] = ()
@@ -223,6 +223,7 @@ class ModelPart:
         )
 
     def _append_members(self, member_type: type[Any], members: list[Any]) -> list[Any]:
+        """Append the members of a type in all fields of the part to a list, and return the list."""
         for name in self.made_of:
             _collect_members(getattr(self, name), member_type, members)
         return members
@@ -475,4 +476,4 @@ def requested_resource(node: Activity) -> str | None:
 
 
 ACTIVITY: Kind = instance_of(Activity, "an activity, such as delay(1.0)")
-"""The kind of an argument that is one."""
+"""The kind of an argument that is an activity."""

@@ -1086,10 +1086,10 @@ class PopulationKind(ModelPart):
 class ArrivalPattern(ModelPart):
     """The pattern of the times between arrivals at a given rate; by default a Poisson stream.
 
-    With bursts the rate changes: a two-state Markov-modulated Poisson process, whose rate between
-    bursts is the given one. With a trace they come at its times, again from the start at its end,
-    scaled to the rate. With a profile they are a Poisson stream whose rate is that of one piece of
-    the period after the other.
+    With bursts, arrivals are a two-state Markov-modulated Poisson process, whose rate between
+    bursts is the given one. With a trace, customers arrive at its times, scaled to the rate; at its
+    end the trace begins again. With a profile, arrivals are a Poisson stream whose rate changes
+    from piece to piece of the period.
 
     Parameters
     ----------
@@ -1752,6 +1752,7 @@ class Model:
         return tuple(dict.fromkeys(timed_steps(self.bodies)))
 
     def _check_parties(self, node: Activity) -> None:
+        """Raise if a barrier waits for more processors than there are."""
         # Of several groups, only those whose cycle has the barrier come to it.
         population_size = self.population.size if len(self.population.groups) == 1 else None
         if (
@@ -2135,6 +2136,9 @@ def _check_waits(model: Model) -> None:
     )
 
     def check_node(node: Activity, enclosing_nodes: tuple[Activity, ...], is_last: bool) -> None:
+        """Check the waits and signals of a node and of its children; `is_last` says whether the
+        node is the last step inside a hold.
+        """
         if node.use == ASKED and (enclosing_nodes or model.population.open):
             raise ModelError(
                 f"{node!r} needs all processors each time, so it cannot be in a model with"
@@ -2150,6 +2154,7 @@ def _check_waits(model: Model) -> None:
             check_node(child, enclosing_nodes_of_child, child_is_last or bool(node.held))
 
     def check_unit(node: Activity, enclosing_nodes: tuple[Activity, ...], is_last: bool) -> None:
+        """Raise if a step that takes or gives a unit of a counter cannot work where it stands."""
         monitor = model.monitor_of(node.counter)
         is_wait = node.use == TAKEN
         if is_wait and node.counter not in signalled_counters:

@@ -122,7 +122,7 @@ class Trees:
 
 
 def _subtree_sizes(child_counts: Sequence[int]) -> list[int]:
-    """Count the nodes of the subtree of each node."""
+    """Return the number of nodes of the subtree of each node, from the number of its children."""
     subtree_sizes = [0] * len(child_counts)
     roots_without_parent: list[
         int

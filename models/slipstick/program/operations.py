@@ -52,8 +52,8 @@ from slipstick.vocabulary import BEST, FLAT, LEVELS
 
 @dataclass(frozen=True, slots=True)
 class Collective:
-    """A collective operation with its vector [B], ranks [1], algorithm, and the time of combining a
-    byte, if that counts [s/B].
+    """A collective operation with the size of its vector [B], the number of its ranks [1], the name
+    of its algorithm, and the time to combine a byte; None if that time is left out [s/B].
     """
 
     operation: str
@@ -162,7 +162,7 @@ class MachineOperations:
             name = f"{self.name}.memory" if memory_and_arithmetic else self.name
             memory_and_arithmetic.append(
                 self._named_step(
-                    name, moved_bytes * self._per_byte_of_memory(processors_at_once), "memory"
+                    name, moved_bytes * self._memory_time_per_byte(processors_at_once), "memory"
                 )
             )
         return fork(*memory_and_arithmetic)
@@ -182,7 +182,7 @@ class MachineOperations:
         latency = self._require_given(self.machine.latency, "machine.memory.latency")
         return self._named_step(self.name, accesses * latency, "memory_latency")
 
-    def _per_byte_of_memory(self, processors_at_once: Expr | None) -> Expr:
+    def _memory_time_per_byte(self, processors_at_once: Expr | None) -> Expr:
         """Return the time to move a byte between processor and memory [s/B]: the longer of two
         times, by the processor's own bandwidth and by its share of the domain's bandwidth.
 
@@ -501,9 +501,9 @@ class MachineOperations:
             )
         )
 
-    def _with_step_prefix(self, name: str) -> MachineOperations:
-        """Return the same operations with a further part of the names of their steps."""
-        return replace(self, name=f"{self.name}.{name}")
+    def _with_step_prefix(self, prefix: str) -> MachineOperations:
+        """Return the same operations, but with a further prefix in the names of their steps."""
+        return replace(self, name=f"{self.name}.{prefix}")
 
     def _allowed_algorithms(
         self,
@@ -712,9 +712,13 @@ class MachineOperations:
         return self._delay_step("wire", seconds, "wire")
 
     def _delay_step(self, name: str, seconds: Expr, technology: str) -> Step:
+        """Return a delay whose name is prefixed with the name of the operation."""
         return self._named_step(f"{self.name}.{name}", seconds, technology)
 
     def _named_step(self, name: str, seconds: Expr, technology: str) -> Step:
+        """Return a delay of the operation's component; the given technology class is used if the
+        operations have none of their own.
+        """
         technology = self.technology or technology
         return delay(seconds, name=name, component=self.component, technology=technology)
 
@@ -749,6 +753,7 @@ def _messages_inside(node: Node) -> Expr | None:
 
 
 def _algorithms_of(operation: str) -> list[CollectiveAlgorithm]:
+    """List the known algorithms of a collective operation."""
     return [algorithm for algorithm in ALGORITHMS if algorithm.operation == operation]
 
 

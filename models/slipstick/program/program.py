@@ -73,7 +73,7 @@ class Input:
     shapes: bool = True
 
     @property
-    def word(self) -> bool:
+    def is_word(self) -> bool:
         """Return whether the value of the input is a word and not a quantity."""
         return bool(self.named or self.options)
 
@@ -200,8 +200,8 @@ class CountedProgram(Program):
 
     Parameters
     ----------
-    count : from values of the parameters that differ from their defaults, the counts, a
-        `ProgramData`
+    count : function that runs the program and returns its counts, a `ProgramData`; its arguments
+        are the parameters that differ from their defaults
     """
 
     count: Callable[..., Any] = field(kw_only=True)
@@ -236,17 +236,18 @@ def structural_number(value: Expr, name: str) -> float:
 
 
 def word(inputs: InputValues, name: str) -> str:
-    """Return the text that is the value of an input which is a word."""
+    """Return the value of an input that is a word and not a quantity."""
     value = inputs[name]
     assert isinstance(value, str)
     return value
 
 
 def _default_value(program_input: Input, machine: Machine | SharedMemory) -> InputValue:
+    """Return the default value of an input, which may be read from the machine."""
     if isinstance(program_input.default, str):
         value: InputValue = (
             program_input.default
-            if program_input.word
+            if program_input.is_word
             else getattr(machine, _ATTRIBUTE_BY_PATH[program_input.default])
         )
         return value
@@ -269,7 +270,7 @@ def checked_input(program_input: Input, value: InputValue | float) -> InputValue
     ------
     ModelError : it is not allowed
     """
-    if program_input.word:
+    if program_input.is_word:
         return _checked_word(program_input, value)
     if bool(program_input.data) != isinstance(value, ProgramData):
         raise ModelError(
@@ -304,6 +305,7 @@ def checked_input(program_input: Input, value: InputValue | float) -> InputValue
 
 
 def _checked_word(program_input: Input, value: InputValue | float) -> str:
+    """Return a value that is one of the words that an input allows; raise for other values."""
     if not isinstance(value, str):
         choices_text = (
             ", ".join(program_input.options)

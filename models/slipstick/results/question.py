@@ -86,7 +86,7 @@ class ResultColumn:
         # Two columns of empty ends for each value would treble the width of the file.
         for end_name, cells in zip(("low", "high"), self.ends or (), strict=False):
             end_cells = [_finite_or_none(cell) for cell in cells]
-            if any(end_name is not None for end_name in end_cells):
+            if any(end_cell is not None for end_cell in end_cells):
                 yield f"{end_name} {self.head}", end_cells
 
 

@@ -76,24 +76,24 @@ def lock_cycle(waits: Sequence[Wait]) -> list[Wait]:
             waits_by_customer.setdefault(wait.customer, []).append(wait)
     # A customer with several branches may wait several times, and may go on when the first wait
     # ends.
-    wait_of_blocked = {
+    wait_by_customer = {
         customer: customer_waits[0]
         for customer, customer_waits in waits_by_customer.items()
         if len(customer_waits) == 1
     }
     while free_customers := [
         wait.customer
-        for wait in wait_of_blocked.values()
-        if not wait_of_blocked.keys() >= set(wait.holders)
+        for wait in wait_by_customer.values()
+        if not wait_by_customer.keys() >= set(wait.holders)
     ]:
         for customer in free_customers:
             # A customer that can go on blocks no others any more, so the search goes on without it.
-            del wait_of_blocked[customer]
+            del wait_by_customer[customer]
     path: dict[int, Wait] = {}
-    next_customer = next(iter(wait_of_blocked), None)
+    next_customer = next(iter(wait_by_customer), None)
     while next_customer is not None and next_customer not in path:
-        path[next_customer] = wait_of_blocked[next_customer]
-        next_customer = wait_of_blocked[next_customer].holders[0]
+        path[next_customer] = wait_by_customer[next_customer]
+        next_customer = wait_by_customer[next_customer].holders[0]
     return (
         list(path.values())[list(path).index(next_customer) :] if next_customer is not None else []
     )

@@ -58,7 +58,7 @@ class Layout:
         [s]
     given_up_time : by station whose services may be given up, the times of those services [s]
     executions, execution_time : by pipeline, number of executions, and the sum of their times [s]
-    labels : number of labels
+    label_count : number of labels
     width : columns of a row
     """
 
@@ -71,7 +71,7 @@ class Layout:
             3, len(plan.resources)
         )
         label_columns = self._reserve_columns(len(plan.labels), len(plan.groups))
-        self.labels = len(plan.labels)
+        self.label_count = len(plan.labels)
         self.first_label_column = (
             label_columns[0] if label_columns else [self.width] * len(plan.groups)
         )
@@ -98,9 +98,11 @@ class Layout:
             for column_kind in range(columns_per_owner)
         ]
 
-    def _columns_of_stations(self, has_column: Sequence[bool]) -> dict[int, int]:
-        """Reserve a column for each station that has one; return the columns by station number."""
-        stations = [station for station, has_one in enumerate(has_column) if has_one]
+    def _columns_of_stations(self, needs_column: Sequence[bool]) -> dict[int, int]:
+        """Reserve a column for each station that needs one; return the column number of each such
+        station, keyed by the number of the station.
+        """
+        stations = [station for station, is_needed in enumerate(needs_column) if is_needed]
         return dict(zip(stations, self._reserve_columns(1, len(stations))[0], strict=True))
 
     def column(self, index: int) -> Array:
@@ -190,16 +192,16 @@ def warm_up_length(series: Array) -> int:
 
 
 def sums_by_batch(row_sums: Array, batch_count: int = BATCHES) -> Array:
-    """Return the sums of the rows over equally long batches [batches, columns]. The first rows, as
-    many as fill no batch, are left out.
+    """Return the sums of the rows over batches of equally many rows [batches, columns]. The first
+    rows are left out if their number is not a multiple of the number of batches.
     """
     rows_per_batch = len(row_sums) // batch_count
-    sums_by_batch: Array = (
+    batch_sums: Array = (
         row_sums[len(row_sums) - rows_per_batch * batch_count :]
         .reshape(batch_count, rows_per_batch, -1)
         .sum(axis=1)
     )
-    return sums_by_batch
+    return batch_sums
 
 
 ROWS_OF_PERIODS = 8
@@ -209,15 +211,15 @@ the beginning of the next counts for the one in which most of it lies.
 
 
 def sums_by_period(row_sums: Array, time_column: int, period: float) -> Array:
-    """Return the sums of the rows over whole periods, or over several periods each where a period
-    has less than `ROWS_OF_PERIODS` rows. Rows of an unfinished last period are left out, unless it
-    is the only one.
+    """Return the sums of the rows over each whole period; if a period has fewer than
+    `ROWS_OF_PERIODS` rows, over several successive periods together. Rows of an unfinished last
+    period are left out, unless it is the only one.
 
     Parameters
     ----------
     row_sums : the sums over each row [rows, columns]
     time_column : the column of the time that a row lasts [s]
-    period : its duration [s]
+    period : duration of a period [s]
 
     >>> sums_by_period(np.ones((35, 1)), 0, 16.0).ravel().tolist()
     [16.0, 16.0]
@@ -225,13 +227,13 @@ def sums_by_period(row_sums: Array, time_column: int, period: float) -> Array:
     row_ends = np.cumsum(row_sums[:, time_column])
     if not len(row_ends) or row_ends[-1] < period:
         return row_sums
-    periods_together = math.ceil(ROWS_OF_PERIODS * row_ends[-1] / period / len(row_ends))
+    periods_per_sum = math.ceil(ROWS_OF_PERIODS * row_ends[-1] / period / len(row_ends))
     row_middles = row_ends - row_sums[:, time_column] / 2
-    period_by_row = (row_middles // (periods_together * period)).astype(np.int64)
-    whole_count = int((row_ends[-1] + row_sums[-1, time_column] / 2) // (periods_together * period))
-    if not whole_count:
+    period_by_row = (row_middles // (periods_per_sum * period)).astype(np.int64)
+    sum_count = int((row_ends[-1] + row_sums[-1, time_column] / 2) // (periods_per_sum * period))
+    if not sum_count:
         return row_sums
-    is_whole = period_by_row < whole_count
+    is_whole = period_by_row < sum_count
     _, first_rows = np.unique(period_by_row[is_whole], return_index=True)
     sums: Array = np.add.reduceat(row_sums[is_whole], first_rows, axis=0)
     return sums
@@ -246,8 +248,8 @@ def ratio(
         var(R) = c sum e_b^2 k / (k - 1) / sum(denominator)^2
         c = (1 + r) / (1 - r),  r = max(0, sum e_b e_{b+1} / sum e_b^2)
 
-    over the k batches in which something was counted; for others than successive batches of one
-    run c = 1. A single one has no interval.
+    over the k batches in which something was counted; c = 1 if the batches are not successive
+    batches of one run. A single batch has no interval.
 
     What correlation is left between successive batches is that of an autoregressive process of
     first order, as in Tafazzoli and Wilson, IIE Transactions 43(2), 2011, 110-128. Without it a run
@@ -326,16 +328,16 @@ _MOST_BINS = 32_000
 
 
 class Quantiles:
-    """A histogram of response times in sections of equally many values, from whose differences the
-    interval of a quantile follows.
+    """Histograms of response times, one for each section of equally many successive values. The
+    confidence interval of a quantile follows from the differences between the sections.
 
     Parameters
     ----------
     section_size : values in a section at first; it doubles whenever there are 64
 
-    >>> seen = Quantiles(section_size=2)
-    >>> seen.add(np.array([1.0, 2.0, 3.0, 4.0, 5.0]))
-    >>> seen.estimate(0.5).mean
+    >>> quantiles = Quantiles(section_size=2)
+    >>> quantiles.add(np.array([1.0, 2.0, 3.0, 4.0, 5.0]))
+    >>> quantiles.estimate(0.5).mean
     3.0
     """
 
@@ -371,8 +373,8 @@ class Quantiles:
                     self.section_size *= 2
 
     def join(self, later_quantiles: Quantiles, dropped_count: int) -> None:
-        """Add the sections of another run, without about its first `dropped_count` values, which
-        are its warm-up.
+        """Add the sections of another run, without the warm-up of that run: the sections of about
+        its first `dropped_count` values.
         """
         self._full_sections += later_quantiles._full_sections[
             later_quantiles._first_section(dropped_count) :
@@ -383,15 +385,15 @@ class Quantiles:
         self._part_length += later_quantiles._part_length
 
     def _first_section(self, dropped_count: int) -> int:
-        """Return the index of the first section that begins after `dropped_count` values; the last
-        section is always kept.
+        """Return the index of the first section that begins after the first `dropped_count` values,
+        but at most the index of the last full section.
         """
         # The last full section stays whatever is dropped, so that there is a quantile.
         return min(-(-dropped_count // self.section_size), max(len(self._full_sections) - 1, 0))
 
     def _histograms_of_sections(self, dropped_count: int) -> list[tuple[NDArray[np.int64], Array]]:
-        """List the histograms of all sections, without the first `dropped_count` values; the last
-        section may not be full.
+        """List the histograms of all sections without the sections of the first `dropped_count`
+        values; the last section may not be full.
         """
         unfinished_section = (
             [_histogram(np.concatenate(self._section_parts))] if self._part_length else []
@@ -400,12 +402,12 @@ class Quantiles:
 
     def share_within(self, time: float, dropped_count: int = 0, level: float = 0.95) -> Estimate:
         """Estimate the fraction of the values that are at most `time`, without the first
-        `dropped_count` values [1]. Of the values in the bin of that time half count, or all if
-        their mean is at most `time`.
+        `dropped_count` values [1]. Half of the values in the same bin as `time` count, or all of
+        them if their mean is at most `time`.
 
-        >>> seen = Quantiles(section_size=2)
-        >>> seen.add(np.array([1.0, 2.0, 3.0, 4.0]))
-        >>> seen.share_within(3.0).mean
+        >>> quantiles = Quantiles(section_size=2)
+        >>> quantiles.add(np.array([1.0, 2.0, 3.0, 4.0]))
+        >>> quantiles.share_within(3.0).mean
         0.75
         """
         sections = self._histograms_of_sections(dropped_count)
@@ -485,6 +487,7 @@ def _bin_numbers(values: Array) -> NDArray[np.int64]:
 
 
 def _histogram(values: Array) -> tuple[NDArray[np.int64], Array]:
+    """Return the number of values in each bin, and the sum of the values in each bin."""
     bin_numbers = _bin_numbers(values)
     sums_by_bin: Array = np.bincount(bin_numbers, weights=values).astype(np.float64)
     return np.bincount(bin_numbers).astype(np.int64), sums_by_bin
@@ -592,10 +595,10 @@ class Result(ReplicationResult):
             # Replications of a program are independent; successive batches of one run are not.
             in_one_run=not self.plan.is_program,
         )
-        estimate = self._as_wide_as_heavy_traffic(estimate, numerator)
+        estimate = self._widened_for_heavy_traffic(estimate, numerator)
         return self._with_trusted_interval(estimate)
 
-    def _as_wide_as_heavy_traffic(self, estimate: Estimate, numerator: Array) -> Estimate:
+    def _widened_for_heavy_traffic(self, estimate: Estimate, numerator: Array) -> Estimate:
         """Return an estimate whose interval is at least as wide as heavy-traffic theory requires
         for the waits that it contains; see `slipstick.sim.heavy_traffic`.
 
@@ -667,7 +670,7 @@ class Result(ReplicationResult):
         if len(batch_rows) and not (batch_rows @ cycle_weights).any():
             return Estimate(math.nan)
         time_weights = weights_of_time(self.plan, batch_rows, group_index)
-        return self._as_wide_as_end_effects(self.ratio(time_weights, cycle_weights), group_index)
+        return self._widened_for_end_effects(self.ratio(time_weights, cycle_weights), group_index)
 
     def unended_share(self, group_index: int = 0) -> float:
         """Return the share of a closed group's time that belongs to unfinished cycles [1].
@@ -700,11 +703,11 @@ class Result(ReplicationResult):
         """Estimate the mean time of a cycle of a closed group, thinking included [s]."""
         cycle_weights = self.layout.column(self.layout.cycles[group_index])
         time_weights = weights_of_cycle_time(self.plan, self.batches, group_index)
-        return self._as_wide_as_end_effects(self.ratio(time_weights, cycle_weights), group_index)
+        return self._widened_for_end_effects(self.ratio(time_weights, cycle_weights), group_index)
 
-    def _as_wide_as_end_effects(self, estimate: Estimate, group_index: int) -> Estimate:
-        """Return the mean time of a closed group with an interval that is wider by the cycles under
-        way at both ends of the run.
+    def _widened_for_end_effects(self, estimate: Estimate, group_index: int) -> Estimate:
+        """Return the mean time of a closed group with an interval widened by the effect of the
+        cycles that are unfinished at the start and the end of the run.
 
         All customers start together, and with times that hardly vary they remain so for long. The
         time of unfinished cycles then grows or falls during the whole run, by nearly as much in
@@ -715,7 +718,7 @@ class Result(ReplicationResult):
 
         Parameters
         ----------
-        estimate : by time elapsed, or of the ended cycles
+        estimate : mean time, from the time elapsed or from the ended cycles
         """
         if self.plan.groups[group_index].kind != "closed" or self.plan.is_program:
             return estimate
@@ -776,7 +779,7 @@ def weights_of_time(plan: Plan, sums: Array, group_index: int) -> Array:
     ----------
     plan : what was run
     sums : rows of statistics, each over a stretch of the run [rows, columns]
-    group_index : its number
+    group_index : number of the group
     """
     layout = Layout(plan)
     time_of_ended = layout.column(layout.cycle_time[group_index])
@@ -880,7 +883,7 @@ def _weights_of_booked_time(plan: Plan, group_index: int) -> Array:
     layout = Layout(plan)
     weights = np.zeros(Layout(plan).width)
     first_column = layout.first_label_column[group_index]
-    weights[first_column : first_column + layout.labels] = 1.0
+    weights[first_column : first_column + layout.label_count] = 1.0
     return weights
 
 
@@ -925,7 +928,7 @@ class AnyKernel(Protocol):
     def run(self, events: int) -> bool: ...
     def waits(self) -> list[Wait]: ...
     def take_rows(self) -> Array: ...
-    def take_responses(self, group: int) -> Array: ...
+    def take_responses(self, group_index: int) -> Array: ...
 
 
 class Record:
@@ -981,8 +984,8 @@ class Record:
         self._pending_rows = self._pending_rows[added_count:]
         # Of the whole run every row whose number is a multiple of the step is kept, however many
         # rows are added at a time.
-        first_row = (-self.row_count - 1) % self._row_step
-        self._rows = np.concatenate([self._rows, added_rows[first_row :: self._row_step]])
+        first_kept_row = (-self.row_count - 1) % self._row_step
+        self._rows = np.concatenate([self._rows, added_rows[first_kept_row :: self._row_step]])
         # Rows are cumulative, so without every second one the sums over longer stretches stay
         # exact.
         while len(self._rows) > MOST_ROWS:

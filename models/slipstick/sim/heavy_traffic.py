@@ -45,7 +45,7 @@ class OpenQueue:
 
 
 def least_relative_half_widths(
-    plan: Plan, cycles: float, services: Array, idle_parts: Array, level: float
+    plan: Plan, cycles: float, ended_services: Array, idle_parts: Array, level: float
 ) -> dict[int, float]:
     """Return the least half-width of the interval of the mean wait at each station, relative to the
     mean wait, by the number of the station [1]. Stations that the theory does not cover are left
@@ -54,14 +54,14 @@ def least_relative_half_widths(
     Parameters
     ----------
     plan : what was run
-    cycles : that ended in the run [1]
-    services : that ended at each station [stations]
+    cycles : number of cycles that ended in the run [1]
+    ended_services : number of services that ended at each station [stations]
     idle_parts : part of the time of its servers in which each station is idle [stations]
     level : of the interval [1]
     """
     half_widths = {}
     for station_index, queue in open_queues(plan).items():
-        served_customers = min(cycles, float(services[station_index]))
+        served_customers = min(cycles, float(ended_services[station_index]))
         idle_part = float(idle_parts[station_index])
         if served_customers and 0 < idle_part < 1:
             deviation = 2 * math.sqrt(queue.variation / served_customers) / idle_part
@@ -83,10 +83,10 @@ def open_queues(plan: Plan) -> dict[int, OpenQueue]:
     if plan.locks or any(group.kind != OPEN for group in plan.groups):
         return {}
     arrival_scv = min(_scv_of_draw(plan, group.arrivals) for group in plan.groups)
-    services: dict[int, list[tuple[float, int]]] = {}
+    scvs_and_labels_by_station: dict[int, list[tuple[float, int]]] = {}
     for op, station_index, draw_index, _, wait_label, *_ in plan.code:
         if op == Op.SERVE:
-            services.setdefault(station_index, []).append(
+            scvs_and_labels_by_station.setdefault(station_index, []).append(
                 (_scv_of_draw(plan, draw_index), wait_label)
             )
     limited_resources = {
@@ -99,16 +99,19 @@ def open_queues(plan: Plan) -> dict[int, OpenQueue]:
             (arrival_scv + min(scv for scv, _ in scvs_and_labels)) / 2,
             tuple({label for _, label in scvs_and_labels}),
         )
-        for station_index, scvs_and_labels in services.items()
+        for station_index, scvs_and_labels in scvs_and_labels_by_station.items()
         if _is_covered(plan, station_index) and station_index not in limited_resources
     }
 
 
 def _is_covered(plan: Plan, station_index: int) -> bool:
+    """Return whether heavy-traffic theory covers the queue of a station: a single station whose
+    speed is constant, whose queue no customer abandons, and which does not serve by rank.
+    """
     station = plan.stations[station_index]
     has_ranks = DISCIPLINES[station.discipline].ranked
-    is_alone = [station_plan.name for station_plan in plan.stations].count(station.name) == 1
-    return is_alone and not (station.rates or station.may_be_abandoned or has_ranks)
+    has_unique_name = [station_plan.name for station_plan in plan.stations].count(station.name) == 1
+    return has_unique_name and not (station.rates or station.may_be_abandoned or has_ranks)
 
 
 def _scv_of_draw(plan: Plan, draw_index: int) -> float:

@@ -149,7 +149,7 @@ class Replication:
     ----------
     plan : what to run
     settings : its own number of cycles, budget of events and kernel, which is not auto
-    number : key of its random streams, from 0
+    number : number of the replication, which is the key of its random streams, from 0
     """
 
     plan: Plan
@@ -241,9 +241,9 @@ def longest_period(plan: Plan) -> float:
 def _with_kernel(
     plan: Plan, settings: Simulation, run_plan: Callable[[Plan, Simulation], Result]
 ) -> Result:
-    """Run a plan with the kernel that the settings name, or with the suitable one, and return the
-    result. Both kernels simulate the same events; a run that proves long is started again with the
-    compiled one.
+    """Run a plan with the kernel that the settings name, or else with the faster one, and return
+    the result. Both kernels simulate the same events: a run that turns out to be long in the plain
+    kernel is started again in the compiled kernel.
     """
     kernel_name = settings.kernel
     # A row of statistics waits for a cycle of every customer, so that a short run of many has none.
@@ -292,8 +292,8 @@ def _run_replications(plan: Plan, settings: Simulation) -> Result:
     """Run independent replications of equal length, and repeat them with a greater length until the
     mean times are precise enough.
 
-    They begin anew, for a process keeps nothing of an earlier round: a length by the square of what
-    is missing makes that seldom. Each has its own warm-up and its share of the budget of events.
+    Longer replications start again from time 0, because a process keeps nothing of an earlier
+    round. Each replication has its own warm-up and its share of the budget of events.
     """
     # The half width falls with the root of the length, so the next length follows from the square
     # of what is missing.
@@ -489,9 +489,9 @@ those at its end are served by rare chance [1]."""
 
 
 def _may_bury_customers(plan: Plan, batches: Array) -> bool:
-    """Return whether a saturated station that serves the last arrival first may keep customers of
-    one group at the end of its queue for very long. A run in which this has not happened yet does
-    not show it.
+    """Return whether customers of one group may wait very long at the end of the queue of a
+    saturated station that serves the last arrival first. Even a run in which this has not happened
+    yet cannot be trusted then.
 
     Six customers beside a saturated group gave 2.51 s +- 4 %, and 4.53 s with other random numbers.
     Of a station that one group uses it does not matter which customer is kept. Where two use it,
@@ -529,8 +529,8 @@ def _groups_that_wait(plan: Plan, layout: Layout, column_sums: Array, resource_n
 def _combined_result(
     plan: Plan, settings: Simulation, replication_results: Sequence[ReplicationResult]
 ) -> Result:
-    """Return the result of all replications together, with the decisions whether its intervals can
-    be trusted and are narrow enough.
+    """Return the result of all replications together, with `trusted` and `converged` set: whether
+    its intervals can be trusted, and whether they are narrow enough.
     """
     layout = Layout(plan)
     first_result = replication_results[0]

@@ -127,8 +127,8 @@ class CheckResult:
 
     Parameters
     ----------
-    verdict : `AGREES`, `DIFFERS`, `UNDECIDED` (the interval is too wide) or `UNSETTLED` (there is
-        none that can be trusted)
+    verdict : `AGREES`, `DIFFERS`, `UNDECIDED` (the interval is too wide) or `UNSETTLED` (no
+        interval can be trusted)
     group : the number of the group that differs, or is farthest off
     estimate : its mean time in the run, with the widened interval [s]
     relative_error : of the expected mean [1]
@@ -248,8 +248,8 @@ class _Steady:
         )
 
     def is_hopeless(self, expected_by_group: Mapping[int, Expected], event_limit: int) -> bool:
-        """Return whether a run of `event_limit` events would end fewer cycles, or rows of them,
-        than a verdict needs.
+        """Return whether a run of `event_limit` events would end fewer cycles, or write fewer rows
+        of statistics, than a verdict needs.
         """
         rows = self._rows[0]
         if len(rows) * event_limit < _FEWEST_ROWS * self.events:
@@ -374,8 +374,9 @@ def _worst_check_result(
 
 
 def _least_half_width(plan: Plan, column_sums: Array) -> float:
-    """Return the half-width that heavy-traffic theory requires of the waits of a stream, relative
-    to them; see `slipstick.sim.heavy_traffic`. It is 0 where the theory does not apply.
+    """Return the least half-width of the interval of a mean wait, relative to that wait, by
+    heavy-traffic theory; see `slipstick.sim.heavy_traffic`. It is 0 where the theory does not
+    apply.
 
     Near saturation batches of a run vary too little: at a load of 0.97 an exact mean of 82.8 s was
     contradicted after 800,000 events.
@@ -408,8 +409,9 @@ def _with_waits_and_utilizations(
     events_at_inspection: int,
     most_events: int,
 ) -> CheckResult:
-    """Continue a run whose mean times agree, or are undecided, until the waits and utilizations are
-    decided too. A value that differs at two inspections in a row makes the verdict `DIFFERS`.
+    """Continue a run whose mean times agree or are undecided, until the waits and utilizations are
+    decided, too; return the check result with a verdict on each of them. A value that differs at
+    two inspections in a row makes the verdict `DIFFERS`.
 
     Parameters
     ----------
@@ -479,8 +481,8 @@ def _verdict_on_resource(difference: Estimate) -> str:
 def _relative_differences(
     run: _Steady | _Programs, waits_and_utilizations: Mapping[str, float]
 ) -> dict[str, Estimate]:
-    """Estimate by how much each expected wait differs from the run, relative to the mean time of a
-    cycle, and each expected utilization [1].
+    """Estimate the difference of each expected wait from the simulated one, relative to the mean
+    time of a cycle, and the difference of each expected utilization from the simulated one [1].
 
     A wait counts as a part of the time of a cycle: that of one visit, or of all visits of a cycle
     where there are several. So the wait of a seldom visit, which users read as such, counts as much
@@ -795,6 +797,7 @@ def _chosen_controls(residual: Array, control_batches: Array) -> Array:
 
 
 def _with_wider_interval(estimate: Estimate) -> Estimate:
+    """Return an estimate whose interval is wider by the factor `WIDENING`."""
     half_width = WIDENING * estimate.half_width
     return Estimate(estimate.mean, estimate.mean - half_width, estimate.mean + half_width)
 

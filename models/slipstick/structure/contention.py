@@ -337,7 +337,7 @@ class Variation:
         )
 
     def is_random(self, values: Values) -> Flags:
-        """Return at which points every group has a random time."""
+        """Return, as a mask, the points at which every group has a random time."""
         columns = np.broadcast_arrays(
             *self._tape.run(selected_values(values, self._tape.parameters))
         )
@@ -345,8 +345,8 @@ class Variation:
         group_sizes = columns[self._time_count :]
         # A group without processors takes no part, so that its constant times do not count.
         is_empty = np.stack(group_sizes) == 0 if group_sizes else False
-        is_random_everywhere: Flags = np.atleast_1d(((random_times > 0) | is_empty).all(axis=0))
-        return is_random_everywhere
+        is_random_by_point: Flags = np.atleast_1d(((random_times > 0) | is_empty).all(axis=0))
+        return is_random_by_point
 
 
 def _mean_random_time(activities: Iterable[Activity]) -> Expr:
@@ -628,8 +628,8 @@ def saturated_text(model: Model, resource_name: str, arrival_rate: float, load: 
     Parameters
     ----------
     model, resource_name : the resource
-    arrival_rate : of the arrivals [1/s]
-    load : time for which it is asked, over the time that there is [1]
+    arrival_rate : arrival rate of the customers that use it [1/s]
+    load : time that is asked of the resource, divided by the time that it has [1]
     """
     noun = model.resources[resource_name].noun.split()[-1]
     return Saturated.with_advice(

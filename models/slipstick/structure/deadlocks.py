@@ -67,8 +67,9 @@ class Deadlocks:
 
 
 def lock_cycle(model: Model) -> tuple[str, int]:
-    """Find locks, or resources of one permit, that are taken in a cycle, so that their holders may
-    wait for each other without end.
+    """Return a sentence on locks, or resources of one permit, that are taken in a cycle, so that
+    their holders may wait for each other without end; also the least number of processors for that.
+    Return an empty text and 0 if there is no such cycle.
 
     Two requests are no danger to each other if one lock is held at both, or if a barrier of all
     processors or the end of a phase is between them.
@@ -81,8 +82,8 @@ def lock_cycle(model: Model) -> tuple[str, int]:
 
     Returns
     -------
-    which locks they are, in words, and the processors that it takes: one for each lock, or one
-    whose branches take them; no words where there are none
+    the sentence, and the number of processors: one for each lock, or a single one if branches of
+    one processor take the locks
 
     >>> from slipstick.model.activity import delay, hold
     >>> from slipstick.model.system import closed_model

@@ -90,7 +90,7 @@ class Visit:
     index : number of the visit, unique among the trees built together
     queue : name of the resource
     held_resources : names of the locks and permits held at that moment
-    exclusive : those of them that one processor holds alone
+    exclusive_resources : names of those held resources that one processor holds alone
     step : the step that is served; None for a lock, whose service is what is done while it is held
     released_locks : names of the locks released immediately before
     label : that waiting at this visit is booked to
@@ -100,7 +100,7 @@ class Visit:
     index: int
     queue: str
     held_resources: frozenset[str]
-    exclusive: frozenset[str]
+    exclusive_resources: frozenset[str]
     step: Step | LockAccess | None = None
     released_locks: frozenset[str] = frozenset()
     label: str = ""
@@ -111,8 +111,8 @@ class Visit:
         them holds a resource exclusively that the other one also holds.
         """
         return not (
-            self.exclusive & second_visit.held_resources
-            or second_visit.exclusive & self.held_resources
+            self.exclusive_resources & second_visit.held_resources
+            or second_visit.exclusive_resources & self.held_resources
         )
 
 
@@ -138,8 +138,8 @@ class VisitedStep(Activity):
 class VisitedHold(Activity):
     """A hold of a lock or of permits, with the visit to its queue.
 
-    With `together`, its body holds another lock that is acquired at the same moment: this one is
-    not held while that is waited for.
+    With `together`, its body holds another lock that is acquired at the same moment: the lock of
+    this hold is not held while the processor waits for the other lock.
     """
 
     visit: Visit
@@ -353,7 +353,7 @@ def without_holding(node: Activity, resource_name: str) -> Activity:
     visit = node.visit and replace(
         node.visit,
         held_resources=node.visit.held_resources - {resource_name},
-        exclusive=node.visit.exclusive - {resource_name},
+        exclusive_resources=node.visit.exclusive_resources - {resource_name},
     )
     if isinstance(node, VisitedHold):
         assert visit is not None
@@ -610,9 +610,10 @@ class Queue:
     name : in answers
     visits : to this queue
     servers : of the station, or of each processor
-    sharing : whether all present are served at once: they share the servers, or have one each
-    lock : whether it is a lock, whose service is what is done while it is held
-    spin : whether it is a lock whose waiting processors access its word
+    serves_at_once : whether all present are served at once: they share the servers, or have one
+        each
+    is_lock : whether it is a lock, whose service is what is done while it is held
+    is_spin_lock : whether it is a lock whose waiting processors access its word
     requests : the most requests that one processor can have there at once
     copies : alike queues that this one stands for, each visit to any of them; see
         `slipstick_mean_value.lumping`
@@ -622,9 +623,9 @@ class Queue:
     name: str
     visits: tuple[Visit, ...]
     servers: int = 1
-    sharing: bool = False
-    lock: bool = False
-    spin: bool = False
+    serves_at_once: bool = False
+    is_lock: bool = False
+    is_spin_lock: bool = False
     requests: int = 1
     copies: int = 1
     order: str = ""
@@ -638,7 +639,7 @@ class Queue:
     @property
     def label(self) -> str:
         """The label to which waiting at this queue is booked."""
-        return self.visits[0].label if self.lock else f"wait:{self.visits[0].queue}"
+        return self.visits[0].label if self.is_lock else f"wait:{self.visits[0].queue}"
 
 
 def queues_of(

@@ -141,6 +141,7 @@ def held_times(activity: Activity, model: Model, *, least: bool = False) -> dict
     """
 
     def hold_times_of_node(node: Activity) -> dict[str, Expr]:
+        """Return the time for which one execution of a node itself holds each lock [s]."""
         return {lock_name: _held_time(node, lock_name, model, least) for lock_name in node.held}
 
     return total_work(activity, hold_times_of_node, least=least)
@@ -203,6 +204,7 @@ def work_of_steps(model: Model, name_of_step: StepKey) -> dict[str, Expr]:
     work_by_node = dict[int, dict[str, Expr]]()
 
     def work_of_body(body: Activity) -> dict[str, Expr]:
+        """Return the times of the steps of one body, added up by their names [s]."""
         return total_work(
             body, lambda node: named_step_time(node, model, name_of_step), work_by_node
         )
@@ -399,9 +401,11 @@ class ParallelWork:
         """
 
         def useful_name(step: Step) -> str | None:
+            """Return one common name for all useful steps; None for other steps."""
             return "" if step in useful_steps else None
 
         def useful_place(step: Step) -> str | None:
+            """Return the resource of a useful step; None for other steps."""
             return _resource_of_step(step) if step in useful_steps else None
 
         self._expr_by_symbol["most", ""] = _most_steps_at_once(bodies, useful_name)[""]
@@ -422,11 +426,13 @@ class ParallelWork:
         self._expr_by_symbol["work", ""] = work_of_steps(model, useful_name)[""]
 
     def values_by_symbol(self, values: Values) -> dict[tuple[str, str], Array]:
-        """Evaluate at many points, by symbol and name: the ``work`` of the useful steps, the
-        ``most`` of them that one processor can have under way at once, the useful steps ``at`` a
-        resource and its ``servers``, the ``work of`` each component, and for each pipeline the work
-        of its serial ``stages`` and the ``places`` there, which are the steps that can be under way
-        at once.
+        """Return the values of the expressions at many points, keyed by a symbol and a name.
+
+        The symbols are: ``work``, the work of the useful steps; ``most``, the largest number of
+        useful steps that one processor can have under way at once; ``at``, the same number for one
+        resource; ``servers``, the servers of a resource; ``work of``, the work of a component;
+        ``stages``, the work in the serial stages of a pipeline; ``places``, the largest number of
+        steps that can be under way at once in these stages.
         """
         return dict(
             zip(
@@ -444,8 +450,9 @@ class ParallelWork:
         account: Columns,
         span_by_pipeline: Columns,
     ) -> dict[str, Array]:
-        """Return occupation, overlap and bubbles at many points, and efficiency and speed-up where
-        they differ from the account's values [points].
+        """Return, at many points, the occupation and the overlap of each component and the bubble
+        (idle share) of each pipeline; also the efficiency and the speed-up, if useful steps can run
+        in parallel on one processor [points].
 
         Parameters
         ----------

@@ -150,7 +150,7 @@ def test_waits_of_more_than_a_chain_counts_are_near_those_of_one_that_counts_all
 ) -> None:
     """Measured: from -1.2 to 0.9 %."""
     users = 3 * shared_locks.MOST_IN_CHAIN[order] // 2
-    queue = Queue("table", (), 10**6, lock=True, order=order)
+    queue = Queue("table", (), 10**6, is_lock=True, order=order)
     times = (
         np.full(1, users * 0.65 / load),
         np.full(1, 0.3),

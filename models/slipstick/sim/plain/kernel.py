@@ -113,7 +113,9 @@ class Kernel(EventLoop):
         self._start_customers()
 
     def _tables_of_operands(self) -> dict[str, Sequence[Any]]:
-        """Return what the operands of instructions are numbers of, by the names of parameters."""
+        """Return the lists to which operands of instructions are indices, each keyed by the names
+        of the parameters of the instruction methods.
+        """
         return {
             "draw": self.draws,
             # Operand 0 stands for a queue without a random order, and below for no lock that is
@@ -335,7 +337,7 @@ class Kernel(EventLoop):
         token: Token,
         now: float,
     ) -> bool:
-        """Count, at the circuit breaker that admitted it, a try that has ended."""
+        """Report to a circuit breaker that a try has ended, and whether it has failed."""
         breaker.record(token.registers[register], has_failed, next(draw), now)
         return True
 
@@ -747,7 +749,7 @@ class Kernel(EventLoop):
         """Take the lock if it is free, or only test whether it is free if `only_tests`; jump to
         `failure_instruction` if it is held.
         """
-        if not lock.free:
+        if not lock.is_free:
             token.instruction_number = failure_instruction
         elif not only_tests:
             lock.accumulate(now)
@@ -756,7 +758,7 @@ class Kernel(EventLoop):
 
     def await_free(self, lock: SimulatedLock, label: int, token: Token, now: float) -> bool:
         """Wait until the lock is released, spinning on a cached copy that loads no station."""
-        if lock.free:
+        if lock.is_free:
             return True
         token.label = label
         lock.spinning.append(token)
@@ -783,8 +785,8 @@ class Kernel(EventLoop):
 
     def take_ticket(self, lock: SimulatedLock, register: int, token: Token, now: float) -> bool:
         """Take the next number of a ticket lock, and count as present at the lock."""
-        # Requests so far are those that ended and those present; `done`, the number of releases, is
-        # the number called.
+        # Requests so far are those that ended and those present; `ended_visits`, the number of
+        # releases, is the number called.
         token.registers[register], token.permits = lock.ended_visits + lock.present_count, 1
         lock.request(token, now)
         return True
@@ -917,7 +919,7 @@ class Kernel(EventLoop):
             pool.tasks.queue.append(token)
         else:
             token.instruction_number = next_instruction
-            pool.open = False
+            pool.is_open = False
             while pool.tasks.queue:
                 waiter = pool.tasks.take_first_waiting(now)
                 waiter.label = ending_label

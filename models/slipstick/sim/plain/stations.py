@@ -65,7 +65,7 @@ class QueueStatistics:
 
 
 class PatientQueue(QueueStatistics):
-    """A queue that tokens may abandon after a time."""
+    """A queue that customers abandon when their patience ends."""
 
     __slots__ = ()
 
@@ -665,7 +665,7 @@ def time_beyond_service(token: Token, now: float) -> float:
 
 
 def make_station(event_loop: EventLoop, plan: StationPlan) -> SimulatedStation:
-    """Make the station of a discipline."""
+    """Make the simulated station of a plan, by its discipline and its rates."""
     order = DISCIPLINES[plan.discipline].order
     # Where the speed depends on the number present, services change their pace also in order of
     # arrival.
@@ -673,8 +673,8 @@ def make_station(event_loop: EventLoop, plan: StationPlan) -> SimulatedStation:
         return WeightedServers(event_loop, plan)
     if plan.rates:
         # A queue that is abandoned has no work of its own that those behind wait for.
-        shares = order == SHARED or (order == ARRIVAL and not plan.may_be_abandoned)
-        return (Sharing if shares else Paced)(event_loop, plan)
+        is_shared = order == SHARED or (order == ARRIVAL and not plan.may_be_abandoned)
+        return (Sharing if is_shared else Paced)(event_loop, plan)
     station_types: dict[str, type[SimulatedStation]] = {
         ARRIVAL: Fcfs,
         RANDOM: RandomOrder,
@@ -695,15 +695,15 @@ class SimulatedLock(PatientQueue):
     """A lock, held by one token at a time, or permits, held by several; with the statistics of a
     station.
 
-    A reader-writer lock is held by several tokens, or by one whose request excludes all others. Of
-    a counter, whose units one token takes and another gives, `busy` are the units that are there,
-    and `present` the tokens that wait for one.
+    A reader-writer lock is held by several tokens, or by one whose request excludes all others. For
+    a counter, whose units one token takes and another gives, `busy_count` is the number of units,
+    and `present_count` the number of tokens that wait for a unit.
 
     Attributes
     ----------
     permits : tokens that may hold it at the same time
     holders : tokens that hold it, in the order of the grants
-    exclusive : it is held by a token that excludes all others
+    is_exclusive : it is held by a token that excludes all others
     grants : number of times that it was granted
     waiting_time, squared_waits : sums of the waiting times from request to grant, and of their
         squares; of permits, waits that were abandoned are in the first [s, s^2]
@@ -711,9 +711,9 @@ class SimulatedLock(PatientQueue):
     """
 
     __slots__ = (
-        "exclusive",
         "grants",
         "holders",
+        "is_exclusive",
         "permits",
         "queue",
         "spinning",
@@ -724,7 +724,7 @@ class SimulatedLock(PatientQueue):
     def __init__(self, event_loop: EventLoop, plan: LockPlan) -> None:
         super().__init__(event_loop, plan.name)
         self.permits = plan.permits
-        self.exclusive = False
+        self.is_exclusive = False
         self.busy_count = plan.permits if plan.noun == COUNTER else 0
         self.holders: list[Token] = []
         self.queue: deque[Token] = deque()
@@ -734,15 +734,15 @@ class SimulatedLock(PatientQueue):
         self.squared_waits = 0.0
 
     @property
-    def free(self) -> bool:
+    def is_free(self) -> bool:
         """Return whether the lock or a permit is free, so that another token may hold it."""
-        return self.busy_count < self.permits and not self.exclusive
+        return self.busy_count < self.permits and not self.is_exclusive
 
     def fits(self, token: Token) -> bool:
         """Return whether the lock may be granted to a token now, regardless of waiting tokens."""
         if token.excludes:
             return not self.busy_count
-        return self.busy_count + token.permits <= self.permits and not self.exclusive
+        return self.busy_count + token.permits <= self.permits and not self.is_exclusive
 
     def ask(self, token: Token, now: float) -> bool:
         """Grant the lock to a token if it is free and no waiting token goes before; else the token
@@ -781,7 +781,7 @@ class SimulatedLock(PatientQueue):
         """Grant the lock to a token; the integrals must be up to date."""
         self.holders += [token] * token.permits
         self.busy_count += token.permits
-        self.exclusive = token.excludes
+        self.is_exclusive = token.excludes
         if token.patience >= 0:
             token.patience = -1.0
             token.event_cell[0] = None
@@ -838,7 +838,7 @@ class SimulatedLock(PatientQueue):
         for _ in range(permits):
             self.holders.remove(token)
         self.busy_count -= permits
-        self.exclusive = False
+        self.is_exclusive = False
         if self.queue:
             self.grant_waiting(now)
             return
@@ -855,7 +855,7 @@ class SimulatedBreaker(SimulatedLock):
     rule : when it opens and closes
     state_number : of the states so far; a try counts in the one that admitted it
     open_until : the time at which it admits tries again
-    half_open : it admits trials
+    is_half_open : whether it admits trials
     trials_begun, trials_passed : trials admitted and ended well, since it was open
     recent_failures, next_outcome, failed_tries : of the last tries, 1 for each that failed, the
         index at which the next one is counted, and their sum
@@ -863,7 +863,7 @@ class SimulatedBreaker(SimulatedLock):
 
     __slots__ = (
         "failed_tries",
-        "half_open",
+        "is_half_open",
         "next_outcome",
         "open_until",
         "recent_failures",
@@ -881,12 +881,12 @@ class SimulatedBreaker(SimulatedLock):
         self.recent_failures: list[int] = []
         self._begin_state()
 
-    def _begin_state(self, half_open: bool = False) -> None:
+    def _begin_state(self, is_half_open: bool = False) -> None:
         """Begin a state in which tries are admitted, half-open or closed; no try has counted in it
         yet.
         """
         self.state_number += 1
-        self.half_open = half_open
+        self.is_half_open = is_half_open
         self.trials_begun = self.trials_passed = self.next_outcome = self.failed_tries = 0
         self.recent_failures = [0] * self.rule.calls
 
@@ -903,15 +903,15 @@ class SimulatedBreaker(SimulatedLock):
         if self.busy_count and now >= self.open_until:
             super().accumulate(self.open_until)
             self.busy_count = 0
-            self._begin_state(half_open=True)
+            self._begin_state(is_half_open=True)
         super().accumulate(now)
 
     def admit(self, now: float) -> int:
         """Return the number of the state that admits a try; -1 if it is refused."""
         self.accumulate(now)
-        if self.busy_count or (self.half_open and self.trials_begun == self.rule.trials):
+        if self.busy_count or (self.is_half_open and self.trials_begun == self.rule.trials):
             return -1
-        self.trials_begun += self.half_open
+        self.trials_begun += self.is_half_open
         return self.state_number
 
     def record(self, state_number: int, has_failed: int, open_time: float, now: float) -> None:
@@ -919,7 +919,7 @@ class SimulatedBreaker(SimulatedLock):
         self.accumulate(now)
         if state_number != self.state_number:
             return
-        if self.half_open:
+        if self.is_half_open:
             self.trials_passed += not has_failed
             if has_failed:
                 self._open(now + open_time)
@@ -950,11 +950,11 @@ class SimulatedPool:
     monitors : of the queues
     queues : tasks to be taken, the oldest first
     last_parts : parts that are the last of their tasks
-    open : the tasks of a problem are being executed
+    is_open : whether the tasks of a problem are being executed
     problem : the number of the problem that comes next
     """
 
-    __slots__ = ("last_parts", "monitors", "open", "plan", "problem", "queues", "tasks")
+    __slots__ = ("is_open", "last_parts", "monitors", "plan", "problem", "queues", "tasks")
 
     def __init__(self, plan: PoolPlan, locks: list[SimulatedLock]) -> None:
         self.plan = plan
@@ -962,15 +962,15 @@ class SimulatedPool:
         self.monitors = locks[plan.monitor : plan.monitor + plan.queues]
         self.queues: list[deque[int]] = [deque() for _ in range(plan.queues)]
         self.last_parts = {end_part - 1 for end_part in plan.first}
-        self.open = False
+        self.is_open = False
         self.problem = 0
 
     def begin(self, now: float) -> None:
         """If the previous problem is finished, put the first tasks of the next problem into the
         queues, one after the other.
         """
-        if not self.open:
-            self.open = True
+        if not self.is_open:
+            self.is_open = True
             for root_index, task_number in enumerate(self.plan.roots[self.problem]):
                 self.add(root_index % self.plan.queues, task_number, now)
             self.problem = (self.problem + 1) % len(self.plan.roots)

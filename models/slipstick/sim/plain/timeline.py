@@ -21,8 +21,9 @@ def record(plan: Plan, seed: int = 0, cycles: int = 3, events: int = 20_000) -> 
     ----------
     plan : what to run
     seed : key of the random streams
-    cycles : to follow each member for, on average; a program is followed to its end
-    events : at most
+    cycles : mean number of cycles for which each member is followed; a program is followed to its
+        end
+    events : largest number of events
 
     Raises
     ------
@@ -40,6 +41,7 @@ def record(plan: Plan, seed: int = 0, cycles: int = 3, events: int = 20_000) -> 
     def log(
         customer: int, branch: int, label: int, start: float, end: float, cause: int | None
     ) -> None:
+        """Add an interval of a customer to the timeline, unless it is empty."""
         if end > start:
             intervals.append(
                 TimelineInterval(customer, branch, plan.labels[label], start, end, cause)

@@ -230,9 +230,10 @@ class Builder:
 
         Parameters
         ----------
-        pool_name : of the pool, and in answers of the monitors of its queues
-        problems : of each, the tasks that are there at the start
-        tasks : of each, its parts: work [s], and the task that is added behind it or -1
+        pool_name : name of the pool, and in answers of the monitors of its queues
+        problems : for each problem, the tasks that exist at the start
+        tasks : for each task, its parts: the work of the part [s], and the number of the task that
+            is added after it, or -1
         queues, last_first : see `PoolPlan`
         """
         self.add_permits(f"{pool_name}.tasks", 0, COUNTER)
@@ -386,14 +387,15 @@ class Builder:
         capacities: Sequence[tuple[float, int]],
         refusal_mark: str,
     ) -> None:
-        """Write the instructions that count an arrival whose capacity is drawn, from pairs of a
-        probability and a capacity; see `admit`.
+        """Write the instructions that count an arrival and refuse it if a resource is full, as
+        `admit` does. The capacity is drawn for each arrival, from pairs of a probability and a
+        capacity.
         """
         tally_number = self._tally_number(tally)
         resource_number = self._resource_and_servers(station)[0]
 
         def write_limit(capacity: int) -> None:
-            """Write the admission of an arrival at one of the capacities."""
+            """Write the admission of an arrival with the given capacity."""
             instruction = self.emit(Op.ADMIT, tally_number, resource_number, capacity, -1)
             self._open_targets.append((self._code[instruction], 4, refusal_mark))
 
@@ -415,11 +417,11 @@ class Builder:
         """Write the instruction that takes a permit; `return_permit` returns it. The wait is booked
         to the label, and requests of a smaller rank go before it.
         """
-        self.emit(Op.ACQUIRE, self._lock_row(permits)[0], self.label(label), rank, 0, 1)
+        self.emit(Op.ACQUIRE, self._lock_entry(permits)[0], self.label(label), rank, 0, 1)
 
     def return_permit(self, permits: str) -> None:
         """Write the instruction that returns a permit taken by `take_permit`."""
-        self.emit(Op.RELEASE, self._lock_row(permits)[0], 1)
+        self.emit(Op.RELEASE, self._lock_entry(permits)[0], 1)
 
     def jump(self, mark: str) -> None:
         """Write a jump to a mark."""
@@ -579,7 +581,9 @@ class Builder:
         self.patch(pipeline_instruction, 3)
 
     def _write_admission(self, resource_name: str, queue_limit: int, refused_mark: str) -> None:
-        """Write the refusal of a visit if as many customers wait as are allowed."""
+        """Write the instruction that refuses a visit, and continues at a mark, if `queue_limit`
+        customers wait for the resource already.
+        """
         resource_number, place_count = self._resource_and_servers(resource_name)
         tally_number = self._tally_number(f"{PRESENT}:{resource_name}")
         admit_instruction = self.emit(
@@ -681,7 +685,7 @@ class Builder:
         """Write the instruction that asks a circuit breaker before a try."""
         instruction = self.emit(
             Op.CONSULT,
-            self._lock_row(breaker_name)[0],
+            self._lock_entry(breaker_name)[0],
             self._tally_number(f"{CONSULTED}:{breaker_name}"),
             state_register,
             -1,
@@ -691,7 +695,9 @@ class Builder:
     def record(
         self, breaker: tuple[str, ServiceTime], state_register: int, has_failed: bool
     ) -> None:
-        """Write the instruction that reports to a circuit breaker how a try has ended."""
+        """Write the instruction that reports to a circuit breaker that a try has ended, and whether
+        it has failed.
+        """
         breaker_name, open_time = breaker
         # Only a failure opens it, so that no other draws a time.
         draw_number = (
@@ -700,7 +706,7 @@ class Builder:
             else self.draw("whole", _CONSTANT_HALF)
         )
         self.emit(
-            Op.RECORD, self._lock_row(breaker_name)[0], state_register, has_failed, draw_number
+            Op.RECORD, self._lock_entry(breaker_name)[0], state_register, has_failed, draw_number
         )
 
     def _resource_and_servers(self, resource_name: str) -> tuple[int, int]:
@@ -751,7 +757,7 @@ class Builder:
         permits : how many permits are taken at once
         replies : the customer goes on at a `reply` inside the body
         """
-        lock_number, lock_plan, implementation = self._lock_row(lock)
+        lock_number, lock_plan, implementation = self._lock_entry(lock)
         self._next_visit_is_limited = False
         if implementation.kind in ("fifo", "queue"):
             if implementation.kind == "queue":
@@ -804,56 +810,58 @@ class Builder:
         self.emit(Op.REPLY, forks)
 
     def hold_together(self, locks: Sequence[str], body: Body) -> None:
-        """Write a body that is executed while several locks, acquired at one moment, are held.
+        """Write a body that is executed while several locks are held, which are acquired at one
+        moment.
 
-        Where one of them is held, none is acquired; all are tried again after the back-off of that
-        one.
+        If another customer holds one of the locks, none is acquired; all are tried again after the
+        back-off of that lock.
         """
-        lock_rows = [self._lock_row(lock_name) for lock_name in locks]
+        lock_entries = [self._lock_entry(lock_name) for lock_name in locks]
         with self.reserved_register() as register:
-            for lock_number, _, _ in lock_rows:
+            for lock_number, _, _ in lock_entries:
                 self.emit(Op.REQUEST, lock_number)
             self.emit(Op.SET_COUNT, register, *self._count_operands(0, ""))
             first_attempt = self.next_instruction
             attempt_instructions = [
-                self.emit(Op.ATTEMPT, lock_number, -1, 1) for lock_number, _, _ in lock_rows
+                self.emit(Op.ATTEMPT, lock_number, -1, 1) for lock_number, _, _ in lock_entries
             ]
-            for lock_number, _, _ in lock_rows:
+            for lock_number, _, _ in lock_entries:
                 self.emit(Op.ATTEMPT, lock_number, first_attempt)
         body()
-        for lock_number, _, _ in reversed(lock_rows):
+        for lock_number, _, _ in reversed(lock_entries):
             self.emit(Op.RELEASE, lock_number, 1)
         jump_to_end = self.emit(Op.JUMP, -1)
         for attempt_instruction, (_, lock_plan, implementation) in zip(
-            attempt_instructions, lock_rows, strict=True
+            attempt_instructions, lock_entries, strict=True
         ):
             self.patch(attempt_instruction, 1)
             self._write_back_off(lock_plan, implementation, register)
             self.emit(Op.JUMP, first_attempt)
         self.patch(jump_to_end, 0)
 
-    def _lock_row(self, lock_name: str) -> tuple[int, LockPlan, LockImplementation]:
+    def _lock_entry(self, lock_name: str) -> tuple[int, LockPlan, LockImplementation]:
+        """Return the number of a lock, its plan, and its implementation."""
         return look_up("lock", lock_name, self._locks)
 
     def wait(self, counter: str, monitor: str | None = None) -> None:
         """Write the instruction that takes a unit of a counter. A customer that has to wait for a
         unit leaves the monitor meanwhile.
         """
-        counter_number, counter_plan, _ = self._lock_row(counter)
+        counter_number, counter_plan, _ = self._lock_entry(counter)
         self.emit(
             Op.WAIT,
             counter_number,
             self.label(counter_plan.label),
-            -1 if monitor is None else self._lock_row(monitor)[0],
+            -1 if monitor is None else self._lock_entry(monitor)[0],
         )
 
     def give(self, counter: str, monitor: str | None = None) -> None:
         """Write the instruction that returns a unit to a counter. A customer that waited for the
         unit gets the monitor too, so that no instruction inside the monitor may follow.
         """
-        monitor_number = -1 if monitor is None else self._lock_row(monitor)[0]
+        monitor_number = -1 if monitor is None else self._lock_entry(monitor)[0]
         self._handover_instructions.setdefault(monitor_number, []).append(
-            self.emit(Op.GIVE, self._lock_row(counter)[0], monitor_number, -1)
+            self.emit(Op.GIVE, self._lock_entry(counter)[0], monitor_number, -1)
         )
 
     def execute_pool(
@@ -916,7 +924,9 @@ class Builder:
         implementation: LockImplementation,
         register: int,
     ) -> None:
-        """Write the test and set of the word, repeated until the lock is held."""
+        """Write the acquisition of a spin lock: test-and-set accesses to its word, repeated until
+        the lock is held.
+        """
         self.emit(Op.REQUEST, lock_number)
         self.emit(Op.SET_COUNT, register, *self._count_operands(0, ""))
         first_attempt = self.next_instruction

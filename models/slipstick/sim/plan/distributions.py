@@ -124,7 +124,7 @@ class ServiceTime:
         return self.mean == 0 or self.scv == 0
 
     def sample(self, stream: Stream, sample_count: int) -> Array:
-        """Draw the next values [s]."""
+        """Draw the next `sample_count` times [s]."""
         return self.mean * _KINDS[self.kind][2](self.scv, stream, sample_count)
 
     def blocks(self, stream: Stream, block_sizes: Iterable[int]) -> Iterator[Array]:
@@ -157,14 +157,15 @@ class BurstyTimes:
 
     @property
     def mean(self) -> float:
-        """The mean [s]."""
+        """The mean time between two arrivals [s]."""
         (quiet_rate, burst_rate), (begin_rate, end_rate) = self.rates, self.changes
         return (begin_rate + end_rate) / (quiet_rate * end_rate + burst_rate * begin_rate)
 
     @property
     def scv(self) -> float:
-        """The variance of the number of arrivals in a long time in the mean of this number, which
-        is the scv of times that are independent [1].
+        """The variance of the number of arrivals in a long time, divided by the mean of that
+        number; for independent times between arrivals it is their squared coefficient of variation
+        [1].
         """
         begin_rate, end_rate = self.changes
         rate_difference = self.rates[1] - self.rates[0]
@@ -216,8 +217,8 @@ class BurstyTimes:
 
 @dataclass(frozen=True, slots=True)
 class BatchTimes:
-    """Times between customers that arrive in batches: one between two batches, and 0 within a
-    batch.
+    """Times between successive customers who arrive in batches: 0 s between customers of one batch,
+    else the time between two batches.
 
     Parameters
     ----------
@@ -234,7 +235,7 @@ class BatchTimes:
 
     @property
     def mean(self) -> float:
-        """The mean [s]."""
+        """The mean time between two customers [s]."""
         return self.between.mean / self.size
 
     @property
@@ -254,6 +255,7 @@ class BatchTimes:
         return _regrouped_in_blocks(self._drawn_values(stream), block_sizes)
 
     def _drawn_values(self, stream: Stream) -> Iterator[Array]:
+        """Yield arrays of times between customers without end, whole batches in each [s]."""
         for times_between in self.between.blocks(stream, repeat(_DRAWN_AT_ONCE)):
             batches = np.zeros((_DRAWN_AT_ONCE, self.size))
             batches[:, 0] = times_between
@@ -279,7 +281,7 @@ class TracedTimes:
 
     Parameters
     ----------
-    gaps : the times, in proportion [1]
+    gaps : the times, up to a common factor [1]
     mean : [s]
 
     >>> next(TracedTimes((1.0, 3.0), 4.0).blocks(Stream(1, "web"), [5]))
@@ -304,8 +306,8 @@ class TracedTimes:
 
 @dataclass(frozen=True, slots=True)
 class ProfiledTimes:
-    """Times between the arrivals of a Poisson stream whose rate follows a profile, again from the
-    first piece after the last.
+    """Times between the arrivals of a Poisson stream whose rate follows a periodic profile: it is
+    constant in each piece of the period.
 
     Arrivals are those of a Poisson stream of rate 1 on a scale of expected arrivals: the time t of
     one solves integral_0^t rate(s) ds = E_1 + ... + E_n with exponential E of mean 1 (inversion;
@@ -313,7 +315,7 @@ class ProfiledTimes:
 
     Parameters
     ----------
-    pieces : duration [s] and rate of each piece, in proportion
+    pieces : duration [s] of each piece, and its rate up to a common factor
     mean : [s]
 
     >>> ProfiledTimes(((10.0, 0.0), (10.0, 4.0)), 0.5).customers_of_period
@@ -339,6 +341,7 @@ class ProfiledTimes:
         return _regrouped_in_blocks(self._drawn_values(stream), block_sizes)
 
     def _drawn_values(self, stream: Stream) -> Iterator[Array]:
+        """Yield arrays of times between arrivals, without end [s]."""
         durations, rates = np.array(self.pieces).T
         piece_ends = np.concatenate([[0.0], np.cumsum(durations)])
         expected_arrivals = np.concatenate([[0.0], np.cumsum(durations * rates)])
@@ -386,7 +389,7 @@ class DistributedTime:
         return self.mean == 0 or self.distribution.scv == 0
 
     def sample(self, stream: Stream, sample_count: int) -> Array:
-        """Draw the next values [s]."""
+        """Draw the next `sample_count` times [s]."""
         phases = self.distribution.phases
         if phases is not None:
             return self.mean * _phase_times(phases, stream, sample_count)
@@ -400,12 +403,12 @@ class DistributedTime:
 
 
 def _phase_times(phases: PhaseType, stream: Stream, sample_count: int) -> Array:
-    """Draw times of phase type [s], with two uniform numbers for each phase: one for its time, one
-    for the phase that comes after it.
+    """Draw times from a phase-type distribution, in the unit of time of its rates. Each phase takes
+    two uniform numbers: one for its time, and one for the phase that comes after it.
     """
     cumulative_onward = np.cumsum(phases.onward, axis=1)
     # Rounding may leave the sum of the probabilities slightly beside 1.
-    phase_of_value = np.searchsorted(
+    phase_by_value = np.searchsorted(
         np.cumsum(phases.start), stream.uniforms(sample_count) * phases.start.sum()
     )
     values = np.zeros(sample_count)
@@ -414,19 +417,20 @@ def _phase_times(phases: PhaseType, stream: Stream, sample_count: int) -> Array:
         time_draws, phase_draws = stream.uniforms(2 * len(unfinished_values)).reshape(
             2, len(unfinished_values)
         )
-        values[unfinished_values] -= np.log(time_draws) / phases.rates[phase_of_value]
+        values[unfinished_values] -= np.log(time_draws) / phases.rates[phase_by_value]
         # The number of cumulative probabilities passed is that of the next phase; behind the last
         # one, the time ends.
-        phase_of_value = (phase_draws[:, None] >= cumulative_onward[phase_of_value]).sum(axis=1)
-        has_next_phase = phase_of_value < phases.phases
+        phase_by_value = (phase_draws[:, None] >= cumulative_onward[phase_by_value]).sum(axis=1)
+        has_next_phase = phase_by_value < phases.phases
         unfinished_values = unfinished_values[has_next_phase]
-        phase_of_value = phase_of_value[has_next_phase]
+        phase_by_value = phase_by_value[has_next_phase]
     return values
 
 
 def _log_normal(parameters: Sequence[float], stream: Stream, sample_count: int) -> Array:
-    (squared_variation,) = parameters
-    log_variance = math.log1p(squared_variation)
+    """Draw log-normal times of mean 1; the parameter is their scv."""
+    (scv,) = parameters
+    log_variance = math.log1p(scv)
     # A mean of the logarithm of minus half its variance gives a time of mean 1.
     deviations = math.sqrt(log_variance) * _normal(stream, sample_count)
     samples: Array = np.exp(deviations - log_variance / 2)
@@ -434,6 +438,7 @@ def _log_normal(parameters: Sequence[float], stream: Stream, sample_count: int) 
 
 
 def _weibull(parameters: Sequence[float], stream: Stream, sample_count: int) -> Array:
+    """Draw Weibull times of mean 1; the first parameter is the shape."""
     exponent = 1 / parameters[0]
     # At scale 1 the mean is the gamma function of 1 + 1 / shape.
     samples: Array = _exponential(1.0, stream, sample_count) ** exponent / math.gamma(1 + exponent)
@@ -441,6 +446,7 @@ def _weibull(parameters: Sequence[float], stream: Stream, sample_count: int) -> 
 
 
 def _pareto(parameters: Sequence[float], stream: Stream, sample_count: int) -> Array:
+    """Draw Pareto times of mean 1; the first parameter is the shape."""
     shape = parameters[0]
     # The smallest value, 1 - 1 / shape, makes the mean 1.
     samples: Array = (1 - 1 / shape) * stream.uniforms(sample_count) ** (-1 / shape)
@@ -448,11 +454,13 @@ def _pareto(parameters: Sequence[float], stream: Stream, sample_count: int) -> A
 
 
 def _uniform_between(parameters: Sequence[float], stream: Stream, sample_count: int) -> Array:
+    """Draw times that are uniform between the two parameters."""
     shortest, longest = parameters
     return shortest + (longest - shortest) * stream.uniforms(sample_count)
 
 
-def _drawn_samples(parameters: Sequence[float], stream: Stream, sample_count: int) -> Array:
+def _draw_from_samples(parameters: Sequence[float], stream: Stream, sample_count: int) -> Array:
+    """Draw times from a list of equally likely samples, which are the parameters."""
     sample_index = (stream.uniforms(sample_count) * len(parameters)).astype(np.intp)
     samples: Array = np.array(parameters)[sample_index]
     return samples
@@ -512,11 +520,13 @@ def _is_whole(number: float) -> bool:
 
 
 def _exponential(scv: float, stream: Stream, sample_count: int) -> Array:
+    """Draw exponential times of mean 1."""
     times: Array = -np.log(stream.uniforms(sample_count))
     return times
 
 
 def _erlang(scv: float, stream: Stream, sample_count: int) -> Array:
+    """Draw Erlang times of mean 1, with 1 / scv phases."""
     phase_count = round(1 / scv)
     times: Array = (
         _exponential(1.0, stream, sample_count * phase_count)
@@ -528,6 +538,7 @@ def _erlang(scv: float, stream: Stream, sample_count: int) -> Array:
 
 
 def _hyperexponential(scv: float, stream: Stream, sample_count: int) -> Array:
+    """Draw times of mean 1 from two exponential phases with balanced means."""
     short_probability = float(balanced_means(scv))
     uniform_pairs = stream.uniforms(2 * sample_count).reshape(sample_count, 2)
     return np.where(
@@ -544,8 +555,8 @@ phases are drawn faster as a gamma time.
 
 
 def _coxian(scv: float, stream: Stream, sample_count: int) -> Array:
-    """Draw times of a Coxian distribution: the phases that always occur, then with a probability
-    one more; see `phases_below_one`.
+    """Draw Coxian times of mean 1: the sum of the phases that always occur and, with a probability,
+    one more phase; see `phases_below_one`.
     """
     certain_phases, phase_mean, probability, last_mean = phases_below_one(scv)
     if certain_phases > MOST_MULTIPLIED:
@@ -603,6 +614,7 @@ def _gamma(scv: float, stream: Stream, sample_count: int) -> Array:
 
 
 def _uniform(scv: float, stream: Stream, sample_count: int) -> Array:
+    """Draw uniform times of mean 1 and the given scv."""
     # A uniform time within 1 +- w has variance w^2 / 3.
     half_width = math.sqrt(3 * scv)
     return 1 + half_width * (2 * stream.uniforms(sample_count) - 1)
@@ -642,7 +654,7 @@ _DRAWN_BY_KIND: dict[str, Callable[[Sequence[float], Stream, int], Array]] = {
     "gamma": lambda numbers, stream, count: _gamma(numbers[0], stream, count),
     "weibull": _weibull,
     "pareto": _pareto,
-    "samples": _drawn_samples,
+    "samples": _draw_from_samples,
 }
 """The functions that draw values of mean 1, by the name of the distribution, for distributions that
 are not made of phases.

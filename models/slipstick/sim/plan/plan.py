@@ -200,7 +200,7 @@ class StationPlan:
 
 @dataclass(frozen=True, slots=True)
 class BreakerRule:
-    """When a circuit breaker opens and closes.
+    """The rule by which a circuit breaker opens and closes.
 
     Parameters
     ----------

@@ -122,7 +122,8 @@ def _is_significant(event: RareEvent, mean_time: float, customers: int) -> bool:
 
 def _cycles_of_round(plan: Plan, group: CustomerGroup, visits: Array) -> float:
     """Return the mean number of cycles that end in one round of a group, from the mean numbers of
-    visits to the instructions. For rounds see `_LONGEST_ROUND`.
+    visits to the instructions. A round is a sequence of cycles of one customer in which the end of
+    a cycle decides how the next one begins, as after a change of class.
     """
     if group.kind == "once":
         return 1.0
@@ -149,7 +150,7 @@ def _events_of_instruction(
     if row[0] == Op.LOOP:
         # The time of one round is what lies between two executions of the loop's instruction.
         time_of_round = float(times_left[instruction + 1] - times_left[instruction])
-        rounds = _count_of_loop(plan, instruction)
+        rounds = _mean_rounds_of_loop(plan, instruction)
         yield from _events_of_fraction(rate / (1 + rounds), rounds, time_of_round)
     if row[0] == Op.PIPELINE:
         yield from _events_of_fraction(rate, plan.counts[row[1]], float(times_left[row[3]]))
@@ -161,7 +162,7 @@ def _events_of_instruction(
 
 
 def _events_of_fraction(rate: float, count: float, time: float) -> Iterator[RareEvent]:
-    """Yield the two events that the fraction of a count decides: one execution more, or none.
+    """Yield the two random events of a fractional count: one more execution, or no further one.
 
     Parameters
     ----------
@@ -175,7 +176,7 @@ def _events_of_fraction(rate: float, count: float, time: float) -> Iterator[Rare
         yield RareEvent(rate * (1 - fraction), fraction * time)
 
 
-def _count_of_loop(plan: Plan, instruction: int) -> float:
+def _mean_rounds_of_loop(plan: Plan, instruction: int) -> float:
     """Return the mean number of rounds of a loop [1]."""
     register = plan.code[instruction][1]
     return next(
@@ -187,14 +188,14 @@ def _count_of_loop(plan: Plan, instruction: int) -> float:
 
 def _may_be_rare(plan: Plan, row: tuple[int, ...]) -> bool:
     """Return whether an instruction draws a branch, a fractional count or a time of scv above 1."""
-    op, count_of_pipeline, count_of_loop, *_ = row
+    op, pipeline_count_index, loop_count_index, *_ = row
     match op:
         case Op.CHOOSE:
             return True
         case Op.SET_COUNT:
-            return plan.counts[count_of_loop] % 1 > 0
+            return plan.counts[loop_count_index] % 1 > 0
         case Op.PIPELINE:
-            return plan.counts[count_of_pipeline] % 1 > 0
+            return plan.counts[pipeline_count_index] % 1 > 0
         case _:
             return 1 < _scv_of_drawn_time(plan, row) < math.inf
 
@@ -225,8 +226,8 @@ def _choice_targets(plan: Plan, row: tuple[int, ...]) -> Iterator[tuple[int, flo
 
 
 def _visits_and_times_left(plan: Plan, starts: Array, drawn_times: Array) -> tuple[Array, Array]:
-    """Solve the two equations of this module; return the visits of each instruction in a cycle [1],
-    and the mean time drawn from it to the end [s].
+    """Solve the two equations of this module. Return, for each instruction, how often a cycle
+    executes it on average [1], and the mean time that is drawn from it to the end of the cycle [s].
     """
     from scipy.sparse import csc_array, eye_array
     from scipy.sparse.linalg import splu
@@ -245,41 +246,43 @@ def _visits_and_times_left(plan: Plan, starts: Array, drawn_times: Array) -> tup
 
 
 def _next_instructions(plan: Plan, instruction: int) -> Iterator[tuple[int, float]]:
-    """Yield the instructions that may follow one, with their mean number of executions."""
+    """Yield each instruction that may follow a given one, with the mean number of times that it is
+    executed after it.
+    """
     next_instruction = instruction + 1
     match plan.code[instruction]:
         case (Op.CHOOSE, *_) as row:
             yield from _choice_targets(plan, row)
         case (Op.JUMP, target, *_):
             yield target, 1.0
-        case (Op.LOOP, _, behind, *_):
+        case (Op.LOOP, _, exit_instruction, *_):
             # A loop of a geometric number of rounds has the same mean number of executions.
-            rounds = _count_of_loop(plan, instruction)
+            rounds = _mean_rounds_of_loop(plan, instruction)
             yield next_instruction, rounds / (1 + rounds)
-            yield behind, 1 / (1 + rounds)
+            yield exit_instruction, 1 / (1 + rounds)
         case (Op.SWITCH, first_target, *_):
-            item_instructions = _items_of_pipeline(plan, instruction)
-            for target in plan.targets[first_target : first_target + item_instructions]:
-                yield target, 1 / item_instructions
+            item_count = _item_count_of_pipeline(plan, instruction)
+            for target in plan.targets[first_target : first_target + item_count]:
+                yield target, 1 / item_count
         case (Op.PICK, _, _, _, first_target, target_count, *_):
             for target in plan.targets[first_target : first_target + target_count]:
                 yield target, 1 / target_count
-        case (Op.FORK, first_target, target_count, behind, *_):
+        case (Op.FORK, first_target, target_count, exit_instruction, *_):
             for target in plan.targets[first_target : first_target + target_count]:
                 yield target, 1.0
-            yield behind, 1.0
-        case (Op.WHILE_AWAITED, behind, *_):
+            yield exit_instruction, 1.0
+        case (Op.WHILE_AWAITED, exit_instruction, *_):
             yield next_instruction, 0.5
-            yield behind, 0.5
+            yield exit_instruction, 0.5
         case (Op.SPAWN, first_instruction, *_):
             yield first_instruction, 1.0
             yield next_instruction, 1.0
-        case (Op.PIPELINE, count_index, _, first_instruction, behind, *_):
+        case (Op.PIPELINE, count_index, _, first_instruction, exit_instruction, *_):
             yield first_instruction, plan.counts[count_index]
-            yield behind, 1.0
-        case (Op.TAKE_TASK, _, _, _, _, _, behind, *_):
+            yield exit_instruction, 1.0
+        case (Op.TAKE_TASK, _, _, _, _, _, exit_instruction, *_):
             # The parts of the tasks of a pool are given one by one; nothing of them is drawn.
-            yield behind, 1.0
+            yield exit_instruction, 1.0
         case (Op.END, goes_on, *_):
             if goes_on:
                 yield next_instruction, 1 - 1 / _LONGEST_ROUND
@@ -289,7 +292,7 @@ def _next_instructions(plan: Plan, instruction: int) -> Iterator[tuple[int, floa
             yield next_instruction, 1.0
 
 
-def _items_of_pipeline(plan: Plan, instruction: int) -> int:
+def _item_count_of_pipeline(plan: Plan, instruction: int) -> int:
     """Return the number of items of the pipeline that a switch belongs to."""
     return next(
         int(plan.counts[count_index])
