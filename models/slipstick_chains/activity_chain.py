@@ -172,8 +172,8 @@ class ActivityChain(ActivityForm):
 
     Attributes
     ----------
-    left_to_others : returns the points that another method solves exactly at less cost; None if
-        none
+    find_points_left_to_others : function that returns a mask of the points that another method
+        solves exactly at less cost; None if there is no such method
 
     >>> from slipstick.model.activity import delay, service
     >>> from slipstick.model.system import closed_model
@@ -186,7 +186,7 @@ class ActivityChain(ActivityForm):
 
     def __init__(self, model: Model) -> None:
         super().__init__(model)
-        self.left_to_others: Callable[[Values], Flags] | None = None
+        self.find_points_left_to_others: Callable[[Values], Flags] | None = None
         self.smooth_parameters = [
             name
             for name in self.smooth_parameters
@@ -212,7 +212,7 @@ class ActivityChain(ActivityForm):
         point_groups = list(points_by_transitions.values())
         for points in point_groups:
             try:
-                _solve_alike(
+                _solve_points_together(
                     self.model,
                     {expr: number[points] for expr, number in value_by_expr.items()},
                     table,
@@ -268,7 +268,9 @@ class ActivityChain(ActivityForm):
         no other method is exact at less cost.
         """
         left_to_others = (
-            self.left_to_others(values) if self.left_to_others else np.zeros(1, dtype=bool)
+            self.find_points_left_to_others(values)
+            if self.find_points_left_to_others
+            else np.zeros(1, dtype=bool)
         )
         if left_to_others.all():
             return ~left_to_others
@@ -299,6 +301,9 @@ class ActivityChain(ActivityForm):
         )
 
     def _remarks(self, table: ActivityTable, is_exact: bool, point_index: int) -> Remarks:
+        """Return the remarks on one point, with a note on services that are given up at shared
+        stations.
+        """
         remarks = super()._remarks(table, is_exact, point_index)
         stations_text = ", ".join(shared_stations_with_cuts(self.model))
         if remarks.failed or not stations_text:
@@ -511,7 +516,7 @@ def chain_from_start(
     """
     form = ActivityChain(model)
     value_by_expr = form.numbers(
-        {resource_name: np.array([value]) for resource_name, value in values.items()}
+        {parameter_name: np.array([value]) for parameter_name, value in values.items()}
     )
     cycles, streams = _cycles_and_streams(model, value_by_expr, most_customers, backlog)
     for unfit_part in _unfit_parts(model, value_by_expr):
@@ -612,7 +617,7 @@ def fits_by_kind(model: Model) -> bool:
     return not any(_unfit_parts(model, value_by_expr))
 
 
-def _solve_alike(
+def _solve_points_together(
     model: Model,
     value_by_expr: Mapping[Expr, Array],
     table: ActivityTable,
@@ -665,9 +670,9 @@ def _solve_alike(
 def sums_over_cycles(
     model: Model, value_by_expr: Mapping[Expr, Array], members: Array, with_account: bool
 ) -> Mapping[tuple[str, Any], Array]:
-    """Return times and numbers of events, summed over a cycle of the first group or over the rounds
-    of all phases, by kind and name, such as ("busy", "disk") [points]. A kind or name that does not
-    occur has the sum 0.
+    """Return times [s] and numbers of events [1], summed over a cycle of the first group or over
+    the rounds of all phases, keyed by kind and name, such as ("busy", "disk") [points]. The sum of
+    a kind and name that do not occur is 0.
 
     Parameters
     ----------
@@ -815,8 +820,8 @@ def _tail_beyond(states: _States, solved_states: _SolvedStates) -> tuple[float, 
 def _use_columns(
     model: Model, resource_name: str, sums: Mapping[tuple[str, Any], Array], time: Array
 ) -> Array:
-    """Return the utilization [1], the queue length [1], the throughput [1/s] and the mean wait [s]
-    of a resource or counter, from sums over a cycle [4, points].
+    """Return four rows, from sums over a cycle: the utilization [1], the queue length [1], the
+    throughput [1/s] and the mean wait [s] of a resource or counter [4, points].
 
     Parameters
     ----------
@@ -1262,8 +1267,9 @@ class _States:
         if any(node.use in (MET, TAKEN) for node in self._nodes):
             return 1
 
-        def phases(node: Activity) -> int:
-            phases_of_children = 0 if node.held else sum(map(phases, node.children))
+        def phase_count(node: Activity) -> int:
+            """Return the number of phases of the delays in a node, without those in holds."""
+            phases_of_children = 0 if node.held else sum(map(phase_count, node.children))
             node_number = self._number_by_node_id[id(node)]
             if (
                 node.use != SERVED
@@ -1274,7 +1280,7 @@ class _States:
             return phases_of_children + self._phases_by_node[node_number].phases
 
         sizes_and_phases = (
-            (self.kinds.count(kind), phases(self._nodes[body]))
+            (self.kinds.count(kind), phase_count(self._nodes[body]))
             for kind, body in enumerate(self._body_numbers)
         )
         # Processors of one kind are alike, so combinations with repetition are counted.
@@ -1380,9 +1386,7 @@ class _States:
         else:
             for name, breaker in self.breakers.items():
                 if units[self._unit_names.index(name)] == OPEN:
-                    units_after = self._with_breaker_state(
-                        units, name, _half_open_state(breaker, 0, 0)
-                    )
+                    units_after = self._with_unit_set(units, name, _half_open_state(breaker, 0, 0))
                     yield 1 / self._value_by_expr[breaker.open], positions, units_after, ()
             yield from self._arrival_transitions(positions, units)
             serving_steps = [
@@ -1442,7 +1446,7 @@ class _States:
             if stream.bursts:
                 rate_in_burst, *rates_of_change = stream.bursts
                 in_burst = units[self._unit_names.index(BURST + str(kind))]
-                units_after = self._with_breaker_state(units, BURST + str(kind), 1 - in_burst)
+                units_after = self._with_unit_set(units, BURST + str(kind), 1 - in_burst)
                 yield rates_of_change[in_burst], positions, units_after, ()
                 rate = rate_in_burst if in_burst else rate
             has_place = self.most_customers is None or number_followed < self.most_customers
@@ -1939,7 +1943,7 @@ class _States:
                 _with_replaced_position(positions, processor, outcomes_of_failure),
             )
         if breaker_state < OPEN:
-            units = self._with_breaker_state(
+            units = self._with_unit_set(
                 units, breaker_name, _half_open_state(breaker, begun_trials + 1, passed_trials)
             )
         visit = (
@@ -1981,7 +1985,7 @@ class _States:
                 (probability, self._with_uncounted_tries(positions_after, breaker_name))
                 for probability, positions_after in outcomes
             ]
-        return event_names, self._with_breaker_state(units, breaker_name, breaker_state), outcomes
+        return event_names, self._with_unit_set(units, breaker_name, breaker_state), outcomes
 
     def _breaker_state_after_try(self, breaker: Breaker, state: int, has_failed: bool) -> int:
         """Return the state of a circuit breaker after a try: open, half-open, or closed with the
@@ -2015,7 +2019,7 @@ class _States:
     def _with_uncounted_tries(
         self, positions: Sequence[Position], breaker_name: str
     ) -> list[Position]:
-        """Return the instant event after a circuit breaker has opened, when the tries admitted
+        """Return the positions after a circuit breaker has opened: the tries that it admitted
         before no longer count.
         """
 
@@ -2029,16 +2033,16 @@ class _States:
 
         return [(position, tuple(map(uncounted, stack))) for position, stack in positions]
 
-    def _with_breaker_state(
-        self, units: Sequence[int], unit_name: str, new_value: int
-    ) -> list[int]:
-        """Return the units of each counter after a circuit breaker has changed its state."""
+    def _with_unit_set(self, units: Sequence[int], unit_name: str, new_value: int) -> list[int]:
+        """Return the units after one of them has a new value, such as the state of a circuit
+        breaker or of a burst.
+        """
         unit_index = self._unit_names.index(unit_name)
         return [*units[:unit_index], new_value, *units[unit_index + 1 :]]
 
     def _rank_and_interruption(self, position: Any) -> tuple[int, bool]:
-        """Return the rank of the visit of a waiting processor, and whether its service was
-        interrupted.
+        """Return the rank of the visit of a waiting processor, and whether its service has not
+        begun: an interrupted service goes before others of its rank.
         """
         action, step_number, *_ = position
         return self._nodes[step_number].rank, action == "line"
@@ -2589,7 +2593,7 @@ def _compile_chain(model: Subject, parameters: Parameters, simulation: Simulatio
     activity = cast(Model, model)
     form = ActivityChain(activity)
     if activity.constructs <= KNOWN[MEAN_VALUE]:
-        form.left_to_others = partial(exact_points, activity)
+        form.find_points_left_to_others = partial(exact_points, activity)
     return form
 
 

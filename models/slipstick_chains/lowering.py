@@ -142,6 +142,7 @@ def _routed_cycle(network: QueueingNetwork, chain_name: str, chain: Chain) -> Ac
     is_closed = isinstance(chain.members, ClosedClass)
 
     def visit(place: Place) -> Step:
+        """Return the step of a visit to a place: a class at a station."""
         class_name, station_name = place
         station = network.stations[station_name]
         visit_time, _ = _time_and_visits(station, class_name)
@@ -203,7 +204,7 @@ def _inexpressible_losses(network: QueueingNetwork, class_name: str) -> Iterator
             yield f"{name} has a capacity, and no queue of which some places are left"
 
 
-def _with_limits(
+def _limited_visit(
     step: Step, station: NetworkStation, class_name: str, breaker: str | None
 ) -> Activity:
     """Return the visit of a class, as an attempt where the queue may be abandoned or full, or where
@@ -272,7 +273,7 @@ def _cycle_activity(
             (
                 station_name,
                 _visit_activities(
-                    _with_limits(
+                    _limited_visit(
                         _visit_step(station, class_name, station_name, visit_time),
                         station,
                         class_name,

@@ -76,7 +76,7 @@ def program_of_routes(
 def _count_ways_through(
     ways: dict[tuple[PlaceOrEnd, PlaceOrEnd], list[Way]], place: PlaceOrEnd
 ) -> int:
-    """Count the ways through a place: the ways into it times the ways out of it."""
+    """Return the number of pairs of a way into a place and a way out of it."""
     ways_in, ways_out = (
         sum(bool(ends[end_index] == place) for ends in ways) for end_index in (1, 0)
     )
@@ -124,9 +124,11 @@ def _refuse_long_program(activity: Activity) -> None:
         )
 
 
-def _choice_between(routes: list[Way]) -> Activity:
-    """Return a choice among routes, each with its share of their total probability."""
-    if len(routes) == 1:
-        return routes[0].activity
-    total_probability = total([way.probability for way in routes])
-    return Choice(tuple((way.probability / total_probability, way.activity) for way in routes))
+def _choice_between(ways: list[Way]) -> Activity:
+    """Return a choice among ways between two places, each with its share of their total
+    probability.
+    """
+    if len(ways) == 1:
+        return ways[0].activity
+    total_probability = total([way.probability for way in ways])
+    return Choice(tuple((way.probability / total_probability, way.activity) for way in ways))

@@ -55,7 +55,7 @@ from slipstick_chains.over_the_day import (
     profiles_of,
     with_mean_rates,
 )
-from slipstick_chains.uniformization import transient as of_chain
+from slipstick_chains.uniformization import transient as probabilities_of_chain
 
 Columns = dict[str, NDArray[np.float64]]
 
@@ -141,7 +141,7 @@ def transient(
         return _settled_columns(_columns_of_activity(*chain, times) for chain in chains)
     network_layout, network_points = _layout_and_points(model, values)
     space, chain = chain_at(network_points, _truncation(network_points, most, limit), limit)
-    probabilities_by_time = of_chain(chain, times)
+    probabilities_by_time = probabilities_of_chain(chain, times)
     states = np.asarray(chain.states)
     present = np.tensordot(probabilities_by_time, space.present(states), axes=1)
     columns: Columns = {}
@@ -208,7 +208,7 @@ def _columns_of_activity(
     if day_parts:
         probabilities_by_time = probabilities_at(chain.start, day_parts, times)
     else:
-        probabilities_by_time = of_chain(chain, times)
+        probabilities_by_time = probabilities_of_chain(chain, times)
     columns: Columns = {}
     for name, lengths in present.items():
         columns[f"queue_length[{name}]"] = probabilities_by_time @ lengths
@@ -558,7 +558,7 @@ def transient_values(
     value_by_name: dict[str, Value | str] = {}
     names_to_simulate = []
 
-    def seconds(time_text: str) -> float:
+    def read_seconds(time_text: str) -> float:
         """Return the time that a text stands for: a number, or the value of a path [s]."""
         if time_text.startswith("parameters.") and time_text not in values_given:
             raise UnknownNameError("quantity", time_text, list(values_given))
@@ -578,13 +578,13 @@ def transient_values(
                     raise NeverReachedError(message_of_empty_start(station))
             elif name_and_time := transient_value_of(name):
                 steady_name, time_text = name_and_time
-                columns = transient(model, [seconds(time_text)], values)
+                columns = transient(model, [read_seconds(time_text)], values)
                 counted_name = re.sub(r"^probability(.*),.*", r"queue_length\1]", steady_name)
                 if counted_name not in columns:
                     value_by_name[name] = (
                         f"there is no {counted_name} before the steady state, but"
-                        f" {', '.join(_queue_lengths(columns))}; customers of one class are not"
-                        " counted in a network with a backlog or a profile"
+                        f" {', '.join(_names_of_queue_lengths(columns))}; customers of one class are"
+                        " not counted in a network with a backlog or a profile"
                     )
                     continue
                 # More customers than a station can have are there with probability 0.
@@ -597,12 +597,12 @@ def transient_values(
             if not isinstance(error, NeverReachedError):
                 names_to_simulate.append(name)
     return value_by_name | _simulated_estimates(
-        model, names_to_simulate, values, seconds, simulation or Simulation()
+        model, names_to_simulate, values, read_seconds, simulation or Simulation()
     )
 
 
-def _queue_lengths(columns: Columns) -> list[str]:
-    """Return the columns that are queue lengths."""
+def _names_of_queue_lengths(columns: Columns) -> list[str]:
+    """Return the names of the columns that are queue lengths."""
     return [name for name in columns if name.startswith("queue_length[")]
 
 
@@ -610,7 +610,7 @@ def _simulated_estimates(
     model: QueueingNetwork | Model,
     names: Sequence[str],
     values: Mapping[str, float],
-    seconds: Callable[[str], float],
+    read_seconds: Callable[[str], float],
     simulation: Simulation,
 ) -> dict[str, Value | str]:
     """Return estimates of the values that no Markov chain has, by name; nothing if the model cannot
@@ -621,7 +621,7 @@ def _simulated_estimates(
     from slipstick_chains.transient_runs import simulated_values
 
     try:
-        return simulated_values(model, names, values, seconds, backlogs_of(model), simulation)
+        return simulated_values(model, names, values, read_seconds, backlogs_of(model), simulation)
     except (NoAnswerError, ModelError):
         return {}
 
@@ -682,7 +682,9 @@ def with_transient(
 
 
 def _replaces_times(model: QueueingNetwork | Model, values_given: Mapping[str, float]) -> bool:
-    """Return whether the Markov chain replaces a time by phases with the same mean and scv."""
+    """Return whether the Markov chain of a model replaces some time by phases with the same mean
+    and scv.
+    """
     if isinstance(model, Model):
         return not all(step.scv in (0, 1) or phases_given(step) for step in model.steps)
     network_layout = NetworkLayout(model)

@@ -110,7 +110,7 @@ def simulated_values(
     model: QueueingNetwork | Model,
     names: Sequence[str],
     values: Mapping[str, float],
-    seconds: Callable[[str], float],
+    read_seconds: Callable[[str], float],
     backlogs: Mapping[str, int],
     simulation: Simulation,
 ) -> dict[str, Value | str]:
@@ -121,7 +121,7 @@ def simulated_values(
     model : a network or an activity
     names : such as ``queue_length_at[desk,60]`` and ``time_until[desk,0]``
     values : parameters that differ from the model's own
-    seconds : returns the number that the time in a name stands for [s]
+    read_seconds : returns the number that the time in a name stands for [s]
     backlogs : customers of each stream that come at time 0, by the name of its group in a plan
     simulation : seed, precision, level and events
 
@@ -141,7 +141,7 @@ def simulated_values(
     questions: dict[str, _TransientValue] = {}
     answers: dict[str, Value | str] = {}
     for name in names:
-        question = _parse_question(name, seconds)
+        question = _parse_question(name, read_seconds)
         if question.resource in followed_plan.plan.resources:
             questions[name] = question
         else:
@@ -158,14 +158,14 @@ def simulated_values(
     return answers
 
 
-def _parse_question(name: str, seconds: Callable[[str], float]) -> _TransientValue:
+def _parse_question(name: str, read_seconds: Callable[[str], float]) -> _TransientValue:
     """Parse the name of a value before the steady state, such as ``time_until[desk,20]``, into the
     value or the passage that runs observe.
 
     Parameters
     ----------
     name : of the value
-    seconds : function that returns the time that a text such as ``5 min`` states [s]
+    read_seconds : function that returns the time that a text such as ``5 min`` states [s]
     """
     if passage := passage_of(name):
         return _Passage(*passage)
@@ -174,9 +174,9 @@ def _parse_question(name: str, seconds: Callable[[str], float]) -> _TransientVal
     steady_name, time_text = parsed_name
     kind, _, arguments = steady_name.removesuffix("]").partition("[")
     if kind == "queue_length":
-        return _NumberAtTime(arguments, seconds(time_text))
+        return _NumberAtTime(arguments, read_seconds(time_text))
     resource, _, count_text = arguments.rpartition(",")
-    return _NumberAtTime(resource, seconds(time_text), int(count_text))
+    return _NumberAtTime(resource, read_seconds(time_text), int(count_text))
 
 
 def _followed_plan(

@@ -221,7 +221,7 @@ class CompiledKernel:
     def waits(self) -> list[Wait]:
         """List the customers that wait for locks and barriers, with the holders of each lock."""
         tables = self.state
-        waits_found = []
+        waits = []
         for resource, lock_plan in zip(
             tables.resource[len(self.plan.stations) :], self.plan.locks, strict=True
         ):
@@ -236,18 +236,18 @@ class CompiledKernel:
                 *self._customers_in_queue(resource.queue),
                 *self._customers_in_queue(resource.spinning),
             ]
-            waits_found += [
+            waits += [
                 Wait(customer, f"{lock_plan.noun} {lock_plan.name}", holders)
                 for customer in waiting_customers
             ]
         for queue_number, barrier_name in enumerate(
             self.plan.barriers, tables.run[0].first_barrier_queue
         ):
-            waits_found += [
+            waits += [
                 Wait(customer, f"barrier {barrier_name}")
                 for customer in self._customers_in_queue(queue_number)
             ]
-        return waits_found
+        return waits
 
     def _customers_in_queue(self, queue_number: int) -> list[int]:
         """List the customers in the queue with a number, in its order."""
@@ -484,6 +484,7 @@ def _enlarged_tables(tables: State, added_tokens: int, added_events: int) -> Sta
     """Return the tables with room for more tokens and events."""
 
     def lengthened(name: str, added_rows: int) -> NDArray[Any]:
+        """Return a copy of a table with further rows of zeros at its end."""
         table = getattr(tables, name)
         enlarged_table = np.zeros((len(table) + added_rows, *table.shape[1:]), dtype=table.dtype)
         enlarged_table[: len(table)] = table

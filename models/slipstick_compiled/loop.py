@@ -31,6 +31,9 @@ Row = Any
 
 
 def _cache_folder() -> str:
+    """Return the folder of the compiled code, which is named after the text that the code is made
+    of.
+    """
     digest = hashlib.sha256()
     for file in (*sorted(Path(__file__).parent.glob("*.py")), Path(plan.__file__)):
         digest.update(file.read_bytes())
@@ -237,7 +240,7 @@ def wake(tables: State, token_number: int, now: float) -> None:
 def new_token_number(
     tables: State, now: float, group: int, customer: int, parent: int, index: int
 ) -> int:
-    """Take a token from the list of free ones and initialize it."""
+    """Take a token from the list of free ones, initialize it, and return its number."""
     run = tables.run[0]
     token_number: int = run.first_free
     token_record = tables.token[token_number]
@@ -274,7 +277,7 @@ def new_token_number(
 
 
 @inlined
-def free_token_number(tables: State, token_number: int) -> None:
+def free_token(tables: State, token_number: int) -> None:
     """Return a token to the list of free ones."""
     tables.token[token_number].next = tables.run[0].first_free
     tables.run[0].first_free = token_number
@@ -1247,7 +1250,7 @@ def end(tables: State, token_number: int, instruction: Row, now: float) -> bool:
             run.cycles_to_row = run.cycles_per_row
             write_row(tables, now)
     if group_record.kind == GroupKind.OPEN:
-        free_token_number(tables, token_number)
+        free_token(tables, token_number)
     if group_record.kind == GroupKind.CLOSED and cycle_start == now:
         token_record.event_kind = EventKind.AGAIN
         token_record.event = plan_event(tables, now, token_number)
@@ -1399,7 +1402,7 @@ def join(tables: State, token_number: int, instruction: Row, now: float) -> None
     parent_token_number = token_record.parent
     if parent_token_number < 0:
         tables.run[0].unended_branches -= 1
-        free_token_number(tables, token_number)
+        free_token(tables, token_number)
         return
     token_record.parent = -1
     parent_record = tables.token[parent_token_number]
@@ -1429,7 +1432,7 @@ def join(tables: State, token_number: int, instruction: Row, now: float) -> None
     child_token_number = parent_record.child
     while child_token_number >= 0:
         if tables.token[child_token_number].parent < 0:
-            free_token_number(tables, child_token_number)
+            free_token(tables, child_token_number)
         else:
             tables.token[child_token_number].parent = -1
             tables.run[0].unawaited_branches += 1
@@ -1943,7 +1946,7 @@ def step(tables: State, token_number: int, now: float) -> bool:
     if op == Op.SPAWN:
         return spawn(tables, token_number, instruction, now)
     if op == Op.VANISH:
-        free_token_number(tables, token_number)
+        free_token(tables, token_number)
         return False
     if op == Op.PICK:
         return pick(tables, token_number, instruction, value, now)

@@ -13,7 +13,7 @@ from slipstick import closed_class, network, solve, station
 from slipstick.errors import NoAnswerError
 from slipstick.queueing.approximate import (
     MEASURED_ERRORS,
-    _by_substitution,
+    _solve_by_substitution,
     linearizer,
     schweitzer,
     usual_error,
@@ -350,7 +350,7 @@ def test_an_overloaded_start_does_not_stop_the_iteration() -> None:
         priority=[1, 2],
     )
     count = np.array([[30.0, 5.0]])
-    flow, time, _ = _by_substitution(given, count, None, np.full((1, 2, 1), 100.0))
+    flow, time, _ = _solve_by_substitution(given, count, None, np.full((1, 2, 1), 100.0))
     assert (flow[0] > 0).all()
     np.testing.assert_allclose(flow * (given.think + time[:, :, 0]), count, rtol=1e-9)
 

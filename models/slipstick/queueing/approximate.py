@@ -75,7 +75,7 @@ may exceed 1.
 
 @dataclass(frozen=True, eq=False)
 class SeenOnArrival:
-    """Mean numbers of customers that an arriving customer finds, itself left out.
+    """The mean numbers of customers that an arriving customer finds, without itself.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ class SeenOnArrival:
     present_shift: Array | None = None
     service_shift: Array | None = None
 
-    def waiting(self, weight: Array, station: int, rank: Array | None = None) -> Array:
+    def present_on_arrival(self, weight: Array, station: int, rank: Array | None = None) -> Array:
         """Return the weighted mean number of customers that an arriving customer of class r finds
         at a station, waiting or in service, summed over the classes found, (P, R); see
         `_weighted_numbers_met`.
@@ -102,7 +102,9 @@ class SeenOnArrival:
             weight, self.number_present, self.present_shift, station, rank
         )
 
-    def served(self, weight: Array, station: int, rank: Array | None = None) -> Array:
+    def in_service_on_arrival(
+        self, weight: Array, station: int, rank: Array | None = None
+    ) -> Array:
         """Return the weighted mean number of customers that an arriving customer of class r finds
         in service at a station, summed over the classes found, (P, R); see `_weighted_numbers_met`.
         """
@@ -172,9 +174,9 @@ def _product_form_residence(
     """Return the residence times at a station in product form, (P, R) [s]."""
     servers = network.servers[station]
     unit_weights = np.ones((1, len(network.classes)))
-    present_others = arrival_numbers.waiting(unit_weights, station)
+    present_others = arrival_numbers.present_on_arrival(unit_weights, station)
     if servers > 1:
-        busy_servers = arrival_numbers.served(unit_weights, station)
+        busy_servers = arrival_numbers.in_service_on_arrival(unit_weights, station)
         # Each of those who wait delays by a service over c; those in service delay by one such
         # part, if all c are busy. At one server both are the arrival theorem. Errors: see
         # "several servers" in `MEASURED_ERRORS`.
@@ -192,7 +194,9 @@ def _rates_residence(network: NetworkArrays, arrival_numbers: SeenOnArrival, sta
     """
     rates = network.rates[station]
     assert rates is not None
-    number_present = 1 + arrival_numbers.waiting(np.ones((1, len(network.classes))), station)
+    number_present = 1 + arrival_numbers.present_on_arrival(
+        np.ones((1, len(network.classes))), station
+    )
     last_index = rates.shape[1] - 1
     # The speed at the mean number present, between those at the two whole numbers around it: an
     # assumption, for the arrival theorem takes the mean over all numbers. See
@@ -235,16 +239,16 @@ def _line_residence(
     unit_weights = np.ones_like(service)
     residual_service = residual_time(service, network.scv[:, :, station])
     waiting_work = limited_to_range(
-        arrival_numbers.waiting(service, station, rank_weights)
-        - arrival_numbers.served(service, station, rank_weights)
+        arrival_numbers.present_on_arrival(service, station, rank_weights)
+        - arrival_numbers.in_service_on_arrival(service, station, rank_weights)
     )
-    residual_work = arrival_numbers.served(
+    residual_work = arrival_numbers.in_service_on_arrival(
         residual_service, station, rank_weights if discipline.preemptive else None
     )
     if servers > 1:
         # At several servers the residual work delays only while all are busy, so it counts with
         # that probability, given how many are in service (Sakasegawa).
-        number_in_service = arrival_numbers.served(unit_weights, station)
+        number_in_service = arrival_numbers.in_service_on_arrival(unit_weights, station)
         positive_number = np.where(number_in_service.real > 0, number_in_service, 1)
         residual_work = residual_work * np.where(
             number_in_service.real > 0,
@@ -257,7 +261,9 @@ def _line_residence(
     # Those of higher ranks who come during the wait go first: the wait, and with preemption the
     # service too, is as long as if the server had the rest of its capacity only.
     is_of_higher_rank = (rank[None, :] < rank[:, None]).astype(float)
-    utilization_ahead = arrival_numbers.served(unit_weights, station, is_of_higher_rank) / servers
+    utilization_ahead = (
+        arrival_numbers.in_service_on_arrival(unit_weights, station, is_of_higher_rank) / servers
+    )
     free_share = 1 - limited_to_range(utilization_ahead, high=MOST_BUSY)
     service_alone: Array = service / free_share if discipline.preemptive else service
     return np.asarray(service_alone + wait / free_share)
@@ -322,7 +328,7 @@ method changes them.
 """
 
 
-def _by_newton(
+def _solve_by_newton(
     demand: Array, delay: Array, population: Array, queue_change: Array | float
 ) -> tuple[Array, Array, int]:
     """Solve a product-form network of delays and single servers by Newton's method; return
@@ -489,7 +495,7 @@ def _points_settled(
     return has_settled
 
 
-def _by_substitution(
+def _solve_by_substitution(
     network: NetworkArrays, population: Array, shift: Shift | None, queue: Array
 ) -> tuple[Array, Array, int]:
     """Solve a network with stations of any kind by substitution; return throughput (P, R),
@@ -746,11 +752,13 @@ def _solve_by_scheme(network: NetworkArrays, method_name: str, scheme: Scheme) -
     """
     is_product_form = network.all_single or (network.is_single | network.is_delay).all()
     if is_product_form and not any(network.without_product_form):
-        return _by_product_form(network, method_name, scheme)
-    return _by_general_substitution(network, method_name, scheme)
+        return _solve_product_form(network, method_name, scheme)
+    return _solve_by_general_substitution(network, method_name, scheme)
 
 
-def _by_product_form(network: NetworkArrays, method_name: str, scheme: Scheme) -> NetworkSolution:
+def _solve_product_form(
+    network: NetworkArrays, method_name: str, scheme: Scheme
+) -> NetworkSolution:
     """Solve a product-form network of delays and single servers: take open classes out exactly,
     then iterate by Newton's method.
     """
@@ -766,7 +774,7 @@ def _by_product_form(network: NetworkArrays, method_name: str, scheme: Scheme) -
         queue_change = 0.0 if shift is None else shift[0].sum(axis=2)
         repeated_demand = np.repeat(demand, variants_per_point, axis=0)
         repeated_delay = np.repeat(closed_network.delay, variants_per_point, axis=0)
-        return _by_newton(repeated_demand, repeated_delay, population, queue_change)
+        return _solve_by_newton(repeated_demand, repeated_delay, population, queue_change)
 
     throughput, residence, step_count = scheme(
         fixed_point, closed_network.population.astype(float), demand
@@ -840,7 +848,7 @@ def _refuse_breakdowns(network: NetworkArrays) -> None:
             )
 
 
-def _by_general_substitution(
+def _solve_by_general_substitution(
     network: NetworkArrays, method_name: str, scheme: Scheme
 ) -> NetworkSolution:
     """Solve a network with stations of any kind, by substitution."""
@@ -859,7 +867,7 @@ def _by_general_substitution(
             if variants_per_point > 1
             else network
         )
-        return _by_substitution(
+        return _solve_by_substitution(
             repeated_network,
             population,
             shift,
@@ -909,8 +917,9 @@ def _within_capacity(
     population: Array,
     station_names: Sequence[str],
 ) -> tuple[Array, Array, tuple[str, ...]]:
-    """Lower throughputs that load a station slightly above its capacity; the difference is waiting
-    time there.
+    """Return throughputs and residence times in which throughputs that load a station slightly
+    above its capacity are lowered to it, and the difference is waiting time there; also notes on
+    these stations.
 
     The number of customers of each class that an arrival finds is estimated separately. Therefore
     the utilization can come out slightly above 1 where several stations are near saturation, or
@@ -980,8 +989,8 @@ def _utilization_of_classes(network: NetworkArrays, throughput: Array, queue: Ar
 def _correct_queue_shares(
     fixed_point: FixedPoint, population: Array, demand: Array
 ) -> tuple[Array, Array, int]:
-    """Correct the queue shares in rounds, as `linearizer` describes; return throughput, residence
-    time and number of steps.
+    """Correct the shares of classes in the queues in rounds, as `linearizer` describes; return
+    throughput (P, R), residence time (P, R, K) and the number of steps.
     """
     point_count, class_count = population.shape
     correction_count = (class_count + 1) * class_count**2 * demand.shape[2]
@@ -1026,8 +1035,8 @@ def _correct_queue_shares(
 
 
 def _change_by_removal(queue_share: Array, population_left: Array) -> Array:
-    """Return by how much the numbers of class j change when a customer of class r has left, for
-    every variant, (B, R, R, K) by [r, j].
+    """Return by how much the mean numbers of class j at each station change when one customer of
+    class r is removed, for each variant of the population (B, R, R, K) by [r, j].
     """
     queue_change = queue_share[:, None, 1:] - queue_share[:, None, :1]
     point_count, variant_count = population_left.shape[:2]

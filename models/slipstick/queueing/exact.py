@@ -120,11 +120,11 @@ def _has_servers_with_ranks(network: NetworkArrays, station: int) -> bool:
     scv = network.scv.real[:, is_visiting_class, station]
     is_one_exponential = (service == service[:, :1]).all() and (scv == 1).all()
     has_several_servers = network.rates[station] is None and network.servers[station] > 1
-    do_all_classes_arrive = (network.arrivals.real[:, is_visiting_class] > 0).all()
+    all_classes_arrive = (network.arrivals.real[:, is_visiting_class] > 0).all()
     return bool(
         has_several_servers
         and is_one_exponential
-        and do_all_classes_arrive
+        and all_classes_arrive
         and DISCIPLINES[network.discipline[station]].ranked
     )
 
@@ -242,8 +242,8 @@ def _number_present(load: Array, servers: int) -> Array:
 
 
 def _solved_in_range(solution: ClosedSolution, closed_network: ClosedPart) -> ClosedSolution:
-    """Solve again the few points whose constants left the range of doubles: without
-    probabilities by the recursion of mean values, else in logarithms.
+    """Return a solution in which the few points whose constants left the range of doubles are
+    solved again: without probabilities by the recursion of mean values, else in logarithms.
     """
     if solution.in_range.all():
         return solution

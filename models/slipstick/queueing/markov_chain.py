@@ -378,7 +378,9 @@ def _solved_by_method(
 def _solved_with_fixed(
     generator: csr_array, method: str, start_probability: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], Solve]:
-    """Solve pi Q = 0 for real rates; also return the solver of x Q = b with x[fixed] = 0."""
+    """Return the long-run probabilities pi, which solve pi Q = 0 for real rates, and a solver of
+    x Q = b with x = 0 at a fixed state.
+    """
     fixed_state = (_likeliest_state_at_random_time if method == "direct" else _likely_state)(
         generator, start_probability
     )

@@ -472,8 +472,8 @@ def solve_in_parts(
     Parameters
     ----------
     closed_network : all points
-    row_sets : numbers of the points of each; together all
-    solve : gives the solution of a part
+    row_sets : for each part, the numbers of its points; all parts together have all points
+    solve : returns the solution of a part
     """
     solutions = [solve(closed_network.select(rows)) for rows in row_sets]
     point_count = len(closed_network.demand)

@@ -140,12 +140,14 @@ def _solve_block(closed_network: ClosedPart, marginals: bool) -> ClosedSolution:
         series = _Series(
             scale * demand.T, scale * pace.T, closed_network.speeds_by_queue, scale * delay, length
         )
-        constants = series.total
+        constants = series.full_series
         constant = constants[row_of_point, population]
         constant_with_one_less = constants[row_of_point, population - (population > 0)]
         # X = G(N - 1) / G(N): the common scale of demands and delays cancels but for one factor.
         throughput = (population > 0) * scale[row_of_point] * constant_with_one_less / constant
-        queue, probability_by_queue = series.stations(row_of_point, population, constant, marginals)
+        queue, probability_by_queue = series.queues_and_probabilities(
+            row_of_point, population, constant, marginals
+        )
     # A constant below 1e-270 has lost digits, or stands for one that went to 0 on the way.
     smaller_constant = np.minimum(constant.real, constant_with_one_less.real)
     in_range = (
@@ -209,14 +211,18 @@ class _Series:
         self.series_without = {
             queue_index: self._series_with(
                 series_of_singles,
-                [other_queue for other_queue in speeds_by_queue if other_queue != queue_index],
+                [
+                    further_queue
+                    for further_queue in speeds_by_queue
+                    if further_queue != queue_index
+                ],
             )
             for queue_index in speeds_by_queue
         }
-        self.total = series_of_singles
+        self.full_series = series_of_singles
         # One of them is enough: each is a product with its own station, so that all are equal.
         for queue_index in list(speeds_by_queue)[:1]:
-            self.total = self._series_with(self.series_without[queue_index], [queue_index])
+            self.full_series = self._series_with(self.series_without[queue_index], [queue_index])
 
     def _series_with(self, series: Array, stations: list[int]) -> Array:
         """Return the series of normalizing constants with some stations added."""
@@ -239,7 +245,7 @@ class _Series:
             )
         return series
 
-    def _series_without_each(self) -> Iterator[tuple[int, Array]]:
+    def _series_without_each_server(self) -> Iterator[tuple[int, Array]]:
         """Yield each single server with the series of all other stations.
 
         Each half of the stations is added for the other half, and so on within the halves: K
@@ -257,13 +263,13 @@ class _Series:
             elif stations:
                 yield stations[0], series
 
-    def stations(
+    def queues_and_probabilities(
         self, row_of_point: Array, population: Array, constant: Array, marginals: bool
     ) -> tuple[Array, list[Array | None]]:
         """Return the mean queues (P, K) and the probabilities of numbers present (P, N + 1) at each
         point, from the normalizing constants of their populations, `constant` (P,).
         """
-        queue = np.zeros((len(row_of_point), len(self.load)), dtype=self.total.dtype)
+        queue = np.zeros((len(row_of_point), len(self.load)), dtype=self.full_series.dtype)
         probability_by_queue: list[Array | None] = [None] * len(self.load)
         if self.single_queues:
             queue[:, self.single_queues] = (
@@ -275,7 +281,9 @@ class _Series:
                 / constant[:, None]
             )
             queue[:, queue_index] = probability @ np.arange(self.length)
-        for queue_index, series_without_station in self._series_without_each() if marginals else ():
+        for queue_index, series_without_station in (
+            self._series_without_each_server() if marginals else ()
+        ):
             probability_by_queue[queue_index] = (
                 self._marginal_terms(queue_index, series_without_station, row_of_point, population)
                 / constant[:, None]
@@ -287,20 +295,20 @@ class _Series:
         >= 1. It is summed by powers where each row is needed only once, else by the recurrence.
         """
         pace = (self.pace[self.single_queues] if self.speeds_by_queue else self.pace).T
-        compiled_sums = compiled_form(power_sums, self.total)
+        compiled_sums = compiled_form(power_sums, self.full_series)
         if compiled_sums:
             return np.asarray(
-                compiled_sums(self.total[row_of_point], pace[row_of_point], population)
+                compiled_sums(self.full_series[row_of_point], pace[row_of_point], population)
             )
-        if len(row_of_point) == len(self.total):
-            backward_series = self._backward_series(self.total, row_of_point, population)
+        if len(row_of_point) == len(self.full_series):
+            backward_series = self._backward_series(self.full_series, row_of_point, population)
             backward_series[:, 0] = 0
             return polynomial(backward_series, pace)
         station_count = pace.shape[1]
-        point_count = len(self.total)
+        point_count = len(self.full_series)
         pace_of_rows = pace.T.reshape(-1)
         powers = pace_of_rows[:, None] * geometric(
-            np.tile(self.total, (station_count, 1)), pace_of_rows
+            np.tile(self.full_series, (station_count, 1)), pace_of_rows
         )
         flat_index = row_of_point * self.length + population - (population > 0)
         queue = powers.reshape(station_count, point_count * self.length).take(flat_index, axis=1)
@@ -319,7 +327,7 @@ class _Series:
     def _marginal_terms(
         self,
         queue_index: int,
-        planes_without_station: Array,
+        series_without_station: Array,
         row_of_point: Array,
         population: Array,
     ) -> Array:
@@ -335,7 +343,7 @@ class _Series:
             self.length,
         )
         return station_terms[row_of_point] * self._backward_series(
-            planes_without_station, row_of_point, population
+            series_without_station, row_of_point, population
         )
 
 
@@ -371,7 +379,7 @@ def polynomial(coefficients: Array, argument: Array) -> Array:
     coefficient_blocks = np.zeros((point_count, height * width), dtype=coefficients.dtype)
     coefficient_blocks[:, :length] = coefficients
     powers = np.ones((*argument.shape, width + 1), dtype=coefficients.dtype)
-    # Two factors of each power, x^(low a) and x^b: sqrt(L) multiplications instead of L.
+    # Two factors of each power, x^(width a) and x^b: sqrt(L) multiplications instead of L.
     powers[..., 1:] = argument[..., None]
     np.multiply.accumulate(powers, axis=2, out=powers)
     outer_powers = np.ones((*argument.shape, height), dtype=coefficients.dtype)
@@ -380,12 +388,13 @@ def polynomial(coefficients: Array, argument: Array) -> Array:
     inner_sums = powers[..., :width] @ coefficient_blocks.reshape(
         point_count, height, width
     ).transpose(0, 2, 1)
-    value_at_base: Array = (inner_sums * outer_powers).sum(axis=2)
-    return value_at_base
+    polynomial_values: Array = (inner_sums * outer_powers).sum(axis=2)
+    return polynomial_values
 
 
 def geometric(series: Array, *paces: Array) -> Array:
-    """Run y(n) = x(n) + pace y(n - 1) along each row for one pace (P,) after the other.
+    """Return series after the recurrence y(n) = x(n) + pace y(n - 1) along each row, run for one
+    pace (P,) after the other, each on the result of the one before.
 
     Short rows, and many of them, are run side by side, number by number; others in blocks
     (`_recurrences_in_blocks`). Where there are more paces than numbers in a row, the recurrences
@@ -421,7 +430,8 @@ def geometric(series: Array, *paces: Array) -> Array:
 
 
 def _recurrences_by_power_sums(series: Array, paces: Array, dtype: np.dtype[Any]) -> Array:
-    """Run the recurrences of the paces (K, P) by the series h of prod 1 / (1 - pace z).
+    """Return series after the recurrences of the paces (K, P), computed by the series h of
+    prod 1 / (1 - pace z).
 
     By Newton's identities n h(n) is the sum of p(k) h(n - k), with p(k) the sum of the k-th powers
     of the paces. No term is negative, as in the recurrences themselves.
@@ -448,8 +458,8 @@ def _recurrences_by_power_sums(series: Array, paces: Array, dtype: np.dtype[Any]
 
 
 def _recurrences_in_blocks(series: Array, paces: Array, dtype: np.dtype[Any]) -> Array:
-    """Run K recurrences one after the other, each with its pace (P, K) on the result of the
-    previous one, as matrix products over blocks of a row.
+    """Return series after K recurrences, each with its pace (P, K) on the result of the previous
+    one, computed as matrix products over blocks of a row.
 
     With y(n) the K rows at n, y_k(n) = x(n) + sum over i <= k of pace_i y_i(n - 1) = (x(n) 1 + M
     y(n - 1))_k. So a block is what its own numbers give and what the K rows at the end of the block
@@ -639,13 +649,13 @@ def _solve_lattice(closed_network: ClosedPart) -> ClosedSolution:
             constants_with_one_less = with_one_less[..., 0]
             queue = pace * with_one_less[..., 1:] / constants[:, None, None]
         elif speeds_by_queue:
-            thinking_planes = grid.thinking(scale * delay)
+            thinking_planes = grid.thinking_planes(scale * delay)
             constants, constants_with_one_less, queue, probability = _solve_several_speeds(
                 grid, thinking_planes, load, pace, speeds_by_queue
             )
         else:
             constants, constants_with_one_less, queue = _solve_single_servers(
-                grid, grid.thinking(scale * delay), pace
+                grid, grid.thinking_planes(scale * delay), pace
             )
             queue = queue / constants[:, None, None]
         throughput = scale * constants_with_one_less / constants[:, None]
@@ -738,7 +748,7 @@ class _Grid:
             [plane[self.cell_index(cell_before)] for cell_before in self.cells_before], axis=1
         )
 
-    def thinking(self, delay_load: Array) -> Array:
+    def thinking_planes(self, delay_load: Array) -> Array:
         """Return the planes of customers that think or are at a delay, (P, S, n_2.., n_R)."""
         point_count = len(delay_load)
         if not delay_load.any():
@@ -806,13 +816,13 @@ class _Grid:
             target = sources[(all_points, *slices_after, columns_of_class)]
             copy_pairs.append((target, plane[(all_points, *slices_before, all_points)]))
         places_in_slice = prod(self.shape[1:])
-        for s in range(self.plane_count):
+        for plane_number in range(self.plane_count):
             # Places in the first of the plane's axes that lead from the origin to the corner.
-            first_row = max(0, s - self.plane_count + self.shape[0])
-            last_row = min(self.shape[0], s + 1)
+            first_row = max(0, plane_number - self.plane_count + self.shape[0])
+            last_row = min(self.shape[0], plane_number + 1)
             for target, source in copy_pairs:
                 target[...] = source
-            sources[..., column_count] = start_planes[:, s]
+            sources[..., column_count] = start_planes[:, plane_number]
             places_of_plane = slice(first_row * places_in_slice, last_row * places_in_slice)
             np.matmul(flat_sources[:, places_of_plane], steps, out=flat_plane[:, places_of_plane])
             # The next step writes over this array: callers copy what they keep.
@@ -838,7 +848,10 @@ def _step_matrices(pace: Array, feeds: Array) -> Array:
 def _solve_single_servers(
     grid: _Grid, thinking_planes: Array, demand_at_last_speed: Array
 ) -> tuple[Array, Array, Array]:
-    """Return G(N), G(N - e_r) and G(N) times the queues, of single servers and delays."""
+    """Return, for a network of single servers and delays, the normalizing constants G(N) of the
+    full population (P,) and G(N - e_r) with one customer of class r fewer (P, R), and G(N) times
+    the mean queues (P, R, K).
+    """
     station_count = demand_at_last_speed.shape[2]
     if station_count == 0:
         return (*grid.at_full_population(thinking_planes), np.zeros_like(demand_at_last_speed))
@@ -867,8 +880,9 @@ def _solve_single_servers(
 def _solve_several_speeds(
     grid: _Grid, thinking_planes: Array, load: Array, pace: Array, speeds_by_queue: Speeds
 ) -> tuple[Array, Array, Array, list[Array | None]]:
-    """Return G(N), G(N - e_r), the queues and the probabilities, where some station has several
-    speeds.
+    """Return, for a network in which some station has several speeds, the normalizing constants
+    G(N) of the full population (P,) and G(N - e_r) with one customer of class r fewer (P, R), the
+    mean queues (P, R, K), and the probabilities of the numbers present at these stations.
     """
     station_count = load.shape[2]
     planes_of_singles = thinking_planes
@@ -953,8 +967,8 @@ def _add_station(grid: _Grid, planes: Array, load: Array, pace: Array, speed: Ar
 def _station_levels(
     grid: _Grid, planes_without_station: Array, load: Array, speed: Array
 ) -> tuple[Array, Array]:
-    """Return the terms with n = 0, 1, ... customers at a station: at N (P, n) and at N - e_r (P,
-    R, n).
+    """Return the terms of the normalizing constants with n = 0, 1, ... customers at a station: at
+    the full population N (P, n), and with one customer of class r fewer (P, R, n).
     """
     expanded_index = (slice(None),) + (None,) * (planes_without_station.ndim - 1)
     speed_by_number = _speeds_up_to(speed, grid.plane_count)

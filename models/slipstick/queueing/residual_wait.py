@@ -169,7 +169,9 @@ _CONSTANT_SCV = 1e-6
 
 
 def _binomial_sum(count: int, log_products: Array) -> Array:
-    """Sum C(count, k) exp(logs[k]) over k = 1..count."""
+    """Return the sum of C(count, k) exp(log_products[k]) over k = 1..count, with the binomial
+    coefficients C.
+    """
     k = np.arange(1, count + 1)
     log_terms = log_products + np.cumsum(np.log((count - k + 1) / k))
     # A sum beyond `MOST_LOG` makes 1 / (1 + b) zero in double precision; the limit only avoids an
@@ -249,7 +251,7 @@ def _half_width(customers_elsewhere: Array | int) -> Array:
     """Return a bound on the distance, in customers, from the largest weight to the weights below
     exp(-72) of it, where `customers_elsewhere` customers are elsewhere at the largest weight.
 
-    The logarithms of the weights are concave, by 1 / away at least.
+    The logarithms of the weights are concave, by 1 / `customers_elsewhere` at least.
     """
     half_width: Array = 12 * np.sqrt(np.maximum(customers_elsewhere, 0)) + 24
     return half_width

@@ -69,8 +69,8 @@ def traffic_equations(
     section 7.1.
 
     >>> source, target = np.array([(0, 0), (0, 0), (0, 1)]), np.array([(0, 0), (0, 1), (0, 0)])
-    >>> there = Routes(source, target, np.array([[0.2, 0.8, 1.0]]))
-    >>> traffic_equations(there, [0], (0, 0), True, (1, 2))
+    >>> routes = Routes(source, target, np.array([[0.2, 0.8, 1.0]]))
+    >>> traffic_equations(routes, [0], (0, 0), True, (1, 2))
     array([[[1. , 0.8]]])
     """
     chosen_routes = routes.among(classes)
