@@ -583,8 +583,8 @@ def transient_values(
                 if counted_name not in columns:
                     value_by_name[name] = (
                         f"there is no {counted_name} before the steady state, but"
-                        f" {', '.join(_names_of_queue_lengths(columns))}; customers of one class are"
-                        " not counted in a network with a backlog or a profile"
+                        f" {', '.join(_names_of_queue_lengths(columns))}; customers of one class"
+                        " are not counted in a network with a backlog or a profile"
                     )
                     continue
                 # More customers than a station can have are there with probability 0.

@@ -51,7 +51,7 @@ class Routing:
     onward_probability: Array
     restart_class: tuple[int, ...] = ()
 
-    def groups(self) -> NDArray[np.bool_]:
+    def related_classes(self) -> NDArray[np.bool_]:
         """Return for each class the classes that its customers can ever belong to, itself included
         [classes, classes].
         """
@@ -85,11 +85,11 @@ def routing_in_order(visits: Array) -> Routing:
     ------
     NoAnswerError : the pairs of a class at a station are more than the limit
 
-    >>> rule = routing_in_order(np.array([[2.0, 0.5]]))
+    >>> routing = routing_in_order(np.array([[2.0, 0.5]]))
     >>> (
-    ...     rule.entry_probability.tolist(),
-    ...     rule.onward_probability[0, 0, 0].tolist(),
-    ...     rule.onward_probability[0, 1, 0].tolist(),
+    ...     routing.entry_probability.tolist(),
+    ...     routing.onward_probability[0, 0, 0].tolist(),
+    ...     routing.onward_probability[0, 1, 0].tolist(),
     ... )
     ([[1.0, 0.0]], [0.5, 0.25], [0.0, 0.0])
     """
@@ -144,11 +144,11 @@ def routing_of_chains(
         cycle begins
 
     >>> from slipstick.queueing.network import network_arrays
-    >>> there = Routes(np.array([(0, 0), (1, 0)]), np.array([(1, 0), (0, 0)]), np.ones((1, 2)))
-    >>> rule = routing_of_chains(
-    ...     network_arrays([[1.0], [1.0]], population=[1, 0]), there, {(0, 1): (0, 0)}
+    >>> routes = Routes(np.array([(0, 0), (1, 0)]), np.array([(1, 0), (0, 0)]), np.ones((1, 2)))
+    >>> routing = routing_of_chains(
+    ...     network_arrays([[1.0], [1.0]], population=[1, 0]), routes, {(0, 1): (0, 0)}
     ... )
-    >>> rule.onward_probability[0, 0, 1], rule.restart_class
+    >>> routing.onward_probability[0, 0, 1], routing.restart_class
     (array([1., 0.]), (0, 0))
     """
     ordered_routing = _routing_in_order(network)
@@ -201,8 +201,8 @@ def _routing_in_order(network: NetworkArrays) -> Routing:
 
 
 def _add_think_station(network: NetworkArrays, routing: Routing) -> Routing:
-    """Add a last station for think time to a routing; each cycle of a closed class begins at the
-    place at which the previous cycle ends.
+    """Return a routing with a last station for think time, in which each cycle of a closed class
+    begins at the place at which the previous cycle ends.
     """
     station_count = routing.entry_probability.shape[1]
     if station_count > len(network.stations):
@@ -286,7 +286,9 @@ def network_point(network: NetworkArrays, routing: Routing | None = None) -> Net
                 f"{network.classes[class_index]} at {network.stations[station]}: routing leads"
                 " there, but service takes no time"
             )
-    if (point.routing.groups() & (network.closed[:, None] != network.closed[None, :])).any():
+    if (
+        point.routing.related_classes() & (network.closed[:, None] != network.closed[None, :])
+    ).any():
         raise ModelError("routing turns an open class into a closed one; keep them apart")
     if network.batch and (network.has_capacity.any() or network.balking):
         raise ModelError(
@@ -491,7 +493,9 @@ def build_state_space(point: NetworkPoint, truncation: int | None) -> StateSpace
 
 
 def _entries_by_class(entry_probability: Array) -> list[list[tuple[int, int, complex]]]:
-    """List for each class the stations at which customers enter: class, station, probability."""
+    """List, for each class, the places at which its customers enter the network: class, station,
+    and probability.
+    """
     return [
         [
             (class_index, int(station), station_probabilities[station].item())
@@ -504,7 +508,9 @@ def _entries_by_class(entry_probability: Array) -> list[list[tuple[int, int, com
 def _destinations_of_places(
     onward_probability: Array, is_visited: NDArray[np.bool_]
 ) -> dict[tuple[int, int], list[tuple[int, int, complex]]]:
-    """List, by class and station, where customers go next: class, station, probability."""
+    """List, for each class at each station, where its customers go next: class, station, and
+    probability.
+    """
     return {
         (class_index, station): [
             (
@@ -539,8 +545,8 @@ def _empty_row(point: NetworkPoint, column_count: int, truncation: int | None) -
 
 
 def _place_closed_customers(space: StateSpace, point: NetworkPoint) -> StateSpace:
-    """Set the two first states of a state space: closed customers placed class after class, and
-    with the classes in turn.
+    """Return a state space with its two first states: with the closed customers placed class after
+    class, and with the classes in turn.
     """
     population = point.population()
     is_visited = point.visited()
@@ -639,7 +645,9 @@ def _check_cycle_starts(point: NetworkPoint, start_stations: Sequence[Sequence[i
 
 
 def _station_state(point: NetworkPoint, station: int, truncation: int | None) -> StationState:
-    """Represent a station by the columns that its discipline needs; see `station_state`."""
+    """Return the representation of a station by the columns that its discipline needs; see
+    `station_state`.
+    """
     network = point.network
     visitors = np.flatnonzero(point.visited()[:, station]).tolist()
     share_by_class = None
@@ -666,7 +674,7 @@ def _station_state(point: NetworkPoint, station: int, truncation: int | None) ->
         most_present=max(_most_present(point, station, truncation), 1),
         ranks=ranks,
         shares=share_by_class,
-        impatient=has_impatient,
+        may_abandon=has_impatient,
         weights=None
         if network.weights is None
         else {
@@ -677,19 +685,17 @@ def _station_state(point: NetworkPoint, station: int, truncation: int | None) ->
 
 def _only_from_outside(point: NetworkPoint, visitors: Sequence[int], station: int) -> bool:
     """Return whether all customers of a station come from outside the network."""
-    are_all_open = not point.network.closed[visitors].any()
-    do_all_arrive = (point.network.arrivals[0, visitors].real > 0).all()
-    do_all_arrive &= not point.network.not_poisson
+    all_are_open = not point.network.closed[visitors].any()
+    all_arrive = (point.network.arrivals[0, visitors].real > 0).all()
+    all_arrive &= not point.network.not_poisson
     return bool(
-        are_all_open
-        and do_all_arrive
-        and not point.routing.onward_probability[:, :, :, station].any()
+        all_are_open and all_arrive and not point.routing.onward_probability[:, :, :, station].any()
     )
 
 
 def _most_present(point: NetworkPoint, station: int, truncation: int | None) -> int:
     """Return the largest number of customers that can be present at a station."""
-    is_possible_class = point.routing.groups()[point.visited()[:, station]].any(axis=0)
+    is_possible_class = point.routing.related_classes()[point.visited()[:, station]].any(axis=0)
     most_customers = int(point.population()[is_possible_class].sum())
     has_open_class = bool((is_possible_class & ~point.network.closed).any())
     capacity = point.network.capacity[station]
@@ -718,7 +724,7 @@ def size_in_words(point: NetworkPoint, truncation: int | None, state_limit: floa
     is_visited = point.visited()
     open_station_count = int(is_visited[~is_closed].any(axis=0).sum())
     placements = math.comb((truncation or 0) + open_station_count, open_station_count)
-    for member_classes in np.unique(point.routing.groups()[is_closed], axis=0):
+    for member_classes in np.unique(point.routing.related_classes()[is_closed], axis=0):
         customer_count = int(point.population()[member_classes].sum())
         station_count = int(is_visited[member_classes].any(axis=0).sum())
         placements *= math.comb(customer_count + max(station_count, 1) - 1, customer_count)

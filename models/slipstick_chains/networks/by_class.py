@@ -197,8 +197,8 @@ def _classes_of_routed_chains(network_points: NetworkPoints) -> dict[int, tuple[
 
 
 def _with_cycle_rates(network_points: NetworkPoints, solution: MarkovSolution) -> MarkovSolution:
-    """Replace the throughput of each chain by its cycles in a second; a cycle ends at the reference
-    of the chain, which is a class at a station.
+    """Return a solution in which the throughput of each chain is the number of its cycles in a
+    second [1/s]; a cycle ends at the reference of the chain, which is a class at a station.
     """
     # Arrays of a solution are not changed in place: others may hold them.
     throughput = solution.throughput.copy()
@@ -243,8 +243,8 @@ def _with_cycle_rates(network_points: NetworkPoints, solution: MarkovSolution) -
 
 
 def _solution_of_chains(network_points: NetworkPoints, solution: MarkovSolution) -> MarkovSolution:
-    """Return a solution by chain, for the check by the laws of networks: the sums over the classes
-    of each chain.
+    """Return a solution whose values are sums over the classes of each chain, for the check by the
+    laws of networks.
     """
     first_classes = [
         int(np.flatnonzero(network_points.chain_of == chain_index)[0])
@@ -254,6 +254,7 @@ def _solution_of_chains(network_points: NetworkPoints, solution: MarkovSolution)
     is_member = (network_points.chain_of == np.arange(len(first_classes))[:, None]).astype(float)
 
     def sum_by_chain(class_values: Array) -> Array:
+        """Return the sums of values of classes over the classes of each chain (P, C, K)."""
         return np.asarray(np.einsum("cr,prk->pck", is_member, class_values))
 
     return replace(

@@ -258,8 +258,8 @@ def _tail_beyond(space: StateSpace, chain: MarkovChain, pi: Array) -> tuple[floa
         return 1.0, math.inf, 1.0
     level_ratio = ROUNDING
     if last_level:
-        fall = float(level_probability[last_level] / level_probability[first_level])
-        level_ratio = fall ** (1 / (last_level - first_level))
+        probability_ratio = float(level_probability[last_level] / level_probability[first_level])
+        level_ratio = probability_ratio ** (1 / (last_level - first_level))
     if level_ratio >= 1:
         return 1.0, math.inf, level_ratio
     tail_probability = float(level_probability[-1]) * level_ratio / (1 - level_ratio)
@@ -282,7 +282,7 @@ def _solution_of_point(
     class_count, station_count = network.service.shape[1:]
     state_rows = np.asarray(chain.states)
     event_rates = state_probability[chain.sources] * chain.rates
-    rate_by_event = _sums_by_number(chain.events, event_rates, space.events).reshape(
+    rate_by_event = _sums_by_number(chain.events, event_rates, space.event_count).reshape(
         EVENT_KINDS, station_count + 1, class_count
     )
     completion_rate, inner_loss_rate, abandonment_rate, outer_loss_rate = (

@@ -160,8 +160,8 @@ class StateSpace:
         return (event_kind * len(self.stations) + station) * len(self.open_classes) + class_index
 
     @property
-    def events(self) -> int:
-        """Number of events: one for each kind, station and class."""
+    def event_count(self) -> int:
+        """The number of events that are distinguished: one for each kind, station and class."""
         return EVENT_KINDS * len(self.stations) * len(self.open_classes)
 
     def columns(self, station: int) -> slice:
@@ -889,7 +889,7 @@ class CountedQueue(ServedByPhase):
             len(service_time_by_class) if shares is None else 1,
         )
         self.servers = servers
-        self.ranked = ranks is not None
+        self.is_ranked = ranks is not None
         self.shares = shares
         self.class_order = sorted(
             self.service_time_by_class, key=lambda class_index: ranks[class_index] if ranks else 0
@@ -945,14 +945,14 @@ class CountedQueue(ServedByPhase):
         for class_index, column in self.waiting_column.items():
             called_indices = np.flatnonzero(has_unserved & (rows[:, column] > 0))
             # Only the first rank with a waiting customer is served next.
-            if self.ranked:
+            if self.is_ranked:
                 has_unserved[called_indices] = False
             for origin, rows_after, probability in self._begin_service(
                 with_added(rows, (column, -1)), called_indices, class_index
             ):
                 if self.shares is not None:
                     probability = self.shares[class_index] * probability
-                elif not self.ranked:
+                elif not self.is_ranked:
                     probability = probability * rows[origin, column] / waiting_count[origin]
                 yield origin, rows_after, probability
         yield from _rows_unchanged(rows, np.flatnonzero(waiting_count == 0))
@@ -1118,7 +1118,9 @@ class OrderedQueue(StationState):
                 yield origin, self._sorted_in_service(rows_after), rate * probability, -1
 
     def _begin_service(self, rows: Rows) -> Iterator[Entries]:
-        """Draw the first phase of the customer whose service begins; there is at most one."""
+        """Yield the rows after the first phase is drawn of the customer whose service begins; there
+        is at most one such customer in a row.
+        """
         beginning_class = np.zeros(len(rows), dtype=np.int64)
         beginning_place = np.zeros(len(rows), dtype=np.int64)
         for served_place in range(self.served_places):
@@ -1151,8 +1153,8 @@ class OrderedQueue(StationState):
                     )
 
     def _sorted_in_service(self, rows: Rows) -> Rows:
-        """Sort the customers in service where no service is interrupted, so that states that differ
-        only in the servers of customers become one.
+        """Return rows in which the customers in service are sorted, unless services are
+        interrupted, so that states that differ only in the servers of customers become one.
         """
         if self.served_places > 1 and not self.discipline.preemptive:
             rows[:, : self.served_places] = -np.sort(-rows[:, : self.served_places], axis=1)
@@ -1179,10 +1181,10 @@ def station_state(
     most_present: int,
     ranks: Mapping[int, int],
     shares: Mapping[int, complex] | None,
-    impatient: bool = False,
+    may_abandon: bool = False,
     weights: Mapping[int, complex] | None = None,
 ) -> StationState:
-    """Choose the smallest representation of a station for its discipline.
+    """Return the smallest representation of a station that its discipline allows.
 
     Parameters
     ----------
@@ -1193,7 +1195,7 @@ def station_state(
     ranks : priority of each class; says nothing unless the discipline looks at it
     shares : probability that an arrival is of each class, where all arrive from outside at constant
         rates
-    impatient : whether customers abandon the queue, so that those that wait are apart from those in
+    may_abandon : whether customers abandon the queue, so that those that wait are apart from those in
         service
     weights : of each class at a shared server [1]
     """
@@ -1215,7 +1217,7 @@ def station_state(
     # Of one class in one phase the number present does not depend on who is served.
     if (
         sum(service_time.phases for service_time in service_time_by_class.values()) <= 1
-        and not impatient
+        and not may_abandon
     ):
         return SharedServers(service_time_by_class, class_count, speed_by_number)
     ranks = ranks if discipline.ranked else dict.fromkeys(service_time_by_class, 0)
