@@ -1195,8 +1195,8 @@ def station_state(
     ranks : priority of each class; says nothing unless the discipline looks at it
     shares : probability that an arrival is of each class, where all arrive from outside at constant
         rates
-    may_abandon : whether customers abandon the queue, so that those that wait are apart from those in
-        service
+    may_abandon : whether customers abandon the queue, so that those that wait are apart from those
+        in service
     weights : of each class at a shared server [1]
     """
     discipline = DISCIPLINES[discipline_name]
