@@ -121,8 +121,8 @@ def regions_of(points: Sequence[MeasuredPoint], region_name: str | None = None) 
     )
     other_metrics = [
         name
-        for names_of_metric in regions_with_values[1:]
-        for name in names_of_metric
+        for regions_of_metric in regions_with_values[1:]
+        for name in regions_of_metric
         if name not in region_names
     ]
     if region_name is None and other_metrics:
@@ -131,17 +131,17 @@ def regions_of(points: Sequence[MeasuredPoint], region_name: str | None = None) 
         return Regions(whole_region, subregions, (run.problem(message, other_metrics[0]),))
     for point in points:
         whole_time = point.find("time", whole_region)
-        times_of_parts = [
+        part_times = [
             part_time for subregion in subregions if (part_time := point.find("time", subregion))
         ]
-        sum_of_parts = sum(part_time.value for part_time in times_of_parts)
+        sum_of_parts = sum(part_time.value for part_time in part_times)
         if whole_time and sum_of_parts > LARGEST_SUM_OF_PARTS * whole_time.value:
             message = (
                 f"the regions take {sum_of_parts:g} s at p = {point.p}, the whole"
                 f" {whole_time.value:g} s;"
                 " they overlap, or are added up over processors, so they are left out"
             )
-            return Regions(whole_region, (), (times_of_parts[0].run.problem(message, "region"),))
+            return Regions(whole_region, (), (part_times[0].run.problem(message, "region"),))
     return Regions(whole_region, subregions)
 
 
@@ -176,11 +176,11 @@ def _region_of_complete_run(points: Sequence[MeasuredPoint], region_names: Seque
     return outermost_regions[0]
 
 
-def _is_inside_region(name: str, outer: str) -> bool:
+def _is_inside_region(inner: str, outer: str) -> bool:
     """Return whether a region lies inside another one by its call path; all lie inside the region
     without a name.
     """
-    return not outer or name.startswith(f"{outer}{ARROW}")
+    return not outer or inner.startswith(f"{outer}{ARROW}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,24 +282,24 @@ def check_waits(
     for point, answer in zip(points, answers, strict=True):
         single_time = answer.find("one_processor_time")
         elapsed_time = answer.find("time")
-        waits_by_cause = [
-            wait for cause in point.regions("wait") if (wait := point.find("wait", cause))
-        ]
-        if not (single_time and elapsed_time and waits_by_cause and point.p > 1) or point.regions(
-            "busy"
-        ):
+        waits = [wait for cause in point.regions("wait") if (wait := point.find("wait", cause))]
+        if not (single_time and elapsed_time and waits and point.p > 1) or point.regions("busy"):
             continue
-        total_wait = sum(wait.value for wait in waits_by_cause)
-        time_if_sum = point.p * elapsed_time - total_wait
-        time_if_mean = point.p * (elapsed_time - total_wait)
+        total_wait = sum(wait.value for wait in waits)
+        single_time_if_sum = point.p * elapsed_time - total_wait
+        single_time_if_mean = point.p * (elapsed_time - total_wait)
         drifts_and_runs.append(
-            (time_if_sum / single_time - 1, time_if_mean / single_time - 1, waits_by_cause[0].run)
+            (
+                single_time_if_sum / single_time - 1,
+                single_time_if_mean / single_time - 1,
+                waits[0].run,
+            )
         )
     if not drifts_and_runs or max(abs(drift) for drift, _, _ in drifts_and_runs) <= WAIT_TOLERANCE:
         return
     if max(abs(drift) for _, drift, _ in drifts_and_runs) > WAIT_TOLERANCE:
         return
-    run = max(drifts_and_runs, key=lambda drifts_and_run: abs(drifts_and_run[0]))[2]
+    run = max(drifts_and_runs, key=lambda drift_and_run: abs(drift_and_run[0]))[2]
     message = (
         f"is {run.text or f'{run.value:g} s'} at p = {run.p} the mean of a processor? Then the runs"
         f" agree with that on one processor; as a sum over all {run.p} they do not. Say --waits"
@@ -331,7 +331,9 @@ class _Account:
         self.timed_points = [self.points[index] for index in time_by_index] or self.points
 
     def answer(self, point: MeasuredPoint) -> Answer:
-        """Return the account of one point, and the values that follow from it."""
+        """Return the answer for one point: its account of time and the values that follow from the
+        account.
+        """
         measured_time = self._elapsed_time(point)
         share_by_cause = self._shares_by_efficiencies(point) if measured_time is None else None
         coordinates: dict[str, float | str] = (
@@ -445,12 +447,12 @@ class _Account:
         """Return the account of a point that follows from its own measurements, without other runs;
         empty if they do not suffice.
         """
-        for account_by in (
+        for compute_account in (
             self._account_by_waits,
             self._account_by_busy_times,
             self._account_by_efficiencies,
         ):
-            if account := account_by(point, elapsed):
+            if account := compute_account(point, elapsed):
                 return account
         return {}
 
@@ -459,11 +461,13 @@ class _Account:
         size, or all in weak scaling.
         """
         group = self.growth.group(point)
-        return [point for point in self.points if self.growth.group(point) == group]
+        return [
+            other_point for other_point in self.points if self.growth.group(other_point) == group
+        ]
 
     def _run_on_one_processor(self, point: MeasuredPoint) -> MeasuredPoint | None:
-        """Return the run on one processor with the same size, in weak scaling the same work a
-        processor.
+        """Return the run on one processor of the same size or, in weak scaling, of the same work
+        for each processor; None if there is none.
         """
         reference = self.growth.reference(point, self.timed_points)
         return reference if reference.p == 1 else None
@@ -521,8 +525,8 @@ class _Account:
         )
 
     def _lost_time(self, point: MeasuredPoint, cause: str) -> float:
-        """Return the time that all processors lost to a cause; for causes of which only the excess
-        counts, less the wait on one processor.
+        """Return the time that all processors lost to a cause [s]. If only the excess over one
+        processor counts for the cause, the wait on one processor is subtracted.
         """
         wait = self._wait_without_timer_cost(point, cause)
         single_run = self._run_on_one_processor(point)
@@ -541,7 +545,7 @@ class _Account:
         if self.timer and event_count is not None:
             timer_cost = event_count * self.timer
             if timer_cost > wait * (1 + BOOKING_TOLERANCE):
-                note = (
+                explanation = (
                     f"{event_count:g} events of {self.timer:g} s cost {timer_cost:g} s, more than"
                     " the wait,"
                     f" {wait:g} s"
@@ -549,19 +553,21 @@ class _Account:
                 raise SpecError(
                     [
                         point.first("events", cause).problem(
-                            f"{note}; is the timer's cost right?", cause
+                            f"{explanation}; is the timer's cost right?", cause
                         )
                     ]
                 )
             return wait - min(timer_cost, wait)
         if self.timer:
-            note = f"no events of {cause} at p = {point.p}, so its wait keeps the timer's own cost"
-            self.notes.append(point.first("wait", cause).problem(note, cause))
+            explanation = (
+                f"no events of {cause} at p = {point.p}, so its wait keeps the timer's own cost"
+            )
+            self.notes.append(point.first("wait", cause).problem(explanation, cause))
         return wait
 
     def _account_by_busy_times(self, point: MeasuredPoint, elapsed: float) -> dict[str, float]:
-        """Return the POP account by busy times: imbalance up to the busiest processor,
-        communication from there to the end.
+        """Return the POP account by busy times [s]: imbalance is the time of the busiest processor
+        beyond the mean, communication the time from there to the end of the run.
         """
         total_busy = point.total("busy")
         if total_busy is None:
@@ -702,8 +708,8 @@ class _Account:
         account: Mapping[str, float],
         from_point_alone: bool,
     ) -> dict[str, Value]:
-        """Return further values: the time on one processor as measured and as estimated, the
-        speed-up over the smallest run, and the POP efficiencies.
+        """Return the values that not every account has: memory, the time on one processor as
+        measured and as estimated, the speed-up over the smallest run, and the POP efficiencies.
         """
         ratio_by_name: dict[str, float] = {}
         single_time = self._time_on_one_processor(point)
@@ -750,7 +756,9 @@ def _time_at_work(account: Mapping[str, float]) -> float:
 
 
 def _values_by_laws(p: int, elapsed: float, account: Mapping[str, float]) -> dict[str, Value]:
-    """Compute the values that follow from every account, by the laws."""
+    """Return the values that the laws give for any account: speed-up, efficiency, average latency
+    and lost processors by cause.
+    """
     efficiency = EFFICIENCY.equation(useful=account[USEFUL], time=elapsed)
     lost_seconds = {
         f"processors_lost[{cause}]": Value(

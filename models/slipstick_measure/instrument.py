@@ -45,8 +45,8 @@ from pathlib import Path
 from typing import Any, Self
 
 BEGIN, END, LAST, RAN, DELAYED, HEAD = range(6)
-"""Places in a book: start, end, last event, processor's time, time without a core; then waits
-and events by cause.
+"""Cells of a record: start, end, last event, processor's time, time without a core; from HEAD on,
+two cells for each cause: its waiting time and its number of events.
 """
 CAUSES = 256
 """Causes of one worker; all further ones are booked as `others`."""
@@ -61,47 +61,49 @@ THREAD = "thread"
 
 _now = time.perf_counter
 _local = threading.local()
-_numbers = count()
+_file_numbers = count()
 _plain_lock = threading.Lock
 _folder: Path | None = None
-_started: tuple[float, float, float] | None = None
+_start_of_program: tuple[float, float, float] | None = None
 """Clock, processor's time and time without a core of the main thread as its program started;
 None in child processes.
 """
 
 
-class _Book:
+class _WaitRecord:
     """The record of one thread's waits: a file in the recording's folder, or memory."""
 
     def __init__(self, kind: str = "") -> None:
-        size = 8 * (HEAD + 2 * CAUSES)
+        byte_count = 8 * (HEAD + 2 * CAUSES)
         self.causes_file: Path | None = None
-        memory: bytearray | mmap.mmap = bytearray(size)
+        memory: bytearray | mmap.mmap = bytearray(byte_count)
         if _folder is not None:
-            file = _folder / f"{os.getpid()}-{next(_numbers)}"
-            file.with_suffix(".book").write_bytes(bytes(size))
+            file = _folder / f"{os.getpid()}-{next(_file_numbers)}"
+            file.with_suffix(".record").write_bytes(bytes(byte_count))
             self.causes_file = file.with_suffix(".causes")
-            kind = kind or (MAIN if _is_main() else THREAD)
+            kind = kind or (MAIN if _is_main_thread() else THREAD)
             label = f"worker {kind}" if kind.isdigit() else f"thread {threading.get_native_id()}"
             self.causes_file.write_text(f"{label} of process {os.getpid()}\n{kind}\n")
-            with open(file.with_suffix(".book"), "r+b") as opened:
-                memory = mmap.mmap(opened.fileno(), size)
+            with open(file.with_suffix(".record"), "r+b") as cells_file:
+                memory = mmap.mmap(cells_file.fileno(), byte_count)
         self.cells = memoryview(memory).cast("d")
-        self.places: dict[str, int] = {}
-        self.nesting = 0
+        self.slot_by_cause: dict[str, int] = {}
+        self.wait_depth = 0
         self.cells[BEGIN] = self.cells[LAST] = _now()
         self.thread_time_at_start = time.thread_time()
-        self.delay_at_start = _delay()
-        if _started and _is_main():  # a program that is recorded as a whole: from its start on
-            self.cells[BEGIN], self.thread_time_at_start, self.delay_at_start = _started
+        self.delay_at_start = _time_without_core()
+        if _start_of_program and _is_main_thread():  # from the start of a program that is recorded
+            self.cells[BEGIN], self.thread_time_at_start, self.delay_at_start = _start_of_program
 
     def slot_of(self, cause: str) -> int:
-        """Return the number of a cause; a new one is added to the record."""
-        slot = self.places.get(cause)
+        """Return the index of the cell with the waiting time of a cause; a new cause is added to
+        the record.
+        """
+        slot = self.slot_by_cause.get(cause)
         if slot is None:
-            if len(self.places) >= CAUSES - 1:
+            if len(self.slot_by_cause) >= CAUSES - 1:
                 cause = "others"
-            slot = self.places.setdefault(cause, HEAD + 2 * len(self.places))
+            slot = self.slot_by_cause.setdefault(cause, HEAD + 2 * len(self.slot_by_cause))
             if self.causes_file is not None:
                 with open(self.causes_file, "a") as file:
                     file.write(f"{cause}\n")
@@ -117,13 +119,13 @@ class _Book:
         self.cells[RAN] = time.thread_time() - self.thread_time_at_start
 
     def close(self) -> None:
-        """Record the end."""
+        """Record the end of the thread, its processor time and its time without a core."""
         self.cells[LAST] = self.cells[END] = _now()
         self.cells[RAN] = time.thread_time() - self.thread_time_at_start
-        self.cells[DELAYED] = _delay() - self.delay_at_start
+        self.cells[DELAYED] = _time_without_core() - self.delay_at_start
 
 
-def _delay() -> float:
+def _time_without_core() -> float:
     """Return the time for which this thread was ready without having a core [s]; 0 if the system
     does not report it.
     """
@@ -132,28 +134,30 @@ def _delay() -> float:
     return 0.0
 
 
-def _record_of_thread() -> _Book:
-    """Return the record of this thread, beginning one if needed."""
+def _record_of_thread() -> _WaitRecord:
+    """Return the record of waits of the current thread; begin one if it has none."""
     try:
-        book: _Book = _local.book
+        wait_record: _WaitRecord = _local.wait_record
     except AttributeError:
-        book = _local.book = _Book()
-    return book
+        wait_record = _local.wait_record = _WaitRecord()
+    return wait_record
 
 
-def _is_main() -> bool:
-    """Return whether this is the main thread of the program, rather than another thread or one of a
-    child process.
+def _is_main_thread() -> bool:
+    """Return whether the current thread is the main thread of the program, not another thread or a
+    thread of a child process.
     """
     child = getattr(sys.modules.get("multiprocessing.process"), "_parent_process", None)
     return child is None and threading.get_ident() == threading.main_thread().ident
 
 
 def _begin_new_record() -> None:
-    """Begin a new record in a forked process."""
-    global _started
-    _started = None
-    _local.__dict__.pop("book", None)
+    """Forget the record of the current thread, as in a forked process; the next wait begins a new
+    one.
+    """
+    global _start_of_program
+    _start_of_program = None
+    _local.__dict__.pop("wait_record", None)
 
 
 if hasattr(os, "register_at_fork"):
@@ -161,17 +165,17 @@ if hasattr(os, "register_at_fork"):
 
 
 @contextmanager
-def _recorded_wait(cause: str) -> Iterator[_Book]:
+def _recorded_wait(cause: str) -> Iterator[_WaitRecord]:
     """Record the time of the body as a wait, unless an outer wait includes it."""
-    book = _record_of_thread()
+    wait_record = _record_of_thread()
     start = _now()
-    book.nesting += 1
+    wait_record.wait_depth += 1
     try:
-        yield book
+        yield wait_record
     finally:
-        book.nesting -= 1
-        if not book.nesting:
-            book.wait(cause, start)
+        wait_record.wait_depth -= 1
+        if not wait_record.wait_depth:
+            wait_record.wait(cause, start)
 
 
 class TimedLock:
@@ -198,8 +202,10 @@ class TimedLock:
         `multiprocessing`; return whether it was acquired.
         """
         if self._lock.acquire(False):
-            book = _record_of_thread()
-            book.cells[(book.places.get(self.cause) or book.slot_of(self.cause)) + 1] += 1
+            wait_record = _record_of_thread()
+            wait_record.cells[
+                (wait_record.slot_by_cause.get(self.cause) or wait_record.slot_of(self.cause)) + 1
+            ] += 1
             return True
         if not blocking:
             return False
@@ -244,8 +250,8 @@ class TimedCondition:
         self._condition = context.Condition(self.lock._lock)
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Release the lock, wait to be notified and acquire the lock again. Return false if the
-        time is over before.
+        """Release the lock, wait to be notified and acquire the lock again. Return False if the
+        timeout [s] ends first.
         """
         with _recorded_wait(self.cause):
             return bool(self._condition.wait(timeout))
@@ -304,7 +310,9 @@ class TimedMonitor:
         self._conditions: dict[str, Any] = {}
 
     def declare(self, *conditions: str) -> TimedMonitor:
-        """Name conditions before processes start; threads may use new names at any time."""
+        """Create conditions by name and return the monitor. Processes need them before they start;
+        threads may use new names at any time.
+        """
         for name in conditions:
             self._conditions.setdefault(name, self.context.Condition(self.entry._lock))
         return self
@@ -312,22 +320,22 @@ class TimedMonitor:
     def wait(
         self, condition: str, until: Callable[[], bool], cause: Callable[[], str] | None = None
     ) -> None:
-        """Wait inside until `until` is true; `cause` names the wait when it is over, by how it
-        ended.
+        """Wait inside the monitor until `until()` is true. Then `cause()` returns the cause that
+        the wait is booked to, which may depend on how it ended.
         """
         if until():
             return
-        book = _record_of_thread()
+        wait_record = _record_of_thread()
         start = _now()
-        book.nesting += 1
+        wait_record.wait_depth += 1
         self.declare(condition)._conditions[condition].wait_for(until)
-        book.nesting -= 1
-        book.wait(cause() if cause else f"wait-{self.name}-{condition}", start)
+        wait_record.wait_depth -= 1
+        wait_record.wait(cause() if cause else f"wait-{self.name}-{condition}", start)
 
-    def signal(self, condition: str, all_of_them: bool = False) -> None:
-        """Wake one thread that waits for the condition, or all."""
-        real_condition = self.declare(condition)._conditions[condition]
-        real_condition.notify_all() if all_of_them else real_condition.notify()
+    def signal(self, condition: str, wake_all: bool = False) -> None:
+        """Wake one thread that waits for a condition, or all of them if `wake_all`."""
+        wrapped_condition = self.declare(condition)._conditions[condition]
+        wrapped_condition.notify_all() if wake_all else wrapped_condition.notify()
 
     def __enter__(self) -> Self:
         self.entry.acquire()
@@ -378,7 +386,7 @@ class TimedPool:
             self._tasks.append(task)
             monitor.signal("tasks")
 
-    def _is_over(self) -> bool:
+    def _are_all_waiting(self) -> bool:
         """Return whether all workers wait for tasks."""
         return int(self._waiting_count[0]) >= self.parties
 
@@ -386,8 +394,8 @@ class TimedPool:
         while True:
             with self.monitor as monitor:
                 self._waiting_count[0] += 1
-                if self._is_over() and not len(self._tasks):
-                    monitor.signal("tasks", all_of_them=True)
+                if self._are_all_waiting() and not len(self._tasks):
+                    monitor.signal("tasks", wake_all=True)
                 monitor.wait(
                     "tasks",
                     self._is_ready,
@@ -400,8 +408,8 @@ class TimedPool:
             yield task
 
     def _is_ready(self) -> bool:
-        """Return whether there is a task, or the end of all tasks."""
-        return len(self._tasks) > 0 or self._is_over()
+        """Return whether a waiting worker can go on: there is a task, or all workers wait."""
+        return len(self._tasks) > 0 or self._are_all_waiting()
 
     def __getstate__(self) -> dict[str, Any]:
         # Only the process that made the pool needs the manager, which cannot be copied.
@@ -434,7 +442,7 @@ class TimedLoop:
         self._next: Any = [0] if context is threading else context.Array("q", 1, lock=False)
 
     def chunks(self) -> Iterator[range]:
-        """Take chunks until none is left."""
+        """Yield chunks of indices that this worker takes, until no index is left."""
         while True:
             with self.lock:
                 first = int(self._next[0])
@@ -494,10 +502,10 @@ class WaitRecorder:
             worker_class(target=_run_worker, args=(rank, *worker_arguments), name=f"worker {rank}")
             for rank in range(self.processors)
         ]
-        for child in workers:
-            child.start()
-        for child in workers:
-            child.join()
+        for thread_or_process in workers:
+            thread_or_process.start()
+        for thread_or_process in workers:
+            thread_or_process.join()
 
     def __exit__(self, *_: object) -> None:
         _record_into(None)
@@ -527,11 +535,11 @@ def _run_worker(rank: int, folder: str, worker: Callable[..., object], *argument
     """Run a worker with a record of its own."""
     if _folder is None:  # a spawned process
         _record_into(Path(folder))
-    book = _local.book = _Book(str(rank))
+    wait_record = _local.wait_record = _WaitRecord(str(rank))
     try:
         worker(rank, *arguments)
     finally:
-        book.close()
+        wait_record.close()
         _begin_new_record()
 
 
@@ -543,7 +551,7 @@ class _WorkerTimes:
             self.cells = memoryview(file.read()).cast("d")
         self.label, self.kind, *names = path.with_suffix(".causes").read_text().splitlines()
         self.begin = self.cells[BEGIN]
-        self.missing = not self.cells[END]
+        self.has_no_end = not self.cells[END]
         self.end = max(self.cells[END], self.cells[LAST])
         wait_by_cause = {name: self.cells[HEAD + 2 * index] for index, name in enumerate(names)}
         self.events = {
@@ -556,7 +564,7 @@ class _WorkerTimes:
             **wait_by_cause,
             **{name: time for name, time in away_time_by_cause.items() if time > 0},
         }
-        self.waited = sum(wait_by_cause.values())
+        self.total_wait = sum(wait_by_cause.values())
 
 
 def profile_of(folder: Path, title: str = "") -> str:
@@ -571,19 +579,19 @@ def profile_of(folder: Path, title: str = "") -> str:
     ValueError : nothing was recorded
     """
     all_workers = sorted(
-        (_WorkerTimes(path) for path in folder.glob("*.book")), key=lambda worker: worker.begin
+        (_WorkerTimes(path) for path in folder.glob("*.record")), key=lambda worker: worker.begin
     )
     if not all_workers:
         raise ValueError("nothing was recorded: no Python program ran to its end or waited")
     ranked_workers = [worker for worker in all_workers if worker.kind.isdigit()]
-    workers = [worker for worker in all_workers if worker.kind == THREAD]
-    busy_period = max((worker.end for worker in workers), default=0.0) - min(
-        (worker.begin for worker in workers), default=0.0
+    threads = [worker for worker in all_workers if worker.kind == THREAD]
+    threads_period = max((worker.end for worker in threads), default=0.0) - min(
+        (worker.begin for worker in threads), default=0.0
     )
     unranked_workers = [
         worker
         for worker in all_workers
-        if worker.kind == THREAD or worker.waited < 0.5 * busy_period or not workers
+        if worker.kind == THREAD or worker.total_wait < 0.5 * threads_period or not threads
     ]
     counted_workers = ranked_workers or unranked_workers or all_workers
     begin = counted_workers[0].begin
@@ -592,7 +600,7 @@ def profile_of(folder: Path, title: str = "") -> str:
     notes = [
         f"{worker.label} ended before it wrote its account, {end - worker.end:.3g} s before the end"
         for worker in counted_workers
-        if worker.missing
+        if worker.has_no_end
     ]
     if counted_workers is unranked_workers and len(unranked_workers) < len(all_workers):
         notes.append("the main thread, which waited for the others, is left out")
@@ -642,7 +650,9 @@ def _profile_text(
 
 
 def _workers_by_processor(workers: Sequence[_WorkerTimes]) -> Iterable[list[_WorkerTimes]]:
-    """Return the workers of each processor, in the order of time."""
+    """Return a list of workers for each processor, in the order of their start. A rank is a
+    processor; threads that do not overlap in time share one.
+    """
     workers_by_name: dict[str, list[_WorkerTimes]] = {}
     for worker in workers:
         free_processors = (
@@ -662,8 +672,8 @@ def _workers_by_processor(workers: Sequence[_WorkerTimes]) -> Iterable[list[_Wor
 def _sum_of_workers(
     workers: Sequence[_WorkerTimes], begin: float, end: float
 ) -> tuple[dict[str, float], dict[str, int]]:
-    """Add up the times of the workers of one processor; time without a worker is idle, after a kill
-    missing.
+    """Return the waiting time [s] and the number of events of one processor by cause, added over
+    its workers. Time without a worker is idle; after a worker that was killed it is missing.
     """
     wait_by_cause: dict[str, float] = {}
     events_by_cause: dict[str, int] = {}
@@ -671,17 +681,17 @@ def _sum_of_workers(
     gap_cause = IDLE
     for worker in workers:
         wait_by_cause[gap_cause] = wait_by_cause.get(gap_cause, 0.0) + worker.begin - last_end
-        for name, seconds in worker.waits.items():
-            wait_by_cause[name] = wait_by_cause.get(name, 0.0) + seconds
-        for name, event_count in worker.events.items():
-            events_by_cause[name] = events_by_cause.get(name, 0) + event_count
+        for cause, seconds in worker.waits.items():
+            wait_by_cause[cause] = wait_by_cause.get(cause, 0.0) + seconds
+        for cause, event_count in worker.events.items():
+            events_by_cause[cause] = events_by_cause.get(cause, 0) + event_count
         last_end = worker.end
-        gap_cause = MISSING if worker.missing else IDLE
+        gap_cause = MISSING if worker.has_no_end else IDLE
     wait_by_cause[gap_cause] = wait_by_cause.get(gap_cause, 0.0) + end - last_end
     return {
-        name: seconds
-        for name, seconds in wait_by_cause.items()
-        if seconds > 0 or name in events_by_cause
+        cause: seconds
+        for cause, seconds in wait_by_cause.items()
+        if seconds > 0 or cause in events_by_cause
     }, events_by_cause
 
 
@@ -699,7 +709,9 @@ _name_by_call_site: dict[tuple[str, int], str] = {}
 
 
 def _cause_at_call(kind: str) -> str:
-    """Return a cause named after the calling line outside of the standard library."""
+    """Return a cause, such as lock-program-12, named after the line outside of the standard library
+    that called.
+    """
     frame = sys._getframe(2)
     while frame.f_back is not None and frame.f_code.co_filename.startswith((*_LIBRARY, __file__)):
         frame = frame.f_back
@@ -712,19 +724,19 @@ def _cause_at_call(kind: str) -> str:
     return f"{kind}-{_name_by_call_site[call_site]}"
 
 
-def _lock_of(make_plain_lock: Callable[[], Any]) -> Callable[[], Any]:
-    """Return a function that makes locks: timed locks for a program, and plain locks for the
-    standard library, whose waits are recorded at its calls.
+def _lock_of(make_lock: Callable[[], Any]) -> Callable[[], Any]:
+    """Return a function that makes timed locks for a program, and plain locks for the standard
+    library, whose waits are recorded where the program calls it.
     """
     return lambda: (
-        make_plain_lock()
+        make_lock()
         if sys._getframe(1).f_code.co_filename.startswith(_LIBRARY)
-        else TimedLock(_cause_at_call("lock"), make_plain_lock())
+        else TimedLock(_cause_at_call("lock"), make_lock())
     )
 
 
 def _replace_by_timed(waiting_class: Any, method_name: str, cause_kind: str) -> None:
-    """Replace a waiting method by one that records its time."""
+    """Replace a method in which threads wait by one that records the time of each call."""
     method = getattr(waiting_class, method_name)
 
     def timed_method(self: Any, *arguments: Any, **keywords: Any) -> Any:
@@ -761,32 +773,32 @@ def patch(folder: str) -> None:
     _time_semaphores(synchronize)
     threading.Thread.run = _with_own_record(threading.Thread.run)  # type: ignore[method-assign]
     process.BaseProcess._bootstrap = _with_own_record(process.BaseProcess._bootstrap)  # type: ignore[attr-defined]
-    global _started
-    _started = _now(), time.thread_time(), _delay()
+    global _start_of_program
+    _start_of_program = _now(), time.thread_time(), _time_without_core()
     # Processes that `multiprocessing` starts for itself are no part of the program.
     if not re.search(r"multiprocessing\.(resource_tracker|forkserver)", " ".join(sys.orig_argv)):
-        atexit.register(lambda: _record_of_thread().close() if _is_main() else None)
+        atexit.register(lambda: _record_of_thread().close() if _is_main_thread() else None)
 
 
-def _with_own_record(work: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function that runs a thread or a child process with a record of its own, closed at
-    its end.
+def _with_own_record(run: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that runs a thread or a child process, and records its waits in a new
+    record that is closed at its end.
     """
 
-    def closed_call(*arguments: Any, **keywords: Any) -> Any:
+    def run_with_record(*arguments: Any, **keywords: Any) -> Any:
         _begin_new_record()
-        book = _local.book = _Book(THREAD)
+        wait_record = _local.wait_record = _WaitRecord(THREAD)
         try:
-            return work(*arguments, **keywords)
+            return run(*arguments, **keywords)
         finally:
-            book.close()
+            wait_record.close()
 
-    return closed_call
+    return run_with_record
 
 
 def _time_semaphores(synchronize: Any) -> None:
-    """Time the locks of `multiprocessing`; they keep their cause when they are sent to a spawned
-    process.
+    """Replace the methods of the locks of `multiprocessing` by timed ones; a lock keeps its cause
+    when it is sent to a spawned process.
     """
     lock_class = synchronize.SemLock
     make_methods_before = lock_class._make_methods

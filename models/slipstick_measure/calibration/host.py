@@ -236,18 +236,18 @@ class Calibration:
         """Return the kernel of a grain with the given inputs."""
         parties = 1 + grain.get("competitors", 0)
         is_write = grain.get("access") == "write"
-        names_of_other_inputs = ("pattern", "competitors", "access")
+        handled_inputs = ("pattern", "competitors", "access")
         grain_settings = {
             input_name: value
             for input_name, value in grain.items()
-            if input_name not in names_of_other_inputs
+            if input_name not in handled_inputs
         }
         return self._kernel_of_grain(
             Timing("grain", grain), parties, write=is_write, **grain_settings
         )
 
     def _run_kernels(self, timed_kernels: list[TimedKernel], part_count: int = 3) -> list[Timing]:
-        """Run kernels in turn several times, and return their times."""
+        """Run kernels in turn, `PASSES` times in all, and return the times of each kernel."""
         seconds_per_run = self.seconds / part_count / (PASSES * len(timed_kernels))
         for timed_kernel in timed_kernels * PASSES:
             self.cores.measure(timed_kernel, seconds_per_run)
@@ -272,14 +272,14 @@ class Calibration:
         barrier: str = "",
         other_lock: str = "",
     ) -> TimedKernel:
-        """Return the kernel that repeats a grain on some cores; the other cores may execute another
-        lock.
+        """Return the kernel that repeats a grain on a number of cores. With `other_lock`, the cores
+        after the first acquire and release that lock instead.
         """
         kernels = self.cores.kernels
         cores = self.cores
         warming_reads = min(elements * _ELEMENT_BYTES // _LINE_BYTES, _MOST_WARMING_READS)
 
-        def plan_of_work(*core_work: Any) -> Array:
+        def encoded_plan(*core_work: Any) -> Array:
             accesses, compute, lock, critical = core_work
             numbers_of_kinds = (
                 ("", *SPEC_LOCKS).index(lock),
@@ -299,8 +299,8 @@ class Calibration:
             ]
             return np.array(grain_arguments, dtype=np.int64)
 
-        own_plan = plan_of_work(accesses, compute, lock, critical)
-        other_plan = plan_of_work(0, 0, other_lock, 0) if other_lock else own_plan
+        own_plan = encoded_plan(accesses, compute, lock, critical)
+        other_plan = encoded_plan(0, 0, other_lock, 0) if other_lock else own_plan
 
         def run(rank: int, turns: int, ticks: Array) -> None:
             core_work = other_plan if rank else own_plan
@@ -329,7 +329,9 @@ class Calibration:
         warmer = self._cache_warmer(visited_bytes // _ELEMENT_BYTES)
         return TimedKernel(
             timing,
-            lambda rank, *rest: kernels.visits(memory, words, pages, warming_reads, *rest),
+            lambda rank, *turns_and_ticks: kernels.visits(
+                memory, words, pages, warming_reads, *turns_and_ticks
+            ),
             1,
             warmer,
         )
@@ -344,8 +346,8 @@ class Calibration:
         timing = Timing("pair", {"stride": stride})
         return TimedKernel(
             timing,
-            lambda rank, *rest: kernels.pairs(
-                memory, words, block_count, _BLOCK_ELEMENTS, element_distance, *rest
+            lambda rank, *turns_and_ticks: kernels.pairs(
+                memory, words, block_count, _BLOCK_ELEMENTS, element_distance, *turns_and_ticks
             ),
         )
 
@@ -364,8 +366,13 @@ class Calibration:
         piece_elements_and_count = piece_elements, elements_per_core // piece_elements
         return TimedKernel(
             timing,
-            lambda rank, *rest: kernels.stream(
-                memory, words, parties, rank * elements_per_core, *piece_elements_and_count, *rest
+            lambda rank, *turns_and_ticks: kernels.stream(
+                memory,
+                words,
+                parties,
+                rank * elements_per_core,
+                *piece_elements_and_count,
+                *turns_and_ticks,
             ),
             parties,
         )
@@ -378,7 +385,7 @@ def machine_spec(
     parties: int,
     spec_name: str,
 ) -> ImportedSpec:
-    """Return a machine as a spec, with intervals and with notes on the assumptions.
+    """Return the spec of a measured machine, with intervals and with notes on what is uncertain.
 
     Parameters
     ----------
@@ -423,21 +430,21 @@ def _tables_of_machine(
     """
     tables: dict[str, Any] = {}
     for path, source in _UNMEASURED_VALUES.items():
-        _put_at_path(tables, path, source if isinstance(source, str) else dict(source))
-    _put_at_path(tables, "processors.count", quantity(os.cpu_count() or parties, "1", "system"))
-    _put_at_path(tables, "processors.clock", quantity(clock_frequency / 1e9, "GHz", "system"))
+        _set_at_path(tables, path, source if isinstance(source, str) else dict(source))
+    _set_at_path(tables, "processors.count", quantity(os.cpu_count() or parties, "1", "system"))
+    _set_at_path(tables, "processors.clock", quantity(clock_frequency / 1e9, "GHz", "system"))
     for path, host_value in host_values.items():
         unit = unit_of_path(path)
         factor = 1e9 if unit == "ns" else 1.0
         quantity_table = quantity(
             host_value.value * factor,
             unit,
-            _kernel_of_value(path),
+            _source_of_value(path),
             False,
             host_value.low * factor,
             host_value.high * factor,
         )
-        _put_at_path(tables, path, quantity_table)
+        _set_at_path(tables, path, quantity_table)
     for path, name in SPEC_LOCKS.items():
         if path in tables.get("locks", {}):
             tables["locks"][path] = {"kind": name, **tables["locks"][path]}
@@ -507,12 +514,12 @@ def _widened_to_reported_sizes(
     if reported_sizes and len(reported_sizes) != len(paths):
         spec.add_note(f"reads show {len(paths)} caches, the system reports {len(reported_sizes)}")
     if "hypervisor" in _system_text() and "cache.other" in host_values:
-        delay_text = (
+        delay_note = (
             "where the hypervisor moves cores, what passes between them may take three times as"
             " long"
         )
         spec.add_note(
-            f"a virtual machine: {delay_text}, and memory varies with other guests; 10 % again"
+            f"a virtual machine: {delay_note}, and memory varies with other guests; 10 % again"
             " is not promised"
         )
     return widened_values
@@ -583,8 +590,8 @@ def compare_with_file(file: Path, host_values: Mapping[str, HostValue]) -> list[
             )
             continue
         low, high = (
-            end if end is not None else earlier_value.value
-            for end in (earlier_value.low, earlier_value.high)
+            interval_end if interval_end is not None else earlier_value.value
+            for interval_end in (earlier_value.low, earlier_value.high)
         )
         are_disjoint = new_value.low > high or new_value.high < low
         changes.append(
@@ -606,7 +613,7 @@ def _value_in_spec(spec: Any, path: str) -> Given | None:
 
 
 def _measured_paths(spec: SharedMemorySpec) -> list[str]:
-    """Return the paths of the measured values of inner caches in a machine."""
+    """Return the paths of the size and the hit time of each inner cache of a machine."""
     inner_caches = spec.cache.inner if spec.cache else ()
     return [f"cache.inner.{name}.{key}" for name in inner_caches for key in ("size", "hit")]
 
@@ -616,7 +623,7 @@ def unit_of_path(path: str) -> str:
     return _UNITS.get(path.rpartition(".")[2], "ns")
 
 
-def _put_at_path(tables: dict[str, Any], path: str, value: Any) -> None:
+def _set_at_path(tables: dict[str, Any], path: str, value: Any) -> None:
     """Set the value at a dotted path of nested tables."""
     *outer_keys, last_key = path.split(".")
     for key in outer_keys:
@@ -624,10 +631,8 @@ def _put_at_path(tables: dict[str, Any], path: str, value: Any) -> None:
     tables[last_key] = value
 
 
-def _kernel_of_value(path: str) -> str:
-    """Return the kernel that a value was measured with, found by the longest matching part of its
-    path.
-    """
+def _source_of_value(path: str) -> str:
+    """Return the name of the kernel with which the value at a path was measured."""
     section, _, _ = path.partition(".")
     if section == "barriers":
         return "barrier"

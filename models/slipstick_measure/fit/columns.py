@@ -120,11 +120,13 @@ class ColumnTable:
         return numbers
 
     def mark(self, row: int) -> Mark:
-        """Return the place of a row in its file, for messages."""
+        """Return the file and the line of a row, for messages."""
         return Mark(self.file, self.lines[row], 1)
 
     def chosen(self, values_by_heading: Mapping[str, Sequence[str]]) -> list[int]:
-        """Return the rows whose cells have one of the given values in each of the given columns."""
+        """Return the indices of the rows whose cells have one of the given values in each of the
+        given columns.
+        """
         for heading in values_by_heading:
             if heading not in self.headings:
                 hint = did_you_mean(heading, list(self.headings))
@@ -238,8 +240,8 @@ def heading_and_unit(cell: str) -> tuple[str, str]:
 
 
 def unit_at_end_of_name(heading: str, expected_unit: str) -> str:
-    """Return the unit at the end of the name of a measured column, if that unit is one of a
-    measured quantity; else an empty text.
+    """Return the unit at the end of the name of a measured column, such as ms of tpot_ms, if it has
+    the dimension of the expected unit; else an empty text.
 
     >>> unit_at_end_of_name("tpot_ms", "s"), unit_at_end_of_name("tokens_per_s", "1/s")
     ('ms', '1/s')
@@ -258,7 +260,7 @@ def unit_at_end_of_name(heading: str, expected_unit: str) -> str:
 
 
 def parameter_name(heading: str) -> str:
-    """Return the name that a parameter called as a heading would have.
+    """Return a heading as the name of a parameter: in small letters, with _ between the words.
 
     >>> parameter_name("Message Size")
     'message_size'
@@ -519,7 +521,7 @@ class _TableReader:
         return None
 
     def _written_settings(self) -> list[dict[str, str]]:
-        """Return the settings of each row as text, by path."""
+        """Return the settings that the cells of each row make, as texts by path."""
         row_settings: list[dict[str, str]] = [{} for _ in self.table.rows]
         problems: list[Problem] = []
         for heading, use in self.uses.items():
@@ -576,7 +578,9 @@ class _TableReader:
         )
 
     def _measured_logs(self) -> tuple[tuple[str, ...], Array]:
-        """Return the names of the measured values and the logarithms of their cells."""
+        """Return the names of the measured values and the logarithms of their cells, one row for
+        each name; NaN for empty cells and for 0.
+        """
         unit_by_name = self.built_model.shape.answer_names(self.built_model.options.method)
         heading_by_measured_name = {
             use.measured: heading for heading, use in self.uses.items() if use.measured
@@ -660,13 +664,10 @@ class _TableReader:
         """Yield groups of rows that share a compiled model; the model is checked at the smallest
         and the largest value of every number.
         """
+        # Paths whose values a compiled model cannot vary: each combination needs its own model.
         shaping_paths = [path for path in paths if path not in values_by_path]
         while True:
-            rows_by_settings: dict[tuple[str, ...], list[int]] = {}
-            for row, settings in enumerate(self.row_settings):
-                rows_by_settings.setdefault(
-                    tuple(settings.get(path, "") for path in shaping_paths), []
-                ).append(row)
+            rows_by_settings = self._rows_by_settings(shaping_paths)
             if len(rows_by_settings) > MOST_MODELS:
                 raise Mark(self.table.file, 1, 1).error(
                     f"the rows need {len(rows_by_settings)} models, at most {MOST_MODELS}: columns"
@@ -694,6 +695,14 @@ class _TableReader:
             yield self._compile_rows(
                 model_by_shaping_values[shaping_values], np.array(rows_of_model), values_by_path
             )
+
+    def _rows_by_settings(self, paths: Sequence[str]) -> dict[tuple[str, ...], list[int]]:
+        """Return the indices of the rows that have the same settings at the given paths."""
+        rows_by_settings: dict[tuple[str, ...], list[int]] = {}
+        for row, settings in enumerate(self.row_settings):
+            setting_texts = tuple(settings.get(path, "") for path in paths)
+            rows_by_settings.setdefault(setting_texts, []).append(row)
+        return rows_by_settings
 
     def _check_extremes(
         self, rows: Sequence[int], paths: Sequence[str], columns: Mapping[str, Array]

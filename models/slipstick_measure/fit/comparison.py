@@ -134,8 +134,8 @@ class Candidate:
         return self.tests[0].missed if self.tests else None
 
     def test(self, extrapolation_factor: float) -> HeldOut | None:
-        """Return the test with the smallest step that is at least as large as the given one; None
-        if there is none.
+        """Return the test with the smallest step that is at least the given factor; None if there
+        is none.
         """
         return next(
             (test for test in self.tests if test.step >= extrapolation_factor * (1 - 1e-9)), None
@@ -161,8 +161,8 @@ class Candidate:
         )
 
     def extrapolated_error(self, extrapolation_factor: float) -> float | None:
-        """Return the largest form error that the tests give for a prediction at a multiple of the
-        largest data, each taken in proportion to the logarithm of its step; None without tests.
+        """Return the largest form error that the tests give for a prediction beyond the rows by a
+        factor; the error of a test grows with the logarithm of the step. None without tests.
         """
         tests = [test for test in map(self.test, (*TESTED_STEPS, extrapolation_factor)) if test]
         if not tests:
@@ -228,16 +228,16 @@ class FitComparison:
         form_error = np.sqrt(max(0.0, mean_difference**2 - variance))
         if form_error <= max(LARGEST_RELATIVE_ERROR, MOST_REPETITIONS * self.noise):
             return ""
-        limit = self.largest_measured / tests[int(weights.argmax())].step
+        limit_of_fit = self.largest_measured / tests[int(weights.argmax())].step
         return (
             f"only the rows on p = {self.largest_measured:g} speak for it: the laws that describe"
-            f" those up to p = {limit:g} best miss them by"
+            f" those up to p = {limit_of_fit:g} best miss them by"
             f" {100 * abs(np.expm1(mean_difference)):.3g} %"
         )
 
     def next_runs(self) -> str:
-        """Return in words the runs that would be most informative: between the two largest numbers
-        of processors, and beyond.
+        """Return, in words, the numbers of processors to measure on next: beyond the rows, and
+        between the two largest numbers if no law describes the rows.
         """
         measured_counts = self.best.fitted.timings.processors
         proposed_counts = {
@@ -276,8 +276,8 @@ class FitComparison:
 
     @property
     def reach(self) -> float:
-        """The largest number of processors for which the data allow a test of the prediction; see
-        `refusal`.
+        """The largest number of processors that is predicted: the largest step beyond the rows that
+        the data can test; see `refusal`.
         """
         numbers_for_test = self.best.fitted.timings.processors[len(self.best.fitted.theta) :]
         return (
@@ -332,9 +332,9 @@ class FitComparison:
             test for rival in self.rivals if (test := rival.test(extrapolation_factor))
         ]
         least_percent, largest_percent = (
-            100 * pick(test.missed for test in tests_at_step) for pick in (min, max)
+            100 * extreme(test.missed for test in tests_at_step) for extreme in (min, max)
         )
-        range_in_words = (
+        percents_text = (
             f"{least_percent:.1f} %"
             if largest_percent - least_percent < 0.05
             else f"{least_percent:.1f} to {largest_percent:.1f} %"
@@ -343,16 +343,18 @@ class FitComparison:
             f"the prediction for {p:g} processors is extrapolated to"
             f" {extrapolation_factor:.3g} times the largest"
             f" measured number, {self.largest_measured:g}. Models fitted to the runs on up to"
-            f" {self.largest_measured / tests_at_step[0].step:g} processors are {range_in_words}"
+            f" {self.largest_measured / tests_at_step[0].step:g} processors are {percents_text}"
             f" off at {self.largest_measured:g}; the interval allows for"
             f" that{self._allowed_losses_phrase}, but not for losses that"
             f" first appear above {self.largest_measured:g}"
-            f"{self._growth_left_out}"
+            f"{self._growth_left_out_phrase}"
         )
 
     @property
-    def _growth_left_out(self) -> str:
-        """A clause on the measured causes that grow and that the best law has no term for."""
+    def _growth_left_out_phrase(self) -> str:
+        """A clause that names the measured causes that grow and for which the best law has no term;
+        empty without such causes.
+        """
         names = join_phrases([cause.measured.name for cause in self.causes_left_out])
         return f", nor for the growth of {names}, which the law has no term for" if names else ""
 
@@ -375,19 +377,19 @@ class FitComparison:
         sentences = []
         for cause in [] if timings.has_sizes else growing_causes(timings):
             laws = [law for law, names in causes_by_law.items() if cause.measured.name in names]
-            remark = (
+            laws_remark = (
                 f"; {join_phrases(laws)} {'has' if len(laws) == 1 else 'have'} no term that grows"
                 " so, and will be too fast on more processors"
                 if laws
                 else ""
             )
-            sentences.append(f"Measured: {growth_in_words(cause, timings)}{remark}.")
+            sentences.append(f"Measured: {growth_in_words(cause, timings)}{laws_remark}.")
         return " ".join(sentences)
 
     @property
     def _allowed_losses_phrase(self) -> str:
-        """The further losses, in words, that the intervals of predictions beyond the rows
-        contain.
+        """A clause that says which further losses the intervals beyond the rows allow for; empty if
+        they allow for none.
         """
         allows_growing_losses = not self.is_chosen_by_caller and self._growth_of_losses
         return ", and for a throughput that rises no further" if allows_growing_losses else ""
@@ -447,7 +449,7 @@ class FitComparison:
         worst_form_error = max(
             (form_error for form_error in form_errors if form_error is not None), default=0.0
         )
-        widening = float(stdtrit(2, tail_probability) / ndtri(tail_probability))
+        student_factor = float(stdtrit(2, tail_probability) / ndtri(tail_probability))
         log_errors = [_log_error(candidate.fitted, p) for candidate in likely_candidates]
         extrapolation_error = DEVIATION_PER_DOUBLING * max(
             0.0, float(np.log2(p / self.largest_measured))
@@ -455,21 +457,21 @@ class FitComparison:
         log_deviations = np.hypot(
             log_errors,
             [
-                widening * (worst_form_error if form_error is None else form_error)
+                student_factor * (worst_form_error if form_error is None else form_error)
                 for form_error in form_errors
             ],
         )
-        bends = [
-            PART_OF_UNSEEN_BEND * self._departure_from_line(candidate, p)
+        bend_deviations = [
+            PART_OF_UNSEEN_BEND * self._departure_from_trend(candidate, p)
             for candidate in likely_candidates
         ]
         # The errors are taken as independent, so their squares add up; 1e-12 keeps the division by
         # a spread of 0 defined.
-        return np.hypot(np.hypot(log_deviations, extrapolation_error), bends) + 1e-12
+        return np.hypot(np.hypot(log_deviations, extrapolation_error), bend_deviations) + 1e-12
 
     def _longest_time_beyond(self, p: float, level: float) -> float:
-        """Return the longest time beyond the rows without a law [s]; 0 within them, or if the
-        caller chose the families.
+        """Return the longest time on `p` processors beyond the rows, estimated without a law [s]; 0
+        within the rows, or if the caller chose the families.
 
         A law that is fitted to the rows cannot know a saturation that begins beyond them, and of
         two laws that describe a bend, one may saturate and the other fall.
@@ -499,10 +501,10 @@ class FitComparison:
         ]
         return self.noise or max(1e-9, min([*scatters, ASSUMED_NOISE]))
 
-    def _departure_from_line(self, candidate: Candidate, p: float) -> float:
-        """Return the distance, in logarithms, of a predicted time beyond the rows from the straight
-        line through the last two measured numbers of processors. Return 0 within the rows, and for
-        families that the caller chose.
+    def _departure_from_trend(self, candidate: Candidate, p: float) -> float:
+        """Return the difference, in logarithms, of a predicted time beyond the rows from the
+        straight line through the times on the last two measured numbers of processors. Return 0
+        within the rows, or if the caller chose the families.
         """
         timings = candidate.fitted.timings
         timings = timings.select(timings.n == timings.n.max())
@@ -522,8 +524,8 @@ class FitComparison:
     def predictions(
         self, processor_counts: Sequence[float], level: float
     ) -> dict[float, tuple[float, float]]:
-        """Return the intervals of the time [s] by number of processors, for the given numbers at
-        which the prediction has a finite error.
+        """Return the intervals of the time [s] by number of processors, without the numbers at
+        which there is no prediction or a useless one.
         """
         interval_by_processors = {
             p: self.predict(p, level) for p in processor_counts if not self.refusal(p)
@@ -541,8 +543,8 @@ class FitComparison:
 
     @cached_property
     def bounds(self) -> GrowthBounds | None:
-        """The bounds without a fitted law; None if the rows are not of customers of one machine, or
-        if the caller chose the families.
+        """The bounds of the time that need no fitted law; None if the rows are not of one machine,
+        or if the caller chose the families.
 
         Rows are of one machine if its servers are told, or throughputs by threads or cores.
         """
@@ -579,7 +581,7 @@ class FitComparison:
         interval_by_processors = {p: self.interval_by_bounds(p, level) for p in processor_counts}
         return {p: interval for p, interval in interval_by_processors.items() if interval}
 
-    def refusal_of_width(self, p: float, level: float) -> str:
+    def refusal_as_too_wide(self, p: float, level: float) -> str:
         """Return the reason why a prediction is too uncertain to be useful; an empty text if it is
         useful, or if `refusal` has a reason already.
         """
@@ -594,15 +596,15 @@ class FitComparison:
                 " measured times right?"
             )
         throughput_unit = self.best.fitted.timings.rate
-        range_in_words = f"the time lies between {low:.3g} s and {high:.3g} s"
+        range_text = f"the time lies between {low:.3g} s and {high:.3g} s"
         if throughput_unit:
             throughput_name, work_size = throughput_unit
             least_rate, most_rate = (plain_decimal(p / time / work_size, 3) for time in (high, low))
-            range_in_words = (
+            range_text = (
                 f"the throughput lies between {least_rate} and {most_rate} {throughput_name}"
             )
         return (
-            f"no prediction at p = {p:g}: {range_in_words}, a factor of {high / low:.3g}; measure"
+            f"no prediction at p = {p:g}: {range_text}, a factor of {high / low:.3g}; measure"
             f" on {self.next_runs()} next"
         )
 
@@ -760,37 +762,33 @@ class _TooFewError(NoAnswerError):
 
 
 def _held_out_tests(
-    family: Family, fitted_formula: FittedFormula, extrapolation_factors: Sequence[float]
+    family: Family, fitted_formula: FittedFormula, steps: Sequence[float]
 ) -> tuple[HeldOut, ...]:
-    """Test a family by fits to smaller runs, each on fewer processors than the largest runs by a
-    factor.
+    """Test a family by fits to the smaller runs, one for each step: the fit leaves out the runs on
+    more than the largest number of processors over the step.
     """
     timings = fitted_formula.timings
     largest_processors = float(timings.p.max())
-    limits_of_fit = {
-        float(fitted_processors.max())
-        for extrapolation_factor in extrapolation_factors
-        if len(
-            fitted_processors := timings.p[
-                timings.p <= largest_processors / extrapolation_factor * (1 + 1e-9)
-            ]
-        )
+    largest_fitted_counts = {
+        float(smaller_processors.max())
+        for step in steps
+        if len(smaller_processors := timings.p[timings.p <= largest_processors / step * (1 + 1e-9)])
     }
     tests = (
-        _held_out_test(family, fitted_formula, largest_processors, limit)
-        for limit in sorted(limits_of_fit, reverse=True)
+        _held_out_test(family, fitted_formula, largest_processors, largest_fitted)
+        for largest_fitted in sorted(largest_fitted_counts, reverse=True)
     )
     return tuple(test for test in tests if test)
 
 
 def _held_out_test(
-    family: Family, fitted_formula: FittedFormula, largest_processors: float, limit: float
+    family: Family, fitted_formula: FittedFormula, largest_processors: float, largest_fitted: float
 ) -> HeldOut | None:
     """Test a family: fit it to runs on few processors and compare its prediction with the largest
     runs. Return None if such a fit is impossible.
     """
     timings = fitted_formula.timings
-    smaller_timings = timings.select(timings.p <= limit)
+    smaller_timings = timings.select(timings.p <= largest_fitted)
     largest_runs = timings.select(timings.p == largest_processors)
     if len(smaller_timings.processors) <= len(fitted_formula.theta):
         return None
@@ -810,7 +808,7 @@ def _held_out_test(
     form_error = float(np.sqrt(max(0.0, mean_difference**2 - explained_variance)))
     relative_error = float(np.sqrt(np.mean(np.expm1(log_errors) ** 2)))
     return HeldOut(
-        largest_processors / limit,
+        largest_processors / largest_fitted,
         relative_error,
         form_error,
         smaller_fit.aicc,
@@ -851,7 +849,9 @@ def _quantile_of_mixture(
 
 
 def _log_error(fitted_formula: FittedFormula, p: float) -> float:
-    """Return the standard error of the logarithm of a predicted time."""
+    """Return the standard error of the logarithm of the time that a fit predicts on `p`
+    processors [1].
+    """
     time = fitted_formula.time_at(p)
     return fitted_formula.standard_error(lambda thetas: np.log(time(thetas)))
 
@@ -883,7 +883,7 @@ class IntervalSettings:
     draws: int = 200
 
     def of(self, fitted_formula: FittedFormula) -> FitIntervals:
-        """Return a fit prepared for computing intervals by these settings."""
+        """Return the object that computes the intervals of a fit by these settings."""
         return (
             profile(fitted_formula)
             if self.by == "profile"
@@ -956,7 +956,7 @@ def fits(
         for processors in p
         if processors not in intervals_by_bounds
         and (
-            warning := comparison.refusal_of_width(processors, intervals.level)
+            warning := comparison.refusal_as_too_wide(processors, intervals.level)
             or comparison.warning(processors)
         )
     )
@@ -1008,7 +1008,7 @@ def _curves_of_fits(
     )
     predictions = comparison.predictions(interval_points, level)
     low_times, high_times = (
-        [ends[end_index] for ends in predictions.values()] for end_index in (0, 1)
+        [interval[end_index] for interval in predictions.values()] for end_index in (0, 1)
     )
     curves = [
         Curve(
@@ -1111,9 +1111,9 @@ def _efficiency_estimates(
     efficiency_by_name = {}
     for p in processor_counts:
         time = values[f"time[{p:g}]"]
-        longest_first = (time.high, time.low) if time.low is not None else ()
+        time_ends = (time.high, time.low) if time.low is not None else ()
         efficiency_ends = [
-            extrapolation.efficiency(p, end) for end in longest_first if end is not None
+            extrapolation.efficiency(p, time_end) for time_end in time_ends if time_end is not None
         ]
         efficiency = extrapolation.efficiency(p, time.value or 0.0)
         efficiency_by_name[f"efficiency[{p:g}]"] = Value(efficiency, "1", *efficiency_ends)

@@ -135,10 +135,10 @@ class EstimationTask:
     sizes: tuple[float, ...] = ()
 
     def labels(self, headings: Sequence[str]) -> list[str]:
-        """Return for each row the joined cells of some columns."""
+        """Return, for each row, its cells in the given columns, joined by spaces."""
         cells_by_column = [self.observed.labels(heading) for heading in headings]
         return (
-            [" ".join(row) for row in zip(*cells_by_column, strict=True)]
+            [" ".join(cells_of_row) for cells_of_row in zip(*cells_by_column, strict=True)]
             if cells_by_column
             else [""] * self.count
         )
@@ -251,7 +251,7 @@ def _groups_to_predict(task: EstimationTask) -> Iterator[tuple[str, Rows]]:
 
 
 def _check_combinations(task: EstimationTask) -> None:
-    """Raise if the choices have too many combinations to fit each."""
+    """Raise if the unknown choices have too many combinations of values to fit each of them."""
     combination_count = np.prod([len(choice.values) for choice in task.choices] or [1])
     if combination_count > MOST_COMBINATIONS:
         raise NoAnswerError(
@@ -341,26 +341,26 @@ def _posterior_of_rows(
     priors = [parameter.prior for parameter in task.free]
     measured_logs = task.observed.logs[:, rows]
     precision = SIMULATED_PRECISION if task.observed.estimated else PRECISION
-    function_with_slopes = _function_with_slopes(task, fixed_values, rows)
+    compute_logs_and_slopes = _function_with_slopes(task, fixed_values, rows)
     owners = task.owners(rows)
     try:
         return estimate(
-            function_with_slopes, measured_logs, owners, priors, start_posterior, precision
+            compute_logs_and_slopes, measured_logs, owners, priors, start_posterior, precision
         )
     except FloatingPointError:
-        log_values, _ = function_with_slopes(
+        log_values, _ = compute_logs_and_slopes(
             np.tile([prior.mean for prior in priors], (len(rows), 1))
         )
         rows_without_value = np.flatnonzero(
             (np.isfinite(measured_logs) & ~np.isfinite(log_values)).any(axis=0)
         )
-        place_in_words = (
+        line_text = (
             f"in line {task.observed.table.lines[rows[rows_without_value[0]]]}"
             if len(rows_without_value)
             else "at a row"
         )
         raise NoAnswerError(
-            f"{task.observed.built.name} has no finite value above 0 {place_in_words}, where the"
+            f"{task.observed.built.name} has no finite value above 0 {line_text}, where the"
             " free parameters have the middle of their ranges; are the ranges right?"
         ) from None
 
@@ -384,16 +384,18 @@ def predict_rows(task: EstimationTask, fit: _Fit, rows: Rows) -> tuple[Array, Ar
     shape = (len(task.observed.measured), len(rows))
     mean = np.zeros(shape)
     mean_square = np.zeros(shape)
-    option_ranges = [range(len(choice.values)) for choice in task.choices]
-    for option_indices in product(*option_ranges):
+    index_ranges = [range(len(choice.values)) for choice in task.choices]
+    for value_indices in product(*index_ranges):
         weights = np.ones(len(rows))
         fixed_values = {}
-        for index, (choice, option) in enumerate(zip(task.choices, option_indices, strict=True)):
+        for index, (choice, value_index) in enumerate(
+            zip(task.choices, value_indices, strict=True)
+        ):
             labels = np.array(task.labels(choice.owners))[rows]
             weights = weights * [
-                _weights_of_owner(fit, index, owner, choice)[option] for owner in labels
+                _weights_of_owner(fit, index, owner, choice)[value_index] for owner in labels
             ]
-            fixed_values[choice.path] = np.full(len(rows), choice.values[option])
+            fixed_values[choice.path] = np.full(len(rows), choice.values[value_index])
         # A combination of such a small weight hardly changes the mean, so it is not solved.
         if not (weights > 1e-6).any():
             continue
@@ -463,11 +465,11 @@ def _deviation_of_extrapolation(
 def _misfit_reasons(
     task: EstimationTask, rows: Rows, residuals: Array, is_known: NDArray[np.bool_], fit: _Fit
 ) -> Iterator[str]:
-    """Yield the parameter, or the numeric column, that explains most of the squared residuals of a
-    group; nothing if the residuals are no larger than the noise.
+    """Yield a phrase on the parameter or the numeric column that explains most of the misfit of a
+    group; yield nothing if the residuals are no larger than the noise.
     """
-    sum_of_squared_residuals = float(residuals @ residuals)
-    if sum_of_squared_residuals < len(residuals) * float(np.max(fit.posterior.noise)) ** 2 * 2:
+    square_sum = float(residuals @ residuals)
+    if square_sum < len(residuals) * float(np.max(fit.posterior.noise)) ** 2 * 2:
         return
     share, reason = max(
         [
@@ -483,8 +485,8 @@ def _misfit_reasons(
 def _error_shares_by_parameter(
     task: EstimationTask, rows: Rows, residuals: Array, is_known: NDArray[np.bool_], fit: _Fit
 ) -> Iterator[tuple[float, str]]:
-    """Yield for each parameter the share of the squared residuals that another value would remove,
-    with a description.
+    """Yield, for each parameter, the share of the squared residuals of a group that another value
+    of the parameter would remove, with a phrase on that value.
     """
     choice_values = {
         choice.path: np.full(
@@ -513,8 +515,8 @@ def _error_shares_by_parameter(
 def _error_shares_by_growth(
     task: EstimationTask, rows: Rows, residuals: Array, is_known: NDArray[np.bool_]
 ) -> Iterator[tuple[float, str]]:
-    """Yield for each numeric column the share of the squared residuals explained by its logarithm,
-    with a description.
+    """Yield, for each numeric column, the share of the squared residuals of a group that grows with
+    the logarithm of the column, with a phrase on that growth.
     """
     centred_residuals = residuals - residuals.mean()
     for path, column in task.observed.numbers.items():
@@ -557,8 +559,8 @@ def widening_factor(groups: Sequence[GroupError]) -> float:
 
 
 def widened_by_others(groups: Sequence[GroupError]) -> list[GroupError]:
-    """Return the groups, the intervals of each widened by the factor that all other groups need, so
-    that the rows of a group test the widening.
+    """Return the errors of groups, with the intervals of each widened by the factor that the other
+    groups need; so its rows test the widening.
     """
     return [
         _with_wider_intervals(group, widening_factor([*groups[:index], *groups[index + 1 :]]))
@@ -567,7 +569,9 @@ def widened_by_others(groups: Sequence[GroupError]) -> list[GroupError]:
 
 
 def _with_wider_intervals(group: GroupError, factor: float) -> GroupError:
-    """Return a group whose intervals are wider by a factor in logarithms."""
+    """Return the errors of a group whose prediction intervals, in logarithms, are wider by a
+    factor.
+    """
     half_widths = factor * np.array(group.halves)
     return replace(
         group,
@@ -603,11 +607,11 @@ def _estimation_results(
     mean_score = None
     mean_simple_score = None
     if len(errors) >= 3:
-        residuals_and_halves = [
+        residuals_and_half_widths = [
             (np.array(error.residuals), np.array(error.halves)) for error in errors
         ]
         mean_score, mean_simple_score = (
-            float(scores.mean()) for scores in interval_scores_of_groups(residuals_and_halves)
+            float(scores.mean()) for scores in interval_scores_of_groups(residuals_and_half_widths)
         )
     return Estimation(
         model=observed.built.name,

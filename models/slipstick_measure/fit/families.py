@@ -36,7 +36,7 @@ from slipstick_measure.fit.formula import (
 FAMILIES: dict[str, Family] = {}
 """Every family by name."""
 
-_Formulas = Callable[[Timings], Iterator[TimeFormula]]
+_MakeFormulas = Callable[[Timings], Iterator[TimeFormula]]
 
 
 def family_named(name: str) -> Family:
@@ -51,12 +51,12 @@ def family_named(name: str) -> Family:
 
 def _register_family(
     name: str, title: str, source: str, has_sizes: bool = False
-) -> Callable[[_Formulas], _Formulas]:
-    """Return a decorator that registers the formulas of a family. Unless `has_sizes`, the family
-    fits data of one size only.
+) -> Callable[[_MakeFormulas], _MakeFormulas]:
+    """Return a decorator that registers a family, for a function that yields its formulas. Unless
+    `has_sizes`, the family fits data of one size only.
     """
 
-    def register(formulas: _Formulas) -> _Formulas:
+    def register(make_formulas: _MakeFormulas) -> _MakeFormulas:
         def checked_formulas(timings: Timings) -> list[TimeFormula]:
             if timings.has_sizes and not has_sizes:
                 size_count = len(set(timings.n.tolist()))
@@ -65,10 +65,10 @@ def _register_family(
                     " of one"
                     " size (--size)"
                 )
-            return list(formulas(timings))
+            return list(make_formulas(timings))
 
         FAMILIES[name] = Family(name, title, source, checked_formulas)
-        return formulas
+        return make_formulas
 
     return register
 
@@ -178,13 +178,13 @@ def cycle_times(time_outside: Array | float, demands: Array, populations: Array)
     has_closed_form = _has_distinct_demands(demand_rows)
     have_similar_demands = ~has_closed_form & (demands.shape[-1] == 2)
     is_summed = have_similar_demands & (populations <= MOST_SUMMED_CUSTOMERS)
-    methods = (
+    selections_and_methods = (
         (has_closed_form, _cycle_times_of_few_stations),
         (is_summed, _cycle_times_by_sum),
         (have_similar_demands & ~is_summed, _cycle_times_of_similar_stations),
         (~has_closed_form & ~have_similar_demands, _times_by_recursion),
     )
-    for is_selected, compute_times in methods:
+    for is_selected, compute_times in selections_and_methods:
         if is_selected.any():
             times_by_population[is_selected] = compute_times(
                 times_outside[is_selected], demand_rows[is_selected], populations[is_selected]
@@ -201,15 +201,15 @@ MOST_SUMMED_CUSTOMERS = 1024
 evaluation of a fit takes as many terms."""
 
 
-def _has_distinct_demands(demands: Array) -> NDArray[np.bool_]:
+def _has_distinct_demands(demand_rows: Array) -> NDArray[np.bool_]:
     """Return at which rows of demands there is one station, or two whose demands differ enough for
     the closed form.
     """
-    if demands.shape[1] > 2:
-        return np.zeros(len(demands), dtype=bool)
-    largest_demands = demands.max(axis=1)
-    smallest_demands = demands.min(axis=1)
-    are_distinct: NDArray[np.bool_] = (demands.shape[1] == 1) | (
+    if demand_rows.shape[1] > 2:
+        return np.zeros(len(demand_rows), dtype=bool)
+    largest_demands = demand_rows.max(axis=1)
+    smallest_demands = demand_rows.min(axis=1)
+    are_distinct: NDArray[np.bool_] = (demand_rows.shape[1] == 1) | (
         largest_demands - smallest_demands > LEAST_DEMAND_DIFFERENCE * largest_demands
     )
     return are_distinct
@@ -339,27 +339,27 @@ def _times_by_recursion(time_outside: Array, demands: Array, populations: Array)
 def _solve_network(
     time_outside: Array | float, demands: Array, populations: Array
 ) -> NetworkSolution:
-    # Data and studies are checked without what solves networks.
-    """Solve the closed network of a work outside and stations with one server each, exactly, for
+    """Solve the closed network of a time outside and stations with one server each, exactly, for
     each population.
     """
+    # Data and studies are checked without what solves networks.
     from slipstick.queueing.exact import exact
 
-    demands_by_population = demands if demands.ndim == 1 else demands[:, None, :]
+    demand_rows = demands if demands.ndim == 1 else demands[:, None, :]
     # A search may try demands so small that the throughput overflows: the cycle time is then 0.
     with np.errstate(over="ignore"):
         return exact(
             network_arrays(
-                demands_by_population,
+                demand_rows,
                 population=populations[:, None],
                 think=np.reshape(time_outside, (-1, 1)),
             )
         )
 
 
-def _closed_queue(station_count: int) -> _Formulas:
-    """Return the formulas of a closed queueing network with some stations; the parameters are the
-    time outside and each demand.
+def _closed_queue(station_count: int) -> _MakeFormulas:
+    """Return a function that yields the formula of a closed queueing network with a number of
+    stations; its parameters are the time outside and the demand at each station.
     """
     demand_names = (
         ["service"]
@@ -434,11 +434,13 @@ def expected_largest(counts: Array) -> Array:
 
 @cache
 def _mean_largest_of_normals(count: float) -> float:
-    """Return the expected largest of some independent standard normal numbers."""
+    """Return the expected largest of `count` independent standard normal numbers."""
     from scipy.special import ndtr
 
-    x = np.linspace(0.0, 12.0, 4801)  # beyond 12, the largest of 10^30 adds nothing to 15 digits
-    return float(np.trapezoid(1 - ndtr(x) ** count - ndtr(-x) ** count, x))
+    bounds = np.linspace(
+        0.0, 12.0, 4801
+    )  # beyond 12, the largest of 10^30 adds nothing to 15 digits
+    return float(np.trapezoid(1 - ndtr(bounds) ** count - ndtr(-bounds) ** count, bounds))
 
 
 @_register_family(
@@ -515,8 +517,8 @@ def _log_of_sum(logarithms: Array) -> Array:
     function of SciPy for it takes longer than all else in a fit of a few rows.
     """
     largest = logarithms.max(axis=0)
-    total: Array = largest + np.log(np.exp(logarithms - largest).sum(axis=0))
-    return total
+    log_sum: Array = largest + np.log(np.exp(logarithms - largest).sum(axis=0))
+    return log_sum
 
 
 def repair_cycles(time_outside: Array, service: Array, servers: int, populations: Array) -> Array:
@@ -567,14 +569,14 @@ EXPONENT_OF_SMOOTH_MAXIMUM = 8
 """Exponent of the smooth maximum: where both sides are equal it is 9 % above them."""
 
 
-def _smooth_maximum(first: Array, second: Array) -> Array:
-    """Return a maximum of two arrays that is differentiable everywhere; at most 9 % above the
-    larger one.
+def _smooth_maximum(first_values: Array, second_values: Array) -> Array:
+    """Return a maximum of two arrays that is differentiable everywhere and at most 9 % above the
+    larger value.
     """
-    largest = np.maximum(np.maximum(first, second), 1e-300)
-    maximum: Array = largest * (
-        (first / largest) ** EXPONENT_OF_SMOOTH_MAXIMUM
-        + (second / largest) ** EXPONENT_OF_SMOOTH_MAXIMUM
+    larger_values = np.maximum(np.maximum(first_values, second_values), 1e-300)
+    maximum: Array = larger_values * (
+        (first_values / larger_values) ** EXPONENT_OF_SMOOTH_MAXIMUM
+        + (second_values / larger_values) ** EXPONENT_OF_SMOOTH_MAXIMUM
     ) ** (1 / EXPONENT_OF_SMOOTH_MAXIMUM)
     return maximum
 
@@ -619,11 +621,11 @@ def _saturating_formulas(timings: Timings) -> Iterator[TimeFormula]:
         FitParameter("work", "s", "work that the shared limit holds up"),
         FitParameter("floor", "s", "least time of that work in one domain"),
     )
-    division_text = f" / ceil(p / {processors_per_domain})" if processors_per_domain else ""
+    domains_text = f" / ceil(p / {processors_per_domain})" if processors_per_domain else ""
     divisor_text = _divisor_text(timings)
-    text = f"T = rest{divisor_text} + max(work{divisor_text}, floor{division_text})"
+    text = f"T = rest{divisor_text} + max(work{divisor_text}, floor{domains_text})"
     if timings.weak_scaling:
-        text = f"T = rest + max(work, floor p{division_text})"
+        text = f"T = rest + max(work, floor p{domains_text})"
     yield TimeFormula("saturating", text, parameters, time, starts)
 
 
@@ -682,11 +684,11 @@ def _latency_formulas(timings: Timings) -> Iterator[TimeFormula]:
         )
         parameter = FitParameter("latency", "s", "factor of the average latency")
         text = f"T = work n{_divisor_text(timings)} + latency {term_text}".rstrip()
-        terms_of_formula = [useful_term, (parameter, _power_basis(power, log_power, size_power))]
+        terms = [useful_term, (parameter, _power_basis(power, log_power, size_power))]
         yield linear_formula(
             "latency",
             text,
-            terms_of_formula,
+            terms,
             chosen_exponents=2 + timings.has_sizes,
             lost={"latency": "latency"},
         )
@@ -731,7 +733,7 @@ def _power_basis(power: Fraction, log_power: int, size_power: Fraction = Fractio
 
 
 def _term_text(parameter: str, power: Fraction, log_power: int) -> str:
-    """Return a power and a power of the logarithm of a parameter as text."""
+    """Return the text of a parameter to a power, times its logarithm to a power."""
     exponent = f"^{power}" if power.denominator == 1 else f"^({power})"
     power_text = "" if power == 0 else parameter + ("" if power == 1 else exponent)
     log_text = (

@@ -56,7 +56,7 @@ TRIED_SECOND_DEMANDS = (0.5, 1.0)
 """Demands at a second station that are tried, as parts of that at the first."""
 
 
-class TriedStation(NamedTuple):
+class StationKind(NamedTuple):
     """A kind of station to fit.
 
     Parameters
@@ -107,7 +107,7 @@ class StationFit:
     missed : relative error at the largest load when fitted without it; None where too few rows
     """
 
-    kind: TriedStation
+    kind: StationKind
     fitted: FittedFormula
     missed: float | None = None
 
@@ -176,7 +176,7 @@ class LoadFit:
         return ""
 
     def response(self, station: StationFit, loads: Sequence[float]) -> Array:
-        """Return the fitted response time at some loads; infinite from saturation on [s]."""
+        """Return the fitted response times at loads [s]; infinite from saturation on."""
         times = station.fitted.predict(loads)
         return np.where(times > 0, times, np.inf)
 
@@ -193,7 +193,7 @@ class LoadFit:
         )
 
     def result(self) -> LoadFitting:
-        """Return the fit as plain results."""
+        """Return the results of the fit as plain numbers and texts, for reports."""
         best_station = self.best
         parameter_intervals = (
             profile(best_station.fitted).parameters(CONFIDENCE_LEVEL)
@@ -228,7 +228,7 @@ class LoadFit:
         }
 
     def _load_point(self, row: LoadRow) -> LoadPoint:
-        """Return a measured row as plain results, with the fitted response time and percentiles."""
+        """Return a measured row with the fitted response time and percentiles at its load."""
         load = load_of(row)
         other_quantiles = [
             quantile for quantile in self.test.quantiles if quantile != self.quantile
@@ -248,7 +248,7 @@ class LoadFit:
 
 
 def _station_results(station: StationFit) -> LoadedStation:
-    """Return a fitted station as plain results."""
+    """Return the results of a fitted station as plain numbers and texts, for reports."""
     kind = station.kind
     fitted_formula = station.fitted
     return LoadedStation(
@@ -329,7 +329,7 @@ def fit_loads(
         np.array([_measured_response_time(row, quantile) for row in rows]),
         weak_scaling=True,
     )
-    kinds = _stations_to_try(
+    kinds = _kinds_to_try(
         (servers,) if servers else TRIED_SERVERS, think is not None, quantile is not None
     )
     stations = _fitted_stations(timings, kinds, think, quantile)
@@ -348,7 +348,9 @@ def _refusal(test: LoadTest, reason: str) -> SpecError:
 
 
 def _fitted_quantile(test: LoadTest) -> float | None:
-    """Return the smallest quantile that all rows have, if no row has a mean; else None."""
+    """Return the smallest quantile of the response time that all rows of a load test have; None if
+    a row has a mean, which is fitted then.
+    """
     if any(row.response is not None for row in test.rows):
         return None
     common_shares = set.intersection(*(set(row.quantiles) for row in test.rows))
@@ -367,26 +369,26 @@ def _is_overloaded(row: LoadRow) -> bool:
     return bool(row.rate and row.throughput and row.throughput < LEAST_COMPLETED_SHARE * row.rate)
 
 
-def _stations_to_try(
+def _kinds_to_try(
     server_counts: Sequence[int], has_users: bool, fits_quantile: bool
-) -> list[TriedStation]:
+) -> list[StationKind]:
     """Return the kinds of station to fit to users, to a quantile at arrival rates, or to means at
     arrival rates.
     """
     if has_users:
         return [
-            *map(TriedStation, server_counts),
-            *(TriedStation(1, second=share) for share in TRIED_SECOND_DEMANDS),
+            *map(StationKind, server_counts),
+            *(StationKind(1, second=share) for share in TRIED_SECOND_DEMANDS),
         ]
     if fits_quantile:
-        return [TriedStation(server_count) for server_count in server_counts]
+        return [StationKind(server_count) for server_count in server_counts]
     return [
-        TriedStation(server_count, scv) for server_count, scv in product(server_counts, TRIED_SCVS)
+        StationKind(server_count, scv) for server_count, scv in product(server_counts, TRIED_SCVS)
     ]
 
 
 def _fitted_stations(
-    timings: Timings, kinds: Sequence[TriedStation], think: float | None, quantile: float | None
+    timings: Timings, kinds: Sequence[StationKind], think: float | None, quantile: float | None
 ) -> tuple[StationFit, ...]:
     """Fit each kind of station, best first; kinds that cannot be fitted are left out."""
     stations = []
@@ -400,7 +402,7 @@ def _fitted_stations(
     stations.sort(key=lambda station: (_akaike_criterion_of_rows(station.fitted), station.kind))
     likely_stations = _likely_stations(stations)
     return tuple(
-        replace(station, missed=_error_without_row(station, think, quantile, timings))
+        replace(station, missed=_error_at_largest_load(station, think, quantile, timings))
         if station in likely_stations
         else station
         for station in stations
@@ -418,34 +420,38 @@ def _likely_stations(stations: Sequence[StationFit]) -> tuple[StationFit, ...]:
 
 
 def _akaike_criterion_of_rows(fitted_formula: FittedFormula) -> float:
-    """Return Akaike's criterion; without its correction where the rows are too few for that."""
+    """Return Akaike's criterion of a fit, corrected for few observations; uncorrected if the rows
+    are too few for the correction.
+    """
     row_count = len(fitted_formula.residuals)
-    squares = max(fitted_formula.squares, row_count * np.finfo(float).eps ** 2)
+    sum_of_squares = max(fitted_formula.squares, row_count * np.finfo(float).eps ** 2)
     return (
         fitted_formula.aicc
         if np.isfinite(fitted_formula.aicc)
-        else float(row_count * np.log(squares / row_count))
+        else float(row_count * np.log(sum_of_squares / row_count))
     )
 
 
-def _error_without_row(
+def _error_at_largest_load(
     station: StationFit, think: float | None, quantile: float | None, timings: Timings
 ) -> float | None:
-    """Return the relative error at the largest load of a fit without that row."""
-    smaller_loads = timings.p < timings.p.max()
+    """Return the relative error of the predicted response time at the largest load, of a fit to the
+    other rows [1]; None if these are too few.
+    """
+    is_smaller_load = timings.p < timings.p.max()
     family = _family_of_station(station.kind, think, quantile)
-    if len(np.unique(timings.p[smaller_loads])) < len(station.fitted.theta):
+    if len(np.unique(timings.p[is_smaller_load])) < len(station.fitted.theta):
         return None
     try:
-        inner_fit = fit(family, timings.select(smaller_loads))
+        inner_fit = fit(family, timings.select(is_smaller_load))
     except NoAnswerError:
         return None
     predicted_time = float(inner_fit.predict([timings.p.max()])[0])
-    measured_time = float(np.exp(np.log(timings.time[~smaller_loads]).mean()))
+    measured_time = float(np.exp(np.log(timings.time[~is_smaller_load]).mean()))
     return predicted_time / measured_time - 1 if predicted_time > 0 else np.inf
 
 
-def _family_of_station(kind: TriedStation, think: float | None, quantile: float | None) -> Family:
+def _family_of_station(kind: StationKind, think: float | None, quantile: float | None) -> Family:
     """Return a family of one formula: the response time at a kind of station, by load."""
     parameters = (
         FitParameter("beside", "s", "time of a request beside the station"),
@@ -496,8 +502,8 @@ def _family_of_station(kind: TriedStation, think: float | None, quantile: float 
     )
 
 
-def _mean_response(theta: Array, rate: Array, kind: TriedStation) -> Array:
-    """Return the mean response time at stable rates [s]."""
+def _mean_response(theta: Array, rate: Array, kind: StationKind) -> Array:
+    """Return the mean response time at arrival rates below saturation [s]."""
     time_beside, service = theta
     load = rate * service
     servers = kind.servers
@@ -506,7 +512,7 @@ def _mean_response(theta: Array, rate: Array, kind: TriedStation) -> Array:
 
 
 def _response_quantile(theta: Array, rate: Array, servers: int, quantile: float) -> Array:
-    """Return a quantile of the response time of M/M/c at stable rates, by halving [s]."""
+    """Return a quantile of the response time of M/M/c at arrival rates below saturation [s]."""
     time_beside, service = (np.broadcast_to(value, rate.shape) for value in theta)
     service = np.maximum(service, SHORTEST_SERVICE)
     load = rate * service
@@ -537,15 +543,15 @@ def _response_quantile(theta: Array, rate: Array, servers: int, quantile: float)
     )
 
 
-def _root_by_halving(falling: Callable[[Array], Array], target: float, highest: Array) -> Array:
-    """Return the argument at which a falling function reaches a target, between 0 and `highest`, by
-    halving the range.
+def _root_by_halving(evaluate: Callable[[Array], Array], target: float, largest: Array) -> Array:
+    """Return the arguments between 0 and `largest` at which a decreasing function reaches a target,
+    by halving the ranges.
     """
-    low = np.zeros_like(highest)
-    high = highest
+    low = np.zeros_like(largest)
+    high = largest
     for _ in range(HALVINGS):
         midpoint = (low + high) / 2
-        is_above = falling(midpoint) > target
+        is_above = evaluate(midpoint) > target
         low = np.where(is_above, midpoint, low)
         high = np.where(is_above, high, midpoint)
     return np.asarray((low + high) / 2)
@@ -591,13 +597,13 @@ def _predicted_response(load_fit: LoadFit, load: float, has_servers: bool) -> Pr
 
 
 def _response_with_saturation(station: StationFit, load: float) -> ParameterFunction:
-    """Return the response time at a load as a function of sets of parameters;
-    `SATURATED_RESPONSE_TIME` for those at which the station saturates.
+    """Return a function from rows of parameters to the response times at a load [s], which are
+    beyond `SATURATED_RESPONSE_TIME` where the station saturates.
     """
     time = station.fitted.time_at(load)
 
-    def endless_time(thetas: Array) -> Array:
+    def time_or_saturated(thetas: Array) -> Array:
         times = time(thetas)
         return np.asarray(np.where(times > 0, times, SATURATED_RESPONSE_TIME**2))
 
-    return endless_time
+    return time_or_saturated

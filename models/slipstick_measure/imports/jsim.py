@@ -199,8 +199,8 @@ class _JsimReader:
     def elements_by_class(
         self, section: XmlElement | None, parameter: str
     ) -> dict[str, XmlElement]:
-        """Return the element of a parameter for each class. Where the file names no classes, they
-        follow in their order.
+        """Return the XML element that holds the value of a parameter for each class. Values without
+        a class name belong to the classes in their order.
 
         JSIM goes by the kind of a parameter: the times of a server that is shared stand under
         another name in some files.
@@ -224,7 +224,7 @@ class _JsimReader:
     def number_of_parameter(
         self, element: XmlElement, name: str, least: float = 0.0
     ) -> float | None:
-        """Return the number of a parameter by its name; None if it is missing."""
+        """Return the number that an element states for a parameter; None if it states none."""
         for child in element.every("parameter", "subParameter"):
             if child.get("name") == name:
                 value_element = next(child.every("value"), child)
@@ -280,8 +280,8 @@ class _JsimReader:
     def _moments_of_process(
         self, kind: str, distribution: XmlElement, place: Place
     ) -> tuple[float, float]:
-        """Return the mean and the squared coefficient of variation of a time that is given by
-        phases, by a process of arrivals, or by a file.
+        """Return the mean and the squared coefficient of variation of a time that the model states
+        by phases, by a Markovian arrival process, or by a file of times.
         """
         class_at_node = f"{place[0]} at {place[1]}"
         if kind == _TIMES_OF_FILE:
@@ -312,8 +312,8 @@ class _JsimReader:
     def _moments_by_matrices(
         self, kind: str, distribution: XmlElement, class_at_node: str
     ) -> tuple[float, float]:
-        """Return the mean and the squared coefficient of variation of phases or of a process of
-        arrivals.
+        """Return the mean and the squared coefficient of variation of the time that the matrices of
+        a phase-type distribution or of a Markovian arrival process define.
         """
         matrix_names, sums_rule = _MATRICES[kind]
         matrix_d0, matrix_d1 = (self._rows_of_matrix(distribution, name) for name in matrix_names)
@@ -341,8 +341,8 @@ class _JsimReader:
         return mean, scv
 
     def _rows_of_matrix(self, distribution: XmlElement, name: str) -> jmt_times.Matrix:
-        """Return the rows of a matrix of a distribution by its name; none if it is missing or too
-        large.
+        """Return the rows of a matrix of a distribution; an empty list if the distribution has no
+        such matrix or it is too large.
         """
         for matrix in distribution.every("subParameter"):
             if matrix.get("name") == name:
@@ -359,7 +359,7 @@ class _JsimReader:
         return []
 
     def read(self) -> None:
-        """Read classes, nodes, times and routes."""
+        """Read the classes, nodes, times, routes and regions of the model."""
         root = self.model.root
         declare_fields(root, self.file_losses, JSIM_TABLE)
         simulation_elements = list(root.every("sim"))
@@ -424,9 +424,9 @@ class _JsimReader:
         destinations = [
             target for target in targets if not (is_closed and self.find_section(target, "JobSink"))
         ]
-        share_by_target = {destination: 1 / len(destinations) for destination in destinations}
+        share_by_destination = {destination: 1 / len(destinations) for destination in destinations}
         if router and strategy_name == "EmpiricalStrategy":
-            share_by_target = self._empirical_shares(router)
+            share_by_destination = self._empirical_shares(router)
         elif router and strategy_name == "RoundRobinStrategy" and len(destinations) > 1:
             self.file_losses.declare("turns", router.line, f"{class_name} from {node}")
         elif (
@@ -442,17 +442,20 @@ class _JsimReader:
                 " not have;"
                 f" {_ADVICE_ON_ROUTING.get(strategy_name, other_advice)}",
             )
-        share_sum = math.fsum(share_by_target.values())
-        if router and self._note_rounding(router, share_by_target, f"{class_name} to leave {node}"):
-            share_by_target = {
-                target_name: share / share_sum for target_name, share in share_by_target.items()
+        sum_of_shares = math.fsum(share_by_destination.values())
+        if router and self._note_rounding(
+            router, share_by_destination, f"{class_name} to leave {node}"
+        ):
+            share_by_destination = {
+                destination: share / sum_of_shares
+                for destination, share in share_by_destination.items()
             }
-            share_sum = 1.0
-        if router and share_by_target and not math.isclose(share_sum, 1.0, rel_tol=1e-6):
+            sum_of_shares = 1.0
+        if router and share_by_destination and not math.isclose(sum_of_shares, 1.0, rel_tol=1e-6):
             self.refuse(
                 router,
                 f"the probabilities of {short(class_name)} to leave {short(node)} add up to"
-                f" {share_sum:g}, not to 1",
+                f" {sum_of_shares:g}, not to 1",
             )
         class_switch = self.elements_by_class(self.find_section(node, "ClassSwitch"), "matrix").get(
             class_name
@@ -463,18 +466,18 @@ class _JsimReader:
             else self._class_changes(class_switch, class_name, node)
         )
         for new_class, change_probability in class_changes.items():
-            for target_name, share in share_by_target.items():
+            for destination, share in share_by_destination.items():
                 yield (
                     (
                         SINK
-                        if self.find_section(target_name, "JobSink")
-                        else (new_class, target_name)
+                        if self.find_section(destination, "JobSink")
+                        else (new_class, destination)
                     ),
-                    change_probability * share / share_sum,
+                    change_probability * share / sum_of_shares,
                 )
 
     def _empirical_shares(self, router: XmlElement) -> dict[str, float]:
-        """Return the probability of each node that a router names."""
+        """Return the routing probability of each node that a router names."""
         share_by_node = dict[str, float]()
         named_node = ""
         for node_element in router.every("subParameter"):
@@ -553,8 +556,8 @@ class _JsimReader:
         return True
 
     def next_places(self, place: Place, passed_nodes: int = 0) -> dict[Place, float]:
-        """Return the places that follow a place, with their probabilities; nodes without a time are
-        passed through.
+        """Return the probabilities of the next places at which a customer takes time after a place;
+        nodes without a time are passed through.
         """
         share_by_place: dict[Place, float] = {}
         if passed_nodes > MOST_PASSED_NODES:
@@ -598,8 +601,8 @@ class _JsimReader:
         )
 
     def split_stream(self, stream: str, class_names: list[str], shared_classes: list[str]) -> None:
-        """Add classes for the customers of a stream, which replace the classes that they share with
-        other streams.
+        """Add new classes for the customers of an arrival stream, in place of the classes that they
+        share with other streams.
         """
         new_name_by_class = {name: f"{name} of {stream}" for name in shared_classes}
         for name, new_name in new_name_by_class.items():
@@ -609,8 +612,8 @@ class _JsimReader:
             )
             self.original_class[new_name] = name
             self.times |= {
-                (new_name, node): time
-                for (class_name, node), time in self.times.items()
+                (new_name, node): moments
+                for (class_name, node), moments in self.times.items()
                 if class_name == name
             }
         for name, node in product(class_names, self.nodes):
@@ -631,7 +634,7 @@ def jsim_spec(input_file: Reading) -> ImportedSpec:
 
     Raises
     ------
-    SpecError : no such XML, a number that is none, or what has no counterpart
+    SpecError : no XML of JSIM, a wrong number, or a feature that a network cannot express
     """
     jsim_reader = _JsimReader(ToolModel(input_file))
     jsim_reader.model.parse()
@@ -644,13 +647,17 @@ def jsim_spec(input_file: Reading) -> ImportedSpec:
         reached_places |= dict.fromkeys(places)
         routing += _routes_from_stations(jsim_reader, places)
     stations = _station_documents(jsim_reader, reached_places)
-    _leave_out_blocking(
+    _declare_unanswered_blocking(
         jsim_reader, stations, sum(len(chain["classes"]) for chain in chains.values())
     )
     has_closed_classes = any("population" in chain for chain in chains.values())
     regions = dict(_region_documents(jsim_reader, reached_places, stations, has_closed_classes))
-    sections = {"chains": chains, "routing": routing, **({"regions": regions} if regions else {})}
-    spec = jsim_reader.model.spec(f"JSIM model {input_file.name}", {}, stations, **sections)
+    spec_sections = {
+        "chains": chains,
+        "routing": routing,
+        **({"regions": regions} if regions else {}),
+    }
+    spec = jsim_reader.model.spec(f"JSIM model {input_file.name}", {}, stations, **spec_sections)
     if has_closed_classes:
         spec.add_note(
             "a cycle of a closed class begins at its reference station, whose time is part of the"
@@ -666,46 +673,48 @@ def jsim_spec(input_file: Reading) -> ImportedSpec:
 
 
 def _chains_by_title(jsim_reader: _JsimReader) -> Iterator[tuple[str, dict[str, Any], list[Place]]]:
-    """Yield the chains by title, each with the places that its customers reach. Classes that
-    customers change between are one chain; streams come first, for they may share classes.
+    """Yield the title and the plain data of each chain, and the places that its customers reach.
+    Classes between which customers change form one chain; arrival streams come first, because they
+    may share classes.
     """
     assigned_classes: set[str] = set()
     stream_classes = [
-        name
-        for name, element in jsim_reader.classes.items()
+        first_class
+        for first_class, element in jsim_reader.classes.items()
         if _arrivals_of_class(jsim_reader, element) is not None
     ]
-    for name, element in sorted(
+    for first_class, element in sorted(
         jsim_reader.classes.items(), key=lambda item: item[0] not in stream_classes
     ):
-        if name in assigned_classes:
+        if first_class in assigned_classes:
             continue
-        first_place = _first_place(jsim_reader, name, element)
+        first_place = _first_place(jsim_reader, first_class, element)
         places = _places_reached(jsim_reader, first_place)
-        member_classes = list(dict.fromkeys(place[0] for place in places))
+        chain_classes = list(dict.fromkeys(place[0] for place in places))
         shared_classes = [
-            member
-            for member in member_classes
-            if member != name and (member in assigned_classes or member in stream_classes)
+            class_name
+            for class_name in chain_classes
+            if class_name != first_class
+            and (class_name in assigned_classes or class_name in stream_classes)
         ]
-        if name in stream_classes and shared_classes:
-            jsim_reader.split_stream(name, member_classes, shared_classes)
+        if first_class in stream_classes and shared_classes:
+            jsim_reader.split_stream(first_class, chain_classes, shared_classes)
             places = _places_reached(jsim_reader, first_place)
-            member_classes = list(dict.fromkeys(place[0] for place in places))
-        if assigned_classes & set(member_classes):
+            chain_classes = list(dict.fromkeys(place[0] for place in places))
+        if assigned_classes & set(chain_classes):
             jsim_reader.refuse(
                 element,
-                f"{short(name)} come into classes of other customers; a network has one stream for"
-                " each",
+                f"{short(first_class)} come into classes of other customers; a network has one"
+                " stream for each",
             )
-        other_members = [member for member in member_classes if member != name]
-        assigned_classes |= {name, *member_classes}
+        other_classes = [class_name for class_name in chain_classes if class_name != first_class]
+        assigned_classes |= {first_class, *chain_classes}
         title = jsim_reader.model.name(element)
-        if len(member_classes) > 1:
+        if len(chain_classes) > 1:
             title = f"{title}-chain"
-        customers = _customers_of_class(jsim_reader, [name, *other_members])
+        customers = _customers_of_class(jsim_reader, [first_class, *other_classes])
         class_names = [
-            jsim_reader.model.name(jsim_reader.classes[member]) for member in member_classes
+            jsim_reader.model.name(jsim_reader.classes[class_name]) for class_name in chain_classes
         ]
         chain = {
             "classes": class_names,
@@ -718,7 +727,7 @@ def _chains_by_title(jsim_reader: _JsimReader) -> Iterator[tuple[str, dict[str, 
 def _routes_from_stations(
     jsim_reader: _JsimReader, places: Iterable[Place]
 ) -> Iterator[dict[str, Any]]:
-    """Yield the documents of the routes from each place, with their probabilities."""
+    """Yield the plain data of each route from the given places, with its probability."""
     for place in places:
         next_places = jsim_reader.next_places(place)
         for next_place, share in next_places.items():
@@ -732,8 +741,8 @@ def _routes_from_stations(
 
 
 def _what_if_axes(jsim_reader: _JsimReader, chains: Mapping[str, Any]) -> list[SpecAxes]:
-    """Return the what-if analysis of a model as axes: arrival rates or the population of a class;
-    empty if it varies anything else.
+    """Return the values over which the what-if analysis of a model varies arrival rates or the
+    population of a class, by path; empty if it varies anything else.
 
     The range of one class is from its own value; that of all classes is in percent of their own.
     """
@@ -782,16 +791,17 @@ def _what_if_axes(jsim_reader: _JsimReader, chains: Mapping[str, Any]) -> list[S
 def _has_all_customers(
     jsim_reader: _JsimReader, value_by_field: Mapping[str, str], chain: Mapping[str, Any]
 ) -> bool:
-    """Return whether the varied class has all customers of a closed chain."""
+    """Return whether all customers of a closed chain are of the class that an analysis varies."""
     element = jsim_reader.classes[value_by_field["Class"]]
     class_customers = jsim_reader.model.number(element, element.get("customers") or "0")
     return "population" in chain and round(class_customers) == chain["population"]
 
 
-def _evenly_spaced(first_value: float, last_value: float, count: int) -> list[float]:
-    """Return `count` values at equal distances from the first to the last value, both included."""
+def _evenly_spaced(first_value: float, last_value: float, value_count: int) -> list[float]:
+    """Return values at equal distances, from the first to the last value."""
     return [
-        first_value + (last_value - first_value) * step / max(count - 1, 1) for step in range(count)
+        first_value + (last_value - first_value) * index / max(value_count - 1, 1)
+        for index in range(value_count)
     ]
 
 
@@ -804,9 +814,9 @@ def _names_of_place(jsim_reader: _JsimReader, place: Place) -> list[str]:
 
 
 def _first_place(jsim_reader: _JsimReader, name: str, element: XmlElement) -> Place:
-    """Return the place where a class begins: its reference station if it is served there. If it has
-    no service there and goes to several other stations, a delay of no time is added there, which
-    counts its cycles.
+    """Return the place where the cycle of a class begins: its reference station or, without service
+    there, the only station that follows it. If several stations follow, a delay of 0 s is added at
+    the reference station, so that its visits count the cycles.
     """
     reference_station = element.get("referenceSource")
     if reference_station not in jsim_reader.nodes:
@@ -868,18 +878,18 @@ def _customers_of_class(jsim_reader: _JsimReader, class_names: list[str]) -> dic
                 )
             )
         }
-    streams = [
+    classes_with_arrivals = [
         (element, arrival)
         for element in elements
         if (arrival := _arrivals_of_class(jsim_reader, element)) is not None
     ]
-    if class_types != {"open"} or len(streams) != 1:
+    if class_types != {"open"} or len(classes_with_arrivals) != 1:
         jsim_reader.refuse(
             elements[0],
-            f"{short(', '.join(class_names))} are of {len(streams)} streams that change into each"
-            " other",
+            f"{short(', '.join(class_names))} are of {len(classes_with_arrivals)} streams that"
+            " change into each other",
         )
-    return streams[0][1]
+    return classes_with_arrivals[0][1]
 
 
 def _arrivals_of_class(jsim_reader: _JsimReader, element: XmlElement) -> dict[str, Any] | None:
@@ -970,8 +980,8 @@ def _station_document(
     visitors: list[str],
     highest_priority: float,
 ) -> dict[str, Any]:
-    """Return the document of a station with a server, and declare the features of the station that
-    a network cannot express.
+    """Return the plain data of a station with servers; declare the features of the station that a
+    network cannot express.
     """
     element = jsim_reader.nodes[node]
     queue = jsim_reader.find_section(node, "Queue")
@@ -1038,7 +1048,7 @@ def _declare_losses(
     queue: XmlElement | None,
     visitors: list[str],
 ) -> None:
-    """Declare constructs of JMT in the model that a network's queues and servers do not have."""
+    """Declare the features of a queue and its server in JMT that a network cannot express."""
     for name, element in jsim_reader.elements_by_class(queue, "Impatience").items():
         if name in visitors and element.get("name") in ("Reneging", "Balking"):
             jsim_reader.file_losses.declare("impatience", element.line, f"{name} at {node}")
@@ -1065,8 +1075,8 @@ def _declare_losses(
 
 
 def _has_different_servers(parameter_by_name: Mapping[str, XmlElement], class_count: int) -> bool:
-    """Return whether the servers of a station are of several kinds, with times of their own or for
-    some classes only.
+    """Return whether the servers of a station differ in their service times or in the classes that
+    they serve.
     """
     compatibilities = parameter_by_name.get("serverCompatibilities")
     if compatibilities and any(
@@ -1140,7 +1150,7 @@ def _sharing_weights(
 def _discipline_of_queue(
     jsim_reader: _JsimReader, node: str, queue: XmlElement | None, visitors: list[str]
 ) -> str:
-    """Return the discipline of a queue in front of servers."""
+    """Return the discipline in which servers take customers from a queue, by its name in a spec."""
     for parameter in queue.every("parameter") if queue else ():
         order_name = parameter.get("classPath").rpartition(".")[2]
         if parameter.get("name") == _QUEUE_ORDER and order_name not in ("", _QUEUE_ORDER):
@@ -1189,7 +1199,7 @@ def _capacity_of_station(
     return {"capacity": round(size), **blocking}
 
 
-def _leave_out_blocking(
+def _declare_unanswered_blocking(
     jsim_reader: _JsimReader, stations: dict[str, Any], class_count: int
 ) -> None:
     """Declare blocking after service as a loss unless a method answers it: one class, and single
@@ -1269,9 +1279,9 @@ def _region_documents(
             jsim_reader.file_losses.declare("regions", element.line, element.get("name"))
             continue
         blocking = {"blocking": "loss"} if True in loss_flags else {}
-        title = jsim_reader.model.name(element)
-        title = title if title not in stations else f"{title}-region"
-        yield title, {"stations": station_names, "capacity": capacity, **blocking}
+        region_name = jsim_reader.model.name(element)
+        region_name = region_name if region_name not in stations else f"{region_name}-region"
+        yield region_name, {"stations": station_names, "capacity": capacity, **blocking}
 
 
 def _has_other_limits(jsim_reader: _JsimReader, region: XmlElement) -> bool:
@@ -1285,7 +1295,7 @@ def _has_other_limits(jsim_reader: _JsimReader, region: XmlElement) -> bool:
 
 
 def _stated_limits(jsim_reader: _JsimReader, region: XmlElement) -> list[tuple[XmlElement, float]]:
-    """List the limits of a region that are stated."""
+    """List the limits of the number of customers in a region, each with its XML element."""
     limits = [
         (element, jsim_reader.model.number(element, element.get(key), -1.0))
         for tag, key in (("globalConstraint", "maxJobs"), ("classConstraint", "maxJobsPerClass"))
@@ -1295,8 +1305,8 @@ def _stated_limits(jsim_reader: _JsimReader, region: XmlElement) -> list[tuple[X
 
 
 def _loss_flags(region: XmlElement, visitors: Iterable[str]) -> set[bool]:
-    """Return, as a set, whether the region loses the customers that do not fit, for each class that
-    visits it.
+    """Return the set of answers, over the classes that visit a region, to whether the region loses
+    customers that find it full.
     """
     loses_by_class = {
         rule.get("jobClass"): rule.get("dropThisClass").casefold() == "true"

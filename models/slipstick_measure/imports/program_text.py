@@ -191,10 +191,10 @@ class ProgramText:
     value_by_variable: dict[str, ProgramValue] = field(default_factory=dict)
     loops: dict[str, tuple[ProgramValue, int, int]] = field(default_factory=dict)
     lines: dict[str, int] = field(default_factory=dict)
-    _count: int = 0
+    _statement_count: int = 0
     _has_stopped: bool = False
     _loop_depth: int = 0
-    _leaving: str = ""
+    _block_being_left: str = ""
     _may_have_left: bool = False
 
     def __post_init__(self) -> None:
@@ -222,15 +222,15 @@ class ProgramText:
         """Yield the calls of a block of statements, up to the end of the model."""
         was_branch_taken: ProgramValue = 0.0
         for statement in block:
-            self._count += 1
-            if self._has_stopped or self._count > MOST_STATEMENTS or depth > MOST_DEPTH:
+            self._statement_count += 1
+            if self._has_stopped or self._statement_count > MOST_STATEMENTS or depth > MOST_DEPTH:
                 return
             if leave_match := _LEAVE.match(statement.text.strip()):
-                is_end = leave_match["how"] in ("break", "last")
+                ends_loop = leave_match["how"] in ("break", "last")
                 if self._loop_depth and leave_match["if"]:
                     self._may_have_left = True
                 elif self._loop_depth:
-                    self._leaving = "loop" if is_end else "pass"
+                    self._block_being_left = "loop" if ends_loop else "pass"
                     return
                 continue
             if _HANDLER.match(statement.text.strip()):
@@ -238,11 +238,11 @@ class ProgramText:
             if re.match(r"[)\s]*+(?:else|elif|elsif)\b", statement.text):
                 if was_branch_taken == 1.0:
                     continue
-                was_branch_taken = yield from self._calls_of_branch(
+                was_branch_taken = yield from self._calls_of_condition(
                     statement, depth, was_branch_taken
                 )
             elif re.match(r"if\b", statement.text.strip()):
-                was_branch_taken = yield from self._calls_of_branch(statement, depth, 0.0)
+                was_branch_taken = yield from self._calls_of_condition(statement, depth, 0.0)
             elif match := statement.block and _LIST_HEADER.match(statement.text.strip()):
                 block_text = " ".join(inner_statement.text for inner_statement in statement.block)
                 if match["name"] not in self.input_file.hints.settings:
@@ -252,19 +252,19 @@ class ProgramText:
             elif statement.block:
                 yield from self._calls_of_loop_or_branch(statement, depth)
             else:
-                for call in self._plain_statement(statement):
+                for call in self._calls_of_simple_statement(statement):
                     yield call._replace(is_certain=False) if self._may_have_left else call
-            if self._leaving:
+            if self._block_being_left:
                 return
 
-    def _calls_of_branch(
+    def _calls_of_condition(
         self, statement: _Statement, depth: int, was_taken: ProgramValue
     ) -> Generator[CalledFunction, None, ProgramValue]:
-        """Yield the calls of a branch that is or may be taken; return whether an earlier or this
-        branch was taken, None if unknown.
+        """Yield the calls of a conditional branch if it is or may be executed; return 1.0 if this
+        or an earlier branch of the statement is executed, 0.0 if none is, None if that is unknown.
         """
         match = _CONDITION.search(statement.text.strip())
-        condition_value = self.value(_without_end(match)) if match else 1.0
+        condition_value = self.value(_bare_condition(match)) if match else 1.0
         condition_value = None if was_taken is None and condition_value != 0.0 else condition_value
         if condition_value == 0.0:
             return was_taken
@@ -277,8 +277,8 @@ class ProgramText:
         values_before = deepcopy(self.value_by_variable)  # items of lists change in place
         for call in self._calls_of_block(block, depth + 1):
             yield call._replace(is_certain=False)
-        self._may_have_left |= bool(self._leaving)
-        self._leaving = ""
+        self._may_have_left |= bool(self._block_being_left)
+        self._block_being_left = ""
         changed_names = {
             name
             for name in self.value_by_variable
@@ -290,7 +290,7 @@ class ProgramText:
     def _calls_of_loop_or_branch(
         self, statement: _Statement, depth: int
     ) -> Iterator[CalledFunction]:
-        """Yield the calls of each pass of a loop, or of a branch that is taken."""
+        """Yield the calls of all iterations of a loop, or of another statement with a block."""
         header = statement.text.strip()
         name, values = self._loop_variable(header)
         if name:
@@ -312,14 +312,14 @@ class ProgramText:
         if match is None or match["word"] != "while":
             yield from self._calls_of_block(statement.block, depth + 1)
             if re.match(r"switch\b", header):
-                self._leaving = ""
+                self._block_being_left = ""
             return
-        condition = _without_end(match)
+        condition = _bare_condition(match)
         counter_name = next(
             (name for name in re.findall(r"\w+", condition) if name in self.value_by_variable), ""
         )
         iteration = 0
-        while not self._has_stopped and self._count <= MOST_STATEMENTS:
+        while not self._has_stopped and self._statement_count <= MOST_STATEMENTS:
             condition_value = self.value(condition)
             if condition_value == 0.0:
                 return
@@ -334,19 +334,21 @@ class ProgramText:
                 return
 
     def _calls_of_pass(self, block: list[_Statement], depth: int) -> Iterator[CalledFunction]:
-        """Yield the calls of a pass of a loop."""
+        """Yield the calls of one iteration of a loop."""
         self._loop_depth += 1
         yield from self._calls_of_block(block, depth)
         self._loop_depth -= 1
 
     def _has_left_loop(self) -> bool:
-        """Return whether a statement of a pass ends its loop; no pass is left then any more."""
-        has_left = self._leaving == "loop"
-        self._leaving = ""
+        """Return whether a statement of the last iteration ended the loop; forget that it did."""
+        has_left = self._block_being_left == "loop"
+        self._block_being_left = ""
         return has_left
 
     def _loop_variable(self, header: str) -> tuple[str, list[ProgramValue]]:
-        """Return the variable and the values of a loop; an empty name for other statements."""
+        """Return the variable of a loop over values, and these values; an empty name and no values
+        for other statements.
+        """
         if (match := _FOR.match(header)) is None:
             start_match = _APPLY.search(header)
             apply_match = _FUNCTION_OF_APPLY.search(header)
@@ -360,12 +362,14 @@ class ProgramText:
         if groups.get("counter"):
             return groups["counter"], self._values_of_counting_loop(match)
         name = groups.get("name") or groups.get("each") or ""
-        values = self.value(groups["list"] or _without_end(match))
+        values = self.value(groups["list"] or _bare_condition(match))
         values = [*values] if isinstance(values, dict) else values
         return name, values if isinstance(values, list) else [values]
 
     def _values_of_counting_loop(self, match: re.Match[str]) -> list[ProgramValue]:
-        """List the values of a loop with a start, a condition and a step."""
+        """List the values that the variable of a loop takes, from its start, its condition and its
+        step as in C; None stands for values that are unknown.
+        """
         name = match["counter"]
         comparison_sign = match["until"]
         first_value = self.value(match["first"])
@@ -391,8 +395,10 @@ class ProgramText:
         self.value_by_variable[name] = value_before
         return values
 
-    def _plain_statement(self, statement: _Statement) -> Iterator[CalledFunction]:
-        """Execute an assignment or a declaration, or yield a call."""
+    def _calls_of_simple_statement(self, statement: _Statement) -> Iterator[CalledFunction]:
+        """Execute an assignment or a declaration without a block; yield the call if the statement
+        is a call.
+        """
         text = statement.text.strip()
         if (declaration_match := _DECLARATION.match(text)) and len(
             declarator_texts := _split_arguments(declaration_match["of"])
@@ -401,23 +407,23 @@ class ProgramText:
                 single_declaration = _Statement(
                     f"{declaration_match['types']} {declarator}", statement.line
                 )
-                yield from self._plain_statement(single_declaration)
+                yield from self._calls_of_simple_statement(single_declaration)
             return
         if declaration_match and re.fullmatch(r"\w++", declaration_match["of"].strip()):
             self.types[declaration_match["of"].strip()] = declaration_match["types"]
             return
-        if names_match := _MULTIPLE_ASSIGNMENT.match(text):
-            value_texts = _split_arguments(names_match["of"])
-            self._assign_several(names_match["names"].split(","), value_texts)
+        if assignment_match := _MULTIPLE_ASSIGNMENT.match(text):
+            value_texts = _split_arguments(assignment_match["of"])
+            self._assign_several(assignment_match["names"].split(","), value_texts)
             return
-        if (change_match := _CHANGE.match(text)) and self._change(change_match):
+        if (change_match := _CHANGE.match(text)) and self._apply_change(change_match):
             return
-        if step_match := _INCREMENT.match(text):
-            name = step_match[1] or step_match[2]
+        if increment_match := _INCREMENT.match(text):
+            name = increment_match[1] or increment_match[2]
             text = f"{name} = {_next_value_expression(name, text)}"
-        if statement_match := _CALL.match(_ASSIGNED_CALL.sub("", text)):
-            argument_texts = _split_arguments(statement_match["given"])
-            name = statement_match["name"][0].upper() + statement_match["name"][1:]
+        if call_match := _CALL.match(_ASSIGNED_CALL.sub("", text)):
+            argument_texts = _split_arguments(call_match["given"])
+            name = call_match["name"][0].upper() + call_match["name"][1:]
             argument_values = [
                 self.value(text.removeprefix("&")) for text in argument_texts
             ]  # pointers of C, too
@@ -426,17 +432,17 @@ class ProgramText:
                 argument_values,
                 argument_texts,
                 statement.line,
-                statement_match["module"] or "",
+                call_match["module"] or "",
             )
             self._has_stopped |= name == self.last_function
-        elif statement_match := _TEXT_FUNCTION.match(text):
-            self._write_text(statement_match)
-        elif statement_match := _ASSIGNMENT.match(text):
-            self._assign(statement_match, statement.line)
+        elif text_match := _TEXT_FUNCTION.match(text):
+            self._write_text(text_match)
+        elif value_match := _ASSIGNMENT.match(text):
+            self._assign(value_match, statement.line)
 
     def _assign_several(self, names: Sequence[str], value_texts: Sequence[str]) -> None:
-        """Set variables to the values beside them, or to the items of a single value; those whose
-        value cannot be told are not known then.
+        """Set several variables to as many values, or to the items of one list; their values become
+        unknown if the numbers differ.
         """
         values = [self.value(text) for text in value_texts]
         if len(values) == 1 and isinstance(values[0], list):
@@ -446,9 +452,9 @@ class ProgramText:
                 is_known = len(values) == len(names)
                 self.value_by_variable[name] = values[index] if is_known else None
 
-    def _change(self, match: re.Match[str]) -> bool:
-        """Append an item to a list, or mark a variable as not known that a statement changes in
-        another way; return whether it changes one.
+    def _apply_change(self, match: re.Match[str]) -> bool:
+        """Append an item to a list, or mark the variable as unknown that a statement changes in
+        another way; return whether the statement changes a variable.
         """
         name = next(
             (match[group] for group in ("changed", "item", "result", "list") if match[group]),
@@ -463,13 +469,13 @@ class ProgramText:
             value.append(self.value(match["of"]))
             return True
         for variable in [*self.value_by_variable]:
-            is_same = value is not None and self.value_by_variable[variable] is value
-            if variable == name or (is_same and isinstance(value, list | dict)):
+            is_same_object = value is not None and self.value_by_variable[variable] is value
+            if variable == name or (is_same_object and isinstance(value, list | dict)):
                 self.value_by_variable[variable] = None
         return True
 
     def _write_text(self, match: re.Match[str]) -> None:
-        """Set a variable to the text that a call of a function of C writes into it."""
+        """Set a variable to the text that a C function, such as sprintf, writes into it."""
         argument_texts = _split_arguments(match["of"])
         argument_texts = argument_texts[1:] if match["how"] == "snprintf" else argument_texts
         values = [self.value(argument_text) for argument_text in argument_texts]
@@ -479,13 +485,15 @@ class ProgramText:
         are_all_texts = (
             all(isinstance(value, str) for value in values) and match["how"] != "sprintf"
         )
-        text = "".join(map(str, values)) if are_all_texts and "printf" not in match["how"] else None
+        new_text = (
+            "".join(map(str, values)) if are_all_texts and "printf" not in match["how"] else None
+        )
         if are_known and "printf" in match["how"]:
-            text = _formatted_text(values)
-        self.value_by_variable[match["name"]] = text
+            new_text = _formatted_text(values)
+        self.value_by_variable[match["name"]] = new_text
 
     def _value_of_type(self, name: str, value: ProgramValue) -> ProgramValue:
-        """Return a value as a variable of its declared type holds it."""
+        """Return a value converted to the declared type of a variable."""
         type_words = self.types.get(name, "")
         if not self.dialect.whole or not isinstance(value, float) or not math.isfinite(value):
             return value
@@ -536,8 +544,8 @@ class ProgramText:
 
 
 def _values_of_targets(names: str, value: ProgramValue) -> list[tuple[str, ProgramValue]]:
-    """List the variables of a loop with their values in a pass: a variable alone takes the value,
-    and several take an item of it each.
+    """List the variables of a loop with their values in one iteration: a single variable takes the
+    value, and several variables take one item of the value each.
     """
     targets = [name.strip() for name in names.split(",")]
     if len(targets) == 1:
@@ -607,9 +615,7 @@ _HEADER = late_pattern(r"(?:else\s++if|if|elif|elsif|else|for|foreach|while)\b")
 
 
 def _with_body(statement: _Statement, dialect: Dialect) -> _Statement:
-    """Return a statement with the body that stands on its line, as in `if (n > 1) break`, as its
-    block.
-    """
+    """Return a statement whose body on the same line, as in `if (n > 1) break`, is its block."""
     if statement.block:
         return replace(statement, block=[_with_body(inner, dialect) for inner in statement.block])
     text = statement.text.strip()
@@ -624,8 +630,8 @@ def _with_body(statement: _Statement, dialect: Dialect) -> _Statement:
 
 
 def _end_of_header(text: str, start: int, dialect: Dialect) -> int:
-    """Return where the condition or the loop of a statement ends: at the colon of Python, else at
-    the end of its brackets; 0 without them.
+    """Return the position in a statement at which its condition or its loop header ends: at the
+    colon in Python, else after the closing bracket; 0 without brackets.
     """
     if text[:start].endswith("else") and not dialect.is_python:
         return start
@@ -658,6 +664,7 @@ def _with_dictionaries_as_calls(text: str) -> str:
 
 
 def _calls_for_braces(code: str) -> str:
+    """Return code with each pair of braces written as a call of the function `_DICTIONARY`."""
     return code.replace("{", f"{_DICTIONARY}(").replace("}", ")")
 
 
@@ -676,7 +683,7 @@ def _without_comments(text: str) -> str:
     return "".join([*code, text[position:]])
 
 
-def _without_end(header: re.Match[str]) -> str:
+def _bare_condition(header: re.Match[str]) -> str:
     """Return the condition or the list in the header of a statement, without the colon behind it
     and the brackets around it.
     """
@@ -689,11 +696,11 @@ def _with_braces(text: str) -> str:
     lines: list[str] = []
     open_indentations = [0]
     open_brackets = 0
-    codes = program_without_comments(text).split("\n")
-    for line, code in zip(text.split("\n"), codes, strict=True):
+    code_lines = program_without_comments(text).split("\n")
+    for line, code_line in zip(text.split("\n"), code_lines, strict=True):
         is_continued = open_brackets > 0
-        open_brackets += sum((sign in "([{") - (sign in ")]}") for sign in code)
-        if code.strip() and not is_continued:
+        open_brackets += sum((sign in "([{") - (sign in ")]}") for sign in code_line)
+        if code_line.strip() and not is_continued:
             indentation = len(line) - len(line.lstrip())
             closing_braces = ""
             while indentation < open_indentations[-1]:
@@ -717,7 +724,7 @@ class _Scanner:
         self.slashes = slashes
 
     def block(self, depth: int) -> list[_Statement]:
-        """Read statements up to the closing brace."""
+        """Return the statements up to the next closing brace, or up to the end of the text."""
         statements: list[_Statement] = []
         begin_position = self.position
         line = self.line
@@ -764,7 +771,7 @@ class _Scanner:
         return statements
 
     def _quoted_text(self, quote: str) -> None:
-        """Move beyond a text in quotes."""
+        """Move the position beyond a text in quotes, at whose first quote it stands."""
         self.position += 1
         while self.position < len(self.text) and self.text[self.position] not in (quote, "\n"):
             self.position += 2 if self.text[self.position] == "\\" else 1
@@ -828,8 +835,10 @@ class _Expression:
             raise NotKnownError
         return value
 
-    def _take_sign(self, *signs: str) -> str:
-        """Read one of some signs if it is next; return it, else an empty text."""
+    def _take_if_next(self, *signs: str) -> str:
+        """Move beyond the next token and return it if it is one of the given signs; else return an
+        empty text.
+        """
         if self._position < len(self._tokens) and self._tokens[self._position][1] in signs:
             self._position += 1
             return self._tokens[self._position - 1][1]
@@ -848,7 +857,7 @@ class _Expression:
             value = self._value_of_power()
         else:
             value = self._value_of_level(level + 1)
-            while operator := self._take_sign(*self._LEVELS[level]):
+            while operator := self._take_if_next(*self._LEVELS[level]):
                 if operator == "." and self._dialect.inserts != "$":
                     raise NotKnownError
                 right = self._value_of_level(level + 1)
@@ -861,13 +870,13 @@ class _Expression:
 
     def _value_of_power(self) -> ProgramValue:
         """Return the value of a signed number or a power."""
-        if operator := self._take_sign("-", "+"):
+        if operator := self._take_if_next("-", "+"):
             value = self._value_of_power()
             return (
                 _result_of_operation("-", ProgramInteger(0.0), value) if operator == "-" else value
             )
         value = self._value_of_atom()
-        if self._take_sign("^", "**"):
+        if self._take_if_next("^", "**"):
             return float(_as_number(value) ** _as_number(self._value_of_power()))
         return value
 
@@ -885,9 +894,9 @@ class _Expression:
                 ProgramInteger(token_text) if is_whole_number else float(token_text.rstrip("lLfF"))
             )
         if token_kind == "text":
-            return self._text(token_text)
+            return self._value_of_quoted_text(token_text)
         type_word, next_sign = (
-            [sign for _, sign in self._tokens[self._position : self._position + 2]] + ["", ""]
+            [token for _, token in self._tokens[self._position : self._position + 2]] + ["", ""]
         )[:2]
         if token_text == "(" and type_word in _CASTS and next_sign == ")":
             self._position += 2
@@ -897,13 +906,13 @@ class _Expression:
             return list_items[0] if token_text == "(" and len(list_items) == 1 else list_items
         if token_kind != "name":
             raise NotKnownError
-        if token_text == _DICTIONARY and self._take_sign("("):
+        if token_text == _DICTIONARY and self._take_if_next("("):
             return self._dictionary()
         container_name, _, method = token_text.rpartition(".")
         container = self._variables.get(container_name)
-        if isinstance(container, dict) and self._take_sign("("):
+        if isinstance(container, dict) and self._take_if_next("("):
             return _result_of_method(container, method, self._list_items(")"))
-        if self._take_sign("("):
+        if self._take_if_next("("):
             value = _result_of_function(token_text, *self._argument_values())
             is_whole_number = isinstance(value, ProgramInteger) and self._dialect.whole
             return float(value) if isinstance(value, float) and not is_whole_number else value
@@ -912,11 +921,11 @@ class _Expression:
             items = self._variables[name.removesuffix(".length")]
             return ProgramInteger(len(items)) if isinstance(items, list) else None
         value = self._variables[name]
-        while self._take_sign("["):
-            has_double_bracket = bool(self._take_sign("["))  # of R
+        while self._take_if_next("["):
+            has_double_bracket = bool(self._take_if_next("["))  # of R
             key = self._list_items("]")[0]
             if has_double_bracket:
-                self._take_sign("]")
+                self._take_if_next("]")
             if isinstance(value, dict):
                 value = value[key]
                 continue
@@ -925,18 +934,18 @@ class _Expression:
         return value
 
     def _dictionary(self) -> dict[Any, Any]:
-        """Return a dictionary up to its end."""
+        """Return the dictionary whose entries are the next tokens, up to its closing bracket."""
         value_by_key = dict[Any, Any]()
-        while not self._take_sign(")"):
+        while not self._take_if_next(")"):
             key = self._value_of_power()
-            if not self._take_sign(":"):
+            if not self._take_if_next(":"):
                 raise NotKnownError
             value_by_key[key] = self._value_of_level(0)
-            if not self._take_sign(",") and self._tokens[self._position][1] != ")":
+            if not self._take_if_next(",") and self._tokens[self._position][1] != ")":
                 raise NotKnownError
         return value_by_key
 
-    def _text(self, quoted_text: str) -> str:
+    def _value_of_quoted_text(self, quoted_text: str) -> str:
         """Return a text in quotes, with the values of the expressions within it."""
         unquoted_text = quoted_text.lstrip("fr")[1:-1]
         insert_sign = (
@@ -956,11 +965,11 @@ class _Expression:
         return _text_of_value(_Expression(expression, self._variables, self._dialect).whole())
 
     def _list_items(self, end_sign: str) -> list[Any]:
-        """Return the values of the items of a list up to its end."""
+        """Return the values of the items of a list, up to the sign that ends it."""
         item_values: list[Any] = []
-        while not self._take_sign(end_sign):
+        while not self._take_if_next(end_sign):
             item_values.append(self._value_of_level(0))
-            if not self._take_sign(",") and self._tokens[self._position][1] != end_sign:
+            if not self._take_if_next(",") and self._tokens[self._position][1] != end_sign:
                 raise NotKnownError
         return item_values
 
@@ -969,8 +978,8 @@ class _Expression:
         arguments by name.
         """
         positional_values = list[Any]()
-        value_by_name = dict[str, Any]()
-        while not self._take_sign(")"):
+        named_values = dict[str, Any]()
+        while not self._take_if_next(")"):
             next_sign = (
                 self._tokens[self._position + 1][1]
                 if self._position + 1 < len(self._tokens)
@@ -979,12 +988,12 @@ class _Expression:
             if self._tokens[self._position][0] == "name" and next_sign == "=":
                 name = self._tokens[self._position][1]
                 self._position += 2
-                value_by_name[name] = self._value_of_level(0)
+                named_values[name] = self._value_of_level(0)
             else:
                 positional_values.append(self._value_of_level(0))
-            if not self._take_sign(",") and self._tokens[self._position][1] != ")":
+            if not self._take_if_next(",") and self._tokens[self._position][1] != ")":
                 raise NotKnownError
-        return positional_values, value_by_name
+        return positional_values, named_values
 
 
 def _as_number(value: ProgramValue) -> float:
@@ -1014,34 +1023,38 @@ _OPERATIONS: dict[str, Callable[[float, float], float]] = {
 }  # fmt: skip
 
 
-def _result_of_operation(sign: str, left: ProgramValue, right: ProgramValue) -> ProgramValue:
+def _result_of_operation(operator: str, left: ProgramValue, right: ProgramValue) -> ProgramValue:
     """Return the result of an operation; joining and formatting of texts follow Python."""
-    if sign == ".":
+    if operator == ".":
         return _text_of_value(left) + _text_of_value(right)
-    if sign == "%" and isinstance(left, str):
+    if operator == "%" and isinstance(left, str):
         return _formatted_text([left, *(right if isinstance(right, list) else [right])])
-    if sign == "+" and isinstance(left, str) and isinstance(right, str):
+    if operator == "+" and isinstance(left, str) and isinstance(right, str):
         return left + right
-    if sign in ("==", "!=") and isinstance(left, str) and isinstance(right, str):
-        return float((left == right) == (sign == "=="))
+    if operator in ("==", "!=") and isinstance(left, str) and isinstance(right, str):
+        return float((left == right) == (operator == "=="))
     left_number = _as_number(left)
     right_number = _as_number(right)
-    if sign == "//":
+    if operator == "//":
         return type(right_number)(math.floor(left_number / right_number))
-    if sign in "+-*/%" and isinstance(left, ProgramInteger) and isinstance(right, ProgramInteger):
-        quotient = int(left_number / right_number) if sign == "/" else None
+    if (
+        operator in "+-*/%"
+        and isinstance(left, ProgramInteger)
+        and isinstance(right, ProgramInteger)
+    ):
+        quotient = int(left_number / right_number) if operator == "/" else None
         return ProgramInteger(
-            _OPERATIONS[sign](left_number, right_number) if quotient is None else quotient
+            _OPERATIONS[operator](left_number, right_number) if quotient is None else quotient
         )
-    if sign == ":":
+    if operator == ":":
         return [
             left_number + index
             for index in range(min(int(right_number - left_number) + 1, MOST_STATEMENTS))
         ]
-    return float(_OPERATIONS[sign](left_number, right_number))
+    return float(_OPERATIONS[operator](left_number, right_number))
 
 
-def _result_for_vectors(sign: str, left: ProgramValue, right: ProgramValue) -> ProgramValue:
+def _result_for_vectors(operator: str, left: ProgramValue, right: ProgramValue) -> ProgramValue:
     """Return the result of an operation of R on each item of a vector, where a single value goes
     with each item.
     """
@@ -1049,18 +1062,20 @@ def _result_for_vectors(sign: str, left: ProgramValue, right: ProgramValue) -> P
     operands = [
         operand if isinstance(operand, list) else [operand] * length for operand in (left, right)
     ]
-    if sign == ":" or {len(operand) for operand in operands} != {length}:
+    if operator == ":" or {len(operand) for operand in operands} != {length}:
         raise NotKnownError
-    return [_result_of_operation(sign, *pair) for pair in zip(*operands, strict=True)]
+    return [_result_of_operation(operator, *pair) for pair in zip(*operands, strict=True)]
 
 
 def _formatted_text(values: Sequence[Any]) -> str:
-    """Return a text with values in the place of its format marks."""
-    pattern, *operands = values
-    remaining_operands = iter(operands)
+    """Return a format text, the first of the values, with the others in place of its marks such as
+    %d.
+    """
+    pattern, *format_values = values
+    remaining_values = iter(format_values)
 
     def format_next(match: re.Match[str]) -> str:
-        value = next(remaining_operands)
+        value = next(remaining_values)
         if match[1] in "di":
             return str(int(_as_number(value)))
         return _text_of_value(value) if match[1] == "s" else f"{_as_number(value):g}"
@@ -1086,27 +1101,25 @@ def _result_of_method(
     raise NotKnownError
 
 
-def _result_of_function(
-    name: str, values: list[Any], value_by_name: dict[str, Any]
-) -> ProgramValue:
+def _result_of_function(name: str, values: list[Any], named_values: dict[str, Any]) -> ProgramValue:
     """Return the result of a function of R, Python, C or Perl."""
     name = name.rpartition("::")[2].removeprefix("String.").removeprefix("Math.")
     if name in ("paste", "paste0"):
-        separator = "" if name == "paste0" else str(value_by_name.get("sep", " "))
+        separator = "" if name == "paste0" else str(named_values.get("sep", " "))
         return separator.join(map(_text_of_value, values))
     if name in ("sprintf", "format"):
         return _formatted_text(values)
-    if name == "dict" and value_by_name and not values:
-        return value_by_name
+    if name == "dict" and named_values and not values:
+        return named_values
     if name == "zip":
         return [[*items] for items in zip(*values, strict=False)]
     if name in ("enumerate", "sorted", "sum"):
-        return _result_for_sequence(name, values, value_by_name)
+        return _result_for_sequence(name, values, named_values)
     if name in ("c", "list"):
         return values
     if name in ("seq", "seq_len", "range"):
         return _numbers_of_sequence(
-            name, [_as_number(operand) for operand in (*values, *value_by_name.values())]
+            name, [_as_number(operand) for operand in (*values, *named_values.values())]
         )
     if name == "seq_along" and isinstance(values[0], list):
         return [float(index) for index in range(1, len(values[0]) + 1)]
@@ -1137,10 +1150,10 @@ def _result_of_function(
 
 
 def _result_for_sequence(
-    name: str, values: Sequence[Any], value_by_name: Mapping[str, Any]
+    name: str, values: Sequence[Any], named_values: Mapping[str, Any]
 ) -> ProgramValue:
-    """Return the result of a function of Python that takes one sequence."""
-    if len(values) != 1 or value_by_name:
+    """Return the result of the Python function sum, sorted or enumerate for one list."""
+    if len(values) != 1 or named_values:
         raise NotKnownError
     if not isinstance(values[0], list | dict):
         raise NotKnownError
@@ -1153,7 +1166,7 @@ def _result_for_sequence(
 
 
 def _numbers_of_sequence(name: str, arguments: list[float]) -> list[Any]:
-    """Return the numbers of a sequence of R or Python."""
+    """Return the numbers that seq or seq_len of R, or range of Python, returns for arguments."""
     if len(arguments) == 1:
         first_value, last_value, step = (
             (0.0, arguments[0] - 1, 1.0) if name == "range" else (1.0, arguments[0], 1.0)

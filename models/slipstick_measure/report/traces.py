@@ -62,7 +62,7 @@ _LONGEST_NAME = 20
 
 _OTHERS = "others"
 
-_HeadAndRows = tuple[list[str], list[list[str]]]
+_HeadingsAndRows = tuple[list[str], list[list[str]]]
 
 
 def trace_text(views: TraceViews) -> str:
@@ -162,7 +162,7 @@ def _tables_of_trace(views: TraceViews) -> Iterator[TextBlock]:
     """Yield the titles and tables of a trace: accesses, concurrency, and values by window."""
     remote_count = views.answer.find("remote_accesses")
     access_count = views.matrix.sum()
-    remote_in_words = (
+    remote_text = (
         ""
         if remote_count is None
         else f"; {remote_count:.10g} of {access_count:.10g} to other nodes"
@@ -173,7 +173,7 @@ def _tables_of_trace(views: TraceViews) -> Iterator[TextBlock]:
         if counts_activities
         else "Accesses, processors by objects"
     )
-    table_by_title = {f"{title}{remote_in_words}": _matrix_table(views)}
+    table_by_title = {f"{title}{remote_text}": _matrix_table(views)}
     if views.answer.account:
         table_by_title["Processors at useful work at a time"] = _concurrency_table(views)
     for title, (headings, rows) in {**table_by_title, "By window": _windows_table(views)}.items():
@@ -194,7 +194,7 @@ def _counts_activities(views: TraceViews) -> bool:
     return {*views.objects} <= {*views.work}
 
 
-def _matrix_table(views: TraceViews) -> _HeadAndRows:
+def _matrix_table(views: TraceViews) -> _HeadingsAndRows:
     """Build the table of accesses with sums; a large one has the rows and columns with the most
     accesses, and the sum of the others.
     """
@@ -220,14 +220,16 @@ def _matrix_table(views: TraceViews) -> _HeadAndRows:
 
 
 def _indices_of_largest(sums: Array, limit: int = _MOST_ROWS) -> list[int]:
-    """Return the indices of the largest sums, in the order of the trace."""
+    """Return the indices of the largest sums in ascending order: all of them, or one less than the
+    limit, which leaves a row for the sum of the others.
+    """
     if len(sums) <= limit:
         return list(range(len(sums)))
     return sorted(np.argsort(-sums, kind="stable")[: limit - 1].tolist())
 
 
 def _rows_and_sum_of_others(access_counts: Array, indices: Sequence[int]) -> Array:
-    """Return the rows of a matrix with the given indices, followed by the sum of all other rows."""
+    """Return the rows of a matrix with the given indices and, if there are others, their sum."""
     other_counts = np.delete(access_counts, indices, axis=0)
     return (
         np.vstack([access_counts[indices], other_counts.sum(axis=0)])
@@ -247,28 +249,28 @@ def _without_folders(name: str) -> str:
     return re.sub(r"\((?:[^()]*/)?([^()/]*:[0-9]+)\)$", r"(\1)", name)
 
 
-def _name_in_lines(name: str) -> str:
+def _legend_name(name: str) -> str:
     """Return a name broken into at most two lines for a legend."""
     name = _without_folders(name)
     return "\n".join(textwrap.wrap(name, _LONGEST_NAME, max_lines=2, placeholder="..."))
 
 
 def _count_text(value: float) -> str:
-    """Return a count as text; zero is empty."""
+    """Return a count as text; an empty text for 0."""
     return f"{value:.10g}" if value else ""
 
 
-def _concurrency_table(views: TraceViews) -> _HeadAndRows:
+def _concurrency_table(views: TraceViews) -> _HeadingsAndRows:
     """Build the table of the time at each number of processors at useful work."""
     time_by_level = views.concurrency
     total_time = views.concurrency.sum()
     levels = [
         level for level in range(len(time_by_level)) if time_by_level[level] > 1e-9 * total_time
     ]
-    step = max(1, -(-len(levels) // _MOST_ROWS))
+    levels_per_row = max(1, -(-len(levels) // _MOST_ROWS))
     rows = []
-    for start in range(0, len(levels), step):
-        levels_of_row = levels[start : start + step]
+    for start in range(0, len(levels), levels_per_row):
+        levels_of_row = levels[start : start + levels_per_row]
         time = float(time_by_level[levels_of_row].sum())
         levels_text = (
             f"{levels_of_row[0]}"
@@ -279,7 +281,7 @@ def _concurrency_table(views: TraceViews) -> _HeadAndRows:
     return ["at useful work", "time", "part"], rows
 
 
-def _windows_table(views: TraceViews) -> _HeadAndRows:
+def _windows_table(views: TraceViews) -> _HeadingsAndRows:
     """Build the table of utilization, work by activity and contention by window; if there are many,
     windows are merged.
     """
@@ -317,7 +319,7 @@ def draw_traces(
     traces: Mapping[str, TraceViews],
     view: str,
     title: str,
-    order: Mapping[str, int] = NO_ORDER,
+    fill_by_component: Mapping[str, int] = NO_ORDER,
     words: Words = NO_WORDS,
 ) -> Figure:
     """Draw a view of one or several traces, one below the other.
@@ -337,7 +339,7 @@ def draw_traces(
     names_by_line = _traces_by_line(traces) if view == "matrix" else [[name] for name in traces]
     width = _width_of(traces, names_by_line) if view == "matrix" else _PICTURE_WIDTH
     figure = new_figure(width, 0.6 + height_of_trace * len(names_by_line))
-    drawers = {
+    draw_by_view = {
         "matrix": _draw_matrix,
         "utilization": _draw_utilization,
         "concurrency": _draw_concurrency,
@@ -356,15 +358,17 @@ def draw_traces(
     for (name, views), axes in zip(
         traces.items(), _axes_of_traces(figure, names_by_line), strict=True
     ):
-        if view in drawers:
-            drawers[view](axes, views)
+        if view in draw_by_view:
+            draw_by_view[view](axes, views)
         elif view == "work":
-            _draw_work(axes, views, shown_labels, order)
+            _draw_work(axes, views, shown_labels, fill_by_component)
         else:
             _draw_contention(axes, views)
         title_parts = [title_by_trace[name]] if len(traces) > 1 else []
         title_parts += [_matrix_totals(views)] if view == "matrix" else []
-        traces_in_line = max(len(line) for line in names_by_line if name in line)
+        traces_in_line = max(
+            len(names_of_line) for names_of_line in names_by_line if name in names_of_line
+        )
         title_lines = textwrap.wrap(
             ": ".join(title_parts),
             int(_LETTERS_PER_INCH * width / traces_in_line) - (6 if traces_in_line == 1 else 15),
@@ -464,12 +468,12 @@ def _draw_shaded(
     axes.figure.colorbar(image, ax=axes, label=label, pad=0.02)
     axes.set_ylim(len(shown_rows) - 0.5, -0.5)
     label_step = -(-len(shown_rows) // 16)
-    labels = _numbers_or_names(names[: len(shown_rows)], "processor ")
+    labels = _tick_labels(names[: len(shown_rows)], "processor ")
     axes.set_yticks(range(0, len(shown_rows), label_step), labels[::label_step])
     axes.set_ylabel("processor")
 
 
-def _numbers_or_names(names: Sequence[str], prefix: str) -> list[str]:
+def _tick_labels(names: Sequence[str], prefix: str) -> list[str]:
     """Return the tick labels of an axis: numbers if the axis title names the objects, else the
     shortened names.
     """
@@ -479,7 +483,7 @@ def _numbers_or_names(names: Sequence[str], prefix: str) -> list[str]:
 
 
 def _draw_matrix(axes: Axes, views: TraceViews) -> None:
-    """Draw the accesses of each processor to each object."""
+    """Draw the number of accesses of each processor to each object as a shaded matrix."""
     used_columns = np.flatnonzero(views.matrix.any(axis=0))
     column_indices = used_columns[
         _indices_of_largest(views.matrix[:, used_columns].sum(axis=0), _MOST_DRAWN_ROWS)
@@ -498,7 +502,7 @@ def _draw_matrix(axes: Axes, views: TraceViews) -> None:
     _write_counts(axes, access_counts)
     label_step = -(-access_counts.shape[1] // 24)
     object_names = [views.objects[column] for column in column_indices]
-    column_labels = _numbers_or_names(object_names, _MODULE_PREFIX)
+    column_labels = _tick_labels(object_names, _MODULE_PREFIX)
     write_names_along(axes, column_labels[::label_step] if label_step > 1 else column_labels)
     if label_step > 1:
         axes.set_xticks(range(0, len(column_labels), label_step), column_labels[::label_step])
@@ -517,11 +521,11 @@ _MOST_CELLS_WITH_NUMBERS = 16
 def _matrix_totals(views: TraceViews) -> str:
     """Return the number of accesses in a matrix, and the number of accesses to other nodes."""
     remote_count = views.answer.find("remote_accesses")
-    remote_in_words = (
+    remote_text = (
         "" if remote_count is None else f", {_count_text(remote_count)} of them to other nodes"
     )
-    counted_things = "beginnings of activities" if _counts_activities(views) else "accesses"
-    return f"{_count_text(views.matrix.sum())} {counted_things}{remote_in_words}"
+    counted_noun = "beginnings of activities" if _counts_activities(views) else "accesses"
+    return f"{_count_text(views.matrix.sum())} {counted_noun}{remote_text}"
 
 
 def _write_counts(axes: Axes, counts: Array) -> None:
@@ -538,7 +542,7 @@ def _write_counts(axes: Axes, counts: Array) -> None:
 
 
 def _draw_utilization(axes: Axes, views: TraceViews) -> None:
-    """Draw the useful part of each window by processor."""
+    """Draw the useful part of each time window as a shaded matrix, one row for each processor."""
     time_unit_size = _label_time_axis(axes, views)
     _draw_shaded(
         axes,
@@ -595,7 +599,7 @@ def _draw_work(
                 views.edges / time_unit_size,
                 baseline=lower_edges,
                 fill=True,
-                label=_name_in_lines(name),
+                label=_legend_name(name),
                 **style,
             )
         lower_edges = upper_edges
@@ -605,11 +609,11 @@ def _draw_work(
 
 
 def _resource_label(name: str, equal_label: str) -> str:
-    """Return the label of a resource's line in the legend, with the label of an earlier, equal line
-    that it covers.
+    """Return the legend label of a resource's line; it names the earlier line that it covers, if
+    they are equal.
     """
     module = name.removeprefix(_MODULE_PREFIX)
-    label = f"memory module {module}" if module != name else _name_in_lines(name)
+    label = f"memory module {module}" if module != name else _legend_name(name)
     return label + (f" (covers {equal_label})" if equal_label else "")
 
 
@@ -618,22 +622,27 @@ def _draw_contention(axes: Axes, views: TraceViews) -> None:
     the legend.
     """
     time_unit_size = _label_time_axis(axes, views)
-    waits_by_label: dict[str, Array] = {}
+    line_by_name: dict[str, Array] = {}
     for (colour, _, dashes), (name, waits) in zip(STROKES, views.contention.items(), strict=False):
-        waits_shown = waits if views.conflicts else waits / np.diff(views.edges)
+        shown_waits = waits if views.conflicts else waits / np.diff(views.edges)
         equal_label = next(
-            (label for label, line in waits_by_label.items() if np.allclose(line, waits_shown)), ""
+            (
+                label
+                for label, drawn_line in line_by_name.items()
+                if np.allclose(drawn_line, shown_waits)
+            ),
+            "",
         )
-        waits_by_label[name] = waits_shown
+        line_by_name[name] = shown_waits
         axes.stairs(
-            waits_shown,
+            shown_waits,
             views.edges / time_unit_size,
             color=colour,
             linestyle=dashes,
             label=_resource_label(name, equal_label),
             baseline=None,
         )
-    if waits_by_label and not any(line.any() for line in waits_by_label.values()):
+    if line_by_name and not any(drawn_line.any() for drawn_line in line_by_name.values()):
         message = "no request conflicts with another" if views.conflicts else "nothing waits"
         axes.text(0.5, 0.5, message, transform=axes.transAxes, ha="center")
     axes.set_ylim(0, max(1.0, axes.get_ylim()[1]))

@@ -140,10 +140,10 @@ class TraceOutline:
                 f"the trace lasts {self.end:g} s; there is nothing from {first:g} s to {end:g} s"
             )
         processors = tuple(name for name in self.processors if (only or "") in name)
-        selected_indices = [
+        chosen_indices = [
             index for index, name in enumerate(self.processors) if (only or "") in name
         ]
-        kinds = tuple(self.kinds[index] for index in selected_indices) if self.kinds else ()
+        kinds = tuple(self.kinds[index] for index in chosen_indices) if self.kinds else ()
         if not processors:
             raise UnknownNameError("processor in the trace", only or "", self.processors)
         return replace(
@@ -212,7 +212,7 @@ class ProgramTrace(TraceOutline):
         trace_by_kind: dict[str, Self] = {}
         for kind in dict.fromkeys(self.kinds):
             kind_mask = np.array(
-                [processor_kind == kind for processor_kind in self.kinds], dtype=bool
+                [kind_of_processor == kind for kind_of_processor in self.kinds], dtype=bool
             )
             trace = self._part_of_processors(kind_mask)
             names = [
@@ -220,7 +220,9 @@ class ProgramTrace(TraceOutline):
                 for name, is_of_kind in zip(self.processors, kind_mask, strict=True)
                 if is_of_kind
             ]
-            kinds = tuple(processor_kind for processor_kind in self.kinds if processor_kind == kind)
+            kinds = tuple(
+                kind_of_processor for kind_of_processor in self.kinds if kind_of_processor == kind
+            )
             trace_by_kind[kind] = replace(trace, processors=tuple(names), kinds=kinds)
         return trace_by_kind
 
@@ -315,11 +317,11 @@ class ProgramTrace(TraceOutline):
     def _account_measurement(
         self, metric: str, value: float, region: str = "", processor: int | None = None
     ) -> Measurement:
-        """Return a value of the account as a measurement."""
+        """Return a time [s] or a number of events of the trace as a measurement."""
         unit, value_text = ("1", f"{value:.9g}") if metric == "events" else ("s", f"{value:.9g} s")
-        fields_of_place = (None, self.file, 1, processor, value_text)
+        source_fields = (None, self.file, 1, processor, value_text)
         return Measurement(
-            len(self.processors), None, region, metric, unit, float(value), *fields_of_place
+            len(self.processors), None, region, metric, unit, float(value), *source_fields
         )
 
 
@@ -373,12 +375,12 @@ class TraceColumns:
     def number(self, value: object, subject: str, line: int = 1) -> float:
         """Parse a finite number, with or without quotes; raise for everything else."""
         try:
-            finite_number = float(value)  # type: ignore[arg-type]
+            number = float(value)  # type: ignore[arg-type]
         except (TypeError, ValueError, OverflowError):
             self.refuse(f"{short(str(value))} is no {subject}", line, subject)
-        if not abs(finite_number) < inf or isinstance(value, bool):
+        if not abs(number) < inf or isinstance(value, bool):
             self.refuse(f"{short(str(value))} is no finite {subject}", line, subject)
-        return finite_number
+        return number
 
     def named(self, number_by_name: dict[Any, int], name: Hashable) -> int:
         """Return the number of a name in a table of names; a new name gets the next number."""
@@ -429,8 +431,8 @@ class TraceColumns:
                 f"{len(open_spans):,} spans have no end, and are taken to last to the end of the"
                 f" trace; {unmatched_end_count:,} ends begin nowhere"
             )
-        for index in open_spans:
-            self.end[index] = last_time
+        for span_index in open_spans:
+            self.end[span_index] = last_time
 
     def access(self, lane: int, target: str, time: float, count: float = 1.0) -> None:
         """Add `count` accesses of a lane, at a time in the file's unit, to an object."""
@@ -504,7 +506,9 @@ class TraceColumns:
         )
 
     def smallest_number(self, subject: str, column: array[float]) -> float:
-        """Return the smallest number of a column; raise for negative and infinite numbers."""
+        """Return the smallest number of a column; raise for numbers that are negative or not
+        finite.
+        """
         smallest = min(column, default=inf)
         if not (smallest >= 0 and sum(column) < inf):  # a sum with NaN in it is NaN
             invalid_number = next((time for time in column if not 0 <= time < inf), None)
@@ -625,8 +629,8 @@ class TraceColumns:
 
 
 def processor_names(threads: Sequence[tuple[Hashable, str, str, str]]) -> list[str]:
-    """Return the names of threads, with their process if there are several, and with numbers if
-    names repeat.
+    """Return a unique name for each thread: its own, preceded by that of its process if there are
+    several processes, and followed by numbers if names repeat.
 
     Parameters
     ----------
@@ -648,8 +652,8 @@ def _natural_order(names: Sequence[str]) -> list[int]:
     """Return the indices that sort names; numbers in names are compared by value."""
     sort_keys = [
         [
-            (not piece.isdecimal(), int(piece) if piece.isdecimal() else 0, piece)
-            for piece in re.split("([0-9]{1,18})", name)
+            (not part.isdecimal(), int(part) if part.isdecimal() else 0, part)
+            for part in re.split("([0-9]{1,18})", name)
         ]
         for name in names
     ]
@@ -657,7 +661,7 @@ def _natural_order(names: Sequence[str]) -> list[int]:
 
 
 def _as_array(column: Any) -> Any:
-    """Return a growing array as an array of NumPy, without a copy."""
+    """Return an `array` of numbers as a NumPy array, without a copy."""
     number_type = np.intc if column.typecode == "i" else np.float64
     return np.frombuffer(column, dtype=number_type) if column else np.zeros(0, dtype=number_type)
 
@@ -698,28 +702,28 @@ def _innermost_spans(spans: TraceSpans, resolution: float) -> tuple[TraceSpans, 
     overlaps = (spans.processor[1:] == spans.processor[:-1]) & (
         spans.start[1:] < spans.end[:-1] - resolution
     )
-    processors_with_nesting = set(np.unique(spans.processor[:-1][overlaps]).tolist())
-    if not processors_with_nesting:
+    processors_with_overlaps = set(np.unique(spans.processor[:-1][overlaps]).tolist())
+    if not processors_with_overlaps:
         return spans, 0
     crossing_count = 0
-    column_parts = [list[Any](), [], [], []]
+    parts_by_column = [list[Any](), [], [], []]
     processors, first_indices = np.unique(spans.processor, return_index=True)
     end_indices = np.append(first_indices[1:], len(spans.start))
     for processor, first_index, end_index in zip(
         processors.tolist(), first_indices.tolist(), end_indices.tolist(), strict=True
     ):
         spans_of_processor = spans.select(slice(first_index, end_index))
-        if processor in processors_with_nesting:
+        if processor in processors_with_overlaps:
             label, start, end, crossing_of_processor = _top_of_stack(spans_of_processor, resolution)
             crossing_count += crossing_of_processor
             owner_column = np.full(len(label), processor, dtype=np.intc)
             spans_of_processor = TraceSpans(owner_column, *map(_as_array, (label, start, end)))
-        for column, name in zip(column_parts, TraceSpans.__slots__, strict=True):
+        for column, name in zip(parts_by_column, TraceSpans.__slots__, strict=True):
             column.append(getattr(spans_of_processor, name))
     del spans
     joined_columns = []
-    while column_parts:
-        joined_columns.append(np.concatenate(column_parts.pop(0)))
+    while parts_by_column:
+        joined_columns.append(np.concatenate(parts_by_column.pop(0)))
     return TraceSpans(*joined_columns), crossing_count
 
 
@@ -759,66 +763,68 @@ def _top_of_stack(
 
 
 def _longest_branches(spans: TraceSpans, lane: Indices, resolution: float) -> TraceSpans:
-    """Return one span for each instant at which a processor executes parallel branches: a span of
-    the branch that ends last or, in the gaps of that branch, of another branch.
+    """Return spans that cover each instant of a processor at most once: while it executes parallel
+    branches, the spans of the branch that ends last and, in its gaps, those of other branches.
 
     Branches belong together from a time at which none runs to the next such time. A fork ends with
     the branch that ends last, so the account does not contain its other branches.
     """
     columns = (spans.processor, spans.start, spans.end, spans.label, lane)
-    branches: list[tuple[int, float, float, int]] = []
-    joined_branches: list[tuple[float, float, int, int]] = []
+    visible_spans: list[tuple[int, float, float, int]] = []
+    spans_of_fork: list[tuple[float, float, int, int]] = []
     previous_processor = -1
     latest_end = 0.0
-    for processor, start, end, label, branch in sorted(
+    for processor, start, end, label, lane_of_span in sorted(
         zip(*(column.tolist() for column in columns), strict=True)
     ):
         if processor != previous_processor or start >= latest_end - resolution:
-            branches += [(previous_processor, *span) for span in _visible_pieces(joined_branches)]
-            joined_branches = []
+            visible_spans += [
+                (previous_processor, *piece) for piece in _visible_pieces(spans_of_fork)
+            ]
+            spans_of_fork = []
             latest_end = 0.0
         previous_processor = processor
         latest_end = max(latest_end, end)
-        joined_branches.append((start, end, label, branch))
-    branches += [(previous_processor, *span) for span in _visible_pieces(joined_branches)]
-    processors, starts, ends, labels = map(np.array, zip(*sorted(branches), strict=True))
+        spans_of_fork.append((start, end, label, lane_of_span))
+    visible_spans += [(previous_processor, *piece) for piece in _visible_pieces(spans_of_fork)]
+    processors, starts, ends, labels = map(np.array, zip(*sorted(visible_spans), strict=True))
     return TraceSpans(processors, labels, starts, ends)
 
 
 def _visible_pieces(
-    branches: Sequence[tuple[float, float, int, int]],
+    spans_of_fork: Sequence[tuple[float, float, int, int]],
 ) -> list[tuple[float, float, int]]:
-    """Return the start, the end and the label of each piece of a fork's branches that no branch
-    that ends later covers.
+    """Return the pieces (start, end, label) of the spans of a fork's branches, without the time
+    that spans of a branch that ends later cover.
     """
     end_by_branch: dict[int, float] = {}
-    for _, end, _, branch in branches:
+    for _, end, _, branch in spans_of_fork:
         end_by_branch[branch] = max(end_by_branch.get(branch, 0.0), end)
     free_intervals = [
         (
-            min((start for start, *_ in branches), default=0.0),
+            min((start for start, *_ in spans_of_fork), default=0.0),
             max(end_by_branch.values(), default=0.0),
         )
     ]
-    spans = []
+    visible_spans = []
     for branch in sorted(end_by_branch, key=lambda branch: -end_by_branch[branch]):
-        for start, end, label, label_of_branch in branches:
-            if label_of_branch == branch:
-                spans += [
-                    (max(start, piece_start), min(end, piece_end), label)
-                    for piece_start, piece_end in free_intervals
-                    if start < piece_end and piece_start < end
+        for start, end, label, branch_of_span in spans_of_fork:
+            if branch_of_span == branch:
+                visible_spans += [
+                    (max(start, free_start), min(end, free_end), label)
+                    for free_start, free_end in free_intervals
+                    if start < free_end and free_start < end
                 ]
                 free_intervals = [
-                    piece
-                    for piece_start, piece_end in free_intervals
-                    for piece in (
-                        (piece_start, min(piece_end, start)),
-                        (max(piece_start, end), piece_end),
+                    interval
+                    for free_start, free_end in free_intervals
+                    for interval in (
+                        (free_start, min(free_end, start)),
+                        (max(free_start, end), free_end),
                     )
-                    if piece[0] < piece[1]
+                    if interval[0] < interval[1]
                 ]
-    return spans
+    return visible_spans
 
 
 def trace_of_timeline(timeline: Timeline, name: str) -> ProgramTrace:
@@ -863,7 +869,7 @@ def trace_of_members(
     until : how far it is complete, in units of the columns
     levels : by resource, (time, present, busy) from each change on
     """
-    member_by_lane = [key[0] for key in columns.lanes if isinstance(key, tuple)]
+    member_by_lane = [lane_key[0] for lane_key in columns.lanes if isinstance(lane_key, tuple)]
     members = sorted(set(member_by_lane))
     waiting_by_resource = {}
     for name, changes in levels.items():

@@ -322,8 +322,8 @@ def test_the_bend_is_the_distance_from_the_line_through_the_last_two_numbers() -
     best = next(each for each in found.likely_candidates if each.name == "amdahl")
     power = math.log2(time(16) / time(8))
     expected = abs(math.log(time(64) / time(16)) - power * math.log(64 / 16))
-    assert found._departure_from_line(best, 64.0) == pytest.approx(expected, rel=1e-6)
-    assert found._departure_from_line(best, 16.0) == 0.0
+    assert found._departure_from_trend(best, 64.0) == pytest.approx(expected, rel=1e-6)
+    assert found._departure_from_trend(best, 16.0) == 0.0
 
 
 def test_the_laws_that_miss_the_largest_runs_are_weighted_by_their_criterion() -> None:

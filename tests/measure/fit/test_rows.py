@@ -115,9 +115,9 @@ def test_a_scatter_that_repetitions_do_not_have_is_no_law() -> None:
 @pytest.mark.turns(3)
 def test_a_prediction_of_no_use_is_refused_with_what_to_measure() -> None:
     found = compare(noisy(POWERS, 1 + 99 / POWERS, 5, 0.05))
-    wide = [p for p in (32.0, 64.0) if found.refusal_of_width(p, 0.999999)]
+    wide = [p for p in (32.0, 64.0) if found.refusal_as_too_wide(p, 0.999999)]
     for p in wide:
-        assert "; measure on 24 and 32 next" in found.refusal_of_width(p, 0.999999)
+        assert "; measure on 24 and 32 next" in found.refusal_as_too_wide(p, 0.999999)
     assert found.next_runs() == "24 and 32"
 
 

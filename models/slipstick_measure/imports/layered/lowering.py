@@ -92,22 +92,22 @@ class Lowering:
     ----------
     network, names, file_losses : what is read, its names in the spec, and its losses
     resources, groups, parameters : of the spec
-    counts : how geometric numbers of calls are written, one of `DIGITS`, `REPEATS` and
+    repeat_form : how geometric numbers of calls are written, one of `DIGITS`, `REPEATS` and
         `WHOLE_NUMBERS`
     """
 
     network: LayeredNetwork
     names: SpecNames
     file_losses: FileLosses
-    counts: str = DIGITS
+    repeat_form: str = DIGITS
     resources: dict[str, Any] = field(default_factory=dict)
     groups: dict[str, Any] = field(default_factory=dict)
     parameters: dict[str, Any] = field(default_factory=dict)
     _items_by_entry: dict[str, Items] = field(default_factory=dict)
-    _programs: dict[str, Sequence] = field(default_factory=dict)
+    _steps_by_entry: dict[str, Sequence] = field(default_factory=dict)
     _open_entries: list[str] = field(default_factory=list)
     _parameter_by_work: dict[int, str] = field(default_factory=dict)
-    _cached_sizes: dict[int, tuple[int, object]] = field(default_factory=dict)
+    _cached_step_counts: dict[int, tuple[int, object]] = field(default_factory=dict)
     _worker_groups: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def spec(self, title: str) -> ImportedSpec:
@@ -151,8 +151,8 @@ class Lowering:
         )
 
     def _groups_document(self, has_open_stream: bool) -> dict[str, Any]:
-        """Return the document of the groups of the file; a single closed group becomes its
-        population.
+        """Return the plain data of all groups of processors; a single group becomes the population
+        of the spec.
         """
         if has_open_stream:  # an open stream whose requests wake others: arrivals as a group
             self.groups.clear()
@@ -220,7 +220,9 @@ class Lowering:
             self.file_losses.declare("communication-delays", line, name)
 
     def _declare_shares(self, processor: Processor, tasks: list[Task]) -> None:
-        """Declare the groups of a processor if they are not all limited to their shares."""
+        """Declare the loss of the shares of a processor's task groups, unless every group is
+        limited to its share.
+        """
         task_groups = {task.group for task in tasks}
         are_all_capped = all(
             group in self.network.shares and self.network.shares[group].is_capped
@@ -232,8 +234,8 @@ class Lowering:
     # Populations --------------------------------------------------------------------------------
 
     def _add_reference_group(self, task: Task, entry: LayeredEntry) -> None:
-        """Add the group of a reference task, which thinks and calls its entry without occupying a
-        thread.
+        """Add the group of processors of a reference task; they think and call its entry without
+        occupying a thread.
         """
         cycle: Items = []
         if task.think.value or task.think.formula:
@@ -252,7 +254,9 @@ class Lowering:
         self.groups[self._plain_name(task.name)] = {"processors": processors, "cycle": cycle}
 
     def _open_stream(self, entry: LayeredEntry) -> dict[str, Any]:
-        """Return the plain data of the arrivals to an entry, as the only stream of the spec."""
+        """Return the population and the cycle of a spec whose only stream is the arrivals to an
+        entry.
+        """
         rate = self._arrival_rate(entry)
         cycle = self._items_of_call(entry.name)
         return {"population": {"arrivals": rate}, "cycle": cycle} if cycle else {"cycle": []}
@@ -302,9 +306,9 @@ class Lowering:
 
     def _steps_of_request(self, entry: LayeredEntry) -> Sequence:
         """Return the steps that a thread executes for a request to an entry, computed once."""
-        if entry.name not in self._programs:
-            self._programs[entry.name] = steps_of_request(self.network, entry)
-        return self._programs[entry.name]
+        if entry.name not in self._steps_by_entry:
+            self._steps_by_entry[entry.name] = steps_of_request(self.network, entry)
+        return self._steps_by_entry[entry.name]
 
     def _continues_after_reply(self, entry: LayeredEntry) -> bool:
         """Return whether a thread continues after the reply of an entry."""
@@ -333,8 +337,8 @@ class Lowering:
             return self._items_by_entry[name]
         entry = self.network.entries[name]
         if name in self._open_entries or len(self._open_entries) > MOST_DEPTH:
-            path_in_words = ", ".join(name[:60] for name in self._open_entries[:5])
-            message = f"{short(name)} calls itself, by way of {path_in_words}"
+            entries_text = ", ".join(open_entry[:60] for open_entry in self._open_entries[:5])
+            message = f"{short(name)} calls itself, by way of {entries_text}"
             self.network.refuse(entry.line, "entry", message)
         self._open_entries.append(name)
         task = self.network.task_of(name)
@@ -424,7 +428,7 @@ class Lowering:
     def _items_of_forwarding(self, entry: LayeredEntry) -> Items:
         """Return the items of the entry that requests are forwarded to; empty without one."""
         options = [
-            {"p": self._share_value(share), "do": self._items_of_call(target)}
+            {"p": self._probability_value(share), "do": self._items_of_call(target)}
             for target, share, _ in entry.forwards
         ]
         probability_sum = sum(share.value for _, share, _ in entry.forwards)
@@ -438,7 +442,9 @@ class Lowering:
         return [{"choose": _with_exact_remainder([*options, *remaining_option])}]
 
     def _items_of_operation(self, entry: LayeredEntry, task: Task) -> Items:
-        """Return the items of an operation on a semaphore or a lock of readers and writers."""
+        """Return the items of an entry that acquires or releases a semaphore or a read-write
+        lock.
+        """
         body = self._items_of_steps(_without_replies(self._steps_of_request(entry)), task)
         capacity = (
             self._whole_number(task.threads, task.line) if not is_unlimited(task.threads) else 1
@@ -466,8 +472,8 @@ class Lowering:
     def _items_to_reply(
         self, entry: LayeredEntry, task: Task, steps: Sequence, release_items: Items
     ) -> Items:
-        """Return the items up to the reply; they wake a group that executes the rest and releases
-        the thread with `release_items`.
+        """Return the items of a request up to the reply; the last of them wakes a group that
+        executes the steps after the reply and then `release_items`.
         """
         items: Items = []
         for index, step in enumerate(steps):
@@ -490,7 +496,7 @@ class Lowering:
             if isinstance(step, ChoiceStep) and may_reply:
                 options = [
                     {
-                        "p": self._share_value(probability),
+                        "p": self._probability_value(probability),
                         "do": self._items_to_reply(
                             entry, task, (*body, *remaining_steps), release_items
                         ),
@@ -508,7 +514,9 @@ class Lowering:
     def _items_with_release(
         self, entry: LayeredEntry, task: Task, steps: Sequence, release_items: Items
     ) -> Items:
-        """Return the items of steps without a reply, and then those that release the thread."""
+        """Return the items of steps without a reply, followed by the items that release the
+        thread.
+        """
         items: Items = []
         for step in steps:
             if isinstance(step, ParallelStep) and step.quorum:
@@ -522,8 +530,8 @@ class Lowering:
     def _items_to_wake(
         self, entry: LayeredEntry, task: Task, items_after: Items, release_items: Items
     ) -> Items:
-        """Return the items that wake the group for the steps after a reply; without such steps,
-        just `release_items`.
+        """Return the item that wakes the group for the steps after a reply; without such steps,
+        return `release_items`.
         """
         if items_after == release_items and not any("wait" in item for item in release_items):
             return release_items
@@ -535,8 +543,8 @@ class Lowering:
     def _items_executed_by_server(
         self, entry: LayeredEntry, task: Task, steps: Sequence, release_items: Items
     ) -> Items:
-        """Return the items that let a server execute steps with a reply inside a branch, and wait
-        for that reply.
+        """Return the items with which a caller lets a group of the server execute steps that reply
+        inside a branch, and waits for that reply.
         """
         if task.threads.value > 1 and len(self._callers_of_entry(entry)) > 1:
             self.file_losses.declare("mixed-replies", entry.line, entry.name)
@@ -608,14 +616,14 @@ class Lowering:
     # Steps --------------------------------------------------------------------------------------
 
     def _items_of_steps(self, steps: Sequence, task: Task, reply: Items | None = None) -> Items:
-        """Return the items of steps, with `reply` in place of each reply."""
+        """Return the spec items of the steps of a thread, with `reply` in place of each reply."""
         items: Items = []
         for step in steps:
             items += self._items_of_step(step, task, reply or [])
         return items
 
     def _items_of_step(self, step: Step, task: Task, reply: Items) -> Items:
-        """Return the items of a step, with `reply` in its place if it is a reply."""
+        """Return the spec items of a step of a thread; `reply` if the step is a reply."""
         if isinstance(step, ExecuteStep):
             return self._items_of_work(step.work, task)
         if isinstance(step, ReplyStep):
@@ -629,7 +637,10 @@ class Lowering:
             return self._items_of_fork(step, task, reply)
         if isinstance(step, ChoiceStep):
             options = [
-                {"p": self._share_value(probability), "do": self._items_of_steps(body, task, reply)}
+                {
+                    "p": self._probability_value(probability),
+                    "do": self._items_of_steps(body, task, reply),
+                }
                 for probability, body in step.options
             ]
             return (
@@ -644,9 +655,9 @@ class Lowering:
         return self._geometric_repeats([(count, body) for count, body in bodies if body])
 
     def _items_of_fork(self, parallel_step: ParallelStep, task: Task, reply: Items) -> Items:
-        """Return the fork for a step with parallel branches. If unlike branches queue for one
-        processor, choose among the orders in which they start, each equally probable: among all
-        orders, or above `MOST_ORDERED_BRANCHES` branches only among the rotations.
+        """Return the fork for a step with parallel branches. If different branches queue for one
+        processor, return a choice among the orders in which they start, all equally probable: all
+        orders of up to `MOST_ORDERED_BRANCHES` branches, and the rotations of more branches.
         """
         branches = [
             (branch, items)
@@ -674,20 +685,16 @@ class Lowering:
         """Return the items of a phase or an activity: slices of its demand between its calls."""
         items: Items = []
         if work.think.value or work.think.formula:
-            items.append(self._think_step(self._own_name(work, task), work.line, work.think))
+            items.append(self._think_step(self._name_of_work(work, task), work.line, work.think))
         calls_with_items = [(call, self._request_items(call)) for call in work.calls]
-        if work.whole_calls:
-            slice_count = ModelAmount(
-                *_sum_of_amounts([ONE_CALL, *(call.count for call, _ in calls_with_items)])
-            )
-            slice_items = self._items_of_slice(work, task, slice_count)
-            for call, body in calls_with_items:
-                items += self._whole_times(call.count, [*slice_items, *body])
-            return items + slice_items
         slice_count = ModelAmount(
-            *_sum_of_amounts([ONE_CALL, *(call.count for call, _ in calls_with_items)])
+            *_sum_of_amounts([ONE_CALL, *(call.count for call in work.calls)])
         )
         slice_items = self._items_of_slice(work, task, slice_count)
+        if work.whole_calls:
+            for call, body in calls_with_items:
+                items += self._whole_repeats(call.count, [*slice_items, *body])
+            return items + slice_items
         bodies = [(call.count, [*slice_items, *body]) for call, body in calls_with_items]
         return items + self._geometric_repeats([body for body in bodies if body[1]]) + slice_items
 
@@ -699,9 +706,9 @@ class Lowering:
             return self._items_of_call(call.target)
         return [{"signal": self._request_counter(self.network.entries[call.target])}]
 
-    def _whole_times(self, count: ModelAmount, body: Items) -> Items:
-        """Return a body that is repeated the whole number of times below a mean, and once more with
-        the probability of its fraction.
+    def _whole_repeats(self, count: ModelAmount, body: Items) -> Items:
+        """Return the item that repeats a body so often as the whole part of a mean count says, and
+        once more with the probability of its fractional part.
         """
         if not body:
             return []
@@ -710,8 +717,8 @@ class Lowering:
         return self._items_of_checked_size([{"repeat": count.formula or count.value, "body": body}])
 
     def _geometric_repeats(self, bodies: list[tuple[ModelAmount, Items]]) -> Items:
-        """Return bodies repeated a geometric number of times: each repetition executes one of them,
-        chosen by its share.
+        """Return the items that execute bodies a geometric number of times: each repetition
+        executes one of the bodies, with a probability in proportion to its mean count.
 
         With the mean y, p = y / (1 + y) is the chance of one more round. The binary digits of a
         geometric number are independent, and digit k is 1 with probability
@@ -722,30 +729,19 @@ class Lowering:
         mean_repeats, mean_formula = _sum_of_amounts([count for count, _ in bodies])
         if mean_repeats <= 0:
             return []
-        body = bodies[0][1]
-        if len(bodies) > 1:
-            numerators = [f"({count.formula or exact_number(count.value)})" for count, _ in bodies]
-            mean_rounds = f"({mean_formula})" if mean_formula else f"{exact_number(mean_repeats)}"
-            options = [
-                {
-                    "p": f"{numerator} / {mean_rounds}"
-                    if mean_formula
-                    else count.value / mean_repeats,
-                    "do": body,
-                }
-                for numerator, (count, body) in zip(numerators, bodies, strict=True)
-            ]
-            body = [{"choose": _with_exact_remainder(options)}]
-        if self.counts == WHOLE_NUMBERS:
-            return self._whole_times(ModelAmount(mean_repeats, mean_formula), body)
-        if self.counts == REPEATS:
+        body = _body_by_share(bodies, mean_repeats, mean_formula)
+        if self.repeat_form == WHOLE_NUMBERS:
+            return self._whole_repeats(ModelAmount(mean_repeats, mean_formula), body)
+        if self.repeat_form == REPEATS:
             return self._items_of_checked_size(
                 [{"repeat": mean_formula or mean_repeats, "spread": "geometric", "body": body}]
             )
         items_of_digits: Items = []
         probabilities: Iterator[Any] = _digit_probabilities(mean_repeats)
         if mean_formula:
-            probabilities = _digit_formulas(mean_repeats, self._parameter_of_one_more(mean_formula))
+            probabilities = _digit_formulas(
+                mean_repeats, self._repeat_probability_parameter(mean_formula)
+            )
         for power, probability in enumerate(probabilities):
             repeated_body = [{"repeat": 2**power, "body": body}] if power else body
             items_of_digits.append(
@@ -758,9 +754,9 @@ class Lowering:
             )
         return self._items_of_checked_size(items_of_digits)
 
-    def _parameter_of_one_more(self, mean_formula: str) -> str:
-        """Return the name of the parameter that is the probability of one more repetition, for a
-        mean number of them.
+    def _repeat_probability_parameter(self, mean_formula: str) -> str:
+        """Return the name of the parameter that is the probability of one more repetition, for the
+        formula of the mean number of repetitions.
         """
         formula = f"({mean_formula}) / (1 + {mean_formula})"
         for name, parameter in self.parameters.items():
@@ -780,11 +776,11 @@ class Lowering:
 
     def _step_count(self, items: Items) -> int:
         """Return the number of steps in items as written out; shared lists count at each use."""
-        cached = self._cached_sizes.get(id(items))
+        cached = self._cached_step_counts.get(id(items))
         if cached is None:
             inner_bodies = [body for item in items for body in _nested_bodies(item)]
             cached = (len(items) + sum(map(self._step_count, inner_bodies)), items)
-            self._cached_sizes[id(items)] = cached
+            self._cached_step_counts[id(items)] = cached
         return cached[0]
 
     def _items_of_slice(self, work: Work, task: Task, slice_count: ModelAmount) -> Items:
@@ -794,7 +790,7 @@ class Lowering:
         processor = self.network.processors[task.processor]
         demand_parameter = self._demand_parameter(work, task)
         divisors = [f"/ ({processor.speed.formula})"] if processor.speed.formula else []
-        speed = self._share_of(task) * (1.0 if divisors else processor.speed.value)
+        speed = self._speed_share_of(task) * (1.0 if divisors else processor.speed.value)
         if speed != 1:
             divisors.append(f"/ {exact_number(speed)}")
         if slice_count.value != 1 or slice_count.formula:
@@ -809,17 +805,23 @@ class Lowering:
         occupied_time = {"service": station, "time": time} if station else {"delay": time}
         other_fields = {"scv": work.scv, "component": self.names.name(task.name)}
         return [
-            {"name": self.names.name(self._own_name(work, task)), **occupied_time, **other_fields}
+            {
+                "name": self.names.name(self._name_of_work(work, task)),
+                **occupied_time,
+                **other_fields,
+            }
         ]
 
-    def _share_of(self, task: Task) -> float:
-        """Return the fraction of a processor's speed that a capped group gets."""
+    def _speed_share_of(self, task: Task) -> float:
+        """Return the fraction of the processor's speed that a task gets: the share of its group if
+        that is capped, else 1.
+        """
         group_share = self.network.shares.get(task.group)
         return group_share.share if group_share is not None and group_share.is_capped else 1.0
 
-    def _own_name(self, work: Work, task: Task) -> str:
-        """Return a name for a phase or an activity, with the name of its task if another task has
-        one of the same name.
+    def _name_of_work(self, work: Work, task: Task) -> str:
+        """Return a unique name for a phase or an activity: its own name, preceded by that of its
+        task if another task has a phase or an activity of the same name.
         """
         if not hasattr(self, "_owners"):
             task_names_by_work_name: dict[str, set[str]] = {}
@@ -833,9 +835,11 @@ class Lowering:
         return f"{task.name} {work.name}" if is_shared else work.name
 
     def _demand_parameter(self, work: Work, task: Task) -> str:
-        """Return the name of the parameter that holds a demand."""
+        """Return the name of the parameter for the demand of a phase or an activity; add it if it
+        is new.
+        """
         if id(work) not in self._parameter_by_work:
-            name = self._plain_name(self._own_name(work, task))
+            name = self._plain_name(self._name_of_work(work, task))
             name = name if name not in (*self.parameters, SECOND_PARAMETER) else f"{name}_demand"
             self._parameter_by_work[id(work)] = name
             self.parameters[name] = self._time_quantity(work.name, work.line, work.demand)
@@ -848,7 +852,7 @@ class Lowering:
         return self.names.time(line, amount.value)
 
     def _think_step(self, name: str, line: int, amount: ModelAmount) -> dict[str, Any]:
-        """Return a step that thinks, whose time is a parameter."""
+        """Return a delay step for a think time; the time becomes a parameter."""
         parameter = self._plain_name(f"{name} think")
         if parameter not in self.parameters:
             self.parameters[parameter] = self._time_quantity(name, line, amount)
@@ -856,15 +860,15 @@ class Lowering:
         return {"name": label, "delay": parameter, "scv": 1, "component": THINK}
 
     def _parameter_of_one_second(self) -> str:
-        """Return the parameter that is one unit of time of the file."""
+        """Return the name of the parameter that is one unit of time of the file; add it first."""
         if SECOND_PARAMETER not in self.parameters:
             unit = self.names.time(1, 1.0)
             self.parameters = {SECOND_PARAMETER: unit, **self.parameters}
         return SECOND_PARAMETER
 
-    def _share_value(self, share: ModelAmount) -> Any:
+    def _probability_value(self, probability: ModelAmount) -> Any:
         """Return a probability as a formula; as a number if it has no formula."""
-        return share.formula or share.value
+        return probability.formula or probability.value
 
     # Names --------------------------------------------------------------------------------------
 
@@ -920,12 +924,12 @@ def activity_spec(
 
     Raises
     ------
-    SpecError : what has no counterpart, and networks with too many steps
+    SpecError : a feature that activities cannot express, or too many steps
     """
     reason = ""
-    for counts in (DIGITS, REPEATS):
+    for repeat_form in (DIGITS, REPEATS):
         try:
-            return Lowering(network, names(), file_losses, counts).spec(title)
+            return Lowering(network, names(), file_losses, repeat_form).spec(title)
         except TooManyStepsError as limit_error:
             reason = str(limit_error)
             file_losses.places = FileLosses(file_losses.format, file_losses.input_file).places
@@ -938,6 +942,23 @@ def activity_spec(
             " model whose customers call the entries of one task"
         )
         network.refuse(1, "", message)
+
+
+def _body_by_share(
+    bodies: list[tuple[ModelAmount, Items]], mean_repeats: float, mean_formula: str
+) -> Items:
+    """Return a single body unchanged; for several bodies, return the choice of one with a
+    probability in proportion to its count. The counts have the given sum or its formula.
+    """
+    if len(bodies) == 1:
+        return bodies[0][1]
+    options: Items = []
+    for count, body in bodies:
+        probability: Any = count.value / mean_repeats
+        if mean_formula:
+            probability = f"({count.formula or exact_number(count.value)}) / ({mean_formula})"
+        options.append({"p": probability, "do": body})
+    return [{"choose": _with_exact_remainder(options)}]
 
 
 def _digit_probabilities(mean: float) -> Iterator[float]:
@@ -957,7 +978,7 @@ def _digit_probabilities(mean: float) -> Iterator[float]:
         ratio **= 2
 
 
-def _digit_formulas(mean: float, parameter_of_one_more: str) -> Iterator[str]:
+def _digit_formulas(mean: float, repeat_probability: str) -> Iterator[str]:
     """Yield the probabilities that the binary digits of a number of repetitions are 1, as formulas
     in the probability of one more repetition.
 
@@ -966,9 +987,9 @@ def _digit_formulas(mean: float, parameter_of_one_more: str) -> Iterator[str]:
     digit_count = max(8, sum(1 for _ in _digit_probabilities(4 * mean)))
     for power in range(digit_count):
         power_of_probability = (
-            f"{parameter_of_one_more} ** {2**power}"
+            f"{repeat_probability} ** {2**power}"
             if power <= 6
-            else f"pow({parameter_of_one_more}, {2**power})"
+            else f"pow({repeat_probability}, {2**power})"
         )
         yield f"{power_of_probability} / (1 + {power_of_probability})"
 
@@ -1007,9 +1028,9 @@ def _sum_of_amounts(amounts: list[ModelAmount]) -> tuple[float, str]:
     return total, " + ".join(amount.formula or exact_number(amount.value) for amount in amounts)
 
 
-def _complement(chance: Any) -> Any:
+def _complement(probability: Any) -> Any:
     """Return 1 minus a probability, which is a number or a formula."""
-    return f"1 - {chance}" if isinstance(chance, str) else 1 - chance
+    return f"1 - {probability}" if isinstance(probability, str) else 1 - probability
 
 
 def _with_exact_remainder(options: Items) -> Items:
@@ -1024,9 +1045,9 @@ def _with_exact_remainder(options: Items) -> Items:
     return [*first_options, {**last_option, "p": f"1 - {other_probabilities}"}]
 
 
-def _repeat_item(count: int, body: Items) -> dict[str, Any]:
+def _repeat_item(repeat_count: int, body: Items) -> dict[str, Any]:
     """Return an item that repeats a body a number of times."""
-    return {"repeat": count, "body": body} if count > 1 else body[0]
+    return {"repeat": repeat_count, "body": body} if repeat_count > 1 else body[0]
 
 
 def _nested_bodies(item: Mapping[str, Any]) -> list[Items]:
@@ -1044,20 +1065,20 @@ def _components_of_steps(plain_data: Any) -> set[str]:
         return set()
     components = {plain_data["component"]} if "component" in plain_data else set()
     return components.union(
-        *(_components_of_steps(nested_data) for nested_data in plain_data.values())
+        *(_components_of_steps(inner_data) for inner_data in plain_data.values())
     )
 
 
 def _nesting_depth(plain_data: Any) -> int:
     """Return the nesting depth of plain data."""
-    nested_data = (
+    inner_data = (
         plain_data.values()
         if isinstance(plain_data, dict)
         else plain_data
         if isinstance(plain_data, list)
         else ()
     )
-    return 1 + max(map(_nesting_depth, nested_data), default=0)
+    return 1 + max(map(_nesting_depth, inner_data), default=0)
 
 
 def _takes_time(items: Items) -> bool:

@@ -77,7 +77,7 @@ def read_text(input_file: Reading, file_losses: FileLosses) -> tuple[LayeredNetw
 
     Raises
     ------
-    SpecError : what is no such text, at its line
+    SpecError : a text that is no layered network, at the line of the error
     """
     reader = _TextReader(input_file, file_losses)
     reader.read_file()
@@ -95,16 +95,16 @@ class _TextReader:
         self.variables = Variables(input_file)
         self.tokens = self._tokens()
         self.position = 0
-        self._fans: list[tuple[str, list[TextToken], int]] = []
+        self._fan_rows: list[tuple[str, list[TextToken], int]] = []
 
     def _tokens(self) -> list[TextToken]:
-        """Split the text into tokens with their lines."""
+        """Return the tokens of the file with their lines, followed by a token for its end."""
         tokens: list[TextToken] = []
         line = 1
-        last_line = 0
+        last_start = 0
         for match in _TOKEN.finditer(self.input_file.text):
-            line += self.input_file.text.count("\n", last_line, match.start())
-            last_line = match.start()
+            line += self.input_file.text.count("\n", last_start, match.start())
+            last_start = match.start()
             kind = str(match.lastgroup)
             if kind != "space":
                 tokens.append(TextToken(kind, match[0], line, match.start()))
@@ -119,26 +119,30 @@ class _TextReader:
 
     def refuse(self, expected: str) -> NoReturn:
         """Raise a SpecError at the next token, with what was expected in its place."""
-        cut = "; is the file cut off?" if self.next.kind == "eof" else ""
+        cut_off_hint = "; is the file cut off?" if self.next.kind == "eof" else ""
         self.input_file.refuse(
-            self.next.line, "", f"here stands {short(self.next.text)}, where {expected} is due{cut}"
+            self.next.line,
+            "",
+            f"here stands {short(self.next.text)}, where {expected} is due{cut_off_hint}",
         )
 
     def take(self, expected: str, *kinds: str) -> TextToken:
-        """Read the next token, which must be of one of the given kinds; raise otherwise."""
+        """Return the next token and move beyond it; raise if it is of none of the given kinds."""
         if self.next.kind not in kinds:
             self.refuse(expected)
         self.position += 1
         return self.tokens[self.position - 1]
 
     def take_sign(self, *texts: str) -> bool:
-        """Read one of some signs or letters if it comes next; return whether it did."""
-        present = self.next.text in texts and self.next.kind in ("sign", "name", "arrow")
-        self.position += present
-        return present
+        """Move beyond the next token if it is one of the given signs or letters; return whether it
+        is.
+        """
+        is_present = self.next.text in texts and self.next.kind in ("sign", "name", "arrow")
+        self.position += is_present
+        return is_present
 
     def take_name(self, subject: str) -> TextToken:
-        """Read a name; one may be a number."""
+        """Return the next token, which must be a name or a number that serves as a name."""
         return self.take(f"the name of {subject}", "name", "number")
 
     def amount(self, subject: str, least: float | None = 0.0) -> ModelAmount:
@@ -166,7 +170,7 @@ class _TextReader:
         return int(amount.value)
 
     def skip_observed_values(self) -> None:
-        """Skip the list of values to print."""
+        """Skip the quantities that a model wants to be printed, such as %u $load."""
         while self.next.kind == "observed":
             self.position += 1
             if self.next.kind == "number":
@@ -175,7 +179,7 @@ class _TextReader:
                 self.position += 1
 
     def read_file(self) -> None:
-        """Read variables, then each section."""
+        """Read the assignments of variables and then all sections of the file."""
         self._read_assignments()
         sections: dict[str, Callable[[], None]] = {
             "G": self._skip_solver_settings,
@@ -218,16 +222,16 @@ class _TextReader:
 
     def _ends_assignment(self) -> bool:
         """Return whether the next token begins another assignment or a section."""
-        following = (
+        next_but_one = (
             self.tokens[self.position + 1] if self.position + 1 < len(self.tokens) else self.next
         )
         if self.next.kind == "variable":
-            return following.text == "="
-        section = self.next.kind == "name" and self.next.text in ("G", "P")
-        return section and following.kind in ("text", "number")
+            return next_but_one.text == "="
+        is_section_letter = self.next.kind == "name" and self.next.text in ("G", "P")
+        return is_section_letter and next_but_one.kind in ("text", "number")
 
     def _skip_solver_settings(self) -> None:
-        """Skip the solver's settings."""
+        """Skip the general section, with a comment and the settings of the solver."""
         self.take("a comment in quotes", "text")
         while self.next.kind not in ("end", "eof"):
             self.position += 1
@@ -235,20 +239,27 @@ class _TextReader:
         self.skip_observed_values()
 
     def _read_section(
-        self, section: str, read: Callable[[str], None], **others: Callable[[str], None]
+        self,
+        section: str,
+        read_row: Callable[[str], None],
+        **special_readers: Callable[[str], None],
     ) -> None:
-        """Read the rows of a section up to the `-1` that ends it, each with a letter of
-        `TEXT_FIELDS`; rows of some letters have their own reader.
+        """Read the rows of a section up to the `-1` that ends it. A row begins with a letter of
+        `TEXT_FIELDS`; `read_row` reads it unless `special_readers` has a function for its letter.
         """
-        rows = {letter: others.get(letter, read) for letter in TEXT_FIELDS[section]}
+        reader_by_letter = {
+            letter: special_readers.get(letter, read_row) for letter in TEXT_FIELDS[section]
+        }
         if self.next.kind == "number":
             self.position += 1
         while self.next.kind != "end":
-            letter = self.take(f"{' or '.join(rows)}, or -1 at the end of the section", "name")
-            if letter.text not in rows:
+            letter = self.take(
+                f"{' or '.join(reader_by_letter)}, or -1 at the end of the section", "name"
+            )
+            if letter.text not in reader_by_letter:
                 self.position -= 1
-                self.refuse(f"{' or '.join(rows)}, or -1 at the end of the section")
-            rows[letter.text](letter.text)
+                self.refuse(f"{' or '.join(reader_by_letter)}, or -1 at the end of the section")
+            reader_by_letter[letter.text](letter.text)
             self.skip_observed_values()
         self.position += 1
 
@@ -277,19 +288,21 @@ class _TextReader:
         self.network.add("processor", processor)
 
     def _read_delay(self, letter: str) -> None:
-        """Read a delay of communication, which is a loss."""
-        pair = [self.take_name("a processor") for _ in range(2)]
+        """Read a communication delay between two processors; a spec cannot express it."""
+        processor_tokens = [self.take_name("a processor") for _ in range(2)]
         if self.amount("a delay").value:
-            self.network.delays.append((" to ".join(token.text for token in pair), pair[0].line))
+            self.network.delays.append(
+                (" to ".join(token.text for token in processor_tokens), processor_tokens[0].line)
+            )
 
     def _read_share(self, letter: str) -> None:
         """Read a group of tasks with its share of a processor."""
         token = self.take_name("a group")
         share = self.amount("a share")
-        capped = self.take_sign("c")
+        is_capped = self.take_sign("c")
         processor = self.take_name("a processor").text
         self.network.add(
-            "group", ProcessorShare(token.text, token.line, processor, share.value, capped)
+            "group", ProcessorShare(token.text, token.line, processor, share.value, is_capped)
         )
 
     def _read_task(self, letter: str) -> None:
@@ -318,7 +331,7 @@ class _TextReader:
                 break
 
     def _task_option(self, task: Task, option: str) -> None:
-        """Read an option of a task."""
+        """Set the option of a task that a letter stands for, from the next tokens."""
         if option == "T":
             task.tokens = self.take_whole_number("the tokens at the start")
         elif option == "g":
@@ -335,36 +348,40 @@ class _TextReader:
             task.think = self.amount("a think time")
 
     def _read_fan(self, letter: str) -> None:
-        """Read a number of replicas that one task calls of another; in files of before 1996 it
-        stands among entries, and names two of them.
+        """Read the number of replicas of a task that each replica of another task calls. In files
+        from before 1996 the row is in the section of entries and names two entries.
         """
-        tasks = [self.take_name("a task") for _ in range(2)]
-        count = self.take_whole_number("a number of copies")
+        name_tokens = [self.take_name("a task") for _ in range(2)]
+        replica_count = self.take_whole_number("a number of copies")
         if letter.islower():
             self.take("-1", "end")
-        self._fans.append((letter, tasks, count))
+        self._fan_rows.append((letter, name_tokens, replica_count))
 
     def _set_fans(self) -> None:
         """Set the number of replicas that each task calls of another, after all tasks were read."""
-        owners = {name: task.name for task in self.network.tasks.values() for name in task.entries}
-        for letter, tasks, count in self._fans:
-            known_names = self.network.tasks if letter.isupper() else owners
-            kind_in_words = "task" if letter.isupper() else "entry"
-            for task in tasks:
-                if task.text not in known_names:
+        task_by_entry = {
+            name: name_token.name
+            for name_token in self.network.tasks.values()
+            for name in name_token.entries
+        }
+        for letter, name_tokens, count in self._fan_rows:
+            known_names = self.network.tasks if letter.isupper() else task_by_entry
+            kind = "task" if letter.isupper() else "entry"
+            for name_token in name_tokens:
+                if name_token.text not in known_names:
                     self.input_file.refuse(
-                        task.line, letter, f"there is no {kind_in_words} {short(task.text)}"
+                        name_token.line, letter, f"there is no {kind} {short(name_token.text)}"
                     )
-            source, target = (task.text for task in tasks)
+            source, target = (name_token.text for name_token in name_tokens)
             if letter.islower():
-                source, target = owners[source], owners[target]
+                source, target = task_by_entry[source], task_by_entry[target]
             if letter.upper() == "I":
                 self.network.tasks[target].fan_in[source] = count
             else:
                 self.network.tasks[source].fan_out[target] = count
 
     def _read_entry(self, letter: str) -> None:
-        """Read a row about an entry."""
+        """Read a row of the section of entries, whose letter says what it states."""
         token = self.take_name("an entry")
         entry = self.network.entries.get(token.text)
         if entry is None:
@@ -374,18 +391,20 @@ class _TextReader:
         elif letter == "a":
             entry.arrivals = self.amount("a rate of arrivals")
         elif letter == "A":
-            start = self.take_name("an activity").text
+            first_activity = self.take_name("an activity").text
             if entry.start:
                 message = f"{short(entry.name)} begins with two activities; take one out"
                 self.input_file.refuse(token.line, "A", message)
-            entry.start = start
+            entry.start = first_activity
         elif letter == "p":
             entry.priority = self.take_whole_number("a priority")
         elif letter == "H":
             self._skip_histogram()
         elif letter == "F":
-            aim = self.take_name("an entry")
-            entry.forwards.append((aim.text, self.amount("a probability"), aim.line))
+            target_token = self.take_name("an entry")
+            entry.forwards.append(
+                (target_token.text, self.amount("a probability"), target_token.line)
+            )
             self.take("-1", "end")
         else:
             target = self.take_name("an entry").text if letter in "yz" else ""
@@ -416,7 +435,7 @@ class _TextReader:
     def _set_values(
         self, work: Work, letter: str, target: str, amount: ModelAmount, line: int
     ) -> None:
-        """Set the values that a row gives for a phase or an activity."""
+        """Set the value of a phase or an activity that a row with a letter states."""
         if letter == "s":
             work.demand = amount
         elif letter == "c":
@@ -455,18 +474,24 @@ class _TextReader:
             self.input_file.refuse(self.next.line, self.next.text, message)
 
     def _read_connections(self, task: Task) -> None:
-        """Read one precedence of the activities of a task."""
+        """Read the precedences of the activities of a task, up to the `-1` that ends them."""
         while self.next.kind != "end":
             line = self.next.line
             preceding_activities, join, quorum = self._read_joined(task)
             following_activities = list[tuple[str, ModelAmount]]()
             fork = ""
-            end = ""
+            activity_after_loop = ""
             if self.take_sign("->"):
-                following_activities, fork, end = self._read_forked(task)
+                following_activities, fork, activity_after_loop = self._read_forked(task)
             task.precedences.append(
                 Precedence(
-                    line, preceding_activities, following_activities, join, fork, quorum, end
+                    line,
+                    preceding_activities,
+                    following_activities,
+                    join,
+                    fork,
+                    quorum,
+                    activity_after_loop,
                 )
             )
             if not self.take_sign(";") and self.next.kind != "end":
@@ -481,7 +506,9 @@ class _TextReader:
         return token.text
 
     def _read_joined(self, task: Task) -> tuple[list[str], str, int]:
-        """Read the activities that end before others start, with their replies."""
+        """Read the left side of a precedence: the names of activities, with their replies; how they
+        join ("and", "or" or empty); and how many of them suffice (0: all).
+        """
         names = list[str]()
         join = ""
         quorum = 0
@@ -506,13 +533,15 @@ class _TextReader:
                 return names, join, quorum
 
     def _read_forked(self, task: Task) -> tuple[list[tuple[str, ModelAmount]], str, str]:
-        """Read the activities that start after others, with their probabilities or counts."""
+        """Read the right side of a precedence: activities with their probabilities or counts; how
+        they fork ("and", "or", "loop" or empty); and the activity after a loop.
+        """
         following_activities = list[tuple[str, ModelAmount]]()
         fork = ""
         while True:
-            fork_count = ModelAmount(1.0)
+            probability_or_count = ModelAmount(1.0)
             if self.take_sign("("):
-                fork_count = self.amount("a probability")
+                probability_or_count = self.amount("a probability")
                 fork = "or"
                 if not self.take_sign(")"):
                     self.refuse(")")
@@ -520,23 +549,23 @@ class _TextReader:
                 self.next.kind in ("number", "variable")
                 and self.tokens[self.position + 1].text == "*"
             ):
-                fork_count = self.amount("a count")
+                probability_or_count = self.amount("a count")
                 self.position += 1
                 fork = "loop"
             elif fork == "loop":
                 return following_activities, fork, self._read_activity(task)
-            following_activities.append((self._read_activity(task), fork_count))
+            following_activities.append((self._read_activity(task), probability_or_count))
             if self.take_sign("&"):
                 fork = "and"
             elif not self.take_sign("+", ","):
                 return following_activities, fork, ""
 
     def _skip_results(self) -> None:
-        """Skip the list of results to print."""
+        """Skip the section of results to print."""
         while self.next.kind not in ("end", "eof"):
             self.position += 1
         self.take("-1", "end")
 
     def _skip_convergence(self) -> None:
-        """Skip the section on convergence."""
+        """Raise a SpecError: slipstick has no counterpart to a section on convergence."""
         self.input_file.refuse(self.next.line, "C", CONVERGENCE)
