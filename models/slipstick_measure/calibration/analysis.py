@@ -109,19 +109,19 @@ def estimates(timings: Sequence[Timing], clock: float, seed: int = 1) -> dict[st
         timings, clock, lambda times: float(np.quantile(times, FIRST_QUARTILE))
     )
     cache_sizes = tuple(value for path, value in values_by_path.items() if path.endswith("size"))
-    draws = [
+    drawn_machines = [
         machine_values(
             timings, clock, lambda times: float(random_generator.choice(times)), cache_sizes
         )
         for _ in range(DRAWS)
     ]
-    values_of_draws = {
-        path: [value, *(values_of_draw[path] for values_of_draw in draws)]
+    drawn_values_by_path = {
+        path: [value, *(drawn_machine[path] for drawn_machine in drawn_machines)]
         for path, value in values_by_path.items()
     }
     return {
         path: HostValue(values_by_path[path], min(drawn_values), max(drawn_values))
-        for path, drawn_values in values_of_draws.items()
+        for path, drawn_values in drawn_values_by_path.items()
     }
 
 
@@ -140,16 +140,19 @@ def machine_values(
     usual_sizes : sizes of the caches, about; as many caches as the times support without them [B]
     """
 
-    def timings_of(kernel: str) -> list[tuple[Mapping[str, Any], float]]:
+    def timings_of(settings_of_turns: str) -> list[tuple[Mapping[str, Any], float]]:
         return [
             (timing.given, pick_time(timing.seconds))
             for timing in timings
-            if timing.kernel == kernel
+            if timing.kernel == settings_of_turns
         ]
 
     (visit_sizes, visit_times), (read_sizes, read_times) = (
-        ([settings["bytes"] for settings, _ in rows], [time for _, time in rows])
-        for rows in (timings_of("visit"), timings_of("read"))
+        (
+            [settings["bytes"] for settings, _ in settings_and_times],
+            [time for _, time in settings_and_times],
+        )
+        for settings_and_times in (timings_of("visit"), timings_of("read"))
     )
     cache_sizes = estimate_caches(visit_sizes, visit_times, usual_sizes).sizes
     caches = Caches(cache_sizes, read_times_of_caches(read_sizes, read_times, cache_sizes))
@@ -175,11 +178,15 @@ def machine_values(
         "interconnect.hop": max(0.0, caches.times[-1] - line_time) / 2,
     }
     turn_timings = timings_of("turns")
-    for _, handed_time in timings_of("ping"):
-        values_by_path["cache.other"] = handed_time
+    for _, transfer_time in timings_of("ping"):
+        values_by_path["cache.other"] = transfer_time
         for settings, latency in timings_of("lock"):
             lock = settings["lock"]
-            turns_of_lock = [time for kernel, time in turn_timings if kernel["lock"] == lock]
+            turns_of_lock = [
+                time
+                for settings_of_turns, time in turn_timings
+                if settings_of_turns["lock"] == lock
+            ]
             values_by_path |= _lock_values(lock, latency, timings_of("swap")[0][1], turns_of_lock)
     for settings, time in timings_of("barrier"):
         values_by_path[f"barriers.{settings['barrier']}.access"] = time / _consecutive_accesses(
@@ -204,30 +211,31 @@ def _lock_values(
     # Some accesses of the lock only read, so that the mean may be less than that of an exchange.
     own_time = min(swap_time, latency / (lock_kind.acquire + lock_kind.release))
     time_alone, time_with_barrier = turn_times
-    handed_time = max(0.0, time_with_barrier - time_alone) / ACCESSES_PER_CYCLE[lock]
-    lock_values = {"latency": latency, "access": own_time + handed_time, "own": own_time}
-    return {f"locks.{lock}.{key}": value for key, value in lock_values.items()}
+    transfer_time = max(0.0, time_with_barrier - time_alone) / ACCESSES_PER_CYCLE[lock]
+    value_by_key = {"latency": latency, "access": own_time + transfer_time, "own": own_time}
+    return {f"locks.{lock}.{key}": value for key, value in value_by_key.items()}
 
 
 def _consecutive_accesses(barrier: str, processors: int) -> float:
-    """Return the number of consecutive accesses in a barrier."""
+    """Return how many accesses to shared words a processor makes in a row in a barrier."""
     if barrier == "central":
         return float(CENTRAL_BARRIER(processors=processors, update=1.0, notice=1.0))
     return float(DISSEMINATION_BARRIER(processors=processors, message=1.0))
 
 
-def estimate_line_size(pairs: Sequence[tuple[float, float]]) -> float:
+def estimate_line_size(strides_and_times: Sequence[tuple[float, float]]) -> float:
     """Estimate the size of a cache line: the smallest stride at which the second read of a pair is
     as slow as the first [B].
 
     >>> estimate_line_size([(16, 8.0), (32, 8.1), (64, 11.0), (128, 11.1)])
     64
     """
-    sorted_pairs = sorted(pairs)
-    rises = [
-        longer_time / shorter_time for (_, shorter_time), (_, longer_time) in pairwise(sorted_pairs)
+    sorted_strides_and_times = sorted(strides_and_times)
+    time_ratios = [
+        longer_time / shorter_time
+        for (_, shorter_time), (_, longer_time) in pairwise(sorted_strides_and_times)
     ]
-    return sorted_pairs[rises.index(max(rises)) + 1][0]
+    return sorted_strides_and_times[time_ratios.index(max(time_ratios)) + 1][0]
 
 
 def estimate_caches(
@@ -264,17 +272,17 @@ def estimate_caches(
 def read_times_of_caches(
     sizes: Sequence[float] | Array, seconds: Sequence[float] | Array, caches: Sequence[float]
 ) -> tuple[float, ...]:
-    """Fit the read times of caches of known sizes, and of memory, to random reads over working
-    sets of several sizes [s].
+    """Return the read time of each cache of the given sizes and of memory [s], fitted to the times
+    of random reads of sets of several sizes.
     """
-    _, rises = _fit_read_times(
+    _, time_rises = _fit_read_times(
         np.asarray(sizes, dtype=float), np.asarray(seconds, dtype=float), caches
     )
-    return tuple(float(time) for time in np.cumsum(rises))
+    return tuple(float(read_time) for read_time in np.cumsum(time_rises))
 
 
 def _chosen_cache_sizes(set_sizes: Array, read_times: Array) -> tuple[float, ...]:
-    """Choose cache sizes one by one, each where it reduces the error most, as long as read times
+    """Return cache sizes, added one by one where each reduces the error most, as long as read times
     rise and the error falls enough.
     """
     # Sizes on a logarithmic grid inside the measured sets: at the ends a rise has sets on one side
@@ -290,10 +298,10 @@ def _chosen_cache_sizes(set_sizes: Array, read_times: Array) -> tuple[float, ...
             key=lambda sizes: _fit_read_times(set_sizes, read_times, sizes)[0],
         )
         fitted_sizes = _fitted_cache_sizes(set_sizes, read_times, start_sizes)
-        smallest_error, rises = _fit_read_times(set_sizes, read_times, fitted_sizes)
-        times_of_levels = np.cumsum(rises)
+        smallest_error, time_rises = _fit_read_times(set_sizes, read_times, fitted_sizes)
+        level_times = np.cumsum(time_rises)
         if (
-            min(times_of_levels[1:] / times_of_levels[:-1]) < 1 + LEAST_RISE
+            min(level_times[1:] / level_times[:-1]) < 1 + LEAST_RISE
             or smallest_error > (1 - LEAST_GAIN) * error
         ):
             break
@@ -314,10 +322,10 @@ def _fit_read_times(
         np.ones_like(set_sizes),
         *(np.maximum(0.0, 1.0 - cache_size / set_sizes) for cache_size in cache_sizes),
     ]
-    rises, residual_norm = nnls(
+    time_rises, residual_norm = nnls(
         np.stack(read_fractions, axis=1) / read_times[:, None], np.ones_like(set_sizes)
     )
-    return float(residual_norm) / len(set_sizes) ** 0.5, np.asarray(rises)
+    return float(residual_norm) / len(set_sizes) ** 0.5, np.asarray(time_rises)
 
 
 def _fitted_cache_sizes(
@@ -325,12 +333,15 @@ def _fitted_cache_sizes(
 ) -> tuple[float, ...]:
     """Adjust cache sizes to the smallest error, and return them in order of size."""
 
-    def error(log_sizes: Array) -> float:
+    def error_of_sizes(log_sizes: Array) -> float:
         return _fit_read_times(set_sizes, read_times, [float(size) for size in np.exp(log_sizes)])[
             0
         ]
 
     minimum = minimize(
-        error, np.log(start_sizes), method="Nelder-Mead", options={"xatol": 3e-3, "fatol": 1e-6}
+        error_of_sizes,
+        np.log(start_sizes),
+        method="Nelder-Mead",
+        options={"xatol": 3e-3, "fatol": 1e-6},
     )
     return tuple(sorted(float(size) for size in np.exp(minimum.x)))

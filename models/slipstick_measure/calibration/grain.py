@@ -132,11 +132,11 @@ def measure_grain(grain: Mapping[str, Any], calibration: Calibration) -> list[Gr
         for inputs in (varied_inputs, _inputs_alone(varied_inputs))
     ]
     different_inputs = list(
-        {_key_of_inputs(varied_inputs): varied_inputs for varied_inputs in grain_inputs}.values()
+        {_hashable_inputs(varied_inputs): varied_inputs for varied_inputs in grain_inputs}.values()
     )
     timing_by_inputs = dict(
         zip(
-            map(_key_of_inputs, different_inputs),
+            map(_hashable_inputs, different_inputs),
             calibration.times_of(different_inputs),
             strict=True,
         )
@@ -146,8 +146,8 @@ def measure_grain(grain: Mapping[str, Any], calibration: Calibration) -> list[Gr
             figure,
             axis_value,
             line_value,
-            timing_by_inputs[_key_of_inputs(varied_inputs)],
-            timing_by_inputs[_key_of_inputs(_inputs_alone(varied_inputs))],
+            timing_by_inputs[_hashable_inputs(varied_inputs)],
+            timing_by_inputs[_hashable_inputs(_inputs_alone(varied_inputs))],
         )
         for figure, axis_value, line_value, varied_inputs in points
     ]
@@ -159,13 +159,15 @@ def _points_of_figure(
     """Yield the points of a figure, each as its place on the x axis, the name of its line and the
     inputs of the grain; none if the figure varies accesses and the grain has none.
     """
-    inputs = dict(grain)
-    if inputs.pop("lock") != "none":
-        inputs["lock"] = grain["lock"]
+    base_inputs = dict(grain)
+    if base_inputs.pop("lock") != "none":
+        base_inputs["lock"] = grain["lock"]
     if figure.line in ("access", "elements") and not grain["accesses"]:
         return
     if figure.line == "other_lock":
-        inputs = {key: value for key, value in inputs.items() if key not in ("lock", "critical")}
+        base_inputs = {
+            key: value for key, value in base_inputs.items() if key not in ("lock", "critical")
+        }
     values_by_axis = {
         "compute": _COMPUTE_VALUES,
         "critical": _CRITICAL_VALUES,
@@ -184,7 +186,7 @@ def _points_of_figure(
         for axis_value in axis_values:
             varied_inputs = {
                 "competitors": cores - 1,
-                **inputs,
+                **base_inputs,
                 figure.x: axis_value,
                 figure.line: line_value,
             }
@@ -199,7 +201,7 @@ def _inputs_alone(varied_inputs: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _key_of_inputs(varied_inputs: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
+def _hashable_inputs(varied_inputs: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
     """Return a hashable key of the inputs of a grain; grains without competitors have the key of
     the grain alone.
     """
@@ -208,7 +210,11 @@ def _key_of_inputs(varied_inputs: Mapping[str, Any]) -> tuple[tuple[str, Any], .
 
 
 def _grain_point(
-    figure: GrainFigure, x: float, line: str, timing_with_competitors: Timing, timing_alone: Timing
+    figure: GrainFigure,
+    axis_value: float,
+    line_name: str,
+    timing_with_competitors: Timing,
+    timing_alone: Timing,
 ) -> GrainPoint:
     """Return the point of a figure, computed from the times of a grain with competitors and
     alone.
@@ -227,4 +233,6 @@ def _grain_point(
             numerators, (long_time, median_time, short_time), strict=True
         )
     )
-    return GrainPoint(figure.name, float(x), line, median_time, value, low_value, high_value)
+    return GrainPoint(
+        figure.name, float(axis_value), line_name, median_time, value, low_value, high_value
+    )

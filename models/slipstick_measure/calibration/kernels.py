@@ -46,33 +46,37 @@ _GAUGE_TURNS = 20_000
 
 
 def _compiled(function: F) -> F:
-    """Return a function compiled by numba; the code is cached for the next process."""
+    """Return a function that numba compiles without the interpreter's lock; its machine code is
+    cached for the next process.
+    """
     compiled: F = numba.njit(nogil=True, cache=True, _nrt=False)(function)
     return compiled
 
 
-def _atomic_operation(arguments: int, emit: Callable[..., Any]) -> Any:
+def _atomic_operation(operand_count: int, emit: Callable[..., Any]) -> Any:
     """Build an atomic operation on one word of an integer array, with a given number of
     operands.
     """
-    types = numba.types
+    numba_types = numba.types
 
-    def typed(context: Any, array: Any, at: Any, *numbers: Any) -> Any:
-        def code(target: Any, builder: Any, signature: Any, values: Any) -> Any:
+    def typed_operation(context: Any, array: Any, index: Any, *numbers: Any) -> Any:
+        def emit_code(target: Any, builder: Any, signature: Any, values: Any) -> Any:
             array = target.make_array(signature.args[0])(target, builder, values[0])
             pointer = cgutils.get_item_pointer(
                 target, builder, signature.args[0], array, [values[1]], wraparound=False
             )
             return emit(builder, pointer, *values[2:])
 
-        return types.int64(array, types.intp, *[types.int64] * arguments), code
+        return numba_types.int64(
+            array, numba_types.intp, *[numba_types.int64] * operand_count
+        ), emit_code
 
-    forms = {
-        0: lambda context, array, at: typed(context, array, at),
-        1: lambda context, array, at, one: typed(context, array, at, one),
-        2: lambda context, array, at, one, two: typed(context, array, at, one, two),
+    operation_by_operand_count = {
+        0: lambda context, array, index: typed_operation(context, array, index),
+        1: lambda context, array, index, one: typed_operation(context, array, index, one),
+        2: lambda context, array, index, one, two: typed_operation(context, array, index, one, two),
     }
-    return extending.intrinsic(forms[arguments])
+    return extending.intrinsic(operation_by_operand_count[operand_count])
 
 
 def _store_release(builder: Any, pointer: Any, value: Any) -> Any:
@@ -107,7 +111,7 @@ _THREAD_TIME_CLOCK = time.CLOCK_THREAD_CPUTIME_ID
 
 
 @_compiled
-def _gauge(ticks: Array, at: int) -> None:
+def _gauge(ticks: Array, clock_number: int) -> None:
     """Time six independent chains of operations; the time is longer while another guest uses the
     core's second hardware thread.
     """
@@ -117,7 +121,7 @@ def _gauge(ticks: Array, at: int) -> None:
     chain_4 = chain_1 + 3
     chain_5 = chain_1 + 5
     chain_6 = chain_1 + 7
-    _read_clock(_ELAPSED_TIME_CLOCK, ticks.ctypes.data + 8 * at)
+    _read_clock(_ELAPSED_TIME_CLOCK, ticks.ctypes.data + 8 * clock_number)
     for turn in range(_GAUGE_TURNS):
         chain_1 = chain_1 ^ (chain_2 + turn)
         chain_2 = chain_2 + (chain_3 ^ turn)
@@ -125,7 +129,7 @@ def _gauge(ticks: Array, at: int) -> None:
         chain_4 = chain_4 + (chain_5 ^ turn)
         chain_5 = chain_5 ^ (chain_6 + turn)
         chain_6 = chain_6 + (chain_1 ^ turn)
-    _read_clock(_ELAPSED_TIME_CLOCK, ticks.ctypes.data + 8 * at + 16)
+    _read_clock(_ELAPSED_TIME_CLOCK, ticks.ctypes.data + 8 * clock_number + 16)
     # The sum is stored, because a compiler would remove chains without effect.
     ticks[TICKS - 1] = chain_1 + chain_2 + chain_3 + chain_4 + chain_5 + chain_6
 
@@ -143,7 +147,7 @@ def _start_clock(words: Array, parties: int, ticks: Array) -> None:
 
 @_compiled
 def _stop_clock(ticks: Array) -> None:
-    """Read the clocks again, and gauge the core."""
+    """Read the clocks again, and measure the speed of the core."""
     _read_clock(_THREAD_TIME_CLOCK, ticks.ctypes.data + 48)
     _read_clock(_ELAPSED_TIME_CLOCK, ticks.ctypes.data + 32)
     _gauge(ticks, 12)
@@ -151,8 +155,8 @@ def _stop_clock(ticks: Array) -> None:
 
 @_compiled
 def acquire(words: Array, kind: int, rank: int, parties: int, zero: Any) -> Any:
-    """Acquire a lock once `zero` is known. Return the last value read; the compiler cannot know one
-    of its bits, so it cannot drop the read.
+    """Acquire a lock of a kind; `zero` is 0, and delays the acquisition until its value is known.
+    Return the last value read, of which the compiler cannot know a bit, so that it keeps the read.
     """
     previous = np.int64(1)
     ticket_number = np.int64(0)
@@ -307,8 +311,8 @@ def grains(memory: Array, words: Array, rank: int, turns: int, plan: Array, tick
 def visits(
     memory: Array, words: Array, pages: int, warming_reads: int, turns: int, ticks: Array
 ) -> Any:
-    """Read a quarter of the lines of a random page, so that few reads miss the TLB and few are
-    prefetched.
+    """Time turns that each read a quarter of the lines of a random page, in no order, so that few
+    reads miss the TLB and few are prefetched.
     """
     random_state = np.uint64(ticks[0])
     value = np.int64(0)
@@ -343,8 +347,8 @@ def pairs(
     turns: int,
     ticks: Array,
 ) -> Any:
-    """Read the first element of a random block, then the element that lies `stride` elements
-    further.
+    """Time turns that each read the first element of a random block and then the element that lies
+    `stride` elements further.
     """
     random_state = np.uint64(ticks[0])
     value = np.int64(0)
@@ -374,7 +378,7 @@ def stream(
     turns: int,
     ticks: Array,
 ) -> Any:
-    """Sum consecutive elements piece by piece; hardware may prefetch them."""
+    """Time turns that each sum a piece of consecutive elements, which hardware may prefetch."""
     sum_of_elements = np.int64(0)
     _start_clock(words, parties, ticks)
     for turn in range(turns):
@@ -387,7 +391,9 @@ def stream(
 
 @_compiled
 def ping(words: Array, rank: int, parties: int, turns: int, ticks: Array) -> None:
-    """Pass a word around the threads: each waits for its turn and then increments the word."""
+    """Time turns in which threads pass a word around: each waits until the word has its number, and
+    increments it.
+    """
     _start_clock(words, parties, ticks)
     for turn in range(turns):
         while _load(words, COUNT) != turn * parties + rank:
@@ -398,7 +404,7 @@ def ping(words: Array, rank: int, parties: int, turns: int, ticks: Array) -> Non
 
 @_compiled
 def swaps(words: Array, turns: int, ticks: Array) -> Any:
-    """Exchange a word that no other core uses."""
+    """Time turns that each exchange a word that no other core uses."""
     value = np.int64(0)
     _start_clock(words, 1, ticks)
     for _ in range(turns):

@@ -149,14 +149,16 @@ class Cores:
             ticks[:, :-1].reshape(parties, 8, 2) @ (1.0, 1e-9)
         ).T
         elapsed = end_times - begin_times
-        gauges = np.array([gauge_times[1] - gauge_times[0], gauge_times[3] - gauge_times[2]])
+        gauge_durations = np.array(
+            [gauge_times[1] - gauge_times[0], gauge_times[3] - gauge_times[2]]
+        )
         self.least_gauge_times[:parties] = np.minimum(
-            self.least_gauge_times[:parties], gauges.min(axis=0)
+            self.least_gauge_times[:parties], gauge_durations.min(axis=0)
         )
         return (
             float(elapsed[0]),
             float(min((processor_end_times - processor_begin_times) / elapsed)),
-            float(np.max(gauges / self.least_gauge_times[:parties])),
+            float(np.max(gauge_durations / self.least_gauge_times[:parties])),
         )
 
     def measure(self, timed_kernel: TimedKernel, seconds: float) -> None:
@@ -173,11 +175,11 @@ class Cores:
         end_time = time.perf_counter() + seconds
         needed_repetitions = len(timing.seconds) + MOST_REPETITIONS // PASSES
         while len(timing.seconds) < needed_repetitions:
-            if (present_time := time.perf_counter()) > end_time and len(timing.seconds) + len(
+            if (now := time.perf_counter()) > end_time and len(timing.seconds) + len(
                 timing.crowded
             ) >= LEAST_REPETITIONS:
                 return
-            if present_time > end_time + LONGEST_DISTURBANCE:
+            if now > end_time + LONGEST_DISTURBANCE:
                 self._refuse_disturbed(timing)
             elapsed, running_share, relative_gauge = self.run_once(
                 timed_kernel.kernel, timed_kernel.parties, timing.turns

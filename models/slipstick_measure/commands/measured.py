@@ -188,34 +188,34 @@ def measured(
     load_test = read_load_test(files, server_count_by_tier, **options)
     if load_test is not None:
         return _show_load(load_test, as_json)
-    account_of_runs = account(
+    runs_account = account(
         read_data(files, **options), statistic, region, _parse_quantity("--timer", timer)
     )
     if scalability or keep:
-        return _show_scalability(account_of_runs, keep, as_json)
+        return _show_scalability(runs_account, keep, as_json)
     if as_json:
         print_json(
             {
-                "answers": list(map(answer_document, account_of_runs.answers)),
-                "notes": plain_problems(account_of_runs.notes),
+                "answers": list(map(answer_document, runs_account.answers)),
+                "notes": plain_problems(runs_account.notes),
             }
         )
     else:
         click.echo(
             measured_text(
                 *(
-                    account_of_runs.answers,
-                    account_of_runs.title,
-                    account_of_runs.source,
-                    account_of_runs.statistic,
-                    account_of_runs.rate,
+                    runs_account.answers,
+                    runs_account.title,
+                    runs_account.source,
+                    runs_account.statistic,
+                    runs_account.rate,
                 ),
-                account_of_runs.member,
+                runs_account.member,
             ),
             nl=False,
         )
-        click.echo(notes_text(account_of_runs.notes), nl=False, err=True)
-    return NO_ANSWER if any(answer.failed for answer in account_of_runs.answers) else DONE
+        click.echo(notes_text(runs_account.notes), nl=False, err=True)
+    return NO_ANSWER if any(answer.failed for answer in runs_account.answers) else DONE
 
 
 def _parse_goal(goal_text: str, has_memory: bool) -> tuple[str, float]:
@@ -236,31 +236,31 @@ def _parse_goal(goal_text: str, has_memory: bool) -> tuple[str, float]:
     return quantity, goal_value
 
 
-def _show_scalability(account_of_runs: Measured, goal_texts: Sequence[str], as_json: bool) -> int:
-    """Compute the scalability of measured runs with the goals of a user, and print it as text or
-    JSON.
+def _show_scalability(runs_account: Measured, goal_texts: Sequence[str], as_json: bool) -> int:
+    """Compute the scalability of measured runs at the goals of the option --keep, and print it as
+    text or JSON; return the exit status.
     """
     from slipstick_measure.report.measured import notes_text
     from slipstick_measure.report.scalability import scalability_document, scalability_text
     from slipstick_measure.scalability import has_memory, measured_scalability
 
     goal_by_quantity = dict(
-        _parse_goal(goal_text, has_memory(account_of_runs.answers)) for goal_text in goal_texts
+        _parse_goal(goal_text, has_memory(runs_account.answers)) for goal_text in goal_texts
     )
     try:
-        scalability = measured_scalability(account_of_runs.answers, goal_by_quantity)
+        scalability = measured_scalability(runs_account.answers, goal_by_quantity)
     except ModelError as error:
         refuse("--scalability", str(error))
     if as_json:
         print_json(
             {
                 "scalability": scalability_document(scalability),
-                "notes": plain_problems(account_of_runs.notes),
+                "notes": plain_problems(runs_account.notes),
             }
         )
     else:
         click.echo(scalability_text(scalability), nl=False)
-        click.echo(notes_text(account_of_runs.notes), nl=False, err=True)
+        click.echo(notes_text(runs_account.notes), nl=False, err=True)
     return DONE
 
 
@@ -276,8 +276,8 @@ def read_load_test(
 
 
 def _measurements_path(file: Path) -> Path:
-    """Return the path of the measurements that the library has under this name; else the file
-    itself.
+    """Return the path of the measurements that the library has under the name of a file; the file
+    itself if the library has none.
     """
     from slipstick_measure.formats import runs_named
 
@@ -285,7 +285,7 @@ def _measurements_path(file: Path) -> Path:
 
 
 def _show_load(load_test: LoadTest, as_json: bool) -> int:
-    """Print a load test as text or JSON, with its notes."""
+    """Print a load test with its notes as text or JSON; return the exit status."""
     from slipstick_measure.report.loads import load_test_as_data, load_text
     from slipstick_measure.report.measured import notes_text
 
@@ -300,12 +300,12 @@ def _show_load(load_test: LoadTest, as_json: bool) -> int:
 
 
 def servers_of(option_texts: Sequence[str]) -> dict[str, int]:
-    """Parse TIER=NUMBER pairs, one for each tier, in one option or in several."""
+    """Return the number of servers by tier, from option texts of TIER=NUMBER pairs with commas."""
     server_count_by_tier: dict[str, int] = {}
-    for server_text in (pair for option_text in option_texts for pair in option_text.split(",")):
-        tier, equals, count_text = server_text.partition("=")
-        if not equals or not tier.strip():
-            refuse("--servers", f"write TIER=NUMBER, such as db=4; got {server_text!r}")
+    for pair_text in (pair for option_text in option_texts for pair in option_text.split(",")):
+        tier, separator, count_text = pair_text.partition("=")
+        if not separator or not tier.strip():
+            refuse("--servers", f"write TIER=NUMBER, such as db=4; got {pair_text!r}")
         server_count_by_tier[tier.strip()] = _whole_number(count_text.strip(), "--servers") or 1
     return server_count_by_tier
 
@@ -389,13 +389,13 @@ def _split_for_files(option: str, option_value: str | None, file_count: int) -> 
 
 
 def _parse_column(column_text: str) -> tuple[str, str]:
-    """Parse the role of a column and its heading in the file."""
-    role, equals, heading = column_text.partition("=")
+    """Parse a text OURS=THEIRS: the role of a column, such as p, and its heading in the file."""
+    role, separator, heading = column_text.partition("=")
     from slipstick_measure.measurements import METRICS
     from slipstick_measure.readers.reading import COLUMNS
 
     roles = (*COLUMNS, *METRICS)
-    if not (equals and heading and role.strip() in roles):
+    if not (separator and heading and role.strip() in roles):
         refuse(
             "--column",
             f"write OURS=THEIRS, such as p=ranks, with one of {', '.join(roles)}; got"
@@ -405,7 +405,9 @@ def _parse_column(column_text: str) -> tuple[str, str]:
 
 
 def _whole_number(number_text: str | None, option: str = "--processors") -> int | None:
-    """Parse a number of processors, servers or users from an option."""
+    """Parse a whole number of processors, servers or users from the text of an option; None without
+    a text.
+    """
     if number_text is None:
         return None
     if not (
@@ -418,7 +420,9 @@ def _whole_number(number_text: str | None, option: str = "--processors") -> int 
 def _parse_quantity(
     option: str, quantity_text: str | None, dimension: str = "TIME"
 ) -> float | None:
-    """Read a quantity from an option, above 0 except for the timer's cost."""
+    """Parse the quantity in the text of an option, in base units; None without a text. It must be
+    above 0, except for the cost of the timer.
+    """
     from slipstick.expression import nodes
     from slipstick.units import to_base
 
@@ -516,15 +520,15 @@ def trace(
 
     network = network_of_machine(machine, Library()) if machine else None
     window_length, first_time, last_time = (
-        _parse_quantity(*option)
-        for option in (("--window", window), ("--from", first), ("--to", last))
+        _parse_quantity(*option_and_text)
+        for option_and_text in (("--window", window), ("--from", first), ("--to", last))
     )
     views_by_file = {}
     for file in files:
-        chosen_part = read_trace(file, format_, unit).chosen(
+        chosen_trace = read_trace(file, format_, unit).chosen(
             only, _split_at_commas(useful), first_time or 0.0, last_time
         )
-        for kind, trace_part in chosen_part.traces_by_kind().items():
+        for kind, trace_part in chosen_trace.traces_by_kind().items():
             views_by_file[f"{file}, {kind}s" if kind else str(file)] = views_of(
                 trace_part, window_length, network
             )
@@ -769,8 +773,8 @@ def fit(
         load_test = _read_response_times(files, options)
         if load_test is not None:
             return _fit_load(load_test, predicted_at, servers, picture, as_json)
-    unused_options = {options.pop("statistic"), options.pop("timer")} - {"median", None}
-    if unused_options:
+    unused_values = {options.pop("statistic"), options.pop("timer")} - {"median", None}
+    if unused_values:
         refuse(
             "fit", "every repetition counts, as it was measured; leave out --statistic and --timer"
         )
@@ -863,7 +867,7 @@ def _read_response_times(files: Sequence[Path], options: Mapping[str, Any]) -> L
 def _fit_load(
     load_test: LoadTest, loads_text: str, servers: int | None, picture: Path | None, as_json: bool
 ) -> int:
-    """Fit a station to response times against load, and print the result."""
+    """Fit a station to response times against load, print the fit, and return the exit status."""
     from slipstick.results.question import as_data
     from slipstick_measure.fit.loads import fit_loads
     from slipstick_measure.report.loads import draw_load_fit, load_fit_sentences, load_fit_text
@@ -907,9 +911,7 @@ def _target_efficiency(efficiency_text: str) -> float:
 
 def _split_at_commas(text_with_commas: str | None) -> list[str]:
     """Return the texts between the commas of a text, without empty ones."""
-    return [
-        item_text.strip() for item_text in (text_with_commas or "").split(",") if item_text.strip()
-    ]
+    return [item.strip() for item in (text_with_commas or "").split(",") if item.strip()]
 
 
 def _families_to_fit(
@@ -921,15 +923,15 @@ def _families_to_fit(
     method: str | None,
     changes: Sequence[str],
 ) -> list[str | Family] | None:
-    """Separate the names of models from names of families. Return the names of families, and a
-    family built of the model; None if the options name neither.
+    """Return the families to fit that the options name: laws by name, and a family built of the
+    model; None if the options name neither a law nor a model.
     """
     from slipstick.schema.library import Library
     from slipstick_measure.fit.families import FAMILIES
     from slipstick_measure.fit.model import FitSettings, prepare_model
 
-    names_of_laws_and_models = _split_at_commas(models)
-    model_names = [name for name in names_of_laws_and_models if name not in FAMILIES]
+    law_and_model_names = _split_at_commas(models)
+    model_names = [name for name in law_and_model_names if name not in FAMILIES]
     if not free:
         if population or size_path or cycles or method or changes:
             refuse(
@@ -942,7 +944,7 @@ def _families_to_fit(
                 f"there is no law {model_names[0]!r}{did_you_mean(model_names[0], list(FAMILIES))};"
                 " of a model, say which parameters are free, such as --free parameters.work",
             )
-        return list(names_of_laws_and_models) or None
+        return list(law_and_model_names) or None
     if len(model_names) != 1:
         refuse(
             "--model",
@@ -956,7 +958,7 @@ def _families_to_fit(
     free_paths = [text_node(path, "--free") for path in _split_at_commas(free)]
     processors_node = text_node(population, "--population") if population else None
     size_node = text_node(size_path, "--size-of") if size_path else None
-    family_names = [name for name in names_of_laws_and_models if name in FAMILIES] or list(FAMILIES)
+    family_names = [name for name in law_and_model_names if name in FAMILIES] or list(FAMILIES)
     return [
         prepare_model(
             FitSettings(settings, free_paths, processors_node, size_node, cycles), library

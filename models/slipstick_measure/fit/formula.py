@@ -78,8 +78,10 @@ class Timings:
         """The processors and the sizes of the K distinct points, (K,) each, and the index of the
         point of each observation, (M,).
         """
-        distinct, point_of_row = np.unique(np.stack([self.p, self.n]), axis=1, return_inverse=True)
-        return distinct[0], distinct[1], point_of_row.reshape(-1)
+        distinct_values, point_of_row = np.unique(
+            np.stack([self.p, self.n]), axis=1, return_inverse=True
+        )
+        return distinct_values[0], distinct_values[1], point_of_row.reshape(-1)
 
     @cached_property
     def _repeated_points(self) -> dict[int, Timings]:
@@ -104,7 +106,7 @@ class Timings:
         return replace(self, time=time)
 
     def points(self, p: Sequence[float] | Array, n: float | None = None) -> Timings:
-        """Return points at which to predict; their times are placeholders.
+        """Return timings at the points of a prediction; their times are placeholders.
 
         Parameters
         ----------
@@ -133,11 +135,11 @@ class Observations(NamedTuple):
         """
         p = np.array([run.p for run in self.runs], dtype=float)
         n = np.array([1.0 if run.n is None else run.n for run in self.runs])
-        value = np.array([run.value for run in self.runs])
+        values = np.array([run.value for run in self.runs])
         return Timings(
             p,
             n,
-            p / value if self.metric == "throughput" else value,
+            p / values if self.metric == "throughput" else values,
             weak_scaling=self.metric != "time",
             member=self.member,
             rate=self.rate or ("1/s", 1.0) if self.metric == "throughput" else None,
@@ -170,17 +172,17 @@ def observations_of(
     points = reduce_repetitions(runs)[0]
     regions = regions_of(points, region)
     whole_region = regions.whole
-    records_by_metric: dict[str, list[Measurement]] = {}
+    runs_by_metric: dict[str, list[Measurement]] = {}
     for run in runs.records:
         if (
             run.metric in ("time", "cycle", "throughput")
             and run.region == whole_region
             and run.processor is None
         ):
-            records_by_metric.setdefault(run.metric, []).append(run)
-    if len(records_by_metric) != 1:
+            runs_by_metric.setdefault(run.metric, []).append(run)
+    if len(runs_by_metric) != 1:
         metrics_in_words = (
-            ", ".join(sorted(records_by_metric, key=["time", "cycle", "throughput"].index))
+            ", ".join(sorted(runs_by_metric, key=["time", "cycle", "throughput"].index))
             or "none of them"
         )
         has_speedups = any(run.metric == "speedup" for run in runs.records)
@@ -189,41 +191,40 @@ def observations_of(
             "a fit needs times, cycles or throughputs, one of the three; there are"
             f" {metrics_in_words}{way_out}"
         )
-    ((metric, records_of_metric),) = records_by_metric.items()
-    chosen_records = [run for run in records_of_metric if size is None or run.n == size]
-    if not chosen_records:
+    ((metric, runs_of_metric),) = runs_by_metric.items()
+    chosen_runs = [run for run in runs_of_metric if size is None or run.n == size]
+    if not chosen_runs:
         sizes = ", ".join(
-            f"{size:g}"
-            for size in sorted({run.n for run in records_of_metric if run.n is not None})
+            f"{size:g}" for size in sorted({run.n for run in runs_of_metric if run.n is not None})
         )
         raise ModelError(
             f"no run has the size {size:g}; known: {sizes or 'none, for no run has a size'}"
         )
-    if run_of_zero := next((run for run in chosen_records if not run.value > 0), None):
+    if run_with_zero := next((run for run in chosen_runs if not run.value > 0), None):
         raise ModelError(
-            f"{run_of_zero.file}:{run_of_zero.line}: {metric} is 0; a fit needs values above 0"
+            f"{run_with_zero.file}:{run_with_zero.line}: {metric} is 0; a fit needs values above 0"
         )
     chosen_points = [point for point in points if size is None or point.n == size]
     has_causes = region is None and metric != "throughput"
     causes = _measured_causes(runs, chosen_points, regions.parts, metric) if has_causes else ()
     if metric != "time":
-        return Observations(metric, chosen_records, runs.member, runs.rate, tuple(causes))
+        return Observations(metric, chosen_runs, runs.member, runs.rate, tuple(causes))
     times = {
         index: time
         for index, point in enumerate(points)
         if (time := point.find("time", whole_region)) is not None
     }
     if growth_of(runs, points, times).weak:
-        metric, chosen_records = "cycle", [replace(run, n=None) for run in chosen_records]
-    return Observations(metric, chosen_records, runs.member, causes=tuple(causes))
+        metric, chosen_runs = "cycle", [replace(run, n=None) for run in chosen_runs]
+    return Observations(metric, chosen_runs, runs.member, causes=tuple(causes))
 
 
 def _measured_causes(
     runs: Measurements, points: Sequence[MeasuredPoint], parts: Sequence[str], metric: str
 ) -> Iterator[MeasuredCause]:
-    """Yield the parts of the program and the causes of lost time that the runs measure, each with
-    the seconds of one processor. Causes of which only the excess over one processor counts are left
-    out.
+    """Yield the measured parts of the program and causes of lost time, each with its seconds of one
+    processor by number of processors. A cause is left out if only its excess over one processor
+    counts.
 
     Parameters
     ----------
@@ -253,8 +254,8 @@ def _measured_causes(
             np.array([*column], dtype=float)
             for column in (seconds_by_processors, seconds_by_processors.values())
         )
-        order = np.argsort(processor_counts)
-        yield MeasuredCause(name, processor_counts[order], cause_times[order])
+        ascending_order = np.argsort(processor_counts)
+        yield MeasuredCause(name, processor_counts[ascending_order], cause_times[ascending_order])
 
 
 def timing_notes(runs: Measurements, region: str | None = None) -> list[Problem]:
@@ -396,15 +397,15 @@ def linear_formula(
     lost : cause of the loss that a term describes, by the term's parameter
     """
 
-    def columns(timings: Timings) -> Array:
+    def term_columns(timings: Timings) -> Array:
         return np.column_stack([basis(timings) for _, basis in terms])
 
     def time(theta: Array, timings: Timings) -> Array:
-        times: Array = (columns(timings) * theta.T).sum(axis=1)
+        times: Array = (term_columns(timings) * theta.T).sum(axis=1)
         return times
 
     def starts(timings: Timings) -> list[Array]:
-        return [nonnegative_coefficients(columns(timings), timings.time)]
+        return [nonnegative_coefficients(term_columns(timings), timings.time)]
 
     def losses(theta: Array, timings: Timings) -> Lost:
         terms_and_values = zip(terms, theta, strict=True)

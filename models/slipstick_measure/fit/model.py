@@ -98,15 +98,15 @@ class PreparedModel:
     def _formulas(self, timings: Timings) -> Sequence[TimeFormula]:
         """Return the formula of the model, after checking that the data can be compared with it."""
         self._check_timings(timings)
-        time_in_words = (
+        time_text = (
             f"cycle of {self.built.name}" if self._customer_class else f"time of {self.built.name}"
         )
-        time_in_words = (
-            time_in_words
+        time_text = (
+            time_text
             if self.fit_settings.cycles is None
-            else f"{self.fit_settings.cycles:g} {time_in_words} / p"
+            else f"{self.fit_settings.cycles:g} {time_text} / p"
         )
-        text = f"T = {time_in_words}, with {self.population} = p" + (
+        text = f"T = {time_text}, with {self.population} = p" + (
             f", {self.size} = n" if self.size else ""
         )
         return [
@@ -187,8 +187,8 @@ class PreparedModel:
         return times
 
     def _lost_times(self, theta: Array, points: Timings) -> Lost:
-        """Return the lost time by cause: the account without useful work, or the waits at the
-        stations.
+        """Return the lost time by cause [s]: all of the account but useful work or, for a queueing
+        network, the waits at the stations.
         """
         columns = self._evaluate_model(theta, points, _answer_columns)
         cycles_per_processor = self._cycles_per_processor(points)
@@ -217,7 +217,7 @@ class PreparedModel:
         }
 
     def _waits(self, columns: Mapping[str, Array], station: str) -> Array:
-        """Return the time that a cycle waits at a station [s]."""
+        """Return the time of a cycle that customers wait at a station [s], at each point."""
         suffix = f"[{self._customer_class},{station}]"
         waits: Array = (
             columns[f"residence_time{suffix}"]
@@ -234,12 +234,12 @@ class PreparedModel:
         return np.ones(len(points)) if cycles is None else cycles / points.p
 
     def _starting_points(self, points: Timings) -> Sequence[Array]:
-        """Return starting points: the model's own values, those scaled to the data, and these
-        divided and multiplied by ten.
+        """Return the two best of several guesses of the parameters: the model's own values, those
+        scaled to the data, and these divided and multiplied by ten.
         """
         parameters = self.parameters
         own_values = np.array([value or 1e-2 for value in self.start])
-        powers = np.array(
+        time_powers = np.array(
             [
                 self.built.entries[parameter.name].given.dimension.time_power
                 for parameter in parameters
@@ -247,14 +247,14 @@ class PreparedModel:
         )
         model_formula = TimeFormula("", "", parameters, self._model_times, lambda _: ())
         ratio = np.median(points.time / model_formula.time(own_values, points))
-        scaled_values = own_values * (ratio if np.isfinite(ratio) else 1.0) ** np.sign(powers)
-        steps = [0.1, 1.0, 10.0] if len(parameters) <= MOST_GUESSED_PARAMETERS else [1.0]
+        scaled_values = own_values * (ratio if np.isfinite(ratio) else 1.0) ** np.sign(time_powers)
+        factors_to_try = [0.1, 1.0, 10.0] if len(parameters) <= MOST_GUESSED_PARAMETERS else [1.0]
         guesses = np.array(
             [
                 own_values,
                 *(
                     scaled_values * np.array(factors)
-                    for factors in product(steps, repeat=len(parameters))
+                    for factors in product(factors_to_try, repeat=len(parameters))
                 ),
             ]
         )
@@ -277,15 +277,17 @@ class PreparedModel:
                 f" {failure_reason or 'not a number'}"
             )
         with np.errstate(all="ignore"):
-            squares = (np.log(points.time / times) ** 2).sum(axis=1)
-        order = np.argsort(np.where(np.isfinite(squares), squares, np.inf), kind="stable")
+            squared_errors = (np.log(points.time / times) ** 2).sum(axis=1)
+        order = np.argsort(
+            np.where(np.isfinite(squared_errors), squared_errors, np.inf), kind="stable"
+        )
         return [guesses[index] for index in order[:2]]
 
     def _evaluate_model(
-        self, theta: Array, points: Timings, evaluate: _Evaluation
+        self, theta: Array, points: Timings, evaluate: _EvaluateForm
     ) -> dict[str, Array]:
-        """Evaluate the compiled model; if the number of processors shapes it, there is one model
-        for each number.
+        """Return the columns that `evaluate` returns for the compiled model at all points; if a
+        compiled model cannot vary the number of processors, there is one for each number.
         """
         point_count = len(points)
         values_by_path = {
@@ -296,11 +298,13 @@ class PreparedModel:
             values_by_path[self.size] = points.n
         if self.population in self._compiled_model.parameters:
             values_by_path[self.population] = points.p
-            forms = [(self._compiled_model, np.ones(point_count, dtype=bool))]
+            forms_and_masks = [(self._compiled_model, np.ones(point_count, dtype=bool))]
         else:
-            forms = [(self._form_at(float(p)), points.p == p) for p in np.unique(points.p)]
+            forms_and_masks = [
+                (self._form_at(float(p)), points.p == p) for p in np.unique(points.p)
+            ]
         columns: dict[str, Array] = {}
-        for form, mask in forms:
+        for form, mask in forms_and_masks:
             columns_of_form = evaluate(
                 form,
                 {
@@ -327,11 +331,11 @@ class PreparedModel:
         return self._forms[p]
 
 
-_Evaluation = Callable[[CompiledModel, Mapping[str, Array]], Mapping[str, Array]]
+_EvaluateForm = Callable[[CompiledModel, Mapping[str, Array]], Mapping[str, Array]]
 
 
 def _answer_columns(form: CompiledModel, values: Mapping[str, Array]) -> Mapping[str, Array]:
-    """Return all columns of the answers of a compiled model at some points."""
+    """Return the values of the answers of a compiled model at points, by name."""
     return form.points(values).columns()
 
 
@@ -347,8 +351,8 @@ def _compiled_without_simulation(built_model: BuiltModel) -> CompiledModel:
 
 
 def prepare_model(fit_settings: FitSettings, library: Library) -> PreparedModel:
-    """Read the model of a fit, and check its paths, its limits, and the number that stands for
-    processors.
+    """Read the model of a fit, and check its free parameters, their limits, and the paths of the
+    population and the size.
 
     Parameters
     ----------
@@ -404,18 +408,19 @@ def prepare_model(fit_settings: FitSettings, library: Library) -> PreparedModel:
 def _parse_parameter(scalar: Scalar, inputs: Inputs, built_model: BuiltModel) -> FitParameter:
     """Parse a free parameter, written `path` or `path=low..high`; either end may be left out."""
     text = str(scalar.value)
-    name, equals, limits = text.partition("=")
+    name, separator, limits = text.partition("=")
     path = _checked_path(Scalar(name.strip(), name, scalar.mark, quoted=True), inputs, built_model)
     given_value = built_model.entries[path].given
     meaning = built_model.entries[path].meaning
-    low, dots, high = limits.partition("..")
-    if equals and not dots:
+    low, range_sign, high = limits.partition("..")
+    if separator and not range_sign:
         raise _error_at_free(
             scalar, f"write {path}=low..high, such as {path}={given_value}..; got {text!r}"
         )
     try:
         lower_limit, upper_limit = (
-            to_base(end, given_value.dimension) if end.strip() else None for end in (low, high)
+            to_base(end_text, given_value.dimension) if end_text.strip() else None
+            for end_text in (low, high)
         )
     except UnitError as error:
         raise _error_at_free(scalar, str(error)) from None
@@ -474,5 +479,5 @@ def _population_path(built_model: BuiltModel, fit_settings: FitSettings) -> str:
 
 
 def _error_at_free(node: Node, message: str) -> SpecError:
-    """Return the error of a free parameter at its place."""
+    """Return an error with a message, at the place of a free parameter."""
     return node.mark.error(message, "free")

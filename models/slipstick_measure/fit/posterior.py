@@ -93,7 +93,9 @@ class RowGroups:
 
     @cached_property
     def rows_by_owners(self) -> list[tuple[dict[str, str], NDArray[np.intp]]]:
-        """Each combination of owners that occurs, by column, with the indices of its rows."""
+        """The indices of the rows of each combination of owners that occurs; a combination is the
+        owner by column.
+        """
         rows_by_labels: dict[tuple[str, ...], list[int]] = {}
         row_count = len(next(iter(self.labels.values()), ()))
         for row in range(row_count):
@@ -145,19 +147,19 @@ class Posterior:
     widened: float = 1.0
 
     def parameters(self, owner_by_column: dict[str, str]) -> tuple[Array, Array]:
-        """Return the mean, (k,), and the covariance, (k, k), of the parameters of given owners; an
-        unknown owner adds the spread.
+        """Return the mean, (k,), and the covariance, (k, k), of the logarithms of the parameters of
+        rows with the given owners; an unknown owner adds the variance between owners.
         """
-        owner_matrix = _matrix_of_owners(len(self.priors), self.offsets, owner_by_column)
+        owner_matrix = _offset_matrix(len(self.priors), self.offsets, owner_by_column)
         covariance = owner_matrix @ self.covariance @ owner_matrix.T
-        with_offset = {
-            (index, column)
-            for index, column, owner in self.offsets
+        known_offsets = {
+            (parameter_index, column)
+            for parameter_index, column, owner in self.offsets
             if owner_by_column.get(column) == owner
         }
-        for (index, column), deviation in self.spread.items():
-            if (index, column) not in with_offset:
-                covariance[index, index] += deviation**2
+        for (parameter_index, column), deviation in self.spread.items():
+            if (parameter_index, column) not in known_offsets:
+                covariance[parameter_index, parameter_index] += deviation**2
         return owner_matrix @ self.centre, covariance * self.widened**2
 
     def predict(self, values_and_slopes: ValuesAndSlopes, groups: RowGroups) -> tuple[Array, Array]:
@@ -186,18 +188,18 @@ class Posterior:
         means = np.empty((sum(len(rows) for _, rows in groups.rows_by_owners), len(self.priors)))
         for owner_by_column, rows in groups.rows_by_owners:
             means[rows] = (
-                _matrix_of_owners(len(self.priors), self.offsets, owner_by_column) @ self.centre
+                _offset_matrix(len(self.priors), self.offsets, owner_by_column) @ self.centre
             )
         return means
 
     @cached_property
     def deviations(self) -> Array:
-        """Standard deviations of the common values, (k,) [log]."""
-        k = len(self.priors)
-        return np.sqrt(np.diag(self.covariance)[:k])
+        """The standard deviation of the common value of each parameter, (k,) [log]."""
+        parameter_count = len(self.priors)
+        return np.sqrt(np.diag(self.covariance)[:parameter_count])
 
 
-def _matrix_of_owners(
+def _offset_matrix(
     parameter_count: int, offsets: Sequence[tuple[int, str, str]], owner_by_column: dict[str, str]
 ) -> Array:
     """Return the matrix that adds to the k common values the offsets of the given owners, (k,
@@ -205,8 +207,8 @@ def _matrix_of_owners(
     """
     selection = np.zeros((parameter_count, parameter_count + len(offsets)))
     selection[:, :parameter_count] = np.eye(parameter_count)
-    for column_index, (index, column, owner) in enumerate(offsets, parameter_count):
-        selection[index, column_index] = owner_by_column.get(column) == owner
+    for column_index, (parameter_index, column, owner) in enumerate(offsets, parameter_count):
+        selection[parameter_index, column_index] = owner_by_column.get(column) == owner
     return selection
 
 
@@ -265,7 +267,7 @@ class _Search:
             for column in prior.owners
             for owner in groups.owners_by_column[column]
         )
-        k = len(priors)
+        parameter_count = len(priors)
         self.mean = np.array([prior.mean for prior in priors] + [0.0] * len(self.offsets))
         self.spread = {
             (index, column): prior_spread(len(groups.owners_by_column[column]))
@@ -276,13 +278,15 @@ class _Search:
         self.freedom = np.ones(len(logs))
         self.point = self.mean.copy()
         if start is not None:
-            centre_by_offset = dict(zip(start.offsets, start.centre[k:], strict=True))
-            self.point[:k] = start.centre[:k]
-            self.point[k:] = [centre_by_offset.get(offset, 0.0) for offset in self.offsets]
+            centre_by_offset = dict(zip(start.offsets, start.centre[parameter_count:], strict=True))
+            self.point[:parameter_count] = start.centre[:parameter_count]
+            self.point[parameter_count:] = [
+                centre_by_offset.get(offset, 0.0) for offset in self.offsets
+            ]
             self.noise = start.noise.copy()
             self.spread = dict(start.spread)
         self.owner_matrices = [
-            _matrix_of_owners(k, self.offsets, owner_by_column)
+            _offset_matrix(parameter_count, self.offsets, owner_by_column)
             for owner_by_column, _ in groups.rows_by_owners
         ]
         self.log_values, self.derivatives = self._evaluate(self.point)
@@ -325,7 +329,9 @@ class _Search:
         )
 
     def _normal_equations(self) -> tuple[Array, Array, Array]:
-        """Return the weights of the rows, the information matrix and the gradient."""
+        """Return the weights of the rows, and the curvature and the gradient of the log likelihood
+        by the unknowns at the current point.
+        """
         residuals = np.where(self.is_measured, self.logs - self.log_values, 0.0)
         scale = self.noise[:, None]
         weights = (
@@ -399,22 +405,23 @@ class _Search:
         self.freedom = freedom
         largest_change = float(np.abs(np.log(noise / self.noise)).max())
         self.noise = noise
-        k = len(self.priors)
-        for key, spread_before in self.spread.items():
+        parameter_count = len(self.priors)
+        for parameter_and_column, spread_before in self.spread.items():
             offset_indices = [
-                k + index
+                parameter_count + index
                 for index, (parameter, column, _) in enumerate(self.offsets)
-                if (parameter, column) == key
+                if (parameter, column) == parameter_and_column
             ]
             offset_squares = sum(
                 self.point[index] ** 2 + covariance[index, index] for index in offset_indices
             )
             prior_of_spread = prior_spread(len(offset_indices))
-            self.spread[key] = float(
+            self.spread[parameter_and_column] = float(
                 np.sqrt((offset_squares + 2 * prior_of_spread**2) / (len(offset_indices) + 2))
             )
             largest_change = max(
-                largest_change, abs(float(np.log(self.spread[key] / spread_before)))
+                largest_change,
+                abs(float(np.log(self.spread[parameter_and_column] / spread_before))),
             )
         return largest_change / 10
 

@@ -64,18 +64,18 @@ def load_spec(test: LoadTest) -> ImportedSpec:
             "discipline": "is",
             "demand": {CLASS_NAME: quantity(time_beside * 1e3, "ms", source)},
         }
-    sources_used = {"measured", *(["fitted"] if station else ["utilization"])}
-    sources_used |= {"little"} if "think_time" in customers else set()
-    sources_used |= {"light"} if time_beside and station is None else set()
+    used_source_names = {"measured", *(["fitted"] if station else ["utilization"])}
+    used_source_names |= {"little"} if "think_time" in customers else set()
+    used_source_names |= {"light"} if time_beside and station is None else set()
     sources = {"measured": f"the load test {test.file}", **_SOURCES}
     spec.document |= {
-        "sources": {name: source for name, source in sources.items() if name in sources_used},
+        "sources": {name: source for name, source in sources.items() if name in used_source_names},
         "classes": {CLASS_NAME: customers},
         "stations": stations,
     }
     tiers = [Tier(demand.value, demand.servers) for demand in tier_demands]
     think = 0.0 if test.rows[-1].users is None else max(0.0, think_time(test) or 0.0)
-    _compare_with_load_test(spec, test, _Stations(tiers, time_beside or 0.0, think, station))
+    _compare_with_load_test(spec, test, _PercentileModel(tiers, time_beside or 0.0, think, station))
     for demand in tier_demands:
         spec.add_note(_residual_sentence(demand, test))
     return spec
@@ -168,11 +168,11 @@ def _station_name_by_tier(tier_demands: list[Demand]) -> dict[str, str]:
 
 def _residual_sentence(demand: Demand, test: LoadTest) -> str:
     """Return a sentence on how the demand of a tier was computed and the largest error of a row."""
-    count = sum(estimate is not None for estimate in demand.demand_by_row)
+    estimate_count = sum(estimate is not None for estimate in demand.demand_by_row)
     sentence = f"{demand.tier}: {demand.value * 1e3:.4g} ms a request"
     if demand.tier not in test.servers:
         sentence += ", if it has one server (else give --servers)"
-    if count > 1:
+    if estimate_count > 1:
         sentence += f"; the largest residual is {100 * demand.largest_residual:.2g} %"
     return sentence
 
@@ -190,7 +190,7 @@ def _note_think_time(spec: ImportedSpec, test: LoadTest, think: float | None) ->
         )
 
 
-class _Stations(NamedTuple):
+class _PercentileModel(NamedTuple):
     """The stations of the network, for its percentiles.
 
     Parameters
@@ -220,7 +220,9 @@ class _Stations(NamedTuple):
         return percentile_in_order(station, self.fitted.kind.scv, self.beside, customers, share)
 
 
-def _compare_with_load_test(spec: ImportedSpec, test: LoadTest, stations: _Stations) -> None:
+def _compare_with_load_test(
+    spec: ImportedSpec, test: LoadTest, percentile_model: _PercentileModel
+) -> None:
     """Solve the network at each load, and write its response times and percentiles with the
     measured ones; a percentile whose distribution is not known is simulated at the last load.
     """
@@ -228,39 +230,43 @@ def _compare_with_load_test(spec: ImportedSpec, test: LoadTest, stations: _Stati
 
     rows = [row for row in test.rows if row.completed and (row.response or row.quantiles)]
     rows = rows[:_MOST_ROWS]
-    share = next(
-        (share for share in _COMPARED_QUANTILES if any(share in row.quantiles for row in rows)),
+    quantile = next(
+        (
+            quantile
+            for quantile in _COMPARED_QUANTILES
+            if any(quantile in row.quantiles for row in rows)
+        ),
         None,
     )
-    percent = f"{100 * (share or 0):g} %"
+    percent_text = f"{100 * (quantile or 0):g} %"
     spec.head = ["load", "measured", "network", "error"]
-    if share is not None:
-        spec.head += [percent, f"network {percent}", f"error {percent}"]
+    if quantile is not None:
+        spec.head += [percent_text, f"network {percent_text}", f"error {percent_text}"]
     largest_error = 0.0
     for row in rows:
         cells = [_load_text(row)]
-        network = _network_at_load(spec.document, row)
+        network_document = _network_at_load(spec.document, row)
         try:
-            answer = solve(network)
+            answer = solve(network_document)
         except SlipstickError as error:
             spec.rows.append([*cells, _time_text(row.response), "no answer", str(error)[:60]])
             continue
         cells += _comparison_cells(row.response, answer[f"response_time[{CLASS_NAME}]"])
-        if share is not None:
-            percentile = _Percentile(stations.percentile(row, share))
-            if percentile.value is None and row is rows[-1]:
-                percentile = _simulated_percentile(network, share)
-            measured_time = row.quantiles.get(share)
-            cells += _comparison_cells(measured_time, percentile.value)
-            if percentile.low is not None and percentile.high is not None:
-                cells[-2] = percentile.text
-            largest_error = max(largest_error, percentile.error(measured_time))
+        if quantile is not None:
+            computed_time = _ComputedTime(percentile_model.percentile(row, quantile))
+            if computed_time.value is None and row is rows[-1]:
+                computed_time = _simulated_percentile(network_document, quantile)
+            measured_time = row.quantiles.get(quantile)
+            cells += _comparison_cells(measured_time, computed_time.value)
+            if computed_time.low is not None and computed_time.high is not None:
+                cells[-2] = computed_time.text
+            largest_error = max(largest_error, computed_time.error(measured_time))
         spec.rows.append(cells)
     if largest_error > _LARGE_ERROR:
         spec.add_note(
-            f"the {percent} quantile of the network is up to {100 * largest_error:.2g} % off: it"
-            " depends on the discipline and on the variation of service times, which a load test"
-            " does not show; try another discipline or scv at a station"
+            f"the {percent_text} quantile of the network is up to {100 * largest_error:.2g} % off:"
+            " it depends on the discipline and on the variation of service times, which a load"
+            " test does not show; try another discipline or scv at a station"
         )
 
 
@@ -273,7 +279,7 @@ _EVENTS = 300_000
 _LARGE_ERROR = 0.1
 
 
-class _Percentile(NamedTuple):
+class _ComputedTime(NamedTuple):
     """A computed time and its interval [s]; None where it was not computed."""
 
     value: float | None = None
@@ -294,7 +300,7 @@ class _Percentile(NamedTuple):
         return 0.0 if is_within else abs(self.value / measured_time - 1)
 
 
-def _simulated_percentile(network: Mapping[str, Any], share: float) -> _Percentile:
+def _simulated_percentile(network: Mapping[str, Any], share: float) -> _ComputedTime:
     """Return a percentile of the response time of a network by a short simulation."""
     from slipstick.api import solve
     from slipstick.sim.settings import Simulation
@@ -303,9 +309,9 @@ def _simulated_percentile(network: Mapping[str, Any], share: float) -> _Percenti
     try:
         answer = solve(dict(network), method="simulation", simulation=settings)
     except SlipstickError:
-        return _Percentile()
+        return _ComputedTime()
     value = answer.values.get(f"response_time_quantile[{CLASS_NAME},{share:g}]")
-    return _Percentile() if value is None else _Percentile(value.value, value.low, value.high)
+    return _ComputedTime() if value is None else _ComputedTime(value.value, value.low, value.high)
 
 
 def _time_text(time: float | None) -> str:
@@ -314,7 +320,7 @@ def _time_text(time: float | None) -> str:
 
 
 def _comparison_cells(measured_value: float | None, computed_value: float | None) -> list[str]:
-    """Return the cells of a measured and a computed time [s], and of the error."""
+    """Return the texts of a measured and a computed time [s], and of the relative error."""
     error = (
         f"{100 * (computed_value / measured_value - 1):+.2g} %"
         if measured_value and computed_value
@@ -329,7 +335,7 @@ def _load_text(row: LoadRow) -> str:
 
 
 def _network_at_load(document: dict[str, Any], row: LoadRow) -> dict[str, Any]:
-    """Return the network with the load of a row."""
+    """Return the document of a network with its customers replaced by the load of a row."""
     customers = dict(document["classes"][CLASS_NAME])
     if row.users is not None:
         customers["population"] = round(row.users)

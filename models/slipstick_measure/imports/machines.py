@@ -44,67 +44,72 @@ def kerncraft_spec(input_file: Reading, base: str | None) -> ImportedSpec:
     cores = _whole_number(input_file, document, "cores per socket") * _whole_number(
         input_file, document, "sockets"
     )
-    cores_of_domain = _whole_number(input_file, document, "cores per NUMA domain")
+    cores_per_domain = _whole_number(input_file, document, "cores per NUMA domain")
     rates = _memory_rates(input_file, document)
     if base is None:
         input_file.refuse(
             1, "", "this file does not describe a network; name a machine that does: --extends NAME"
         )
-    cores_of_domain = min(cores_of_domain, len(rates))
-    rate_of_one_core = rates[0]
-    domain_rate = rates[cores_of_domain - 1]
+    cores_per_domain = min(cores_per_domain, len(rates))
+    single_core_rate = rates[0]
+    domain_rate = rates[cores_per_domain - 1]
     name = str(document.get("model name") or document.get("model type") or input_file.name)[:100]
     spec = ImportedSpec("machine", f"{name}, as Kerncraft describes it", input_file.file)
     source = f"{_READ_BENCHMARK} benchmark of memory, {input_file.name}"
     processors: dict[str, Any] = {
         "count": quantity(cores, "", f"sockets and cores, {input_file.name}")
     }
-    if (peak := _peak_flops(document)) is not None:
+    if (peak_flops := _peak_flops(document)) is not None:
         peak_source = "clock times operations a clock; what a program sustains is less"
-        processors["flops"] = quantity(peak, "/s", peak_source, True)
+        processors["flops"] = quantity(peak_flops, "/s", peak_source, True)
     spec.document |= {
         "extends": base,
         "source": "measured",
         "sources": {"measured": f"Kerncraft machine file {input_file.name}"},
         "processors": processors,
         "memory": {
-            "bandwidth": quantity(rate_of_one_core / 1e9, "GB/s", f"one core, {source}"),
+            "bandwidth": quantity(single_core_rate / 1e9, "GB/s", f"one core, {source}"),
             "domain": {
                 "processors": quantity(
-                    cores_of_domain, "", f"cores of a NUMA domain, {input_file.name}"
+                    cores_per_domain, "", f"cores of a NUMA domain, {input_file.name}"
                 ),
                 "bandwidth": quantity(
-                    domain_rate / 1e9, "GB/s", f"{cores_of_domain} cores, {source}"
+                    domain_rate / 1e9, "GB/s", f"{cores_per_domain} cores, {source}"
                 ),
             },
         },
     }
-    _compare_rates(spec, rates, cores_of_domain)
+    _compare_rates(spec, rates, cores_per_domain)
     file_losses = FileLosses("kerncraft", input_file)
-    if slower := _slower_writes(document, cores_of_domain, domain_rate):
-        file_losses.declare("write-rates", 1, slower)
+    if slower_writes_text := _slower_writes(document, cores_per_domain, domain_rate):
+        file_losses.declare("write-rates", 1, slower_writes_text)
     file_losses.declare("caches", 1)
     return file_losses.close(spec)
 
 
-def _slower_writes(document: dict[str, Any], cores_of_domain: int, domain_rate: float) -> str:
+def _slower_writes(document: dict[str, Any], cores_per_domain: int, domain_rate: float) -> str:
     """Return the name and the rate of the slowest memory benchmark that writes; empty if it is not
     slower than reads.
     """
     results = document["benchmarks"]["measurements"]["MEM"][1]["results"]
-    rates = {
-        str(name): _parse_quantity(rows[cores_of_domain - 1])
-        for name, rows in results.items()
-        if isinstance(rows, list) and len(rows) >= cores_of_domain
+    rate_by_benchmark = {
+        str(benchmark_name): _parse_quantity(quantity_by_cores[cores_per_domain - 1])
+        for benchmark_name, quantity_by_cores in results.items()
+        if isinstance(quantity_by_cores, list) and len(quantity_by_cores) >= cores_per_domain
     }
-    name = min(rates, key=lambda name: rates[name] or domain_rate)
-    if not 0 < rates[name] < (1 - _SAME_RATE) * domain_rate:
+    benchmark_name = min(
+        rate_by_benchmark,
+        key=lambda benchmark_name: rate_by_benchmark[benchmark_name] or domain_rate,
+    )
+    if not 0 < rate_by_benchmark[benchmark_name] < (1 - _SAME_RATE) * domain_rate:
         return ""
-    reads = f"{_READ_BENCHMARK} {domain_rate / 1e9:.4g} GB/s"
-    return f"{short(name)} {rates[name] / 1e9:.4g} GB/s, {reads}"
+    reads_text = f"{_READ_BENCHMARK} {domain_rate / 1e9:.4g} GB/s"
+    return (
+        f"{short(benchmark_name)} {rate_by_benchmark[benchmark_name] / 1e9:.4g} GB/s, {reads_text}"
+    )
 
 
-def _compare_rates(spec: ImportedSpec, rates: Sequence[float], cores_of_domain: int) -> None:
+def _compare_rates(spec: ImportedSpec, rates: Sequence[float], cores_per_domain: int) -> None:
     """Add to the spec a table of the measured rate and the rate of the machine for each number of
     cores.
     """
@@ -112,7 +117,7 @@ def _compare_rates(spec: ImportedSpec, rates: Sequence[float], cores_of_domain: 
     largest_difference = 0.0
     for index, rate in enumerate(rates):
         cores = index + 1
-        core_rate = min(rates[0], rates[cores_of_domain - 1] / min(cores, cores_of_domain))
+        core_rate = min(rates[0], rates[cores_per_domain - 1] / min(cores, cores_per_domain))
         error = cores * core_rate / rate - 1
         largest_difference = max(largest_difference, abs(error))
         row = (f"{cores}", f"{rate / 1e9:.4g} GB/s", f"{cores * core_rate / 1e9:.4g} GB/s")
@@ -149,19 +154,30 @@ def _memory_rates(input_file: Reading, document: dict[str, Any]) -> list[float]:
     section: Any = document
     for key in ("benchmarks", "measurements", "MEM"):
         section = section.get(key) if isinstance(section, dict) else None
-    threads = section.get(1) if isinstance(section, dict) else None
-    results = threads.get("results") if isinstance(threads, dict) else None
-    rows = results.get(_READ_BENCHMARK) if isinstance(results, dict) else None
-    if not isinstance(rows, list) or not rows:
+    single_thread_section = section.get(1) if isinstance(section, dict) else None
+    results = (
+        single_thread_section.get("results") if isinstance(single_thread_section, dict) else None
+    )
+    quantity_texts = results.get(_READ_BENCHMARK) if isinstance(results, dict) else None
+    if not isinstance(quantity_texts, list) or not quantity_texts:
         input_file.refuse(
             1,
             "benchmarks",
             f"there is no result of {_READ_BENCHMARK} from memory with one thread a core; a machine"
             " file of Kerncraft 0.8 that is filled in has one",
         )
-    rates = [_parse_quantity(row) for row in rows]
-    if wrong_row := next((row for row, rate in zip(rows, rates, strict=True) if not rate), None):
-        input_file.refuse(1, "benchmarks", f"{short(str(wrong_row))} is no rate, as 44.6 GB/s is")
+    rates = [_parse_quantity(quantity_text) for quantity_text in quantity_texts]
+    if wrong_quantity := next(
+        (
+            quantity_text
+            for quantity_text, rate in zip(quantity_texts, rates, strict=True)
+            if not rate
+        ),
+        None,
+    ):
+        input_file.refuse(
+            1, "benchmarks", f"{short(str(wrong_quantity))} is no rate, as 44.6 GB/s is"
+        )
     return [rate for rate in rates if rate]
 
 
@@ -170,17 +186,23 @@ def _peak_flops(document: dict[str, Any]) -> float | None:
     operations are missing.
     """
     operations = document.get("FLOPs per cycle")
-    double = operations.get("DP") if isinstance(operations, dict) else None
-    operations_a_clock = double.get("total") if isinstance(double, dict) else None
+    double_precision = operations.get("DP") if isinstance(operations, dict) else None
+    operations_per_clock = (
+        double_precision.get("total") if isinstance(double_precision, dict) else None
+    )
     clock = _parse_quantity(document.get("clock"))
-    if not isinstance(operations_a_clock, int | float) or not clock or not operations_a_clock > 0:
+    if (
+        not isinstance(operations_per_clock, int | float)
+        or not clock
+        or not operations_per_clock > 0
+    ):
         return None
-    return clock * operations_a_clock
+    return clock * operations_per_clock
 
 
 def _parse_quantity(text: object) -> float:
-    """Parse a quantity with its unit. Return it in base units; 0 for other texts and values not
-    above 0.
+    """Return the quantity that a text states with its unit, in base units; 0 for other texts and
+    for values below 0.
     """
     try:
         value, _ = parse(str(text).strip())
@@ -202,9 +224,9 @@ def calculon_spec(input_file: Reading, base: str | None) -> ImportedSpec:
     """
     _refuse_base(input_file, base)
     document = parse_json(input_file, input_file.text)
-    rates = _part_at_path(input_file, document, "matrix", "float16")
-    memory = _part_at_path(input_file, document, "mem1")
-    networks = _part_at_path(input_file, document, "networks")
+    rates = _value_at_path(input_file, document, "matrix", "float16")
+    memory = _value_at_path(input_file, document, "mem1")
+    networks = _value_at_path(input_file, document, "networks")
     if not isinstance(networks, list) or not networks:
         input_file.refuse(1, "networks", "a system of Calculon has one network at least")
     flops = (
@@ -251,16 +273,16 @@ def calculon_spec(input_file: Reading, base: str | None) -> ImportedSpec:
 def _calculon_losses(
     input_file: Reading, document: dict[str, Any], networks: list[Any]
 ) -> FileLosses:
-    """Return the features of a Calculon system that change answers and that a machine cannot
-    express.
+    """Return the losses of a Calculon system: the features that change answers and that a machine
+    cannot express.
     """
     file_losses = FileLosses("calculon", input_file)
-    used_values = {"matrix.float16": document["matrix"]["float16"], "mem1": document["mem1"]}
-    for path, values in used_values.items():
-        key = _efficiency_key(values)
-        if key is not None and len({str(row[1]) for row in values[key]}) > 1:
+    used_parts = {"matrix.float16": document["matrix"]["float16"], "mem1": document["mem1"]}
+    for path, part in used_parts.items():
+        key = _efficiency_key(part)
+        if key is not None and len({str(row[1]) for row in part[key]}) > 1:
             file_losses.declare(
-                "small-operations", _line_of_first_number(values[key]), f"{path}.{key}"
+                "small-operations", _line_of_first_number(part[key]), f"{path}.{key}"
             )
     end_networks = networks if len(networks) == 1 else [networks[0], networks[-1]]
     for network in end_networks:
@@ -310,12 +332,16 @@ def _calculon_network(input_file: Reading, document: Any) -> dict[str, Any]:
     )
 
 
-def _network_of_rate(title: str, end: dict[str, Any], rate: dict[str, Any]) -> dict[str, Any]:
-    """Return the plain data of a network with a rate, and with half of its latency at each end."""
+def _network_of_rate(
+    title: str, latency_at_end: dict[str, Any], rate: dict[str, Any]
+) -> dict[str, Any]:
+    """Return the plain data of the network of a machine with a latency at each end of a message,
+    and a rate.
+    """
     zero_size = quantity(0, "B", "the file has no more than a latency and a rate", True)
     return {
         "title": title,
-        "protocol": {"added": zero_size, "ranges": {"all": {"total": {"fixed": end}}}},
+        "protocol": {"added": zero_size, "ranges": {"all": {"total": {"fixed": latency_at_end}}}},
         "wire": {"per_byte": rate, "added": zero_size},
         "medium": "switched",
     }
@@ -327,7 +353,7 @@ def _refuse_base(input_file: Reading, base: str | None) -> None:
         input_file.refuse(1, "--extends", "this file has a whole machine; leave --extends out")
 
 
-def _part_at_path(input_file: Reading, document: Any, *path: str) -> Any:
+def _value_at_path(input_file: Reading, document: Any, *path: str) -> Any:
     """Return the part of a document at a path of keys; raise if there is none."""
     for key in path:
         if not isinstance(document, dict) or key not in document:
@@ -338,9 +364,9 @@ def _part_at_path(input_file: Reading, document: Any, *path: str) -> Any:
 
 def _positive_number(input_file: Reading, document: Any, key: str) -> float:
     """Return the number above 0 at a key of a document; raise for other values."""
-    node = _part_at_path(input_file, document, key)
-    line = getattr(node, "line", 1)
-    value = input_file.number(line, key, getattr(node, "text", str(node)))
+    value_node = _value_at_path(input_file, document, key)
+    line = getattr(value_node, "line", 1)
+    value = input_file.number(line, key, getattr(value_node, "text", str(value_node)))
     if input_file.problems:
         raise SpecError(input_file.problems)
     if value is None or not value > 0:
@@ -349,29 +375,31 @@ def _positive_number(input_file: Reading, document: Any, key: str) -> float:
 
 
 def _efficiency_of_largest(input_file: Reading, document: dict[str, Any]) -> float:
-    """Return the efficiency of the largest operations; 1 if it is missing."""
+    """Return the efficiency that a processor or memory has for its largest operations; 1 if the
+    document states none.
+    """
     key = _efficiency_key(document)
     if key is None:
         return 1.0
-    rows = document[key]
-    if not isinstance(rows, list) or not all(
-        isinstance(row, list) and len(row) == 2 for row in rows
+    efficiency_rows = document[key]
+    if not isinstance(efficiency_rows, list) or not all(
+        isinstance(row, list) and len(row) == 2 for row in efficiency_rows
     ):
         input_file.refuse(1, key, "must be pairs of a size and an efficiency")
-    pairs = [
+    sizes_and_efficiencies = [
         (
             _size_of_operation(input_file, key, size),
             _positive_number(input_file, {key: efficiency}, key),
         )
-        for size, efficiency in rows
+        for size, efficiency in efficiency_rows
     ]
-    return max(pairs)[1] if pairs else 1.0
+    return max(sizes_and_efficiencies)[1] if sizes_and_efficiencies else 1.0
 
 
-def _size_of_operation(input_file: Reading, key: str, node: Any) -> float:
+def _size_of_operation(input_file: Reading, key: str, size: Any) -> float:
     """Return the size of an operation for which the file has an efficiency."""
-    line = getattr(node, "line", 1)
-    value = input_file.number(line, key, getattr(node, "text", str(node)))
+    line = getattr(size, "line", 1)
+    value = input_file.number(line, key, getattr(size, "text", str(size)))
     if value is None:
         raise SpecError(input_file.problems)
     return value
@@ -393,7 +421,8 @@ def simgrid_spec(input_file: Reading, base: str | None) -> ImportedSpec:
 
     Raises
     ------
-    SpecError : there is no such cluster, or it has what changes the answer and no machine says
+    SpecError : there is no such cluster, or it has features that change answers and that a machine
+        cannot express
     """
     _refuse_base(input_file, base)
     input_file.text = without_document_type(input_file.text)
@@ -416,7 +445,8 @@ def simgrid_spec(input_file: Reading, base: str | None) -> ImportedSpec:
     hosts = _host_count(input_file, cluster)
     cores = int(cluster.get("core") or 1)
     latency, backbone = (
-        _parse_attribute(input_file, cluster, key, _LATENCY) for key in ("lat", "bb_lat")
+        _parse_attribute(input_file, cluster, attribute_name, _LATENCY)
+        for attribute_name in ("lat", "bb_lat")
     )
     spec = ImportedSpec("machine", f"Cluster {cluster.get('id')[:60]} of SimGrid", input_file.file)
     place = f"{input_file.name}:{cluster.line}"
@@ -454,7 +484,9 @@ def simgrid_spec(input_file: Reading, base: str | None) -> ImportedSpec:
 def _simgrid_losses(
     input_file: Reading, root: XmlElement, cluster: XmlElement, hosts: int
 ) -> FileLosses:
-    """Return the features of a platform that change answers and that a machine cannot express."""
+    """Return the losses of a SimGrid platform: the features that change answers and that a machine
+    cannot express.
+    """
     file_losses = FileLosses("simgrid", input_file)
     if cluster.get("bb_bw") and cluster.get("bb_sharing_policy").upper() != "FATPIPE":
         backbone_rate, link_rate = (
@@ -498,7 +530,7 @@ def _refuse_topology(input_file: Reading, cluster: XmlElement) -> None:
 
 
 def _add_node(spec: ImportedSpec, input_file: Reading, cluster: XmlElement, cores: int) -> None:
-    """Add a host's cores as a node, connected by the host's loopback."""
+    """Add the cores of a host to a spec as a node whose network is the host's loopback."""
     if not (cluster.get("loopback_bw") and cluster.get("loopback_lat")):
         input_file.refuse(
             cluster.line,
@@ -521,13 +553,13 @@ def _add_node(spec: ImportedSpec, input_file: Reading, cluster: XmlElement, core
 
 def _host_count(input_file: Reading, cluster: XmlElement) -> int:
     """Return the number of hosts that a radical such as 0-9,12 names."""
-    texts = [interval.split("-") for interval in cluster.get("radical").split(",")]
+    interval_ends = [interval.split("-") for interval in cluster.get("radical").split(",")]
     if not all(
-        1 <= len(interval) <= 2 and all(end.strip().isdigit() for end in interval)
-        for interval in texts
+        1 <= len(interval) <= 2 and all(end_text.strip().isdigit() for end_text in interval)
+        for interval in interval_ends
     ):
         input_file.refuse(cluster.line, "radical", "must be numbers and ranges such as 0-9,12")
-    intervals = [[int(end) for end in interval] for interval in texts]
+    intervals = [[int(end_text) for end_text in interval] for interval in interval_ends]
     if (
         not all(interval[0] <= interval[-1] for interval in intervals)
         or max(chain(*intervals)) > 10**8

@@ -89,7 +89,7 @@ def pdq_spec(input_file: Reading) -> ImportedSpec:
 
     Raises
     ------
-    SpecError : a name or a number cannot be told, or has no counterpart
+    SpecError : a name or a number is unknown, or a call has no counterpart in a network
     """
     match = _TIME_UNIT.search(input_file.text)
     if input_file.hints.unit is None and match and (unit := _UNITS.get(match[1][:3].casefold())):
@@ -116,7 +116,7 @@ class _PdqReader:
 
     def spec(self) -> ImportedSpec:
         """Return the network of the calls up to the first solution."""
-        line_of_solution = 0
+        solution_line = 0
         self._refuse_unread_language()
         self._refuse_written_tables()
         for call in self.program.calls():
@@ -126,8 +126,8 @@ class _PdqReader:
                 self.classes.clear()
                 self.stations.clear()
             if name == "SetTUnit" and self.input_file.hints.unit is None:
-                self._check_unit(call)
-            line_of_solution = call.line if name == "Solve" else line_of_solution
+                self._check_unit_is_quoted(call)
+            solution_line = call.line if name == "Solve" else solution_line
             if name in ARGUMENTS and not call.is_certain:
                 self.refuse(
                     call,
@@ -137,12 +137,10 @@ class _PdqReader:
             if name in ARGUMENTS and len(call.texts) == ARGUMENTS[name]:
                 self._execute_call(call)
             elif name in ARGUMENTS or (name not in FUNCTIONS and _changes_model(call)):
-                count = ARGUMENTS.get(name)
-                message_on_count = f"it has {count} arguments; here are {len(call.texts)}"
-                message_on_name = (
-                    f"a network has nothing like it{did_you_mean(name, list(ARGUMENTS))}"
-                )
-                self.refuse(call, message_on_count if count else message_on_name)
+                argument_count = ARGUMENTS.get(name)
+                count_message = f"it has {argument_count} arguments; here are {len(call.texts)}"
+                name_message = f"a network has nothing like it{did_you_mean(name, list(ARGUMENTS))}"
+                self.refuse(call, count_message if argument_count else name_message)
         stations = {
             name: station for name, station in self.stations.items() if station.get("demand")
         }
@@ -152,57 +150,57 @@ class _PdqReader:
                 station["discipline"] = "ps"
                 self.file_losses.declare("discipline", self.lines[name], name)
         title = f"PDQ model {self.input_file.name}"
-        imported = self.model.spec(title, self.classes, stations)
+        imported_spec = self.model.spec(title, self.classes, stations)
         for note in self.input_file.notes:
-            imported.add_note(f"line {note.line}: {note.message}")
+            imported_spec.add_note(f"line {note.line}: {note.message}")
         unit = _TIME_UNIT.search(self.input_file.text)
         if unit and self.input_file.hints.unit is None:
-            imported.add_note(
+            imported_spec.add_note(
                 f"the program calls its unit of time {short(unit[1])}, which is not known"
             )
-        loops = [
+        loop_texts = [
             f"{name} = {value:g}"
-            for name, (value, _, count) in self.program.loops.items()
-            if count > 1 and isinstance(value, float) and self._is_at_first_value(name)
+            for name, (value, _, argument_count) in self.program.loops.items()
+            if argument_count > 1 and isinstance(value, float) and self._is_at_first_value(name)
         ]
-        if loops:
-            imported.add_note(
-                f"the program solves in a loop; this is its first model, with {', '.join(loops)};"
-                f" --set {loops[0].split()[0]}=NUMBER takes another"
+        if loop_texts:
+            imported_spec.add_note(
+                "the program solves in a loop; this is its first model, with"
+                f" {', '.join(loop_texts)}; --set {loop_texts[0].split()[0]}=NUMBER takes another"
             )
-        if later_line := self._line_of_later_model(line_of_solution):
-            imported.add_note(
+        if later_line := self._line_of_later_model(solution_line):
+            imported_spec.add_note(
                 f"the program makes another model from line {later_line} on, which is not read;"
                 " give each model a program of its own"
             )
-        return self.file_losses.close(imported)
+        return self.file_losses.close(imported_spec)
 
     def _refuse_unread_language(self) -> None:
         """Raise if the program is in a language whose assignments and divisions have other
         rules.
         """
         program = program_without_comments(self.input_file.text)
-        if statement := _GO_OR_SCALA.search(program):
+        if statement_match := _GO_OR_SCALA.search(program):
             message = (
                 "a program in Go or Scala is not read; write its calls in one of R, Python, C,"
                 " Java, Perl, Ruby, PHP and JavaScript"
             )
-            line = program.count("\n", 0, statement.start()) + 1
-            self.input_file.refuse(line, statement[0].strip(), message)
+            line = program.count("\n", 0, statement_match.start()) + 1
+            self.input_file.refuse(line, statement_match[0].strip(), message)
 
     def _refuse_missing_parts(self, stations: Mapping[str, object]) -> None:
         """Raise if the calls create no class of customers, or no station with demands."""
-        missing = [
-            f"no {part} (by {calls})"
-            for part, calls, is_created in (
+        missing_parts = [
+            f"no {part_name} (by {calls})"
+            for part_name, calls, is_created in (
                 ("class of customers", "CreateOpen or CreateClosed", self.classes),
                 ("station with a demand", "CreateNode and SetDemand or SetVisits", stations),
             )
             if not is_created
         ]
-        if missing:
+        if missing_parts:
             message = (
-                f"the calls before Solve create {' and '.join(missing)}; write all calls in"
+                f"the calls before Solve create {' and '.join(missing_parts)}; write all calls in"
                 " one file, with names in quotes and numbers"
             )
             self.input_file.refuse(1, "", message)
@@ -210,17 +208,17 @@ class _PdqReader:
     def _refuse_written_tables(self) -> None:
         """Refuse a program that writes into the tables of PDQ itself."""
         program = program_without_comments(self.input_file.text)
-        if write := _TABLE_ASSIGNMENT.search(program):
+        if write_match := _TABLE_ASSIGNMENT.search(program):
             message = "sets a table of PDQ itself, which is not read; call SetDemand or SetVisits"
-            line = program.count("\n", 0, write.start()) + 1
-            self.input_file.refuse(line, " ".join(write[0].split()), message)
+            line = program.count("\n", 0, write_match.start()) + 1
+            self.input_file.refuse(line, " ".join(write_match[0].split()), message)
 
-    def _check_unit(self, call: CalledFunction) -> None:
+    def _check_unit_is_quoted(self, call: CalledFunction) -> None:
         """Refuse a unit of time that is not written in quotes."""
         if not _TIME_UNIT.search(self.input_file.text):
             self.refuse(call, f"{', '.join(call.texts)} is no unit in quotes; give --unit s")
 
-    def _line_of_later_model(self, line_of_solution: int) -> int:
+    def _line_of_later_model(self, solution_line: int) -> int:
         """Return the line of the first call after the solution that makes or changes a model; 0 if
         there is none.
         """
@@ -228,8 +226,8 @@ class _PdqReader:
         return next(
             (
                 line
-                for line, text in enumerate(lines[line_of_solution:], line_of_solution + 1)
-                if line_of_solution and _MODEL_CALL.search(text)
+                for line, text in enumerate(lines[solution_line:], solution_line + 1)
+                if solution_line and _MODEL_CALL.search(text)
             ),
             0,
         )
@@ -325,29 +323,29 @@ class _PdqReader:
         """Add the station that a call creates."""
         servers = self._whole_number_of_argument(call, 0, 1.0) if name_index else 1
         name = self._new_name(call, name_index)
-        kind = call.values[name_index + 1]
-        queue = call.values[name_index + 2]
-        if isinstance(kind, float):  # version 6 of MSQ gives the servers as the kind of node
-            servers = round(kind)
-            kind = "CEN"
-            queue = "FCFS" if queue == "MSQ" else queue
+        node_kind = call.values[name_index + 1]
+        queue_kind = call.values[name_index + 2]
+        if isinstance(node_kind, float):  # version 6 of MSQ gives the servers as the kind of node
+            servers = round(node_kind)
+            node_kind = "CEN"
+            queue_kind = "FCFS" if queue_kind == "MSQ" else queue_kind
         self.lines[name] = call.line
-        if queue == "ISRV" or kind == "DLY":
+        if queue_kind == "ISRV" or node_kind == "DLY":
             self.stations[name] = {"discipline": "is"}
-        elif kind in NODE_KINDS and queue in DISCIPLINE_OF_QUEUE:
-            discipline = DISCIPLINE_OF_QUEUE.get(str(queue), "fcfs")
+        elif node_kind in NODE_KINDS and queue_kind in DISCIPLINE_OF_QUEUE:
+            discipline = DISCIPLINE_OF_QUEUE.get(str(queue_kind), "fcfs")
             self.stations[name] = {"discipline": discipline, "servers": servers}
         else:
-            texts = ", ".join(map(short, call.texts[name_index + 1 :]))
+            argument_texts = ", ".join(map(short, call.texts[name_index + 1 :]))
             kinds = f"{', '.join(NODE_KINDS)} or DLY, with {', '.join(DISCIPLINE_OF_QUEUE)} or ISRV"
-            self.refuse(call, f"a network has no station of {texts}; nodes are {kinds}")
+            self.refuse(call, f"a network has no station of {argument_texts}; nodes are {kinds}")
 
     def _add_demand(self, call: CalledFunction, element: XmlElement) -> None:
         """Set the demand of a class at a station, a product of the arguments of a call."""
         station = self._name_of_argument(call, 0)
         class_name = self._name_of_argument(call, 1)
-        for name, created in ((station, self.stations), (class_name, self.classes)):
-            if name not in created:
+        for name, created_parts in ((station, self.stations), (class_name, self.classes)):
+            if name not in created_parts:
                 self.refuse(call, f"{short(name)} is used before it is created")
         factors = [self._number_of_argument(call, index) for index in range(2, len(call.texts))]
         demands = self.stations[station].setdefault("demand", {})

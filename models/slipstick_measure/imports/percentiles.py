@@ -74,7 +74,7 @@ TIMES = 800
 
 
 def response_percentile(
-    tiers: Sequence[Tier], beside: float, customers: Customers, share: float
+    tiers: Sequence[Tier], time_beside: float, customers: Customers, share: float
 ) -> float | None:
     """Return the time within which a share of the responses lies [s].
 
@@ -100,20 +100,20 @@ def response_percentile(
     loads = _loads(tiers, customers)
     if not customers.population and max(loads) >= 1:
         return None
-    sizes = [
+    state_counts = [
         _most_others(tier, load, customers) + 1 for tier, load in zip(tiers, loads, strict=True)
     ]
-    if prod(sizes) > MOST_STATES:
+    if prod(state_counts) > MOST_STATES:
         return None
-    chain = _CustomerAmongOthers(tiers, sizes, customers)
-    chances = chain.chances_of_presence(1 - share)
-    if chances is None:
+    chain = _CustomerAmongOthers(tiers, state_counts, customers)
+    presence = chain.presence_probabilities(1 - share)
+    if presence is None:
         return None
-    return _percentile(chances, chain.step_rate, beside, share)
+    return _percentile(presence, chain.step_rate, time_beside, share)
 
 
 def percentile_in_order(
-    station: Tier, scv: float, beside: float, customers: Customers, share: float
+    station: Tier, scv: float, time_beside: float, customers: Customers, share: float
 ) -> float | None:
     r"""Return the time within which a share of the responses of one station in order of arrival
     lies [s].
@@ -144,47 +144,57 @@ def percentile_in_order(
     (load,) = _loads([station], customers)
     if not customers.population and load >= 1:
         return None
-    if scv != 1 and (customers.population or station.servers > 1 or not beside):
+    if scv != 1 and (customers.population or station.servers > 1 or not time_beside):
         return None
-    service = two_moments(station.demand, scv)
+    service_transform = two_moments(station.demand, scv)
     if scv != 1:
-        waiting: Transform = _wait_for_one_server(service, customers.rate, load)
+        waiting_transform: Transform = _wait_for_one_server(service_transform, customers.rate, load)
     else:
-        waiting = _wait_for_those_found(station, customers, _most_others(station, load, customers))
+        waiting_transform = _wait_in_order(
+            station, customers, _most_others(station, load, customers)
+        )
 
-    def transform(s: Array) -> Array:
-        return np.asarray(waiting(s) * service(s) / (1 + s * beside))
+    def transform(argument: Array) -> Array:
+        return np.asarray(
+            waiting_transform(argument) * service_transform(argument) / (1 + argument * time_beside)
+        )
 
     scale = station.demand / (1 - load) if load < 1 else station.demand * customers.population
-    return quantile(transform, share, scale + beside)
+    return quantile(transform, share, scale + time_beside)
 
 
-def _wait_for_one_server(service: Transform, rate: float, load: float) -> Transform:
+def _wait_for_one_server(service_transform: Transform, rate: float, load: float) -> Transform:
     """Return the transform of the wait of arrivals at one server, by Pollaczek and Khinchine."""
-    return lambda s: np.asarray((1 - load) * s / (s - rate + rate * service(s)))
+    return lambda argument: np.asarray(
+        (1 - load) * argument / (argument - rate + rate * service_transform(argument))
+    )
 
 
-def _wait_for_those_found(station: Tier, customers: Customers, most: int) -> Transform:
-    """Return the transform of the wait for those that an arrival finds, with exponential
-    services.
+def _wait_in_order(station: Tier, customers: Customers, most_others: int) -> Transform:
+    """Return the transform of the waiting time at a station with exponential services in order of
+    arrival, from the customers that an arrival finds.
     """
-    found = _CustomerAmongOthers([station], [most + 1], customers).found_on_arrival()
-    departures = np.maximum(np.arange(most + 1) - station.servers + 1, 0)
+    found_probabilities = _CustomerAmongOthers(
+        [station], [most_others + 1], customers
+    ).probabilities_on_arrival()
+    awaited_departures = np.maximum(np.arange(most_others + 1) - station.servers + 1, 0)
 
-    def transform(s: Array) -> Array:
-        one = 1 / (1 + s * station.demand / station.servers)
-        return np.asarray(found @ one ** departures[:, None])
+    def transform(argument: Array) -> Array:
+        departure_transform = 1 / (1 + argument * station.demand / station.servers)
+        return np.asarray(found_probabilities @ departure_transform ** awaited_departures[:, None])
 
     return transform
 
 
 def _loads(tiers: Sequence[Tier], customers: Customers) -> list[float]:
-    """Return the utilization of each tier, by the bounds of the asymptotes in a closed network."""
+    """Return the utilization of each tier; in a closed network, its asymptotic upper bound."""
     rate = customers.rate
     if customers.population:
-        cycle = customers.outside + sum(tier.demand for tier in tiers)
+        cycle_time = customers.outside + sum(tier.demand for tier in tiers)
         rate = min(
-            customers.population / cycle, *(tier.servers / tier.demand for tier in tiers), np.inf
+            customers.population / cycle_time,
+            *(tier.servers / tier.demand for tier in tiers),
+            np.inf,
         )
     return [rate * tier.demand / tier.servers for tier in tiers]
 
@@ -194,8 +204,8 @@ def _most_others(tier: Tier, load: float, customers: Customers) -> int:
     other_count = customers.population - 1
     if load >= 1:
         return other_count
-    most = tier.servers + int(np.ceil(np.log(UNLIKELY) / np.log(load))) if load > 0 else 1
-    return min(other_count, most) if customers.population else most
+    most_others = tier.servers + int(np.ceil(np.log(UNLIKELY) / np.log(load))) if load > 0 else 1
+    return min(other_count, most_others) if customers.population else most_others
 
 
 class _CustomerAmongOthers:
@@ -208,41 +218,60 @@ class _CustomerAmongOthers:
     sizes : numbers of others at each tier that the chain holds, 0 included
     """
 
-    def __init__(self, tiers: Sequence[Tier], sizes: Sequence[int], customers: Customers) -> None:
+    def __init__(
+        self, tiers: Sequence[Tier], state_counts: Sequence[int], customers: Customers
+    ) -> None:
         self.tiers = tiers
         self.customers = customers
-        self.others = np.indices(sizes).astype(float)
-        self.elsewhere = customers.population - 1 - self.others.sum(axis=0)
-        arrivals = np.full(sizes, customers.rate)
+        self.other_counts = np.indices(state_counts).astype(float)
+        self.others_outside = customers.population - 1 - self.other_counts.sum(axis=0)
+        arrival_rates = np.full(state_counts, customers.rate)
         if customers.population:
-            outside = customers.outside
-            arrivals = np.maximum(self.elsewhere, 0) / outside if outside else np.zeros(sizes)
-        self.arrivals = self._within(arrivals, 0)
-        self.moves = [self._moves_beside(place) for place in range(len(tiers))]
-        self.ends = [
-            tier.departure_rate(self.others[place] + 1) for place, tier in enumerate(tiers)
+            time_outside = customers.outside
+            arrival_rates = (
+                np.maximum(self.others_outside, 0) / time_outside
+                if time_outside
+                else np.zeros(state_counts)
+            )
+        self.arrivals = self._without_last_state(arrival_rates, 0)
+        self.move_rates = [self._rates_of_moves(tier_index) for tier_index in range(len(tiers))]
+        self.departure_rates = [
+            tier.departure_rate(self.other_counts[tier_index] + 1)
+            for tier_index, tier in enumerate(tiers)
         ]
-        totals = [
-            self.arrivals + sum(moves) + end
-            for moves, end in zip(self.moves, self.ends, strict=True)
+        total_rates = [
+            self.arrivals + sum(move_rates) + departure_rate
+            for move_rates, departure_rate in zip(
+                self.move_rates, self.departure_rates, strict=True
+            )
         ]
-        self.step_rate = max(float(total.max()) for total in totals)
-        self.stays = [1 - total / self.step_rate for total in totals]
+        self.step_rate = max(float(rates.max()) for rates in total_rates)
+        self.stay_probabilities = [1 - rates / self.step_rate for rates in total_rates]
 
-    def _within(self, rates: Array, place: int) -> Array:
-        """Return rates of arrivals at a tier, 0 where the chain holds no further customer."""
-        kept = rates.copy()
-        kept[(slice(None),) * place + (-1,)] = 0.0
-        return kept
+    def _without_last_state(self, rates: Array, tier_index: int) -> Array:
+        """Return rates of arrivals at a tier, with 0 in the states in which the chain holds no
+        further customer there.
+        """
+        bounded_rates = rates.copy()
+        bounded_rates[(slice(None),) * tier_index + (-1,)] = 0.0
+        return bounded_rates
 
-    def _moves_beside(self, place: int) -> list[Array]:
-        """Return the rates at which others leave each tier while the customer is at one of them."""
+    def _rates_of_moves(self, customer_index: int) -> list[Array]:
+        """Return, for each tier, the rates at which other customers leave it in each state, while
+        the followed customer is at the tier `customer_index`.
+        """
         rates = []
-        for index, tier in enumerate(self.tiers):
-            others = self.others[index]
-            rate = others * tier.departure_rate(others + (index == place))
-            target = self._target(index)
-            rates.append(rate if target is None else self._within(rate, target))
+        for tier_index, tier in enumerate(self.tiers):
+            other_counts = self.other_counts[tier_index]
+            rates_of_tier = other_counts * tier.departure_rate(
+                other_counts + (tier_index == customer_index)
+            )
+            next_index = self._target(tier_index)
+            rates.append(
+                rates_of_tier
+                if next_index is None
+                else self._without_last_state(rates_of_tier, next_index)
+            )
         return rates
 
     def _target(self, index: int) -> int | None:
@@ -251,97 +280,127 @@ class _CustomerAmongOthers:
             return index + 1
         return 0 if self.customers.population and not self.customers.outside else None
 
-    def found_on_arrival(self) -> Array:
-        """Return the probabilities of what an arriving customer finds at the tiers."""
-        logs = np.zeros(self.others[0].shape)
-        for place, tier in enumerate(self.tiers):
-            count = np.arange(1, self.others.shape[place + 1])
-            weights = np.cumsum(np.log(tier.demand / np.minimum(count, tier.servers)))
+    def probabilities_on_arrival(self) -> Array:
+        """Return the probability that an arriving customer finds each state of the others."""
+        log_weights = np.zeros(self.other_counts[0].shape)
+        for tier_index, tier in enumerate(self.tiers):
+            counts = np.arange(1, self.other_counts.shape[tier_index + 1])
+            weights = np.cumsum(np.log(tier.demand / np.minimum(counts, tier.servers)))
             if not self.customers.population:
-                weights = weights + count * np.log(self.customers.rate)
-            logs += np.concatenate([[0.0], weights])[self.others[place].astype(int)]
+                weights = weights + counts * np.log(self.customers.rate)
+            log_weights += np.concatenate([[0.0], weights])[
+                self.other_counts[tier_index].astype(int)
+            ]
         if self.customers.population:
-            logs += self._logs_of_others_outside()
-        weights = np.exp(logs - logs.max())
+            log_weights += self._log_weights_outside()
+        weights = np.exp(log_weights - log_weights.max())
         return np.asarray(weights / weights.sum())
 
-    def _logs_of_others_outside(self) -> Array:
-        """Return logarithms of the weights of the others that are outside the tiers."""
-        outside = self.customers.outside
-        count = np.arange(1, self.customers.population)
-        weights = np.cumsum(np.log(outside / count)) if outside else np.full(len(count), -np.inf)
-        by_count = np.concatenate([[0.0], weights, [-np.inf]])
-        return np.asarray(by_count[np.where(self.elsewhere < 0, -1, self.elsewhere).astype(int)])
+    def _log_weights_outside(self) -> Array:
+        """Return, for each state, the logarithm of the weight of the others outside the tiers."""
+        time_outside = self.customers.outside
+        counts = np.arange(1, self.customers.population)
+        weights = (
+            np.cumsum(np.log(time_outside / counts))
+            if time_outside
+            else np.full(len(counts), -np.inf)
+        )
+        weight_by_count = np.concatenate([[0.0], weights, [-np.inf]])
+        return np.asarray(
+            weight_by_count[np.where(self.others_outside < 0, -1, self.others_outside).astype(int)]
+        )
 
-    def chances_of_presence(self, least: float) -> Array | None:
+    def presence_probabilities(self, least: float) -> Array | None:
         """Return the probabilities that the customer is still at the tiers after each step, until
         they are far below `least`; None if the chain is too large.
         """
-        states = [self.found_on_arrival(), *(np.zeros_like(self.stays[0]) for _ in self.tiers[1:])]
-        chances = [1.0]
-        operations = states[0].size * len(states) ** 2
-        while chances[-1] > least * 1e-4:
-            if len(chances) * operations > MOST_OPERATIONS:
+        state_probabilities = [
+            self.probabilities_on_arrival(),
+            *(np.zeros_like(self.stay_probabilities[0]) for _ in self.tiers[1:]),
+        ]
+        presence = [1.0]
+        operations_per_step = state_probabilities[0].size * len(state_probabilities) ** 2
+        while presence[-1] > least * 1e-4:
+            if len(presence) * operations_per_step > MOST_OPERATIONS:
                 return None
-            states = self._after_step(states)
-            chances.append(float(sum(state.sum() for state in states)))
-        return np.array(chances)
+            state_probabilities = self._after_step(state_probabilities)
+            presence.append(
+                float(sum(probabilities.sum() for probabilities in state_probabilities))
+            )
+        return np.array(presence)
 
-    def _after_step(self, states: Sequence[Array]) -> list[Array]:
-        """Return the probabilities of the states after one step."""
-        after = []
-        for place, state in enumerate(states):
-            new_state = state * self.stays[place]
-            if place:
-                new_state += states[place - 1] * self.ends[place - 1] / self.step_rate
-            _move(new_state, state * self.arrivals / self.step_rate, None, 0)
-            for index, rates in enumerate(self.moves[place]):
-                _move(new_state, state * rates / self.step_rate, index, self._target(index))
-            after.append(new_state)
-        return after
+    def _after_step(self, state_probabilities: Sequence[Array]) -> list[Array]:
+        """Return the probabilities of the states after one step of the chain, for each tier at
+        which the customer may be.
+        """
+        new_probabilities = []
+        for customer_index, probabilities in enumerate(state_probabilities):
+            new_probabilities_at_tier = probabilities * self.stay_probabilities[customer_index]
+            if customer_index:
+                new_probabilities_at_tier += (
+                    state_probabilities[customer_index - 1]
+                    * self.departure_rates[customer_index - 1]
+                    / self.step_rate
+                )
+            _move(
+                new_probabilities_at_tier, probabilities * self.arrivals / self.step_rate, None, 0
+            )
+            for tier_index, rates in enumerate(self.move_rates[customer_index]):
+                _move(
+                    new_probabilities_at_tier,
+                    probabilities * rates / self.step_rate,
+                    tier_index,
+                    self._target(tier_index),
+                )
+            new_probabilities.append(new_probabilities_at_tier)
+        return new_probabilities
 
 
-def _move(after: Array, amounts: Array, source: int | None, target: int | None) -> None:
+def _move(
+    new_probabilities: Array, probabilities: Array, source: int | None, target: int | None
+) -> None:
     """Add probabilities to the states in which a customer has gone from a tier to another; None is
     outside.
     """
     if source == target:
-        after += amounts
+        new_probabilities += probabilities
         return
-    taken = [slice(None)] * amounts.ndim
-    given = [slice(None)] * amounts.ndim
+    source_slices = [slice(None)] * probabilities.ndim
+    target_slices = [slice(None)] * probabilities.ndim
     if source is not None:
-        taken[source], given[source] = slice(1, None), slice(None, -1)
+        source_slices[source], target_slices[source] = slice(1, None), slice(None, -1)
     if target is not None:
-        taken[target], given[target] = slice(None, -1), slice(1, None)
-    after[tuple(given)] += amounts[tuple(taken)]
+        source_slices[target], target_slices[target] = slice(None, -1), slice(1, None)
+    new_probabilities[tuple(target_slices)] += probabilities[tuple(source_slices)]
 
 
-def _percentile(chances: Array, step_rate: float, beside: float, share: float) -> float:
-    """Return the time at which a share of the responses is over [s]."""
-    longest = len(chances) / step_rate + beside * float(np.log(1e4 / (1 - share)))
+def _percentile(presence: Array, step_rate: float, time_beside: float, share: float) -> float:
+    """Return the time within which a share of the responses lies [s], from the probabilities that
+    the customer is still at the tiers after each step.
+    """
+    longest = len(presence) / step_rate + time_beside * float(np.log(1e4 / (1 - share)))
     while True:
         times = np.linspace(0.0, longest, TIMES)
-        longer = _chances_beyond(chances, step_rate, times)
-        if beside:
-            longer = _tail_of_sum_with_exponential(longer, times, beside)
-        index = int(np.argmax(longer <= 1 - share))
+        tail = _presence_at_times(presence, step_rate, times)
+        if time_beside:
+            tail = _tail_of_sum_with_exponential(tail, times, time_beside)
+        index = int(np.argmax(tail <= 1 - share))
         if index > TIMES // 4:
             break
         # Without an index no time is long enough: a few steps may take longer than their mean.
         longest = float(times[max(2 * index, 4)]) if index else 2 * longest
-    fraction = (longer[index - 1] - (1 - share)) / (longer[index - 1] - longer[index])
+    fraction = (tail[index - 1] - (1 - share)) / (tail[index - 1] - tail[index])
     return float(times[index - 1] + fraction * (times[index] - times[index - 1]))
 
 
-def _chances_beyond(chances: Array, step_rate: float, times: Array) -> Array:
-    """Return the probability that the customer is at the tiers at each time: the steps until then
-    have a Poisson distribution.
+def _presence_at_times(presence: Array, step_rate: float, times: Array) -> Array:
+    """Return the probability that the customer is still at the tiers at each time, from that after
+    each step; the number of steps until a time has a Poisson distribution.
     """
-    steps = np.arange(len(chances))
+    steps = np.arange(len(presence))
     logs_of_factorials = np.concatenate([[0.0], np.cumsum(np.log(steps[1:]))])
     means = np.maximum(step_rate * times, 1e-300)[:, None]
-    return np.asarray(np.exp(steps * np.log(means) - means - logs_of_factorials) @ chances)
+    return np.asarray(np.exp(steps * np.log(means) - means - logs_of_factorials) @ presence)
 
 
 def _tail_of_sum_with_exponential(tail: Array, times: Array, exponential_mean: float) -> Array:
@@ -353,7 +412,11 @@ def _tail_of_sum_with_exponential(tail: Array, times: Array, exponential_mean: f
     mean_weight = (1 - decay) / relative_step
 
     def next_tail(tail_before: float, tail_at_ends: tuple[float, float]) -> float:
-        low, high = tail_at_ends
-        return float(tail_before * decay + low * (mean_weight - decay) + high * (1 - mean_weight))
+        tail_at_start, tail_at_end = tail_at_ends
+        return float(
+            tail_before * decay
+            + tail_at_start * (mean_weight - decay)
+            + tail_at_end * (1 - mean_weight)
+        )
 
     return np.array(list(accumulate(pairwise(tail), next_tail, initial=1.0)))

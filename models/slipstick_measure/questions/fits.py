@@ -45,7 +45,7 @@ from slipstick_measure.specs import FitSpec, FitsPictureSpec, MadeSpec
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_Times = tuple[Timings, Mapping[float, float]]
+_TimingsAndTruth = tuple[Timings, Mapping[float, float]]
 
 SIMILAR_SCATTER = 1.25
 """Ratio of the scatters of two models up to which one misses the rows by as much as the other."""
@@ -125,7 +125,7 @@ class FitsResult(QuestionResult):
     def parts(self) -> Iterator[str]:
         """Yield the table of all fits, then the text of each fit."""
         if len(self.fits) > 1:
-            yield _lines_of_fits(self.fits)
+            yield _table_of_fits(self.fits)
         for name, fit in self.fits.items():
             yield f"### {escape(name)}"
             yield from markdown_blocks(fit_blocks(fit))
@@ -166,7 +166,7 @@ def _with_noun(words: Words, member: str) -> Words:
 
 
 @dataclass(frozen=True)
-class _ReadFit:
+class _CheckedFit:
     """One fit, read and checked, with the base case in which its parameters are free, if there is
     one.
 
@@ -175,7 +175,7 @@ class _ReadFit:
 
     spec: FitSpec
     name: str
-    times: Callable[[], _Times]
+    times: Callable[[], _TimingsAndTruth]
     source: str
     families: list[str | Family]
     base: PreparedModel | None
@@ -204,7 +204,7 @@ def read(specs: Mapping[str, FitSpec], study: StudyContext) -> Question:
         [] if study.spec.pictures else [_default_picture(name) for name in [*specs][:1]]
     )
     drawn_fits = _fits_in_pictures(specs, study) or [picture.fit for picture in default_pictures]
-    read_fits: list[_ReadFit] = []
+    checked_fits: list[_CheckedFit] = []
     notes: list[Problem] = []
     for name, spec in specs.items():
         place = ("fits", name)
@@ -216,29 +216,37 @@ def read(specs: Mapping[str, FitSpec], study: StudyContext) -> Question:
             raise study.refusal((*place, "families"), str(error)) from None
         if spec.made is None:
             runs = read_runs(spec.data, (*place, "data"), study)
-            times = _measured_timings(runs, spec, place, study)
+            compute_timings = _measured_timings(runs, spec, place, study)
             source = spec.data.rpartition("/")[2]
             notes += timing_notes(runs, spec.region)
         else:
-            times = _generator_of_timings(spec.made, spec.at, place, study)
+            compute_timings = _generator_of_timings(spec.made, spec.at, place, study)
             source = f"timings made up from {spec.made.case}"
-        base = _prepared_model(spec, place, study) if spec.free else None
-        if base is not None:
-            families.insert(0, base.family())
-        read_fits.append(_ReadFit(spec, name, times, source, families, base, name in drawn_fits))
+        prepared_model = _prepared_model(spec, place, study) if spec.free else None
+        if prepared_model is not None:
+            families.insert(0, prepared_model.family())
+        checked_fits.append(
+            _CheckedFit(
+                spec, name, compute_timings, source, families, prepared_model, name in drawn_fits
+            )
+        )
 
     @cache
     def fits_by_name() -> dict[str, Fitting]:
-        return {read_fit.name: read_fit.fitted() for read_fit in read_fits}
+        return {checked_fit.name: checked_fit.fitted() for checked_fit in checked_fits}
 
     def fitted_settings() -> Settings:
-        free = (
-            (read_fit.name, read_fit.base, read_fit.source)
-            for read_fit in read_fits
-            if read_fit.base is not None
+        names_models_and_sources = (
+            (checked_fit.name, checked_fit.base, checked_fit.source)
+            for checked_fit in checked_fits
+            if checked_fit.base is not None
         )
         return next(
-            (_base_with_fit(base, fits_by_name()[name], source) for name, base, source in free), {}
+            (
+                _base_with_fit(prepared_model, fits_by_name()[name], source)
+                for name, prepared_model, source in names_models_and_sources
+            ),
+            {},
         )
 
     return Question(
@@ -271,8 +279,8 @@ def _fits_in_pictures(specs: Mapping[str, FitSpec], study: StudyContext) -> list
 
 
 def _with_base(time_fits: Fitting, base: str) -> Fitting:
-    """Return a fit with a note that its base is fitted, and a warning if the data clearly prefer
-    another model.
+    """Return fits that name the model of the base case as fitted, with a warning if the data
+    clearly prefer another model.
     """
     answer = next(candidate for candidate in time_fits.answers if candidate.model == base)
     if answer.failed:
@@ -297,11 +305,13 @@ def _with_base(time_fits: Fitting, base: str) -> Fitting:
 
 
 def _base_with_fit(base: PreparedModel, time_fits: Fitting, source: str) -> dict[str, Node]:
-    """Return the fitted values of the parameters of a base as settings, with the source of the
-    data.
+    """Return the fitted parameters of the base case's model as settings by path, each with the
+    source of the data.
     """
     answer = next(
-        candidate for candidate in time_fits.answers if candidate.model == base.built.name
+        answer_of_model
+        for answer_of_model in time_fits.answers
+        if answer_of_model.model == base.built.name
     )
     mark = base.fit_settings.free[0].mark
     node_by_parameter = {}
@@ -316,9 +326,9 @@ def _base_with_fit(base: PreparedModel, time_fits: Fitting, source: str) -> dict
 
 def _measured_timings(
     runs: Measurements, spec: FitSpec, place: Place, study: StudyContext
-) -> Callable[[], _Times]:
-    """Return a function that gives measured timings; raise for an unknown region and for unusable
-    data.
+) -> Callable[[], _TimingsAndTruth]:
+    """Return a function that returns the measured timings of a fit, without true times; raise for
+    an unknown region and for unusable data.
     """
     try:
         observations = observations_of(runs, spec.region, spec.of_size)
@@ -330,7 +340,7 @@ def _measured_timings(
 
 
 def _prepared_model(spec: FitSpec, place: Place, study: StudyContext) -> PreparedModel:
-    """Return the base's model, with the free paths, population and size of a fit."""
+    """Return the model of the base case, prepared for a fit of its free parameters."""
     if not study.base.keys() & {"model", "workload"}:
         raise study.refusal(
             (*place, "free"), "free paths belong to the model of the base; name that model"
@@ -345,9 +355,9 @@ def _prepared_model(spec: FitSpec, place: Place, study: StudyContext) -> Prepare
 
 def _generator_of_timings(
     spec: MadeSpec, processors: list[int], place: Place, study: StudyContext
-) -> Callable[[], _Times]:
-    """Return a function that generates timings: the times of a case, with relative noise from a
-    named random stream. The inputs are checked now; the times are generated when they are fitted.
+) -> Callable[[], _TimingsAndTruth]:
+    """Return a function that generates timings: the times of a case with random relative noise. The
+    inputs are checked now; the times are generated when they are fitted.
     """
     population = _single_text_at(study, (*place, "made", "population")) if spec.population else None
     prepared_model = prepare_model(
@@ -359,14 +369,14 @@ def _generator_of_timings(
     except NoAnswerError as error:
         raise study.refusal((*place, "made"), str(error)) from None
 
-    def simulated_times() -> _Times:
+    def noisy_times() -> _TimingsAndTruth:
         processors_of_rows = np.repeat(np.array(spec.processors, dtype=float), spec.repetitions)
         points = Timings(
             processors_of_rows, np.ones(len(processors_of_rows)), processors_of_rows, spec.cycles
         )
         (formula,) = prepared_model.family().formulas(points)
-        random = np.random.default_rng([spec.seed, *str(place[-1]).encode()])
-        noise = np.exp(spec.noise.value * random.standard_normal(len(processors_of_rows)))
+        generator = np.random.default_rng([spec.seed, *str(place[-1]).encode()])
+        noise = np.exp(spec.noise.value * generator.standard_normal(len(processors_of_rows)))
         processor_numbers = np.array(processors, dtype=float)
         true_times = (
             formula.times(
@@ -386,47 +396,58 @@ def _generator_of_timings(
             zip(processor_numbers.tolist(), true_times.tolist(), strict=True)
         )
 
-    return simulated_times
+    return noisy_times
 
 
 def _single_text_at(study: StudyContext, place: Place) -> Scalar:
-    """Return the text at a place of the study, which is a single value."""
+    """Return the single value that the study has at a place."""
     node = study.node_of(place)
     assert isinstance(node, Scalar)
     return node
 
 
-def _lines_of_fits(fits_by_name: Mapping[str, Fitting]) -> str:
-    """Return a table with one line for each fit: the preferred model, and its prediction at the
-    largest number of processors.
+def _table_of_fits(fits_by_name: Mapping[str, Fitting]) -> str:
+    """Return a table in Markdown with a row for each fit: the preferred model, the models that the
+    data cannot distinguish from it, and its time at the largest number of processors.
     """
     rows = []
     for name, time_fits in fits_by_name.items():
         best_answer, *other_answers = [answer for answer in time_fits.answers if not answer.failed]
-        rivals = [
+        rival_names = [
             answer.model
             for answer in other_answers
             if (answer["behind"] or 0.0) < LEAST_CRITERION_DIFFERENCE
         ]
-        farthest_prediction = next(
-            (value for value in reversed(list(best_answer.values)) if value.startswith("time[")), ""
+        farthest_time_name = next(
+            (
+                value_name
+                for value_name in reversed(list(best_answer.values))
+                if value_name.startswith("time[")
+            ),
+            "",
         )
         time_text = (
-            f"{amount_text(best_answer.values[farthest_prediction])} at p ="
-            f" {farthest_prediction[5:-1]}"
-            if farthest_prediction
+            f"{amount_text(best_answer.values[farthest_time_name])} at p ="
+            f" {farthest_time_name[5:-1]}"
+            if farthest_time_name
             else NOTHING
         )
         true_time = (
-            time_fits.truth.get(float(farthest_prediction[5:-1])) if farthest_prediction else None
+            time_fits.truth.get(float(farthest_time_name[5:-1])) if farthest_time_name else None
         )
-        error = (
-            percent((best_answer[farthest_prediction] or 0.0) / true_time - 1, 2)
+        error_text = (
+            percent((best_answer[farthest_time_name] or 0.0) / true_time - 1, 2)
             if true_time
             else NOTHING
         )
         rows.append(
-            [escape(name), best_answer.model, ", ".join(rivals) or NOTHING, time_text, error]
+            [
+                escape(name),
+                best_answer.model,
+                ", ".join(rival_names) or NOTHING,
+                time_text,
+                error_text,
+            ]
         )
     has_truth = any(time_fits.truth for time_fits in fits_by_name.values())
     headings = [

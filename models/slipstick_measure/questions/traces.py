@@ -39,7 +39,7 @@ from slipstick_measure.traces.views import (
 )
 
 TraceT = TypeVar("TraceT", bound=TraceOutline)
-ShownT = TypeVar("ShownT")
+ResultT = TypeVar("ResultT")
 
 MOST_TRACED_EVENTS = 500_000
 """Events of a simulated run that are kept as its trace."""
@@ -78,14 +78,15 @@ class TracesResult(QuestionResult):
         """Yield for each trace its account and its views."""
         for name, trace in self.traces.items():
             small_losses = [
-                value
-                for value in trace.answer.values
-                if value.startswith(LOST) and abs(trace.answer[value] or 0) < NEGLIGIBLE_LOSS
+                value_name
+                for value_name in trace.answer.values
+                if value_name.startswith(LOST)
+                and abs(trace.answer[value_name] or 0) < NEGLIGIBLE_LOSS
             ]
             values_without_matrix = {
-                key: value
-                for key, value in trace.answer.values.items()
-                if not key.startswith("accesses[")
+                value_name: value_name
+                for value_name, value_name in trace.answer.values.items()
+                if not value_name.startswith("accesses[")
             }
             answer_without_matrix = replace(
                 trace.answer, values=values_without_matrix
@@ -116,11 +117,15 @@ class TracesResult(QuestionResult):
         return {ACCESSES_FILE: rows} if rows else {}
 
     def draw(
-        self, spec: TracePictureSpec, order: Mapping[str, int], words: Words = NO_WORDS
+        self, spec: TracePictureSpec, fill_by_component: Mapping[str, int], words: Words = NO_WORDS
     ) -> Any:
         """Draw a view of some traces, one below the other."""
         return draw_traces(
-            {name: self.traces[name] for name in spec.traces}, spec.view, spec.title, order, words
+            {name: self.traces[name] for name in spec.traces},
+            spec.view,
+            spec.title,
+            fill_by_component,
+            words,
         )
 
 
@@ -201,9 +206,11 @@ class _RequestedTrace:
     def _requested_part(
         self,
         trace: TraceT,
-        compute: Callable[[TraceT, float | None, SwitchedNetwork | None], ShownT],
-    ) -> ShownT:
-        """Return what `compute` returns for the part of a trace that the study requests."""
+        compute: Callable[[TraceT, float | None, SwitchedNetwork | None], ResultT],
+    ) -> ResultT:
+        """Return the result of `compute` for the time and the processors of a trace that the study
+        requests.
+        """
         spec = self.spec
         refused_key = next(
             (
@@ -228,15 +235,17 @@ class _RequestedTrace:
             ) from None
 
     def network(self) -> SwitchedNetwork | None:
-        """Return the network of the machine that contention is counted on, if one is named."""
+        """Return the network on which contention is counted: that of the named machine; None if no
+        machine is named.
+        """
         if self.spec.machine is None:
             return None
         mark = self.study.node_of((*self.place, "machine")).mark
         return network_of_machine(self.spec.machine, self.study.library, mark)
 
     def _booked_trace(self) -> ProgramTrace:
-        """Return the trace with its time booked: read from a file, or of a simulated run of a
-        case.
+        """Return the trace, in which each instant of a processor has one cause: read from a file,
+        or of a simulated run of a case.
         """
         if self.spec.case is None:
             trace = self._checked_trace

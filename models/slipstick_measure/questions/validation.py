@@ -65,7 +65,7 @@ class ValidationSet:
         return sum(group.coverage * group.rows for group in self.estimation.groups) / row_count
 
 
-def rows_in_set(validation_set: ValidationSet) -> int:
+def predicted_row_count(validation_set: ValidationSet) -> int:
     """Return the number of predicted rows in a set."""
     return sum(group.rows for group in validation_set.estimation.groups)
 
@@ -98,7 +98,7 @@ class ValidationResult(QuestionResult):
         if len(self.sets) > 2:
             return [self._headline_of_many()]
         return [
-            f"{as_words(name)}: {with_noun(rows_in_set(validation_set), 'published value')}"
+            f"{as_words(name)}: {with_noun(predicted_row_count(validation_set), 'published value')}"
             f" predicted with a median error of {percent(median(validation_set.errors), 2)} (worst"
             f" of {with_noun(len(validation_set.errors), 'group')}:"
             f" {percent(max(validation_set.errors), 2)})"
@@ -106,7 +106,7 @@ class ValidationResult(QuestionResult):
         ]
 
     def _headline_of_many(self) -> str:
-        """Return the smallest, the middle and the largest error of many sets."""
+        """Return a sentence on the smallest, the median and the largest error of many sets."""
         error_by_set = {
             name: median(validation_set.errors) for name, validation_set in self.sets.items()
         }
@@ -172,7 +172,7 @@ class ValidationResult(QuestionResult):
         """Return the row of a set in the table of all sets."""
         return [
             escape(name),
-            str(rows_in_set(validation_set)),
+            str(predicted_row_count(validation_set)),
             str(len(validation_set.estimation.groups)),
             percent(median(validation_set.errors), 2),
             percent(validation_set.mean, 2),
@@ -236,7 +236,7 @@ def read(specs: Mapping[str, ValidationSpec], study: StudyContext) -> Question:
 
 
 def _estimation_task(name: str, spec: ValidationSpec, study: StudyContext) -> EstimationTask:
-    """Return the estimation that a set requests, checked but not run."""
+    """Return the estimation task of a validation set, checked but not run."""
     place = ("validation", name)
     path = study.library.measurement_file(
         table_path_named(spec.data) or spec.data, study.node_of((*place, "data")).mark
@@ -272,10 +272,10 @@ def _check_split(
     """
     group_count = len({*task.labels(task.groups)})
     if spec.fitted_to and len(task.fitted_rows) in (0, task.count):
-        subject = "no row" if not task.fitted_rows else "every row"
+        fitted_rows_text = "no row" if not task.fitted_rows else "every row"
         raise study.refusal(
             (*place, "fitted_to"),
-            f"{subject} is in the fitted rows, so no rows are left to predict",
+            f"{fitted_rows_text} is in the fitted rows, so no rows are left to predict",
         )
     if group_count < 2 and not spec.fitted_to and not spec.nothing_fitted:
         raise study.refusal(
@@ -297,19 +297,19 @@ def _column_uses(
     for heading, value in spec.measured.items():
         name, unit = heading_and_unit(value)
         yield heading, ColumnUse(measured=name, unit=unit)
-    for heading, cells in spec.names.items():
+    for heading, settings_by_cell in spec.names.items():
         settings = {
             cell: {
                 path: _single_text_at(study, (*place, "names", heading, cell, path)).text
-                for path in paths
+                for path in settings_of_cell
             }
-            for cell, paths in cells.items()
+            for cell, settings_of_cell in settings_by_cell.items()
         }
         yield heading, ColumnUse(settings=settings)
 
 
 def _single_text_at(study: StudyContext, place: Place) -> Scalar:
-    """Return the text at a place of the study; raise if it is not a single value."""
+    """Return the single value that the study has at a place; raise if there is a list or table."""
     node = study.node_of(place)
     if not isinstance(node, Scalar):
         raise node.mark.error("write a single value", place)
@@ -317,21 +317,21 @@ def _single_text_at(study: StudyContext, place: Place) -> Scalar:
 
 
 def _validation_set(spec: ValidationSpec, task: EstimationTask) -> ValidationSet:
-    """Run the estimation of a set, and return it with the set's description."""
-    split_in_words = "each group predicted by the others"
+    """Estimate the parameters of a validation set; return the results with its description."""
+    split_text = "each group predicted by the others"
     if spec.nothing_fitted:
-        split_in_words = "nothing fitted: ranges of the parameters alone"
+        split_text = "nothing fitted: ranges of the parameters alone"
     elif spec.fitted_to:
         columns_text = " and ".join(
             f"{column} {', '.join(values)}" for column, values in spec.fitted_to.items()
         )
-        split_in_words = f"fitted to {columns_text}"
+        split_text = f"fitted to {columns_text}"
     return ValidationSet(
         spec.source,
         spec.known,
         spec.unknown,
         spec.rows,
-        split_in_words,
+        split_text,
         tuple((peer.name, peer.error.value, peer.of, peer.source) for peer in spec.peers),
         spec.most.value if spec.most else None,
         estimation(task),

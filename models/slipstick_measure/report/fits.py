@@ -57,9 +57,9 @@ _NAMES_OF_DERIVED_VALUES = (
 )
 
 
-def fits_text(time_fits: Fitting) -> str:
-    """Return fits as text for the terminal."""
-    return terminal_blocks(fit_blocks(time_fits), INDENT)
+def fits_text(fitting: Fitting) -> str:
+    """Return the results of fits as text for the terminal."""
+    return terminal_blocks(fit_blocks(fitting), INDENT)
 
 
 def fit_blocks(time_fits: Fitting) -> Iterator[TextBlock]:
@@ -89,7 +89,7 @@ def fit_blocks(time_fits: Fitting) -> Iterator[TextBlock]:
                 [name.replace("time", "throughput") if time_fits.rate else name, *prediction_text]
                 for name, value in answer.values.items()
                 if name.startswith(_TIME_NAME_PREFIX)
-                for prediction_text in [_amount_and_ends(time_fits, name, value, "to")]
+                for prediction_text in [_prediction_and_ends(time_fits, name, value, "to")]
             ]
             yield f"{answer.model}: {answer.notes[0]}"
             yield TextTable([answer.model, "value", "between"], rows, [1, 2]) if rows else ""
@@ -119,38 +119,38 @@ def main_findings(time_fits: Fitting) -> list[str]:
     limits_text = _limits_sentence(best_answer, time_fits)
     row_sentences = [with_noun_for_processors(sentence, words) for sentence in time_fits.findings]
     bound_sentences = [
-        with_noun_for_processors(line, words) for line in _bound_sentences(time_fits)
+        with_noun_for_processors(sentence, words) for sentence in _bound_sentences(time_fits)
     ]
     if not time_fits.has_law:
         return [*row_sentences, *bound_sentences, with_noun_for_processors(verdict, words)]
-    lines = [
+    sentences = [
         *row_sentences,
         *([f"By {_name_with_title(best_answer)}: {limits_text}"] if limits_text else []),
     ]
     if lost_processors:
         cause, lost_to_cause = next(iter(lost_processors.items()))
         processors = float(best_answer.point["p"])
-        lines.append(
+        sentences.append(
             f"Most is lost to {cause[len(LOST) : -1]}:"
             f" {plain_decimal(lost_to_cause.value or 0.0, 3)} of"
             f" {words.member_count(processors)}."
         )
     for name, value in best_answer.values.items():
         if name.startswith(_TIME_NAME_PREFIX) and float(name[5:-1]) not in time_fits.bounded:
-            prediction, ends = _amount_and_ends(time_fits, name, value, "and")
-            lines.append(f"On p = {name[5:-1]}: {prediction}{ends and f', between {ends}'}.")
+            prediction, ends = _prediction_and_ends(time_fits, name, value, "and")
+            sentences.append(f"On p = {name[5:-1]}: {prediction}{ends and f', between {ends}'}.")
         if name.startswith(_SIZE_NAME_PREFIX):
-            lines.append(_size_text(value, _goal_of_size(time_fits, name)))
+            sentences.append(_size_text(value, _goal_text(time_fits, name)))
     return [
-        *(with_noun_for_processors(line, words) for line in lines),
+        *(with_noun_for_processors(sentence, words) for sentence in sentences),
         *bound_sentences,
         with_noun_for_processors(verdict, words),
     ]
 
 
-def _goal_of_size(time_fits: Fitting, name: str) -> str:
-    """Return the goal of a needed size in words: the efficiency, and over how many processors
-    unless over one.
+def _goal_text(time_fits: Fitting, name: str) -> str:
+    """Return, in words, the goal for which a size is needed: the efficiency, over which number of
+    processors unless over one, and the number of processors.
     """
     base_processors = time_fits.answers[0].values.get("base_processors")
     base_in_words = (
@@ -161,28 +161,28 @@ def _goal_of_size(time_fits: Fitting, name: str) -> str:
 
 
 def _bound_sentences(time_fits: Fitting) -> list[str]:
-    """Return sentences on the intervals that need no law, their assumptions, and the numbers of
-    processors to measure next.
+    """Return sentences on the predicted intervals that need no law, on their assumptions, and on
+    the numbers of processors to measure next; none without such intervals.
     """
     best_answer = time_fits.answers[0]
-    lines = [
+    interval_sentences = [
         f"On p = {p:g}: between {ends}{_prediction_by_law(time_fits, best_answer, p)}."
         for p, (low, high) in time_fits.bounded.items()
         for _, ends in [
-            _amount_and_ends(
+            _prediction_and_ends(
                 time_fits, f"{_TIME_NAME_PREFIX}{p:g}]", Value(low, "s", low, high), "and"
             )
         ]
     ]
-    if not lines:
+    if not interval_sentences:
         return []
-    count_before, last_count = sorted({*time_fits.p})[-2:]
+    second_largest, largest_count = sorted({*time_fits.p})[-2:]
     reason = (
-        f"This interval uses no law. It assumes that from p = {last_count:g} on, throughput grows"
-        f" at most as it did from p = {count_before:g}, and falls at most by a cost for each pair."
-        f" Measure on {time_fits.next_runs} next."
+        f"This interval uses no law. It assumes that from p = {largest_count:g} on, throughput"
+        f" grows at most as it did from p = {second_largest:g}, and falls at most by a cost for"
+        f" each pair. Measure on {time_fits.next_runs} next."
     )
-    return [*lines, reason]
+    return [*interval_sentences, reason]
 
 
 def _prediction_by_law(time_fits: Fitting, best_answer: Answer, p: float) -> str:
@@ -194,11 +194,11 @@ def _prediction_by_law(time_fits: Fitting, best_answer: Answer, p: float) -> str
         return ""
     return (
         f"; by {best_answer.model}"
-        f" {_amount_and_ends(time_fits, name, best_answer.values[name], '')[0]}"
+        f" {_prediction_and_ends(time_fits, name, best_answer.values[name], '')[0]}"
     )
 
 
-def _amount_and_ends(
+def _prediction_and_ends(
     time_fits: Fitting, name: str, time: Value, word_between_ends: str
 ) -> tuple[str, str]:
     """Return a predicted time and the ends of its interval in words, or the throughput p / T where
@@ -208,21 +208,21 @@ def _amount_and_ends(
         return amount_text(time), ends_in_words(
             time, word_between_ends
         ) if time.low is not None else ""
-    unit, size = time_fits.rate
+    unit, unit_size = time_fits.rate
     processors = float(name[len(_TIME_NAME_PREFIX) : -1])
 
-    def throughput(seconds: float | None) -> str:
-        return f"{plain_decimal(processors / seconds / size)} {unit}" if seconds else ""
+    def throughput_text(seconds: float | None) -> str:
+        return f"{plain_decimal(processors / seconds / unit_size)} {unit}" if seconds else ""
 
     if time.low is None:
-        return throughput(time.value), ""
-    return throughput(
+        return throughput_text(time.value), ""
+    return throughput_text(
         time.value
-    ), f"{throughput(time.high)} {word_between_ends} {throughput(time.low)}"
+    ), f"{throughput_text(time.high)} {word_between_ends} {throughput_text(time.low)}"
 
 
 def _name_with_title(answer: Answer) -> str:
-    """Return the name of a fit, with the title of its law; a model has its name only."""
+    """Return the name of a fitted law with its title in brackets; of a fitted model, its name."""
     title = answer.notes[0].partition(":")[0] if answer.notes else ""
     return answer.model if title.startswith("the model ") else f"{answer.model} ({title})"
 
@@ -241,8 +241,8 @@ def fit_headline(time_fits: Fitting, words: Words) -> list[str]:
     lines = [f"measured {line}" for line in lines]
     if time_fits.has_law and (limits_text := _limits_sentence(best_answer, time_fits)):
         # What the law leaves out stands before what it says.
-        insert_position = bool(time_fits.growing_causes)
-        lines.insert(insert_position, f"by the fitted model, {uncapitalized(limits_text)}")
+        law_position = bool(time_fits.growing_causes)
+        lines.insert(law_position, f"by the fitted model, {uncapitalized(limits_text)}")
     if time_fits.has_law:
         lines[1:1] = [
             f"on p = {processors:g}: {_prediction_text(best_answer, processors)}"
@@ -253,13 +253,13 @@ def fit_headline(time_fits: Fitting, words: Words) -> list[str]:
         for name in best_answer.values
         if name.startswith(_SIZE_NAME_PREFIX) and time_fits.has_law
     ]
-    noun = words.meanings.get(time_fits.size_path, "")
+    size_noun = words.meanings.get(time_fits.size_path, "")
     for name in size_names[-1:]:
-        size_text = _size_text(best_answer.values[name], _goal_of_size(time_fits, name))
-        if is_plural(noun.partition(" ")[0]):
-            lines.append(re.sub(r"n = (\S+?)(?=[,.]( |$))", rf"\1 {noun}", size_text))
+        size_text = _size_text(best_answer.values[name], _goal_text(time_fits, name))
+        if is_plural(size_noun.partition(" ")[0]):
+            lines.append(re.sub(r"n = (\S+?)(?=[,.]( |$))", rf"\1 {size_noun}", size_text))
         else:
-            lines.append(size_text.replace("n = ", f"{with_article(noun or 'size')} of "))
+            lines.append(size_text.replace("n = ", f"{with_article(size_noun or 'size')} of "))
     if not time_fits.has_law:
         lines.append(time_fits.verdict)
     return [with_noun_for_processors(line.rstrip("."), words) for line in lines]
@@ -283,7 +283,10 @@ def _prediction_text(answer: Answer, processors: float) -> str:
     """Return the time and the efficiency that a fit predicts for a number of processors, in
     words.
     """
-    names = [f"{kind}{processors:g}]" for kind in (_TIME_NAME_PREFIX, _EFFICIENCY_NAME_PREFIX)]
+    names = [
+        f"{name_prefix}{processors:g}]"
+        for name_prefix in (_TIME_NAME_PREFIX, _EFFICIENCY_NAME_PREFIX)
+    ]
     return " and ".join(
         f"{name.partition('[')[0]} {value_amount(name, value.value, value.unit, value.ends)}"
         for name in names
@@ -340,9 +343,11 @@ def _families_table(time_fits: Fitting, answers: Sequence[Answer]) -> TextTable:
     """Build the table of all families that have a fit; for generated data with their errors against
     the known truth.
     """
-    truth = time_fits.truth
+    true_time_by_count = time_fits.truth
     time_names = [name for name in answers[0].values if name.startswith(_TIME_NAME_PREFIX)]
-    true_times = {name: truth[float(name[5:-1])] for name in time_names if truth}
+    true_times = {
+        name: true_time_by_count[float(name[5:-1])] for name in time_names if true_time_by_count
+    }
     headings = [
         "model",
         "AICc difference",
@@ -357,7 +362,10 @@ def _families_table(time_fits: Fitting, answers: Sequence[Answer]) -> TextTable:
             f"{answer['behind']:.1f}",
             percent(answer["scatter"], 2),
             percent(answer["missed"] if "missed" in answer.values else None, 2),
-            *(_amount_and_ends(time_fits, name, answer.values[name], "")[0] for name in time_names),
+            *(
+                _prediction_and_ends(time_fits, name, answer.values[name], "")[0]
+                for name in time_names
+            ),
             *(
                 percent((answer[name] or 0.0) / true_time - 1, 2)
                 for name, true_time in true_times.items()
@@ -384,7 +392,7 @@ def fitted_values(answer: Answer) -> dict[str, Value]:
 
 
 def ends_in_words(value: Value, word_between: str = "to") -> str:
-    """Return the ends of an interval in words."""
+    """Return the low and the high end of a value's interval as text, with a word between them."""
     low, high = (amount_text(Value(end, value.unit)) for end in (value.low, value.high))
     return f"{low} {word_between} {high}"
 
@@ -398,30 +406,30 @@ def _limits_sentence(answer: Answer, time_fits: Fitting) -> str:
     the data support, and if the law has a term for each measured cause that grows.
     """
 
-    def number(name: str) -> float:
+    def value_or_zero(name: str) -> float:
         return answer[name] or 0.0
 
     def place_text(processors: float) -> str:
-        is_largest = processors == number("most_processors")
+        is_largest = processors == value_or_zero("most_processors")
         return f"p = {processors:g}{', the largest number examined' if is_largest else ''}"
 
     sentence = ""
     base_processors = answer.values.get("base_processors", UNKNOWN_COUNT).value
     base_clause = "" if base_processors is None else f" over p = {base_processors:g}"
     if "efficient_processors" in answer.values:
-        efficient_text = place_text(number("efficient_processors"))
+        efficient_text = place_text(value_or_zero("efficient_processors"))
         sentence = (
             f"Efficiency{base_clause} is at least {percent(time_fits.efficiency)} up to"
             f" {efficient_text}."
         )
     if "largest_speedup" in answer.values:
-        speedup_processors = number("largest_speedup_processors")
+        speedup_processors = value_or_zero("largest_speedup_processors")
         doubt_clause = ""
         rise_verb = "is at most"
-        if speedup_processors == number("most_processors"):
+        if speedup_processors == value_or_zero("most_processors"):
             doubt_clause = _doubt_on_rise(answer, time_fits)
             rise_verb = "would be" if doubt_clause else "still rises, to"
-        largest_speedup = plain_decimal(number("largest_speedup"), 3)
+        largest_speedup = plain_decimal(value_or_zero("largest_speedup"), 3)
         sentence += (
             f" Speed-up{base_clause} {rise_verb} {largest_speedup}, at"
             f" {place_text(speedup_processors)}{doubt_clause}."
@@ -429,7 +437,7 @@ def _limits_sentence(answer: Answer, time_fits: Fitting) -> str:
     sentence = sentence.strip()
     if "fastest_processors" in answer.values:
         time_text = amount_text(answer.values["fastest_time"])
-        fastest_count = number("fastest_processors")
+        fastest_count = value_or_zero("fastest_processors")
         if fastest_count == answer.values.get("largest_speedup_processors", UNKNOWN_COUNT).value:
             return f"{sentence.removesuffix('.')}, in {time_text}, the least time."
         sentence = f"{sentence} Fastest at p = {fastest_count:g}, in {time_text}.".strip()
@@ -480,14 +488,14 @@ def draw_fits(time_fits: Fitting, title: str) -> Figure:
     """
 
     figure = new_figure(7.5, 6.6)
-    axes, axes_of_efficiency = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))
+    time_axes, efficiency_axes = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))
     for curve, (colour, _, dashes) in zip(
         time_fits.curves[:MOST_CURVES], STROKES[1:], strict=False
     ):
         curve_title = textwrap.fill(curve.title, _LEGEND_WIDTH)
-        axes.plot(curve.p, curve.time, color=colour, linestyle=dashes, label=curve_title)
+        time_axes.plot(curve.p, curve.time, color=colour, linestyle=dashes, label=curve_title)
         if curve.low:
-            axes.fill_between(
+            time_axes.fill_between(
                 curve.at,
                 curve.low,
                 curve.high,
@@ -496,7 +504,7 @@ def draw_fits(time_fits: Fitting, title: str) -> Figure:
                 linewidth=0,
                 label=f"interval of {curve_title}",
             )
-    axes.plot(
+    time_axes.plot(
         time_fits.p,
         time_fits.time,
         linestyle="",
@@ -506,13 +514,13 @@ def draw_fits(time_fits: Fitting, title: str) -> Figure:
         label="measured",
         zorder=5,
     )
-    axes.set_xscale("log", base=2)
+    time_axes.set_xscale("log", base=2)
     make_logarithmic(
-        axes.yaxis,
+        time_axes.yaxis,
         np.array([*time_fits.time, *(time for curve in time_fits.curves for time in curve.time)]),
     )
     last_processors = max([max(time_fits.p), *(max(curve.p) for curve in time_fits.curves)])
-    for panel in (axes, axes_of_efficiency):
+    for panel in (time_axes, efficiency_axes):
         panel.axvspan(
             max(time_fits.p),
             last_processors,
@@ -526,17 +534,19 @@ def draw_fits(time_fits: Fitting, title: str) -> Figure:
         for power in range(int(last_processors).bit_length())
         if 2.0**power <= last_processors
     ]
-    axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
-    axes.set_xlim(1 / 1.1, last_processors)
+    time_axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+    time_axes.set_xlim(1 / 1.1, last_processors)
     members = Words(member=time_fits.member).members
-    axes_of_efficiency.set_xlabel(
+    efficiency_axes.set_xlabel(
         members
         if time_fits.size is None
         else f"{members}; size n = {_size_with_separators(time_fits.size)}"
     )
-    axes.set_ylabel(axis_title("time", "s"))
-    _draw_efficiencies(axes_of_efficiency, time_fits)
-    figure.legend(*axes.get_legend_handles_labels(), loc="outside right upper", alignment="left")
+    time_axes.set_ylabel(axis_title("time", "s"))
+    _draw_efficiencies(efficiency_axes, time_fits)
+    figure.legend(
+        *time_axes.get_legend_handles_labels(), loc="outside right upper", alignment="left"
+    )
     return with_title_and_legend(figure, title)
 
 

@@ -63,14 +63,14 @@ def text_pieces(path: Path | str, bound: str, advice: str, size: int = 1 << 20) 
     ------
     SpecError : as for `file_text`
     """
-    mark_of_file = Mark(shown_name(path), 1, 1)
+    file_mark = Mark(shown_name(path), 1, 1)
     bytes_read = 0
     decode = getincrementaldecoder("utf-8")().decode
-    with open_file(path, mark_of_file, bound, advice) as raw_file:
+    with open_file(path, file_mark, bound, advice) as raw_file:
         is_packed = raw_file.read(2) == GZIP
         _ = raw_file.seek(0)
         if not is_packed and (binary := known_bytes(path)):
-            raise mark_of_file.error(binary)
+            raise file_mark.error(binary)
         file = GzipFile(fileobj=raw_file) if is_packed else raw_file
         while True:
             try:
@@ -78,18 +78,18 @@ def text_pieces(path: Path | str, bound: str, advice: str, size: int = 1 << 20) 
                 bytes_read += len(piece)
                 text = decode(piece, final=not piece)
             except (EOFError, zlib.error):
-                raise mark_of_file.error(
+                raise file_mark.error(
                     f"the packed file ends or is damaged after {bytes_read:,} bytes; unpack what is"
                     " left of it"
                 ) from None
             except UnicodeDecodeError as error:
                 invalid_byte = error.object[error.start]
-                raise mark_of_file.error(
+                raise file_mark.error(
                     f"byte 0x{invalid_byte:02x} near byte {bytes_read:,} is not UTF-8; save the"
                     " file as UTF-8 text"
                 ) from None
             if bytes_read > limit_in_force(bound):
-                raise mark_of_file.error(too_many_message(bound, "bytes", advice))
+                raise file_mark.error(too_many_message(bound, "bytes", advice))
             if not piece:
                 return
             yield text
@@ -138,7 +138,7 @@ def checked_trace(
 
 
 def _problem_of_file(path: Path | str, message: str) -> SpecError:
-    """Return an error at the beginning of a file."""
+    """Return the error that says a message about a file as a whole."""
     return SpecError([Problem(shown_name(path), 1, 1, "", message)])
 
 
@@ -151,15 +151,23 @@ def _check_bytes(path: Path | str, *companions: Path) -> None:
     """Raise if a file that a library reads and its companions are together larger than the
     limit.
     """
-    size = sum(os.path.getsize(file) for file in (path, *companions) if os.path.isfile(file))
+    byte_count = sum(
+        os.path.getsize(archive_file)
+        for archive_file in (path, *companions)
+        if os.path.isfile(archive_file)
+    )
     check_cost(
-        BYTES, size, f"{size:,} bytes are too many", ADVICE_ON_SIZE, partial(_problem_of_file, path)
+        BYTES,
+        byte_count,
+        f"{byte_count:,} bytes are too many",
+        ADVICE_ON_SIZE,
+        partial(_problem_of_file, path),
     )
 
 
 def trace_format(path: Path | str) -> str | None:
-    """Return the format of a trace by the beginning of the file, or by its name's ending; None for
-    other files.
+    """Return the name of a trace's format, told by the ending of the file's name or by its
+    beginning; None if the file is no trace.
     """
     if (suffix := Path(path).suffix) in _FORMAT_BY_SUFFIX:
         return _FORMAT_BY_SUFFIX[suffix]
@@ -177,14 +185,14 @@ def trace_format(path: Path | str) -> str | None:
 
 
 def _first_line(text: str) -> str:
-    """Return the first line that is neither blank nor a comment."""
+    """Return the first line of a text that is neither blank nor a comment; empty if none is."""
     return next(
         (line for line in text.splitlines() if line.strip() and not line.startswith("# ")), ""
     )
 
 
 def _is_records(text: str) -> bool:
-    """Return whether a text begins with the heading of a table of records."""
+    """Return whether a text begins with the heading of a table of events, one record a row."""
     return set(_RECORD_HEADINGS[:3]) <= {
         split_unit(cell)[0] for cell in re.split("[,;\t]", _first_line(text))
     }
@@ -280,26 +288,26 @@ def _read_paraver(path: Path | str, unit: str | None) -> ReadTrace:
             columns.refuse(f"{short(line)} has a field that is no number in range", line_number)
     if unread_counts:
         kinds_in_words = ", ".join(
-            f"{record_count:,} {_UNREAD_KINDS[kind]}"
-            for kind, record_count in unread_counts.items()
+            f"{count_of_kind:,} {_UNREAD_KINDS[kind]}"
+            for kind, count_of_kind in unread_counts.items()
         )
         columns.add_note(f"left out, for states hold the time: {kinds_in_words}")
     useful_labels = [label for label in columns.labels if label == name_by_state[_RUNNING]]
-    end_of_header = float(header["end"])
-    has_later_spans = columns.end and max(columns.end) > end_of_header
+    header_end = float(header["end"])
+    has_later_spans = columns.end and max(columns.end) > header_end
     return columns.finished(
-        [_thread_name(key) for key in columns.lanes],
+        [_thread_name(lane_key) for lane_key in columns.lanes],
         None,
         useful_labels,
         "unknown",
-        None if has_later_spans else end_of_header,
+        None if has_later_spans else header_end,
     )
 
 
-def _thread_name(key: object) -> str:
+def _thread_name(thread_key: object) -> str:
     """Return the name of a thread: application, task and thread, separated by points."""
-    assert isinstance(key, tuple)
-    return ".".join(map(str, key))
+    assert isinstance(thread_key, tuple)
+    return ".".join(map(str, thread_key))
 
 
 def _state_names(path: Path | str) -> dict[int, str]:
@@ -338,15 +346,15 @@ def _read_timehist(path: Path | str, unit: str | None) -> ReadTrace:
     columns = TraceColumns(path, resolution=3e-6)
     skipped_lines = array("q")
     heading = ""
-    visual_columns = slice(0, 0)
+    wait_columns = slice(0, 0)
     running_label, delayed_label, waiting_label = (
         columns.named(columns.labels, label) for label in (BUSY_LABEL, "wait:processor", "wait")
     )
     for line_number, line in _numbered_lines(path):
         row = (
             _TASK_ROW.fullmatch(
-                line[: visual_columns.start] + line[visual_columns.stop :]
-                if visual_columns.stop
+                line[: wait_columns.start] + line[wait_columns.stop :]
+                if wait_columns.stop
                 else line
             )
             if heading
@@ -357,34 +365,34 @@ def _read_timehist(path: Path | str, unit: str | None) -> ReadTrace:
                 heading = line
             elif heading and _HEADING_RULE.match(line):
                 column_slices = [slice(*match.span()) for match in re.finditer("-+", line)]
-                visual_columns = (
-                    column_slices[2] if "task" not in heading[column_slices[2]] else visual_columns
+                wait_columns = (
+                    column_slices[2] if "task" not in heading[column_slices[2]] else wait_columns
                 )
             elif heading and line.strip() and "[tid/pid]" not in line:
                 skipped_lines.append(line_number)
             continue
-        time, task, *lengths, text_after = row.groups()
+        time, task, *durations, text_after = row.groups()
         if task.startswith("<idle>"):
             continue
         lane = columns.lanes[task] if task in columns.lanes else columns.named(columns.lanes, task)
-        end_time, (wait, delay, run) = float(time), map(float, lengths)
-        label_of_absence = (
+        end_time, (wait_time, delay_time, run_time) = float(time), map(float, durations)
+        absence_label = (
             delayed_label
             if text_after and _PREEMPTED in text_after.partition("next:")[0].split()
             else waiting_label
         )
-        run_start = end_time - run / 1000
-        ready_time = run_start - delay / 1000
-        departure_time = ready_time - (wait - delay) / 1000
-        for label, start, end_of_span in (
-            (label_of_absence, departure_time, ready_time),
+        run_start = end_time - run_time / 1000
+        ready_time = run_start - delay_time / 1000
+        departure_time = ready_time - (wait_time - delay_time) / 1000
+        for label, start, span_end in (
+            (absence_label, departure_time, ready_time),
             (delayed_label, ready_time, run_start),
             (running_label, run_start, end_time),
         ):
-            if end_of_span > start >= 0.0:
-                columns.span(lane, label, start, end_of_span)
-            elif end_of_span > 0.0 > start:
-                columns.span(lane, label, 0.0, end_of_span)
+            if span_end > start >= 0.0:
+                columns.span(lane, label, start, span_end)
+            elif span_end > 0.0 > start:
+                columns.span(lane, label, 0.0, span_end)
     if skipped_lines:
         columns.add_note(
             f"{len(skipped_lines):,} lines are no rows of switches, and left out; the first is line"
@@ -412,20 +420,20 @@ _EVENTS = ("create", "end", "enter", "leave", "access", "send", "receive")
 
 
 def _read_records(path: Path | str, unit: str | None, is_reordered: bool = False) -> ReadTrace:
-    """Read records. If the records of a processor are out of order, read them again in the order of
-    their times.
+    """Read a trace from a table of events, one record a row. If the records of a processor are not
+    in the order of their times, read the table again in that order.
     """
     columns = TraceColumns(path)
-    receive_count = 0
+    receipt_count = 0
     rows = _parquet_rows(path) if Path(path).suffix == ".parquet" else _csv_rows(columns)
     names_and_units = [split_unit(str(cell)) for cell in next(rows, (1, []))[1]]
-    cell_indices = _cell_indices(columns, [name for name, _ in names_and_units])
-    columns.scale = _seconds_of_unit(columns, names_and_units[cell_indices[0]][1] or unit)
+    index_of_heading = _cell_indices(columns, [name for name, _ in names_and_units])
+    columns.scale = _seconds_of_unit(columns, names_and_units[index_of_heading[0]][1] or unit)
     open_spans_by_lane: list[list[int]] = []
     last_time = 0.0
     latest_by_lane = list[float]()
     if is_reordered:
-        rows = _in_order_of_time(columns, rows, cell_indices[0])
+        rows = _in_order_of_time(columns, rows, index_of_heading[0])
     for line_number, cells in rows:
         if len(cells) != len(names_and_units):
             columns.refuse(
@@ -434,7 +442,7 @@ def _read_records(path: Path | str, unit: str | None, is_reordered: bool = False
                 line_number,
             )
         time_text, processor, event, source, destination, count_text = map(
-            [*cells, ""].__getitem__, cell_indices
+            [*cells, ""].__getitem__, index_of_heading
         )
         time = columns.number(time_text, "time", line_number)
         lane = columns.named(columns.lanes, str(processor))
@@ -473,11 +481,11 @@ def _read_records(path: Path | str, unit: str | None, is_reordered: bool = False
             columns.refuse(
                 f"{short(str(event))} is no event; there are {', '.join(_EVENTS)}", line_number
             )
-        receive_count += event == "receive"
+        receipt_count += event == "receive"
     columns.close_open(list(chain.from_iterable(open_spans_by_lane)), last_time)
-    if receive_count:
+    if receipt_count:
         columns.add_note(
-            f"{receive_count:,} receipts are left out; a message counts where it is sent"
+            f"{receipt_count:,} receipts are left out; a message counts where it is sent"
         )
     return columns.finished([str(lane) for lane in columns.lanes])
 

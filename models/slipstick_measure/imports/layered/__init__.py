@@ -16,7 +16,7 @@ from typing import Any
 from slipstick.errors import SpecError
 from slipstick_measure.imports.imported import ImportedSpec, SpecAxes
 from slipstick_measure.imports.layered.lowering import activity_spec
-from slipstick_measure.imports.layered.replicas import with_copies
+from slipstick_measure.imports.layered.replicas import with_replicas_written_out
 from slipstick_measure.imports.layered.text import read_text
 from slipstick_measure.imports.layered.variables import Variables
 from slipstick_measure.imports.layered.xml import read_xml
@@ -69,7 +69,9 @@ def _read_network(input_file: Reading) -> tuple[ImportedSpec, Variables]:
         if name in variables.used
     }
     title = f"Layered model {input_file.name}"
-    spec = activity_spec(with_copies(network), lambda: SpecNames(input_file), file_losses, title)
+    spec = activity_spec(
+        with_replicas_written_out(network), lambda: SpecNames(input_file), file_losses, title
+    )
     return file_losses.close(spec), variables
 
 

@@ -66,7 +66,7 @@ def steps_of_request(network: LayeredNetwork, entry: LayeredEntry) -> Sequence:
 
     Raises
     ------
-    SpecError : activities that are no nesting
+    SpecError : activities that are not nested
     """
     if entry.phases:
         steps: list[Step] = []
@@ -98,7 +98,9 @@ def mean_reply_count(steps: Sequence) -> float:
         elif isinstance(step, ParallelStep):
             reply_count += sum(map(mean_reply_count, step.branches))
         elif isinstance(step, ChoiceStep):
-            reply_count += sum(share.value * mean_reply_count(body) for share, body in step.options)
+            reply_count += sum(
+                probability.value * mean_reply_count(body) for probability, body in step.options
+            )
         elif isinstance(step, RepeatStep):
             reply_count += sum(count.value * mean_reply_count(body) for count, body in step.bodies)
     return reply_count
@@ -116,8 +118,8 @@ def _bodies_of_step(step: Step) -> tuple[Sequence, ...]:
 
 
 def structure_text(steps: Sequence) -> str:
-    """Return a sequence of steps as text without names, so that equal texts mean the same
-    structure.
+    """Return a text that describes a sequence of steps without the names of its activities: equal
+    texts mean equal steps.
     """
     texts: list[str] = []
     for step in steps:
@@ -126,11 +128,11 @@ def structure_text(steps: Sequence) -> str:
             calls = [(call.target, call.count, call.waits) for call in work.calls]
             texts.append(repr((work.demand, work.scv, work.think, work.whole_calls, calls)))
         else:
-            numbers = [
+            amounts = [
                 amount for amount, _ in getattr(step, "options", getattr(step, "bodies", ()))
             ]
             bodies = [structure_text(body) for body in _bodies_of_step(step)]
-            texts.append(f"{type(step).__name__}{numbers}{bodies}")
+            texts.append(f"{type(step).__name__}{amounts}{bodies}")
     return ";".join(texts)
 
 
@@ -152,13 +154,13 @@ class _Graph:
         self._network = network
         self._task = task
         self._entry = entry
-        self._after = {
+        self._precedence_after = {
             name: precedence
             for precedence in task.precedences
             if precedence.after
             for name in precedence.before
         }
-        self._nodes = 0
+        self._visited_count = 0
 
     def sequence(self, start: str) -> Sequence:
         """Return the steps from an activity of the task on, up to the end of the graph."""
@@ -178,10 +180,10 @@ class _Graph:
         """Return the path of steps that begins with an activity."""
         path = _ActivityPath([])
         while name:
-            self._nodes += 1
+            self._visited_count += 1
             if name not in self._task.activities:
                 self._refuse(self._task.line, f"name {short(name)}, which does not exist")
-            if depth > MOST_DEPTH or self._nodes > MOST_NODES:
+            if depth > MOST_DEPTH or self._visited_count > MOST_NODES:
                 self._refuse(self._task.line, "are nested too deep, or go round in a circle")
             work = self._task.activities[name]
             path.steps += [] if work.is_idle else [ExecuteStep(work)]
@@ -189,7 +191,7 @@ class _Graph:
                 if ReplyStep() in path.steps:
                     self._refuse(work.line, f"reply to {short(self._entry)} twice in a row")
                 path.steps.append(ReplyStep())
-            next_precedence = self._after.get(name)
+            next_precedence = self._precedence_after.get(name)
             if next_precedence is None:
                 return path
             if next_precedence.join or len(next_precedence.before) > 1:
@@ -213,9 +215,9 @@ class _Graph:
         if not precedence.fork:
             return precedence.after[0][0]
         branches = [self._path_from(name, depth + 1) for name, _ in precedence.after]
-        joins = {id(branch.join) for branch in branches}
-        have_one_join = len(joins) == 1
-        if not have_one_join:
+        join_ids = {id(branch.join) for branch in branches}
+        have_common_join = len(join_ids) == 1
+        if not have_common_join:
             for branch in branches:
                 self._follow_joins(branch, depth)
         join = self._common_join(branches, precedence)
@@ -226,7 +228,9 @@ class _Graph:
         return self._activity_after_join(join, branches, path)
 
     def _follow_joins(self, path: _ActivityPath, depth: int) -> None:
-        """Continue past joins of alternatives, which do not wait."""
+        """Extend a path past the or-joins at which it stops, because they do not wait for other
+        branches.
+        """
         while path.join is not None and path.join.join == "or" and not path.join.fork:
             path_after_join = self._path_from(path.join.after[0][0], depth + 1)
             path.steps += path_after_join.steps
@@ -257,34 +261,41 @@ class _Graph:
     def _parallel_step(
         self, branches: list[_ActivityPath], join: Precedence | None
     ) -> ParallelStep:
-        """Return the step with these parallel branches."""
+        """Return the parallel step of branches; its quorum is that of the join where they meet."""
         quorum = join.quorum if join else 0
         return ParallelStep(tuple(tuple(path.steps) for path in branches), quorum)
 
     def _add_choice(
         self, precedence: Precedence, branches: list[_ActivityPath], path: _ActivityPath
     ) -> None:
-        """Add a choice between branches."""
-        shares = [share for _, share in precedence.after]
-        total = sum(share.value for share in shares)
-        are_plain = not any(share.formula for share in shares)
-        if abs(total - 1) > 1e-6 and are_plain and is_rounded([share.value for share in shares]):
-            note = f"probabilities add up to {total:.9g} by rounding, and are scaled to 1"
+        """Add the choice between the branches of a fork to a path, with their probabilities."""
+        probabilities = [probability for _, probability in precedence.after]
+        probability_sum = sum(probability.value for probability in probabilities)
+        are_numbers = not any(probability.formula for probability in probabilities)
+        if (
+            abs(probability_sum - 1) > 1e-6
+            and are_numbers
+            and is_rounded([probability.value for probability in probabilities])
+        ):
+            note = f"probabilities add up to {probability_sum:.9g} by rounding, and are scaled to 1"
             self._network.input_file.add_note(precedence.line, "", note)
-            shares = [ModelAmount(share.value / total) for share in shares]
-        elif abs(total - 1) > 1e-6:
-            message = f"have probabilities that add up to {total:g}, not to 1"
+            probabilities = [
+                ModelAmount(probability.value / probability_sum) for probability in probabilities
+            ]
+        elif abs(probability_sum - 1) > 1e-6:
+            message = f"have probabilities that add up to {probability_sum:g}, not to 1"
             self._refuse(precedence.line, message)
         options = tuple(
-            (share, tuple(branch.steps)) for share, branch in zip(shares, branches, strict=True)
+            (probability, tuple(branch.steps))
+            for probability, branch in zip(probabilities, branches, strict=True)
         )
         path.steps.append(ChoiceStep(options))
 
     def _activity_after_join(
         self, join: Precedence | None, branches: list[_ActivityPath], path: _ActivityPath
     ) -> str:
-        """Return the activity after a join, once all activities that it waits for have reached
-        it.
+        """Return the activity after a join if the branches include all activities that it waits
+        for; else stop the path at the join, and return an empty name.
         """
         if join is None:
             return ""

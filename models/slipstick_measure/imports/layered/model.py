@@ -185,7 +185,9 @@ class LayeredNetwork:
     def add(
         self, kind: str, element: Processor | Task | LayeredEntry | ProcessorShare, task: str = ""
     ) -> None:
-        """Add an element; refuse a second one of its name."""
+        """Add an element of a kind; raise if there is one of the same name. An entry belongs to the
+        given task.
+        """
         tables: dict[str, dict[str, object]] = {
             "processor": self.processors,  # type: ignore[dict-item]
             "task": self.tasks,  # type: ignore[dict-item]
@@ -221,15 +223,15 @@ class LayeredNetwork:
         ------
         SpecError : everything that is wrong
         """
-        report = self.input_file.add_problem
+        add_problem = self.input_file.add_problem
         for task in self.tasks.values():
             if task.processor not in self.processors:
-                report(task.line, "task", f"there is no processor {short(task.processor)}")
+                add_problem(task.line, "task", f"there is no processor {short(task.processor)}")
             for work in self.works(task):
                 for call in work.calls:
                     self._check_target(call.target, call.line)
             if not task.entries:
-                report(task.line, "task", f"{short(task.name)} has no entry; add one")
+                add_problem(task.line, "task", f"{short(task.name)} has no entry; add one")
             self._check_task(task)
         line_by_called_entry = {
             call.target: call.line
@@ -242,7 +244,7 @@ class LayeredNetwork:
                 entry.phases or entry.start or entry.kind or entry.forwards
             ):
                 message = f"{short(entry.name)} is called and has no work; write its service time"
-                report(line_by_called_entry[entry.name], "call", message)
+                add_problem(line_by_called_entry[entry.name], "call", message)
             for target, _, line in entry.forwards:
                 self._check_target(target, line)
             probability_sum = sum(share.value for _, share, _ in entry.forwards)
@@ -250,21 +252,21 @@ class LayeredNetwork:
                 message = (
                     f"probabilities of {short(entry.name)} add up to {probability_sum:g}, over 1"
                 )
-                report(entry.line, "forwarding", message)
+                add_problem(entry.line, "forwarding", message)
             task = self.task_of(entry.name)
             if task.is_reference and entry.arrivals.value:
                 message = (
                     f"{short(task.name)} is a reference task and has open arrivals; take one out"
                 )
-                report(entry.line, "entry", message)
+                add_problem(entry.line, "entry", message)
             if task.is_reference and entry.forwards:
                 message = (
                     f"{short(task.name)} is a reference task, whose requests end; call in its place"
                 )
-                report(entry.line, "forwarding", message)
+                add_problem(entry.line, "forwarding", message)
             if entry.phases and entry.start:
                 message = f"{short(entry.name)} has phases and activities; take one of the two out"
-                report(entry.line, "entry", message)
+                add_problem(entry.line, "entry", message)
             self._check_replies(entry, task)
             operations = {"semaphore": SEMAPHORE_KINDS, "rwlock": LOCK_KINDS}.get(task.kind, ("",))
             if entry.kind not in operations:
@@ -272,12 +274,14 @@ class LayeredNetwork:
                 message = (
                     f"{short(entry.name)} of the {task.kind} task {short(task.name)} is no {kinds}"
                 )
-                report(entry.line, "entry", message)
+                add_problem(entry.line, "entry", message)
         if self.input_file.problems:
             self.input_file.finished()
 
     def _check_task(self, task: Task) -> None:
-        """Report features of a task that the solver of layered networks refuses as well."""
+        """Record the problems of a task: features that the solver of layered networks refuses as
+        well.
+        """
         report, name = self.input_file.add_problem, short(task.name)
         if task.is_reference and len(task.entries) > 1:
             message = (
@@ -293,12 +297,14 @@ class LayeredNetwork:
         if task.group:
             share = self.shares.get(task.group)
             if share is None or share.processor != task.processor:
-                where = f"processor {short(task.processor)} has no group {short(task.group)}"
-                report(task.line, "task", where)
+                message = f"processor {short(task.processor)} has no group {short(task.group)}"
+                report(task.line, "task", message)
             elif self.processors[task.processor].kind != "cfs":
                 message = f"{short(task.group)} is a group of a processor without fair shares (cfs)"
                 report(share.line, "group", message)
-        starts = [self.entries[name].start for name in task.entries if self.entries[name].start]
+        first_activities = [
+            self.entries[name].start for name in task.entries if self.entries[name].start
+        ]
         preceding_names = [name for precedence in task.precedences for name in precedence.before]
         following_names = [
             name
@@ -306,19 +312,23 @@ class LayeredNetwork:
             for name in (*(name for name, _ in precedence.after), precedence.end)
             if name
         ]
-        for side, names in (("before", preceding_names), ("after", following_names)):
+        for position_word, names in (("before", preceding_names), ("after", following_names)):
             for activity in sorted({name for name in names if names.count(name) > 1}):
-                message = f"{short(activity)} stands {side} others in two precedences; join them"
+                message = (
+                    f"{short(activity)} stands {position_word} others in two precedences; join them"
+                )
                 report(task.line, "precedence", message)
-        for activity in sorted({*starts} & {*following_names}):
+        for activity in sorted({*first_activities} & {*following_names}):
             message = (
                 f"{short(activity)} begins an entry and stands after others; rename one of the two"
             )
             report(task.line, "precedence", message)
-        unreached_activities = sorted({*task.activities} - self._reached_activities(task, starts))
+        unreached_activities = sorted(
+            {*task.activities} - self._reached_activities(task, first_activities)
+        )
         if unreached_activities and {*preceding_names, *following_names} <= {*task.activities}:
-            entries_in_words = ", ".join(map(short, unreached_activities))
-            message = f"{entries_in_words} of {name} come after no others and begin no entry"
+            unreached_names = ", ".join(map(short, unreached_activities))
+            message = f"{unreached_names} of {name} come after no others and begin no entry"
             report(
                 task.activities[unreached_activities[0]].line,
                 "activity",
@@ -348,7 +358,7 @@ class LayeredNetwork:
         return reached_activities - {""}
 
     def _check_target(self, target: str, line: int) -> None:
-        """Report a call to an unknown entry or to a reference task."""
+        """Record a problem if a call goes to an unknown entry or to a reference task."""
         if target not in self.entries:
             self.input_file.add_problem(line, "call", f"there is no entry {short(target)}")
         elif self.task_of(target).is_reference:
@@ -357,7 +367,7 @@ class LayeredNetwork:
             self.input_file.add_problem(line, "call", message)
 
     def _check_replies(self, entry: LayeredEntry, task: Task) -> None:
-        """Report replies of unknown activities and replies to entries of other tasks."""
+        """Record problems for replies of unknown activities and to entries of other tasks."""
         for name, replied_entries in task.replies.items():
             if name not in task.activities:
                 self.input_file.add_problem(

@@ -19,10 +19,10 @@ from slipstick_measure.imports.layered.model import (
     Work,
 )
 
-MOST_COPIES = 1000
+MOST_REPLICAS = 1000
 
 
-def with_copies(network: LayeredNetwork) -> LayeredNetwork:
+def with_replicas_written_out(network: LayeredNetwork) -> LayeredNetwork:
     """Return a network with replicated elements written out; unchanged without replicas.
 
     Raises
@@ -30,15 +30,15 @@ def with_copies(network: LayeredNetwork) -> LayeredNetwork:
     SpecError : copies that do not fit
     """
     elements: list[Processor | Task] = [*network.processors.values(), *network.tasks.values()]
-    fan_numbers = [fan for task in network.tasks.values() for fan in (task.fan_in, task.fan_out)]
+    fans = [fan for task in network.tasks.values() for fan in (task.fan_in, task.fan_out)]
     if all(element.replicas == 1 for element in elements) and not any(
-        count != 1 for fan in fan_numbers for count in fan.values()
+        count != 1 for fan in fans for count in fan.values()
     ):
         return network
     for element in elements:
-        if not 1 <= element.replicas <= MOST_COPIES:
+        if not 1 <= element.replicas <= MOST_REPLICAS:
             message = (
-                f"{short(element.name)} needs 1 to {MOST_COPIES} copies; got {element.replicas}"
+                f"{short(element.name)} needs 1 to {MOST_REPLICAS} copies; got {element.replicas}"
             )
             network.refuse(element.line, "replication", message)
     return _ReplicaWriter(network).written
@@ -57,7 +57,7 @@ class _ReplicaWriter:
         )
         for processor in network.processors.values():
             for index in range(processor.replicas):
-                name = copy_name(processor.name, index, processor.replicas)
+                name = replica_name(processor.name, index, processor.replicas)
                 self.written.processors[name] = replace(processor, name=name, replicas=1)
         for task in network.tasks.values():
             for index in range(task.replicas):
@@ -66,27 +66,31 @@ class _ReplicaWriter:
     def _write_task(self, task: Task, index: int) -> None:
         """Add a replica of a task, with its entries, on a replica of its processor."""
         processor = self._network.processors[task.processor]
-        per_processor, remainder = divmod(task.replicas, processor.replicas)
+        replicas_per_processor, remainder = divmod(task.replicas, processor.replicas)
         if remainder:
             message = (
                 f"{task.replicas} copies of {short(task.name)} cannot share"
                 f" {processor.replicas} copies of {short(processor.name)} in equal parts"
             )
             self._network.refuse(task.line, "replication", message)
-        name = copy_name(task.name, index, task.replicas)
+        name = replica_name(task.name, index, task.replicas)
         self.written.tasks[name] = replace(
             task,
             name=name,
-            processor=copy_name(processor.name, index // per_processor, processor.replicas),
+            processor=replica_name(
+                processor.name, index // replicas_per_processor, processor.replicas
+            ),
             replicas=1,
-            entries=[copy_name(name, index, task.replicas) for name in task.entries],
+            entries=[replica_name(name, index, task.replicas) for name in task.entries],
             activities={
-                key: self._replica_of_work(work, task, index)
-                for key, work in task.activities.items()
+                activity_name: self._replica_of_work(work, task, index)
+                for activity_name, work in task.activities.items()
             },
             replies={
-                key: [copy_name(name, index, task.replicas) for name in replied_entries]
-                for key, replied_entries in task.replies.items()
+                activity_name: [
+                    replica_name(name, index, task.replicas) for name in replied_entries
+                ]
+                for activity_name, replied_entries in task.replies.items()
             },
         )
         for entry_name in task.entries:
@@ -103,7 +107,7 @@ class _ReplicaWriter:
         ]
         return replace(
             entry,
-            name=copy_name(entry.name, index, task.replicas),
+            name=replica_name(entry.name, index, task.replicas),
             phases={
                 key: self._replica_of_work(work, task, index) for key, work in entry.phases.items()
             },
@@ -117,7 +121,7 @@ class _ReplicaWriter:
             for call in work.calls
             for target in self._called_replicas(call.target, task, index, call.line)
         ]
-        return replace(work, name=copy_name(work.name, index, task.replicas), calls=calls)
+        return replace(work, name=replica_name(work.name, index, task.replicas), calls=calls)
 
     def _called_replicas(self, entry: str, caller: Task, caller_index: int, line: int) -> list[str]:
         """Return the replicas of an entry that a replica of a caller calls."""
@@ -131,14 +135,18 @@ class _ReplicaWriter:
                 " their products are equal"
             )
             self._network.refuse(line, "replication", message)
-        copies = ((caller_index * fan_out + offset) % server.replicas for offset in range(fan_out))
-        return [copy_name(entry, copy_number, server.replicas) for copy_number in copies]
+        replica_indices = (
+            (caller_index * fan_out + offset) % server.replicas for offset in range(fan_out)
+        )
+        return [
+            replica_name(entry, replica_index, server.replicas) for replica_index in replica_indices
+        ]
 
 
-def copy_name(name: str, index: int, copies: int) -> str:
+def replica_name(name: str, replica_index: int, replica_count: int) -> str:
     """Return the name of a replica; an element that has one replica only keeps its name.
 
-    >>> copy_name("disk", 1, 2), copy_name("disk", 0, 1)
+    >>> replica_name("disk", 1, 2), replica_name("disk", 0, 1)
     ('disk_2', 'disk')
     """
-    return name if copies == 1 else f"{name}_{index + 1}"
+    return name if replica_count == 1 else f"{name}_{replica_index + 1}"

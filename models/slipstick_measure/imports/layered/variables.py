@@ -69,10 +69,12 @@ class Variables:
                 self.amount(bound, line, variable).value
                 for bound in (first_text, last_text, step or "1")
             )
-            count = (
+            value_count = (
                 int((high - low) / increment + 1.5e-9) + 1 if increment > 0 and high >= low else 0
             )
-            values = [low + increment * index for index in range(min(count, MOST_RANGE_VALUES + 1))]
+            values = [
+                low + increment * index for index in range(min(value_count, MOST_RANGE_VALUES + 1))
+            ]
         else:
             values = [
                 self.amount(value_text, line, variable).value for value_text in text.split(",")
@@ -102,27 +104,29 @@ class Variables:
         return amount
 
     def _evaluate_formula(self, text: str, line: int, subject: str) -> ModelAmount:
-        """Evaluate a formula in variables."""
+        """Return the value of a formula in variables of the file, with the formula in parameters of
+        a spec.
+        """
         formula = re.sub(r"\$([A-Za-z0-9_]+)", lambda match: parameter_name(match[0]), text)
         for variable in re.findall(r"\$[A-Za-z0-9_]+", text):
             self._set_given_value(variable, line)
         symbols: dict[str, Expr] = {
-            name: Parameter(name, value=value) for name, value in self.values.items()
+            name: Parameter(name, value=values) for name, values in self.values.items()
         }
         try:
             expression = read_expression(formula, symbols)
             # As parameters are written in a spec, whole numbers and signs included.
-            (value,) = Tape([expression]).run({})
-            result = float(value[0] if getattr(value, "ndim", 0) else value)
+            (values,) = Tape([expression]).run({})
+            number = float(values[0] if getattr(values, "ndim", 0) else values)
         except (FormulaError, ModelError, ValueError, ArithmeticError) as error:
             if self.input_file.problems:  # of variables without a value
                 raise SpecError(self.input_file.problems) from None
             self.input_file.refuse(line, subject, f"{short(text)} cannot be computed: {error}")
-        if not isfinite(result):
-            self.input_file.refuse(line, subject, f"{short(text)} is {result}, no finite number")
+        if not isfinite(number):
+            self.input_file.refuse(line, subject, f"{short(text)} is {number}, no finite number")
         is_plain = isinstance(expression, Number) or not parameters(expression)
         self.used |= {parameter.name for parameter in parameters(expression)}
-        return ModelAmount(result, "" if is_plain else formula)
+        return ModelAmount(number, "" if is_plain else formula)
 
     def _set_given_value(self, variable: str, line: int) -> None:
         """Set a variable that has no value in the file to the value from the hints. Record a

@@ -85,12 +85,12 @@ def _without_functions(text: str) -> str:
     return text
 
 
-def _is_solved_inside(text: str, begin: int) -> bool:
-    """Return whether the block or the statement after the head of a loop solves the model."""
-    solution = re.compile(r"\bsolve\b").search(text, begin)
-    if solution is None:
+def _is_solved_inside(text: str, start: int) -> bool:
+    """Return whether the body of a loop, which begins at a position, solves the model."""
+    solve_match = re.compile(r"\bsolve\b").search(text, start)
+    if solve_match is None:
         return False
-    block_text = text[begin : solution.start()].lstrip()
+    block_text = text[start : solve_match.start()].lstrip()
     if not block_text.startswith("{"):
         return re.match(r"(?:foreach|for|if)\b", block_text) is not None or ";" not in block_text
     depth = 0
@@ -121,7 +121,7 @@ def read_xml(input_file: Reading, file_losses: FileLosses) -> tuple[LayeredNetwo
 
     Raises
     ------
-    SpecError : no such XML, or what has no meaning, at its line
+    SpecError : a file that is no XML of LQNX or has values without a meaning, by line
     """
     reader = _XmlReader(input_file, file_losses)
     reader.read_file()
@@ -216,18 +216,18 @@ class _XmlReader:
         for match in _ASSIGNMENT.finditer(text, begin, end):
             formula = _with_marked_variables(match[2].strip())
             # An index is that of a loop: such a variable stays without a value.
-            indexed = re.search(r"\w\s*\[", formula)
-            if indexed or not (match[1].startswith("$") or self._is_computed(formula)):
+            has_index = re.search(r"\w\s*\[", formula)
+            if has_index or not (match[1].startswith("$") or self._is_computed(formula)):
                 continue
             line = element.line + text.count("\n", 0, match.start())
             if parameter_name(match[1]) in map(parameter_name, re.findall(r"\$\w+", formula)):
                 formula = repr(self.variables.amount(formula, line, match[1]).value)
-                self._end_ranges(element, line, match[1])
+                self._drop_ranges(element, line, match[1])
             self.variables.assign(match[1], formula.strip('"'), line)
 
-    def _end_ranges(self, element: XmlElement, line: int, variable: str) -> None:
-        """Drop the ranges of the enclosing loops with a note, because a variable is computed from
-        its own earlier value: its value depends on all passes before.
+    def _drop_ranges(self, element: XmlElement, line: int, variable: str) -> None:
+        """Drop the ranges of the enclosing loops, with a note: a variable that is computed from its
+        own earlier value depends on all earlier iterations.
         """
         if [name for name in self._loops if self.variables.ranges.pop(name, None)]:
             message = (
@@ -246,34 +246,37 @@ class _XmlReader:
         return are_known and has_numbers and _VALUE_OF_ASSIGNMENT.fullmatch(formula) is not None
 
     def _read_loop(self, element: XmlElement, text: str, keyword: re.Match[str]) -> int:
-        """Read the header of a loop over numbers as the range of its variable. Return the position
-        after the header; 0 if it is no such loop.
+        """Read the header of a loop over numbers that solves the model, as the range of its
+        variable. Return the position after the header; 0 for other loops.
         """
-        values = ""
+        values_text = ""
         if match := _FOREACH.match(text, keyword.start()):
-            values = match[2]
-            if not values.startswith("["):
-                loop_values = self.variables.ranges.pop(parameter_name(match[2]), [])
+            values_text = match[2]
+            if not values_text.startswith("["):
+                range_values = self.variables.ranges.pop(parameter_name(match[2]), [])
                 settings = self.input_file.hints.settings
-                values = settings.get(parameter_name(match[1]), "")
-                values = f"[{', '.join(map(repr, loop_values))}]" if loop_values else str(values)
+                values_text = settings.get(parameter_name(match[1]), "")
+                values_text = (
+                    f"[{', '.join(map(repr, range_values))}]" if range_values else str(values_text)
+                )
         elif (match := _FOR.match(text, keyword.start())) and len(
             {match[1], match[3], match[6]}
         ) == 1:
-            bounds = [_with_marked_variables(match[group].strip()) for group in (2, 5, 7)]
-            if all(map(self._is_computed, bounds)):
+            bound_formulas = [_with_marked_variables(match[group].strip()) for group in (2, 5, 7)]
+            if all(map(self._is_computed, bound_formulas)):
                 line = element.line + text.count("\n", 0, match.start())
-                first_text, last_text, step = (
-                    self.variables.amount(bound, line, match[1]).value for bound in bounds
+                first_value, last_value, step = (
+                    self.variables.amount(bound_formula, line, match[1]).value
+                    for bound_formula in bound_formulas
                 )
-                steps = _loop_values(first_text, last_text, step, match[4] == "<=")
-                values = f"[{', '.join(map(repr, steps))}]" if steps else ""
-        if match is None or not values or not _is_solved_inside(text, match.end()):
+                loop_values = _loop_values(first_value, last_value, step, match[4] == "<=")
+                values_text = f"[{', '.join(map(repr, loop_values))}]" if loop_values else ""
+        if match is None or not values_text or not _is_solved_inside(text, match.end()):
             return 0
         if len(self._loops) == MOST_NESTED_LOOPS:
             return 0
         line = element.line + text.count("\n", 0, match.start())
-        self.variables.assign(match[1], values, line)
+        self.variables.assign(match[1], values_text, line)
         self._loops.append(parameter_name(match[1]))
         return match.end()
 
@@ -313,9 +316,9 @@ class _XmlReader:
             for processor_element in self.root.every("processor")
             if element in processor_element.children
         )
-        capped = element.get("cap").casefold() in ("1", "true", "yes")
+        is_capped = element.get("cap").casefold() in ("1", "true", "yes")
         share = self.amount(element, "share", ONE).value
-        group = ProcessorShare(element.get("name"), element.line, processor, share, capped)
+        group = ProcessorShare(element.get("name"), element.line, processor, share, is_capped)
         self.network.add("group", group)
         for task in element.every("task"):
             self.network.tasks[task.get("name")].group = group.name
@@ -368,8 +371,8 @@ class _XmlReader:
         )
         self.network.add("entry", entry, task.name)
         for child in element.every("forwarding"):
-            share = self.amount(child, "prob", ONE)
-            entry.forwards.append((child.get("dest"), share, child.line))
+            probability = self.amount(child, "prob", ONE)
+            entry.forwards.append((child.get("dest"), probability, child.line))
         for activities in element.every("entry-phase-activities"):
             for child in activities.children:
                 if child.tag == "activity":
@@ -409,15 +412,17 @@ class _XmlReader:
                     message = f"{short(name)} is defined twice; rename one"
                     self.input_file.refuse(child.line, "activity", message)
                 task.activities[name] = self._read_work(child)
-                if bound := child.get("bound-to-entry"):
-                    self._bind(bound, name, child, task)
+                if entry_name := child.get("bound-to-entry"):
+                    self._set_first_activity(entry_name, name, child, task)
             elif child.tag == "precedence":
                 self._read_precedence(child, task)
             elif child.tag == "reply-entry":
                 for reply in child.every("reply-activity"):
                     task.replies.setdefault(reply.get("name"), []).append(child.get("name"))
 
-    def _bind(self, entry: str, activity: str, element: XmlElement, task: Task) -> None:
+    def _set_first_activity(
+        self, entry: str, activity: str, element: XmlElement, task: Task
+    ) -> None:
         """Record that requests to an entry begin with an activity."""
         if entry not in task.entries:
             message = f"{short(entry)} is not an entry of {short(task.name)}"
@@ -433,20 +438,28 @@ class _XmlReader:
         following_elements = [child for child in element.children if child.tag.startswith("post")]
         preceding_activities = [
             activity.get("name")
-            for group in preceding_elements
-            for activity in group.every("activity")
+            for precedence_element in preceding_elements
+            for activity in precedence_element.every("activity")
         ]
         following_activities: list[tuple[str, ModelAmount]] = []
         for activity in (
-            activity for group in following_elements for activity in group.every("activity")
+            activity
+            for precedence_element in following_elements
+            for activity in precedence_element.every("activity")
         ):
             key = "count" if following_elements[0].tag == "post-LOOP" else "prob"
             following_activities.append((activity.get("name"), self.amount(activity, key, ONE)))
         join = preceding_elements[0].tag.partition("-")[2].lower() if preceding_elements else ""
         fork = following_elements[0].tag.partition("-")[2].lower() if following_elements else ""
         quorum = self.whole_number(preceding_elements[0], "quorum", 0) if preceding_elements else 0
-        end = following_elements[0].get("end") if following_elements else ""
+        activity_after_loop = following_elements[0].get("end") if following_elements else ""
         precedence = Precedence(
-            element.line, preceding_activities, following_activities, join, fork, quorum, end
+            element.line,
+            preceding_activities,
+            following_activities,
+            join,
+            fork,
+            quorum,
+            activity_after_loop,
         )
         task.precedences.append(precedence)
