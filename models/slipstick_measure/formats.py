@@ -81,8 +81,8 @@ def read(path: Path | str, hints: Hints | None = None, format: str | None = None
     format_names = [*FORMATS, *LOAD_FORMATS, *TRACE_FORMATS]
     if format is not None and format not in format_names:
         raise UnknownNameError("format", format, format_names)
-    if (name_of_trace_format := trace_format(path) if format is None else format) in TRACE_FORMATS:
-        measurements = read_trace(path, name_of_trace_format, hints.unit).main_part().measurements()
+    if (trace_format_name := trace_format(path) if format is None else format) in TRACE_FORMATS:
+        measurements = read_trace(path, trace_format_name, hints.unit).main_part().measurements()
         measurements = replace(measurements, weak=hints.weak)
         if hints.size is None:
             return measurements
@@ -94,10 +94,8 @@ def read(path: Path | str, hints: Hints | None = None, format: str | None = None
         if known_file := known_text(input_file.text):
             input_file.refuse(1, "", f"this is {known_file.description}: {known_file.advice}")
         return input_file.finished()  # which says that there is nothing in it
-    if (
-        name_of_load_format := load_format(input_file) if format is None else format
-    ) in LOAD_FORMATS:
-        return _measurements_of_load_test(input_file, name_of_load_format)
+    if (load_format_name := load_format(input_file) if format is None else format) in LOAD_FORMATS:
+        return _measurements_of_load_test(input_file, load_format_name)
     format_name = format or _recognize_format(input_file)
     is_records = format_name == "csv" and bar_lines(input_file.lines)
     if (
@@ -111,16 +109,16 @@ def read(path: Path | str, hints: Hints | None = None, format: str | None = None
         format is None
         and format_name in (None, "csv")
         and not is_records
-        and (keys_in_words := _keys_of_json(input_file.text))
+        and (keys_text := _keys_of_json(input_file.text))
     ):
         message = (
-            f"this is JSON that no reader knows, with {keys_in_words}; write a table of its"
+            f"this is JSON that no reader knows, with {keys_text}; write a table of its"
             " values as CSV"
         )
         input_file.refuse(1, "", message)
     if format_name is None and (line_number := _line_of_table_without_heading(input_file)):
         message = (
-            _names_in_comment(input_file, line_number)
+            _message_on_comment_names(input_file, line_number)
             or "the table has no heading; write one above its numbers, such as: p  time [s]"
         )
         input_file.refuse(line_number, "", message)
@@ -159,7 +157,9 @@ def read(path: Path | str, hints: Hints | None = None, format: str | None = None
 
 
 def _keys_of_json(text: str) -> str:
-    """Return the first keys of a JSON document, joined by commas; empty for other texts."""
+    """Return a phrase on the first keys of a JSON document, such as "the keys a, b"; empty for
+    other texts.
+    """
     if text.lstrip()[:1] not in ("{", "["):
         return ""
     try:
@@ -182,7 +182,7 @@ def _line_of_table_without_heading(input_file: Reading) -> int:
 
 
 def _refuse_count_without_time(input_file: Reading) -> None:
-    """Raise if a line tells a number of processors, and none below it the time."""
+    """Raise if a line states a number of processors and no line below it states the time."""
     if line := line_of_count_without_time(input_file.lines):
         text = short(input_file.lines[line - 1].strip())
         message = (
@@ -193,7 +193,7 @@ def _refuse_count_without_time(input_file: Reading) -> None:
 
 
 def _line_between_rows(input_file: Reading) -> int:
-    """Return the number of the only line that is none among rows of numbers of equal width; 0 for
+    """Return the number of the only line of text between the rows of a table of numbers; 0 for
     other files.
     """
     content = input_file.content
@@ -201,16 +201,18 @@ def _line_between_rows(input_file: Reading) -> int:
         len(cells) if len(cells := text.split()) > 1 and NUMBER.fullmatch(cells[0]) else 0
         for _, text in content
     ]
-    rows = [index for index, width in enumerate(widths) if width]
-    if len(rows) < 3 or len({*widths} - {0}) != 1:
+    row_indices = [index for index, width in enumerate(widths) if width]
+    if len(row_indices) < 3 or len({*widths} - {0}) != 1:
         return 0
-    between = [index for index in range(rows[0], rows[-1]) if not widths[index]]
-    return content[between[0]][0] if len(between) == 1 else 0
+    indices_between = [
+        index for index in range(row_indices[0], row_indices[-1]) if not widths[index]
+    ]
+    return content[indices_between[0]][0] if len(indices_between) == 1 else 0
 
 
-def _names_in_comment(input_file: Reading, line: int) -> str:
-    """Return a message that asks what the names in the comment above a table mean; empty if the
-    comment has not a word for each column.
+def _message_on_comment_names(input_file: Reading, line: int) -> str:
+    """Return a message that asks which columns the names in the comment above a table stand for;
+    empty if the comment does not have one word for each column.
     """
     comment = input_file.lines[line - 2].strip() if line > 1 else ""
     comment = comment if comment.startswith("#") else ""
@@ -226,23 +228,25 @@ def _names_in_comment(input_file: Reading, line: int) -> str:
 
 
 def _with_hints(measurements: Measurements, hints: Hints) -> Measurements:
-    """Apply the hints on growth of the work and on means of waits to measurements."""
-    weak_scaling = measurements.weak if hints.weak is None else hints.weak
+    """Return measurements with the hints applied that say whether the work grows with the
+    processors, and whether waits are means of one processor.
+    """
+    is_weak_scaling = measurements.weak if hints.weak is None else hints.weak
     if not hints.mean_waits:
-        return replace(measurements, weak=weak_scaling, mean_waits=hints.mean_waits)
+        return replace(measurements, weak=is_weak_scaling, mean_waits=hints.mean_waits)
     records = [
         replace(run, value=run.value * run.p)
         if run.metric in ("wait", "busy") and run.processor is None
         else run
         for run in measurements.records
     ]
-    return replace(measurements, records=tuple(records), weak=weak_scaling, mean_waits=True)
+    return replace(measurements, records=tuple(records), weak=is_weak_scaling, mean_waits=True)
 
 
 def load_test(
     paths: Sequence[Path | str],
     hints: Sequence[Hints],
-    servers: Mapping[str, int] | None = None,
+    server_count_by_tier: Mapping[str, int] | None = None,
     format: str | None = None,
 ) -> LoadTest | None:
     """Read files as one load test; return None if the first file is not a load test.
@@ -258,10 +262,10 @@ def load_test(
     SpecError : everything that is wrong, by file and line
     """
     load_tests: list[LoadTest] = []
-    for path, hint in zip(paths, hints, strict=True):
+    for path, file_hints in zip(paths, hints, strict=True):
         if format is None and trace_format(path) is not None:
             return None
-        input_file = open_file(path, hint)
+        input_file = open_file(path, file_hints)
         format_name = (
             format if format in LOAD_FORMATS else "" if format else load_format(input_file)
         )
@@ -272,8 +276,8 @@ def load_test(
         load_tests.append(read_load(input_file, format_name))
     joined_test = LoadTest(
         ", ".join(test.file for test in load_tests),
-        tuple(sorted((row for test in load_tests for row in test.rows), key=_load_of_row)),
-        dict(servers or {}),
+        tuple(sorted((row for test in load_tests for row in test.rows), key=_sort_load)),
+        dict(server_count_by_tier or {}),
         tuple(note for test in load_tests for note in test.notes),
     )
     if unknown_tiers := [tier for tier in joined_test.servers if tier not in joined_test.tiers]:
@@ -286,8 +290,8 @@ _LARGEST_UTILIZATION = 1.05
 
 
 def _with_utilization_of_each_server(test: LoadTest) -> LoadTest:
-    """Return a load test whose utilizations are means over the servers of a tier. Percentages above
-    100 are sums over its servers, as top prints them, and are divided by their number.
+    """Return a load test whose utilizations are means over the servers of each tier. Percentages
+    above 100, such as those of top, are sums over the servers, and are divided by their number.
 
     Raises
     ------
@@ -364,7 +368,7 @@ def _measurements_of_load_test(input_file: Reading, name: str) -> Measurements:
     return Measurements(tuple(records), notes, rate=("/s", 1.0))
 
 
-def _load_of_row(row: LoadRow) -> float:
+def _sort_load(row: LoadRow) -> float:
     """Return the load of a row: its users, else its offered rate, else its throughput."""
     return row.users or row.rate or row.throughput or 0.0
 
@@ -397,9 +401,9 @@ def read_all(
     """
     problems: list[Problem] = []
     tables: list[Measurements] = []
-    for path, hint in zip(paths, hints, strict=True):
+    for path, file_hints in zip(paths, hints, strict=True):
         try:
-            tables.append(read(path, hint, format))
+            tables.append(read(path, file_hints, format))
         except SpecError as error:
             problems += error.problems
     if problems:
@@ -408,8 +412,8 @@ def read_all(
         return tables[0]
     rates = {table.rate for table in tables if table.rate is not None}
     if len({rate_size for _, rate_size in rates}) > 1:
-        units_in_words = " and ".join(sorted(unit or "no unit" for unit, _ in rates))
-        message = f"the files have throughputs in {units_in_words}; give them in one"
+        units_text = " and ".join(sorted(unit or "no unit" for unit, _ in rates))
+        message = f"the files have throughputs in {units_text}; give them in one"
         raise SpecError([tables[-1].records[0].problem(message)])
     measurements = Measurements(
         tuple(measurement for table in tables for measurement in table.records),
@@ -421,12 +425,14 @@ def read_all(
         source=next((table.source for table in tables if table.source), ""),
         sizes_of_each=all(table.sizes_of_each for table in tables),
     )
-    weak_scaling = next((table.weak for table in tables if table.weak is not None), None)
+    is_weak_scaling = next((table.weak for table in tables if table.weak is not None), None)
     mean_waits = next((table.mean_waits for table in tables if table.mean_waits is not None), None)
     member_names = {table.member for table in tables}
     member = member_names.pop() if len(member_names) == 1 else "processor"
     rate = next(iter(rates), None)
-    return replace(measurements, rate=rate, weak=weak_scaling, mean_waits=mean_waits, member=member)
+    return replace(
+        measurements, rate=rate, weak=is_weak_scaling, mean_waits=mean_waits, member=member
+    )
 
 
 def table_path_named(reference: str) -> str:

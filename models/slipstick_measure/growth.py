@@ -55,11 +55,13 @@ class Growth:
         return round(log(point.n**self.exponent / point.p), 1)
 
     def reference(self, point: MeasuredPoint, points: Sequence[MeasuredPoint]) -> MeasuredPoint:
-        """Return the reference run of a run, which may be itself."""
+        """Return the run with which a run is compared: the comparable run on the fewest processors,
+        which may be the run itself.
+        """
         own_group = self.group(point)
         return min(
-            (candidate for candidate in points if self.group(candidate) == own_group),
-            key=lambda candidate: candidate.p,
+            (other_point for other_point in points if self.group(other_point) == own_group),
+            key=lambda other_point: other_point.p,
             default=point,
         )
 
@@ -101,24 +103,24 @@ def growth_of(
 
 
 def _size_exponent(points: Sequence[MeasuredPoint]) -> float | None:
-    """Return the exponent of the size that grows in proportion to the processors; None if there is
-    none, or a number of processors has several sizes.
+    """Return the exponent with which a power of the size grows in proportion to the processors;
+    None if no power does, or if runs have no size or several sizes on a number of processors.
     """
     counts_and_sizes = sorted({(point.p, point.n) for point in points if point.n is not None})
     if (
         len(counts_and_sizes) < 2
-        or len(counts_and_sizes) != len({p for p, _ in counts_and_sizes})
+        or len(counts_and_sizes) != len({first_count for first_count, _ in counts_and_sizes})
         or len(counts_and_sizes) != len(points)
     ):
         return None
-    if len({n for _, n in counts_and_sizes}) < len(counts_and_sizes):
+    if len({first_size for _, first_size in counts_and_sizes}) < len(counts_and_sizes):
         return None
-    (p, n), *other_counts_and_sizes = counts_and_sizes
+    (first_count, first_size), *other_counts_and_sizes = counts_and_sizes
     for exponent in SIZE_EXPONENTS:
         ratios = [
-            (other_size / n) ** exponent / (other_count / p)
+            (other_size / first_size) ** exponent / (other_count / first_count)
             for other_count, other_size in other_counts_and_sizes
-            if n and other_size
+            if first_size and other_size
         ]
         if all(abs(ratio - 1) < _EXPONENT_TOLERANCE for ratio in ratios):
             return exponent
@@ -131,14 +133,14 @@ def _refuse_unclear_growth(
     """Raise if the time stays constant as processors are added, unless measured waits explain
     it.
     """
-    without_size = [index for index in timed_indices if points[index].n is None]
-    if not without_size:
+    indices_without_size = [index for index in timed_indices if points[index].n is None]
+    if not indices_without_size:
         return
-    first_index = min(without_size, key=lambda index: points[index].p)
-    last_index = max(without_size, key=lambda index: points[index].p)
-    factor = points[last_index].p / points[first_index].p
+    first_index = min(indices_without_size, key=lambda index: points[index].p)
+    last_index = max(indices_without_size, key=lambda index: points[index].p)
+    processor_ratio = points[last_index].p / points[first_index].p
     if (
-        factor < LEAST_PROCESSOR_RATIO
+        processor_ratio < LEAST_PROCESSOR_RATIO
         or times[last_index].value < LEAST_CONSTANT_TIME * times[first_index].value
     ):
         return

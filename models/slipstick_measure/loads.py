@@ -174,8 +174,13 @@ def demands(test: LoadTest) -> list[Demand]:
                 continue
             busy_servers_and_rates.append((utilization * server_count, completed))
             demand_by_row.append(utilization * server_count / completed)
-        weight = sum(x * x for _, x in busy_servers_and_rates)
-        demand = sum(b * x for b, x in busy_servers_and_rates) / weight if weight else 0.0
+        sum_of_squares = sum(rate * rate for _, rate in busy_servers_and_rates)
+        demand = (
+            sum(busy_servers * rate for busy_servers, rate in busy_servers_and_rates)
+            / sum_of_squares
+            if sum_of_squares
+            else 0.0
+        )
         if demand > 0:
             tier_demands.append(Demand(tier, server_count, demand, tuple(demand_by_row)))
     return tier_demands
@@ -197,12 +202,12 @@ def beside_tiers(test: LoadTest, tier_demands: Sequence[Demand]) -> float | None
     timed_rows = [row for row in test.rows if row.response is not None and row.completed]
     if not timed_rows:
         return None
-    lowest_load = min(timed_rows, key=lambda row: row.completed or 0.0)
-    assert lowest_load.response is not None
-    tier_time = 0.0
+    lowest_row = min(timed_rows, key=lambda row: row.completed or 0.0)
+    assert lowest_row.response is not None
+    time_at_tiers = 0.0
     for demand in tier_demands:
-        utilization = lowest_load.utilization.get(demand.tier, 0.0) if demand.servers == 1 else 0.0
-        if lowest_load.users is not None and lowest_load.users >= 1:
-            utilization *= (lowest_load.users - 1) / lowest_load.users
-        tier_time += demand.value / (1 - min(utilization, 0.99))
-    return max(0.0, lowest_load.response - tier_time)
+        utilization = lowest_row.utilization.get(demand.tier, 0.0) if demand.servers == 1 else 0.0
+        if lowest_row.users is not None and lowest_row.users >= 1:
+            utilization *= (lowest_row.users - 1) / lowest_row.users
+        time_at_tiers += demand.value / (1 - min(utilization, 0.99))
+    return max(0.0, lowest_row.response - time_at_tiers)

@@ -104,11 +104,11 @@ class Measurement:
         )
 
     def __str__(self) -> str:
-        size = f", n = {self.n:g}" if self.n is not None else ""
-        processor_in_words = f", processor {self.processor}" if self.processor is not None else ""
+        size_text = f", n = {self.n:g}" if self.n is not None else ""
+        processor_text = f", processor {self.processor}" if self.processor is not None else ""
         return (
             f"{self.metric}{f' of {self.region}' if self.region else ''} at p ="
-            f" {self.p}{size}{processor_in_words}"
+            f" {self.p}{size_text}{processor_text}"
         )
 
 
@@ -213,7 +213,7 @@ class MeasuredPoint:
     values: Mapping[tuple[str, str, int | None], Reduced]
 
     def find(self, metric: str, region: str = "") -> Reduced | None:
-        """Find the value of all processors together."""
+        """Return the value of a metric for all processors together; None if it was not measured."""
         return self.values.get((metric, region, None))
 
     def total(self, metric: str, region: str = "") -> float | None:
@@ -236,19 +236,19 @@ class MeasuredPoint:
         return sum(sample.value for sample in samples) if samples else None
 
     def each(self, metric: str, region: str = "") -> list[Reduced]:
-        """Return the values of the single processors."""
+        """Return the values of a metric that were measured for single processors."""
         return [
             value
-            for (name, region_name, processor), value in self.values.items()
-            if (name, region_name) == (metric, region) and processor is not None
+            for (metric_name, region_name, processor), value in self.values.items()
+            if (metric_name, region_name) == (metric, region) and processor is not None
         ]
 
     def first(self, metric: str, region: str = "") -> Measurement:
         """Return the first measurement of a metric, of all processors or of one."""
         return next(
             value.run
-            for (name, region_name, _), value in self.values.items()
-            if (name, region_name) == (metric, region)
+            for (metric_name, region_name, _), value in self.values.items()
+            if (metric_name, region_name) == (metric, region)
         )
 
     def regions(self, metric: str) -> list[str]:
@@ -283,71 +283,75 @@ def reduce_repetitions(
     """
     if statistic not in STATISTICS:
         raise UnknownNameError("statistic", statistic, list(STATISTICS))
-    values_by_point: dict[
+    runs_by_point: dict[
         tuple[int, float | None], dict[tuple[str, str, int | None], list[Measurement]]
     ] = {}
     for run in runs.records:
-        values_by_key = values_by_point.setdefault((run.p, run.n), {})
-        values_by_key.setdefault((run.metric, run.region, run.processor), []).append(run)
+        runs_by_key = runs_by_point.setdefault((run.p, run.n), {})
+        runs_by_key.setdefault((run.metric, run.region, run.processor), []).append(run)
     notes = []
     problems = []
     points = []
-    groups_without_number: list[list[Measurement]] = []
-    for (p, n), values_by_key in sorted(
-        values_by_point.items(), key=lambda item: (item[0][1] or 0.0, item[0][0])
+    unnumbered_groups: list[list[Measurement]] = []
+    for (p, n), runs_by_key in sorted(
+        runs_by_point.items(), key=lambda item: (item[0][1] or 0.0, item[0][0])
     ):
         reduced_by_key = {}
         repetitions_with_waits = {
             run
-            for (name, *_), runs in values_by_key.items()
+            for (name, *_), runs in runs_by_key.items()
             if name in ("wait", "busy")
             for run in _repetition_keys(runs)
         }
-        for key, repetitions in values_by_key.items():
-            problems += _values_given_twice(repetitions)
+        for metric_region_processor, repetitions in runs_by_key.items():
+            problems += _problems_of_repeated_numbers(repetitions)
             if len(unnumbered_values := [run for run in repetitions if run.repetition is None]) > 1:
-                groups_without_number.append(unnumbered_values)
+                unnumbered_groups.append(unnumbered_values)
             repeated_values = tuple(run.value for run in repetitions)
-            if key[0] in ("wait", "events") and (
+            if metric_region_processor[0] in ("wait", "events") and (
                 missing_count := len(repetitions_with_waits - _repetition_keys(repetitions))
             ):
                 message = (
                     f"{repetitions[0]} is in {len(repetitions_with_waits) - missing_count} of"
                     f" {len(repetitions_with_waits)} repetitions; taken as 0 in the others"
                 )
-                notes += [repetitions[0].problem(message)] if key[0] == "wait" else []
+                notes += (
+                    [repetitions[0].problem(message)]
+                    if metric_region_processor[0] == "wait"
+                    else []
+                )
                 repeated_values += (0.0,) * missing_count
-            reduced_by_key[key] = Reduced(
+            reduced_by_key[metric_region_processor] = Reduced(
                 float(STATISTICS[statistic](repeated_values)), repeated_values, repetitions[0]
             )
         points.append(MeasuredPoint(p, n, reduced_by_key))
     if problems:
         raise SpecError(problems)
-    return points, [*_notes_on_repeated_rows(groups_without_number), *notes]
+    return points, [*_notes_on_repeated_rows(unnumbered_groups), *notes]
 
 
 def _notes_on_repeated_rows(
-    groups_without_number: Sequence[Sequence[Measurement]],
+    unnumbered_groups: Sequence[Sequence[Measurement]],
 ) -> Iterator[Problem]:
     """Yield one note on points with several rows that have no repetition number."""
-    if groups_without_number:
-        first_group, *other_groups = groups_without_number
-        other_groups_in_words = (
+    if unnumbered_groups:
+        first_group, *other_groups = unnumbered_groups
+        other_groups_text = (
             f", like those of {len(other_groups)} other points" if other_groups else ""
         )
         yield first_group[1].problem(
             f"{first_group[1]} is in {len(first_group)} rows without a number of the repetition;"
             " they are taken"
-            f" as repetitions{other_groups_in_words}"
+            f" as repetitions{other_groups_text}"
         )
 
 
 def _repetition_keys(runs: Sequence[Measurement]) -> set[tuple[str, int | None]]:
-    """Return the file and the number of each repetition of some values."""
+    """Return the set of repetitions that values belong to, each as its file and its number."""
     return {(run.file, run.repetition) for run in runs}
 
 
-def _values_given_twice(runs: Sequence[Measurement]) -> list[Problem]:
+def _problems_of_repeated_numbers(runs: Sequence[Measurement]) -> list[Problem]:
     """Return a problem for each value whose repetition number occurred already."""
     first_by_repetition: dict[int, Measurement] = {}
     problems = []
@@ -383,10 +387,10 @@ def unknown_metrics(runs: Sequence[Measurement]) -> list[Problem]:
         for name in similar_names
     ]
     if other_names := [name for name in first_by_metric if name not in similar_names]:
-        names_in_words = ", ".join(name.replace("_", " ") for name in other_names)
+        names_text = ", ".join(name.replace("_", " ") for name in other_names)
         notes.append(
             first_by_metric[other_names[0]].problem(
-                f"no part of the account of time: {names_in_words}", ""
+                f"no part of the account of time: {names_text}", ""
             )
         )
     return notes

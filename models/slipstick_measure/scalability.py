@@ -130,15 +130,15 @@ def measured_scalability(
     >>> [round(run.size, 1) for run in scalability.runs[EFFICIENCY].values() if run]
     [11.3, 60.2]
     """
-    curves = _curves_of_several_sizes(answers)
-    range_by_way = {way: _measured_range(way, curves) for way in WAYS}
+    runs_by_count = _runs_by_processor_count(answers)
+    range_by_way = {way: _measured_range(way, runs_by_count) for way in WAYS}
     goal_by_way = {way: _most_reached_goal([*range_by_way[way].values()]) for way in WAYS} | dict(
         goals or {}
     )
     runs: dict[str, dict[int, MeasuredRun | None]] = {
         way: {
-            count: _run_at_goal(way, goal_by_way[way], count, curves[count])
-            for count in sorted(curves)
+            count: _run_at_goal(way, goal_by_way[way], count, runs_by_count[count])
+            for count in sorted(runs_by_count)
         }
         for way in WAYS
     }
@@ -153,9 +153,11 @@ def has_memory(answers: Sequence[Answer]) -> bool:
     return bool(runs) and all(answer.find("memory") for answer in runs)
 
 
-def _curves_of_several_sizes(answers: Sequence[Answer]) -> dict[int, list[MeasuredRun]]:
-    """Group the runs on several processors by number of processors, sorted by size."""
-    curves: dict[int, list[MeasuredRun]] = {}
+def _runs_by_processor_count(answers: Sequence[Answer]) -> dict[int, list[MeasuredRun]]:
+    """Return the runs on more than one processor by number of processors, sorted by size; raise
+    unless two numbers of processors have runs of several sizes.
+    """
+    runs_by_count: dict[int, list[MeasuredRun]] = {}
     for answer in answers:
         size = answer.point.get("n")
         processor_count = int(answer.point["p"])
@@ -164,21 +166,23 @@ def _curves_of_several_sizes(answers: Sequence[Answer]) -> dict[int, list[Measur
         if size is not None and processor_count > 1 and time and efficiency:
             memory = answer.find("memory") if has_memory(answers) else None
             run = MeasuredRun(float(size), time, efficiency, memory)
-            curves.setdefault(processor_count, []).append(run)
-    curves_of_several = {
-        processor_count: sorted(runs) for processor_count, runs in curves.items() if len(runs) > 1
+            runs_by_count.setdefault(processor_count, []).append(run)
+    scalable_runs_by_count = {
+        processor_count: sorted(runs)
+        for processor_count, runs in runs_by_count.items()
+        if len(runs) > 1
     }
-    if len(curves_of_several) < 2:
-        counts_in_words = [
-            f"{len(curves[processor_count])} on {processor_count} processors"
-            for processor_count in sorted(curves)
+    if len(scalable_runs_by_count) < 2:
+        count_texts = [
+            f"{len(runs_by_count[processor_count])} on {processor_count} processors"
+            for processor_count in sorted(runs_by_count)
         ]
         raise ModelError(
             "scalability needs runs of at least two sizes on each of two numbers of processors"
             " above 1, and those of the same sizes on one processor; give columns p, n and time;"
-            f" sizes with both are {join_phrases(counts_in_words, 'and') or 'none'}"
+            f" sizes with both are {join_phrases(count_texts, 'and') or 'none'}"
         )
-    return curves_of_several
+    return scalable_runs_by_count
 
 
 _VALUE_BY_WAY: Mapping[str, Callable[[MeasuredRun, int], float]] = {
@@ -191,20 +195,20 @@ the size."""
 
 
 def _measured_range(
-    way: str, curves: Mapping[int, Sequence[MeasuredRun]]
+    way: str, runs_by_count: Mapping[int, Sequence[MeasuredRun]]
 ) -> dict[int, tuple[float, float]]:
     """Return the least and the greatest measured value of the quantity that a way of scaling keeps,
     by number of processors.
     """
     values_by_count = {
         processor_count: [
-            _VALUE_BY_WAY[way](run, processor_count) for run in curves[processor_count]
+            _VALUE_BY_WAY[way](run, processor_count) for run in runs_by_count[processor_count]
         ]
-        for processor_count in sorted(curves)
+        for processor_count in sorted(runs_by_count)
     }
     return {
-        processor_count: (min(kept_values), max(kept_values))
-        for processor_count, kept_values in values_by_count.items()
+        processor_count: (min(values), max(values))
+        for processor_count, values in values_by_count.items()
     }
 
 
@@ -212,9 +216,9 @@ def _most_reached_goal(ranges: Sequence[tuple[float, float]]) -> float:
     """Return the goal that most numbers of processors can reach: the middle of the largest overlap
     of their ranges.
     """
-    range_ends = sorted({end for pair in ranges for end in pair})
+    range_ends = sorted({end for low_and_high in ranges for end in low_and_high})
     middles = [math.sqrt(low * high) for low, high in pairwise(range_ends)]
-    return max(middles, key=lambda value: sum(low <= value <= high for low, high in ranges))
+    return max(middles, key=lambda goal: sum(low <= goal <= high for low, high in ranges))
 
 
 def _run_at_goal(
@@ -224,10 +228,10 @@ def _run_at_goal(
     runs enclose it.
     """
     for run_below, run_above in pairwise(runs):
-        kept_values = [_VALUE_BY_WAY[way](run, processor_count) for run in (run_below, run_above)]
+        values_of_way = [_VALUE_BY_WAY[way](run, processor_count) for run in (run_below, run_above)]
         # Efficiencies are interpolated themselves, all other values by their logarithms.
         value_below, value_above, target = (
-            value if way == EFFICIENCY else math.log(value) for value in (*kept_values, goal)
+            value if way == EFFICIENCY else math.log(value) for value in (*values_of_way, goal)
         )
         if min(value_below, value_above) <= target <= max(value_below, value_above):
             fraction = (
@@ -251,7 +255,7 @@ def _latency_by_cause(answers: Sequence[Answer]) -> dict[tuple[int, float], dict
     """Return the mean latency by cause for each number of processors and size: the processors lost
     to the cause, as a time of one processor.
     """
-    latencies: dict[tuple[int, float], dict[str, float]] = {}
+    latencies_by_run: dict[tuple[int, float], dict[str, float]] = {}
     for answer in answers:
         size = answer.point.get("n")
         processor_count = int(answer.point["p"])
@@ -262,7 +266,7 @@ def _latency_by_cause(answers: Sequence[Answer]) -> dict[tuple[int, float], dict
             if time and name.startswith(LOST) and name != f"{LOST}lost]"
         }
         if latency_by_cause and processor_count > 1:
-            latencies[processor_count, float(size) if size is not None else math.nan] = (
+            latencies_by_run[processor_count, float(size) if size is not None else math.nan] = (
                 latency_by_cause
             )
-    return latencies
+    return latencies_by_run

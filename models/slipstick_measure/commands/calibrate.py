@@ -102,7 +102,7 @@ def calibrate(
         refuse("--seconds", f"write a number from 1 to 3600; got {seconds}")
     if out is not None:
         check_new_file(out, may_replace)
-    earlier_values = None if machine_file is None else compare_with_file(machine_file, {})
+    earlier_changes = None if machine_file is None else compare_with_file(machine_file, {})
     calibration = Calibration(core_numbers, seconds)
     click.echo(
         f"measuring on cores {', '.join(map(str, core_numbers))}, for at most about {seconds:g} s",
@@ -122,8 +122,10 @@ def calibrate(
         _print_calibration_as_json(host_values, changes, predictions)
     else:
         table = _values_table(host_values) if out is not None else _changes_table(changes)
-        sentences = spec.words + ([] if earlier_values is None else [_verdict(changes)])
-        sentences += [_verdict_of_predictions(predictions)] + (
+        sentences = spec.words + (
+            [] if earlier_changes is None else [_sentence_on_changes(changes)]
+        )
+        sentences += [_sentence_on_predictions(predictions)] + (
             [] if out is None else [f"The machine is in {out}."]
         )
         grain_table = [_grains_table(predictions)] if predictions else []
@@ -164,7 +166,9 @@ def _measure_grain(
     cores: str | None,
     as_json: bool,
 ) -> int:
-    """Run a grain of the user's choice, and show and draw how competitors slow it down."""
+    """Run a grain of the user's choice alone and with competitors; print and draw its times, and
+    return the exit status.
+    """
     from slipstick.report.formatting import terminal_blocks
     from slipstick.results.question import as_data
     from slipstick.schema.library import is_file_name
@@ -200,7 +204,9 @@ def _measure_grain(
 
 
 def _parse_cores(option_text: str | None) -> list[int]:
-    """Parse the cores to measure on; by default all that this process may use."""
+    """Return the numbers of the cores in the text of the option --cores; without a text, all cores
+    that this process may use.
+    """
     available_cores = (
         sorted(os.sched_getaffinity(0))
         if hasattr(os, "sched_getaffinity")
@@ -223,7 +229,9 @@ def _parse_cores(option_text: str | None) -> list[int]:
 
 
 def _predict_grains(grains: Sequence[Timing], machine: Path | None) -> list[dict[str, Any]]:
-    """Solve each grain on the machine, and return its predicted and measured time."""
+    """Return the predicted and the measured time of each grain, with the relative error; a machine
+    file gives the predictions.
+    """
 
     from slipstick.api import solve
     from slipstick_measure.calibration.analysis import FIRST_QUARTILE
@@ -246,8 +254,10 @@ def _predict_grains(grains: Sequence[Timing], machine: Path | None) -> list[dict
     return rows
 
 
-def _verdict_of_predictions(predictions: Sequence[dict[str, Any]]) -> str:
-    """Describe how well the machine predicts grains that were not used to estimate it."""
+def _sentence_on_predictions(predictions: Sequence[dict[str, Any]]) -> str:
+    """Return a sentence on how well the machine predicts grains from which it was not estimated;
+    empty without predictions.
+    """
     if not predictions:
         return ""
     median_error = statistics.median(abs(prediction["error"]) for prediction in predictions)
@@ -262,7 +272,7 @@ def _verdict_of_predictions(predictions: Sequence[dict[str, Any]]) -> str:
     )
 
 
-def _verdict(changes: Sequence[HostChange]) -> str:
+def _sentence_on_changes(changes: Sequence[HostChange]) -> str:
     """Return a sentence on the values that differ from the machine file."""
     changed_paths = [change.path for change in changes if change.changed]
     return (
@@ -277,7 +287,7 @@ def _values_table(host_values: Mapping[str, HostValue]) -> TextTable:
     from slipstick.report.formatting import TextTable
 
     rows = [
-        [path, *(_value_text(path, end) for end in host_value)]
+        [path, *(_value_text(path, value) for value in host_value)]
         for path, host_value in host_values.items()
     ]
     return TextTable(["value", "measured", "from", "to"], rows, (1, 2, 3))
@@ -306,14 +316,14 @@ def _grains_table(predictions: Sequence[dict[str, Any]]) -> TextTable:
     """Build the table of measured and predicted times of grains."""
     from slipstick.report.formatting import TextTable
 
-    def inputs_in_words(grain: Mapping[str, Any]) -> str:
+    def inputs_text(grain: Mapping[str, Any]) -> str:
         return ", ".join(
             f"{key} {value}" for key, value in grain.items() if value not in (0, "random")
         )
 
     rows = [
         [
-            inputs_in_words(prediction["grain"]),
+            inputs_text(prediction["grain"]),
             *(_value_text("", prediction[key]) for key in ("measured", "predicted")),
             f"{prediction['error']:+.1%}",
         ]

@@ -42,47 +42,52 @@ def continue_curves(
     measured_columns: Sequence[str],
     curve_columns: str,
     sibling_columns: str,
-    processors: Sequence[float],
+    predicted_counts: Sequence[float],
     as_json: bool,
 ) -> int:
-    """Continue each curve of a table by its siblings, and print the predictions and how well
-    siblings predict curves that were measured further.
+    """Predict each curve of a table beyond its last row from its siblings; print the predictions,
+    and how well siblings predict curves that were measured further. Return the exit status.
     """
     from slipstick.results.question import as_data
     from slipstick_measure.fit.siblings import curves_of, predict_from_siblings, predict_held_out
 
     if len(files) != 1:
         refuse("FILE", "curves are read from one table at a time")
-    if not processors:
+    if not predicted_counts:
         refuse("--at", "say how far the curves are to be continued, such as --at 32,64")
-    curve_names, sibling_keys, row_processors, row_values = _rows_of_curves(
+    curve_names, sibling_keys, row_processors, row_values = _read_curve_rows(
         files[0], columns, measured_columns, curve_columns, sibling_columns
     )
     curves = curves_of(curve_names, row_processors, row_values)
     last_processors = {name: max(curve) for name, curve in curves.items()}
     predictions: list[SiblingPrediction] = []
     held_out_checks: list[tuple[float, float, list[SiblingPrediction]]] = []
-    for target in processors:
-        ended_curves = [name for name in curves if last_processors[name] < target]
+    for predicted_count in predicted_counts:
+        ended_curves = [name for name in curves if last_processors[name] < predicted_count]
         predictions += [
             prediction
             for name in ended_curves
             if (
                 prediction := predict_from_siblings(
-                    curves, sibling_keys, name, target, last_processors[name]
+                    curves, sibling_keys, name, predicted_count, last_processors[name]
                 )
             )
         ]
-        last_points = sorted(
-            {last_point for curve in curves.values() for last_point in curve if last_point < target}
+        last_counts = sorted(
+            {
+                last_count
+                for curve in curves.values()
+                for last_count in curve
+                if last_count < predicted_count
+            }
         )
         held_out_checks += [
             (
-                target,
-                last_point,
-                predict_held_out(curves, sibling_keys, target / last_point, last_point),
+                predicted_count,
+                last_count,
+                predict_held_out(curves, sibling_keys, predicted_count / last_count, last_count),
             )
-            for last_point in last_points[-2:]
+            for last_count in last_counts[-2:]
         ]
     if as_json:
         print_json(
@@ -98,15 +103,15 @@ def continue_curves(
     return DONE
 
 
-def _rows_of_curves(
+def _read_curve_rows(
     file: Path,
     columns: Sequence[str],
     measured_columns: Sequence[str],
     curve_columns: str,
     sibling_columns: str,
 ) -> tuple[list[str], dict[str, str], list[float], list[float]]:
-    """Return the curve, the number of processors and the value of each row, and the group of
-    siblings of each curve.
+    """Read a table of curves. Return the name of the curve of each row, the group of siblings by
+    curve, and the number of processors and the value of each row.
     """
     from slipstick.schema.text import Mark
     from slipstick_measure.fit.columns import heading_and_unit, read_columns
@@ -130,11 +135,11 @@ def _rows_of_curves(
     )
     for heading in (p_heading, value_heading, *curve_headings, *sibling_headings):
         if heading not in table.headings:
-            problem = (
+            message = (
                 f"there is no column {heading!r}; name the processors by --column p=COLUMN and the"
                 f" value by --measured throughput=COLUMN, of {', '.join(table.headings)}"
             )
-            raise Mark(table.file, 1, 1).error(problem)
+            raise Mark(table.file, 1, 1).error(message)
     row_indices = [
         row_index
         for row_index, cell in enumerate(table.column(value_heading))
@@ -161,7 +166,9 @@ def _rows_of_curves(
 
 
 def _heading_of_kind(headings: Sequence[str], kinds: Sequence[str], usual_heading: str) -> str:
-    """Return the only heading whose column has one of the given kinds; else the usual heading."""
+    """Return the only heading of a column of the given kinds; the usual heading if the table has it
+    or if several columns are of these kinds.
+    """
     from slipstick_measure.readers.columns import TableColumn
 
     headings_of_kind = [
@@ -178,7 +185,9 @@ def _curves_text(
     predictions: Sequence[SiblingPrediction],
     held_out_checks: Sequence[tuple[float, float, list[SiblingPrediction]]],
 ) -> str:
-    """Write how well siblings predict one another, then the curves that are continued."""
+    """Return, as text for the terminal, how well siblings predict curves that were measured
+    further, and the predicted values of curves that end.
+    """
     from slipstick.report.formatting import (
         TextTable,
         percent,
@@ -188,7 +197,7 @@ def _curves_text(
     from slipstick_measure.report.measured import INDENT
 
     check_sentences = []
-    for target, last_point, curve_predictions in held_out_checks:
+    for predicted_count, last_count, curve_predictions in held_out_checks:
         if not curve_predictions:
             continue
         errors = [
@@ -203,11 +212,11 @@ def _curves_text(
             prediction.high / prediction.low for prediction in curve_predictions
         )
         check_sentences.append(
-            f"{len(curve_predictions)} curves, cut off after {last_point:g} and predicted at"
-            f" {target:g} from their siblings, have a median error of {percent(median(errors), 2)}."
-            f" Intervals of 90 % contain {percent(sum(are_inside) / len(are_inside), 2)} of the"
-            " values; the"
-            f" upper end is {interval_ratio:.2f} times the lower end."
+            f"{len(curve_predictions)} curves, cut off after {last_count:g} and predicted at"
+            f" {predicted_count:g} from their siblings, have a median error of"
+            f" {percent(median(errors), 2)}. Intervals of 90 % contain"
+            f" {percent(sum(are_inside) / len(are_inside), 2)} of the values; the upper end is"
+            f" {interval_ratio:.2f} times the lower end."
         )
     rows = [
         [

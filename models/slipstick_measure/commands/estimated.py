@@ -49,7 +49,7 @@ COLUMN_OPTIONS = (
 """What is asked of rows; each makes `fit` read its file so."""
 
 
-def wants_rows(
+def has_parameter_rows(
     files: Sequence[Path],
     models: Sequence[str],
     free: str | None,
@@ -73,12 +73,12 @@ def wants_rows(
         tree = resolve({"model": text_node(models[0], "--model")}, Library()).tree
     except SpecError:
         return False
-    row_columns = {"p", "n"}
+    headings_of_runs = {"p", "n"}
     given_names = [column.partition("=")[0].strip() for column in columns]
     return any(
         node_at(tree, parameter_path) is not None
         for heading in [*headings, *given_names]
-        if heading not in row_columns
+        if heading not in headings_of_runs
         for parameter_path in (
             heading,
             f"parameters.{heading}",
@@ -126,7 +126,9 @@ def estimate_rows(
     changes: Sequence[str],
     as_json: bool,
 ) -> int:
-    """Estimate the free parameters of a model from rows, and print the estimates."""
+    """Estimate the free parameters of a model from the rows of a table, print and write the
+    estimates, and return the exit status.
+    """
     from slipstick.results.question import as_data
     from slipstick.schema.library import Library
     from slipstick_measure.fit.estimation import estimation
@@ -166,14 +168,16 @@ def estimate_rows(
 def _column_uses(
     setting_texts: Sequence[str], measured_texts: Sequence[str]
 ) -> dict[str, ColumnUse]:
-    """Return the use of each column: a setting of the model or a measured value."""
+    """Return the use of each column that options name, by heading: as a setting of the model or as
+    a measured value.
+    """
     from slipstick_measure.fit.columns import ColumnUse, heading_and_unit
 
     use_by_heading = {}
     for option, option_texts in (("--column", setting_texts), ("--measured", measured_texts)):
         for option_text in option_texts:
-            name_in_model, equals, column_text = option_text.partition("=")
-            if not (name_in_model and equals and column_text):
+            name_in_model, separator, column_text = option_text.partition("=")
+            if not (name_in_model and separator and column_text):
                 refuse(
                     option,
                     f"write OURS=COLUMN, such as parameters.batch=clients; got {option_text!r}",

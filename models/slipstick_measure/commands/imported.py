@@ -152,11 +152,13 @@ def import_(
 
 
 def _parse_numbers(settings: Sequence[str]) -> dict[str, str]:
-    """Parse NAME=NUMBER pairs; other texts are refused."""
-    number_by_name: dict[str, str] = {}
+    """Return the texts of numbers by the name of a variable, from texts NAME=NUMBER; refuse other
+    texts.
+    """
+    number_text_by_name: dict[str, str] = {}
     for option_text in settings:
-        name, equals, number_text = option_text.partition("=")
-        if not equals or not name or not number_text:
+        name, separator, number_text = option_text.partition("=")
+        if not separator or not name or not number_text:
             refuse("--set", f"{short(option_text)} is not NAME=NUMBER")
-        number_by_name[name.strip().removeprefix("$")] = number_text.strip()
-    return number_by_name
+        number_text_by_name[name.strip().removeprefix("$")] = number_text.strip()
+    return number_text_by_name

@@ -31,8 +31,8 @@ from slipstick_measure.commands.curves import CURVE_OPTIONS, continue_curves
 from slipstick_measure.commands.estimated import (
     COLUMN_OPTIONS,
     estimate_rows,
+    has_parameter_rows,
     refuse_options_of_runs,
-    wants_rows,
 )
 
 VIEWS = ("matrix", "concurrency", "utilization", "work", "contention")
@@ -748,7 +748,7 @@ def fit(
         return continue_curves(files, *column_options, predicted_numbers, as_json)
     row_options = (measured_columns, choices, groups, out)
     models = _split_at_commas(options["models"])
-    if wants_rows(files, models, free, columns, row_options):
+    if has_parameter_rows(files, models, free, columns, row_options):
         refuse_options_of_runs(
             {
                 "--population": options["population"],

@@ -89,21 +89,25 @@ class Extrapolation:
         """
         return float(self._speedup_over_base(np.array([p]), np.array([time]))[0]) * self.base / p
 
-    def _refined_choice(
-        self, pick: Callable[[Array, Array], int | None], steps_before: int, steps_after: int
+    def _refine_choice(
+        self,
+        choose_index: Callable[[Array, Array], int | None],
+        steps_before: int,
+        steps_after: int,
     ) -> tuple[float, float] | None:
-        """Return the processors and the time [s] that `pick` chooses from the evaluated numbers,
-        and then once more from all whole numbers near its choice; None if it chooses nothing.
+        """Return the number of processors that `choose_index` chooses and the time there [s]; it
+        chooses among the evaluated numbers, and then among all whole numbers near its choice. None
+        if it chooses nothing.
         """
-        index_evaluated = pick(self.p, self.time)
-        if index_evaluated is None:
+        coarse_index = choose_index(self.p, self.time)
+        if coarse_index is None:
             return None
         nearby_numbers = np.arange(
-            self.p[max(index_evaluated - steps_before, 0)],
-            self.p[min(index_evaluated + steps_after, len(self.p) - 1)] + 1,
+            self.p[max(coarse_index - steps_before, 0)],
+            self.p[min(coarse_index + steps_after, len(self.p) - 1)] + 1,
         )
         times = self.fitted.predict(nearby_numbers, self.n)
-        index = pick(nearby_numbers, times)
+        index = choose_index(nearby_numbers, times)
         assert index is not None
         return float(nearby_numbers[index]), float(times[index])
 
@@ -115,11 +119,13 @@ class Extrapolation:
         (`TimeFormula.horizon`), or if every processor has work of its own: more processors then
         never shorten a cycle.
         """
-        time = self.time
+        evaluated_times = self.time
         # A model that levels off is fastest at the end to the last digit; that is not a minimum.
-        if self.fitted.timings.weak_scaling or not time[-1] > time.min() * (1 + 1e-9):
+        if self.fitted.timings.weak_scaling or not evaluated_times[-1] > evaluated_times.min() * (
+            1 + 1e-9
+        ):
             return None
-        count_and_time = self._refined_choice(lambda p, times: int(np.argmin(times)), 1, 1)
+        count_and_time = self._refine_choice(lambda p, times: int(np.argmin(times)), 1, 1)
         return None if count_and_time is None else (int(count_and_time[0]), count_and_time[1])
 
     def largest_speedup(self) -> tuple[float, int]:
@@ -134,14 +140,14 @@ class Extrapolation:
             # Of speed-ups that are equal but for rounding, that of the fewest processors.
             return int(np.argmax(speedups >= speedups.max() - 1e-9 * abs(speedups.max())))
 
-        count_and_time = self._refined_choice(index_of_largest, 1, 1)
+        count_and_time = self._refine_choice(index_of_largest, 1, 1)
         assert count_and_time is not None
         p, time = count_and_time
         return float(self._speedup_over_base(np.array([p]), np.array([time]))[0]), int(p)
 
     def largest_efficient(self, efficiency: float) -> int:
-        """Return the largest number of processors up to which the efficiency is at least the given
-        one.
+        """Return the largest number of processors up to which the efficiency of the fit is at least
+        the given efficiency.
 
         The efficiency is b T(b) / (p T(p)) if all processors share one work, and T(b) / T(p) if
         each processor has work of its own; T(b) is the fitted time on the base of b processors.
@@ -151,12 +157,12 @@ class Extrapolation:
         efficiency : wanted, above 0 and at most 1 [1]
         """
 
-        def first_inefficient(p: Array, time: Array) -> int | None:
+        def index_of_first_inefficient(p: Array, time: Array) -> int | None:
             efficiencies = self._speedup_over_base(p, time) * self.base / p
             indices = np.flatnonzero(~(efficiencies >= efficiency * (1 - 1e-12)))
             return int(indices[0]) if len(indices) else None
 
-        count_and_time = self._refined_choice(first_inefficient, 1, 0)
+        count_and_time = self._refine_choice(index_of_first_inefficient, 1, 0)
         return int(self.p[-1]) if count_and_time is None else max(1, int(count_and_time[0]) - 1)
 
 

@@ -20,11 +20,11 @@ def fitted_document(estimation: Estimation) -> dict[str, Any]:
     estimation : the estimation
     """
 
-    def amount(value: float, unit: str) -> str | float:
+    def written_quantity(value: float, unit: str) -> str | float:
         rounded_value = float(f"{value:.{SIGNIFICANT_DIGITS}g}")
         return rounded_value if unit == "1" else f"{rounded_value!r} {unit}"
 
-    def rounded(value: float) -> float:
+    def rounded_number(value: float) -> float:
         return float(f"{value:.{SIGNIFICANT_DIGITS}g}")
 
     measured_names = ", ".join(estimation.measured)
@@ -36,24 +36,26 @@ def fitted_document(estimation: Estimation) -> dict[str, Any]:
         "rows": estimation.rows,
         "parameters": {
             parameter.path: {
-                "value": amount(parameter.value, parameter.unit),
-                "low": amount(parameter.low, parameter.unit),
-                "high": amount(parameter.high, parameter.unit),
+                "value": written_quantity(parameter.value, parameter.unit),
+                "low": written_quantity(parameter.low, parameter.unit),
+                "high": written_quantity(parameter.high, parameter.unit),
             }
             for parameter in estimation.parameters
         },
         "unknowns": list(estimation.names),
-        "centre": [rounded(value) for value in estimation.centre],
-        "covariance": [[rounded(value) for value in row] for row in estimation.covariance],
+        "centre": [rounded_number(value) for value in estimation.centre],
+        "covariance": [[rounded_number(value) for value in row] for row in estimation.covariance],
         "noise": {
-            name: rounded(value * estimation.widened)
+            name: rounded_number(value * estimation.widened)
             for name, value in zip(estimation.measured, estimation.noise, strict=True)
         },
     }
     if estimation.spread:
-        document["spread"] = {name: rounded(value) for name, value in estimation.spread.items()}
+        document["spread"] = {
+            name: rounded_number(value) for name, value in estimation.spread.items()
+        }
     if estimation.widened > 1:
-        document["widened"] = rounded(estimation.widened)
+        document["widened"] = rounded_number(estimation.widened)
     return document
 
 

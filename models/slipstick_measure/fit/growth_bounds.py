@@ -75,20 +75,20 @@ class GrowthBounds:
         from scipy.special import ndtri
 
         log_throughputs: Array = np.log([self.slower, self.faster])
-        normal_tail = float(ndtri((1 + level) / 2)) * self.noise
-        ends: list[float] = []
-        for bound, direction in (
+        tail_in_logarithms = float(ndtri((1 + level) / 2)) * self.noise
+        interval_ends: list[float] = []
+        for compute_bound, sign in (
             (self._log_highest_throughput, -1.0),
             (self._log_lowest_throughput, 1.0),
         ):
-            log_throughput = bound(log_throughputs, p)
-            slopes = _slopes(bound, log_throughputs, p)
+            log_throughput = compute_bound(log_throughputs, p)
+            slopes = _slopes_by_row(compute_bound, log_throughputs, p)
             if not np.isfinite([log_throughput, *slopes]).all():
                 return None
-            ends.append(
-                p * float(np.exp(-log_throughput + direction * normal_tail * math.hypot(*slopes)))
+            interval_ends.append(
+                p * float(np.exp(-log_throughput + sign * tail_in_logarithms * math.hypot(*slopes)))
             )
-        return ends[0], ends[1]
+        return interval_ends[0], interval_ends[1]
 
     def _log_highest_throughput(self, log_throughputs: Array, p: float) -> float:
         """Return the logarithm of the upper bound of the throughput with `p` customers, from the
@@ -115,11 +115,16 @@ class GrowthBounds:
         return float(log_throughputs[1] + np.log(min(1.0, falling_ratio)))
 
 
-def _slopes(bound: Callable[[Array, float], float], logs: Array, p: float) -> list[float]:
+def _slopes_by_row(
+    compute_bound: Callable[[Array, float], float], log_values: Array, p: float
+) -> list[float]:
     """Return the derivatives of a bound at `p` by the logarithm of each row, by differences."""
     step = 1e-4
-    shifts = step * np.eye(len(logs))
-    return [(bound(logs + shift, p) - bound(logs - shift, p)) / (2 * step) for shift in shifts]
+    shifts = step * np.eye(len(log_values))
+    return [
+        (compute_bound(log_values + shift, p) - compute_bound(log_values - shift, p)) / (2 * step)
+        for shift in shifts
+    ]
 
 
 def growth_bounds(timings: Timings, noise: float) -> GrowthBounds | None:
@@ -197,7 +202,7 @@ class LossGrowth:
         from scipy.special import ndtri
 
         log_works: Array = np.log(self.works)
-        slopes = np.array(_slopes(self._log_most_work, log_works, p))
+        slopes = np.array(_slopes_by_row(self._log_most_work, log_works, p))
         deviation = math.hypot(*(slopes * self.noise).tolist())
         work = math.exp(
             self._log_most_work(log_works, p) + float(ndtri((1 + level) / 2)) * deviation

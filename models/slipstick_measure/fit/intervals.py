@@ -59,7 +59,7 @@ class FitIntervals:
         """Return an interval for each parameter."""
         names = self.fitted.formula.names
         return {
-            name: self.find_interval(partial(_parameter, index), level, 0.0)
+            name: self.find_interval(partial(_values_of_parameter, index), level, 0.0)
             for index, name in enumerate(names)
         }
 
@@ -71,12 +71,14 @@ class FitIntervals:
         )
 
 
-def _parameter(index: int, thetas: Array) -> Array:
+def _values_of_parameter(index: int, thetas: Array) -> Array:
+    """Return the values of one parameter in sets of parameters, (D, k) to (D,)."""
     parameter_values: Array = thetas[:, index]
     return parameter_values
 
 
 def _check_freedom(fitted_formula: FittedFormula) -> None:
+    """Raise if a fit has no more observations than parameters, so that its scatter is unknown."""
     if fitted_formula.freedom < 1:
         observation_count = len(fitted_formula.residuals)
         raise NoAnswerError(
@@ -86,7 +88,8 @@ def _check_freedom(fitted_formula: FittedFormula) -> None:
 
 
 def resample(fitted_formula: FittedFormula, seed: int, draws: int = 200) -> FitIntervals:
-    """Fit again to the fitted times with resampled residuals: the bootstrap of residuals.
+    """Return the object that computes intervals of a fit by the bootstrap: fits to the fitted times
+    with resampled residuals.
 
     Residuals are those of the fit, centred and made larger by sqrt(M / (M - k)), because a fit
     comes closer to its data than the truth does. The stream of random numbers is named by the
@@ -129,24 +132,24 @@ def resample(fitted_formula: FittedFormula, seed: int, draws: int = 200) -> FitI
 def _interval_of_draws(
     thetas: Array, freedom: int, quantity: ParameterFunction, level: float, least_value: float
 ) -> Interval:
-    """Return the interval of a quantity from its values over the draws, with Student's t
-    distribution in place of the normal one because the scatter is estimated.
+    """Return the interval of a quantity from its values at the parameters of all draws, widened by
+    the quantile of Student's t over that of the normal distribution, as the scatter is estimated.
     """
     from scipy.stats import norm, t
 
-    best_value, *draws = quantity(thetas).tolist()
-    widening = float(t.ppf((1 + level) / 2, freedom) / norm.ppf((1 + level) / 2))
+    best_value, *drawn_values = quantity(thetas).tolist()
+    student_factor = float(t.ppf((1 + level) / 2, freedom) / norm.ppf((1 + level) / 2))
     # Quantiles at i / (B + 1): the wanted part lies between the i-th and the (B + 1 - i)-th draw.
-    low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2], method="weibull")
+    low, high = np.quantile(drawn_values, [(1 - level) / 2, (1 + level) / 2], method="weibull")
     return Interval(
         best_value,
-        max(least_value, best_value - widening * (best_value - float(low))),
-        best_value + widening * (float(high) - best_value),
+        max(least_value, best_value - student_factor * (best_value - float(low))),
+        best_value + student_factor * (float(high) - best_value),
     )
 
 
 def profile(fitted_formula: FittedFormula) -> FitIntervals:
-    r"""Prepare a fit for intervals by profile likelihood.
+    r"""Return the object that computes intervals of a fit by its profile likelihood.
 
     A value g, a parameter or the logarithm of a predicted time, lies between the least and the
     largest for which some parameters fit with

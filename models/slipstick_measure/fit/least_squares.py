@@ -61,13 +61,14 @@ class FittedFormula:
         Source: Hurvich and Tsai, Biometrika 76(2), 1989.
         """
         row_count = len(self.residuals)
-        k = len(self.theta) + self.formula.chosen_exponents + 1
-        if row_count <= k + 1:
+        parameter_count = len(self.theta) + self.formula.chosen_exponents + 1
+        if row_count <= parameter_count + 1:
             return np.inf
         # Below the rounding error, no model fits better than another.
         squares = max(self.squares, row_count * np.finfo(float).eps ** 2)
         return float(
-            row_count * np.log(squares / row_count) + 2 * k * row_count / (row_count - k - 1)
+            row_count * np.log(squares / row_count)
+            + 2 * parameter_count * row_count / (row_count - parameter_count - 1)
         )
 
     @property
@@ -86,8 +87,8 @@ class FittedFormula:
         return self.formula.time(self.theta, self.timings.points(p, n))
 
     def time_at(self, p: float) -> ParameterFunction:
-        """Return the time on p processors as a function of sets of parameters, for the largest
-        size measured [s].
+        """Return a function from sets of parameters to the times on `p` processors [s], for the
+        largest size measured.
         """
         point = self.timings.points([p])
         return lambda thetas: np.asarray(self.formula.times(thetas, point)[:, 0])
@@ -97,14 +98,16 @@ class FittedFormula:
         slopes at the best fit; infinite where these are no finite numbers.
         """
         theta = self.theta
-        scale = np.maximum(np.abs(theta), 1e-3 * np.abs(theta).max())
-        step = np.where(theta + 1e-6 * scale > self.formula.limits[1], -1e-6, 1e-6)
-        nearby_thetas = np.vstack([theta, theta + np.diag(step * scale)])
+        parameter_scales = np.maximum(np.abs(theta), 1e-3 * np.abs(theta).max())
+        signed_steps = np.where(
+            theta + 1e-6 * parameter_scales > self.formula.limits[1], -1e-6, 1e-6
+        )
+        nearby_thetas = np.vstack([theta, theta + np.diag(signed_steps * parameter_scales)])
         with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
             log_times = np.log(self.formula.times(nearby_thetas, self.timings))
             quantities = quantity(nearby_thetas)
-        log_slopes = (log_times[1:] - log_times[0]).T / step
-        quantity_slopes = (quantities[1:] - quantities[0]) / step
+        log_slopes = (log_times[1:] - log_times[0]).T / signed_steps
+        quantity_slopes = (quantities[1:] - quantities[0]) / signed_steps
         if not (np.isfinite(log_slopes).all() and np.isfinite(quantity_slopes).all()):
             return np.inf
         covariance = np.linalg.pinv(log_slopes.T @ log_slopes, rcond=1e-12)
@@ -186,7 +189,9 @@ def fit_formula(
     # its lower limit.
     lower_limits, _ = formula.limits
     theta = np.where(
-        _without_effect(formula, minimum, lower_limits - minimum, timings), lower_limits, minimum
+        _are_without_effect(formula, minimum, lower_limits - minimum, timings),
+        lower_limits,
+        minimum,
     )
     return FittedFormula(formula, theta, timings, _log_residuals(formula, theta[None], timings)[0])
 
@@ -207,11 +212,13 @@ def _log_residuals(formula: TimeFormula, thetas: Array, timings: Timings) -> Arr
     return residuals
 
 
-def _without_effect(formula: TimeFormula, theta: Array, change: Array, timings: Timings) -> Array:
-    """Return for each parameter whether a change of it leaves all times unchanged."""
+def _are_without_effect(
+    formula: TimeFormula, theta: Array, change: Array, timings: Timings
+) -> Array:
+    """Return, for each parameter, whether a given change of it changes none of the times."""
     residuals = _log_residuals(formula, np.vstack([theta, theta + np.diag(change)]), timings)
-    unchanged: Array = np.abs(residuals[1:] - residuals[0]).max(axis=1) < NEGLIGIBLE_CHANGE
-    return unchanged
+    are_without_effect: Array = np.abs(residuals[1:] - residuals[0]).max(axis=1) < NEGLIGIBLE_CHANGE
+    return are_without_effect
 
 
 def minimize_squares(
@@ -219,7 +226,7 @@ def minimize_squares(
     start: Array,
     timings: Timings,
     tolerance: float = 1e-12,
-    more_residuals: Callable[[Array], Array] = lambda thetas: np.empty((len(thetas), 0)),
+    further_residuals: Callable[[Array], Array] = lambda thetas: np.empty((len(thetas), 0)),
 ) -> Array:
     """Search the parameters with the least squared residuals from a start, within the limits; the
     result is never worse than the start.
@@ -236,42 +243,43 @@ def minimize_squares(
     clipped_start: Array = np.clip(start, lower_limits, upper_limits)
     # The scale of a parameter is its start, or the value at which it affects the times.
     least_scale = 1e-3 * np.maximum(start.max(), SMALLEST_TIME)
-    scale = np.where(start > 0, start, least_scale)
+    scales = np.where(start > 0, start, least_scale)
     # An earlier search may leave a parameter just off its limit, which is not a scale.
-    scale = np.where(
-        _without_effect(formula, clipped_start, scale, timings),
-        np.maximum(scale, least_scale),
-        scale,
+    scales = np.where(
+        _are_without_effect(formula, clipped_start, scales, timings),
+        np.maximum(scales, least_scale),
+        scales,
     )
-    margin = 1e-9 * np.minimum(scale, upper_limits - lower_limits)
+    margins = 1e-9 * np.minimum(scales, upper_limits - lower_limits)
     # Of two limits that are far apart beside the scale, the search begins near the lower one; it
     # begins inside however close they are.
-    latest_start = np.maximum(
-        np.minimum(upper_limits, np.maximum(clipped_start, scale)) - margin, lower_limits + margin
+    latest_starts = np.maximum(
+        np.minimum(upper_limits, np.maximum(clipped_start, scales)) - margins,
+        lower_limits + margins,
     )
-    first_point = np.clip(clipped_start, lower_limits + margin, latest_start)
+    first_point = np.clip(clipped_start, lower_limits + margins, latest_starts)
 
     def residuals(thetas: Array) -> Array:
-        return np.hstack([_log_residuals(formula, thetas, timings), more_residuals(thetas)])
+        return np.hstack([_log_residuals(formula, thetas, timings), further_residuals(thetas)])
 
-    def jacobian(theta: Array) -> Array:
+    def slopes_of_residuals(theta: Array) -> Array:
         # One call for all differences; a step never leaves the limits.
-        step = DIFFERENCE_STEP * np.maximum(np.abs(theta), 1e-3)
-        step = np.where((theta + step) * scale > upper_limits, -step, step)
-        residuals_after = residuals(np.vstack([theta, theta + np.diag(step)]) * scale)
-        slopes: Array = (residuals_after[1:] - residuals_after[0]).T / step
+        steps = DIFFERENCE_STEP * np.maximum(np.abs(theta), 1e-3)
+        steps = np.where((theta + steps) * scales > upper_limits, -steps, steps)
+        residuals_after = residuals(np.vstack([theta, theta + np.diag(steps)]) * scales)
+        slopes: Array = (residuals_after[1:] - residuals_after[0]).T / steps
         return slopes
 
     solution = least_squares(
-        lambda theta: residuals(theta[None] * scale)[0],
-        first_point / scale,
-        jac=jacobian,
-        bounds=(lower_limits / scale, upper_limits / scale),
+        lambda theta: residuals(theta[None] * scales)[0],
+        first_point / scales,
+        jac=slopes_of_residuals,
+        bounds=(lower_limits / scales, upper_limits / scales),
         xtol=tolerance,
         ftol=tolerance,
         gtol=tolerance,
         max_nfev=MOST_STEPS,
     )
-    end_point: Array = np.clip(solution.x * scale, lower_limits, upper_limits)
+    end_point: Array = np.clip(solution.x * scales, lower_limits, upper_limits)
     squares = (residuals(np.vstack([end_point, clipped_start])) ** 2).sum(axis=1)
     return end_point if squares[0] <= squares[1] else clipped_start

@@ -134,18 +134,20 @@ class FittedCause:
     def grows(self) -> bool:
         """Whether both the rows and the form grow with the number of processors."""
         largest = float(self.measured.p.max())
-        before, last = self.seconds(np.array([max(2.0, largest / STEP_BEYOND), largest]))
+        seconds_before, last_seconds = self.seconds(
+            np.array([max(2.0, largest / STEP_BEYOND), largest])
+        )
         rows_before = self.measured.seconds[self.measured.p <= largest / STEP_BEYOND]
         return bool(
-            last >= LEAST_GROWTH * before
+            last_seconds >= LEAST_GROWTH * seconds_before
             and len(rows_before)
             and self.measured.seconds[-1] >= LEAST_GROWTH * rows_before.max()
         )
 
 
 def fit_cause(cause: MeasuredCause) -> FittedCause | None:
-    """Return a cause with the form of the least squared relative errors; None where too few rows
-    have it. All forms have one coefficient, so none is preferred for its freedom.
+    """Return a cause with the growth form that is nearest to its rows, by squared relative errors;
+    None where too few rows have it. All forms have one coefficient, so none has more freedom.
 
     >>> p = np.array([1.0, 2.0, 4.0, 8.0])
     >>> fit_cause(MeasuredCause("mpi", p, np.array([0.0, 0.5, 1.0, 1.5]))).text
@@ -190,30 +192,33 @@ def family_with_causes(timings: Timings) -> Family | None:
 
 
 def _formulas_with_causes(timings: Timings) -> Sequence[TimeFormula]:
+    """Return the formula of Amdahl's law with a term for each cause that grows in the timings."""
     # Fitted to smaller rows alone, the law must not know the causes of the larger ones.
     causes = growing_causes(timings)
 
     def seconds_of_causes(points: Timings) -> Array:
-        total: Array = sum((cause.seconds(points.p) for cause in causes), np.zeros(len(points)))
-        return total
+        total_seconds: Array = sum(
+            (cause.seconds(points.p) for cause in causes), np.zeros(len(points))
+        )
+        return total_seconds
 
     def time(theta: Array, points: Timings) -> Array:
-        work = theta[0] * (1 + theta[1] * (points.p - 1)) / work_divisor(points)
-        return np.asarray(work + seconds_of_causes(points))
+        work_time = theta[0] * (1 + theta[1] * (points.p - 1)) / work_divisor(points)
+        return np.asarray(work_time + seconds_of_causes(points))
 
     def starts(points: Timings) -> list[Array]:
-        columns = np.column_stack([np.ones(len(points)), points.p - 1])
+        term_columns = np.column_stack([np.ones(len(points)), points.p - 1])
         remaining_times = np.maximum(points.time - seconds_of_causes(points), 0.01 * points.time)
         single, growth = nonnegative_coefficients(
-            columns / work_divisor(points)[:, None], remaining_times
+            term_columns / work_divisor(points)[:, None], remaining_times
         )
         single = single if single > 0 else float(points.time[0])
         return [np.array([single, growth / single])]
 
     def lost(theta: Array, points: Timings) -> Lost:
-        serial = theta[0] * theta[1] * (points.p - 1) / work_divisor(points)
+        serial_times = theta[0] * theta[1] * (points.p - 1) / work_divisor(points)
         return {
-            "serial part": serial,
+            "serial part": serial_times,
             **{cause.measured.name: cause.seconds(points.p) for cause in causes},
         }
 
@@ -252,11 +257,13 @@ def growth_in_words(cause: FittedCause, timings: Timings) -> str:
     of processors.
     """
     p, seconds = cause.measured.p, cause.measured.seconds
-    first = int(np.flatnonzero((seconds > 0) & (p > 1))[0])
+    first_index = int(np.flatnonzero((seconds > 0) & (p > 1))[0])
     share = float(seconds[-1] / np.median(timings.time[timings.p == p[-1]]))
     form = cause.form.text.replace("(p)", " p")
-    manner = f"as {form}" if cause.scatter <= LARGEST_SCATTER else "as no simple power or logarithm"
+    form_text = (
+        f"as {form}" if cause.scatter <= LARGEST_SCATTER else "as no simple power or logarithm"
+    )
     return (
-        f"{cause.measured.name} grows from {seconds[first]:.3g} s at p = {p[first]:g} to"
-        f" {seconds[-1]:.3g} s at p = {p[-1]:g} ({percent(share)} of the time), {manner}"
+        f"{cause.measured.name} grows from {seconds[first_index]:.3g} s at p = {p[first_index]:g}"
+        f" to {seconds[-1]:.3g} s at p = {p[-1]:g} ({percent(share)} of the time), {form_text}"
     )

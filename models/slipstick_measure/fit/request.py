@@ -79,7 +79,7 @@ def prepare_estimation(request: EstimationRequest, library: Library) -> Estimati
         )
     )
     groups = list(request.groups) or [owner for owner in owners if owner in table.headings]
-    table = _with_group(table, groups)
+    table = _with_group_column(table, groups)
     owner_columns = [owner for owner in (*owners, GROUP_OWNER) if owner in table.headings]
     fitted_columns = [*request.fitted_to, *([request.beyond] if request.beyond else [])]
     group_headings = dict.fromkeys(
@@ -149,7 +149,7 @@ class _ParsedParameter:
     owners: tuple[str, ...]
 
     def error(self, message: str) -> SpecError:
-        """Return the error of this parameter at its place."""
+        """Return an error with a message, at the place where the parameter is written."""
         return self.written.mark.error(message, "free")
 
 
@@ -174,7 +174,7 @@ def _with_full_path(parsed_parameter: _ParsedParameter, observed: Observed) -> _
     )
 
 
-def _with_group(table: ColumnTable, groups: Sequence[str]) -> ColumnTable:
+def _with_group_column(table: ColumnTable, groups: Sequence[str]) -> ColumnTable:
     """Return the table with a column that joins the cells of the columns whose groups are left
     out.
     """
@@ -225,8 +225,8 @@ def _parse_free_parameter(parsed_parameter: _ParsedParameter, observed: Observed
     the range in the model file, else its value divided and multiplied by `DEFAULT_RANGE_FACTOR`.
     """
     model_value = _checked_model_value(parsed_parameter, observed)
-    low, dots, high = parsed_parameter.values_text.partition("..")
-    if parsed_parameter.values_text and not (dots and low.strip() and high.strip()):
+    low, range_sign, high = parsed_parameter.values_text.partition("..")
+    if parsed_parameter.values_text and not (range_sign and low.strip() and high.strip()):
         raise parsed_parameter.error(
             f"write {parsed_parameter.path}=low..high, between which it lies in 9 of 10 cases; got"
             f" {parsed_parameter.values_text!r}"
@@ -249,7 +249,7 @@ def _parse_free_parameter(parsed_parameter: _ParsedParameter, observed: Observed
         )
     try:
         lower_limit, upper_limit = (
-            to_base(end.strip(), model_value.dimension) for end in (low, high)
+            to_base(end_text.strip(), model_value.dimension) for end_text in (low, high)
         )
     except UnitError as error:
         raise parsed_parameter.error(str(error)) from None
@@ -263,7 +263,7 @@ def _parse_free_parameter(parsed_parameter: _ParsedParameter, observed: Observed
 
 
 def _parse_choice(parsed_parameter: _ParsedParameter, observed: Observed) -> UnknownChoice:
-    """Return a parameter with the values among which one is chosen."""
+    """Return a choice: a parameter with the possible values among which the fit chooses."""
     model_value = _checked_model_value(parsed_parameter, observed)
     texts = tuple(text.strip() for text in parsed_parameter.values_text.split("|"))
     try:

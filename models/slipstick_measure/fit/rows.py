@@ -29,10 +29,10 @@ class MeasuredRows:
     @cached_property
     def medians(self) -> tuple[Array, Array]:
         """Processors, ascending, and the median times there [s]."""
-        largest_size = self.timings.select(self.timings.n == self.timings.n.max())
-        p = largest_size.processors
+        timings_of_size = self.timings.select(self.timings.n == self.timings.n.max())
+        p = timings_of_size.processors
         return p, np.array(
-            [np.median(largest_size.time[largest_size.p == processors]) for processors in p]
+            [np.median(timings_of_size.time[timings_of_size.p == processors]) for processors in p]
         )
 
     @cached_property
@@ -66,8 +66,8 @@ class MeasuredRows:
         ) else np.inf
 
     def sentences(self) -> list[str]:
-        """Return two sentences: where the efficiency falls below the goal, and which row is the
-        best.
+        """Return one text in a list: where the measured efficiency falls below the goal, and where
+        the speed-up is highest; nothing with fewer than two numbers of processors.
         """
         p, _ = self.medians
         if len(p) < 2:
@@ -75,16 +75,16 @@ class MeasuredRows:
         goal_text = percent(self.efficiency)
         efficiency_by_processors = dict(zip(p.tolist(), (self.speedups / p).tolist(), strict=True))
         last_at_goal, first_below_goal = self.crossing
-        reference_in_words = "" if p[0] == 1 else f" over p = {p[0]:g}"
+        reference_text = "" if p[0] == 1 else f" over p = {p[0]:g}"
         if np.isinf(first_below_goal):
             sentence = (
-                f"Measured: efficiency{reference_in_words} is"
+                f"Measured: efficiency{reference_text} is"
                 f" {percent(efficiency_by_processors[last_at_goal])} at p ="
                 f" {last_at_goal:g}, the largest measured; it does not fall below {goal_text}."
             )
         else:
             sentence = (
-                f"Measured: efficiency{reference_in_words} falls below {goal_text} between p ="
+                f"Measured: efficiency{reference_text} falls below {goal_text} between p ="
                 f" {last_at_goal:g}"
                 f" ({percent(efficiency_by_processors[last_at_goal])}) and p ="
                 f" {first_below_goal:g} ({percent(efficiency_by_processors[first_below_goal])})."
@@ -99,10 +99,10 @@ class MeasuredRows:
         low, high = self.crossing
         return low * (1 - ROW_TOLERANCE) <= processors <= high * (1 + ROW_TOLERANCE)
 
-    def agrees_on_speedup(self, largest: float) -> bool:
+    def agrees_on_speedup(self, largest_speedup: float) -> bool:
         """Return whether no row contradicts a law's largest speed-up."""
         p, _ = self.medians
-        return float(self.speedups.max()) <= float(p[0]) * largest * (1 + ROW_TOLERANCE)
+        return float(self.speedups.max()) <= float(p[0]) * largest_speedup * (1 + ROW_TOLERANCE)
 
     def agrees_on_fastest(self, processors: float) -> bool:
         """Return whether no row on more processors is faster than all rows on at most

@@ -94,7 +94,7 @@ def predict_from_siblings(
     ]
     if len(siblings) < 2 or last_processors not in own_curve:
         return None
-    ratios = np.array(
+    log_ratios = np.array(
         [np.log(curves[sibling][p] / curves[sibling][last_processors]) for sibling in siblings]
     )
     shape_differences = np.array(
@@ -103,8 +103,8 @@ def predict_from_siblings(
     weights = np.exp(-((shape_differences / SIMILAR_DIFFERENCE) ** 2) / 2) + 1e-9
     weights /= weights.sum()
     departure = float(shape_differences.min())
-    mean_ratio, half_width = _mean_with_half_width(ratios, weights, departure)
-    value = float(own_curve[last_processors] * np.exp(mean_ratio))
+    mean_log_ratio, half_width = _mean_with_half_width(log_ratios, weights, departure)
+    value = float(own_curve[last_processors] * np.exp(mean_log_ratio))
     return SiblingPrediction(
         curve_name,
         p,
@@ -127,23 +127,27 @@ def _shape_difference(
     common_processors = sorted(p for p in curve.keys() & sibling.keys() if p < last_processors)[
         -COMPARED_POINTS:
     ]
-    shape_differences = [
+    log_differences = [
         np.log(curve[p] / curve[last_processors]) - np.log(sibling[p] / sibling[last_processors])
         for p in common_processors
     ]
-    return float(np.sqrt(np.mean(np.square(shape_differences)))) if shape_differences else 0.0
+    return float(np.sqrt(np.mean(np.square(log_differences)))) if log_differences else 0.0
 
 
-def _mean_with_half_width(ratios: Array, weights: Array, departure: float) -> tuple[float, float]:
-    """Return the weighted mean of ratios, and half the width of the prediction interval of 90 % for
-    a curve whose shape departs from the nearest sibling.
+def _mean_with_half_width(
+    log_ratios: Array, weights: Array, departure: float
+) -> tuple[float, float]:
+    """Return the weighted mean of logarithms of ratios, and half the width of the prediction
+    interval of 90 % for a curve that departs from the shape of the nearest sibling [log].
     """
     from scipy.stats import t
 
     effective_count = 1 / float((weights**2).sum())
-    mean = float(weights @ ratios)
-    squares = float(weights @ (ratios - mean) ** 2) * effective_count
-    variance = (squares + 2 * LEAST_SPREAD**2) / (effective_count + 2) * (1 + 1 / effective_count)
+    mean = float(weights @ log_ratios)
+    sum_of_squares = float(weights @ (log_ratios - mean) ** 2) * effective_count
+    variance = (
+        (sum_of_squares + 2 * LEAST_SPREAD**2) / (effective_count + 2) * (1 + 1 / effective_count)
+    )
     return mean, float(t.ppf(0.95, effective_count + 1) * np.sqrt(variance + departure**2))
 
 

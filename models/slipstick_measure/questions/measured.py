@@ -35,12 +35,12 @@ class MeasuredResult(QuestionResult):
 
     def sentences(self) -> list[str]:
         """Return a sentence for each question on the cause that loses most."""
-        nothing = (
+        small_losses_text = (
             "less than a twentieth of a processor is lost to any one cause, or the data do not"
             " say it"
         )
         return [
-            f"{name}: {largest_loss_sentence(answers) or nothing}".rstrip(".")
+            f"{name}: {largest_loss_sentence(answers) or small_losses_text}".rstrip(".")
             for name, answers in self.measured.items()
         ]
 
@@ -54,7 +54,7 @@ class MeasuredResult(QuestionResult):
         sentences_by_question = [
             loss_headline(answers, words) for answers in self.measured.values()
         ]
-        return [sentences for sentences in sentences_by_question if sentences][:1]
+        return [sentence for sentence in sentences_by_question if sentence][:1]
 
     def parts(self) -> Iterator[ResultTable]:
         """Yield a table for each question, with a row for each number of processors."""

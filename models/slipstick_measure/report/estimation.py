@@ -26,7 +26,7 @@ LARGEST_WIDENING = 3.0
 
 
 def estimation_text(estimation: Estimation) -> str:
-    """Return an estimation as text for the terminal."""
+    """Return the results of an estimation as text for the terminal."""
     return terminal_blocks(estimation_blocks(estimation), INDENT)
 
 
@@ -74,12 +74,12 @@ def estimation_sentences(estimation: Estimation, split: str = "") -> list[str]:
             " not used."
         )
     if not estimation.groups:
-        error_alone = (
+        no_groups_sentence = (
             "No group was left out, so the error on new groups is unknown: name the columns whose"
             " groups are left out in turn, such as the machine."
         )
-        return [first_sentence, error_alone]
-    lines = [first_sentence]
+        return [first_sentence, no_groups_sentence]
+    sentences = [first_sentence]
     errors = [group.median for group in estimation.groups]
     row_count = sum(group.rows for group in estimation.groups)
     coverage = sum(group.coverage * group.rows for group in estimation.groups) / row_count
@@ -90,36 +90,36 @@ def estimation_sentences(estimation: Estimation, split: str = "") -> list[str]:
     if split:
         prediction_clause = f"{groups_text} ({split})"
         rows_noun = "rows"
-    lines.append(
+    sentences.append(
         f"{prediction_clause}: median error {percent(median(errors), 2)}, from"
         f" {percent(min(errors), 2)} to"
         f" {percent(max(errors), 2)}."
     )
-    lines.append(
+    sentences.append(
         f"Intervals of 90 % contain {percent(coverage, 2)} of the {rows_noun}; in the median,"
         " the upper"
         f" end is {_ratio_text(interval_ratio)} times the lower end."
     )
     if interval_ratio > WIDEST_PREDICTION_RATIO:
-        lines.append(
+        sentences.append(
             f"An interval whose ends differ by more than a factor of {WIDEST_PREDICTION_RATIO:g}"
             " is of no use;"
             " measure some rows of the new group, and fit them with the others."
         )
     if estimation.widened >= LARGEST_WIDENING:
-        lines.append(
+        sentences.append(
             "No spread of parameters explains the groups left out: something is missing in the"
             " model, so do not use it for a new group."
         )
     elif estimation.widened > 1:
-        lines.append(_widening_sentence(estimation))
+        sentences.append(_widening_sentence(estimation))
     weak_groups = [group for group in estimation.groups if group.coverage < 0.6]
     if weak_groups and estimation.widened < LARGEST_WIDENING:
         names = ", ".join(group.name for group in weak_groups)
-        lines.append(
+        sentences.append(
             f"Intervals contain fewer than 6 of 10 rows of: {names}. Do not trust the model there."
         )
-    return lines
+    return sentences
 
 
 def _ratio_text(ratio: float) -> str:
@@ -133,27 +133,27 @@ def _widening_sentence(estimation: Estimation) -> str:
     """Return a sentence on the factor by which intervals were widened because of the errors on
     left-out groups.
     """
-    factors = [f"{group.widened:.2f}" for group in estimation.groups]
-    smallest_factor, largest_factor = min(factors), max(factors)
+    factor_texts = [f"{group.widened:.2f}" for group in estimation.groups]
+    smallest_factor, largest_factor = min(factor_texts), max(factor_texts)
     if largest_factor == "1.00":
         return (
             "That is too few, so the intervals of later answers are widened"
             f" {estimation.widened:.2f} times in logarithms."
         )
-    range_in_words = (
+    range_text = (
         smallest_factor
         if smallest_factor == largest_factor
         else f"{smallest_factor} to {largest_factor}"
     )
     return (
         "The errors of other groups, left out in turn, have widened the intervals of each group"
-        f" {range_in_words} times in logarithms; those of later answers are widened"
+        f" {range_text} times in logarithms; those of later answers are widened"
         f" {estimation.widened:.2f} times."
     )
 
 
 def group_table(groups: Sequence[GroupError], group_columns: Sequence[str]) -> TextTable:
-    """Build the table of errors on left-out groups."""
+    """Build the table of the errors and interval coverage of each predicted group."""
     headings = [
         " ".join(group_columns) or "group",
         "rows",
@@ -179,7 +179,9 @@ def group_table(groups: Sequence[GroupError], group_columns: Sequence[str]) -> T
 
 
 def parameter_table(parameters: Sequence[EstimatedParameter]) -> TextTable:
-    """Build the table of parameters with their ranges before the fit."""
+    """Build the table of estimated parameters with their intervals, and their ranges before the
+    fit.
+    """
     rows = [
         [
             parameter.path,
@@ -200,7 +202,9 @@ def _range_text(low: float, high: float, unit: str) -> str:
 
 
 def _owner_table(parameters: Sequence[EstimatedParameter]) -> TextTable | str:
-    """Build the table of the owners' factors, with a column for each parameter."""
+    """Build the table of the factors by which an owner's value differs from the common one: a row
+    for each owner, a column for each parameter. An empty text without owners.
+    """
     owned_parameters = [parameter for parameter in parameters if parameter.owners]
     owner_names = list(
         dict.fromkeys(owner.owner for parameter in owned_parameters for owner in parameter.owners)

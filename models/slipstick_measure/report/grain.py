@@ -39,7 +39,9 @@ LINE_TITLES = {
 
 
 def grain_blocks(points: Sequence[GrainPoint]) -> Iterator[TextBlock]:
-    """Yield the title and the points of each figure: times, and what the figure shows."""
+    """Yield the title and the table of points of each figure: the time of a grain, and the
+    throughput or the grain efficiency with its interval.
+    """
     for figure in GRAIN_FIGURES:
         rows = [
             [
@@ -114,17 +116,17 @@ def draw_grain(points: Sequence[GrainPoint], title: str) -> Figure:
     scale = 1e6 if figure.throughput else 1.0
     for line_index, line_name in enumerate(line_names):
         x, value, low, high = (
-            np.array(column, dtype=float)
-            for column in zip(
+            np.array(values, dtype=float)
+            for values in zip(
                 *[
                     (
-                        plotted_point.x,
-                        plotted_point.value / scale,
-                        plotted_point.low / scale,
-                        plotted_point.high / scale,
+                        point.x,
+                        point.value / scale,
+                        point.low / scale,
+                        point.high / scale,
                     )
-                    for plotted_point in points
-                    if plotted_point.line == line_name
+                    for point in points
+                    if point.line == line_name
                 ],
                 strict=True,
             )

@@ -103,10 +103,10 @@ def load_sentences(test: LoadTest, tier_demands: Sequence[Demand]) -> list[str]:
     """Return sentences on what limits the throughput, on the think time, and on unexplained
     response time.
     """
-    lines = []
+    sentences = []
     if tier_demands:
         first_saturated = min(tier_demands, key=lambda demand: demand.saturation_rate)
-        lines.append(
+        sentences.append(
             f"{first_saturated.tier} saturates first, at"
             f" {quantity(first_saturated.saturation_rate, '1/s')},"
             " if its"
@@ -114,12 +114,12 @@ def load_sentences(test: LoadTest, tier_demands: Sequence[Demand]) -> list[str]:
         )
     mean_think_time = think_time(test)
     if mean_think_time is not None and len(test.workloads) == 1:
-        lines.append(_think_sentence(test, mean_think_time))
+        sentences.append(_think_sentence(test, mean_think_time))
     reasons = dict.fromkeys(row.unsteady for row in test.rows if row.unsteady)
-    lines += [f"There is no think time by Little's law where {reason}." for reason in reasons]
+    sentences += [f"There is no think time by Little's law where {reason}." for reason in reasons]
     time_beside = beside_tiers(test, tier_demands)
     if tier_demands and time_beside:
-        lines.append(
+        sentences.append(
             f"At the lowest load, {quantity(time_beside, 's')} of the response time are outside the"
             " measured tiers."
         )
@@ -127,13 +127,13 @@ def load_sentences(test: LoadTest, tier_demands: Sequence[Demand]) -> list[str]:
         demand.tier for demand in tier_demands if demand.tier not in test.servers
     ]
     if tiers_of_one_server:
-        lines.append(
+        sentences.append(
             f"Each of these tiers counts as one server: {', '.join(tiers_of_one_server)}. If"
             f" {tiers_of_one_server[0]} has four, write --servers {tiers_of_one_server[0]}=4."
         )
     if tier_demands:
-        lines.append(f"slipstick import {test.file} -o model.yaml makes a network of it.")
-    return lines
+        sentences.append(f"slipstick import {test.file} -o model.yaml makes a network of it.")
+    return sentences
 
 
 _NEGLIGIBLE_THINK_SHARE = 0.05
@@ -142,8 +142,10 @@ _NEGLIGIBLE_THINK_SHARE = 0.05
 
 def _think_sentence(test: LoadTest, mean_think_time: float) -> str:
     """Return a sentence on the think time; a think time near zero or below it is explained."""
-    times = [row.response for row in test.rows if row.think_time is not None and row.response]
-    shortest_time = min(times, default=0.0)
+    response_times = [
+        row.response for row in test.rows if row.think_time is not None and row.response
+    ]
+    shortest_time = min(response_times, default=0.0)
     if mean_think_time < -_NEGLIGIBLE_THINK_SHARE * shortest_time:
         return (
             "Users / throughput is below the mean response time, so one of the three was not"
@@ -194,11 +196,13 @@ def load_fit_text(load_fitting: LoadFitting) -> str:
 
 
 def load_fit_sentences(load_fitting: LoadFitting) -> list[str]:
-    """Return the main findings: the demand, the saturation, the predictions."""
+    """Return sentences on the fit to a load test: the measured times, the station, its saturation,
+    the predictions, and what was left out.
+    """
     best_station, *rivals = load_fitting.stations
     first_point = load_fitting.points[0]
     last_point = load_fitting.points[-1]
-    lines = [
+    sentences = [
         (
             f"Measured: the {_statistic_text(load_fitting)} response time goes from"
             f" {quantity(first_point.measured, 's')} at"
@@ -208,7 +212,7 @@ def load_fit_sentences(load_fitting: LoadFitting) -> list[str]:
     ]
     if load_fitting.misfit:
         return [
-            *lines,
+            *sentences,
             f"No station describes these rows: {load_fitting.misfit}.",
             *_overload_sentences(load_fitting),
         ]
@@ -216,23 +220,25 @@ def load_fit_sentences(load_fitting: LoadFitting) -> list[str]:
     time_beside_text = (
         f"{quantity(best_station.time_elsewhere, 's')}{_interval_text(load_fitting, 'beside')}"
     )
-    lines.append(
+    sentences.append(
         f"Fitted by a station of {best_station.words}: a request needs {service_text} there and"
         f" {time_beside_text} elsewhere; the station saturates at"
         f" {quantity(best_station.saturates, '1/s')}."
     )
     if load_fitting.think is not None:
-        lines.append(f"Users think {quantity(load_fitting.think, 's')}, by Little's law.")
-        lines += _busy_users_sentence(load_fitting.think, best_station, load_fitting.quantile)
-    lines += [_prediction_text(load_fitting, prediction) for prediction in load_fitting.predictions]
+        sentences.append(f"Users think {quantity(load_fitting.think, 's')}, by Little's law.")
+        sentences += _busy_users_sentence(load_fitting.think, best_station, load_fitting.quantile)
+    sentences += [
+        _prediction_text(load_fitting, prediction) for prediction in load_fitting.predictions
+    ]
     if rivals:
         saturation_rates = sorted(station.saturates for station in load_fitting.stations)
-        lines.append(
+        sentences.append(
             f"The rows cannot distinguish it from: {'; '.join(rival.words for rival in rivals)}."
             f" They saturate between {quantity(saturation_rates[0], '1/s')} and"
             f" {quantity(saturation_rates[-1], '1/s')}."
         )
-    return [*lines, *_overload_sentences(load_fitting)]
+    return [*sentences, *_overload_sentences(load_fitting)]
 
 
 def _busy_users_sentence(think: float, station: LoadedStation, quantile: float | None) -> list[str]:
@@ -251,7 +257,7 @@ def _busy_users_sentence(think: float, station: LoadedStation, quantile: float |
 
 
 def _statistic_text(load_fitting: LoadFitting) -> str:
-    """Return the name of the fitted statistic of response times."""
+    """Return the fitted statistic of response times in words: the mean, or a percentile."""
     return "mean" if load_fitting.quantile is None else f"{100 * load_fitting.quantile:g} %"
 
 
@@ -279,12 +285,12 @@ def _interval_text(load_fitting: LoadFitting, name: str) -> str:
 
 def _prediction_text(load_fitting: LoadFitting, prediction: PredictedResponse) -> str:
     """Return a sentence on a predicted response time with its interval, or on why there is none."""
-    load_in_words = _load_text(load_fitting, prediction.load)
+    load_text = _load_text(load_fitting, prediction.load)
     if prediction.value is None:
-        return f"At {load_in_words} there is no prediction: {prediction.reason}."
-    beyond_in_words = ", beyond the rows" if prediction.load > load_fitting.points[-1].load else ""
+        return f"At {load_text} there is no prediction: {prediction.reason}."
+    beyond_text = ", beyond the rows" if prediction.load > load_fitting.points[-1].load else ""
     return (
-        f"At {load_in_words}{beyond_in_words}: {quantity(prediction.value, 's')}, between"
+        f"At {load_text}{beyond_text}: {quantity(prediction.value, 's')}, between"
         f" {quantity(prediction.low, 's')} and {quantity(prediction.high, 's')}."
     )
 
@@ -359,16 +365,16 @@ def draw_load_fit(
     ]
     loads = [point.load for point in load_fitting.points]
     largest_load = max([*loads, *(prediction.load for prediction in load_fitting.predictions)])
-    times_shown = [point.measured for point in load_fitting.points] + [
+    shown_times = [point.measured for point in load_fitting.points] + [
         prediction.high or 0.0 for prediction in plotted_predictions
     ]
     figure = new_figure(7.5, 4.4)
     axes = figure.subplots()
-    positive_times = [time for time in times_shown if time > 0]
+    positive_times = [time for time in shown_times if time > 0]
     for (curve_title, (curve_loads, curve_times)), (colour, _, dashes) in zip(
         curves.items(), STROKES[1:], strict=False
     ):
-        times = np.where(curve_times <= LARGEST_DRAWN_RATIO * max(times_shown), curve_times, np.nan)
+        times = np.where(curve_times <= LARGEST_DRAWN_RATIO * max(shown_times), curve_times, np.nan)
         positive_times += [float(time) for time in times if time > 0]
         axes.plot(curve_loads, times, color=colour, linestyle=dashes, label=curve_title)
     axes.plot(
@@ -383,11 +389,13 @@ def draw_load_fit(
     )
     if plotted_predictions:
         predicted_times = np.array([prediction.value for prediction in plotted_predictions])
-        ends = np.array([[prediction.low, prediction.high] for prediction in plotted_predictions]).T
+        interval_ends = np.array(
+            [[prediction.low, prediction.high] for prediction in plotted_predictions]
+        ).T
         axes.errorbar(
             [prediction.load for prediction in plotted_predictions],
             predicted_times,
-            yerr=np.abs(ends - predicted_times),
+            yerr=np.abs(interval_ends - predicted_times),
             fmt="s",
             color=STROKES[1][0],
             markersize=4,

@@ -120,10 +120,10 @@ def _size_text(value: float | None, unit: str, ends: Ends) -> str:
     return NOTHING if value is None else plain_decimal(value, _DIGITS_OF_RATES)
 
 
-def _throughput_text(size: float, value: float | None, unit: str, ends: Ends) -> str:
+def _throughput_text(unit_size: float, value: float | None, unit: str, ends: Ends) -> str:
     """Return a throughput in the unit of its file, with all significant digits."""
     value_and_ends = (
-        NOTHING if number is None else plain_decimal(number / size, _DIGITS_OF_VALUES)
+        NOTHING if number is None else plain_decimal(number / unit_size, _DIGITS_OF_VALUES)
         for number in (value, *ends)
     )
     return bracketed(*value_and_ends)
@@ -156,8 +156,8 @@ def measured_text(
     member : what one of the processors is called
     """
     words = Words(member=member)
-    head = [wrapped(title)] if title else []
-    head += [wrapped(f"source: {source}", INDENT)] if source else []
+    head_lines = [wrapped(title)] if title else []
+    head_lines += [wrapped(f"source: {source}", INDENT)] if source else []
     failure_lines = [
         f"p = {answer.point['p']:g}: no answer: {answer.failed}"
         for answer in answers
@@ -165,7 +165,7 @@ def measured_text(
     ]
     notes = dict.fromkeys(note for answer in answers for note in answer.notes)
     blocks = [
-        "\n".join(head),
+        "\n".join(head_lines),
         _times_table(answers, statistic, rate, words),
         _losses_table(answers, words),
         wrapped(largest_loss_sentence(answers, words)),
@@ -184,7 +184,9 @@ def notes_text(notes: Iterable[Problem]) -> str:
 def _times_table(
     answers: Sequence[Answer], statistic: str, rate: tuple[str, float] | None, words: Words
 ) -> str:
-    """Return the table of times and derived values; the range of repetitions is in brackets."""
+    """Return, as text, the table of times and derived values of measured runs; the range of
+    repetitions is in brackets.
+    """
     solved_answers = [answer for answer in answers if not answer.failed]
     if not solved_answers:
         return ""
@@ -192,7 +194,7 @@ def _times_table(
         "time" in answer.values and answer.values["time"].low is not None
         for answer in solved_answers
     )
-    first_columns = (
+    repetitions_text = (
         f"times are the {_STATISTICS.get(statistic, statistic)} of all repetitions, in brackets the"
         " least and the largest\n\n"
     )
@@ -205,7 +207,9 @@ def _times_table(
     titles = [headings[column] for column in columns]
     if titles[0] == "p" and words.member != "processor":
         titles[0] = words.members
-    return (first_columns if has_spread else "") + plain_table(titles, cells, range(len(columns)))
+    return (repetitions_text if has_spread else "") + plain_table(
+        titles, cells, range(len(columns))
+    )
 
 
 def _losses_table(answers: Sequence[Answer], words: Words) -> str:
@@ -213,19 +217,21 @@ def _losses_table(answers: Sequence[Answer], words: Words) -> str:
     are many points, in several blocks that fit the width.
     """
     accounted_answers = [answer for answer in answers if _loss_by_cause(answer)]
-    largest_loss: dict[str, float] = {}
+    largest_loss_by_cause: dict[str, float] = {}
     for answer in accounted_answers:
         for cause, lost_processors in _loss_by_cause(answer).items():
-            largest_loss[cause] = max(largest_loss.get(cause, 0.0), abs(lost_processors))
+            largest_loss_by_cause[cause] = max(
+                largest_loss_by_cause.get(cause, 0.0), abs(lost_processors)
+            )
     causes_by_loss = sorted(
-        (cause for cause in largest_loss if largest_loss[cause] > _ZERO_LOSS),
-        key=lambda cause: -largest_loss[cause],
+        (cause for cause in largest_loss_by_cause if largest_loss_by_cause[cause] > _ZERO_LOSS),
+        key=lambda cause: -largest_loss_by_cause[cause],
     )
     if not causes_by_loss:
         return ""
-    shown_causes = [cause for cause in causes_by_loss if largest_loss[cause] > _NEGLIGIBLE_LOSS][
-        :_MOST_CAUSES
-    ] or causes_by_loss[:1]
+    shown_causes = [
+        cause for cause in causes_by_loss if largest_loss_by_cause[cause] > _NEGLIGIBLE_LOSS
+    ][:_MOST_CAUSES] or causes_by_loss[:1]
     other_causes = [cause for cause in causes_by_loss if cause not in shown_causes]
     paragraphs = [f"where the {words.members} go"]
     block_count = -(-len(accounted_answers) // _MOST_COLUMNS)
@@ -299,19 +305,22 @@ def largest_loss_sentence(answers: Sequence[Answer], words: Words = NO_WORDS) ->
         return ""
     answer = max(
         accounted_answers,
-        key=lambda candidate: (float(candidate.point["p"]), float(candidate.point.get("n", 0.0))),
+        key=lambda accounted_answer: (
+            float(accounted_answer.point["p"]),
+            float(accounted_answer.point.get("n", 0.0)),
+        ),
     )
     cause, lost_processors = max(
         _loss_by_cause(answer).items(), key=lambda cause_and_loss: cause_and_loss[1]
     )
     if lost_processors <= _NEGLIGIBLE_LOSS:
         return ""
-    place_in_words = with_noun_for_processors(f"Of p = {_place_text(answer)}", words)
+    place_text = with_noun_for_processors(f"Of p = {_place_text(answer)}", words)
     if cause == "lost":
         lost_text = three_digits(lost_processors)
-        return f"{place_in_words}, {lost_text} are lost; the data do not say to what."
+        return f"{place_text}, {lost_text} are lost; the data do not say to what."
     return (
-        f"{place_in_words}, {three_digits(lost_processors)} are lost to {_shortened_cause(cause)},"
+        f"{place_text}, {three_digits(lost_processors)} are lost to {_shortened_cause(cause)},"
         " more than to anything else."
     )
 
@@ -346,7 +355,7 @@ def loss_headline(answers: Sequence[Answer], words: Words) -> str:
     accounted_answers = [answer for answer in answers if _loss_by_cause(answer)]
     if not accounted_answers:
         return ""
-    answer = max(accounted_answers, key=lambda candidate: float(candidate.point["p"]))
+    answer = max(accounted_answers, key=lambda accounted_answer: float(accounted_answer.point["p"]))
     cause, lost_processors = max(
         _loss_by_cause(answer).items(), key=lambda cause_and_loss: cause_and_loss[1]
     )
@@ -380,8 +389,8 @@ def quoted_name(name: str) -> str:
 
 
 def _comparison_with_one_processor(answers: Sequence[Answer]) -> str:
-    """Return the comparison of N T_N - W_N with the time on one processor, which tests the
-    assumptions, as text.
+    """Return, as text, the comparison of the time on one processor that waits imply, N T_N - W_N,
+    with the measured one, which tests the assumptions.
     """
     answers_with_drift = [answer for answer in answers if "one_processor_drift" in answer.values]
     if all(answer.point["p"] == 1 for answer in answers_with_drift):
@@ -412,8 +421,8 @@ def _comparison_with_one_processor(answers: Sequence[Answer]) -> str:
             "less work is done with N processors than with one, or waits are counted twice"
         )
     single_time = amount_text(answers_with_drift[0].values["one_processor_time"])
-    beginning = "Within" if abs(largest_drift) <= 0.05 else "The account misses it by up to"
-    sentence = f"{beginning} {percent(abs(largest_drift), 2)}: {explanation}."
+    sentence_start = "Within" if abs(largest_drift) <= 0.05 else "The account misses it by up to"
+    sentence = f"{sentence_start} {percent(abs(largest_drift), 2)}: {explanation}."
     return f"the assumptions: T_1 = {single_time} measured\n\n{table}\n\n{wrapped(sentence)}"
 
 

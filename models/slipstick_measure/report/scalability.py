@@ -33,18 +33,18 @@ def scalability_text(scalability: MeasuredScalability) -> str:
     return "\n\n".join(paragraphs) + "\n"
 
 
-def _goal_in_words(scalability: MeasuredScalability, way: str) -> str:
+def _goal_text(scalability: MeasuredScalability, way: str) -> str:
     """Return the goal of a way of scaling, in words."""
     goal_text = _goal_value_text(scalability, way, scalability.goals[way])
     return {
         TIME: f"time-bound: {goal_text} each",
         EFFICIENCY: f"efficiency-conserved: {goal_text} each",
-        MEMORY: f"memory-bound: a {_word_for_memory(scalability)} of {goal_text} a processor"
+        MEMORY: f"memory-bound: a {_memory_noun(scalability)} of {goal_text} a processor"
         + (", of the measured memory over the processors" if scalability.has_memory else ""),
     }[way]
 
 
-def _word_for_memory(scalability: MeasuredScalability) -> str:
+def _memory_noun(scalability: MeasuredScalability) -> str:
     """Return the noun for the quantity that a memory-bound run keeps constant: the memory if it was
     measured, else the size.
     """
@@ -63,20 +63,23 @@ def _goal_value_text(scalability: MeasuredScalability, way: str, value: float) -
 
 
 def _sizes_table(scalability: MeasuredScalability, way: str) -> str:
-    """Return a table of the run that keeps a goal for each number of processors."""
+    """Return, as text, a table of the runs that keep the goal of a way of scaling, one for each
+    number of processors.
+    """
     rows = [
         [
             str(count),
             *_run_texts(scalability.runs[way][count]),
             " to ".join(
-                _goal_value_text(scalability, way, end) for end in scalability.reached[way][count]
+                _goal_value_text(scalability, way, value)
+                for value in scalability.reached[way][count]
             ),
         ]
         for count in scalability.processors
     ]
-    column_title = f"{_word_for_memory(scalability)} a processor" if way == MEMORY else way
-    head = ["processors", "size", "time", "efficiency", "latency", f"measured {column_title}"]
-    return f"{_goal_in_words(scalability, way)}\n\n{plain_table(head, rows, range(6))}"
+    column_title = f"{_memory_noun(scalability)} a processor" if way == MEMORY else way
+    headings = ["processors", "size", "time", "efficiency", "latency", f"measured {column_title}"]
+    return f"{_goal_text(scalability, way)}\n\n{plain_table(headings, rows, range(6))}"
 
 
 def _run_texts(run: MeasuredRun | None) -> list[str]:
@@ -152,12 +155,12 @@ def scalability_document(scalability: MeasuredScalability) -> dict[str, Any]:
             if run is not None
         ],
         "scalability": [
-            {"way": way, "from": smaller_count, "to": larger_count, "value": cell}
+            {"way": way, "from": smaller_count, "to": larger_count, "value": ratio}
             for way in WAYS
             for smaller_count in counts
             for larger_count in counts
             if larger_count > smaller_count
-            and (cell := scalability.latency_ratio(way, smaller_count, larger_count)) is not None
+            and (ratio := scalability.latency_ratio(way, smaller_count, larger_count)) is not None
         ],
         "sources": [
             {"processors": count, "size": None if math.isnan(size) else size, "latency": causes}
