@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from slipstick.errors import SpecError, UnknownNameError
 from slipstick_measure.commands.measured import servers_of
 from slipstick_measure.formats import LOAD_FORMATS, load_test, read
-from slipstick_measure.imports.loads import _Percentile, load_spec
+from slipstick_measure.imports.loads import _ComputedTime, load_spec
 from slipstick_measure.loads import LoadRow, LoadTest, beside_tiers, demands, think_time
 from slipstick_measure.measurements import Hints
 from slipstick_measure.report.loads import load_text
@@ -397,7 +397,7 @@ def test_samples_of_jmeter_are_refused_by_name(tmp_path: Path, text: str, messag
 
 
 def test_a_simulated_percentile_is_written_with_its_interval() -> None:
-    assert _Percentile(0.012, 0.011, 0.0135).text == "12 (11 to 13.5) ms"
+    assert _ComputedTime(0.012, 0.011, 0.0135).text == "12 (11 to 13.5) ms"
 
 
 @pytest.mark.turns(3)

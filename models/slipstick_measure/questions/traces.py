@@ -84,8 +84,8 @@ class TracesResult(QuestionResult):
                 and abs(trace.answer[value_name] or 0) < NEGLIGIBLE_LOSS
             ]
             values_without_matrix = {
-                value_name: value_name
-                for value_name, value_name in trace.answer.values.items()
+                value_name: value
+                for value_name, value in trace.answer.values.items()
                 if not value_name.startswith("accesses[")
             }
             answer_without_matrix = replace(
