@@ -145,8 +145,6 @@ def _picked_by_work(option: Activity, resources: dict[str, Any]) -> Model:
     return closed_model(pick(service("desk", 1.0), option, by="least-work"), resources=resources)
 
 
-PLAIN_TIME = "; write the plain number with a unit of [s], or divide the [s] by one"
-
 EXPRESSION = [
     bad(
         lambda: Dimension.of("ms"),
@@ -197,7 +195,7 @@ EXPRESSION = [
         lambda: B - T,
         "cannot subtract [B] and [s]: b and t; multiply the [s] by a quantity in [B/s]",
     ),
-    bad(lambda: T + 1, f"cannot add [s] and [1]: t and 1{PLAIN_TIME}"),
+    bad(lambda: T + 1, "cannot add [s] and [1]: t and 1; write '1 s' or '1 ms'"),
     bad(
         lambda: maximum(T, B),
         "cannot compare [s] and [B]: t and b; multiply the [B] by a quantity in [s/B]",
@@ -213,7 +211,7 @@ EXPRESSION = [
             "[s/B]"
         ),
     ),
-    bad(lambda: compare(T, "<", 3), f"cannot compare [s] and [1]: t and 3{PLAIN_TIME}"),
+    bad(lambda: compare(T, "<", 3), "cannot compare [s] and [1]: t and 3; write '3 s' or '3 ms'"),
     bad(
         lambda: B + maximum(*(T * n for n in range(2, 20))),
         "cannot add [B] and [s]: b and max(t * 2, t * 3, t * 4, t * 5, t * 6, t * 7, t * 8, t"

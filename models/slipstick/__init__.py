@@ -18,8 +18,6 @@ stand in the stub ``__init__.pyi``, where type checkers and editors read them; a
 when it is first used, so that ``import slipstick`` and the command line start without NumPy.
 """
 
-from importlib import import_module
-
 FUNCTIONS = {
     "tables of an answer": "slipstick.report.answer:answer_tables",
     "report of a study": "slipstick.report.write:report_of",
@@ -45,6 +43,9 @@ def __dir__() -> list[str]:
 
 
 def __getattr__(name: str) -> object:
+    # Not above: the command line must handle interrupts before a module is read from a file.
+    from importlib import import_module
+
     module_by_name = _module_by_public_name()
     if name == "__all__":
         return list(module_by_name)

@@ -2,10 +2,9 @@
 its first moment, so it is handled before anything else is imported.
 """
 
-from __future__ import annotations
-
+# The module that `signal` wraps: the wrapper needs enum, whose import would take the longest.
+import _signal as signal  # type: ignore[import-not-found]
 import os
-import signal
 import sys
 
 INTERRUPTED = 130

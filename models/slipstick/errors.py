@@ -298,11 +298,12 @@ class UnitError(InputError):
 
 class FormulaError(InputError):
     """The error of a text that is not arithmetic on known names; `column` is 1-based within the
-    text.
+    text, `name` is the unknown name, if any.
     """
 
-    def __init__(self, message: str, column: int = 1) -> None:
+    def __init__(self, message: str, column: int = 1, name: str = "") -> None:
         self.column = column
+        self.name = name
         super().__init__(message)
 
 
@@ -437,6 +438,8 @@ def nearest_names(name: str, known_names: Collection[str]) -> list[str]:
             if known_name.partition("[")[0] == word
         ][:3]
         or _quantile_names(name[:80], known_names)[:3]
+        # The path of a parameter stands for its name.
+        or [known_name for known_name in known_names if name == f"parameters.{known_name}"]
         or get_close_matches(name[:80], known_names, n=1, cutoff=0.6)
         or _names_with_letters(name, known_names)[:3]
     )
@@ -461,13 +464,28 @@ def did_you_mean(name: str, known_names: Collection[str], most_names: int = 12) 
     "; did you mean 'fcfs'?"
     >>> did_you_mean("p99", ["response_time[jobs]", "response_time_quantile[jobs,0.5]"])
     "; did you mean 'response_time_quantile[jobs,0.99]'?"
+    >>> did_you_mean("percentile[jobs, 95%]", ["response_time_quantile[jobs,0.5]"])
+    "; did you mean 'response_time_quantile[jobs,0.95]'?"
+    >>> did_you_mean("delay_probability[db]", ["loss_probability[jobs,db]"])
+    '; the probability that a customer waits is law/erlang-c'
     """
+    if advice := _ADVICE.get(name.partition("[")[0].casefold()):
+        return f"; {advice}"
     near_names = nearest_names(name, known_names)
     if near_names or not known_names:
         return suggestion_of(near_names)
     names_in_words = ", ".join(list(known_names)[:most_names])
     return f"; known: {names_in_words}" + (", ..." if len(known_names) > most_names else "")
 
+
+_ADVICE = {
+    **dict.fromkeys(
+        ("delay_probability", "waiting_probability", "wait_probability"),
+        "the probability that a customer waits is law/erlang-c",
+    ),
+    "lq": "subtract servers * utilization from queue_length, which counts customers in service too",
+}
+"""How to get values of the field that no answer has."""
 
 _SYNONYMS = {
     "fifo": ("fcfs",),
@@ -489,21 +507,36 @@ _SYNONYMS = {
     **dict.fromkeys(("that", "condition", "conditions", "constraints", "until"), ("where",)),
     **dict.fromkeys(("path", "parameter"), ("of",)),
     "objective": ("minimize",),
+    **dict.fromkeys(("price", "prices", "dollars", "euros"), ("cost",)),
+    **dict.fromkeys(("find", "search"), ("seek", "choose")),
+    **dict.fromkeys(("start", "first"), ("from",)),
+    **dict.fromkeys(("end", "stop", "last"), ("to",)),
+    **dict.fromkeys(("lambda", "rps", "qps"), ("arrivals",)),
+    "file": ("data",),
 }
 """The words of slipstick for words of the field that are spelled otherwise."""
 
 
 def _quantile_names(name: str, known_names: Collection[str]) -> list[str]:
-    """Return the quantiles that a word such as p99 means, by known names of quantiles."""
-    percentile = _PERCENTILE.fullmatch(name.strip())
-    if percentile is None:
+    """Return the quantiles that a word such as p99 or percentile[jobs, 95%] means, by known names
+    of quantiles; those of the class or group that the word names, if it names one.
+    """
+    if not _PERCENTILE.search(name):
         return []
-    quantile_suffix = f"{float(percentile[1]) / 100:g}]"
-    quantiles = [_LAST_NUMBER.match(known_name) for known_name in known_names]
-    return list(dict.fromkeys(match[1] + quantile_suffix for match in quantiles if match))
+    numbers = _NUMBER.findall(name)
+    level = float(numbers[-1]) if numbers else 0.95
+    level = level / 100 if level > 1 else level
+    matches = [_LAST_NUMBER.match(known_name) for known_name in known_names]
+    stems = dict.fromkeys(match[1] for match in matches if match)
+    stems_named = [
+        stem for stem in stems if stem.partition("[")[2].strip(",") in _WORD.findall(name)
+    ]
+    return [f"{stem}{level:g}]" for stem in stems_named or stems if 0 < level < 1]
 
 
-_PERCENTILE = late_pattern(r"[pP]_?([0-9]{2}(?:[.][0-9]{1,3})?)")
+_PERCENTILE = late_pattern(r"(?i)percentile|quantile|(?:^|_)p_?[0-9]{2}(?:[.][0-9]{1,3})?(?!\w)")
+_NUMBER = late_pattern(r"[0-9]+(?:[.][0-9]+)?")
+_WORD = late_pattern(r"[\w-]+")
 _LAST_NUMBER = late_pattern(r"([a-z_]+_quantile\[(?:[^,\]]*,)?)0[.][0-9]+\]")
 
 

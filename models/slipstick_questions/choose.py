@@ -629,11 +629,14 @@ def _read_case(name: str, spec: ChooseQuestionSpec, study: StudyContext) -> _Cho
     settings = {**study.cases[name], **first_choice}
     case = evaluator(name, settings, study.library)
     given_units = {**choices.units, **({COST: "1"} if prices else {})}
+    if spec.minimize == COST and not prices and COST not in {*spec.totals, *case.names}:
+        message = "there is no cost; write cost: {PATH: NUMBER}, the cost of one unit of a quantity"
+        raise study.refusal(("choose", "minimize"), message)
     read = partial(condition_of, case=case, study=study, given_units=given_units)
-    condition = read(spec.where, ("choose", "where"))
+    condition = read(spec.where, ("choose", "where"), formulas=spec.totals)
     # A total may be minimized by its name.
     objective_text = spec.totals.get(spec.minimize, spec.minimize)
-    objective = read(objective_text, ("choose", "minimize"), is_formula=True)
+    objective = read(objective_text, ("choose", "minimize"), formulas=spec.totals, is_formula=True)
     totals = {
         label: read(text, ("choose", "totals", label), is_formula=True)
         for label, text in spec.totals.items()

@@ -252,7 +252,7 @@ class Condition:
         )
 
 
-class _ConditionNames(Mapping[str, Parameter]):
+class _ConditionNames(Mapping[str, Expr]):
     """The names that a condition can use; the parameter of a name is built when the condition
     mentions it.
 
@@ -260,14 +260,25 @@ class _ConditionNames(Mapping[str, Parameter]):
     ----------
     cases : by what the names of their values begin with
     given_units : units of further names
+    formulas : formulas that have names
     """
 
-    def __init__(self, cases: Mapping[str, Evaluator], given_units: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        cases: Mapping[str, Evaluator],
+        given_units: Mapping[str, str],
+        formulas: Mapping[str, str],
+    ) -> None:
         self._cases = cases
         self._given_units = given_units
+        self._formulas = formulas
         self.used_names: dict[str, tuple[Parameter, str, str]] = {}
 
-    def __getitem__(self, name: str) -> Parameter:
+    def __getitem__(self, name: str) -> Expr:
+        if name in self._formulas:
+            names_in_formula = _ConditionNames(self._cases, self._given_units, {})
+            names_in_formula.used_names = self.used_names
+            return read_expression(self._formulas[name], names_in_formula, allow_answers=True)
         if name not in self.used_names:
             prefix = next(
                 (
@@ -291,6 +302,7 @@ class _ConditionNames(Mapping[str, Parameter]):
         return self.used_names[name][0]
 
     def __iter__(self) -> Iterator[str]:
+        yield from self._formulas
         yield from self._given_units
         yield from (
             f"{prefix}{name}" for prefix, case in self._cases.items() for name in case.names
@@ -303,7 +315,11 @@ class _ConditionNames(Mapping[str, Parameter]):
         return message
 
     def __len__(self) -> int:
-        return len(self._given_units) + sum(len(case.names) for case in self._cases.values())
+        return (
+            len(self._formulas)
+            + len(self._given_units)
+            + sum(len(case.names) for case in self._cases.values())
+        )
 
 
 def condition_of(
@@ -313,6 +329,7 @@ def condition_of(
     study: StudyContext,
     own_case: Evaluator | None = None,
     given_units: Mapping[str, str] | None = None,
+    formulas: Mapping[str, str] | None = None,
     *,
     is_formula: bool = False,
 ) -> Condition:
@@ -328,6 +345,7 @@ def condition_of(
     own_case : names that begin with ``own`` are those of this case; by default the case as the
         study gives it
     given_units : units of further columns by name: of the values that are set at the points
+    formulas : formulas that the text may use by their names
     is_formula : the text is the left side alone, such as ``2 * time``, and the condition that it is
         at least 0
 
@@ -346,7 +364,7 @@ def condition_of(
         else own_case
     )
     cases = {"": case, "own.": own_case, **base_case}
-    condition_names = _ConditionNames(cases, given_units or {})
+    condition_names = _ConditionNames(cases, given_units or {}, formulas or {})
     try:
         if is_formula:
             left_side = read_expression(text, condition_names, allow_answers=True)
@@ -354,7 +372,13 @@ def condition_of(
         else:
             comparisons = read_condition(text, condition_names, allow_answers=True)
     except FormulaError as error:
-        raise study.refusal(place, condition_names.as_written(str(error))) from None
+        message = condition_names.as_written(str(error))
+        if error.name in case.built.entries:
+            message = (
+                f"{error.name} is an input with one value here; a condition compares values of an"
+                " answer, and quantities that are varied"
+            )
+        raise study.refusal(place, message) from None
     used_names = condition_names.used_names.values()
     columns = {parameter.name: column for parameter, prefix, column in used_names if not prefix}
     all_columns = {parameter.name: column for parameter, _, column in used_names}

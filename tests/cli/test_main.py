@@ -804,6 +804,18 @@ def test_an_interrupt_while_modules_are_imported_ends_quietly(moment: str, tmp_p
     assert "".join(lines[1:]) in ("", "interrupted; nothing half-written is left")
 
 
+def test_nothing_is_imported_before_an_interrupt_is_handled() -> None:
+    """What the interpreter and the script of an installer do before is theirs."""
+    lines = [
+        "import sys; before = set(sys.modules)",
+        "import slipstick.__main__",
+        "print(*sorted(set(sys.modules) - before - set(sys.builtin_module_names)))",
+    ]
+    command = [sys.executable, "-c", "; ".join(lines)]
+    run = subprocess.run(command, capture_output=True, check=True, text=True)
+    assert run.stdout.split() == ["slipstick", "slipstick.__main__"]
+
+
 # What is loaded
 
 

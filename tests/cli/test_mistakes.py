@@ -401,6 +401,56 @@ def test_a_model_file_may_have_any_name(
                 "its scv beside it: in a step scv: NUMBER, at a station scv: {CLASS: NUMBER}"
             ),
         ),
+        ("study: 1\nbase: b.yaml\n", "x.yaml:2:7: base: write base: {model: NAME}; got 'b.yaml'"),
+        ("study: 1\nmodel: b.yaml\n", "model: unknown key; write base: {model: NAME}"),
+        ("study: 1\nbase: {model: a.yaml}\nfind: {}\n", "did you mean 'seek' or 'choose'?"),
+        ("study: 1\nbase: {model: a.yaml}\nanswer: time\n", "write a list, such as ['time']"),
+        (
+            "study: 1\nbase: {model: a.yaml}\nfits: {runs: {data: t.csv, at: 96}}\n",
+            "x.yaml:3:32: fits.runs.at: write a list, such as [96]",
+        ),
+        (
+            "study: 1\nbase: {model: a.yaml}\nfits: {runs: {file: t.csv}}\n",
+            "fits.runs.file: unknown key; did you mean 'data'?",
+        ),
+        (
+            "study: 1\nbase: {model: a.yaml}\nvary: {a: {axes: {n: {start: 1, end: 2}}}}\n",
+            "start: unknown key; did you mean 'from'?",
+        ),
+        (
+            "activity: 1\npopulation: {processors: 4}\ncycle: [{time: 9 ms, scv: 1}]\n",
+            "found only 'time', 'scv'; for time on its own write {name: work, delay: 9 ms}",
+        ),
+        (
+            "activity: 1\npopulation: {processors: 4}\ncycle: {delay: 1 ms}\n",
+            "x.yaml:3:8: cycle: write a list, such as [{...}]",
+        ),
+        (
+            "activity: 1\npopulation: 4\ncycle: [{delay: 1 ms}]\n",
+            "x.yaml:2:13: population: write keys and values, such as {processors: 16}",
+        ),
+        (
+            "activity: 1\npopulation: {processors:4}\ncycle: [{delay: 1 ms}]\n",
+            "processors:4: unknown key; write a space after the colon of processors",
+        ),
+        (
+            (
+                "activity: 1\nparameters: {a: 2 * b, b: 1 ms}\npopulation: {processors: 4}\n"
+                "cycle: [{delay: a}]\n"
+            ),
+            "x.yaml:2:17: parameters.a: there is no name 'b'; b stands below: write it above a",
+        ),
+        (
+            (
+                "activity: 1\nparameters: {b: 1 ms, a: parameters.b}\n"
+                "population: {processors: 4}\ncycle: [{delay: a}]\n"
+            ),
+            "parameters.a: there is no name 'parameters.b'; did you mean 'b'?",
+        ),
+        (
+            "queueing-network: 1\nclasses: {a: {lambda: 1 /s}}\n",
+            "classes.a.lambda: unknown key; did you mean 'arrivals'?",
+        ),
     ],
 )
 def test_words_of_other_tools_lead_to_ours(
@@ -410,6 +460,72 @@ def test_words_of_other_tools_lead_to_ours(
     path.write_text(text)
     assert main(["check", str(path)]) == 2
     assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("parameters", "delay", "message"),
+    [
+        (
+            "rows: 500000, cost: 3",
+            "rows * cost",
+            "lacks its unit: write rows: '500000 s' or '500000 ms'; or cost: '3 s' or '3 ms'",
+        ),
+        (
+            "rows: 500000, speed: 1000",
+            "rows / speed",
+            "write rows: '500000 s' or '500000 ms'; or speed: '1000 /s'",
+        ),
+        (
+            "size: 500000, speed: 100 MB/s",
+            "size / speed",
+            "parameters.size: 500000 lacks its unit; write '500000 B' or '500000 kB'",
+        ),
+        ("rows: 5, speed: 1e6 /s", "rows * speed", "rows * speed gives a [1/s], but a [s] is"),
+        ("b: 3 s", "b + 4", "cannot add [s] and [1]: parameters.b and 4; write '4 s' or '4 ms'"),
+    ],
+)
+def test_each_parameter_that_may_lack_a_unit_is_named(
+    parameters: str, delay: str, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("x.yaml").write_text(
+        f"activity: 1\nparameters: {{{parameters}}}\npopulation: {{processors: 4}}\n"
+        f"cycle: [{{delay: {delay}}}]\n"
+    )
+    assert main(["check", "x.yaml"]) == 2
+    assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "written",
+    ["p95", "p95[a]", "quantile[a, 95%]", "percentile", "response_time_quantile[a, 95%]", "a_p95"],
+)
+def test_a_percentile_leads_to_its_quantile(
+    written: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("web.yaml").write_text(
+        "queueing-network: 1\nclasses: {a: {arrivals: 1 /s}, b: {arrivals: 1 /s}}\n"
+        "stations: {s: {service: {a: 9 ms, b: 9 ms}}}\n"
+    )
+    Path("x.yaml").write_text(f'study: 1\nbase: {{model: web.yaml}}\nanswer: ["{written}"]\n')
+    assert main(["check", "x.yaml"]) == 2
+    shown = capsys.readouterr().err
+    assert f"the value {written}; did you mean 'response_time_quantile[a,0.95]'" in shown
+    assert ("[b,0.95]" in shown) == (written in ("p95", "percentile", "a_p95"))
+
+
+@pytest.mark.parametrize("arguments", [["run", "vary"], ["solve", "b"], ["check", "b"]])
+def test_a_file_without_its_ending_is_found(
+    arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(arguments) == 2
+    assert f"'{arguments[1]}'; did you mean '{arguments[1]}.yaml'?" in capsys.readouterr().err
+
+
+def test_advice_on_settings_goes_to_commands_only(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["slove", "b.yaml", "--set", "a=1"]) == 2
+    shown = capsys.readouterr().err
+    assert "No such command 'slove'" in shown
+    assert "PATH" not in shown
 
 
 def test_a_law_is_found_by_its_name_with_other_marks(capsys: pytest.CaptureFixture[str]) -> None:

@@ -797,9 +797,13 @@ def _usage_message(error: click.ClickException, arguments: Sequence[str]) -> str
             return (
                 f"there is no option {name}; write {_SET} {name[2:]}=VALUE for a value of a model"
             )
-    if "unexpected extra argument" in message and any(
-        argument.startswith(_SET) for argument in arguments
-    ):
+    # Of a command, a usage error without a class of its own is an argument too many.
+    is_extra_argument = (
+        type(error) is click.UsageError
+        and error.ctx is not None
+        and not isinstance(error.ctx.command, click.Group)
+    )
+    if is_extra_argument and any(argument.startswith(_SET) for argument in arguments):
         return f"{message.rstrip('.')}; write {_SET} 'PATH=VALUE' in quotes if it has a blank"
     return message
 

@@ -466,7 +466,7 @@ class _FormulaReader:
                 if not nearest_names(token.text, written_names):
                     suggestion = self._unit_spelling(token.text) or suggestion
                 raise FormulaError(
-                    f"there is no {noun} {short(token.text)}{suggestion}", token.column
+                    f"there is no {noun} {short(token.text)}{suggestion}", token.column, token.text
                 )
             self._parsed_by_name[token.text] = _within_limits(token, _part_of_expr(expr))
         return self._parsed_by_name[token.text]

@@ -338,15 +338,39 @@ def common_dimension(verb: str, nodes: Iterable[Expr]) -> Dimension:
             raise ModelError(
                 f"cannot {verb} [{first_node.dimension}] and [{node.dimension}]:"
                 f" {_short_text(first_node)} and {_short_text(node)};"
-                f" {_unit_suggestion(first_node.dimension, node.dimension)}"
+                f" {_unit_suggestion(first_node, node)}"
             )
     return dimensioned_nodes[0].dimension if dimensioned_nodes else COUNT
 
 
-def _unit_suggestion(first_dimension: Dimension, second_dimension: Dimension) -> str:
+_USUAL_UNITS = {
+    "s": ("s", "ms"),
+    "B": ("B", "kB"),
+    "1/s": ("/s",),
+    "s/B": ("ns/B",),
+    "B/s": ("MB/s",),
+}
+"""Units that are written most, by dimension."""
+
+
+def with_usual_units(value: float, dimension: Dimension) -> str:
+    """Return a value with the usual units of a dimension, for messages.
+
+    >>> with_usual_units(3, TIME)
+    "'3 s' or '3 ms'"
+    """
+    units = _USUAL_UNITS.get(str(dimension), (str(dimension).replace("1/", "/"),))
+    return " or ".join(f"'{value:g} {unit}'" for unit in units)
+
+
+def _unit_suggestion(first_node: Expr, second_node: Expr) -> str:
     """Return a suggestion, for a message, how quantities of two dimensions can be brought to
     one.
     """
+    first_dimension, second_dimension = first_node.dimension, second_node.dimension
+    for number, dimension in ((first_node, second_dimension), (second_node, first_dimension)):
+        if isinstance(number, Number) and number.dimension == COUNT:
+            return f"write {with_usual_units(number.value, dimension)}"
     if COUNT in (first_dimension, second_dimension):
         dimension = second_dimension if first_dimension == COUNT else first_dimension
         return (

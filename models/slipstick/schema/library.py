@@ -165,6 +165,9 @@ def unknown_name(spec_kind: str, name: str, known_names: Sequence[str]) -> Unkno
     there is no study 'lock-and-bus': it is an activity: slipstick solve lock-and-bus
     """
     hint = ""
+    file_name = f"{name[:LONGEST_NAME]}.yaml"
+    if Path(file_name).is_file():
+        return UnknownNameError(spec_kind, name[:100], known_names, suggestion_of([file_name]))
     kind_by_name = _kinds_of_other_names(name, known_names)
     if name in kind_by_name and not any(
         known_name.endswith(f"/{name}") for known_name in known_names

@@ -185,14 +185,21 @@ def _message_of_error(
         return f"{SPELT[details['pattern']]}; got {_shown_value(wrong_value)}"
     if (
         error_type == "model_type"
-        and isinstance(wrong_value, str)
         and (expected_class := _model_at(spec_class, location))
+        # A number says even less than a text which key was meant.
+        and (isinstance(wrong_value, str) or hasattr(expected_class, "example"))
     ):
-        return _table_message(expected_class, wrong_value)
-    keyed_by = getattr(_model_at(spec_class, location[:-1]), "keyed_by", None)
+        return _table_message(expected_class, _shown_value(wrong_value).strip("'"))
+    parent_class = _model_at(spec_class, location[:-1])
+    if error_type == "dict_type" and (hint := getattr(parent_class, "hints", {}).get(location[-1])):
+        return f"{hint}; got {_shown_value(wrong_value)}"
+    keyed_by = getattr(parent_class, "keyed_by", None)
     if error_type == "dict_type" and keyed_by and isinstance(wrong_value, int | float | str):
         example_value = _shown_value(wrong_value).strip("'")
         return f"write keys and values, such as {{{keyed_by}: {example_value}}}"
+    if error_type == "list_type" and isinstance(wrong_value, dict | float | int | str):
+        item = "{...}" if isinstance(wrong_value, dict) else _shown_value(wrong_value)
+        return f"write a list, such as [{item}]"
     if error_type in _MESSAGES:
         return f"{_MESSAGES[error_type](details)}; got {_shown_value(wrong_value)}"
     return str(validation_error["msg"])
@@ -225,6 +232,9 @@ def _unknown_key_message(
         return f"unknown key{suggestion_of(intended_paths)}"
     if hint := getattr(_model_at(spec_class, location[:-1]), "hints", {}).get(key):
         return f"unknown key; {hint}"
+    written_key, colon, _ = key.partition(":")
+    if colon and written_key in known_keys:
+        return f"unknown key; write a space after the colon of {written_key}"
     if ")" in key:
         return "unknown key; a comma ends a value within braces: write the value in quotes"
     return f"unknown key{did_you_mean(key, known_keys)}"
@@ -238,12 +248,12 @@ def _expected_words_message(wrong_word: Any, details: dict[str, Any]) -> str:
 
 
 def _table_message(expected_class: type[BaseModel], wrong_text: str) -> str:
-    """Return the message for a text where a table of keys and values is expected."""
+    """Return the message for a text or a number where a table of keys and values is expected."""
     example = getattr(expected_class, "example", None)
     if example is None:
         fields_of_class = expected_class.model_fields
         key = min(fields_of_class, key=lambda name: not fields_of_class[name].is_required())
-        example = f"{{{key}: {_shown_value(wrong_text)[1:-1]}}}"
+        example = f"{{{key}: {wrong_text}}}"
     return f"write keys and values, such as {example}"
 
 

@@ -452,6 +452,17 @@ WRONG = [
         "utilization[web] <= 80",
         "utilization[web] is a share, which is at most 1, or 100 %, but 80 is 8000 %; write 0.8",
     ),
+    (
+        "response_time[requests] <= 90 ms",
+        "classes.requests.arrivals <= 90 /s",
+        "classes.requests.arrivals is an input with one value here; a condition compares values of",
+    ),
+    (
+        "  cost: {stations.db.servers: 5, stations.app.servers: 2, stations.*.servers: 1}\n",
+        "",
+        "choose.minimize: there is no cost; write cost: {PATH: NUMBER}, the cost of one unit of a",
+    ),
+    ("minimize: cost", "minimize: price", "there is no name 'price'; did you mean 'cost'?"),
     ("  cost: {", "  prices: {", "choose.prices: unknown key; write cost: {PATH: NUMBER}"),
     (
         "{from: 3, to: 6, step: 1}",
@@ -547,6 +558,15 @@ def test_a_total_is_minimized_by_its_name(folder: Path) -> None:
     assert by_name.totals == by_formula.totals
     points = [[answer.point for answer in choice.found] for choice in (by_name, by_formula)]
     assert points[0] == points[1]
+
+
+def test_a_total_may_stand_in_conditions_and_formulas(folder: Path) -> None:
+    total = "  totals: {servers: stations.web.servers + stations.app.servers}\n"
+    text = CHOOSE.replace("minimize: cost", "minimize: 2 * servers")
+    (by_name,) = chosen(f"{text.rstrip()} and servers >= 12\n{total}").found[:1]
+    (plain,) = chosen(f"{text}{total}").found[:1]
+    servers = [sum(float(answer.point[path]) for path in PATHS[:2]) for answer in (by_name, plain)]
+    assert servers[0] == 12 > servers[1]
 
 
 def test_totals_and_words_of_values_stand_in_the_sentence_and_the_table(folder: Path) -> None:

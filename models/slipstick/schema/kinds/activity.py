@@ -835,7 +835,7 @@ class RepeatSpec(ItemSpec):
     node = activities.Repeat
     use = "for steps again and again"
     example = "{repeat: 3, body: [{delay: 1 ms}]}"
-    alike = ("body", "scv")
+    alike = ("body",)
 
     make = staticmethod(activities.repeat)
 
@@ -1812,6 +1812,7 @@ class GroupSpec(ArrivingSpec):
 class PopulationSpec(ArrivingSpec):
     """The population of an activity: processors, arrivals or phases."""
 
+    example: ClassVar[str] = "{processors: 16}"
     hints: ClassVar[Mapping[str, str]] = {
         "think_time": "thinking is a step of the cycle: {name: think, delay: 1 s, scv: 1}"
     }
@@ -1912,7 +1913,8 @@ class ActivitySpec(ModelFileSpec):
             population is not None and is_without_cycle
         ):
             raise broken_rule(
-                "give a population with processors, arrivals or phases, or phases or groups alone"
+                "write population: {processors: 16}, or arrivals or phases in place of processors;"
+                " or, without a population, phases or groups"
             )
         is_program = is_without_cycle or (population is not None and population.phases is not None)
         if is_program == (self.cycle is not None):

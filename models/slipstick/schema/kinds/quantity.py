@@ -56,6 +56,7 @@ from slipstick.expression.nodes import (
     parameters,
     substitute,
     walk,
+    with_usual_units,
 )
 from slipstick.late import late_pattern
 from slipstick.model.amounts import is_answer_value
@@ -831,6 +832,10 @@ def read_formula(
     except FormulaError as error:
         word = formula.text.strip()
         is_word = re.fullmatch(r"[A-Za-z_]\w*", word) and not nearest_names(word, expr_by_name)
+        name = error.name.removeprefix("parameters.")
+        if location[0] == "parameters" and node_at(tree, ("parameters", name)):
+            message = f"{error}; {name} stands below: write it above {join_path(location[1:])}"
+            raise mark.error(message, location) from None
         unit_message = (
             f"{error}; write {example_of(dimension)}, or the name of a parameter"
             if is_word
@@ -838,8 +843,7 @@ def read_formula(
         )
         raise mark.error(unit_message, location) from None
     if dimension is not None and expr.dimension != dimension:
-        for name in sorted(set(re.findall(r"\w+", formula.text)) & expr_by_name.keys()):
-            _refuse_without_unit(tree, location, formula, name, expr_by_name, dimension)
+        _refuse_without_unit(tree, location, formula, expr.dimension, expr_by_name, dimension)
         unit_message = f"{formula.text} gives a [{expr.dimension}], but a [{dimension}] is wanted"
         raise mark.error(unit_message + _UNIT_ADVICE.get((expr.dimension, dimension), ""), location)
     return expr
@@ -856,44 +860,42 @@ def _refuse_without_unit(
     tree: Node,
     location: Sequence[str | int],
     formula: Formula,
-    name: str,
+    found_dimension: Dimension,
     expr_by_name: Mapping[str, Expr],
     dimension: Dimension,
 ) -> None:
-    """Raise, at the place of a parameter without a unit, if the formula would have the right
-    dimension with one.
+    """Raise if the formula would have the right dimension with a unit at one of its parameters
+    that have none: at the place of this parameter if it is the only one.
     """
-    unitless_parameter = expr_by_name[name]
-    if (
-        not isinstance(unitless_parameter, Parameter)
-        or unitless_parameter.dimension != COUNT
-        or unitless_parameter.value is None
-    ):
-        return
-    try:
-        expr = read_expression(formula.text, {**expr_by_name, name: Parameter(name, dimension)})
-    except FormulaError:
-        return
-    if expr.dimension == dimension:
-        units_text = " or ".join(
-            f"'{unitless_parameter.value:g} {unit}'"
-            for unit in _USUAL_UNITS.get(str(dimension), (str(dimension).replace("1/", "/"),))
-        )
+    units_by_name = {}
+    for name in dict.fromkeys(re.findall(r"\w+", formula.text)):
+        parameter = expr_by_name.get(name)
+        if not (isinstance(parameter, Parameter) and parameter.dimension == COUNT):
+            continue
+        # A parameter may be a factor or a divisor.
+        for missing_dimension in (dimension / found_dimension, found_dimension / dimension):
+            # Nothing is measured in squares of units.
+            if max(map(abs, missing_dimension.powers)) > 1:
+                continue
+            names = {**expr_by_name, name: Parameter(name, missing_dimension)}
+            with suppress(FormulaError):
+                if read_expression(formula.text, names).dimension == dimension:
+                    value = 1.0 if parameter.value is None else parameter.value
+                    units_by_name[name] = (value, with_usual_units(value, missing_dimension))
+    if len(units_by_name) == 1:
+        [(name, (value, units_text))] = units_by_name.items()
         message = (
-            f"{unitless_parameter.value:g} lacks its unit; write {units_text}:"
+            f"{value:g} lacks its unit; write {units_text}:"
             f" {join_path(location)} wants a [{dimension}]"
         )
         raise SpecError([problem(tree, ("parameters", name), message)])
-
-
-_USUAL_UNITS = {
-    "s": ("s", "ms"),
-    "B": ("B", "kB"),
-    "1/s": ("/s",),
-    "s/B": ("ns/B",),
-    "B/s": ("MB/s",),
-}
-"""Units that are written most, by dimension."""
+    if units_by_name:
+        choices = "; or ".join(f"{name}: {text}" for name, (_, text) in units_by_name.items())
+        message = (
+            f"{formula.text} gives a [{found_dimension}], but a [{dimension}] is wanted; one of its"
+            f" parameters lacks its unit: write {choices}"
+        )
+        raise value_mark(tree, location).error(message, location)
 
 
 class QuantityReader:

@@ -24,7 +24,7 @@ Settings = Annotated[
 ]
 """Values by path; each is checked where it is used, like a written one."""
 
-_COLUMN_PATTERN = r"^[a-z_]+(\[[A-Za-z0-9_.:, -]+\])?$"
+_COLUMN_PATTERN = r"^[a-z][a-z0-9_]*(\[[A-Za-z0-9_.:,% -]+\])?$"
 SPELT[_COLUMN_PATTERN] = "write a value as answers name it, such as time or account[lock]"
 Column = Annotated[str, StringConstraints(pattern=_COLUMN_PATTERN, max_length=128)]
 """A value as answers name it: ``time``, ``account[lock]``, ``step[send.protocol]``."""
@@ -400,6 +400,8 @@ class StudySpec(Described):
         **dict.fromkeys(("scenarios", "variants", "changes", "compare_with"), "write cases"),
         **dict.fromkeys(("output", "outputs", "values"), "write answer"),
         **dict.fromkeys(("optimize", "minimize"), "write choose"),
+        "base": "write base: {model: NAME}",
+        **{key: f"write base: {{{key}: NAME}}" for key in ("model", "machine", "workload")},
         "questions": "write each question beside base, such as seek",
     }
 
