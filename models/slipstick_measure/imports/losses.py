@@ -161,6 +161,7 @@ class FileLosses:
     ----------
     format : a key of `LOSSES`
     input_file : the file, whose hints name the losses to leave out
+    places : lines of each loss, by its name and its detail
     """
 
     format: str
@@ -189,15 +190,15 @@ class FileLosses:
         ------
         SpecError : a problem for each loss, which names it and the way out
         """
-        for name, places in self.places.items():
-            change = self._effect_of_loss(name, places)
-            line = min(map(min, places.values()))
+        for name, lines_by_detail in self.places.items():
+            loss_in_words = self._loss_in_words(name, lines_by_detail)
+            line = min(map(min, lines_by_detail.values()))
             if LOSSES[self.format][name].kind == SHARES:
-                spec.add_note(f"noted: {change}")
+                spec.add_note(f"noted: {loss_in_words}")
             elif name in self.input_file.hints.leave_out:
-                spec.document.setdefault(LEFT_OUT, {})[name] = change
+                spec.document.setdefault(LEFT_OUT, {})[name] = loss_in_words
             else:
-                message = f"cannot be kept: {change}; import with --leave-out {name}"
+                message = f"cannot be kept: {loss_in_words}; import with --leave-out {name}"
                 self.input_file.problems.append(
                     Problem(self.input_file.file, line, 1, name, message)
                 )
@@ -207,12 +208,12 @@ class FileLosses:
             spec.add_note(f"left out: {', '.join(spec.document[LEFT_OUT])}; no answer is exact")
         return spec
 
-    def _effect_of_loss(self, name: str, places: Mapping[str, list[int]]) -> str:
-        """Return the effect of a loss and its places, in words."""
+    def _loss_in_words(self, name: str, lines_by_detail: Mapping[str, list[int]]) -> str:
+        """Return what a loss changes, and its places, in words."""
         shown_places = [
             f"{detail} (line {min(lines)})" if detail else f"line {min(lines)}"
-            for detail, lines in list(places.items())[:MOST_PLACES]
+            for detail, lines in list(lines_by_detail.items())[:MOST_PLACES]
         ]
-        hidden_count = len(places) - len(shown_places)
+        hidden_count = len(lines_by_detail) - len(shown_places)
         hidden_in_words = [f"{hidden_count} more"] if hidden_count > 0 else []
         return f"{LOSSES[self.format][name].change}: {', '.join([*shown_places, *hidden_in_words])}"

@@ -12,7 +12,7 @@ Checker 3.x, whose rates are in 10^6 B/s.
 from __future__ import annotations
 
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 from slipstick.errors import SpecError
 from slipstick.late import late_pattern
@@ -44,40 +44,14 @@ def stream_spec(input_file: Reading, base: str | None) -> ImportedSpec:
     ------
     SpecError : no triad, no number of threads, or no machine to extend
     """
-    threads = input_file.hints.processors
-    device = ""
-    scale = 1.0
-    runs = list[dict[str, tuple[int, float]]]()
-    threads_by_run: list[int | None] = []
-    for line, text in enumerate(input_file.lines, 1):
-        if match := STREAM_THREADS.fullmatch(text):
-            threads = input_file.processors(line, "threads", match[1])
-        elif match := STREAM_DEVICE.fullmatch(text):
-            if not STREAM_HOST.search(match["device"]):
-                device, threads = match["device"].rstrip(), 1
-        elif STREAM_BINARY.search(text):
-            scale = 2**20 / 1e6
-        elif (match := STREAM_LINE.fullmatch(text)) and (
-            rate := input_file.number(line, match["kernel"], match["rate"])
-        ) is not None:
-            if not runs or match["kernel"] in runs[-1]:
-                runs.append({})
-                threads_by_run.append(threads)
-            runs[-1][match["kernel"]] = line, rate * scale
-    if (input_file.hints.processors or threads) is None:
-        input_file.refuse(
-            1,
-            "",
-            "this STREAM does not say how many threads ran; give them: --processors N",
-        )
-    if input_file.problems:
-        raise SpecError(input_file.problems)
-    triads = [(run["Triad"][1], index) for index, run in enumerate(runs) if "Triad" in run]
+    runs, device = _stream_runs(input_file)
+    triads = [
+        (run.rates["Triad"][1], index) for index, run in enumerate(runs) if "Triad" in run.rates
+    ]
     if not triads or not max(triads)[0] > 0:
         input_file.refuse(1, "Triad", "there is no rate of the triad; was the run cut off?")
     rate, best_index = max(triads)
-    rates = runs[best_index]
-    thread_count = threads_by_run[best_index] or threads or 1
+    thread_count, rates = runs[best_index]
     place = f"{input_file.name}:{rates['Triad'][0]}"
     source = f"STREAM triad, {rate:g} MB/s of {device or f'{thread_count} threads'}, {place}"
     spec = _extended_machine(input_file, "STREAM", base)
@@ -93,13 +67,61 @@ def stream_spec(input_file: Reading, base: str | None) -> ImportedSpec:
         spec.add_note(f"left out: the rates of {', '.join(other_rates)}")
     if len(runs) > 1:
         lines = ", ".join(
-            str(min(line for line, _ in run.values())) for run in runs if run is not rates
+            str(min(line for line, _ in run.rates.values()))
+            for run in runs
+            if run.rates is not rates
         )
         spec.add_note(
             f"{len(runs)} runs; the one of the largest triad is taken, those that begin in lines"
             f" {lines} are left out"
         )
     return spec
+
+
+class _StreamRun(NamedTuple):
+    """A run of STREAM: its threads, and the rate of each kernel [MB/s] behind its line."""
+
+    threads: int
+    rates: dict[str, tuple[int, float]]
+
+
+def _stream_runs(input_file: Reading) -> tuple[list[_StreamRun], str]:
+    """Return the runs of STREAM in a file, and the name of the device that they ran on, empty for
+    processors; refuse a file without the number of threads.
+    """
+    threads = input_file.hints.processors
+    device = ""
+    scale = 1.0
+    rates_by_run = list[dict[str, tuple[int, float]]]()
+    threads_by_run: list[int | None] = []
+    for line, text in enumerate(input_file.lines, 1):
+        if match := STREAM_THREADS.fullmatch(text):
+            threads = input_file.processors(line, "threads", match[1])
+        elif match := STREAM_DEVICE.fullmatch(text):
+            if not STREAM_HOST.search(match["device"]):
+                device, threads = match["device"].rstrip(), 1
+        elif STREAM_BINARY.search(text):
+            scale = 2**20 / 1e6
+        elif (match := STREAM_LINE.fullmatch(text)) and (
+            rate := input_file.number(line, match["kernel"], match["rate"])
+        ) is not None:
+            if not rates_by_run or match["kernel"] in rates_by_run[-1]:
+                rates_by_run.append({})
+                threads_by_run.append(threads)
+            rates_by_run[-1][match["kernel"]] = line, rate * scale
+    if (input_file.hints.processors or threads) is None:
+        input_file.refuse(
+            1,
+            "",
+            "this STREAM does not say how many threads ran; give them: --processors N",
+        )
+    if input_file.problems:
+        raise SpecError(input_file.problems)
+    runs = [
+        _StreamRun(threads_of_run or threads or 1, rates)
+        for threads_of_run, rates in zip(threads_by_run, rates_by_run, strict=True)
+    ]
+    return runs, device
 
 
 def hpcg_spec(input_file: Reading, base: str | None) -> ImportedSpec:
@@ -110,29 +132,7 @@ def hpcg_spec(input_file: Reading, base: str | None) -> ImportedSpec:
     ------
     SpecError : processes or rating missing, or no machine to extend
     """
-    results: dict[str, tuple[int, float]] = {}
-    is_on_gpus = any(map(HPCG_ON_GPUS.match, input_file.lines))
-    for line, text in enumerate(input_file.lines, 1):
-        if grid := HPCG_GRID.fullmatch(text):
-            results["processes"] = line, float(prod(map(int, grid.groups())))
-        if final := HPCG_FINAL.match(text):
-            is_on_gpus = True
-            results["rating"] = line, float(final[1])
-            results["bandwidth"] = line, float(final[2] or 0)
-        result = _HPCG_LINE.match(text)
-        name = _HPCG_KEYS.get(result["key"].strip()) if result else None
-        if name in results:
-            input_file.refuse(
-                line,
-                name,
-                f"stands in line {results[name][0]} already; give the results of one run",
-            )
-        if (
-            result
-            and name
-            and (value := input_file.number(line, name, result["value"])) is not None
-        ):
-            results[name] = line, value
+    results, is_on_gpus = _hpcg_results(input_file)
     if missing_values := [
         name for name in ("processes", "rating") if not results.get(name, (0, 0.0))[1] > 0
     ]:
@@ -169,6 +169,36 @@ def hpcg_spec(input_file: Reading, base: str | None) -> ImportedSpec:
         "the rate of arithmetic is that of HPCG, which memory limits; dense arithmetic is faster"
     )
     return spec
+
+
+def _hpcg_results(input_file: Reading) -> tuple[dict[str, tuple[int, float]], bool]:
+    """Return the results of HPCG by name, each value behind its line, and whether it ran on GPUs
+    alone.
+    """
+    results: dict[str, tuple[int, float]] = {}
+    is_on_gpus = any(map(HPCG_ON_GPUS.match, input_file.lines))
+    for line, text in enumerate(input_file.lines, 1):
+        if grid := HPCG_GRID.fullmatch(text):
+            results["processes"] = line, float(prod(map(int, grid.groups())))
+        if final := HPCG_FINAL.match(text):
+            is_on_gpus = True
+            results["rating"] = line, float(final[1])
+            results["bandwidth"] = line, float(final[2] or 0)
+        result = _HPCG_LINE.match(text)
+        name = _HPCG_KEYS.get(result["key"].strip()) if result else None
+        if name in results:
+            input_file.refuse(
+                line,
+                name,
+                f"stands in line {results[name][0]} already; give the results of one run",
+            )
+        if (
+            result
+            and name
+            and (value := input_file.number(line, name, result["value"])) is not None
+        ):
+            results[name] = line, value
+    return results, is_on_gpus
 
 
 _HPCG_LINE = late_pattern(r"(?:[^:=]++::)?(?P<key>[^:=]++)[:=]\s*+(?P<value>\S.*)")
@@ -238,7 +268,7 @@ def mlc_spec(input_file: Reading, base: str | None) -> ImportedSpec:
     SpecError : no matrix, no loaded latencies, no machine with shared memory to extend, or one
         whose modules do not give the latencies
     """
-    matrix, loaded_latencies = _mlc_latencies(input_file)
+    idle_rows, loaded_rows = _mlc_latencies(input_file)
     spec = _extended_machine(input_file, "Intel Memory Latency Checker", base)
     machine = _shared_memory_machine(spec)
     if machine is None or machine.interconnect.kind != "crossbar":
@@ -247,8 +277,10 @@ def mlc_spec(input_file: Reading, base: str | None) -> ImportedSpec:
             "",
             f"{base} has no memory behind a crossbar; extend such a machine, as two-socket-server",
         )
-    line, local_latency = min(((line, min(row)) for line, row in matrix), key=lambda pair: pair[1])
-    line_number, _, largest_rate = max(loaded_latencies, key=lambda sample: sample[2])
+    line, local_latency = min(
+        ((line, min(row)) for line, row in idle_rows), key=lambda pair: pair[1]
+    )
+    line_number, _, largest_rate = max(loaded_rows, key=lambda sample: sample[2])
     modules = machine.memory.modules.value
     access_time = modules * _LINE_BYTES / largest_rate * 1e3
     source_place = f"{input_file.name}:{line_number}"
@@ -271,12 +303,10 @@ def mlc_spec(input_file: Reading, base: str | None) -> ImportedSpec:
         "kind": "crossbar",
         "hop": quantity(path_time, "ns", path_source, True),
     }
-    _compare_with_closed_system(
-        spec, input_file, loaded_latencies, modules, access_time, 2 * path_time
-    )
+    _compare_with_closed_system(spec, input_file, loaded_rows, modules, access_time, 2 * path_time)
     spec.add_note(f"memory.modules, {modules:g}, is that of {base}; the file does not have it")
     remote_latencies = [
-        latency for _, row in matrix for latency in row if latency > local_latency * 1.05
+        latency for _, row in idle_rows for latency in row if latency > local_latency * 1.05
     ]
     if remote_latencies:
         spec.add_note(
@@ -310,9 +340,9 @@ def _compare_with_closed_system(
             continue
         lines_in_flight = rate * measured_latency / _LINE_BYTES / 1e3
         latency = _closed_latency(lines_in_flight, int(modules), access_time, path_time)
-        error = latency / measured_latency - 1
-        if abs(error) > abs(worst_error):
-            worst_error = error
+        relative_error = latency / measured_latency - 1
+        if abs(relative_error) > abs(worst_error):
+            worst_error = relative_error
             worst_line = line
         row = (
             f"{rate:g} MB/s",
@@ -320,7 +350,7 @@ def _compare_with_closed_system(
             f"{measured_latency:g} ns",
             f"{latency:.4g} ns",
         )
-        spec.rows.append([*row, f"{100 * error:+.1f} %"])
+        spec.rows.append([*row, f"{100 * relative_error:+.1f} %"])
     if abs(worst_error) > _LARGEST_LATENCY_ERROR:
         message = (
             f"with {modules:g} modules the latency comes out {100 * worst_error:+.0f} % off; name a"
@@ -382,8 +412,8 @@ def _check_bandwidth(input_file: Reading, spec: ImportedSpec) -> None:
 
 
 def _extended_machine(input_file: Reading, tool: str, base: str | None) -> ImportedSpec:
-    """Return a spec that extends the machine `base` by values of a benchmark; raise if `base` is
-    missing.
+    """Return a spec that extends the machine `base`, without the values of the benchmark yet; raise
+    if `base` is missing.
     """
     if input_file.problems:
         input_file.finished()

@@ -68,12 +68,26 @@ def message_ranges(sizes: Array, times: Array) -> list[MessageRange]:
     [(4096.0, 1.0), (524288.0, 3.0)]
     """
     size_count = len(sizes)
-    squares_by_ends, fixed, per_byte = _fitted_lines(sizes, times)
-    # The best division of the first sizes, by its number of ranges: the sum of squares, and the
-    # ranges.
-    best_divisions: list[list[tuple[float, list[MessageRange]] | None]] = [
-        [(0.0, []), *[None] * size_count]
+    scored_divisions = [
+        (_akaike_criterion(size_count, division[0], 3 * range_count), division[1])
+        for range_count, division in enumerate(_best_divisions(sizes, times))
+        if division and range_count
     ]
+    return min(scored_divisions, key=lambda candidate: candidate[0])[1]
+
+
+_Division = tuple[float, list[MessageRange]]
+"""The ranges into which sizes are divided, behind the sum of squared errors of their lines."""
+
+
+def _best_divisions(sizes: Array, times: Array) -> list[_Division | None]:
+    """Return the division of all sizes with the least squared errors for each number of ranges from
+    0 to `MOST_RANGES`; None where there is no division into so many.
+    """
+    size_count = len(sizes)
+    squares_by_ends, fixed, per_byte = _fitted_lines(sizes, times)
+    # By the number of ranges, the best division of the first sizes, by how many these are.
+    best_divisions: list[list[_Division | None]] = [[(0.0, []), *[None] * size_count]]
     for range_count in range(MOST_RANGES):
         best_divisions.append([None] * (size_count + 1))
         for last_index in range(LEAST_POINTS - 1, size_count):
@@ -97,25 +111,18 @@ def message_ranges(sizes: Array, times: Array) -> list[MessageRange]:
                     float(per_byte[first_index, last_index]),
                 )
                 best_divisions[-1][last_index + 1] = least_squares, [*previous_ranges, line]
-    candidates = [
-        (divisions[size_count], range_count) for range_count, divisions in enumerate(best_divisions)
-    ]
-    scored_divisions = [
-        (_akaike_criterion(size_count, division[0], 3 * range_count), division[1])
-        for division, range_count in candidates
-        if division and range_count
-    ]
-    return min(scored_divisions, key=lambda candidate: candidate[0])[1]
+    return [divisions[size_count] for divisions in best_divisions]
 
 
-def _akaike_criterion(count: int, squares: float, k: int) -> float:
-    """Return Akaike's criterion with the correction for few observations, from the sum of squared
-    errors of `count` observations and k parameters.
-    """
-    if count <= k + 1:
-        return np.inf if k > 3 else 0.0  # one range needs no judgement
+def _akaike_criterion(
+    observation_count: int, squared_error_sum: float, parameter_count: int
+) -> float:
+    """Return Akaike's criterion with the correction for few observations."""
+    if observation_count <= parameter_count + 1:
+        return np.inf if parameter_count > 3 else 0.0  # one range needs no judgement
     return float(
-        count * np.log(max(squares / count, LEAST_FIT_ERROR**2)) + 2 * k * count / (count - k - 1)
+        observation_count * np.log(max(squared_error_sum / observation_count, LEAST_FIT_ERROR**2))
+        + 2 * parameter_count * observation_count / (observation_count - parameter_count - 1)
     )
 
 
@@ -123,11 +130,17 @@ def _fitted_lines(sizes: Array, times: Array) -> tuple[Array, Array, Array]:
     """Fit a line F + G s to each range of consecutive sizes. Return the sums of squared relative
     errors, F and G, (M, M) each, by the first and the last index of the range.
     """
-    constant = 1 / times
-    size = sizes / times
+    inverse_times = 1 / times
+    relative_sizes = sizes / times
     sums = (
         np.append(0.0, np.cumsum(product))
-        for product in (constant * constant, constant * size, size * size, constant, size)
+        for product in (
+            inverse_times * inverse_times,
+            inverse_times * relative_sizes,
+            relative_sizes * relative_sizes,
+            inverse_times,
+            relative_sizes,
+        )
     )
     sum_ff, sum_fg, sum_gg, sum_f, sum_g = (total[None, 1:] - total[:-1, None] for total in sums)
     # Values are undefined where the last index is below the first, and where all sizes are 0.
@@ -145,7 +158,7 @@ def _fitted_lines(sizes: Array, times: Array) -> tuple[Array, Array, Array]:
 
 
 def network_spec(tables: Sequence[Measurements], placement: str) -> ImportedSpec:
-    """Build a network from latencies and, where there is one, a bandwidth.
+    """Build the spec of a network from latencies of messages and, where there is one, a bandwidth.
 
     Parameters
     ----------
@@ -248,8 +261,8 @@ def _latencies_of_pairs(
         message = f"there is no latency of messages between two processes; {advice}"
         raise SpecError([records[0].problem(message, "")])
     names = list(dict.fromkeys(run.region for run in latencies))
-    if plain := next((name for name in ONE_WAY_BENCHMARKS if name in names), None):
-        names = [name for name in names if without_number(name) == plain]
+    if one_way_name := next((name for name in ONE_WAY_BENCHMARKS if name in names), None):
+        names = [name for name in names if without_number(name) == one_way_name]
         latencies = [run for run in latencies if run.region in names]
     if len(names) > 1:
         message = f"latencies of several benchmarks, {', '.join(names)}; give one"
@@ -271,14 +284,14 @@ def _wire_time(ranges: Sequence[MessageRange], rates: Sequence[Measurement]) -> 
 
 
 def _note_unused(
-    spec: ImportedSpec, records: Sequence[Measurement], used_lines: Container[int]
+    spec: ImportedSpec, records: Sequence[Measurement], used_ids: Container[int]
 ) -> None:
-    """Add to the spec a note on the benchmarks in the files that the network does not use, with
-    their largest rates.
+    """Add to the spec a note on each benchmark with measurements that the network does not use,
+    those whose `id` is not in `used_ids`, with its largest rate.
     """
     runs_by_region: dict[str, list[Measurement]] = {}
     for run in records:
-        if id(run) not in used_lines:
+        if id(run) not in used_ids:
             runs_by_region.setdefault(run.region, []).append(run)
     for region, runs in runs_by_region.items():
         rates = [run for run in runs if run.metric == "throughput"]
@@ -308,15 +321,22 @@ def _is_adapter_operation(run: Measurement) -> bool:
 
 
 def _cost_of_range(
-    message_range: MessageRange, name: str, index: int, sizes: Array, wire: float, count: int
+    message_range: MessageRange,
+    name: str,
+    index: int,
+    sizes: Array,
+    wire_per_byte: float,
+    range_count: int,
 ) -> tuple[str, dict[str, Any]]:
     """Return the name and the plain data of the costs of a range of sizes; each end has half of the
     cost that the wire does not take.
     """
     fixed = quantity(message_range.fixed / 2 * 1e6, "us", "halves", True)
-    per_byte = quantity(max(0.0, message_range.per_byte - wire) / 2 * 1e9, "ns/B", "halves", True)
+    per_byte = quantity(
+        max(0.0, message_range.per_byte - wire_per_byte) / 2 * 1e9, "ns/B", "halves", True
+    )
     cost: dict[str, Any] = {"total": {"fixed": fixed, "per_byte": per_byte}}
-    if index < count - 1:
+    if index < range_count - 1:
         end = sizes[message_range.last]
         next_size = sizes[message_range.last + 1]
         note = f"the times change between {end:.0f} B and {next_size:.0f} B, the next size measured"
@@ -344,8 +364,13 @@ def _add_fit_table(
     errors = fitted_times / times - 1
     spec.head = ["size", "measured", "fitted", "error"]
     spec.rows = [
-        [f"{size:.0f} B", f"{time * 1e6:.4g} us", f"{line * 1e6:.4g} us", f"{100 * error:+.1f} %"]
-        for size, time, line, error in zip(sizes, times, fitted_times, errors, strict=True)
+        [
+            f"{size:.0f} B",
+            f"{time * 1e6:.4g} us",
+            f"{fitted_time * 1e6:.4g} us",
+            f"{100 * error:+.1f} %",
+        ]
+        for size, time, fitted_time, error in zip(sizes, times, fitted_times, errors, strict=True)
     ]
     spec.add_note(
         "the fitted times differ from the measured ones by at most"

@@ -28,7 +28,9 @@ class ToolModel:
         self.root = parse_xml(self.input_file)
 
     def number(self, element: XmlElement, text: str, least: float = 0.0) -> float:
-        """Parse a number of at least `least`; refuse other texts."""
+        """Parse a number of at least `least`, or the name ``$name`` of a number that the user
+        gives; refuse other texts.
+        """
         name = text.strip().removeprefix("$")
         if text.strip().startswith("$"):
             if name not in self.input_file.hints.settings:
@@ -54,29 +56,29 @@ class ToolModel:
 
     def rate(self, element: XmlElement, value: float) -> dict[str, Any]:
         """Return a rate as a quantity with its place."""
-        where = f"{self.input_file.name}:{element.line}"
-        return {"value": f"{exact_number(value / self.seconds_per_unit)} /s", "source": where}
+        source = f"{self.input_file.name}:{element.line}"
+        return {"value": f"{exact_number(value / self.seconds_per_unit)} /s", "source": source}
 
     def name(self, element: XmlElement, key: str = "name") -> str:
-        """Return the name in a spec for an element's name, always the same; refuse elements without
-        a name.
+        """Return the name that a spec has for the name of an element, each time the same; refuse an
+        element without a name.
         """
         subject = f"an element {element.tag}"
         return self.spec_names.name(element.get(key), element.line, subject)
 
     def new_name(self, element: XmlElement, kind: str) -> str:
-        """Return the name in a spec for an element's name; refuse the name of another element of
-        its kind.
+        """Return the name that a spec has for the name of an element; refuse a name that another
+        element of this kind has.
         """
-        key = (kind, element.get("name"))
-        if key in self._seen_elements:
+        kind_and_name = (kind, element.get("name"))
+        if kind_and_name in self._seen_elements:
             message = f"{short(element.get('name'))} is there already; give each its own name"
             self.input_file.refuse(element.line, element.tag, message)
-        self._seen_elements.add(key)
+        self._seen_elements.add(kind_and_name)
         return self.name(element)
 
     def whole(self, element: XmlElement, value: float) -> int:
-        """Return a number of customers; refuse parts of one."""
+        """Return a number of customers as a whole number; refuse a value that is none."""
         if abs(value - round(value)) > 1e-9:
             message = f"customers are a whole number; got {value:g}"
             self.input_file.refuse(element.line, element.tag, message)
@@ -85,8 +87,8 @@ class ToolModel:
     def spec(
         self, title: str, classes: dict[str, Any], stations: dict[str, Any], **more: object
     ) -> ImportedSpec:
-        """Return the spec from classes and stations, or from `more` (classes, chains and routes);
-        refuse a model without classes or stations.
+        """Build the spec of a queueing network of stations and classes, or of stations and the
+        other sections in `more`; refuse a model without classes or stations.
         """
         if not (classes or more) or not stations:
             self.input_file.refuse(1, "", "the model has no class of customers or no station")
@@ -97,13 +99,13 @@ class ToolModel:
             "stations": stations,
             **more,
         }
-        imported = ImportedSpec("queueing-network", title, self.input_file.file, document)
+        imported_spec = ImportedSpec("queueing-network", title, self.input_file.file, document)
         if self.input_file.hints.unit is None:
-            imported.add_note(
+            imported_spec.add_note(
                 "the model has no unit of time, so its times are taken as seconds; --unit names"
                 " another unit"
             )
         for original, name in self.spec_names.names.items():
             if original != name:
-                imported.add_note(f"{short(original)} is called {name}")
-        return imported
+                imported_spec.add_note(f"{short(original)} is called {name}")
+        return imported_spec

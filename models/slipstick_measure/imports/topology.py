@@ -70,8 +70,8 @@ class NearbyMemory(NamedTuple):
     Parameters
     ----------
     line : of the file
-    key : of these cores
-    cores : their number
+    key : a text that is the same for memories of the same cores
+    cores : number of these cores
     capacity : of the memory [B]
     """
 
@@ -106,7 +106,8 @@ class Topology:
 
 
 def hwloc_spec(input_file: Reading, base: str | None) -> ImportedSpec:
-    """Return the cores, memories and adapters of a topology of hwloc in XML.
+    """Build the spec of a machine with the cores, memories and adapters that a topology of hwloc in
+    XML has.
 
     Raises
     ------
@@ -116,39 +117,46 @@ def hwloc_spec(input_file: Reading, base: str | None) -> ImportedSpec:
     root = parse_xml(input_file)
     computer = ComputerPart("", 1)
     kind_by_thread = {
-        member: str(kind_number)
-        for kind_number, kind in enumerate(root.every("cpukind"))
-        for member in _members_of_set(kind.get("cpuset"))
+        thread_number: str(kind_number)
+        for kind_number, core_kind in enumerate(root.every("cpukind"))
+        for thread_number in _threads_of_set(core_kind.get("cpuset"))
     }
     allowed: set[int] | None = None
     pending = [(computer, element) for element in reversed(_outermost_objects(root))]
     while pending:
         parent, element = pending.pop()
         if element.get("type") == "Machine" and "0xf...f" not in element.get("allowed_cpuset"):
-            allowed = set(_members_of_set(element.get("allowed_cpuset"))) or None
+            allowed = set(_threads_of_set(element.get("allowed_cpuset"))) or None
         part = _xml_part(element, kind_by_thread, allowed)
         parent.parts.append(part)
         inner_objects = [child for child in element.children if child.tag == "object"]
         pending += [(part, child) for child in reversed(inner_objects)]
-    return _machine_of_computer(input_file, base, "hwloc", _counted_parts(input_file, computer))
+    return _machine_of_computer(input_file, base, "hwloc", _count_parts(input_file, computer))
 
 
 def _outermost_objects(root: XmlElement) -> list[XmlElement]:
     """Return the outermost objects of a topology."""
-    return [part for top in root.children for part in top.children if part.tag == "object"]
+    return [
+        topology_object
+        for topology in root.children
+        for topology_object in topology.children
+        if topology_object.tag == "object"
+    ]
 
 
 def _xml_part(
     element: XmlElement, kind_by_thread: Mapping[int, str], allowed: set[int] | None
 ) -> ComputerPart:
-    """Return an object of XML without the objects inside it."""
+    """Return the part of a computer that an object of XML describes, without the parts inside
+    it.
+    """
     memory = element.get("local_memory")
     thread = element.get("os_index")
     part = ComputerPart(element.get("type"), element.line, element.get("name"))
     part.memory = float(memory) if re.fullmatch("[0-9]{1,18}", memory) else 0.0
     if part.kind == "Core":
         kinds_of_threads = {
-            kind_by_thread.get(thread, "") for thread in _members_of_set(element.get("cpuset"))
+            kind_by_thread.get(thread, "") for thread in _threads_of_set(element.get("cpuset"))
         }
         part.core_kind = " ".join(sorted(kinds_of_threads))
     if part.kind == "PU" and allowed is not None and thread.isdigit():
@@ -156,8 +164,10 @@ def _xml_part(
     return part
 
 
-def _members_of_set(cpuset: str) -> list[int]:
-    """Return the numbers in a set that is written as hexadecimal words of 32 bits."""
+def _threads_of_set(cpuset: str) -> list[int]:
+    """Return the numbers of the hardware threads in a set that is written as hexadecimal words of
+    32 bits; empty for other texts.
+    """
     mask_texts = cpuset.replace("0x", "").split(",")
     if (
         not all(re.fullmatch(r"[0-9a-fA-F]{0,8}", mask_text) for mask_text in mask_texts)
@@ -165,7 +175,7 @@ def _members_of_set(cpuset: str) -> list[int]:
     ):
         return []
     bits = int("".join(mask_text.rjust(8, "0") for mask_text in mask_texts) or "0", 16)
-    return [member for member, digit in enumerate(reversed(f"{bits:b}")) if digit == "1"]
+    return [thread_number for thread_number, bit in enumerate(reversed(f"{bits:b}")) if bit == "1"]
 
 
 _LINE = late_pattern(r"(?P<indent> *+)(?P<rest>[A-Za-z0-9].*)")
@@ -181,7 +191,7 @@ _DEVICE = late_pattern(r'"([^"]{1,100})"')
 
 
 def lstopo_spec(input_file: Reading, base: str | None) -> ImportedSpec:
-    """Return the cores, memories and adapters of what lstopo prints.
+    """Build the spec of a machine with the cores, memories and adapters that lstopo prints.
 
     Raises
     ------
@@ -211,12 +221,12 @@ def lstopo_spec(input_file: Reading, base: str | None) -> ImportedSpec:
             open_parts[-1][1].parts.append(part)
             # Parts that share a line are inside one another, at the same indentation.
             open_parts.append((indent if index == 0 else indent + 1, part))
-    return _machine_of_computer(input_file, base, "lstopo", _counted_parts(input_file, computer))
+    return _machine_of_computer(input_file, base, "lstopo", _count_parts(input_file, computer))
 
 
 def _first_part(input_file: Reading) -> re.Match[str]:
-    """Return the line of the whole computer. If it was not copied, return the line of the first
-    part, which must be the first of its kind.
+    """Return the match of the line of the whole computer. If that line is missing, return the match
+    of the first part's line, which must be the first of its kind.
     """
     lines = [match for text in input_file.lines if (match := _LINE.fullmatch(text.rstrip()))]
     whole_line = next((line for line in lines if line["rest"].startswith(_WHOLE_COMPUTER)), None)
@@ -232,16 +242,14 @@ def _first_part(input_file: Reading) -> re.Match[str]:
     return first_line
 
 
-def _printed_part(part_text: str, number: int) -> ComputerPart:
-    """Return the part that a text of lstopo names, such as Core L#0 (P#1)."""
+def _printed_part(part_text: str, line: int) -> ComputerPart:
+    """Return the part of a computer that a text of lstopo names, such as Core L#0 (P#1)."""
     name = part_text.split("(")[0].split(" L#")[0].strip()
     name_match = _PART_NAME.match(name)
     kind = name_match["kind"] if name_match else name
     size = _LOCAL.search(part_text) or _SIZE.search(part_text)
     device = _DEVICE.search(part_text)
-    part = ComputerPart(
-        "Package" if kind == "Socket" else kind, number, device[1] if device else ""
-    )
+    part = ComputerPart("Package" if kind == "Socket" else kind, line, device[1] if device else "")
     if kind in (*_MEMORY, *_WHOLE_COMPUTER) and size:
         part.memory = float(size["number"]) * 1024.0 ** _BINARY[size["prefix"]]
     if kind == "Core" and (core_kind := re.search(r"cpukind=([0-9]+)", part_text)):
@@ -250,28 +258,48 @@ def _printed_part(part_text: str, number: int) -> ComputerPart:
     return part
 
 
-def _counted_parts(input_file: Reading, computer: ComputerPart) -> Topology:
-    """Count the cores, threads, memories and adapters in the tree of a computer.
-
-    A memory is nearest to the cores below it (hwloc 1), or else to those below the part that holds
-    it (hwloc 2).
-    """
+def _count_parts(input_file: Reading, computer: ComputerPart) -> Topology:
+    """Count the cores, threads, memories and adapters in the tree of a computer."""
     cores = list[ComputerPart]()
     disallowed = 0
     for core in computer.every("Core"):
-        pus = list(core.every("PU"))
-        if any(pu.allowed for pu in pus) or not pus:
+        hardware_threads = list(core.every("PU"))
+        if any(thread.allowed for thread in hardware_threads) or not hardware_threads:
             cores.append(core)
         else:
             disallowed += 1
-    cores = cores or [pu for pu in computer.every("PU") if pu.allowed]
+    cores = cores or [thread for thread in computer.every("PU") if thread.allowed]
     if not cores:
         input_file.refuse(1, "", "there is no core in it; is the file cut off?")
+    domains = _nearby_memories(computer, cores)
+    whole_computers = [
+        part for part in computer.parts if part.kind in _WHOLE_COMPUTER and part.memory
+    ]
+    if not domains and whole_computers:  # hwloc 1, of one memory
+        domains.append(
+            NearbyMemory(whole_computers[0].line, "0", len(cores), whole_computers[0].memory)
+        )
+    threads = [sum(thread.allowed for thread in core.every("PU")) or 1 for core in cores]
+    kinds_of_cores = {(core.core_kind, count) for core, count in zip(cores, threads, strict=True)}
+    adapter_counts = Counter(
+        match[1] for device in computer.every("OSDev", "OpenFabrics", "Net", "Network")
+        if (match := _ADAPTER.fullmatch(device.name))
+    )  # fmt: skip
+    adapters = max(adapter_counts.values(), default=0)
+    return Topology(
+        len(cores), threads, len(kinds_of_cores), domains, adapters, disallowed, cores[0].line
+    )
+
+
+def _nearby_memories(computer: ComputerPart, cores: Sequence[ComputerPart]) -> list[NearbyMemory]:
+    """Return the memories of a computer, each with the number of the cores nearest to it: those
+    below it (hwloc 1), or else those below the part that holds it (hwloc 2).
+    """
     core_ids = {id(core) for core in cores}
-    domains = list[NearbyMemory]()
-    holders = [computer]
-    while holders:
-        holder = holders.pop()
+    nearby_memories = list[NearbyMemory]()
+    unvisited_parts = [computer]
+    while unvisited_parts:
+        holder = unvisited_parts.pop()
         for part in holder.parts:
             holder_of_cores = (
                 part if part.kind in _MEMORY_OBJECTS and any(part.every("Core", "PU")) else holder
@@ -283,20 +311,11 @@ def _counted_parts(input_file: Reading, computer: ComputerPart) -> Topology:
             ]
             for memory in memories:
                 key = f"{min(nearby_core_ids, default=0)}-{len(nearby_core_ids)}"
-                domain = NearbyMemory(memory.line, key, len(nearby_core_ids), memory.memory)
-                domains.append(domain)
-        holders += [part for part in reversed(holder.parts) if part.kind != "MemCache"]
-    wholes = [part for part in computer.parts if part.kind in _WHOLE_COMPUTER and part.memory]
-    if not domains and wholes:  # hwloc 1, of one memory
-        domains.append(NearbyMemory(wholes[0].line, "0", len(cores), wholes[0].memory))
-    threads = [sum(pu.allowed for pu in core.every("PU")) or 1 for core in cores]
-    kinds = {(core.core_kind, count) for core, count in zip(cores, threads, strict=True)}
-    names = Counter(
-        match[1] for device in computer.every("OSDev", "OpenFabrics", "Net", "Network")
-        if (match := _ADAPTER.fullmatch(device.name))
-    )  # fmt: skip
-    adapters = max(names.values(), default=0)
-    return Topology(len(cores), threads, len(kinds), domains, adapters, disallowed, cores[0].line)
+                nearby_memories.append(
+                    NearbyMemory(memory.line, key, len(nearby_core_ids), memory.memory)
+                )
+        unvisited_parts += [part for part in reversed(holder.parts) if part.kind != "MemCache"]
+    return nearby_memories
 
 
 _COUNT = late_pattern(r"(Sockets|CPU dies|Cores per socket|Threads per core|NUMA domains):\s+(\d+)")
@@ -306,7 +325,7 @@ _TOTAL = late_pattern(r"Total memory:\s+([0-9.]+) MB\s*")
 
 
 def likwid_spec(input_file: Reading, base: str | None) -> ImportedSpec:
-    """Return the cores and memories that likwid-topology prints.
+    """Build the spec of a machine with the cores and memories that likwid-topology prints.
 
     Raises
     ------
@@ -366,7 +385,9 @@ def likwid_spec(input_file: Reading, base: str | None) -> ImportedSpec:
 def _machine_of_computer(
     input_file: Reading, base: str | None, tool: str, topology: Topology
 ) -> ImportedSpec:
-    """Return a machine of the numbers in a topology, which extends one that has the rates."""
+    """Build the spec of a machine with the numbers of a topology; the machine extends one that has
+    the rates, `base`.
+    """
     if base is None:
         message = (
             "this file has no rates and no network; name a machine that has them: --extends NAME"
@@ -377,14 +398,14 @@ def _machine_of_computer(
     if not isinstance(machine, MachineSpec):
         input_file.refuse(1, "--extends", f"{base} shares memory; extend a machine with a network")
     spec = ImportedSpec("machine", f"Computer of {input_file.name}", input_file.file)
-    total = input_file.hints.processors or topology.cores
+    processor_count = input_file.hints.processors or topology.cores
     source = f"{tool}, {input_file.name}"
     domains_with_memory = [domain for domain in topology.domains if domain.cores]
     spec.document |= {
         "extends": base,
         "source": "topology",
         "sources": {"topology": f"topology of {tool}, {input_file.name}"},
-        "processors": {"count": quantity(total, "", f"cores, {source}")},
+        "processors": {"count": quantity(processor_count, "", f"cores, {source}")},
     }
     memory: dict[str, Any] = {}
     capacity = sum(domain.capacity for domain in domains_with_memory)
@@ -392,10 +413,10 @@ def _machine_of_computer(
         memory["capacity"] = quantity(
             capacity / topology.cores / 2**30, "GiB", f"memory over cores, {source}"
         )
-    cores_of_domain = max((domain.cores for domain in domains_with_memory), default=0)
-    if machine.memory.domain is not None and cores_of_domain:
+    cores_per_domain = max((domain.cores for domain in domains_with_memory), default=0)
+    if machine.memory.domain is not None and cores_per_domain:
         memory["domain"] = {
-            "processors": quantity(cores_of_domain, "", f"cores of a memory, {source}")
+            "processors": quantity(cores_per_domain, "", f"cores of a memory, {source}")
         }
     if memory:
         spec.document["memory"] = memory
@@ -407,8 +428,8 @@ def _machine_of_computer(
             )
     for note in input_file.notes:
         spec.add_note(note.message)
-    _note_kept_values(spec, base, machine, topology, cores_of_domain)
-    return _declare_losses(input_file, tool, topology, domains_with_memory, cores_of_domain).close(
+    _note_kept_values(spec, base, machine, topology, cores_per_domain)
+    return _declare_losses(input_file, tool, topology, domains_with_memory, cores_per_domain).close(
         spec
     )
 
@@ -448,15 +469,15 @@ def _declare_losses(
     tool: str,
     topology: Topology,
     domains_with_memory: Sequence[NearbyMemory],
-    cores_of_domain: int,
+    cores_per_domain: int,
 ) -> FileLosses:
     """Declare the features of a computer that change answers and that a machine cannot express."""
     file_losses = FileLosses(tool, input_file)
     if topology.core_kinds > 1:
         file_losses.declare("core-kinds", topology.line, f"{topology.core_kinds} kinds of cores")
     for line, _, cores, _ in domains_with_memory:
-        if cores != cores_of_domain:
-            file_losses.declare("uneven-domains", line, f"{cores} cores, others {cores_of_domain}")
+        if cores != cores_per_domain:
+            file_losses.declare("uneven-domains", line, f"{cores} cores, others {cores_per_domain}")
     core_count = sum({key: cores for _, key, cores, _ in domains_with_memory}.values())
     if domains_with_memory and core_count < topology.cores:
         cores_without_memory = topology.cores - core_count

@@ -201,7 +201,9 @@ class _RequestedTrace:
     @cached_property
     def views(self) -> TraceViews:
         """The views of the trace."""
-        return self._requested_part(self._booked_trace(), partial(views_of, nodes=self.spec.nodes))
+        return self._requested_part(
+            self._booked_trace(), partial(views_of, has_own_modules=self.spec.nodes)
+        )
 
     def _requested_part(
         self,

@@ -33,24 +33,22 @@ from slipstick_measure.readers.reading import (
 )
 
 
-def _is_object(input_file: Reading, *texts: str) -> bool:
-    """Return whether a file is a JSON object that contains all of some texts."""
+def _is_object_with(input_file: Reading, *texts: str) -> bool:
+    """Return whether a file is a JSON object that contains all of the given texts."""
     return input_file.text.lstrip()[:1] == "{" and all(text in input_file.text for text in texts)
 
 
 def coordinates_of(
     input_file: Reading, line: int, parameters: Mapping[str, Any], region: str
 ) -> Coordinates | None:
-    """Return the coordinates of a run from its parameters; those that are neither processors nor
-    size become a part of the region's name.
+    """Return the coordinates of a run from its parameters; parameters that are neither processors
+    nor size become a part of the region's name. Return None after recording a problem.
     """
     hints = input_file.hints
-    role_by_heading = {
-        heading.casefold(): role_of_hint for role_of_hint, heading in hints.columns.items()
-    }
+    role_by_heading = {heading.casefold(): role for role, heading in hints.columns.items()}
     p = hints.processors
     n = hints.size
-    other_arguments = list[str]()
+    other_settings = list[str]()
     name_by_role = dict[str, str]()
     for name, value in parameters.items():
         name_in_words = plain_words(name)
@@ -74,7 +72,7 @@ def coordinates_of(
             if n is None:
                 return None
         else:
-            other_arguments.append(f"{name}={value}")
+            other_settings.append(f"{name}={value}")
     if p is None:
         names = ", ".join(parameters) or "none"
         input_file.refuse(
@@ -83,7 +81,7 @@ def coordinates_of(
             f"no parameter counts processors (there are: {names}); name it with --column p=NAME, or"
             " write --processors",
         )
-    return Coordinates(p, n, " ".join([region, *other_arguments]).strip())
+    return Coordinates(p, n, " ".join([region, *other_settings]).strip())
 
 
 def line_of_first_number(tree: Any) -> int:
@@ -95,7 +93,7 @@ def line_of_first_number(tree: Any) -> int:
 
 
 def _objects_under(input_file: Reading, key: str) -> list[Mapping[str, Any]]:
-    """Return the objects in the list at a key of the JSON document."""
+    """Return the objects in the list at a key of a JSON file; refuse a file without such a list."""
     document = parse_json(input_file, input_file.text)
     rows = document.get(key) if isinstance(document, dict) else None
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
@@ -109,7 +107,9 @@ def _read_hyperfine(input_file: Reading) -> Measurements:
 
 
 def _read_commands(input_file: Reading, rows: Sequence[Mapping[str, Any]]) -> Measurements:
-    """Read the command runs in hyperfine's JSON."""
+    """Read the times of commands in rows as hyperfine's JSON has them, each time as a
+    repetition.
+    """
     commands = {_command_without_parameters(str(row.get("command", "")), row) for row in rows}
     for row in rows:
         line = line_of_first_number(row) or 1
@@ -209,8 +209,8 @@ def _count_in_command(command: str) -> dict[str, str]:
 
 
 def _is_count_of_processors(name: str) -> bool:
-    """Return whether a name counts processors; ``ntasks-per-node`` does not, because it counts
-    those of one node.
+    """Return whether the name of an option says that its value counts processors. The value of
+    ``ntasks-per-node`` does not, because it counts those of one node.
     """
     *words_before, last_word = plain_words(name).split(" ")
     return last_word in PROCESSORS and "per" not in words_before
@@ -222,11 +222,11 @@ def _numeric_options(command: str) -> Iterator[tuple[str, str]]:
     """
     words = command.split()
     for option, option_value in pairwise([*words, ""]):
-        name, has_value, value = option.lstrip("-").partition("=")
-        if not has_value:
+        name, equals_sign, value = option.lstrip("-").partition("=")
+        if not equals_sign:
             letters = name.rstrip(_DIGITS)
             name, value = letters, name[len(letters) :] or option_value
-        is_set = option.startswith("-") or bool(has_value) or option.endswith(":")
+        is_set = option.startswith("-") or bool(equals_sign) or option.endswith(":")
         name = name.rstrip(":")
         if is_set and name[:1].isalpha() and value and not value.strip(_DIGITS):
             yield name, value
@@ -518,7 +518,7 @@ def _read_pytest(input_file: Reading) -> Measurements:
 
 def _recognizer(*texts: str) -> Callable[[Reading], bool]:
     """Return a function that recognizes a JSON object that contains some texts."""
-    return lambda input_file: _is_object(input_file, *texts)
+    return lambda input_file: _is_object_with(input_file, *texts)
 
 
 FORMATS = (

@@ -213,24 +213,24 @@ def is_serial(text: str) -> bool:
     return bare_cell(text).casefold() in SERIAL
 
 
-def number_of_product(text: str) -> str:
+def size_number(text: str) -> str:
     """Return one number for a size that is written as a product, a power, with a prefix, or as a
     tuple of lengths.
 
     >>> (
-    ...     number_of_product("512^3"),
-    ...     number_of_product("1024 x 1024"),
-    ...     number_of_product("64k"),
-    ...     number_of_product("1e6"),
-    ...     number_of_product("2 million"),
+    ...     size_number("512^3"),
+    ...     size_number("1024 x 1024"),
+    ...     size_number("64k"),
+    ...     size_number("1e6"),
+    ...     size_number("2 million"),
     ... )
     ('134217728', '1048576', '64000', '1e6', '2000000')
     >>> (
-    ...     number_of_product("(8192, 512)"),
-    ...     number_of_product("(4,)"),
-    ...     number_of_product("64³"),
-    ...     number_of_product("64² x 8"),
-    ...     number_of_product("512<sup>3</sup>"),
+    ...     size_number("(8192, 512)"),
+    ...     size_number("(4,)"),
+    ...     size_number("64³"),
+    ...     size_number("64² x 8"),
+    ...     size_number("512<sup>3</sup>"),
     ... )
     ('4194304', '4', '262144', '32768', '134217728')
     """
@@ -263,7 +263,7 @@ def number_in(text: str) -> float | None:
     clock_seconds = parse_seconds(text)
     if clock_seconds is not None:
         return float(clock_seconds)
-    stripped_cell = number_of_product(split_value(text)[0])
+    stripped_cell = size_number(split_value(text)[0])
     return (
         float(stripped_cell)
         if NUMBER.fullmatch(stripped_cell) and isfinite(float(stripped_cell))
@@ -322,18 +322,18 @@ def without_points_of_thousands(
     ]
 
 
-def comma_meaning(cells: Iterable[str]) -> str:
+def meaning_of_commas(cells: Iterable[str]) -> str:
     """Return the meaning of commas in the numbers of cells: ``.`` for decimal commas, an empty text
     for commas between thousands, ``,`` if that is undecided or there are no commas.
 
     >>> (
-    ...     comma_meaning(["1,5", "2,25"]),
-    ...     comma_meaning(["1,234.5"]),
-    ...     comma_meaning(["1,500", "2"]),
-    ...     comma_meaning(["3"]),
+    ...     meaning_of_commas(["1,5", "2,25"]),
+    ...     meaning_of_commas(["1,234.5"]),
+    ...     meaning_of_commas(["1,500", "2"]),
+    ...     meaning_of_commas(["3"]),
     ... )
     ('.', '', ',', ',')
-    >>> comma_meaning(["1,500", "0.29"]), comma_meaning(["1,500", "2.500"])
+    >>> meaning_of_commas(["1,500", "0.29"]), meaning_of_commas(["1,500", "2.500"])
     ('', ',')
     """
     number_texts = [
@@ -361,7 +361,7 @@ def with_points(cell: str, comma: str) -> str:
     Parameters
     ----------
     cell : as it is written
-    comma : what its comma stands for, as `comma_meaning` returns it
+    comma : what its comma stands for, as `meaning_of_commas` returns it
 
     >>> with_points("1.600,50", "."), with_points("1,600.5", "")
     ('1600.50', '1600.5')

@@ -144,7 +144,7 @@ class TableColumn:
             self.rate and self.rate.per_processor
         )
 
-    def is_repeated(self, runs: Sequence[tuple[str, ...]]) -> bool:
+    def has_cells_in_several_runs(self, runs: Sequence[tuple[str, ...]]) -> bool:
         """Return whether every row has a cell, and at least two different cells occur in several
         runs each.
         """
@@ -212,11 +212,11 @@ def _noun_of_counts(cells: Sequence[str]) -> str:
     """Return the noun of the processors that every cell counts, as in 4 threads beside Serial;
     empty if they count none.
     """
-    counted = [split_value(cell)[1] for cell in cells if not is_serial(cell)]
-    nouns = {noun.casefold() for noun in counted if noun}
+    nouns_by_cell = [split_value(cell)[1] for cell in cells if not is_serial(cell)]
+    nouns = {noun.casefold() for noun in nouns_by_cell if noun}
     plural = max(nouns, key=len, default="")
     is_one_noun = all(plural in (noun, f"{noun}s", f"{noun}es") for noun in nouns)
-    are_counts = is_one_noun and None not in counted and nouns <= set(names.PROCESSORS)
+    are_counts = is_one_noun and None not in nouns_by_cell and nouns <= set(names.PROCESSORS)
     return plural if are_counts else ""
 
 
@@ -308,10 +308,10 @@ def roles_of(
     unit_is_rate : whether the unit that the user gives is that of a rate
     """
     roles = Roles()
-    free_columns = _take_named_columns(roles, list(columns), heading_by_role)
-    free_columns = _take_coordinates(roles, free_columns, columns)
-    _take_values(roles, free_columns, columns, unit_is_rate)
-    _take_programs(roles, columns, "region" in heading_by_role)
+    free_columns = _assign_named_columns(roles, list(columns), heading_by_role)
+    free_columns = _assign_coordinates(roles, free_columns, columns)
+    _assign_values(roles, free_columns, columns, unit_is_rate)
+    _assign_programs(roles, columns, "region" in heading_by_role)
     used_indices = {*roles.index_by_role.values(), *roles.values, *roles.program_columns}
     roles.unread_headings = [
         column.text for column in columns if column.index not in used_indices and column.text
@@ -324,9 +324,9 @@ def roles_of(
     return roles
 
 
-def _take_programs(roles: Roles, columns: Sequence[TableColumn], region_is_named: bool) -> None:
-    """Take columns of words for the region if they distinguish rows of the same processors and
-    size: such rows are of several programs, or variants of one, and no repetitions.
+def _assign_programs(roles: Roles, columns: Sequence[TableColumn], region_is_named: bool) -> None:
+    """Assign columns of words to the region if they distinguish rows of the same processors and
+    size: such rows are of several programs, or of variants of one, and are no repetitions.
 
     Refused are words beside a column of regions that the user did not name, words with empty cells
     between them, and numbers that tell rows apart, such as sizes of blocks: they may be variants,
@@ -354,7 +354,9 @@ def _take_programs(roles: Roles, columns: Sequence[TableColumn], region_is_named
         roles.refusals.append((unclear_column.text, message))
         return
     word_columns = [
-        column for column in free_columns if not column.known_numbers and column.is_repeated(runs)
+        column
+        for column in free_columns
+        if not column.known_numbers and column.has_cells_in_several_runs(runs)
     ]
     # The first column that leaves no repetitions goes before others.
     word_columns.sort(key=lambda column: len({*_runs_with_column(runs, column)}) < len(runs))
@@ -372,8 +374,8 @@ def _take_programs(roles: Roles, columns: Sequence[TableColumn], region_is_named
         return
     for column in free_columns:
         tells_apart = len({*_runs_with_column(runs, column)}) > len({*runs})
-        counts = column.kind in ("p", "load") or names.counts_in_one(column.text)
-        if column.known_numbers and (_is_setting(column, runs) or (counts and tells_apart)):
+        is_count = column.kind in ("p", "load") or names.counts_in_one(column.text)
+        if column.known_numbers and (_is_setting(column, runs) or (is_count and tells_apart)):
             size_option = "" if "n" in roles.index_by_role else ", n=NAME"
             message = (
                 "its numbers tell rows of the same processors apart: are they variants, sizes or"
@@ -413,9 +415,9 @@ def _has_unclear_gaps(column: TableColumn, runs: Sequence[_Run]) -> bool:
     filled_cells = list[str]()
     for cell in cells:
         filled_cells.append(cell or (filled_cells[-1] if filled_cells else ""))
-    previous_cell = TableColumn(column.index, column.text, column.words, None, filled_cells)
-    tells_apart = previous_cell.is_repeated(runs) and len(
-        {*_runs_with_column(runs, previous_cell)}
+    filled_column = TableColumn(column.index, column.text, column.words, None, filled_cells)
+    tells_apart = filled_column.has_cells_in_several_runs(runs) and len(
+        {*_runs_with_column(runs, filled_column)}
     ) > len({*runs})
     return tells_apart or _is_setting(column, runs)
 
@@ -438,12 +440,10 @@ def _is_setting(column: TableColumn, runs: Sequence[_Run]) -> bool:
     )
 
 
-def _take_named_columns(
+def _assign_named_columns(
     roles: Roles, columns: list[TableColumn], heading_by_role: Mapping[str, str]
 ) -> list[TableColumn]:
-    """Take the columns that the user names for a role. Return the columns that are left for other
-    roles.
-    """
+    """Assign the columns that the user names to their roles. Return the columns without a role."""
     free_columns = list(columns)
     for role, written_heading in heading_by_role.items():
         heading = written_heading.strip().casefold()
@@ -483,18 +483,18 @@ def _take_named_columns(
 _VALUE_KINDS = {"time", "rate", "speedup", "measured", "part", "ideal", "efficiency", "spread"}
 
 
-def _take_coordinates(
+def _assign_coordinates(
     roles: Roles, free_columns: list[TableColumn], columns: Sequence[TableColumn]
 ) -> list[TableColumn]:
-    """Take the columns of processors, size and repetition, and those of a table with one value per
-    line. Return the columns that are left.
+    """Assign columns to the roles of coordinates: processors, size and repetition, and the region,
+    metric and unit of a table with one value per line. Return the columns without a role.
     """
     for role in ("region", "metric", "unit", "repetition"):
         role_columns = [column for column in free_columns if column.kind == role]
         if role_columns and role not in roles.index_by_role:
             roles.index_by_role[role] = role_columns[0].index
             free_columns = [column for column in free_columns if column is not role_columns[0]]
-    free_columns = _take_processors(roles, free_columns, columns)
+    free_columns = _assign_processors(roles, free_columns, columns)
     if "n" not in roles.index_by_role:
         size_columns = [column for column in free_columns if column.kind in ("n", "n of one")]
         varied_columns = [
@@ -523,11 +523,11 @@ def _take_coordinates(
     return free_columns
 
 
-def _take_processors(
+def _assign_processors(
     roles: Roles, free_columns: list[TableColumn], columns: Sequence[TableColumn]
 ) -> list[TableColumn]:
-    """Take the column of processors, and that which names one of them. Return the columns that are
-    left.
+    """Assign the column that counts the processors, and the column that names one of them. Return
+    the columns without a role.
     """
     counting_columns = [column for column in free_columns if column.kind == "p"]
     if "p" not in roles.index_by_role:
@@ -553,8 +553,8 @@ def _take_processors(
 def _check_named_processors(
     roles: Roles, columns: Sequence[TableColumn], counting_columns: Sequence[TableColumn]
 ) -> None:
-    """Raise if another column counts more processors in some row than the column that the user
-    named, which then does not count all of them.
+    """Record a refusal if another column counts more processors in some row than the column that
+    the user named, which then does not count all of them.
     """
     chosen_column = next(column for column in columns if column.index == roles.index_by_role["p"])
     larger_column = next(
@@ -643,24 +643,31 @@ def _choose_processors(
 def _refuse_varied_counts(
     roles: Roles, column: TableColumn, free_columns: Sequence[TableColumn]
 ) -> None:
-    """Refuse a column of processors beside one that counts others in each of them, such as ranks in
-    a node, if that varies and the column does not count those others, too.
+    """Record a refusal for a column of processors, such as nodes, beside a column that counts parts
+    of each of them, such as ranks of a node, if those counts vary and the first column does not
+    count the parts itself.
     """
-    for counts in free_columns:
-        varies = names.counts_in_one(counts.text) and not counts.is_constant
-        counts_all = _is_multiple(column, counts) and column.words not in names.CONTAINERS
-        if varies and counts is not column and not counts_all:
+    for other_column in free_columns:
+        is_varied_count = names.counts_in_one(other_column.text) and not other_column.is_constant
+        column_counts_all = (
+            _is_multiple(column, other_column) and column.words not in names.CONTAINERS
+        )
+        if is_varied_count and other_column is not column and not column_counts_all:
             message = (
                 f"it varies, so {column.text} alone does not count the processors; write --column"
-                f" p={quote(f'{column.text}*{counts.text}')}, or p={column.text} if that is meant"
+                f" p={quote(f'{column.text}*{other_column.text}')}, or p={column.text} if that is"
+                " meant"
             )
-            roles.refusals.append((counts.text, message))
+            roles.refusals.append((other_column.text, message))
 
 
 def _is_multiple(column: TableColumn, divisor: TableColumn) -> bool:
-    """Return whether each number of a column is a multiple of that of another in its row."""
+    """Return whether each number of a column is a multiple of the divisor in its row."""
     pairs = zip(column.numbers, divisor.numbers, strict=True)
-    return all(number and other and number % other == 0 for number, other in pairs)
+    return all(
+        number and divisor_number and number % divisor_number == 0
+        for number, divisor_number in pairs
+    )
 
 
 def _may_be_processors(column: TableColumn) -> bool:
@@ -719,25 +726,16 @@ _TOTAL_TIME_HEADINGS = (
 _MEAN_WORDS = ("median", "mean", "avg", "average")
 
 
-def _take_values(
+def _assign_values(
     roles: Roles,
     free_columns: Sequence[TableColumn],
     columns: Sequence[TableColumn],
     unit_is_rate: bool,
 ) -> None:
-    """Take the columns of values: times and their parts, else a rate, else a speed-up, else a
-    column whose values rise or fall with the processors.
+    """Assign metrics to the columns of values: to times and their parts, else to a rate, else to a
+    speed-up, else to a column whose values rise or fall with the processors.
     """
-    for column in free_columns:
-        if column.kind == "memory":
-            if column.is_in_bytes:
-                roles.values[column.index] = ("memory", "")
-        elif column.kind in METRICS and column.kind not in ("time", "throughput", "speedup"):
-            roles.values[column.index] = (column.kind, column.cause)
-        elif column.words == "value" and {"metric", "unit"} & roles.index_by_role.keys():
-            roles.values[column.index] = (None, "")
-        elif column.words == "value" and column.has_time_unit:
-            roles.values[column.index] = ("time", "")
+    _assign_other_metrics(roles, free_columns)
     if any(
         metric in (None, "time", "throughput", "speedup") for metric, _ in roles.values.values()
     ):
@@ -758,13 +756,13 @@ def _take_values(
     if rate_columns and any(not column.is_constant for column in rate_columns):
         time_columns = [column for column in time_columns if not _is_duration(column)]
     if time_columns or (part_columns and not rate_columns):
-        _take_times(roles, time_columns, part_columns)
+        _assign_times(roles, time_columns, part_columns)
         if len(rate_columns) == 1 and roles.weak is None:
             roles.weak = _work_grows(roles, columns, rate_columns[0])
         if roles.weak is None:
-            roles.weak = _work_grows_by_author(roles, columns)
+            roles.weak = _work_grows_by_stated_ratios(roles, columns)
     elif rate_columns:
-        _take_rate(roles, rate_columns)
+        _assign_rate(roles, rate_columns)
     elif speedup_columns := [
         column
         for kind in ("speedup", "efficiency")
@@ -776,7 +774,7 @@ def _take_values(
         roles.values[speedup_columns[0].index] = ("speedup", "")
         _refuse_ratio(roles, speedup_columns[0], free_columns, columns)
     elif hours_columns := [column for column in free_columns if column.words in names.HOURS]:
-        _take_hours(roles, hours_columns[0], columns)
+        _assign_hours(roles, hours_columns[0], columns)
     elif least_time_columns := [
         column
         for column in free_columns
@@ -785,7 +783,23 @@ def _take_values(
         roles.values[least_time_columns[0].index] = ("time", "")
         roles.guessed_columns["time"] = least_time_columns[0]
     else:
-        _take_by_direction(roles, free_columns, columns, unit_is_rate)
+        _assign_by_direction(roles, free_columns, columns, unit_is_rate)
+
+
+def _assign_other_metrics(roles: Roles, free_columns: Sequence[TableColumn]) -> None:
+    """Assign metrics other than times, rates and speed-ups to their columns, and a metric to a
+    column whose heading is ``value``.
+    """
+    for column in free_columns:
+        if column.kind == "memory":
+            if column.is_in_bytes:
+                roles.values[column.index] = ("memory", "")
+        elif column.kind in METRICS and column.kind not in ("time", "throughput", "speedup"):
+            roles.values[column.index] = (column.kind, column.cause)
+        elif column.words == "value" and {"metric", "unit"} & roles.index_by_role.keys():
+            roles.values[column.index] = (None, "")
+        elif column.words == "value" and column.has_time_unit:
+            roles.values[column.index] = ("time", "")
 
 
 def _is_least_time(column: TableColumn) -> bool:
@@ -796,9 +810,10 @@ def _is_least_time(column: TableColumn) -> bool:
     )
 
 
-def _take_hours(roles: Roles, hours_column: TableColumn, columns: Sequence[TableColumn]) -> None:
-    """Take the hours of all processors together as the elapsed time times the processors; refuse
-    hours of others than those that are counted, such as core hours beside nodes.
+def _assign_hours(roles: Roles, hours_column: TableColumn, columns: Sequence[TableColumn]) -> None:
+    """Assign the hours of all processors together as the elapsed time times the processors; record
+    a refusal of hours of other processors than those that are counted, such as core hours beside
+    nodes.
     """
     if "p" not in roles.index_by_role:
         return
@@ -824,8 +839,8 @@ def _refuse_ratio(
     free_columns: Sequence[TableColumn],
     columns: Sequence[TableColumn],
 ) -> None:
-    """Raise if the speed-ups are ratios of two other columns: they compare two versions of a
-    program, and not several processors with one.
+    """Record a refusal if the speed-ups are ratios of two other columns: they compare two versions
+    of a program, and not several processors with one.
     """
     numeric_columns = [column for column in free_columns if column.is_numeric and not column.kind]
     if "p" not in roles.index_by_role:
@@ -877,11 +892,11 @@ def _is_duration(column: TableColumn) -> bool:
     return len(times) > 1 and max(times) <= (1 + MULTIPLE_TOLERANCE / 2) * min(times)
 
 
-def _take_times(
+def _assign_times(
     roles: Roles, time_columns: Sequence[TableColumn], part_columns: Sequence[TableColumn]
 ) -> None:
-    """Take the column of elapsed time, and columns of times within it, each as a region of its own
-    name.
+    """Assign the column of elapsed time, and columns of times within it, each as the time of a
+    region that has the name of the column.
     """
     message_columns = [
         column for column in time_columns if column.text.casefold().startswith("mpi")
@@ -919,9 +934,9 @@ def _take_times(
         roles.guessed_columns["time"] = candidate_columns[0]
 
 
-def _take_rate(roles: Roles, rate_columns: Sequence[TableColumn]) -> None:
-    """Take the column of the throughput; raise if there are several that are not proportional.
-    Beside rates of one processor, the rate of all is taken.
+def _assign_rate(roles: Roles, rate_columns: Sequence[TableColumn]) -> None:
+    """Assign the column of the throughput; record a refusal if there are several that are not
+    proportional. Of rates of one processor and rates of all, the latter are assigned.
     """
     rates_of_all = [column for column in rate_columns if not column.is_per_processor]
     rate_columns = rates_of_all or rate_columns
@@ -970,14 +985,16 @@ def _work_grows(
     return False if max(work_amounts) < 1.1 * min(work_amounts) else None
 
 
-def _work_grows_by_author(roles: Roles, columns: Sequence[TableColumn]) -> bool | None:
+def _work_grows_by_stated_ratios(roles: Roles, columns: Sequence[TableColumn]) -> bool | None:
     """Return whether the speed-ups or efficiencies that the table states were computed for work
     that grows with the processors. Return None if the table states none, or if they fit neither
     kind of work.
     """
     column_by_index = {column.index: column for column in columns}
     derived_columns = [column for column in columns if column.kind in ("speedup", "efficiency")]
-    time_indices = [index for index, value in roles.values.items() if value == ("time", "")]
+    time_indices = [
+        index for index, expected_ratio in roles.values.items() if expected_ratio == ("time", "")
+    ]
     if (
         "p" not in roles.index_by_role
         or "n" in roles.index_by_role
@@ -991,11 +1008,11 @@ def _work_grows_by_author(roles: Roles, columns: Sequence[TableColumn]) -> bool 
     )
     for column in derived_columns:
         rows = [
-            (processor_count, time_there, ratio)
-            for processor_count, time_there, ratio in zip(
+            (processor_count, time, ratio)
+            for processor_count, time, ratio in zip(
                 processor_column.numbers, time_column.numbers, column.numbers, strict=True
             )
-            if processor_count and time_there and ratio
+            if processor_count and time and ratio
         ]
         if len({processor_count for processor_count, *_ in rows}) < max(len(rows), 3):
             continue
@@ -1008,21 +1025,19 @@ def _work_grows_by_author(roles: Roles, columns: Sequence[TableColumn]) -> bool 
         )
         for is_weak in (False, True):
             expected_ratios = [
-                first_time
-                / time_there
-                * (processor_count / first_count) ** (is_weak - is_efficiency)
-                for processor_count, time_there, _ in rows
+                first_time / time * (processor_count / first_count) ** (is_weak - is_efficiency)
+                for processor_count, time, _ in rows
             ]
             if all(
-                abs(ratio / full_ratio - value) <= 2 * MULTIPLE_TOLERANCE * value
-                for (*_, ratio), value in zip(rows, expected_ratios, strict=True)
+                abs(ratio / full_ratio - expected_ratio) <= 2 * MULTIPLE_TOLERANCE * expected_ratio
+                for (*_, ratio), expected_ratio in zip(rows, expected_ratios, strict=True)
             ):
                 roles.heading_of_growth = column.text if is_weak else ""
                 return is_weak
     return None
 
 
-def _take_by_direction(
+def _assign_by_direction(
     roles: Roles,
     free_columns: Sequence[TableColumn],
     columns: Sequence[TableColumn],

@@ -29,8 +29,8 @@ _POINT = late_pattern(r"\(([^()]*)\)")
 
 
 def _index_by_role(input_file: Reading, line: int, names: Sequence[str]) -> dict[str, int]:
-    """Return the index of the processors, and the index of the size, among the names of the
-    parameters of a point.
+    """Return the index of the processors and the index of the size, by role (``p`` and ``n``),
+    among the names of the parameters of a point.
 
     `Hints.columns` decides, else the usual names; a single parameter is the processors.
     """
@@ -39,12 +39,12 @@ def _index_by_role(input_file: Reading, line: int, names: Sequence[str]) -> dict
     for role in ("p", "n"):
         heading = input_file.hints.columns.get(role)
         candidates = [heading.casefold()] if heading else [role, *COLUMNS[role]]
-        position = next(
+        index = next(
             (lower_names.index(candidate) for candidate in candidates if candidate in lower_names),
             None,
         )
-        if position is not None:
-            index_by_role[role] = position
+        if index is not None:
+            index_by_role[role] = index
         elif heading:
             input_file.add_problem(
                 line, "", f"there is no parameter {heading!r}{did_you_mean(heading, names)}"
@@ -68,8 +68,8 @@ def _index_by_role(input_file: Reading, line: int, names: Sequence[str]) -> dict
             f"which parameter is the processors? there are {names_in_words}; name it with --column"
             " p=NAME, or, if none is, say their number for all runs with --processors",
         )
-    for position, name in enumerate(names):
-        if position not in index_by_role.values():
+    for index, name in enumerate(names):
+        if index not in index_by_role.values():
             message = (
                 "is neither the processors nor the size; if it varies, it is part of the region"
             )
@@ -99,8 +99,8 @@ def _parse_point(
     )
     settings = [
         f"{name} = {value}"
-        for position, (name, value) in enumerate(zip(names, coordinates, strict=False))
-        if position not in index_by_role.values()
+        for index, (name, value) in enumerate(zip(names, coordinates, strict=False))
+        if index not in index_by_role.values()
     ]
     is_complete = p is not None and ("n" not in index_by_role or n is not None)
     return Coordinates(p or 1, n, ", ".join(settings)) if is_complete else None
@@ -133,17 +133,17 @@ def _add_repetitions(
 
 
 @dataclass
-class _TextState:
-    """The sections of a file in the text format that were read so far."""
+class _TextSections:
+    """What was read so far from the sections of a file in the text format."""
 
     parameters: list[str] = field(default_factory=list)
-    roles: dict[str, int] = field(default_factory=dict)
+    index_by_role: dict[str, int] = field(default_factory=dict)
     points: list[Coordinates | None] = field(default_factory=list)
     points_line: int = 1
     region: str = ""
     metric: str = "time"
     begin_line: int = 0
-    data_lines: int | None = None
+    data_line_count: int | None = None
 
 
 def _is_extra_p(input_file: Reading) -> bool:
@@ -153,32 +153,32 @@ def _is_extra_p(input_file: Reading) -> bool:
 
 def _read_extra_p(input_file: Reading) -> Measurements:
     """Read the text format of Extra-P."""
-    state = _TextState()
+    sections = _TextSections()
     for line, text in input_file.content:
         section, *texts_behind = text.split(maxsplit=1)
         text_behind = texts_behind[0] if texts_behind else ""
         match section:
             case "PARAMETER":
-                state.parameters += text_behind.split()
+                sections.parameters += text_behind.split()
             case "POINTS":
-                _read_points(input_file, line, state, text_behind)
+                _read_points(input_file, line, sections, text_behind)
             case "REGION" | "METRIC":
-                _end_data(input_file, state)
+                _check_data_lines(input_file, sections)
                 if section == "REGION":
-                    state.region = text_behind.strip()
+                    sections.region = text_behind.strip()
                 else:
-                    state.metric = text_behind.strip() or "time"
-                state.begin_line = line
-                state.data_lines = None
+                    sections.metric = text_behind.strip() or "time"
+                sections.begin_line = line
+                sections.data_line_count = None
             case "DATA":
-                _read_data_line(input_file, line, state, text_behind.split())
+                _read_data_line(input_file, line, sections, text_behind.split())
             case _:
                 input_file.add_problem(
                     line,
                     "",
                     f"{short(section)} is not a section; sections are {', '.join(SECTIONS)}",
                 )
-    _end_data(input_file, state)
+    _check_data_lines(input_file, sections)
     return _measurements_with_known_metric(input_file)
 
 
@@ -210,68 +210,79 @@ def _measurements_with_known_metric(input_file: Reading) -> Measurements:
     return input_file.finished()
 
 
-def _read_points(input_file: Reading, line: int, state: _TextState, points_text: str) -> None:
+def _read_points(input_file: Reading, line: int, sections: _TextSections, points_text: str) -> None:
     """Read a section POINTS, whose points have one coordinate for each parameter."""
-    if not state.parameters:
+    if not sections.parameters:
         input_file.refuse(line, "POINTS", "the PARAMETER line must come before the points")
-    state.points_line, count = line, len(state.parameters)
-    state.roles = state.roles or _index_by_role(input_file, line, state.parameters)
-    for group in (
-        _POINT.findall(points_text) if count > 1 or "(" in points_text else points_text.split()
+    sections.points_line, parameter_count = line, len(sections.parameters)
+    sections.index_by_role = sections.index_by_role or _index_by_role(
+        input_file, line, sections.parameters
+    )
+    for point_text in (
+        _POINT.findall(points_text)
+        if parameter_count > 1 or "(" in points_text
+        else points_text.split()
     ):
-        coordinates = group.replace(",", " ").split()
-        if len(coordinates) != count:
+        coordinates = point_text.replace(",", " ").split()
+        if len(coordinates) != parameter_count:
             input_file.add_problem(
                 line,
                 "POINTS",
-                f"a point has {count} coordinates, one a parameter; got ({group.strip()})",
+                f"a point has {parameter_count} coordinates, one a parameter; got"
+                f" ({point_text.strip()})",
             )
-        state.points.append(
-            _parse_point(input_file, line, state.roles, state.parameters, coordinates)
-            if len(coordinates) == count
+        sections.points.append(
+            _parse_point(input_file, line, sections.index_by_role, sections.parameters, coordinates)
+            if len(coordinates) == parameter_count
             else None
         )
 
 
 def _read_data_line(
-    input_file: Reading, line: int, state: _TextState, words: Sequence[str]
+    input_file: Reading, line: int, sections: _TextSections, words: Sequence[str]
 ) -> None:
-    """Read a line DATA: the repetitions at the next point."""
-    if not state.points:
+    """Read a line DATA, which has the repetitions at the next point."""
+    if not sections.points:
         input_file.refuse(line, "DATA", "the POINTS line must come before the data")
-    index = state.data_lines or 0
-    state.data_lines = (state.data_lines or 0) + 1
-    state.begin_line = state.begin_line or line
+    index = sections.data_line_count or 0
+    sections.data_line_count = (sections.data_line_count or 0) + 1
+    sections.begin_line = sections.begin_line or line
     if not words:
         input_file.add_problem(line, "DATA", "there is no value; write at least one a point")
     _add_repetitions(
         input_file,
         line,
-        state.points[index] if index < len(state.points) else None,
-        state.region,
-        state.metric,
+        sections.points[index] if index < len(sections.points) else None,
+        sections.region,
+        sections.metric,
         words,
     )
 
 
-def _end_data(input_file: Reading, state: _TextState) -> None:
-    """Check the number of data lines of a region against the number of points."""
-    expected_lines = f"line {state.points_line} promises {len(state.points)}"
-    if state.data_lines is not None and state.data_lines != len(state.points):
-        curve = f"{state.region or 'the whole'}, {state.metric}"
+def _check_data_lines(input_file: Reading, sections: _TextSections) -> None:
+    """Record a problem if a region has not as many data lines as there are points."""
+    expected_lines = f"line {sections.points_line} promises {len(sections.points)}"
+    if sections.data_line_count is not None and sections.data_line_count != len(sections.points):
+        data_in_words = f"{sections.region or 'the whole'}, {sections.metric}"
         input_file.add_problem(
-            state.begin_line,
+            sections.begin_line,
             "DATA",
-            f"{state.data_lines} DATA lines for {curve}, where {expected_lines} points",
+            f"{sections.data_line_count} DATA lines for {data_in_words}, where {expected_lines}"
+            " points",
         )
-    elif state.data_lines is None and state.begin_line and state.points and state.region:
+    elif (
+        sections.data_line_count is None
+        and sections.begin_line
+        and sections.points
+        and sections.region
+    ):
         # The next section may only name the metric, or the region, of the data to come.
         next_section = next(
-            (text.split()[0] for line, text in input_file.content if line > state.begin_line), ""
+            (text.split()[0] for line, text in input_file.content if line > sections.begin_line), ""
         )
         if next_section not in ("METRIC", "REGION"):
             input_file.add_problem(
-                state.begin_line, "DATA", f"no DATA line follows; {expected_lines}"
+                sections.begin_line, "DATA", f"no DATA line follows; {expected_lines}"
             )
 
 
@@ -281,7 +292,9 @@ def _is_extra_p_json(input_file: Reading) -> bool:
 
 
 def _read_extra_p_json(input_file: Reading) -> Measurements:
-    """Read one document: parameters, then values by call path, metric and point."""
+    """Read the JSON format of one document: parameters, then values by call path, metric and
+    point.
+    """
     document: Any = parse_json(input_file, input_file.text)
     match document:
         case {"parameters": [*names], "measurements": {}} if all(
@@ -302,7 +315,7 @@ def _read_extra_p_json(input_file: Reading) -> Measurements:
                 "Extra-P's JSON has the keys 'parameters', a list of names, and 'measurements'",
             )
     index_by_role = _index_by_role(input_file, 1, names)
-    counts: dict[tuple[str, str], tuple[int, int]] = {}
+    count_and_line: dict[tuple[str, str], tuple[int, int]] = {}
     for path, metrics in paths.items():
         if not isinstance(metrics, dict):
             input_file.refuse(
@@ -319,9 +332,9 @@ def _read_extra_p_json(input_file: Reading) -> Measurements:
                 _read_json_point(input_file, index_by_role, names, path, metric, point)
                 for point in points
             ]
-            counts[path, metric] = (len(lines), lines[0] if lines else 1)
-    most_points = max((count for count, _ in counts.values()), default=0)
-    for (path, metric), (count, line) in counts.items():
+            count_and_line[path, metric] = (len(lines), lines[0] if lines else 1)
+    most_points = max((count for count, _ in count_and_line.values()), default=0)
+    for (path, metric), (count, line) in count_and_line.items():
         if count < most_points:
             input_file.add_note(
                 line, path, f"{count} points of {metric}, where others have {most_points}"
@@ -346,9 +359,11 @@ def _read_json_point(
         input_file.refuse(
             line, path, "a point is an object with 'point' and 'values', both lists of numbers"
         )
-    if len(coordinates) != (count := len(names)):
+    if len(coordinates) != (parameter_count := len(names)):
         input_file.add_problem(
-            line, path, f"a point has {count} coordinates, one a parameter; got {len(coordinates)}"
+            line,
+            path,
+            f"a point has {parameter_count} coordinates, one a parameter; got {len(coordinates)}",
         )
     elif not values:
         input_file.add_problem(

@@ -35,10 +35,12 @@ _MARK = "[>\\s]*+"
 """What stands before a line that is pasted as a quotation."""
 
 
-def _siege_number(name: str, text: str) -> float | None:
+def _siege_number(label: str, text: str) -> float | None:
     """Return a number of siege's summary, in its text or its JSON."""
-    key = name.casefold().replace(" ", "_")
-    return number_of_match(first_match(rf'^{_MARK}(?:{name}|\{{?\s*"{key}"):\s*([0-9.]+)', text))
+    json_key = label.casefold().replace(" ", "_")
+    return number_of_match(
+        first_match(rf'^{_MARK}(?:{label}|\{{?\s*"{json_key}"):\s*([0-9.]+)', text)
+    )
 
 
 def _read_siege(input_file: Reading) -> LoadRow:
@@ -67,18 +69,18 @@ def _read_siege(input_file: Reading) -> LoadRow:
 
 
 def _match_of_option(
-    text: str, command_pattern: str, option_pattern: str, results: str
+    text: str, command_pattern: str, option_pattern: str, begin_of_results: str
 ) -> re.Match[str] | None:
-    """Return the match of the number that an option of a command has. The command stands before
-    the results: one behind them may be that of the next run.
+    """Return the match of an option of a command and its number, which is group 1. The command
+    stands before the results: one behind them may be that of the next run.
     """
-    text_before, _, _ = text.partition(results)
+    text_before, _, _ = text.partition(begin_of_results)
     return first_match(
         rf"{command_pattern}(?=\s).{{0,400}}?\s(?:{option_pattern})[ =]*+([0-9]+)", text_before
     )
 
 
-def _is_sent_at_rate(input_file: Reading, rate: float | None) -> bool:
+def _is_rate_limited(input_file: Reading, rate: float | None) -> bool:
     """Return whether the command of a test limits its rate, and note that: its clients then wait,
     and their number is no load.
     """
@@ -99,19 +101,21 @@ _REDIS_QUIET = re.compile(
 _REDIS_COMMAND = r".{0,80}\b(?:redis|valkey)-benchmark\s+-.*"
 
 
-def _redis_load(input_file: Reading, clients: float | None, results: str) -> LoadRow:
+def _load_of_redis(input_file: Reading, clients: float | None, begin_of_results: str) -> LoadRow:
     """Return the load of a test of redis-benchmark without results: its clients, times the requests
     that each sends ahead (-P), or its rate. Only its command tells the last two.
     """
-    pipelined, rate = (
+    requests_ahead, rate = (
         number_of_match(
-            _match_of_option(input_file.text, r"\b(?:redis|valkey)-benchmark", option, results)
+            _match_of_option(
+                input_file.text, r"\b(?:redis|valkey)-benchmark", option, begin_of_results
+            )
         )
         for option in ("-P", "--rps")
     )
-    if _is_sent_at_rate(input_file, rate):
+    if _is_rate_limited(input_file, rate):
         return LoadRow(1, rate=rate)
-    return LoadRow(1, users=clients * (pipelined or 1.0) if clients else None)
+    return LoadRow(1, users=clients * (requests_ahead or 1.0) if clients else None)
 
 
 def _read_redis(input_file: Reading) -> LoadRow:
@@ -125,7 +129,7 @@ def _read_redis(input_file: Reading) -> LoadRow:
     values = [float(value) for value in values_match[1].split()] if values_match else []
     quantiles = dict(zip((0.5, 0.95, 0.99), (value * 1e-3 for value in values), strict=False))
     return replace(
-        _redis_load(input_file, clients, "requests completed"),
+        _load_of_redis(input_file, clients, "requests completed"),
         throughput=number_of_match(
             first_match(r"^[ \t]*(?:throughput summary: )?([0-9.]+) requests per second", text)
         ),
@@ -142,7 +146,7 @@ def _read_redis_quiet(input_file: Reading) -> LoadRow:
         _match_of_option(input_file.text, r"\b(?:redis|valkey)-benchmark", "-c", results)
     )
     return replace(
-        _redis_load(input_file, clients, results),
+        _load_of_redis(input_file, clients, results),
         throughput=float(line["rate"]),
         quantiles={0.5: float(line["median"]) * 1e-3} if line["median"] else {},
     )
@@ -181,25 +185,25 @@ def _read_memtier(input_file: Reading) -> LoadRow:
     a limit of the rate of each connection.
     """
     text = input_file.text
-    _, average, text_behind = text.partition("AGGREGATED AVERAGE RESULTS")
-    heading = first_match(_MEMTIER_HEADING, text_behind if average else text)
-    totals = first_match(r"^[ \t]*Totals\s.*$", text_behind if average else text)
+    _, average_heading, text_behind = text.partition("AGGREGATED AVERAGE RESULTS")
+    heading = first_match(_MEMTIER_HEADING, text_behind if average_heading else text)
+    totals = first_match(r"^[ \t]*Totals\s.*$", text_behind if average_heading else text)
     if heading is None or totals is None:
         raise ValueError("its row of totals is missing; is the output cut?")
     cells = _cells_by_heading(heading[0], totals[0])
     threads = number_of_match(first_match(r"^[ \t]*([0-9]+) +Threads\b", text))
     connections = number_of_match(first_match(r"^[ \t]*([0-9]+) +Connections per thread", text))
     mean = cells.get("Avg. Latency", cells.get("Latency", "---"))
-    pipelined, rate_of_one = (
+    requests_ahead, rate_of_one = (
         number_of_match(_match_of_option(text, r"\bmemtier_benchmark", option, "Ops/sec"))
         for option in ("--pipeline", "--rate-limiting")
     )
     clients = threads * connections if threads and connections else None
-    is_sent_at_rate = _is_sent_at_rate(input_file, rate_of_one)
+    is_rate_limited = _is_rate_limited(input_file, rate_of_one)
     return LoadRow(
         1,
-        users=None if is_sent_at_rate or not clients else clients * (pipelined or 1.0),
-        rate=rate_of_one * clients if is_sent_at_rate and rate_of_one and clients else None,
+        users=None if is_rate_limited or not clients else clients * (requests_ahead or 1.0),
+        rate=rate_of_one * clients if is_rate_limited and rate_of_one and clients else None,
         throughput=float(cells["Ops/sec"]),
         response=None if mean == "---" else float(mean) * 1e-3,
         quantiles={
@@ -231,26 +235,32 @@ def _read_ycsb(input_file: Reading) -> LoadRow:
         values_by_operation.setdefault(match["operation"], {})[match["name"]] = (
             float(match["value"]) * seconds
         )
-    failed = {name: row for name, row in values_by_operation.items() if name.endswith("-FAILED")}
-    for name, row in failed.items():
-        failed_count = row.get("Operations", 0.0)
+    failed_operations = {
+        name: values for name, values in values_by_operation.items() if name.endswith("-FAILED")
+    }
+    for name, values in failed_operations.items():
+        failed_count = values.get("Operations", 0.0)
         message = f"{failed_count:g} operations failed, and are left out of the times"
         input_file.add_note(1, name, message)
-    operations = [
-        row
-        for name, row in values_by_operation.items()
-        if name not in _YCSB_NO_OPERATIONS and name not in failed and row.get("Operations")
+    completed_operations = [
+        values
+        for name, values in values_by_operation.items()
+        if name not in _YCSB_NO_OPERATIONS
+        and name not in failed_operations
+        and values.get("Operations")
     ]
     if _YCSB_TWO_IN_ONE in values_by_operation:
         message = "counts its reads and updates again, so no mean time is taken"
         input_file.add_note(1, _YCSB_TWO_IN_ONE, message)
-        operations = []
-    operation_count = sum(row["Operations"] for row in operations)
-    total_time = sum(row["Operations"] * row.get("AverageLatency", 0.0) for row in operations)
-    if not all("AverageLatency" in row for row in operations):
+        completed_operations = []
+    operation_count = sum(values["Operations"] for values in completed_operations)
+    total_time = sum(
+        values["Operations"] * values.get("AverageLatency", 0.0) for values in completed_operations
+    )
+    if not all("AverageLatency" in values for values in completed_operations):
         input_file.add_note(1, "AverageLatency", "is no number, so no mean time is taken")
         total_time = 0.0
-    if len(operations) > 1:
+    if len(completed_operations) > 1:
         message = "percentiles of several operations cannot be put together, so they are left out"
         input_file.add_note(1, "", message)
     text_before, _, _ = text.partition("[OVERALL]")
@@ -273,7 +283,9 @@ def _read_ycsb(input_file: Reading) -> LoadRow:
         response=total_time / operation_count if operation_count and total_time else None,
         quantiles={
             float(percentile[1]) / 100: value
-            for name, value in (operations[0] if len(operations) == 1 else {}).items()
+            for name, value in (
+                completed_operations[0] if len(completed_operations) == 1 else {}
+            ).items()
             if (percentile := re.fullmatch(r"([0-9]{2})thPercentileLatency", name))
         },
     )
@@ -348,11 +360,11 @@ def _read_autocannon(input_file: Reading) -> LoadRow:
         for option in ("-R|--overallRate", "-r|--connectionRate")
     )
     rate = rate or (rate_of_one * connections if rate_of_one and connections else None)
-    is_sent_at_rate = _is_sent_at_rate(input_file, rate)
+    is_rate_limited = _is_rate_limited(input_file, rate)
     pipelining = number_of_match(first_match(r"with ([0-9]+) pipelining factor", text))
     return LoadRow(
         1,
-        users=None if is_sent_at_rate or not connections else connections * (pipelining or 1.0),
+        users=None if is_rate_limited or not connections else connections * (pipelining or 1.0),
         rate=rate,
         throughput=float(requests.get("Avg", "0").replace(",", "")),
         response=parse_time(latencies.get("Avg", "").replace(",", "")),
@@ -390,14 +402,14 @@ def _read_h2load(input_file: Reading) -> LoadRow:
         number_of_match(_match_of_option(text, r"\bh2load", option, "finished in"))
         for option in ("-m|--max-concurrent-streams", "--rps", "-r|--rate")
     )
-    is_sent_at_rate = _is_sent_at_rate(input_file, rate_of_one)
+    is_rate_limited = _is_rate_limited(input_file, rate_of_one)
     if not re.search(r"\bh2load\s", text.partition("finished in")[0]):
         message = "its command (-m) is not in the file, so one request of each client is taken"
         input_file.add_note(1, "", message)
     return LoadRow(
         1,
-        users=None if is_sent_at_rate or not clients else sum(clients) * (streams or 1.0),
-        rate=sum(clients) * rate_of_one if is_sent_at_rate and rate_of_one else None,
+        users=None if is_rate_limited or not clients else sum(clients) * (streams or 1.0),
+        rate=sum(clients) * rate_of_one if is_rate_limited and rate_of_one else None,
         throughput=number_of_match(first_match(r"^[ \t]*finished in \S+, ([0-9.]+) req/s", text)),
         response=parse_time(times.get("mean", "")),
         unsteady="its clients begin at a rate (-r)" if rate_of_clients else "",

@@ -84,7 +84,7 @@ _THREADS = late_pattern(
 )
 
 
-class _Timed(NamedTuple):
+class _TimedCommand(NamedTuple):
     """A command that was timed: its line, its words, and the line and text of each value."""
 
     line: int
@@ -103,20 +103,23 @@ class _Timed(NamedTuple):
 
     @property
     def ranks(self) -> int:
-        """The number of ranks that the launcher is told; 0 if it is told none."""
-        index, _ = self._launch()
+        """The number of ranks that the options of the launcher state; 0 if they state none."""
+        index, _ = self._indices_of_ranks_and_program()
         match = _RANKS.fullmatch(self.words[index]) if index is not None else None
         if index is None or match is None:
             return 0
         return int(match["count"] or self.words[index + 1])
 
-    def _launch(self) -> tuple[int | None, int]:
-        """Return the index of the option that counts ranks among the options before the program,
-        whose own options may have the same letters, and the index of the program, or of an option
-        that is not known; None for ranks that are not told.
+    def _indices_of_ranks_and_program(self) -> tuple[int | None, int]:
+        """Return two indices of words of the command: of the launcher's option that counts ranks,
+        None if there is none, and of the program, or of the first option that is not known. The
+        program's own options may have the same letters as the launcher's.
         """
         words = self.words
-        index = next((i for i, word in enumerate(words) if _name_of(word) in _LAUNCHERS), None)
+        index = next(
+            (word_index for word_index, word in enumerate(words) if _name_of(word) in _LAUNCHERS),
+            None,
+        )
         if index is None:
             return None, 0
         if ":" in words[index:]:
@@ -139,63 +142,68 @@ class _Timed(NamedTuple):
                 return index_of_ranks, index  # the next word may be a value or the program
         return index_of_ranks, index
 
-    def _threads(self) -> list[re.Match[str]]:
-        """List the options that count threads: of a launcher those with a whole word alone, and of
-        the program all.
+    def _thread_options(self) -> list[re.Match[str]]:
+        """List the matches of the options that count threads. Options of one letter count only
+        behind the program, and those of srun only before the program.
         """
-        _, index = self._launch()
+        _, program_index = self._indices_of_ranks_and_program()
         command = " ".join(self.words)
-        start = len(" ".join(self.words[:index]))
+        program_start = len(" ".join(self.words[:program_index]))
         return [
             match
             for match in _THREADS.finditer(command)
-            if not (match["cpus"] and match.start("cpus") > start)
-            and not (match["letter"] and match.start() < start)
+            if not (match["cpus"] and match.start("cpus") > program_start)
+            and not (match["letter"] and match.start() < program_start)
         ]
 
     @property
     def doubtful_threads(self) -> str:
-        """An option of one letter that may count threads or be an argument of the program: behind
-        a launcher, or where the processors were busy for less than half of so many threads. Empty
-        if there is none, or if the time that the processors were busy decides.
+        """The option of one letter that may count threads or be another argument of the program;
+        empty if there is none, or if the time that the processors were busy decides.
         """
-        threads = self._threads()[:1]
-        if not threads or not threads[0]["letter"]:
+        thread_options = self._thread_options()[:1]
+        if not thread_options or not thread_options[0]["letter"]:
             return ""
-        count, ranks = int(threads[0]["letter"]), max(self.ranks, 1)
-        busy = float(self.values["Percent"][1]) / 100 if "Percent" in self.values else None
-        if self.ranks and (busy is None or busy <= 1.1 * ranks):
-            return threads[0][0].strip()
-        is_idle = busy is not None and count > 1 and busy < 1.1
-        return threads[0][0].strip() if is_idle and not self.ranks else ""
+        threads, ranks = int(thread_options[0]["letter"]), max(self.ranks, 1)
+        busy_processors = (
+            float(self.values["Percent"][1]) / 100 if "Percent" in self.values else None
+        )
+        if self.ranks and (busy_processors is None or busy_processors <= 1.1 * ranks):
+            return thread_options[0][0].strip()
+        is_idle = busy_processors is not None and threads > 1 and busy_processors < 1.1
+        return thread_options[0][0].strip() if is_idle and not self.ranks else ""
 
     @property
     def processors(self) -> int:
         """The ranks times the threads that the command names; 0 if it names none."""
-        threads = [int(next(filter(None, match.groups()))) for match in self._threads()]
+        thread_counts = [
+            int(next(filter(None, match.groups()))) for match in self._thread_options()
+        ]
         names = {_name_of(word) for word in self.words}
         if not self.ranks and names & {*_LAUNCHERS, *_RANKS_IN_OTHER_WORDS}:
-            _, index = self._launch()
+            _, index = self._indices_of_ranks_and_program()
             is_option = "".join(self.words[index : index + 1]).startswith("-")
             if is_option or ":" in self.words or not names & {*_SERIAL_LAUNCHERS}:
                 return 0
-        counts = [*([self.ranks] if self.ranks else []), *threads[:1]]
+        counts = [*([self.ranks] if self.ranks else []), *thread_counts[:1]]
         return prod(counts) if counts else 0
 
     @property
     def program(self) -> str:
         """The command without the numbers of ranks and threads, which tells programs apart."""
         words = self.words
-        index, _ = self._launch()
+        index, _ = self._indices_of_ranks_and_program()
         if index is not None:
-            count = index + (not words[index][-1].isdigit())
-            words[count] = words[count].rstrip("0123456789") + "N"
+            count_index = index + (not words[index][-1].isdigit())
+            words[count_index] = words[count_index].rstrip("0123456789") + "N"
         without_ranks = " ".join(words)
         return _THREADS.sub(lambda match: match[0].rstrip("0123456789") + "N", without_ranks)[:200]
 
 
 def _seconds_of_clock(text: str) -> float:
-    """Return an elapsed time in seconds, which may have minutes and hours before it."""
+    """Return an elapsed time [s] that is written in seconds, or as a clock with minutes or
+    hours.
+    """
     return float(parse_seconds(text) or 0) if ":" in text else float(text)
 
 
@@ -211,7 +219,7 @@ def _is_gnu_time(input_file: Reading) -> bool:
     return any("Elapsed" in run.values for run in _commands_of_shells(input_file))
 
 
-def _commands_of_shells(input_file: Reading) -> Iterator[_Timed]:
+def _commands_of_shells(input_file: Reading) -> Iterator[_TimedCommand]:
     """Yield the commands that a shell timed, with the elapsed time of each."""
     exported = ""
     prompt: tuple[int, str] | None = None
@@ -222,41 +230,43 @@ def _commands_of_shells(input_file: Reading) -> Iterator[_Timed]:
             exported = f"{export['threads']} "
         elif variable := _THREADS_ALONE.fullmatch(text):
             if prompt and not prompt[1]:
-                yield _Timed(prompt[0], exported.strip(), {})
+                yield _TimedCommand(prompt[0], exported.strip(), {})
             exported = f"OMP_NUM_THREADS={variable['threads']} "
             prompt = (line, "")
         elif match := _PROMPT_WITH_TIME.fullmatch(text):
             prompt = (line, f"{exported}{match['before']}{match['command']}")
         elif match := _ZSH.fullmatch(text):
             values = {"Percent": (line, match["percent"]), "Elapsed": (line, match["elapsed"])}
-            yield _Timed(line, f"{exported}{match['command']}", values)
+            yield _TimedCommand(line, f"{exported}{match['command']}", values)
             prompt = None
         elif (match := _REAL.fullmatch(text)) and prompt:
             seconds = 60 * int(match["minutes"] or 0) + float(match["seconds"].replace(",", "."))
             command = prompt[1] or exported.strip()
-            yield _Timed(prompt[0], command, {"Elapsed": (line, repr(seconds))})
+            yield _TimedCommand(prompt[0], command, {"Elapsed": (line, repr(seconds))})
             prompt = None
     if prompt and not prompt[1]:
-        yield _Timed(prompt[0], exported.strip(), {})
+        yield _TimedCommand(prompt[0], exported.strip(), {})
 
 
-def _timed_commands(input_file: Reading) -> Iterator[_Timed]:
+def _timed_commands(input_file: Reading) -> Iterator[_TimedCommand]:
     """Yield the commands with the values that are printed below each."""
     yield from _commands_of_shells(input_file)
-    timed: _Timed | None = None
+    timed_command: _TimedCommand | None = None
     signal: tuple[int, str] | None = None
     for line, text in enumerate(input_file.lines, 1):
         if command := _COMMAND.fullmatch(text):
-            if timed:
-                yield timed
-            timed = _Timed(line, command["command"], {"Signal": signal} if signal else {})
+            if timed_command:
+                yield timed_command
+            timed_command = _TimedCommand(
+                line, command["command"], {"Signal": signal} if signal else {}
+            )
             signal = None
         elif match := _SIGNAL.fullmatch(text):
             signal = (line, match["signal"])
-        elif timed and (value := _VALUE.fullmatch(text)):
-            timed.values[value["key"].partition(" ")[0]] = (line, value["value"])
-    if timed:
-        yield timed
+        elif timed_command and (value := _VALUE.fullmatch(text)):
+            timed_command.values[value["key"].partition(" ")[0]] = (line, value["value"])
+    if timed_command:
+        yield timed_command
 
 
 def _read_gnu_time(input_file: Reading) -> Measurements:
@@ -294,7 +304,7 @@ def _read_gnu_time(input_file: Reading) -> Measurements:
                 run.line, "", "the run is cut before its elapsed time, and left out"
             )
             continue
-        for threads in run._threads()[:1]:
+        for threads in run._thread_options()[:1]:
             if threads["letter"]:
                 message = "is taken for the number of threads"
                 input_file.add_note(run.line, threads[0].strip(), message)

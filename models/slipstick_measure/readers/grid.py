@@ -17,9 +17,9 @@ from slipstick.late import late_pattern
 from slipstick_measure.readers.cells import (
     NUMBER,
     bare_cell,
-    comma_meaning,
     is_missing,
     joined_thousands,
+    meaning_of_commas,
     number_in,
     split_value,
     with_points,
@@ -133,7 +133,7 @@ def table_of_file(input_file: Reading, most_lines: int | None = None) -> CellGri
         for line_number, text in _plain_lines(input_file.lines[: None if is_json else most_lines])
         if text.strip()
     ]
-    table_line_numbers = _drawn_table(lines)
+    table_line_numbers = _lines_of_drawn_table(lines)
     table_content = _lines_of_table(lines, table_line_numbers)
     if not table_content:
         return CellGrid(1, [], [], ",", [])
@@ -185,7 +185,7 @@ def table_of_file(input_file: Reading, most_lines: int | None = None) -> CellGri
         sheet.other_table,
         means,
     )
-    return _with_one_run_per_row(input_file, _transposed_table(_with_heading_of_times(grid)))
+    return _with_one_run_per_row(input_file, _transposed_table(_with_empty_heading_filled(grid)))
 
 
 def _lines_of_table(
@@ -208,7 +208,7 @@ def _lines_of_table(
 
 
 def _rows_below_rule(
-    content: Sequence[tuple[int, str]], lines: Sequence[tuple[int, str]], first_number: int
+    content: Sequence[tuple[int, str]], lines: Sequence[tuple[int, str]], heading_line: int
 ) -> list[tuple[int, list[str]]]:
     """Return the rows of a table, cut at the columns of the rule below its heading; empty if it has
     no such rule.
@@ -217,11 +217,11 @@ def _rows_below_rule(
         (
             text
             for line_number, text in lines
-            if line_number > first_number and _COLUMN_RULE.fullmatch(text)
+            if line_number > heading_line and _COLUMN_RULE.fullmatch(text)
         ),
         None,
     )
-    if rule is None or first_number >= lines[-1][0]:
+    if rule is None or heading_line >= lines[-1][0]:
         return []
     columns = [slice(*match.span()) for match in re.finditer("-+", rule)]
     return [
@@ -320,12 +320,12 @@ def _without_repeated_headings(
     are_runs = any(plain_words(cell) in (*PROCESSORS, *LOADS, *SIZES) for cell in heading)
     if not repeated_lines or not are_runs:
         return body
-    starts = [line, *repeated_lines, float("inf")]
-    blocks = [
+    block_starts = [line, *repeated_lines, float("inf")]
+    first_cells_by_block = [
         {cells[0] for number, cells in body if first < number < last}
-        for first, last in pairwise(starts)
+        for first, last in pairwise(block_starts)
     ]
-    if sum(map(len, blocks)) > len(set[str]().union(*blocks)):
+    if sum(map(len, first_cells_by_block)) > len(set[str]().union(*first_cells_by_block)):
         message = (
             "the heading comes again, and below it the same processors or sizes: are the rows of"
             " another program, or repetitions? keep one table in the file, or take this line out"
@@ -349,7 +349,7 @@ def _without_repeated_headings(
 def _with_units(
     heading: Sequence[str], body: list[tuple[int, list[str]]]
 ) -> tuple[Sequence[str], list[tuple[int, list[str]]]]:
-    """Return the heading and the rows; if the first row holds units, these are moved into the
+    """Return the heading and the rows of a table; if the first row holds units, move these into the
     heading.
     """
     _, cells = body[0]
@@ -371,32 +371,33 @@ def _with_units(
 def _content_from_heading(
     content: Sequence[tuple[int, str]], lines: Sequence[tuple[int, str]]
 ) -> list[tuple[int, str]]:
-    """Remove lines before the heading of a table whose columns are ruled, such as the command that
-    printed it.
+    """Return the lines of a table whose columns have a rule below the heading, from the heading on,
+    without lines such as the command that printed the table. Return other lines unchanged.
     """
-    rule_number = next(
+    rule_line = next(
         (line_number for line_number, text in lines if _COLUMN_RULE.fullmatch(text)), 0
     )
-    numbers_above = [line_number for line_number, _ in content if line_number < rule_number]
+    lines_above = [line_number for line_number, _ in content if line_number < rule_line]
     return [
         (line_number, text)
         for line_number, text in content
-        if not numbers_above or line_number >= numbers_above[-1]
+        if not lines_above or line_number >= lines_above[-1]
     ]
 
 
-def _with_heading_of_times(grid: CellGrid) -> CellGrid:
-    """Return a table whose only empty heading is called time, if all cells below it are times with
-    a unit, or memory, if they are mebibytes such as 123M, as asv prints them.
+def _with_empty_heading_filled(grid: CellGrid) -> CellGrid:
+    """Return a table with a heading in place of its only empty one: time, if all cells below it are
+    times with a unit, or memory, if they are mebibytes such as 123M, as asv prints them. Return
+    other tables unchanged.
     """
-    empty = [index for index, text in enumerate(grid.heading) if not text.strip()]
+    empty_indices = [index for index, text in enumerate(grid.heading) if not text.strip()]
     units = [
         split_value(cells[index])[1]
-        for index in empty
+        for index in empty_indices
         for _, cells in grid.rows
         if index < len(cells) and not is_missing(cells[index])
     ]
-    if len(empty) != 1 or not units:
+    if len(empty_indices) != 1 or not units:
         return grid
     if all(unit and is_time(unit) for unit in units):
         name = "time"
@@ -404,7 +405,7 @@ def _with_heading_of_times(grid: CellGrid) -> CellGrid:
         name = "memory"
     else:
         return grid
-    heading = [name if index in empty else text for index, text in enumerate(grid.heading)]
+    heading = [name if index in empty_indices else text for index, text in enumerate(grid.heading)]
     return grid._replace(heading=heading)
 
 
@@ -414,14 +415,18 @@ _NAMES_OF_NAMES = (*_NAMES_OF_METRICS, "name", "value", "parameter")
 
 
 def _transposed_table(grid: CellGrid) -> CellGrid:
-    """Transpose a table whose first column has the names; the values of a run then have the line of
-    the first name.
+    """Return a table whose first column holds the names of quantities with one run in each row;
+    return other tables unchanged. The values of a run then have the line of the heading.
     """
-    counts = [_COUNT.fullmatch(text.strip()) for text in grid.heading[1:]]
-    nouns = {plain_words(match["name"] or match["noun"]) for match in counts if match}
-    if plain_words(grid.heading[0]) in _NAMES_OF_METRICS and all(counts) and nouns <= {*PROCESSORS}:
+    count_matches = [_COUNT.fullmatch(text.strip()) for text in grid.heading[1:]]
+    nouns = {plain_words(match["name"] or match["noun"]) for match in count_matches if match}
+    if (
+        plain_words(grid.heading[0]) in _NAMES_OF_METRICS
+        and all(count_matches)
+        and nouns <= {*PROCESSORS}
+    ):
         noun = max(nouns, key=len, default="")
-        numbers = [match["count"] or match["of"] for match in counts if match]
+        numbers = [match["count"] or match["of"] for match in count_matches if match]
         grid = grid._replace(heading=[noun, *numbers])
     rows = [[*grid.heading], *(list(cells) for _, cells in grid.rows)]
     width = len(grid.heading)
@@ -471,7 +476,7 @@ def _with_one_run_per_row(input_file: Reading, grid: CellGrid) -> CellGrid:
         return _with_one_run_of_each_name(grid)
     if row_words is None or len(other_headings) < 2 or not grid.rows or not are_all_numbers:
         return grid
-    _refuse_bare_counts(input_file, grid.line, other_headings)
+    _refuse_headings_of_numbers(input_file, grid.line, other_headings)
     count_matches = [_COUNT.fullmatch(text.strip()) for text in grid.heading[1:]]
     counted_nouns = {
         plain_words(match["name"] or match["noun"]) for match in count_matches if match
@@ -491,7 +496,7 @@ def _with_one_run_per_row(input_file: Reading, grid: CellGrid) -> CellGrid:
     return grid._replace(heading=headings, rows=rows)
 
 
-def _refuse_bare_counts(input_file: Reading, line: int, headings: Sequence[str]) -> None:
+def _refuse_headings_of_numbers(input_file: Reading, line: int, headings: Sequence[str]) -> None:
     """Raise if headings are numbers alone, and no option says what they count."""
     if input_file.hints.columns or not all(re.fullmatch("[0-9]+", text) for text in headings):
         return
@@ -568,37 +573,45 @@ def is_rule(text: str) -> bool:
     return _RULE_LINE.fullmatch(text) is not None and _DRAWN_RULE.search(text) is not None
 
 
-def _drawn_table(lines: Sequence[tuple[int, str]]) -> set[int]:
+def _lines_of_drawn_table(lines: Sequence[tuple[int, str]]) -> set[int]:
     """Return the numbers of the lines of a table that is drawn with bars and a rule; of several
     tables, the first whose heading names processors or users, else the first. Return an empty set
     if there is none.
     """
-    texts = dict(lines)
+    text_by_line = dict(lines)
     tables = list[set[int]]()
     for line_number, text in lines:
         is_in_table = tables and line_number <= max(tables[-1])
         if is_in_table or not is_rule(text):
             continue
-        if any("|" in texts.get(line_number + step, "") for step in (-1, 1)):
-            tables.append(_lines_around(line_number, texts))
-    return next((table for table in tables if _names_processors(texts, table)), [*tables, set()][0])
+        if any("|" in text_by_line.get(line_number + step, "") for step in (-1, 1)):
+            tables.append(_lines_around(line_number, text_by_line))
+    return next(
+        (table for table in tables if _names_processors(text_by_line, table)), [*tables, set()][0]
+    )
 
 
-def _lines_around(rule: int, texts: Mapping[int, str]) -> set[int]:
-    """Return the lines of the table that a rule belongs to."""
-    line_numbers = {rule}
+def _lines_around(rule_line: int, text_by_line: Mapping[int, str]) -> set[int]:
+    """Return the numbers of the lines of the table that a rule belongs to."""
+    line_numbers = {rule_line}
     for step in (-1, 1):
-        line_number = rule + step
-        while "|" in texts.get(line_number, "") or is_rule(texts.get(line_number, "x")):
+        line_number = rule_line + step
+        while "|" in text_by_line.get(line_number, "") or is_rule(
+            text_by_line.get(line_number, "x")
+        ):
             line_numbers.add(line_number)
             line_number += step
     return line_numbers
 
 
-def _names_processors(texts: Mapping[int, str], line_numbers: Collection[int]) -> bool:
+def _names_processors(text_by_line: Mapping[int, str], line_numbers: Collection[int]) -> bool:
     """Return whether the heading of a drawn table names processors or users."""
     heading = next(
-        (text for line_number in sorted(line_numbers) if not is_rule(text := texts[line_number])),
+        (
+            text
+            for line_number in sorted(line_numbers)
+            if not is_rule(text := text_by_line[line_number])
+        ),
         "",
     )
     return any(plain_words(cell) in (*PROCESSORS, *LOADS) for cell in heading.split("|"))
@@ -627,8 +640,10 @@ def _split_rows(
     if delimiter == "|":
         # Where the heading has no bar at an end, a bar there parts an empty cell.
         heading = texts[0].strip()
-        left, right = ("|" if bar else "" for bar in (heading[:1] == "|", heading[-1:] == "|"))
-        texts = [text.strip().removeprefix(left).removesuffix(right) for text in texts]
+        left_bar, right_bar = (
+            "|" if has_bar else "" for has_bar in (heading[:1] == "|", heading[-1:] == "|")
+        )
+        texts = [text.strip().removeprefix(left_bar).removesuffix(right_bar) for text in texts]
     # Lines that a quoted cell spans are one row; the reader counts the lines that it took.
     reader = csv.reader(
         (f"{text.strip(' ')}\n" for text in texts), delimiter=delimiter, strict=True
@@ -702,17 +717,17 @@ def with_decimal_points(input_file: Reading, grid: CellGrid) -> CellGrid:
     note how its commas were read.
     """
     rows = without_points_of_thousands(grid.rows)
-    points = (
+    changed_cells = (
         (line, cell)
         for (line, cells), (_, new_cells) in zip(grid.rows, rows, strict=True)
         for cell, new_cell in zip(cells, new_cells, strict=True)
         if cell != new_cell
     )
-    for line, cell in islice(points, 1):
+    for line, cell in islice(changed_cells, 1):
         message = "is read with points between thousands, and so are all numbers of the file"
         input_file.add_note(line, cell, message)
     grid = grid._replace(rows=rows)
-    comma = comma_meaning(cell for _, cells in grid.rows for cell in cells)
+    comma = meaning_of_commas(cell for _, cells in grid.rows for cell in cells)
     if comma == ",":
         return grid
     line, cell = next((line, cell) for line, cells in grid.rows for cell in cells if "," in cell)

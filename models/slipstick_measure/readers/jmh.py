@@ -134,8 +134,8 @@ def _table_rows(input_file: Reading) -> Iterator[_JmhResult]:
             threads.setdefault(benchmark, set()).add(count)
         elif _TABLE.fullmatch(text):
             heading = text.split()
-        elif heading and _is_row(text.split(), heading):
-            cells = _cells_of_row(text)
+        elif heading and _has_mode_of_heading(text.split(), heading):
+            cells = _cells_of_whole_row(text)
             if not cells:
                 input_file.add_note(line, "", "the row is cut before its unit, and is left out")
                 continue
@@ -144,16 +144,16 @@ def _table_rows(input_file: Reading) -> Iterator[_JmhResult]:
             input_file.add_note(line, "", "the last line is no whole row, and is left out")
 
 
-def _cells_of_row(text: str) -> list[str]:
+def _cells_of_whole_row(text: str) -> list[str]:
     """Return the words of a row without the sign before its error; empty for lines that are no
     whole row.
     """
     words = text.replace(_MAGNITUDE + " ", _MAGNITUDE).replace("±", " ").split()
-    kept_words = [word for word in words if word != "\ufffd"]
-    return kept_words if len(kept_words) >= 4 and "/" in kept_words[-1] else []
+    cells = [word for word in words if word != "\ufffd"]
+    return cells if len(cells) >= 4 and "/" in cells[-1] else []
 
 
-def _is_row(cells: Sequence[str], heading: Sequence[str]) -> bool:
+def _has_mode_of_heading(cells: Sequence[str], heading: Sequence[str]) -> bool:
     """Return whether the cells of a line have a mode where the heading has it."""
     mode_index = 1 + sum(bool(_PARAMETER.fullmatch(heading_text)) for heading_text in heading)
     return mode_index < len(cells) and cells[mode_index] in MODES

@@ -21,13 +21,13 @@ from slipstick_measure.measurements import METRICS, Measurements
 from slipstick_measure.readers import names
 from slipstick_measure.readers.cells import (
     bare_cell,
-    comma_meaning,
     device_of,
     is_missing,
     is_serial,
+    meaning_of_commas,
     number_in,
-    number_of_product,
     parse_seconds,
+    size_number,
     split_amount,
     split_value,
     whole_number,
@@ -63,7 +63,7 @@ def _build_columns(grid: CellGrid) -> list[TableColumn]:
     """Build the columns of a table from the rows that have as many cells as its heading."""
     column_count = len(grid.heading)
     rows = [cells for _, cells in grid.rows if len(cells) == column_count]
-    comma = comma_meaning(cell for cells in rows for cell in cells)
+    comma = meaning_of_commas(cell for cells in rows for cell in cells)
     cells_with_points = [[with_points(cell, comma) for cell in cells] for cells in rows]
     return [
         TableColumn.of(index, text, [cells[index] for cells in cells_with_points])
@@ -544,7 +544,7 @@ class _TableReading:
         count_text = (
             "1"
             if is_serial(cell_by_role.get("p", ""))
-            else number_of_product(whole_number(cell_by_role.get("p", "")))
+            else size_number(whole_number(cell_by_role.get("p", "")))
         )
         p = (
             input_file.processors(line, "p", count_text)
@@ -556,7 +556,7 @@ class _TableReading:
                 "serial" if is_serial(cell_by_role["p"]) else "1", line
             )
         n = (
-            input_file.size(line, "n", number_of_product(cell_by_role["n"]))
+            input_file.size(line, "n", size_number(cell_by_role["n"]))
             if cell_by_role.get("n")
             else input_file.hints.size
         )

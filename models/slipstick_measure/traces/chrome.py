@@ -54,20 +54,23 @@ class _JsonReader:
         self.tried_until = 0
         self.is_closed = True
         decoder: Any = JSONDecoder()
-        self.scan = decoder.scan_once  # a third faster than raw_decode, which only words its errors
+        # A third faster than raw_decode, which only words its errors.
+        self.parse_at = decoder.scan_once
 
     def read_more(self) -> bool:
         """Read at least as much further text as is still unread, so that a long value is parsed
-        again only a few times. Return whether there was more.
+        again only a few times. Return whether there was further text.
         """
         unread_text = self.text[self.position :]
-        pieces_read: list[str] = []
-        while sum(map(len, pieces_read)) <= len(unread_text) and (piece := next(self.pieces, "")):
-            pieces_read.append(piece)
-        self.text = unread_text + "".join(pieces_read)
+        further_pieces: list[str] = []
+        while sum(map(len, further_pieces)) <= len(unread_text) and (
+            piece := next(self.pieces, "")
+        ):
+            further_pieces.append(piece)
+        self.text = unread_text + "".join(further_pieces)
         self.position = 0
         self.tried_until = 0
-        return bool(pieces_read)
+        return bool(further_pieces)
 
     def next_character(self) -> str:
         """Return the next character that is not blank, without consuming it; empty at the end."""
@@ -83,7 +86,7 @@ class _JsonReader:
         """Read a value; raise ValueError if there is none, and EOFError if the text ends in it."""
         while True:
             try:
-                value, end = self.scan(self.text, self.position)
+                value, end = self.parse_at(self.text, self.position)
                 # A number at the end of what was read may go on.
                 if end < len(self.text) or not self.read_more():
                     self.position = end
@@ -136,18 +139,18 @@ class _JsonReader:
         """Read several values of a list at once, up to a place that looks like the end of one;
         return none if that place is inside a value.
         """
-        end_of_events = self.text.rfind("},", self.position, self.position + CHARACTERS_AT_ONCE) + 1
-        if end_of_events <= self.tried_until:
+        last_end = self.text.rfind("},", self.position, self.position + CHARACTERS_AT_ONCE) + 1
+        if last_end <= self.tried_until:
             return []
-        self.tried_until = end_of_events  # so that no text is tried twice
-        array_text = f"[{self.text[self.position : end_of_events]}]"
+        self.tried_until = last_end  # so that no text is tried twice
+        array_text = f"[{self.text[self.position : last_end]}]"
         try:
-            values, end = self.scan(array_text, 0)
+            values, end = self.parse_at(array_text, 0)
         except (StopIteration, ValueError, RecursionError):
             return []
         if end < len(array_text):
             return []
-        self.position = end_of_events
+        self.position = last_end
         events: list[Any] = values
         return events
 
@@ -175,13 +178,13 @@ class ChromeReader:
         json_reader = _JsonReader(pieces)
         event_count = 0
         most_events = limit_in_force("events")
-        take_event = self._take_event
+        add_event = self._add_event
         try:
             for event in self._events_of_file(json_reader):
                 event_count += 1
                 if event_count > most_events:
                     self.columns.refuse(too_many_message("events", "events", ADVICE_ON_SIZE))
-                take_event(event, event_count)
+                add_event(event, event_count)
             if json_reader.is_closed and json_reader.next_character():
                 self.columns.add_note(
                     "what follows the events is not read, near"
@@ -208,7 +211,7 @@ class ChromeReader:
                 " may have"
                 " been stopped"
             )
-        self._take_annotations()
+        self._add_annotations()
         self._pair_begins_and_ends()
         return self._finished_trace()
 
@@ -233,7 +236,7 @@ class ChromeReader:
             else:
                 json_reader.read_value()
 
-    def _take_event(self, event: Any, event_number: int) -> None:
+    def _add_event(self, event: Any, event_number: int) -> None:
         """Add an event to the columns."""
         phase = (
             event.get("ph")
@@ -263,7 +266,7 @@ class ChromeReader:
             process_and_thread = (event.get("pid"), event.get("tid"))
             self.arrows.setdefault(arrow_key, []).append((time, process_and_thread, phase == "s"))
         elif phase == "M":
-            self._take_name(event)
+            self._record_name(event)
         elif phase == "C" and self.is_own_format:
             match event:
                 case {
@@ -299,7 +302,7 @@ class ChromeReader:
         label = self.columns.labels.get(name)
         return self.columns.named(self.columns.labels, name) if label is None else label
 
-    def _take_name(self, event: dict[str, Any]) -> None:
+    def _record_name(self, event: dict[str, Any]) -> None:
         """Record the name of a process or a thread that an event states."""
         match event:
             case {"name": "process_name", "pid": pid, "args": {"name": str(name)}}:
@@ -330,9 +333,9 @@ class ChromeReader:
             list(chain.from_iterable(open_spans_by_lane)), last_time, unmatched_end_count
         )
 
-    def _take_annotations(self) -> None:
-        """Remove spans that only annotate a stretch of time; if a trace has no other spans, keep
-        them as activities.
+    def _add_annotations(self) -> None:
+        """Note that spans which only annotate a stretch of time are left out; if a trace has no
+        other spans, add these to the columns as activities.
         """
         if not self.annotations:
             return
@@ -347,29 +350,29 @@ class ChromeReader:
             )
             return
         for row_id, event in enumerate(self.annotations, 1):
-            self._take_event({**event, "cat": ""}, row_id)
+            self._add_event({**event, "cat": ""}, row_id)
 
     def _finished_trace(self) -> ReadTrace:
-        """Add the accesses of arrows, and return the trace."""
+        """Add an access for each arrow between processors, and return the trace."""
         columns = self.columns
         if self.is_own_format:
             return trace_of_members(columns, self.useful or (), self.until, self.levels)
         names = self._processor_names()
         lanes = columns.lanes
         broken_arrow_count = 0
-        for ends_of_arrow in self.arrows.values():
+        for arrow in self.arrows.values():
             # A track with ends of arrows alone did nothing, so it is no processor.
             known_ends = [
-                (time, lanes[key], is_begin)
-                for time, key, is_begin in ends_of_arrow
-                if key in lanes
+                (time, lanes[process_and_thread], is_begin)
+                for time, process_and_thread, is_begin in arrow
+                if process_and_thread in lanes
             ]
-            begins_of_arrow = [end for end in known_ends if end[2]]
+            arrow_begins = [end for end in known_ends if end[2]]
             arrow_ends = [end for end in known_ends if not end[2]]
-            if len(begins_of_arrow) != 1 or not arrow_ends:
+            if len(arrow_begins) != 1 or not arrow_ends:
                 broken_arrow_count += 1
-            for time, lane, _ in arrow_ends if len(begins_of_arrow) == 1 else ():
-                columns.access(begins_of_arrow[0][1], names[lane], time)
+            for time, lane, _ in arrow_ends if len(arrow_begins) == 1 else ():
+                columns.access(arrow_begins[0][1], names[lane], time)
         if broken_arrow_count:
             columns.add_note(f"{broken_arrow_count:,} arrows have no beginning or no end; left out")
         if self.left_out:
@@ -382,15 +385,19 @@ class ChromeReader:
 
     def _is_stream(self, lane: int) -> bool:
         """Return whether a track is a stream of a GPU, by its kernels or its name."""
-        key = list(self.columns.lanes)[lane]
-        name = self.names.get((str(key[0]), str(key[1])), "") if isinstance(key, tuple) else ""
+        process_and_thread = list(self.columns.lanes)[lane]
+        name = (
+            self.names.get((str(process_and_thread[0]), str(process_and_thread[1])), "")
+            if isinstance(process_and_thread, tuple)
+            else ""
+        )
         return lane in self.streams or name.casefold().startswith(("stream ", "gpu stream"))
 
     def _processor_names(self) -> list[str]:
         """Return the names of threads as in the file, with the process if there are several
         processes, and with numbers if names repeat.
         """
-        keys = [key for key in self.columns.lanes if isinstance(key, tuple)]
+        processes_and_threads = [key for key in self.columns.lanes if isinstance(key, tuple)]
         return processor_names(
             [
                 (
@@ -399,7 +406,7 @@ class ChromeReader:
                     self.names.get((str(pid), str(tid)), str(tid)),
                     f"{pid}/{tid}",
                 )
-                for pid, tid in keys
+                for pid, tid in processes_and_threads
             ]
         )
 

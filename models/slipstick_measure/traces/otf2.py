@@ -81,8 +81,8 @@ def read_otf2(path: Path | str) -> ReadTrace:
 
 @contextmanager
 def _captured_output(messages: list[str]) -> Iterator[None]:
-    """Capture what the library writes to standard error, from C and from Python; the first part is
-    stored in `messages`.
+    """Keep what the library writes to standard error, from C and from Python, off the terminal; its
+    first message goes into `messages`.
 
     The library prints each problem with the line of its source, or with a traceback. While it
     reads, what other threads print there is kept as well.
@@ -111,14 +111,14 @@ class _Thread:
     its number of events.
     """
 
-    __slots__ = ("count", "executes", "lane", "name", "open_spans")
+    __slots__ = ("event_count", "has_spans", "lane", "name", "open_spans")
 
-    def __init__(self, name: str, executes: bool) -> None:
+    def __init__(self, name: str, has_spans: bool) -> None:
         self.name = name
-        self.executes = executes
+        self.has_spans = has_spans
         self.lane = -1
         self.open_spans = list[int]()
-        self.count = 0
+        self.event_count = 0
 
 
 class _ArchiveReader:
@@ -162,8 +162,8 @@ class _ArchiveReader:
             first_time = event.time if first_time is None else first_time
             time = event.time - first_time
             thread = threads[location]
-            thread.count += 1
-            if thread.executes:
+            thread.event_count += 1
+            if thread.has_spans:
                 self._add_event(thread, event, time)
             else:
                 self.left_out[type(event).__name__] += 1
@@ -178,9 +178,9 @@ class _ArchiveReader:
             )
             self.columns.add_note(f"left out, for regions hold the time: {kinds_in_words}")
         for location, thread in threads.items():
-            if thread.count < location.number_of_events < _UNKNOWN_COUNT:
+            if thread.event_count < location.number_of_events < _UNKNOWN_COUNT:
                 self.columns.refuse(
-                    f"{short(thread.name)} has {thread.count:,} events, of"
+                    f"{short(thread.name)} has {thread.event_count:,} events, of"
                     f" {location.number_of_events:,} that are promised; is a file cut or missing?"
                 )
 

@@ -141,47 +141,53 @@ def conflicts_by_stage(
         distinct_requests = np.unique(
             (slots[is_counted] * output_count + output) * source_count + sources
         )
-        keys, processors = np.unique(distinct_requests // source_count, return_counts=True)
-        excess_processors: Array = processors.astype(np.float64) - 1.0
+        slot_output_keys, processor_counts = np.unique(
+            distinct_requests // source_count, return_counts=True
+        )
+        excess_processors: Array = processor_counts.astype(np.float64) - 1.0
         conflicts[stage] = (
-            (keys // output_count)[excess_processors > 0] * network.slot,
+            (slot_output_keys // output_count)[excess_processors > 0] * network.slot,
             excess_processors[excess_processors > 0],
         )
     return conflicts
 
 
 def times_by_window(
-    spans: TraceSpans, key: Indices, key_count: int, edges: Array, weight: Array | None = None
+    spans: TraceSpans,
+    row_by_span: Indices,
+    row_count: int,
+    edges: Array,
+    weight: Array | None = None,
 ) -> Array:
-    """Return the time of spans by key and window, (keys, windows) [s]; a span across several
+    """Return the time of spans by row and window, (rows, windows) [s]; a span across several
     windows is split among them.
 
     Parameters
     ----------
     spans : stretches of time
-    key : of each span, 0 to keys - 1
-    key_count : how many
+    row_by_span : row of each span, 0 to rows - 1, such as its processor
+    row_count : number of rows
     edges : of the windows, from 0, equally far apart [s]
     weight : of each span; 1 if None
     """
     window_count = len(edges) - 1
     width = edges[1] - edges[0]
     # What a span adds from its start on, less what it would add from its end on.
-    time_sums = np.zeros((key_count, window_count + 1))
-    for first_span in range(0, len(key), _SPANS_AT_ONCE):
+    time_sums = np.zeros((row_count, window_count + 1))
+    for first_span in range(0, len(row_by_span), _SPANS_AT_ONCE):
         selection = slice(first_span, first_span + _SPANS_AT_ONCE)
         for sign, times in ((1.0, spans.start[selection]), (-1.0, spans.end[selection])):
             window_index = np.clip((times / width).astype(np.int64), 0, window_count - 1)
-            cell_index = key[selection].astype(np.int64) * (window_count + 1) + window_index
+            cell_index = row_by_span[selection].astype(np.int64) * (window_count + 1) + window_index
             weights = (
                 np.broadcast_to(sign, len(times)) if weight is None else sign * weight[selection]
             )
             # The rest of its own window, and the whole of each later one.
             time_sums += np.bincount(
                 cell_index, weights * (edges[window_index + 1] - times), time_sums.size
-            ).reshape(key_count, -1)
+            ).reshape(row_count, -1)
             time_sums += np.cumsum(
-                np.bincount(cell_index + 1, weights * width, time_sums.size).reshape(key_count, -1),
+                np.bincount(cell_index + 1, weights * width, time_sums.size).reshape(row_count, -1),
                 axis=1,
             )
     # Differences of sums that cancel leave rounding errors, which count as 0.
@@ -212,7 +218,7 @@ def access_matrix(trace: ProgramTrace) -> Array:
 
 
 def numbers_in_names(names: Sequence[str], ports: int | None) -> list[int]:
-    """Return the number at the end of each processor's or module's name.
+    """Return the number at the end of each name of a processor or module.
 
     Raises
     ------
@@ -284,7 +290,7 @@ def views_of(
     width: float | None = None,
     network: SwitchedNetwork | None = None,
     *,
-    nodes: bool = False,
+    has_own_modules: bool = False,
 ) -> TraceViews:
     """Return all views of a trace with its account, and the values of both.
 
@@ -294,7 +300,7 @@ def views_of(
     width : of a window [s]; a fortieth of the trace if None
     network : of the machine, for contention; if None, what waits at resources, where the trace says
         it
-    nodes : the module of a number belongs to the processor of that number, as it does on a network
+    has_own_modules : whether each processor has the module with its number as its own, as nodes do
 
     Raises
     ------
@@ -329,7 +335,7 @@ def views_of(
         ),
         "accesses": Value(float(access_counts.sum()), "1"),
         **_values_by_name(trace, access_counts),
-        **(_remote_accesses(trace, network) if nodes or network is not None else {}),
+        **(_remote_accesses(trace, network) if has_own_modules or network is not None else {}),
         "hottest_object": Value(float(access_counts.sum(axis=0).max(initial=0.0)), "1"),
         **{
             f"contention[{name}]": Value(float(wait.sum()), "1" if network else "s")

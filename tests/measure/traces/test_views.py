@@ -415,7 +415,7 @@ def test_time_in_windows_is_parted_exactly() -> None:
 def test_accesses_to_the_module_of_another_number_are_remote() -> None:
     """Of seven accesses, four go to the module of the processor's own number."""
     trace = made([], [(0, 0, 0.1, 1), (1, 1, 0.2, 3), (2, 0, 0.3, 2), (3, 2, 0.4, 1)])
-    assert views_of(trace, nodes=True).answer["remote_accesses"] == 3.0
+    assert views_of(trace, has_own_modules=True).answer["remote_accesses"] == 3.0
     assert views_of(trace).answer.find("remote_accesses") is None
 
 
@@ -423,7 +423,7 @@ def test_matrices_of_few_columns_stand_side_by_side_under_the_titles_of_their_ca
     narrow = replace(made([], [(0, 0, 0.1, 1), (2, 0, 0.3, 2)]), file="word")
     wide = made([], [(k % 4, k % 9, 0.1 + k / 50, 1) for k in range(20)])
     traces = {
-        "run-1": views_of(narrow, nodes=True),
+        "run-1": views_of(narrow, has_own_modules=True),
         "run-2": views_of(narrow),
         "run-3": views_of(wide),
     }
