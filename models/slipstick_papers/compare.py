@@ -467,7 +467,14 @@ def _small_table_sentences(tables: Sequence[PublishedTable], words: Words) -> It
     if len(tables) != 1 or len(cells) > _FEW_VALUES or len(tables[0].columns) < 2:
         return
     (table,) = tables
-    sentences = []
+    columns_with_values = [
+        cell.case for row in table.rows for cell in row.cells if cell.printed is not None
+    ]
+    # Rows that share the columns of a table among them are one answer.
+    is_one_row = len(columns_with_values) == len(set(columns_with_values))
+    if is_one_row and not any(row.against for row in table.rows):
+        yield from _one_row_sentence(table, words)
+        return
     for row in table.rows:
         reference_names = [words.case(case) for case in row.against] or [row.reference] * len(
             row.cells
@@ -479,13 +486,38 @@ def _small_table_sentences(tables: Sequence[PublishedTable], words: Words) -> It
             if cell.computed is not None and cell.printed is not None
         ]
         if len(comparisons) > 1:
-            sentences.append(f"{row.label}: {join_phrases(comparisons)}")
-    columns_with_values = [
-        cell.case for row in table.rows for cell in row.cells if cell.printed is not None
+            yield f"{row.label}: {join_phrases(comparisons)}"
+
+
+def _one_row_sentence(table: PublishedTable, words: Words) -> Iterator[str]:
+    """Yield a sentence on all values of a table that has one value for each column: each beside the
+    published value, the lowest first, and which of them were fitted to the published values.
+    """
+    rows_and_cells = sorted(
+        (
+            (row, cell)
+            for row in table.rows
+            for cell in row.cells
+            if cell.computed is not None and cell.printed is not None
+        ),
+        key=lambda row_and_cell: row_and_cell[1].computed or 0.0,
+    )
+    if len(rows_and_cells) < 2:
+        return
+    amounts = [
+        f"{_number_with_unit(cell.computed, table.unit)}"
+        f" ({_number_with_unit(cell.printed, table.unit)}) for {words.case(cell.case)}"
+        for _, cell in rows_and_cells
     ]
-    # Rows that share the columns of a table among them are one answer.
-    is_one_row = len(columns_with_values) == len(set(columns_with_values))
-    yield from ["; ".join(sentences)] if is_one_row and sentences else sentences
+    references = join_phrases([*dict.fromkeys(row.reference for row, _ in rows_and_cells)], "or")
+    fitted = [words.case(cell.case) for row, cell in rows_and_cells if row.input]
+    predicted = [words.case(cell.case) for row, cell in rows_and_cells if not row.input]
+    subject = table.title if len(table.rows) > 1 else table.rows[0].label
+    sentence = f"{subject} ({references} values in brackets), lowest first: {join_phrases(amounts)}"
+    if fitted:
+        others = f"; {join_phrases(predicted)} are predicted" if predicted else ""
+        sentence += f"; the model was fitted to the values of {join_phrases(fitted)}{others}"
+    yield sentence
 
 
 def _number_with_unit(value: float | None, unit: str) -> str:

@@ -176,6 +176,26 @@ def stroke(index: int) -> dict[str, Any]:
     return {"color": colour, "marker": marker, "linestyle": dashes, "markerfacecolor": fill}
 
 
+def draw_style(y: Array) -> str:
+    """Return how Matplotlib connects the points of a line: by steps where it keeps equal values
+    between jumps, such as against a load for which a whole number of servers is added.
+
+    >>> draw_style(np.array([1.0, 1, 1, 2, 2, 2, 3, 3, 3])), draw_style(np.array([1.0, 2, 3]))
+    ('steps-mid', 'default')
+    >>> draw_style(np.array([1.0, 2, 3, 3, 3, 3, 4, 5]))
+    'default'
+    """
+    is_equal = np.diff(y) == 0
+    # Each plateau is a stretch of equal neighbours; those at the ends may be limits of a curve.
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], is_equal, [False]]).astype(int)))
+    is_inside = [
+        0 < first and end < len(is_equal) and end - first > 1
+        for first, end in edges.reshape(-1, 2).tolist()
+    ]
+    has_steps = sum(is_inside) > 1 or (any(is_inside) and is_equal.sum() > len(is_equal) / 2)
+    return "steps-mid" if has_steps else "default"
+
+
 def strokes_of_causes(labels: Sequence[str]) -> list[dict[str, Any]]:
     """Return the Matplotlib style of the line of each label, in a darker shade of the colour of its
     cause; an empty list if two labels name one cause, or if one names none.

@@ -38,6 +38,7 @@ from slipstick_pictures.look import (
     axis_title,
     common_parts_text,
     draw_intervals,
+    draw_style,
     fill_style,
     fills_of,
     ink_on,
@@ -953,12 +954,13 @@ def _draw_line(
     methods : of all lines; their order gives dashes
     """
     index = [*styles].index(line.label)
-    line_style = styles[line.label]
+    line_style = {**styles[line.label]}
     if line.method:
         line_style = {**line_style, **style_of_method(line.method, methods)}
     # On long lines, markers are spread out and shifted, so that lines that lie on each other can
     # be told apart.
     marker_step = -(-len(y) // MOST_MARKERS) or 1
+    line_style["drawstyle"] = draw_style(y)
     axes.plot(x, y, markevery=(index % marker_step, marker_step), **line_style)
     draw_intervals(axes, x, y, line.low / factor, line.high / factor, line_style["color"])
 

@@ -113,6 +113,7 @@ class ChosenPoints:
     rivals : points whose objective may be less, because its interval overlaps that of the best
     unanswered : how many points that were solved have no answer though nothing is saturated there
     reason : why the first point without the values of all conditions has none of them
+    saturated : the values of the largest point that is saturated, and which station is
     unmet : requirements of the model that leave no point with an answer
     contradicted : a point that meets the conditions, and one with no less of anything that breaks
         one, where points were left out as if there were none
@@ -139,6 +140,7 @@ class ChosenPoints:
     rivals: tuple[Answer, ...] = ()
     unanswered: int = 0
     reason: str = ""
+    saturated: tuple[Mapping[str, float], str] | None = field(default=None, repr=False)
     unmet: tuple[UnmetRequirement, ...] = ()
     contradicted: tuple[Answer, Answer] | None = None
     ranges: bool = False
@@ -697,6 +699,7 @@ class _Enumeration:
     solved: int = 0
     unanswered: int = 0
     reason: str = ""
+    saturated: tuple[Rows, str] | None = None
     run_factor_by_point: dict[tuple[float | str, ...], float] = field(default_factory=dict)
 
     def solve(self, rows: Rows) -> None:
@@ -754,6 +757,9 @@ class _Enumeration:
                     self.reason = self.reason or reason or self._missing_values_text(table)
                     if isinstance(reason, Saturated):
                         self.failed_rows.append(open_rows[index])
+                        largest_row, _ = self.saturated or (open_rows[index] * 0 - 1, "")
+                        if open_rows[index].sum() > largest_row.sum():
+                            self.saturated = open_rows[index], reason
                     else:
                         # Less of everything may have an answer, so nothing follows for it.
                         self.unanswered += 1
@@ -992,6 +998,7 @@ def _chosen_result(
         ranges=bool(choosing.case.built.uncertain.paths),
         unanswered=enumeration.unanswered,
         reason=enumeration.reason,
+        saturated=_largest_saturated(choosing, enumeration),
         contradicted=enumeration.contradiction() if choosing.spec.monotone else None,
         currency=choosing.spec.currency,
         totals=choosing.totals_at(best_found[0][1]) if best_found else {},
@@ -1228,6 +1235,17 @@ def _limit_text(condition: str, words: Words) -> str:
     return f" (limit {limit})" if limit else ""
 
 
+def _largest_saturated(
+    choosing: _Choosing, enumeration: _Enumeration
+) -> tuple[Mapping[str, float], str] | None:
+    """Return the values of the largest saturated point with what is saturated; None without one."""
+    if enumeration.saturated is None:
+        return None
+    row, reason = enumeration.saturated
+    values = choosing.varied_values(row[np.newaxis])
+    return {path: float(values[path][0]) for path in choosing.units}, reason
+
+
 def _reason_without_choice(choice: ChosenPoints, words: Words) -> str:
     """Return the reason why no point was chosen, with the point that comes nearest."""
     if not choice.points[1]:
@@ -1240,12 +1258,23 @@ def _reason_without_choice(choice: ChosenPoints, words: Words) -> str:
             return _unmet_text(choice, words)
         if choice.unanswered:
             return f"no combination has an answer: {cause_of(choice.reason)}"
-        return f"no combination keeps {limits}, because all are saturated"
+        return f"no combination keeps {limits}, because all are saturated{_saturation_text(choice, words)}"
     surely = "surely " if choice.undecided else ""
     return (
         f"no combination {surely}keeps {limits};"
         f" {_point_text(choice, choice.nearest, words, True)} would come nearest"
     )
+
+
+def _saturation_text(choice: ChosenPoints, words: Words) -> str:
+    """Return what is saturated at the largest of the saturated points; empty if that is unknown."""
+    if choice.saturated is None:
+        return ""
+    values, reason = choice.saturated
+    settings = [
+        setting_phrase(path, values[path], unit, words) for path, unit in choice.units.items()
+    ]
+    return f", even with {join_phrases(settings)}: {cause_of(reason)}"
 
 
 def _unmet_text(choice: ChosenPoints, words: Words) -> str:

@@ -61,6 +61,7 @@ def search_figure(curves: Mapping[str, SearchCurves], title: str, words: Words) 
     from slipstick_pictures.look import (
         axis_title,
         draw_intervals,
+        draw_style,
         new_figure,
         stroke,
         with_title_and_legend,
@@ -81,7 +82,7 @@ def search_figure(curves: Mapping[str, SearchCurves], title: str, words: Words) 
     for index, (case, curve) in enumerate(curves.items()):
         line_style = {**stroke(index), "marker": ""}
         x, (y, low_end, high_end) = curve.places / horizontal_factor, curve.left / factor
-        axes.plot(x, y, label=words.case(case), **line_style)
+        axes.plot(x, y, label=words.case(case), drawstyle=draw_style(y), **line_style)
         draw_intervals(axes, x, y, low_end, high_end, line_style["color"])
         if not limits:
             axes.plot(x, curve.right[0] / factor, **{**line_style, "linewidth": 0.8})

@@ -4,6 +4,7 @@ stops holding.
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -19,7 +20,7 @@ from slipstick.errors import (
     UnknownNameError,
     did_you_mean,
 )
-from slipstick.late import Array, NDArray, np
+from slipstick.late import Array, NDArray, late_pattern, np
 from slipstick.report.formatting import (
     NO_ENDS,
     Ends,
@@ -119,6 +120,10 @@ class ConditionSearch:
     means : the condition in its author's words
     first_places : the places that were looked at first, and how each was computed
     curves : both sides of the condition at all places
+    has_trend_named : a sentence names the trend, since the study has several
+    setting : path, value and unit of the quantities that the study chooses among and this search
+        keeps
+    is_one_of_cases : the study has further cases, which are not searched
     """
 
     name: str
@@ -146,6 +151,9 @@ class ConditionSearch:
         default=((), Provenance([], [])), repr=False
     )
     curves: SearchCurves | None = field(default=None, repr=False)
+    has_trend_named: bool = field(default=False, repr=False)
+    setting: tuple[tuple[str, float, str], ...] = field(default=(), repr=False)
+    is_one_of_cases: bool = field(default=False, repr=False)
 
     @property
     def ends_of_answers(self) -> Iterator[tuple[float, bool]]:
@@ -433,6 +441,9 @@ class _CaseSearch:
     doubts: tuple[DoubtfulRates, ...] = ()
     model_at: Callable[[float], Evaluator] | None = None
     is_whole: bool = False
+    has_trend_named: bool = False
+    setting: tuple[tuple[str, float, str], ...] = ()
+    is_one_of_cases: bool = False
 
     @property
     def has_only_places(self) -> bool:
@@ -528,8 +539,20 @@ def _search_of_trend(name: str, spec: SeekSpec, case: str, study: StudyContext) 
     condition = condition_of(spec.where, (*place, "where"), track.case, study)
     rates_outside = rates_outside_periods(track.trend, base_year, places)
     doubtful = doubts_on_rates(track, places, condition.read)
+    trends = {spec.trend, *getattr(study.spec.questions.get("project"), "trends", ())}
+    trends |= {search.trend for search in study.spec.questions["seek"].values()}
     return _CaseSearch(
-        name, spec, track.case, condition, places, track.values, YEAR, "1", rates_outside, doubtful
+        name,
+        spec,
+        track.case,
+        condition,
+        places,
+        track.values,
+        YEAR,
+        "1",
+        rates_outside,
+        doubtful,
+        has_trend_named=len(trends - {""}) > 1,
     )
 
 
@@ -589,7 +612,25 @@ def _search_of_parameter(name: str, spec: SeekSpec, case: str, study: StudyConte
         axis.unit,
         model_at=model_at,
         is_whole=is_whole,
+        setting=tuple(_chosen_elsewhere(path, case_evaluator, study)),
+        is_one_of_cases=len(study.cases) > 1 and len(spec.cases) == 1,
     )
+
+
+def _chosen_elsewhere(
+    searched_path: str, case_evaluator: Evaluator, study: StudyContext
+) -> Iterator[tuple[str, float, str]]:
+    """Yield path, value and unit of the quantities that the study chooses among, without the
+    searched one: the search keeps them as given.
+    """
+    patterns = [
+        re.compile(re.escape(path).replace(r"\*", r"[^.]+"))
+        for path in getattr(study.spec.questions.get("choose"), "vary", ())
+    ]
+    for path, entry in case_evaluator.built.entries.items():
+        is_chosen = any(pattern.fullmatch(path) for pattern in patterns)
+        if is_chosen and path != searched_path:
+            yield path, entry.given.value, str(entry.given.dimension)
 
 
 def _takes_only_whole_numbers(
@@ -709,6 +750,9 @@ def _search_case(case_search: _CaseSearch) -> ConditionSearch:
         means=case_search.spec.title,
         first_places=searched_places.first_places,
         curves=_curves_of_sides(case_search, searched_places, nearest or 0),
+        has_trend_named=case_search.has_trend_named,
+        setting=case_search.setting,
+        is_one_of_cases=case_search.is_one_of_cases,
     )
 
 
@@ -1071,14 +1115,16 @@ def _condition_clause(search: ConditionSearch, words: Words) -> str:
 def _headline_by_case(searches: Sequence[ConditionSearch], words: Words) -> str:
     """Return a sentence on the values for which a condition holds, case by case."""
     first_search, *further_searches = _searches_by_width(searches)
+    if recommendation := _recommendation(searches, words):
+        return recommendation
     trend_in_words = (
-        f" along the trend {as_words(first_search.trend)}" if first_search.trend else ""
+        f" along the trend {as_words(first_search.trend)}" if first_search.has_trend_named else ""
     )
     beginning = f"{capital(_condition_clause(first_search, words))}{trend_in_words}"
     range_of_first = _range_of_condition_text(first_search, words, True)
     if not further_searches:
         separator = "" if range_of_first.startswith(_PHRASE_BEGINNINGS) else ":"
-        return f"{beginning}{separator} {range_of_first}"
+        return f"{beginning}{separator} {range_of_first}{_setting_text(first_search, words)}"
     further_shown = further_searches[: _most_further_searches(len(further_searches))]
     unshown_count = len(further_searches) - len(further_shown)
     unshown = f"; not shown: {with_noun(unshown_count, 'further case')}" if unshown_count else ""
@@ -1088,15 +1134,72 @@ def _headline_by_case(searches: Sequence[ConditionSearch], words: Words) -> str:
         for range_text in (range_of_first, *further_ranges)
     ):
         relation = next((text for text in _RELATIONS if f" {text} " in range_of_first), "")
-        phrases = [f"{range_of_first} for {words.case(first_search.case)}"]
-        phrases += [
-            f"{range_text.removeprefix(relation).strip()} for {words.case(search.case)}"
-            for search, range_text in zip(further_shown, further_ranges, strict=True)
-        ]
-        return f"{beginning} {join_phrases(phrases)}{unshown}"
+        cases_by_range: dict[str, list[str]] = {range_of_first: [words.case(first_search.case)]}
+        for search, range_text in zip(further_shown, further_ranges, strict=True):
+            is_same = range_text == _range_of_condition_text(first_search, words, False)
+            range_shown = range_text.removeprefix(relation).strip()
+            cases_by_range.setdefault(range_of_first if is_same else range_shown, []).append(
+                words.case(search.case)
+            )
+        phrases = [f"{text} for {join_phrases(cases)}" for text, cases in cases_by_range.items()]
+        has_lists = any(len(cases) > 1 for cases in cases_by_range.values())
+        # A list of cases has an "and" of its own.
+        ranges_text = "; ".join(phrases) if has_lists else join_phrases(phrases)
+        return f"{beginning} {ranges_text}{unshown}"
     clauses = _clauses_by_outcome([first_search, *further_shown], words)
     separator = "" if clauses[0].startswith(_PHRASE_BEGINNINGS) else ":"
     return f"{beginning}{separator} {'; '.join(clauses)}{unshown}"
+
+
+_ASKS_FOR_SETTING = late_pattern(
+    r"(?:which|what|how (?:many|much|large|long|often|high|low|big|small)) .*\bshould\b",
+    re.IGNORECASE,
+)
+"""How a title begins that asks for the value that a quantity should have."""
+
+
+def _recommendation(searches: Sequence[ConditionSearch], words: Words) -> str:
+    """Return the limit that the searched quantity should keep, case by case, and what is true then,
+    as an answer to a title that asks for it; empty for other titles, and without one limit in each
+    case.
+    """
+    ranked = _searches_by_width(searches)
+    has_limits = all(
+        search.of != YEAR and len(search.crossings) == 1 and search.is_decided for search in ranked
+    )
+    if not (has_limits and _ASKS_FOR_SETTING.match(words.title)):
+        return ""
+    first_search = ranked[0]
+    limits = [_range_of_condition_text(first_search, words, True)]
+    limits += [_range_of_condition_text(search, words, False) for search in ranked[1:]]
+    quantity_clause = re.fullmatch(r"if (the .*) is (at (?:least|most) .*)", limits[0])
+    if quantity_clause:
+        beginning, limits[0] = f"{quantity_clause[1]} should be", quantity_clause[2]
+    elif limits[0].startswith("with "):
+        beginning, limits[0] = "there should be", limits[0].removeprefix("with ")
+    else:
+        return ""
+    amounts = limits
+    if len(ranked) > 1:
+        amounts = [
+            f"{limit} for {words.case(search.case)}"
+            for search, limit in zip(ranked, limits, strict=True)
+        ]
+    return (
+        f"{capital(beginning)} {join_phrases(amounts)}; then"
+        f" {uncapitalized(_condition_clause(first_search, words))}"
+        f"{_setting_text(first_search, words) if len(ranked) == 1 else ''}"
+    )
+
+
+def _setting_text(search: ConditionSearch, words: Words) -> str:
+    """Return in brackets the case of a search, if the study has others, and what the search keeps
+    of the quantities that the study chooses among; empty without both.
+    """
+    settings = [setting_phrase(*path_value_unit, words) for path_value_unit in search.setting]
+    remarks = [words.case(search.case)] * search.is_one_of_cases
+    remarks += [f"with {join_phrases(settings)}"] if settings else []
+    return f" ({', '.join(remarks)})" if remarks else ""
 
 
 def _clauses_by_outcome(searches: Sequence[ConditionSearch], words: Words) -> list[str]:
@@ -1167,7 +1270,8 @@ def _range_of_condition_text(search: ConditionSearch, words: Words, with_title: 
 
     def bound_text(value: float | None, starts: bool, ends: Ends = NO_ENDS) -> str:
         if search.of == YEAR:
-            amount = bracketed(year_text(value), *(year_text(end) for end in ends))
+            whole_years = [None if year is None else round(year) for year in (value, *ends)]
+            amount = bracketed(*map(year_text, whole_years))
             return f"from {amount} on" if starts else f"until {amount}"
         amount_and_noun = limit_phrase if with_title else limit_amount
         return amount_and_noun(search.of, value or 0.0, search.unit, words, ends, is_lower=starts)

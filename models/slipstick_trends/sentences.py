@@ -4,6 +4,7 @@ doubtful.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from math import isclose, isfinite
@@ -43,7 +44,8 @@ from slipstick_trends.projection import (
 )
 
 _ROUNDING = 1e-9  # relative difference of values that rounding leaves
-_MOST_HEADLINES = 4
+_SMALL_CHANGE = 0.05  # relative change that a reader takes for none where its direction is open
+_MOST_HEADLINES = 6
 
 
 def track_name(track: ProjectedCase, projection: Projection, words: Words) -> str:
@@ -80,15 +82,25 @@ def headlines_by_subject(projection: Projection, words: Words) -> dict[str, list
         if not history.is_worded
     ]
     is_over_years = projection.factors is None
+    # A table has all values of many cases; a sentence on the first ones adds nothing.
+    values = [*_extremes_headline(projection, words)] or [
+        _track_headline(track, projection, words) for track in tracks[:2]
+    ]
     return {
         "worded": [*_worded_headlines(projection, words)] if is_over_years else [],
-        "values": [
-            *_extremes_headline(projection, words),
-            *(_track_headline(track, projection, words) for track in tracks[:2]),
-        ],
-        "shares": _share_headlines(projection, words) if is_over_years else [],
+        "values": values,
+        "shares": _share_headlines(projection, words) if _shows_shares(projection, words) else [],
         "conditions": histories,
     }
+
+
+def _shows_shares(projection: Projection, words: Words) -> bool:
+    """Return whether the head has sentences on shares of the time: of a few cases, or where the
+    title asks for them.
+    """
+    asks_where = re.search(r"\bwhere\b", words.title, re.IGNORECASE)
+    is_short = len(projection.tracks) <= _MOST_TRACKS_WITH_SENTENCES or bool(asks_where)
+    return is_short and projection.factors is None
 
 
 def _worded_headlines(projection: Projection, words: Words) -> Iterator[str]:
@@ -145,12 +157,13 @@ def _share_headlines(projection: Projection, words: Words) -> list[str]:
         )
         largest_parts = f"{classes[0]}, {parts_text}"
     else:
-        largest_parts = join_phrases(
-            [
-                f"{class_name} for {name} ({amount})"
-                for class_name, name, amount in zip(classes, names, amounts, strict=True)
-            ]
-        )
+        parts_by_class: dict[str, list[str]] = {}
+        for class_name, name, amount in zip(classes, names, amounts, strict=True):
+            parts_by_class.setdefault(class_name, []).append(f"{name} ({amount})")
+        clauses = [
+            f"{class_name} for {join_phrases(parts)}" for class_name, parts in parts_by_class.items()
+        ]
+        largest_parts = join_phrases(clauses) if len(clauses) == len(names) else "; ".join(clauses)
     savings = [
         f"{percent(max(0.0, track.share_saved_by_processors))} for {name}"
         for name, track in zip(names, tracks, strict=True)
@@ -225,11 +238,12 @@ def _extremes_headline(projection: Projection, words: Words) -> Iterator[str]:
         for track in tracks
         if _may_not_change(track, name, 0, -1)
     ]
+    are_all_undecided = len(undecided_cases) == len(tracks)
     doubt_clause = (
-        f" (perhaps not at all for {join_phrases(undecided_cases)})" if undecided_cases else ""
+        f" (only probably for {join_phrases(undecided_cases)})"
+        if undecided_cases and not are_all_undecided
+        else ""
     )
-    if len(undecided_cases) == len(tracks):
-        doubt_clause = " (perhaps in none)"
     smallest, largest = (
         _last_and_first_value(track, name, projection, words)
         for track in (tracks_by_last[0], tracks_by_last[-1])
@@ -238,8 +252,8 @@ def _extremes_headline(projection: Projection, words: Words) -> Iterator[str]:
     if smallest.partition(" for ")[0] == largest.partition(" for ")[0]:
         return  # the sentence on the first case tells it
     yield (
-        f"by {last_year} {words.value(name)} {direction_clause} {len(tracks)}"
-        f" cases{doubt_clause}: the lowest is"
+        f"by {last_year} {words.value(name)} {'probably ' * are_all_undecided}{direction_clause}"
+        f" {len(tracks)} cases{doubt_clause}: the lowest is"
         f" {smallest}, the highest {largest}"
     )
 
@@ -319,7 +333,9 @@ def sentences_beside_head(projection: Projection, words: Words) -> list[str]:
         for history in track.conditions
         if history.is_worded
     ]
-    joined_sentences = [*worded_histories, *_share_sentences(projection, words)[:_MOST_HEADLINES]]
+    joined_sentences = worded_histories
+    if _shows_shares(projection, words):
+        joined_sentences += _share_sentences(projection, words)[:_MOST_HEADLINES]
     if projection.factors is None:
         headline_text = " ".join([headline_text, *joined_sentences])
     value_sentences = {
@@ -386,8 +402,13 @@ def _track_headline(track: ProjectedCase, projection: Projection, words: Words) 
             value_amount(name, *value_at(track.sweep, name, row)) for row in first_and_last_row
         ]
         first_amount = _amount_in_unit_of(amounts[1], first_value, unit, amounts[0])
-        doubt = ", perhaps not at all," if _may_not_change(track, name, *first_and_last_row) else ""
-        changes.append(f"{words.value(name)} {verb} from {first_amount} to {amounts[1]}{doubt}")
+        if _may_not_change(track, name, *first_and_last_row):
+            is_small = isclose(first_value, last_value, rel_tol=_SMALL_CHANGE)
+            verb = "hardly changes:" if is_small else f"probably {verb}"
+        change = f"{words.value(name)} {verb} from {first_amount} to {amounts[1]}"
+        if name == "time" and last_value < first_value:
+            change += f" ({plain_decimal(first_value / last_value, 3)} times as fast)"
+        changes.append(change)
     if not changes:
         return f"{beginning}{span_phrase(track, projection)} there is no answer"
     span = (

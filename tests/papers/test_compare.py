@@ -279,10 +279,12 @@ def test_a_quantity_enters_the_mean_error_once(tmp_path: Path) -> None:
 
 
 def test_rows_that_share_the_columns_are_one_answer_in_the_numbers_of_a_run(tmp_path: Path) -> None:
-    """Both cells of each row, 400 times what the study computes, stand in one sentence."""
+    """All cells, 400 times what the study computes, stand in one sentence, the lowest first; it
+    tells which of them the model was fitted to.
+    """
     cases = "cases: {fast: {cycle.work.delay: 4 ms}, slow: {cycle.work.delay: 18 ms}, more: {}}"
     rows = (
-        "{row: 'time of the run, fitted', sum: [time], times: 400,"
+        "{row: 'time of the run, fitted', sum: [time], times: 400, input: true,"
         " printed: [4000, 2300, null, null]},"
         " {row: predicted, sum: [time], times: 400, printed: [null, null, 8100, 4100]}"
     )
@@ -293,12 +295,13 @@ def test_rows_that_share_the_columns_are_one_answer_in_the_numbers_of_a_run(tmp_
             head="population: {processors: 2}",
         )
     )
-    table = f"compare: [{{title: t, columns: [base, fast, slow, more], unit: ms, rows: [{rows}]}}]"
+    table = f"compare: [{{title: Time of the run, columns: [base, fast, slow, more], unit: ms, rows: [{rows}]}}]"
     path = tmp_path / "x.yaml"
     path.write_text(study(cases, table, base=f"{{model: {tmp_path}/model.yaml}}"))
     found = result_of(run(prepare(str(path))), CompareResult)
     (sentence,) = found.headline(Words())
     assert sentence == (
-        "time of the run, fitted: base 4000 ms (printed 4000 ms) and fast 2400 ms (printed"
-        " 2300 ms); predicted: slow 8000 ms (printed 8100 ms) and more 4000 ms (printed 4100 ms)"
+        "Time of the run (printed values in brackets), lowest first: 2400 ms (2300 ms) for fast,"
+        " 4000 ms (4000 ms) for base, 4000 ms (4100 ms) for more and 8000 ms (8100 ms) for slow;"
+        " the model was fitted to the values of fast and base; more and slow are predicted"
     )

@@ -407,7 +407,7 @@ def test_a_watched_condition_may_have_words_and_parameters(folder: Path) -> None
 def test_cases_in_which_a_condition_is_true_in_the_same_years_are_listed_together(
     folder: Path,
 ) -> None:
-    cases = "".join(f"  other-{letter}: {{title: '{letter}, new'}}\n" for letter in "ABCD")
+    cases = "".join(f"  other-{letter}: {{title: '{letter}, new'}}\n" for letter in "ABCDEF")
     text = (
         f"answer: [time]\ncases:\n{cases}"
         "project: {trends: [measured], years: [2024, 2034],"
@@ -415,8 +415,8 @@ def test_cases_in_which_a_condition_is_true_in_the_same_years_are_listed_togethe
     )
     result = ProjectResult(projection(text))
     assert result.headline(result.projection.words)[0] == (
-        'it pays: throughout from 2024 to 2034 for base, "A, new", "B, new" and "C, new";'
-        " not shown: 1 further case"
+        'it pays: throughout from 2024 to 2034 for base, "A, new", "B, new", "C, new", "D, new"'
+        ' and "E, new"; not shown: 1 further case'
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
@@ -13,7 +13,7 @@ from slipstick.errors import ModelError, SpecError, UnknownNameError, did_you_me
 from slipstick.model.system import need_model
 from slipstick.report.formatting import escape
 from slipstick.results.question import QuestionResult, ResultTable
-from slipstick.results.words import NO_WORDS, Words, as_words
+from slipstick.results.words import NO_WORDS, Words
 from slipstick.schema.inputs import BuiltModel
 from slipstick.study.cases import Place, StudyContext
 from slipstick.study.evaluator import evaluator
@@ -26,6 +26,7 @@ from slipstick_measure.report.traces import (
     trace_headline,
     trace_parts,
     trace_sentence,
+    traces_headline,
 )
 from slipstick_measure.results import TraceViews
 from slipstick_measure.specs import TracePictureSpec, TraceSpec
@@ -54,6 +55,7 @@ class TracesResult(QuestionResult):
     title: ClassVar[str] = "Traces"
     leading_columns: ClassVar[bool] = True
     traces: Mapping[str, TraceViews]
+    case_by_trace: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     def sentences(self) -> list[str]:
         """Return a sentence on each trace that says how the time of its processors is used."""
@@ -65,13 +67,19 @@ class TracesResult(QuestionResult):
         return len(self.traces) > 2
 
     def headline(self, words: Words) -> list[str]:
-        """Return sentences on the first traces that say how the time of their processors is
-        used.
+        """Return sentences that say how the time of the processors is used: one on all traces if
+        the same kind of wait takes most in each, else one on each of the first two.
         """
-        are_several = len(self.traces) > 1
+        views_by_title = {
+            words.case(self.case_by_trace.get(name, name)): trace
+            for name, trace in self.traces.items()
+        }
+        if len(views_by_title) > 2 and (sentence := traces_headline(views_by_title, words)):
+            return [sentence]
+        are_several = len(views_by_title) > 1
         return [
-            f"{f'{as_words(name)}: ' if are_several else ''}{trace_headline(trace, words)}"
-            for name, trace in [*self.traces.items()][:2]
+            f"{f'{title}: ' if are_several else ''}{trace_headline(trace, words)}"
+            for title, trace in [*views_by_title.items()][:2]
         ]
 
     def parts(self) -> Iterator[str | ResultTable]:
@@ -155,7 +163,8 @@ def read(specs: Mapping[str, TraceSpec], study: StudyContext) -> Question:
         requested_trace.check()
     return Question(
         lambda answers: TracesResult(
-            {name: requested_trace.views for name, requested_trace in requested_traces.items()}
+            {name: requested_trace.views for name, requested_trace in requested_traces.items()},
+            {name: spec.case for name, spec in specs.items() if spec.case is not None},
         ),
         answer_names={
             name: _TraceNames(requested_trace) for name, requested_trace in requested_traces.items()

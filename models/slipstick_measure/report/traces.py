@@ -9,6 +9,7 @@ import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from slipstick.answer import Answer
 from slipstick.expression.nodes import TIME
 from slipstick.late import Array, np
 from slipstick.report.formatting import (
@@ -84,13 +85,7 @@ def trace_sentence(views: TraceViews) -> str:
     sentence = f"{answer.point['p']:g} processors for {amount_text(answer.values['time'])}"
     if not answer.account:
         return sentence
-    lost_by_cause = {
-        name[len(LOST) : -1]: answer[name] or 0.0 for name in answer.values if name.startswith(LOST)
-    }
-    largest_losses = sorted(
-        ((loss, name) for name, loss in lost_by_cause.items() if loss > NEGLIGIBLE_LOSS),
-        reverse=True,
-    )
+    largest_losses = _losses_by_size(answer)
     losses_text = ", ".join(
         f"{plain_decimal(loss, 3)} to {_shortened_name(name)}"
         for loss, name in largest_losses[:_MOST_CAUSES_IN_SENTENCE]
@@ -120,24 +115,48 @@ def trace_headline(views: TraceViews, words: Words) -> str:
     time_text = amount_text(answer.values["time"])
     if not answer.account:
         return f"{processors_text} for {time_text}"
-    lost_by_cause = {
-        name[len(LOST) : -1]: answer[name] or 0.0 for name in answer.values if name.startswith(LOST)
-    }
-    largest_losses = sorted(
-        ((loss, name) for name, loss in lost_by_cause.items() if loss > NEGLIGIBLE_LOSS),
-        reverse=True,
-    )
     useful_text = plain_decimal(answer["concurrency"] or 0.0, 3)
     losses_text = join_phrases(
         [
-            f"{plain_decimal(loss, 3)} to {_cause_of_lost_time(name, words)}"
-            for loss, name in largest_losses[:_MOST_CAUSES_IN_HEADLINE]
+            f"{plain_decimal(loss, 3)} are lost to {_cause_of_lost_time(name, words)}"
+            for loss, name in _losses_by_size(answer)[:_MOST_CAUSES_IN_HEADLINE]
         ]
-    )
-    loss_text = f", and lose {losses_text}" if losses_text else ""
+    ).replace(" and ", ", and ", 1)
+    loss_text = f"; {losses_text}" if losses_text else ""
     return (
         f"of {processors_text}, {useful_text} do useful work on average over {time_text}{loss_text}"
     )
+
+
+def _losses_by_size(answer: Answer) -> list[tuple[float, str]]:
+    """Return the lost processors that are not negligible with their causes, most first."""
+    lost_by_cause = {
+        name[len(LOST) : -1]: answer[name] or 0.0 for name in answer.values if name.startswith(LOST)
+    }
+    return sorted(
+        ((loss, name) for name, loss in lost_by_cause.items() if loss > NEGLIGIBLE_LOSS),
+        reverse=True,
+    )
+
+
+def traces_headline(views_by_title: Mapping[str, TraceViews], words: Words) -> str:
+    """Return one sentence on the processors that several traces lose to the same kind of wait;
+    empty if the kind that takes most, or the number of processors, differs.
+    """
+    answers = [views.answer for views in views_by_title.values()]
+    losses = [_losses_by_size(answer) for answer in answers]
+    kinds = {lost[0][1].partition(":")[0] if lost else "" for lost in losses}
+    processor_counts = {float(answer.point["p"]) for answer in answers}
+    if len(kinds) > 1 or len(processor_counts) > 1 or not all(":" in lost[0][1] for lost in losses):
+        return ""
+    cause = words.component_phrase(f"{kinds.pop()}:").strip()
+    clauses = [
+        f"{plain_decimal(lost[0][0], 3)} for {title}"
+        f" ({plain_decimal(answer['concurrency'] or 0.0, 3)} do useful work)"
+        for title, answer, lost in zip(views_by_title, answers, losses, strict=True)
+    ]
+    members_text = words.member_count(processor_counts.pop())
+    return f"of {members_text}, on average so many are lost to {cause}: {join_phrases(clauses)}"
 
 
 def _cause_of_lost_time(name: str, words: Words) -> str:

@@ -658,3 +658,50 @@ def test_an_undecided_run_is_extended_until_its_interval_decides(half_width: flo
     (length,) = _SearchRefinement(search, np.array([1.0]), {})._needed_run_lengths()
     assert half_width / math.sqrt(length) < margin
     assert half_width / math.sqrt(length / 4) > margin or length == 2
+
+
+@pytest.mark.parametrize(
+    ("title", "beginning"),
+    [
+        ("Which latency should a network have?", "The latency should be at most 25 us for base and"),
+        ("Up to which latency does it work?", "Efficiency is at least 60 % if the latency is at"),
+    ],
+)
+def test_a_title_that_asks_what_a_value_should_be_gets_the_value_first(
+    folder: Path, title: str, beginning: str
+) -> None:
+    results = found(
+        f"title: {title}",
+        "cases: {slow: {parameters.computing: 12 ms}}",
+        "seek: {it: {of: parameters.latency, from: 0 us, to: 200 us, where: efficiency >= 0.6,"
+        " cases: [base, slow]}}",
+    )
+    (sentence,) = result_of(results, SeekResult).headline(results.words)
+    latency = 1e6 * result_of(results, SeekResult).searches[1].crossings[0].value
+    assert latency > 25
+    beginning = beginning.replace("25 us for base", f"{latency:.4g} us for slow")
+    assert sentence.startswith(beginning)
+    assert "efficiency is at least 60 %" in sentence.casefold()
+
+
+def test_a_search_in_one_of_several_cases_tells_the_case_and_what_it_keeps(folder: Path) -> None:
+    """Values that the study chooses elsewhere are those of the case here."""
+    results = found(
+        "cases: {slow: {title: more work, parameters.computing: 12 ms}}",
+        "choose: {cases: [slow], vary: {parameters.computing: [3 ms, 6 ms]}, minimize: time,"
+        " where: efficiency >= 0.1}",
+        "seek: {it: {of: parameters.latency, from: 0 us, to: 200 us, where: efficiency >= 0.6,"
+        " cases: [slow]}}",
+    )
+    (sentence,) = result_of(results, SeekResult).headline(results.words)
+    assert sentence.endswith("us (more work, with a computing of 12 ms)")
+
+
+def test_cases_with_the_same_limit_stand_together(folder: Path) -> None:
+    results = found(
+        "cases: {same: {}, slow: {parameters.computing: 12 ms}}",
+        "seek: {it: {of: parameters.latency, from: 0 us, to: 200 us, where: efficiency >= 0.6,"
+        " cases: [base, same, slow]}}",
+    )
+    (sentence,) = result_of(results, SeekResult).headline(results.words)
+    assert sentence.endswith(" for slow; 25 us for base and same")
