@@ -398,16 +398,22 @@ def test_all_rates_of_an_answer_have_the_unit_in_which_the_model_states_one(
     ("path", "text", "unit"),
     [
         ("parameters.load", "0.08 /min", "1/min"),
+        ("parameters.failures", "0.2 /h", ""),
         ("groups.calls.arrivals", "0.08/s", "1/s"),
         ("machine.processors.flops", "19.5e12 /s", ""),
+        ("parameters.price_of_arrivals", "3.49 /h", ""),
         ("parameters.peak", "312e12 /s", ""),
         ("parameters.load", "3 per hour", ""),
         ("parameters.price", "3.49 /h", ""),
     ],
 )
 def test_rates_of_arithmetic_choose_no_unit(path: str, text: str, unit: str) -> None:
-    described = {path: DescribedValue(path, Given(0.08, RATE, text), "", "")}
-    assert stated_rate_unit(Answer("desk", "exact", described=described)) == unit
+    """A rate that is no key for arrivals counts if it is as large as the throughput."""
+    amount = float(text.replace("/", " ").split()[0])
+    described = {path: DescribedValue(path, Given(amount, RATE, text), "", "")}
+    values = {"throughput[calls]": Value(0.0801, "1/s")}
+    desk = Answer("desk", "exact", values=values, described=described)
+    assert stated_rate_unit(desk) == unit
 
 
 def test_arrivals_choose_the_unit_of_rates_before_costs_and_failures() -> None:

@@ -175,19 +175,27 @@ def answer_text(answer: Answer, in_full: bool = False) -> str:
 
 
 _WRITTEN_RATE_UNIT = late_pattern(r"/\s*(s|min|h)\s*$")
+_ARRIVALS = ".arrivals"
+_SAME_RATE = 0.02  # relative difference of a rate from its estimate by a simulation
 
 
 def stated_rate_unit(answer: Answer) -> str:
-    """Return the unit in which the model of an answer states its first rate of arrivals, or else
-    its first rate; empty if it states none. Other rates by the second do not count: those of
-    arithmetic say nothing about how often a program runs. A price for an hour is no rate, though
-    it is written like one.
+    """Return the unit in which the model of an answer states a rate of arrivals: of a key for
+    arrivals, or else a quantity as large as a throughput; empty if it states none. A rate of
+    failures or a price says nothing about how often a program runs.
     """
-    for path in sorted(answer.described, key=lambda path: not path.endswith("arrivals")):
+    throughputs = [
+        value.value or 0.0
+        for name, value in answer.values.items()
+        if name.startswith("throughput")
+    ]
+    for path in sorted(answer.described, key=lambda path: not path.endswith(_ARRIVALS)):
         given = answer.described[path].given
-        is_rate = given.dimension == RATE and not path.endswith("price")
-        unit_match = is_rate and _WRITTEN_RATE_UNIT.search(given.text)
-        if unit_match and (unit_match[1] != "s" or path.endswith(("arrivals", "rate"))):
+        is_of_arrivals = path.endswith(_ARRIVALS) or any(
+            isclose(given.value, throughput, rel_tol=_SAME_RATE) for throughput in throughputs
+        )
+        unit_match = _WRITTEN_RATE_UNIT.search(given.text)
+        if unit_match and is_of_arrivals and given.dimension == RATE:
             return f"1/{unit_match[1]}"
     return ""
 

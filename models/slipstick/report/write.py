@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from slipstick.errors import MissingExtraError, import_optional
 from slipstick.extensions import FUNCTIONS
 from slipstick.late import late_pattern
+from slipstick.report.answer import stated_rate_unit
 from slipstick.report.folder import INPUTS, SETTINGS, digest, new_report
 from slipstick.report.formatting import with_noun
 from slipstick.report.html import NARROW, PageSection, report_page
@@ -18,6 +19,7 @@ from slipstick.report.page import report_in_markdown
 from slipstick.report.shorten import DETAILS, first_page
 from slipstick.results.question import TidyColumn, as_data, tidy_cells
 from slipstick.results.study import Results, tidy_columns
+from slipstick.units import with_rates_in
 
 if TYPE_CHECKING:
     from slipstick.schema.kinds.study import StudySpec
@@ -89,7 +91,8 @@ def write(
     -----
     Without matplotlib the report has a note in the place of its pictures.
     """
-    with new_report(folder, force) as work_folder:
+    rate_unit = next(map(stated_rate_unit, results.cases.values()), "")
+    with new_report(folder, force) as work_folder, with_rates_in(rate_unit):
         file_names = _write_files(work_folder, results, study, command, as_page)
         if as_page:
             page_markdown = (work_folder / (DETAILS if DETAILS in file_names else PAGE)).read_text(
