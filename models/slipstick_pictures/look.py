@@ -189,7 +189,7 @@ def draw_style(y: Array) -> str:
     # Each plateau is a stretch of equal neighbours; those at the ends may be limits of a curve.
     edges = np.flatnonzero(np.diff(np.concatenate([[False], is_equal, [False]]).astype(int)))
     is_inside = [
-        0 < first and end < len(is_equal) and end - first > 1
+        first > 0 and end < len(is_equal) and end - first > 1
         for first, end in edges.reshape(-1, 2).tolist()
     ]
     has_steps = sum(is_inside) > 1 or (any(is_inside) and is_equal.sum() > len(is_equal) / 2)

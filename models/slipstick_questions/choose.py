@@ -1258,7 +1258,8 @@ def _reason_without_choice(choice: ChosenPoints, words: Words) -> str:
             return _unmet_text(choice, words)
         if choice.unanswered:
             return f"no combination has an answer: {cause_of(choice.reason)}"
-        return f"no combination keeps {limits}, because all are saturated{_saturation_text(choice, words)}"
+        cause = _saturation_text(choice, words)
+        return f"no combination keeps {limits}, because all are saturated{cause}"
     surely = "surely " if choice.undecided else ""
     return (
         f"no combination {surely}keeps {limits};"

@@ -161,7 +161,8 @@ def _share_headlines(projection: Projection, words: Words) -> list[str]:
         for class_name, name, amount in zip(classes, names, amounts, strict=True):
             parts_by_class.setdefault(class_name, []).append(f"{name} ({amount})")
         clauses = [
-            f"{class_name} for {join_phrases(parts)}" for class_name, parts in parts_by_class.items()
+            f"{class_name} for {join_phrases(parts)}"
+            for class_name, parts in parts_by_class.items()
         ]
         largest_parts = join_phrases(clauses) if len(clauses) == len(names) else "; ".join(clauses)
     savings = [

@@ -295,7 +295,8 @@ def test_rows_that_share_the_columns_are_one_answer_in_the_numbers_of_a_run(tmp_
             head="population: {processors: 2}",
         )
     )
-    table = f"compare: [{{title: Time of the run, columns: [base, fast, slow, more], unit: ms, rows: [{rows}]}}]"
+    columns = "columns: [base, fast, slow, more]"
+    table = f"compare: [{{title: Time of the run, {columns}, unit: ms, rows: [{rows}]}}]"
     path = tmp_path / "x.yaml"
     path.write_text(study(cases, table, base=f"{{model: {tmp_path}/model.yaml}}"))
     found = result_of(run(prepare(str(path))), CompareResult)

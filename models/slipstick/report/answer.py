@@ -185,9 +185,7 @@ def stated_rate_unit(answer: Answer) -> str:
     failures or a price says nothing about how often a program runs.
     """
     throughputs = [
-        value.value or 0.0
-        for name, value in answer.values.items()
-        if name.startswith("throughput")
+        value.value or 0.0 for name, value in answer.values.items() if name.startswith("throughput")
     ]
     for path in sorted(answer.described, key=lambda path: not path.endswith(_ARRIVALS)):
         given = answer.described[path].given

@@ -369,6 +369,11 @@ def test_where_every_point_is_saturated_the_choice_says_so(folder: Path) -> None
         " arrivals need 3 s of service a second, and it gives less than 1; lower the"
         " arrivals, shorten the demand, or add servers; 3 of 3 points were solved"
     )
+    (headline,) = result.headline(Words())
+    assert headline == (
+        "No combination keeps the limit, because all are saturated, even with 3 web servers:"
+        " station web is saturated: arrivals need 3 s of service a second, and it gives less than 3"
+    )
 
 
 @pytest.mark.turns(3)

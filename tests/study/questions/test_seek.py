@@ -663,7 +663,10 @@ def test_an_undecided_run_is_extended_until_its_interval_decides(half_width: flo
 @pytest.mark.parametrize(
     ("title", "beginning"),
     [
-        ("Which latency should a network have?", "The latency should be at most 25 us for base and"),
+        (
+            "Which latency should a network have?",
+            "The latency should be at most 25 us for base and",
+        ),
         ("Up to which latency does it work?", "Efficiency is at least 60 % if the latency is at"),
     ],
 )
