@@ -1261,9 +1261,9 @@ def attempt(
     Parameters
     ----------
     visit : a step at a station, or a hold
-    balking : probabilities that a customer leaves at once if it has to wait and 0, 1, 2 ... others
-        wait, in rising order; the last one also applies to longer queues. The longest queue that a
-        customer accepts is drawn once for all tries
+    balking : probabilities that a customer who would have to wait leaves at once, if 0, 1, 2 ...
+        others wait. They must not fall; the last one also applies to longer queues. The longest
+        queue that a customer accepts is drawn once for all tries
     timeout, patience, retries, back_off, doubling, otherwise, queue, limits, breaker : see
         `Attempt`
 

@@ -163,8 +163,8 @@ class NetworkStation:
     retries : number of further tries of a customer that abandons the queue or finds the station
         full; 0 by default
     back_off : mean pause before a further try, exponential; no pause by default [s]
-    balking : probabilities that a customer leaves at once if it has to wait and 0, 1, 2 ... others
-        wait, in rising order; the last one also applies to longer queues
+    balking : probabilities that a customer who would have to wait leaves at once, if 0, 1, 2 ...
+        others wait. They must not fall; the last one also applies to longer queues
     """
 
     discipline: str = "fcfs"
