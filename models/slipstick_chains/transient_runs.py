@@ -40,7 +40,7 @@ seconds.
 
 
 class _NumberAtTime(NamedTuple):
-    """A value at a time: the number of customers at a resource, or whether it is a given number.
+    """The number of customers at a resource at a given time, or whether it is a given number then.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ class _NumberAtTime(NamedTuple):
 
 
 class _Passage(NamedTuple):
-    """A time: when a given number of customers is first present at a resource.
+    """The time until a given number of customers is first present at a resource.
 
     Parameters
     ----------

@@ -28,7 +28,7 @@ def open_station(
     builder.serve("cpu", ServiceTime("exponential" if scv == 1 else "gamma", 1.0, scv))
     builder.finish()
     builder.mark("away")
-    builder.finish(lost=True)
+    builder.finish(is_lost=True)
     builder.add_open_group("jobs", ServiceTime("exponential", 1 / load), first_instruction=0)
     return builder.plan()
 

@@ -132,7 +132,7 @@ class Gate(ResourceKind):
     def use_time(self, name: str, processors: Expr, labelled: bool) -> Expr:
         return zero(TIME)
 
-    def labels(self, name: str, waiting: bool) -> tuple[str, ...]:
+    def labels(self, name: str, with_waits: bool) -> tuple[str, ...]:
         return ()
 
 

@@ -225,7 +225,7 @@ def read_expression(
     slipstick.errors.FormulaError: there is no name 'part'; did you mean 'parts'?
     """
     reader = _FormulaReader(
-        text, names, parse_quantity, allow_times=allow_answers, answers=allow_answers
+        text, names, parse_quantity, allow_times=allow_answers, allow_answers=allow_answers
     )
     parsed_part = reader.parse_sum(0)
     reader.close(None)
@@ -263,7 +263,9 @@ def read_condition(
     ... ]
     ['1 <= parts', 'parts < 8']
     """
-    reader = _FormulaReader(text, names, parse_quantity, allow_times=True, answers=allow_answers)
+    reader = _FormulaReader(
+        text, names, parse_quantity, allow_times=True, allow_answers=allow_answers
+    )
     comparisons = reader.parse_comparisons()
     while reader.accept("and"):
         comparisons += reader.parse_comparisons()
@@ -301,10 +303,10 @@ class _FormulaReader:
         quantity: Quantities,
         *,
         allow_times: bool,
-        answers: bool = False,
+        allow_answers: bool = False,
     ) -> None:
-        self._tokens = _split_into_tokens(text, _ANSWER_TOKEN if answers else _TOKEN)
-        self._name_pattern = _ANSWER_NAME if answers else _NAME
+        self._tokens = _split_into_tokens(text, _ANSWER_TOKEN if allow_answers else _TOKEN)
+        self._name_pattern = _ANSWER_NAME if allow_answers else _NAME
         self._current_token = next(self._tokens)
         self._expr_by_name = names
         self._quantity = quantity

@@ -52,7 +52,7 @@ class Dimension:
 
     @staticmethod
     def of(text: str) -> Dimension:
-        """Read the canonical spelling: ``1``, ``s``, ``s/B``, ``1/s``, ``s B/op^2``.
+        """Return the dimension with a canonical spelling, such as ``1``, ``s/B`` or ``s B/op^2``.
 
         Raises UnitError for anything else.
 
@@ -609,7 +609,7 @@ def substitute(root: Expr, replacements: Mapping[str, Like]) -> Expr:
 
 
 def substitute_in_walk(nodes: Sequence[Expr], replacements: Mapping[str, Like]) -> Expr:
-    """Replace parameters by expressions in the last node of a list that `walk` returned."""
+    """Return the last node of a list that `walk` returned, with expressions for parameters."""
     rebuilt_by_node: dict[int, Expr] = {}
     for node in nodes:
         rebuilt_by_node[id(node)] = _rebuild_node(node, rebuilt_by_node, replacements)

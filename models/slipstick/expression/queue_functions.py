@@ -55,10 +55,10 @@ def _largest_count(count: Array) -> int:
 
 
 def _inverse_loss(
-    ratio: Callable[[Array], Array], first_index: Array, servers: Array, out: Array
+    compute_ratio: Callable[[Array], Array], first_index: Array, servers: Array, out: Array
 ) -> None:
-    """Compute the reciprocal I of a loss probability by I_k = 1 + ratio(k) I_{k-1}, from I = 1 at
-    `first_index` up to k = `servers`.
+    """Compute the reciprocal I of a loss probability by I_k = 1 + compute_ratio(k) I_{k-1},
+    from I = 1 at `first_index` up to k = `servers`.
 
     Counting from the end lets each point have its own number of servers: the ratio at 0 is 0, and I
     is 1 until then.
@@ -67,7 +67,7 @@ def _inverse_loss(
     out[...] = 1.0
     for steps_to_end in range(_largest_count(servers - first_index) - 1, -1, -1):
         busy_servers = np.maximum(servers - steps_to_end, 0.0)
-        out *= ratio(
+        out *= compute_ratio(
             busy_servers if all_start_at_zero else busy_servers * (busy_servers > first_index)
         )
         out += 1.0
@@ -317,8 +317,8 @@ rarer by more than the queue becomes longer.
 
 
 def _md1_levels(load: Array) -> Iterator[tuple[Array, Array]]:
-    """Yield, for 0, 1, 2, ... without end, the probability of that number of customers, and its
-    derivative by the load.
+    """Yield, for 0, 1, 2, ... without end, the probability of that number of customers at an M/D/1
+    station, and its derivative by the load.
 
     With a_i the chance of i arrivals in a service time and A_k that of k or more,
 
@@ -404,8 +404,8 @@ def md1_number_slopes(
 
 
 def _wait_probability(load: Array, wait: Array) -> tuple[Array, Array, Array]:
-    """Return the probability of a wait of at most a number of service times, and its derivatives by
-    load and time.
+    """Return the probability that the wait at an M/D/1 station is at most a number of service
+    times, and its derivatives by the load and by this number.
 
     With k the next whole number above x, P(W <= x) = sum_{j=0..k-1} P(N <= k - j) pi_j, where pi_j
     is the chance of j arrivals in k - x service times.

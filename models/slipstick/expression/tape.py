@@ -316,7 +316,7 @@ class Tape:
                 self._run_instructions(registers, varying_instructions, chunk_size)
                 # Derivatives are seldom NaN: every term is tested only where one of them is.
                 adjoint_by_register = self._derivatives_by_register(
-                    registers, output_register, chunk_size, followed_registers, check_terms=False
+                    registers, output_register, chunk_size, followed_registers, checks_terms=False
                 )
                 if not all(
                     np.isfinite(adjoint_by_register.get(register, 0.0)).all()
@@ -479,11 +479,11 @@ class Tape:
         output_register: int,
         point_count: int,
         followed_registers: AbstractSet[int] | None = None,
-        check_terms: bool = True,
+        checks_terms: bool = True,
     ) -> dict[int, Array]:
         """Return the derivatives of an output by the registers that it depends on, computed in
-        reverse order through `followed_registers`, or through all; `check_terms` tests every term
-        for NaN.
+        reverse order through `followed_registers`, or through all. With `checks_terms` every
+        term is tested for NaN.
         """
         adjoint_by_register: dict[int, Array] = {output_register: np.ones(point_count)}
         for instruction in reversed(self._instructions):
@@ -509,7 +509,7 @@ class Tape:
                 if operand_adjoint is not None and (
                     followed_registers is None or register in followed_registers
                 ):
-                    if check_terms and not np.isfinite(operand_adjoint).all():
+                    if checks_terms and not np.isfinite(operand_adjoint).all():
                         # What was not chosen contributes nothing, even where it is infinite.
                         operand_adjoint = np.where(result_adjoint == 0.0, 0.0, operand_adjoint)
                     adjoint_by_register[register] = (

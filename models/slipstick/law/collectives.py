@@ -205,13 +205,13 @@ def _figures_by_tree(passes: int, ranks: Expr, size: Expr) -> tuple[Expr, Expr, 
 
 
 def _figures_by_parts(
-    rounds: Callable[[Expr], Expr], passes: int, ranks: Expr, size: Expr
+    count_rounds: Callable[[Expr], Expr], passes: int, ranks: Expr, size: Expr
 ) -> tuple[Expr, Expr, Expr]:
     """Return rounds, bytes moved and bytes combined where all of the vector but one rank's part is
     moved once in each pass.
     """
     moved_bytes = _bytes_of_others(ranks, size)
-    return rounds(ranks), passes * moved_bytes, moved_bytes
+    return count_rounds(ranks), passes * moved_bytes, moved_bytes
 
 
 def _has_extra_ranks(ranks: Expr) -> Expr:

@@ -297,14 +297,14 @@ class ResourceKind:
         return {}
 
     @abstractmethod
-    def labels(self, name: str, waiting: bool) -> tuple[str, ...]:
+    def labels(self, name: str, with_waits: bool) -> tuple[str, ...]:
         """Return the labels that the account uses for the time at this resource. Labels of waits at
         stations are not included.
 
         Parameters
         ----------
         name : name of the resource
-        waiting : whether to include waits; else only what takes time without contention
+        with_waits : whether to include waits; else only what takes time without contention
         """
 
     def scaled(self, factors: Mapping[str, Expr]) -> Any:
@@ -330,7 +330,7 @@ class CostlessResource(ResourceKind, abstract=True):
     def use_time(self, name: str, processors: Expr, labelled: bool) -> Expr:
         return zero(TIME)
 
-    def labels(self, name: str, waiting: bool) -> tuple[str, ...]:
+    def labels(self, name: str, with_waits: bool) -> tuple[str, ...]:
         return ()
 
 
@@ -415,20 +415,20 @@ class HeldResource(ResourceKind, abstract=True):
     """A resource that a processor holds while it executes a body; a request waits while `capacity`
     processors hold it.
 
-    Attribute by class: `waits`, what the account books a wait to before the resource's name. The
-    properties are those of a resource that is acquired and released at no cost.
+    Attribute by class: `wait_prefix`, what the account books a wait to before the resource's name.
+    The properties are those of a resource that is acquired and released at no cost.
     """
 
     __slots__ = ()
 
     use = HELD
-    waits = "lock"
+    wait_prefix = "lock"
 
     def use_time(self, name: str, processors: Expr, labelled: bool) -> Expr:
         return self.access_time(name, labelled)
 
-    def labels(self, name: str, waiting: bool) -> tuple[str, ...]:
-        return (self.label(name),) if waiting or any(self.accesses) else ()
+    def labels(self, name: str, with_waits: bool) -> tuple[str, ...]:
+        return (self.label(name),) if with_waits or any(self.accesses) else ()
 
     def access_time(self, name: str, labelled: bool) -> Expr:
         """Return the time of all accesses to the lock's word without contention [s]."""
@@ -440,7 +440,7 @@ class HeldResource(ResourceKind, abstract=True):
 
     def label(self, name: str) -> str:
         """Return the account label for the time from the request until the resource is held."""
-        return f"{self.waits}:{name}"
+        return f"{self.wait_prefix}:{name}"
 
     def rank(self, mode: str) -> int:
         """Return the rank of a request; requests with a smaller rank are served first."""
@@ -561,7 +561,7 @@ class Permits(HeldResource):
     number: int
 
     noun = "permits"
-    waits = "wait"
+    wait_prefix = "wait"
     waits_once = has_plain_queue = True
     plain = ("number",)
 
@@ -630,7 +630,7 @@ class Monitor(HeldResource):
     conditions: Mapping[str, int] = field(default_factory=dict, hash=False)
 
     noun = "a monitor"
-    waits = "entry"
+    wait_prefix = "entry"
     capacity = 1
     plain = ("conditions",)
 
@@ -750,8 +750,8 @@ class TaskPool(ResourceKind):
             terms += map(Booked, term_labels, term_times) if labelled else term_times
         return total(terms, TIME) / len(times_of_problems)
 
-    def labels(self, name: str, waiting: bool) -> tuple[str, ...]:
-        prefixes = ("entry", "task", BARRIER) if waiting else (BARRIER,)
+    def labels(self, name: str, with_waits: bool) -> tuple[str, ...]:
+        prefixes = ("entry", "task", BARRIER) if with_waits else (BARRIER,)
         return name, f"{MONITOR}:{name}", *(f"{prefix}:{name}" for prefix in prefixes)
 
     @property
@@ -793,7 +793,7 @@ class Barrier(ResourceKind):
     def use_time(self, name: str, processors: Expr, labelled: bool) -> Expr:
         return Booked(f"{BARRIER}:{name}", self.cost) if labelled else self.cost
 
-    def labels(self, name: str, waiting: bool) -> tuple[str, ...]:
+    def labels(self, name: str, with_waits: bool) -> tuple[str, ...]:
         return (f"{BARRIER}:{name}",)
 
 

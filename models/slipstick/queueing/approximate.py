@@ -649,7 +649,7 @@ def reason_against_linearizer(network: NetworkArrays) -> str:
 
 
 def _construct_of_station(network: NetworkArrays, station: int) -> str:
-    """Name the construct of a station by which errors were measured."""
+    """Return the name of the construct of a station, for which errors were measured."""
     discipline = DISCIPLINES[network.discipline[station]]
     if discipline.ranked:
         return "preemptive priorities" if discipline.preemptive else "priorities"

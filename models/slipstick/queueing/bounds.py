@@ -298,8 +298,8 @@ def _bounds_without_stations(
 
 
 def proportional(network: NetworkArrays) -> Bounds:
-    r"""Bound the throughput of one closed class by queues in proportion to the demands, or to their
-    N-th powers.
+    r"""Return bounds of the throughput of one closed class by queues in proportion to the demands,
+    or to their N-th powers.
 
         N / (Z + D + q_N (N - 1 - Z X-(N-1)))
             <= X <= min(1/Dmax, N / (Z + D + q_2 (N - 1 - Z X+(N-1))))
@@ -377,7 +377,7 @@ def _asymptotic_of_one_class(
 
 
 def geometric(network: NetworkArrays) -> Bounds:
-    r"""Bound the throughput of one closed class by geometric queues.
+    r"""Return bounds of the throughput of one closed class by geometric queues.
 
         X = 2 N / (b + sqrt(b^2 - 4 Z Dmax m))
         b = Z + D + Dmax (N - 1) - sum of (Dmax - D_k) Q_k

@@ -70,7 +70,7 @@ def exact(network: NetworkArrays, marginals: bool = False) -> NetworkSolution:
         return _solved_in_range(solve_classes(closed_network, marginals), closed_network)
 
     method_name = "exact mean values, by scaled normalizing constants"
-    return solve_mixed(network, method_name, solve_closed_part, populations_together=True)
+    return solve_mixed(network, method_name, solve_closed_part, takes_populations_together=True)
 
 
 def slopes_of_throughput(network: NetworkArrays) -> tuple[Array, Array, Array]:
@@ -374,8 +374,8 @@ def solve_logarithms(closed_network: ClosedPart) -> ClosedSolution:
 def _products_around_queues(
     think_terms: Array, terms_by_queue: Sequence[Array]
 ) -> tuple[list[Array], list[Array]]:
-    """Return, in logarithms, the products of the stations before each queue, at the end of all,
-    and the products of the stations behind each queue.
+    """Return, in logarithms, the products of the stations before each queue, the last of all
+    stations, and the products of the stations behind each queue.
 
     The network without a station is the product of the two: 3 K convolutions instead of K^2.
     """

@@ -78,10 +78,10 @@ class MarkovChain:
         )
 
 
-def refuse_size(most_states: float, size_hint: str) -> None:
-    """Refuse a chain that is larger than the limit; `size_hint` describes its known size."""
+def refuse_size(most_states: float, known_size: str) -> None:
+    """Refuse a chain that is larger than the limit; `known_size` says how large it is."""
     raise TooManyStatesError(
-        f"the chain has more than {most_states:,.0f} states ({size_hint})",
+        f"the chain has more than {most_states:,.0f} states ({known_size})",
         "ask for fewer customers or phases, use an approximate method or simulation,"
         f" {advice_on_limit('states')}",
     )
@@ -105,7 +105,7 @@ def explore_rows(
     *,
     state_limit: float | None = None,
     reachable_states: Rows | None = None,
-    size_hint: Callable[[], str] = lambda: "as many as have been found",
+    describe_size: Callable[[], str] = lambda: "as many as have been found",
 ) -> MarkovChain:
     """Explore a chain from its initial state, the nearest states first, and sort its states.
 
@@ -118,7 +118,7 @@ def explore_rows(
     state_limit : states at most; by default that of `slipstick.limits`
     reachable_states : states known to be reachable, all different, so that more are explored at a
         time [states, columns]
-    size_hint : gives what a refusal says of the size
+    describe_size : returns what a refusal says of the size
 
     Raises
     ------
@@ -156,7 +156,7 @@ def explore_rows(
                 (origin + explored_states, target_numbers, rates, np.full(len(origin), event))
             )
             if len(number_by_state) > most_states:
-                refuse_size(most_states, size_hint())
+                refuse_size(most_states, describe_size())
             if len(number_by_state) > states_before:
                 # The first to reach each new state, in the order of the numbers given.
                 _, first_rows = np.unique(target_numbers, return_index=True)
@@ -438,7 +438,9 @@ def _likely_state(generator: csr_array, start_probability: NDArray[np.float64]) 
 
 
 def _row_solver(generator: csr_array, fixed_state: int, method: str) -> Solve:
-    """Make a solver of x Q = b for x with x[fixed] = 0, without equation `fixed_state`."""
+    """Return a function that solves x Q = b for x with x[fixed_state] = 0, without the equation
+    of this state.
+    """
     free_states = np.delete(np.arange(generator.shape[0]), fixed_state)
     matrix = sparse.csc_array(generator[free_states][:, free_states].T)
     solve_free_states = (

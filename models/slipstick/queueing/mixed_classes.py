@@ -418,7 +418,7 @@ Solver = Callable[[ClosedPart], ClosedSolution]
 
 
 def solve_mixed(
-    network: NetworkArrays, method: str, solve: Solver, populations_together: bool = False
+    network: NetworkArrays, method: str, solve: Solver, takes_populations_together: bool = False
 ) -> NetworkSolution:
     """Solve a network with open and closed classes: take the open classes out exactly, solve for
     the closed ones, and complete the solution.
@@ -428,7 +428,8 @@ def solve_mixed(
     network : at P points
     method : its name in the solution
     solve : solves for closed classes, which have the same population vector at all points
-    populations_together : whether it takes points of one class together whatever their populations
+    takes_populations_together : whether it takes points of one class together whatever their
+        populations
 
     Raises
     ------
@@ -440,7 +441,7 @@ def solve_mixed(
         closed_network.delay + sum_over_stations(closed_network.demand),
         closed_network.classes,
     )
-    solution = _solve_closed(closed_network, solve, populations_together)
+    solution = _solve_closed(closed_network, solve, takes_populations_together)
     for result_name, result_values in (
         ("throughput", solution.throughput),
         ("queue", solution.queue),
@@ -490,7 +491,7 @@ def check_some_time(network: NetworkArrays, cycle: Array, classes: Array) -> Non
 
 
 def _solve_closed(
-    closed_network: ClosedPart, solve: Solver, populations_together: bool
+    closed_network: ClosedPart, solve: Solver, takes_populations_together: bool
 ) -> ClosedSolution:
     """Solve the closed classes at all points; points of equal populations are solved together, and
     classes without customers are left out.
@@ -500,7 +501,7 @@ def _solve_closed(
     has_customers = closed_network.population > 0
     # Points of one class share a series whatever their populations; several classes need one
     # lattice for all points.
-    joins_populations = populations_together and (has_customers.sum(axis=1) <= 1).all()
+    joins_populations = takes_populations_together and (has_customers.sum(axis=1) <= 1).all()
     if has_customers.all() and (
         joins_populations or (closed_network.population == closed_network.population[0]).all()
     ):

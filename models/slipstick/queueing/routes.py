@@ -113,9 +113,7 @@ def traffic_equations(
 
 
 def _solved_equations(balance: Array, inflow: Array) -> Array:
-    """Solve the equations of all points at once. The result is NaN at a point without a solution;
-    the other points are still solved.
-    """
+    """Return the solution of the equations at all points; NaN at a point without a solution."""
     try:
         # All points in one call; one singular matrix fails the call, and is then left out.
         solution: Array = np.linalg.solve(balance, inflow)[..., 0]

@@ -243,8 +243,8 @@ def verdict_word(condition_values: Iterable[bool | None]) -> str:
 
 
 class QuestionResult:
-    """The result of one question of a study: data, all of whose fields are in JSON but those hidden
-    by ``repr=False``.
+    """The result of one question of a study. All of its fields are written as JSON, except those
+    with ``repr=False``.
 
     Every question has a class of its own, which says its sentences and declares its tables. The
     page shows them under `title`, the terminal the sentences, results.csv and JSON the tables that

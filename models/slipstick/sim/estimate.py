@@ -539,8 +539,8 @@ FEWEST_REPLICATIONS = 10
 
 @dataclass(frozen=True, slots=True)
 class ReplicationResult:
-    """The statistics of one replication after the warm-up; of a program, at most one row and no
-    quantiles.
+    """The statistics of one replication after the warm-up. Of a program, which has no cycles, there
+    is at most one row of statistics, and there are no quantiles.
 
     Parameters
     ----------
@@ -585,7 +585,9 @@ class Result(ReplicationResult):
         return Layout(self.plan)
 
     def ratio(self, numerator: Array, denominator: Array) -> Estimate:
-        """Estimate a ratio of two weighted sums of columns, see `Layout`."""
+        """Estimate a ratio of two sums of statistics. Numerator and denominator are the weights of
+        the statistics in each sum, by the columns of `Layout`.
+        """
         if not len(self.batches):
             return Estimate(math.nan)
         estimate = ratio(

@@ -132,7 +132,7 @@ because each takes 0.5 KB or more. A load of 1.02 of their resource leaves one o
 
 @cache
 def can_compile() -> bool:
-    """Check whether a compiled kernel can run here."""
+    """Return whether a compiled kernel can run here."""
     return find_spec("numba") is not None and COMPILED in KERNELS
 
 

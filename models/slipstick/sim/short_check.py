@@ -768,8 +768,8 @@ def _controlled_ratio(
 
 
 def _chosen_controls(residual: Array, control_batches: Array) -> Array:
-    """Select control variates one after the other: each time the one that explains most of the
-    remaining variation.
+    """Return the control variates that are selected one after the other: each time the one that
+    explains most of the remaining variation.
     """
     chosen_indices: list[int] = []
     residual_left = residual.copy()

@@ -357,7 +357,7 @@ def _mean_random_time(activities: Iterable[Activity]) -> Expr:
 
     return total(
         [
-            total_work(activity, time_of_node, least=True).get("", zero(TIME))
+            total_work(activity, time_of_node, with_least_executions=True).get("", zero(TIME))
             for activity in activities
         ],
         TIME,
@@ -496,8 +496,8 @@ class Saturation:
             try:
                 work_by_name = demands(cycle, model) | held_times(cycle, model)
             except NoAnswerError:  # what is asked depends on the state: only the rest is sure
-                work_by_name = demands(cycle, model, least=True) | held_times(
-                    cycle, model, least=True
+                work_by_name = demands(cycle, model, with_least_executions=True) | held_times(
+                    cycle, model, with_least_executions=True
                 )
             tape_exprs += [
                 rate,

@@ -162,7 +162,7 @@ class VisitTree:
     visits: tuple[Visit, ...]
 
     def visit_ratios(self, value_by_expr: Numbers) -> dict[int, Array]:
-        """Return the mean number of visits in one cycle, by index [1]."""
+        """Return the mean number of each visit in one cycle, by the index of the visit [1]."""
         return visit_ratios(self.root, value_by_expr)
 
 
@@ -391,7 +391,9 @@ def executions_at_points(executions: Expr, value_by_expr: Numbers) -> Array:
 
 
 def visit_ratios(node: Activity, value_by_expr: Numbers) -> dict[int, Array]:
-    """Return the mean number of visits in one execution of a part of a tree, by index [1]."""
+    """Return how often each visit is made, on average, in one execution of a part of a tree, by the
+    index of the visit [1].
+    """
     ratio_by_visit: dict[int, Array] = {}
     _add_ratios(node, np.ones(1), value_by_expr, ratio_by_visit)
     return ratio_by_visit
@@ -439,7 +441,9 @@ class Places:
     return_counts: dict[tuple[int, int], Array] = field(default_factory=dict)
 
     def immediate_return_count(self, visit: Visit) -> Array:
-        """Count the visits that immediately follow another service at the same queue [1]."""
+        """Return the mean number of visits, in a cycle, that follow another service at the same
+        queue immediately [1].
+        """
         immediate_returns: Array = np.zeros(1)
         for (_, place), times_followed in self.return_counts.items():
             immediate_returns = (

@@ -61,7 +61,7 @@ def total_work(
     times_of_node: Callable[[Activity], dict[str, Expr]],
     work_by_node: dict[int, dict[str, Expr]] | None = None,
     *,
-    least: bool = False,
+    with_least_executions: bool = False,
 ) -> dict[str, Expr]:
     """Return the times of all parts that one pass executes, added up by name, also where parts are
     executed at the same time [s].
@@ -71,16 +71,23 @@ def total_work(
     activity : what is done
     times_of_node : the times that one execution of a node adds, without the nodes inside it
     work_by_node : sums of parts that trees share, by identity
-    least : whether parts whose number of executions depends on the state are left out, for a lower
-        bound
+    with_least_executions : whether parts whose number of executions depends on the state are left
+        out, for a lower bound
     """
     work_by_node = {} if work_by_node is None else work_by_node
     # By identity: trees share parts, and without it the work would grow with the number of paths.
     if id(activity) not in work_by_node:
         work_of_children = [
-            _scale_work(executions, total_work(child, times_of_node, work_by_node, least=least))
+            _scale_work(
+                executions,
+                total_work(
+                    child, times_of_node, work_by_node, with_least_executions=with_least_executions
+                ),
+            )
             for executions, child in (
-                activity.children_with_least_executions if least else activity.weighted_children
+                activity.children_with_least_executions
+                if with_least_executions
+                else activity.weighted_children
             )
         ]
         # Shared parts are added up once: trees of alike branches would take exponential time.
@@ -114,10 +121,13 @@ def _scale_work(factor: Expr, work_by_name: Mapping[str, Expr]) -> dict[str, Exp
     }
 
 
-def demands(activity: Activity, model: Model, *, least: bool = False) -> dict[str, Expr]:
+def demands(
+    activity: Activity, model: Model, *, with_least_executions: bool = False
+) -> dict[str, Expr]:
     """Return the service time that one pass demands of each resource, added up over all branches;
-    accesses to a lock's word count at the station that holds the word [s]. With `least` it is a
-    lower bound: parts whose number of executions depends on the state of the system are left out.
+    accesses to a lock's word count at the station that holds the word [s].
+    With least executions it is a lower bound: parts whose number of executions depends on the state
+    of the system are left out.
     """
 
     def demands_of_node(node: Activity) -> dict[str, Expr]:
@@ -131,23 +141,28 @@ def demands(activity: Activity, model: Model, *, least: bool = False) -> dict[st
             if lock.word is not None
         }
 
-    return total_work(activity, demands_of_node, least=least)
+    return total_work(activity, demands_of_node, with_least_executions=with_least_executions)
 
 
-def held_times(activity: Activity, model: Model, *, least: bool = False) -> dict[str, Expr]:
+def held_times(
+    activity: Activity, model: Model, *, with_least_executions: bool = False
+) -> dict[str, Expr]:
     """Return a lower bound on the time for which one pass holds each lock [s]. A writer holds all
-    the places that readers could hold. With `least`, activities whose number of executions depends
-    on the state of the system are left out.
+    the places that readers could hold. With least executions, activities whose number of executions
+    depends on the state of the system are left out.
     """
 
     def hold_times_of_node(node: Activity) -> dict[str, Expr]:
         """Return the time for which one execution of a node itself holds each lock [s]."""
-        return {lock_name: _held_time(node, lock_name, model, least) for lock_name in node.held}
+        return {
+            lock_name: _held_time(node, lock_name, model, with_least_executions)
+            for lock_name in node.held
+        }
 
-    return total_work(activity, hold_times_of_node, least=least)
+    return total_work(activity, hold_times_of_node, with_least_executions=with_least_executions)
 
 
-def _held_time(node: Activity, lock_name: str, model: Model, least: bool) -> Expr:
+def _held_time(node: Activity, lock_name: str, model: Model, with_least_executions: bool) -> Expr:
     """Return the time for which one execution of a node holds a lock or permits, times the number
     of permits [s].
     """
@@ -155,7 +170,7 @@ def _held_time(node: Activity, lock_name: str, model: Model, least: bool) -> Exp
     lock = model.held_resource(lock_name)
     child_times = (
         [_least_time(node, model)]
-        if least
+        if with_least_executions
         else [
             executions * time_of_pass(child, model, books_labels=False)
             for executions, child in node.weighted_children

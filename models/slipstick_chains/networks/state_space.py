@@ -89,14 +89,14 @@ class StateSpace:
     start: Array
     interleaved: Array
 
-    def chain(self, state_limit: float, size_hint: Callable[[], str]) -> MarkovChain:
+    def chain(self, state_limit: float, describe_size: Callable[[], str]) -> MarkovChain:
         """Explore all states that are reachable, and return the chain; see `explore_rows`."""
         return explore_rows(
             self.start[None, :],
             self.transitions,
             state_limit=state_limit,
             reachable_states=self._states_after_arrivals(),
-            size_hint=size_hint,
+            describe_size=describe_size,
         )
 
     def _states_after_arrivals(self) -> Rows:

@@ -332,7 +332,7 @@ class BlockedNetwork(FlatNetwork):
             self._write_place(chain_name, place)
         for _, place in entries if is_closed and not has_think_time else ():
             builder.mark(end_mark(place))
-            builder.finish(onward=True)
+            builder.finish(goes_onward=True)
             self._count_cycle(chain_name, end_mark(place))
             builder.jump(self._entrance_of(place))
         builder.mark(out_mark(chain_name))

@@ -313,7 +313,7 @@ class FlatNetwork:
             builder.jump(loss_mark(chain_name))
         if chain_name in self.counting_places:
             builder.mark(loss_mark(chain_name))
-            builder.finish(lost=True)
+            builder.finish(is_lost=True)
         if isinstance(chain.members, OpenClass):
             batch_size = chain.members.batch
             mean_between = batch_size / float(network.arrivals[0, chain_index].real)
@@ -690,7 +690,7 @@ class FlatNetwork:
         for place in sorted(self._places(chain), key=lambda place: place != chain.reference):
             if self._ends_at(chain, place):
                 builder.mark(end_mark(place))
-                builder.finish(onward=True)
+                builder.finish(goes_onward=True)
                 cycle_start = self._write_thinking(chain_index, chain_name)
                 first_instruction = cycle_start if place == chain.reference else first_instruction
             if place == chain.reference:

@@ -138,8 +138,8 @@ class EventLoop:
         self.running: Token | None = None
 
     def go_on(self, token: Token, now: float) -> bool:
-        """Execute the instructions of a token until it waits; return False, as an action does whose
-        token waits.
+        """Execute the instructions of a token until it waits. Return False always, as every action
+        returns after which its token waits.
         """
         actions = self.code
         while True:

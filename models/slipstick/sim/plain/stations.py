@@ -915,7 +915,7 @@ class SimulatedBreaker(SimulatedLock):
         return self.state_number
 
     def record(self, state_number: int, has_failed: int, open_time: float, now: float) -> None:
-        """Count a try that has ended, and open or close after it."""
+        """Count a try that has ended; if it was the decisive one, open or close the breaker."""
         self.accumulate(now)
         if state_number != self.state_number:
             return

@@ -1034,11 +1034,11 @@ class Builder:
         """Write the start of the response time; without it, that is the start of the cycle."""
         self.emit(Op.START_RESPONSE)
 
-    def finish(self, *, onward: bool = False, lost: bool = False) -> None:
-        """Write the end of the cycle. A closed customer begins the next cycle, or continues with
-        the next instruction if `onward`; the cycle of a `lost` customer does not count.
+    def finish(self, *, goes_onward: bool = False, is_lost: bool = False) -> None:
+        """Write the end of the cycle. A closed customer begins the next cycle, or, if it
+        `goes_onward`, continues with the next instruction; the cycle of a lost one does not count.
         """
-        self.emit(Op.END, onward, lost)
+        self.emit(Op.END, goes_onward, is_lost)
 
     def add_closed_group(self, group_name: str, customers: int, first_instruction: int) -> None:
         """Add a closed group, whose customers repeat the cycle that begins at an instruction; write

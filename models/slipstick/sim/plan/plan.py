@@ -241,7 +241,7 @@ class LockPlan:
 
     @property
     def label(self) -> str:
-        """The account label of the waiting time."""
+        """The label under which the account of time books waiting for the resource."""
         return f"{WAITS[self.noun]}:{self.name}"
 
 

@@ -136,7 +136,7 @@ def _cycles_of_round(plan: Plan, group: CustomerGroup, visits: Array) -> float:
 def _events_of_instruction(
     plan: Plan, instruction: int, rate: float, times_left: Array
 ) -> Iterator[RareEvent]:
-    """Yield the events that an instruction draws.
+    """Yield the random events that an instruction decides, such as the branches of a choice.
 
     A time of scv c^2 > 1 is taken as one of two exponential phases with balanced means, whose
     longer one has a probability of about 1 / (2 (c^2 + 1)) and half of the mean.
