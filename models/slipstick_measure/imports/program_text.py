@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from slipstick.late import late_pattern
@@ -18,6 +19,8 @@ from slipstick_measure.readers.reading import Reading
 MOST_STATEMENTS = 200_000
 """Statements that are gone through, those of loops each time."""
 MOST_DEPTH = 60
+MOST_COMPREHENDED = 1_000_000
+"""Variables of all passes of a comprehension together."""
 
 
 class ProgramInteger(float):
@@ -45,6 +48,11 @@ class Dialect(NamedTuple):
     def is_python(self) -> bool:
         """Whether braces hold a dictionary and no statements."""
         return not (self.first or self.slashes or self.inserts)
+
+    @property
+    def is_ruby(self) -> bool:
+        """Whether blocks end with a word."""
+        return self.inserts == "#"
 
 
 ProgramValue = float | str | list[Any] | dict[Any, Any] | None
@@ -135,7 +143,7 @@ _HANDLER = late_pattern(r"[)}\s]*+(?:except|catch|rescue)\b")
 """What begins a block that only an error executes."""
 _ASSIGNED_CALL = late_pattern(
     r"^(?:(?:const|static|int|double)\s++)*[$]?[\w.:]++\s*+(?:<-|=)\s*+"
-    r"(?=(?:PDQ_|[Pp]dq(?:::|\.))?(?:Create|Set|Init|Solve))"
+    r"(?=(?:PDQ_|(?i:pdq)(?:::|\.))?(?:Create|Set|Init|Solve))"
 )
 _CALL = late_pattern(
     r"(?P<module>PDQ_|\w++(?:::|\.|->))?(?P<name>(?:[A-Z]|create|set|init|solve)[A-Za-z]*+(?:_p\b)?)"
@@ -145,7 +153,7 @@ _CALL = late_pattern(
 
 
 _QUALIFIER = late_pattern(
-    r"^[$@]*(?:[Pp]dq(?:\.|::)|(?:Node|QDiscipline|Methods|Job)\.(?=[A-Z]+$))?"
+    r"^[$@]*(?:(?i:pdq)(?:\.|::)|(?:Node|QDiscipline|Methods|Job)\.(?=[A-Z]+$))?"
 )
 """What stands before a name of PDQ: a module, or the class of constants in Java."""
 
@@ -606,7 +614,9 @@ def _nested_statements(text: str, dialect: Dialect) -> list[_Statement]:
         program = _DEFINE.sub(r"\1 = \2;", program)
     if dialect.is_python:
         program = _with_dictionaries_as_calls(program)
-    has_python_blocks = _PYTHON_BLOCK.search(program) is not None
+    if dialect.is_ruby:
+        program = _with_braces_of_ruby(program)
+    has_python_blocks = dialect.is_python and _PYTHON_BLOCK.search(program) is not None
     scanner = _Scanner(_with_braces(program) if has_python_blocks else program, dialect.slashes)
     return [_with_body(statement, dialect) for statement in scanner.block(0)]
 
@@ -619,6 +629,11 @@ def _with_body(statement: _Statement, dialect: Dialect) -> _Statement:
     if statement.block:
         return replace(statement, block=[_with_body(inner, dialect) for inner in statement.block])
     text = statement.text.strip()
+    if dialect.inserts and (modified := _MODIFIED.fullmatch(_with_emptied_texts(text))):
+        condition = text[modified.end("word") :].strip()
+        condition = condition if modified["word"] == "if" else f"0 == ({condition})"
+        conditional = _Statement(text[: modified.end("body")], statement.line)
+        return replace(statement, text=f"if ({condition})", block=[conditional])
     if (header := _HEADER.match(text)) is None:
         return statement
     end = _end_of_header(text, header.end(), dialect)
@@ -638,13 +653,82 @@ def _end_of_header(text: str, start: int, dialect: Dialect) -> int:
     if not dialect.is_python and not text[start:].lstrip().startswith("("):
         return 0
     depth = 0
-    code = _TEXT_OR_COMMENT.sub(lambda match: " " * len(match[0]), text)
+    code = _with_emptied_texts(text)
     for position in range(start, len(code)):
         sign = code[position]
         depth += (sign in "([{") - (sign in ")]}")
         if depth == 0 and sign == (":" if dialect.is_python else ")"):
             return position + (not dialect.is_python)
     return 0
+
+
+def _with_emptied_texts(code: str) -> str:
+    """Return code of the same length with blanks in place of its texts and comments."""
+    return _TEXT_OR_COMMENT.sub(lambda match: " " * len(match[0]), code)
+
+
+_MODIFIED = late_pattern(
+    r"(?!if\b|unless\b)(?P<body>[^{}]*\S)\s++(?P<word>if|unless)\s++\S.*", re.DOTALL
+)
+"""A statement of Perl or Ruby whose condition stands behind it."""
+_RUBY_START = late_pattern(r"(?:if|unless|while|until|case|begin|def|class|module|for)\b")
+_RUBY_MIDDLE = late_pattern(r"(?:else|elsif|when|rescue|ensure)\b")
+_RUBY_BLOCK = late_pattern(
+    r"(?P<of>.+?)(?:\.(?P<how>each|each_with_index|times|upto\((?P<last>.+)\)))?\s+do"
+    r"(?:\s*\|(?P<names>[^|]+)\|)?"
+)
+_RUBY_RANGE = late_pattern(r"\(?\s*([\w.]*\w)\s*\.\.(\.?)\s*([\w.]*\w)\s*\)?")
+
+
+def _with_braces_of_ruby(text: str) -> str:
+    """Return Ruby code with braces around its blocks, line by line, and with loops over an index in
+    place of calls that take a block.
+    """
+    lines = list[str]()
+    codes = program_without_comments(text).split("\n")
+    for line, code in zip(text.split("\n"), codes, strict=True):
+        line, code = line.strip(), code.strip()
+        if re.match(r"end\b", code):
+            line = f"}}{line[3:]}"
+        elif _RUBY_MIDDLE.match(code):
+            line = f"}} {line.removesuffix(' then')} {{"
+        elif _RUBY_START.match(code) and not re.search(r"\bend$", code):
+            line = f"{_ruby_loop(line.removesuffix(' then'))} {{"
+        elif block := _RUBY_BLOCK.fullmatch(line):
+            line = f"{_ruby_loop(_header_of_block(block))} {{"
+        lines.append(line)
+    return "\n".join(lines)
+
+
+def _header_of_block(block: re.Match[str]) -> str:
+    """Return the header of a loop that takes the place of a call of Ruby with a block."""
+    how, names = block["how"] or "", block["names"] or ""
+    if how == "times":
+        return f"for {names or 'index_of_times'} in range({block['of']})"
+    if how.startswith("upto"):
+        return f"for {names} in range({block['of']}, {block['last']} + 1)"
+    if how == "each_with_index":
+        return f"for {', '.join(reversed(names.split(',')))} in enumerate({block['of']})"
+    return f"for {names} in {block['of']}" if how and names else "while unknown_condition"
+
+
+def _ruby_loop(header: str) -> str:
+    """Return a header with a function in place of a range of Ruby, and if in place of unless."""
+    header = re.sub(r"^(unless|until)\s+(.*)", _turned_condition, header)
+    header = header.removesuffix(" do") if header.startswith(("for ", "while ")) else header
+    if not header.startswith("for "):
+        return header
+    names, word, values = header.partition(" in ")
+    return names + word + _RUBY_RANGE.sub(_call_of_range, values)
+
+
+def _turned_condition(match: re.Match[str]) -> str:
+    word = "if" if match[1] == "unless" else "while"
+    return f"{word} 0 == ({match[2].removesuffix(' do')})"
+
+
+def _call_of_range(match: re.Match[str]) -> str:
+    return f"range({match[1]}, {match[3]}{'' if match[2] else ' + 1'})"
 
 
 _DICTIONARY = "python_dictionary"
@@ -812,28 +896,153 @@ _TEXT_INSERTS = {
 """Expressions within texts, by the sign of their dialect: f of Python's own mark of such texts."""
 
 
+_Token = tuple[str, str]
+"""The kind of a token and its text."""
+
+
+def _tokens(text: str) -> list[_Token]:
+    """List the tokens of an expression."""
+    return [
+        (str(match.lastgroup), match[0].strip())
+        for match in _TOKEN.finditer(text.strip())
+        if match[0].strip()
+    ]
+
+
+def _texts_outside_of_brackets(tokens: Sequence[_Token]) -> list[str]:
+    """List the texts of tokens, empty for texts in quotes and for what stands in brackets."""
+    texts = list[str]()
+    depth = 0
+    for kind, text in tokens:
+        is_sign = kind == "sign"
+        depth -= is_sign and text in (")", "]")
+        texts.append(text if depth == 0 and kind != "text" else "")
+        depth += is_sign and text in ("(", "[")
+    return texts
+
+
+def _position_of_other_case(texts: Sequence[str], first: int) -> int:
+    """Return the position of the colon that belongs to a question mark."""
+    depth = 0
+    for position in range(first + 1, len(texts)):
+        if texts[position] == ":" and depth == 0:
+            return position
+        depth += (texts[position] == "?") - (texts[position] == ":")
+    raise NotKnownError
+
+
 class _Expression:
     """An evaluator of arithmetic, texts and lists with known variables; it raises NotKnownError for
     anything else.
     """
 
-    def __init__(self, text: str, variables: Mapping[str, ProgramValue], dialect: Dialect) -> None:
+    def __init__(
+        self,
+        text: str | Sequence[_Token],
+        variables: Mapping[str, ProgramValue],
+        dialect: Dialect,
+        depth: int = 0,
+    ) -> None:
         self._variables = variables
         self._dialect = dialect
-        self._tokens = [
-            (str(match.lastgroup), match[0].strip())
-            for match in _TOKEN.finditer(text.strip())
-            if match[0].strip()
-        ]
+        self._tokens = _tokens(text) if isinstance(text, str) else [*text]
         self._position = 0
-        self._depth = 0
+        self._depth = depth
 
     def whole(self) -> ProgramValue:
         """Return the value of the expression; raise NotKnownError if anything follows it."""
-        value = self._value_of_level(0)
+        value = self._value()
         if self._position < len(self._tokens):
             raise NotKnownError
         return value
+
+    def pair(self) -> tuple[Any, ProgramValue]:
+        """Return a key of a dictionary and its value."""
+        colon = _texts_outside_of_brackets(self._tokens).index(":")
+        key = self._within(self._tokens[:colon]).whole()
+        return key, self._within(self._tokens[colon + 1 :]).whole()
+
+    def _within(
+        self, tokens: Sequence[_Token], variables: Mapping[str, ProgramValue] | None = None
+    ) -> _Expression:
+        """Return the evaluator of a part of this expression."""
+        values = self._variables if variables is None else variables
+        return _Expression(tokens, values, self._dialect, self._depth + 1)
+
+    def _value(self) -> ProgramValue:
+        """Return the value up to a comma or the end of a bracket, perhaps one of two by a
+        condition.
+        """
+        end = self._end_of_item(",")
+        tokens = self._tokens[self._position : end]
+        texts = _texts_outside_of_brackets(tokens)
+        if self._dialect.is_python and "if" in texts and "else" in texts[texts.index("if") :]:
+            first = texts.index("if")
+            second = texts.index("else", first)
+            chosen, condition = tokens[:first], tokens[first + 1 : second]
+        elif "?" in texts and self._dialect.first == 0:
+            first = texts.index("?")
+            second = _position_of_other_case(texts, first)
+            condition, chosen = tokens[:first], tokens[first + 1 : second]
+        else:
+            return self._value_of_level(0)
+        self._position = end
+        is_met = bool(_as_number(self._within(condition).whole()))
+        return self._within(chosen if is_met else tokens[second + 1 :]).whole()
+
+    def _end_of_item(self, *separators: str) -> int:
+        """Return the position of the next of some signs outside of brackets, or of the end of the
+        bracket that is open.
+        """
+        depth = 0
+        for position in range(self._position, len(self._tokens)):
+            kind, text = self._tokens[position]
+            is_sign = kind == "sign"
+            if depth == 0 and is_sign and text in (*separators, ")", "]"):
+                return position
+            depth += is_sign and text in ("(", "[")
+            depth -= is_sign and text in (")", "]")
+        return len(self._tokens)
+
+    def _comprehended(self) -> list[_Expression] | None:
+        """Return the item of a comprehension, once for each pass of its loops, and move to the end
+        of its bracket; None where no comprehension is next.
+        """
+        end = self._end_of_item()
+        tokens = self._tokens[self._position : end]
+        texts = _texts_outside_of_brackets(tokens)
+        starts = [index for index, text in enumerate(texts) if text == "for"]
+        if not starts or not self._dialect.is_python:
+            return None
+        self._position = end
+        passes = [self._variables]
+        for begin, stop in pairwise([*starts, len(tokens)]):
+            passes = self._passes(tokens[begin + 1 : stop], passes)
+        return [self._within(tokens[: starts[0]], variables) for variables in passes]
+
+    def _passes(
+        self, tokens: Sequence[_Token], passes: Sequence[Mapping[str, ProgramValue]]
+    ) -> list[Mapping[str, ProgramValue]]:
+        """Return the variables of each pass of a loop of a comprehension within other passes."""
+        texts = _texts_outside_of_brackets(tokens)
+        word = texts.index("in")
+        names = "".join(text for _, text in tokens[:word]).strip("()")
+        ends = [index for index, text in enumerate(texts) if text == "if"] + [len(tokens)]
+        inner_passes = list[Mapping[str, ProgramValue]]()
+        for variables in passes:
+            values = self._within(tokens[word + 1 : ends[0]], variables).whole()
+            if not isinstance(values, list | dict) or len(values) > MOST_STATEMENTS:
+                raise NotKnownError
+            for value in values:
+                inner = {**variables, **dict(_values_of_targets(names, value))}
+                conditions = (
+                    self._within(tokens[begin + 1 : end], inner) for begin, end in pairwise(ends)
+                )
+                if all(_as_number(condition.whole()) for condition in conditions):
+                    inner_passes.append(inner)
+                if len(inner_passes) * len(inner) > MOST_COMPREHENDED:
+                    raise NotKnownError
+        return inner_passes
 
     def _take_if_next(self, *signs: str) -> str:
         """Move beyond the next token and return it if it is one of the given signs; else return an
@@ -844,7 +1053,14 @@ class _Expression:
             return self._tokens[self._position - 1][1]
         return ""
 
-    _LEVELS = (("==", "!=", "<", ">", "<=", ">="), ("+", "-", "."), ("*", "/", "//", "%"), (":",))
+    _LEVELS = (
+        ("||", "or"),
+        ("&&", "and"),
+        ("==", "!=", "<", ">", "<=", ">="),
+        ("+", "-", "."),
+        ("*", "/", "//", "%"),
+        (":",),
+    )
 
     def _value_of_level(self, level: int) -> ProgramValue:
         """Return the value of an expression whose operators have the precedence `level` of
@@ -869,7 +1085,10 @@ class _Expression:
         return value
 
     def _value_of_power(self) -> ProgramValue:
-        """Return the value of a signed number or a power."""
+        """Return the value of a signed number, of a condition that is turned, or of a power."""
+        if operator := self._take_if_next("!", "not"):
+            level = 2 if operator == "not" else len(self._LEVELS)
+            return float(not _as_number(self._value_of_level(level)))
         if operator := self._take_if_next("-", "+"):
             value = self._value_of_power()
             return (
@@ -907,7 +1126,12 @@ class _Expression:
         if token_kind != "name":
             raise NotKnownError
         if token_text == _DICTIONARY and self._take_if_next("("):
-            return self._dictionary()
+            dictionary = self._dictionary()
+            next_text = "".join(text for _, text in self._tokens[self._position :][:3])
+            if method_match := re.match(r"\.(\w+)\($", next_text):
+                self._position += 3
+                return _result_of_method(dictionary, method_match[1], self._list_items(")"))
+            return dictionary
         container_name, _, method = token_text.rpartition(".")
         container = self._variables.get(container_name)
         if isinstance(container, dict) and self._take_if_next("("):
@@ -934,16 +1158,18 @@ class _Expression:
         return value
 
     def _dictionary(self) -> dict[Any, Any]:
-        """Return the dictionary whose entries are the next tokens, up to its closing bracket."""
-        value_by_key = dict[Any, Any]()
-        while not self._take_if_next(")"):
-            key = self._value_of_power()
-            if not self._take_if_next(":"):
-                raise NotKnownError
-            value_by_key[key] = self._value_of_level(0)
-            if not self._take_if_next(",") and self._tokens[self._position][1] != ")":
-                raise NotKnownError
-        return value_by_key
+        """Return a dictionary up to its end."""
+        pairs = self._comprehended()
+        if pairs is None:
+            pairs = []
+            while self._position < len(self._tokens) and self._tokens[self._position][1] != ")":
+                end = self._end_of_item(",")
+                pairs.append(self._within(self._tokens[self._position : end]))
+                self._position = end
+                self._take_if_next(",")
+        if not self._take_if_next(")"):
+            raise NotKnownError
+        return dict(item.pair() for item in pairs)
 
     def _value_of_quoted_text(self, quoted_text: str) -> str:
         """Return a text in quotes, with the values of the expressions within it."""
@@ -965,10 +1191,14 @@ class _Expression:
         return _text_of_value(_Expression(expression, self._variables, self._dialect).whole())
 
     def _list_items(self, end_sign: str) -> list[Any]:
-        """Return the values of the items of a list, up to the sign that ends it."""
+        """Return the values of the items of a list up to its end."""
+        if (items := self._comprehended()) is not None:
+            if not self._take_if_next(end_sign):
+                raise NotKnownError
+            return [item.whole() for item in items]
         item_values: list[Any] = []
         while not self._take_if_next(end_sign):
-            item_values.append(self._value_of_level(0))
+            item_values.append(self._value())
             if not self._take_if_next(",") and self._tokens[self._position][1] != end_sign:
                 raise NotKnownError
         return item_values
@@ -979,6 +1209,10 @@ class _Expression:
         """
         positional_values = list[Any]()
         named_values = dict[str, Any]()
+        if (items := self._comprehended()) is not None:
+            if not self._take_if_next(")"):
+                raise NotKnownError
+            return [[item.whole() for item in items]], {}
         while not self._take_if_next(")"):
             next_sign = (
                 self._tokens[self._position + 1][1]
@@ -988,9 +1222,9 @@ class _Expression:
             if self._tokens[self._position][0] == "name" and next_sign == "=":
                 name = self._tokens[self._position][1]
                 self._position += 2
-                named_values[name] = self._value_of_level(0)
+                named_values[name] = self._value()
             else:
-                positional_values.append(self._value_of_level(0))
+                positional_values.append(self._value())
             if not self._take_if_next(",") and self._tokens[self._position][1] != ")":
                 raise NotKnownError
         return positional_values, named_values
@@ -1020,6 +1254,8 @@ _OPERATIONS: dict[str, Callable[[float, float], float]] = {
     "/": lambda a, b: a / b, "%": math.fmod, "==": lambda a, b: a == b,
     "!=": lambda a, b: a != b, "<": lambda a, b: a < b, ">": lambda a, b: a > b,
     "<=": lambda a, b: a <= b, ">=": lambda a, b: a >= b,
+    "&&": lambda a, b: bool(a and b), "||": lambda a, b: bool(a or b),
+    "and": lambda a, b: a and b, "or": lambda a, b: a or b,
 }  # fmt: skip
 
 
@@ -1115,8 +1351,13 @@ def _result_of_function(name: str, values: list[Any], named_values: dict[str, An
         return [[*items] for items in zip(*values, strict=False)]
     if name in ("enumerate", "sorted", "sum"):
         return _result_for_sequence(name, values, named_values)
+    if name in ("list", "tuple") and len(values) == 1 and isinstance(values[0], list | dict):
+        return [*values[0]]
     if name in ("c", "list"):
         return values
+    if name == "ifelse" and len(values) == 3:
+        chosen: ProgramValue = values[1] if _as_number(values[0]) else values[2]
+        return chosen
     if name in ("seq", "seq_len", "range"):
         return _numbers_of_sequence(
             name, [_as_number(operand) for operand in (*values, *named_values.values())]
