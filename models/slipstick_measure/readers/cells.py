@@ -36,6 +36,7 @@ _TIME_PARTS = late_pattern(
     r"(?<![\d.])(\d++(?:\.\d*+)?)\s*+(days?|d|hours?|hrs?|h|minutes?|mins?|min|m|seconds?|secs?|s"
     r"|小?时|分钟|分|秒钟?|時間|''|\"|″|'|′)\s*"
 )
+_DAYS_HOURS_MINUTES = late_pattern(r"\d+(?:-| days?,? )\d+:\d{1,2}")
 _HOURS_BEFORE_MINUTES = late_pattern(r"(\d{1,4})\s?h\s?([0-5]\d)")
 _UNIT_OF_MARK = {
     "'": "min",
@@ -140,6 +141,16 @@ def parse_seconds(text: str) -> Fraction | None:
         ),
         Fraction(0),
     )
+
+
+def has_no_seconds(cells: Iterable[str]) -> bool:
+    """Return whether a cell has days, hours and minutes, and no seconds: two fields in another cell
+    are hours and minutes, too.
+
+    >>> has_no_seconds(["1-02:10", "13:06"]), has_no_seconds(["1-02:10:05", "13:06"])
+    (True, False)
+    """
+    return any(_DAYS_HOURS_MINUTES.fullmatch(cell.strip()) for cell in cells)
 
 
 def split_value(text: str) -> tuple[str, str | None, bool]:

@@ -22,7 +22,13 @@ from slipstick.late import late_pattern
 from slipstick.units import parse_unit
 from slipstick_measure.measurements import METRICS
 from slipstick_measure.readers import names
-from slipstick_measure.readers.cells import is_missing, is_serial, number_in, split_value
+from slipstick_measure.readers.cells import (
+    has_no_seconds,
+    is_missing,
+    is_serial,
+    number_in,
+    split_value,
+)
 from slipstick_measure.readers.reading import COLUMNS, metric_name, time_of_unit
 
 LARGEST_EFFICIENCY_RATIO = 2.0
@@ -51,7 +57,7 @@ class TableColumn:
         """Build a column, and derive the kind of its values from its heading."""
         bare_text = text.strip().rstrip(":")
         cause_match = _METRIC_WITH_CAUSE.fullmatch(bare_text)
-        if cause_match and not names.is_time(cause_match["cause"]):
+        if cause_match and not names.is_time(cause_match["cause"]) and cause_match["cause"] != "%":
             column = cls.of(index, f"{cause_match['metric']}{cause_match['rest']}", cells)
             column.text, column.cause = text.strip(), cause_match["cause"].strip()
             return column
@@ -136,6 +142,21 @@ class TableColumn:
         units = [self.unit] if self.unit else [split_value(cell)[1] for cell in filled_cells]
         return bool(filled_cells) and all(unit is not None and _is_of_bytes(unit) for unit in units)
 
+    @cached_property
+    def has_hours_first(self) -> bool:
+        """Whether times of two fields are hours and minutes, by the heading or by cells with
+        days.
+        """
+        return bool(_HOURS_AND_MINUTES.search(self.text)) or has_no_seconds(self.cells)
+
+    @property
+    def is_share_of_time(self) -> bool:
+        """Whether the values are parts in percent of the elapsed time that are lost or spent."""
+        cells = [cell for cell in self.cells if not is_missing(cell)]
+        are_percentages = self.text.rstrip(" )]").endswith("%")
+        are_percentages |= all(cell.strip().endswith("%") for cell in cells)
+        return self.kind in ("wait", "busy") and are_percentages
+
     @property
     def is_per_processor(self) -> bool:
         """Whether each value belongs to a single processor."""
@@ -196,6 +217,14 @@ _METRIC_WITH_CAUSE = late_pattern(
     re.IGNORECASE,
 )
 
+
+_HOURS_AND_MINUTES = late_pattern(
+    r"(?<![^\W_])(?:h{1,2}|hrs?|hours?|heures?|horas?|std\.?|stunden|ore|uren)\s?[:：]\s?"
+    r"(?:m{1,2}|mins?\.?|minut\w{0,2})(?![\w.]|\s?[:：])|(?<![^\W_])hhmm(?!\w)"
+    r"|(?:小时|小時|时|時)[:：](?:分钟|分鐘|分)(?!\s?[:：])|(?<!\w)ч[:：]м(?:ин)?(?!\w|\s?[:：])",
+    re.IGNORECASE,
+)
+"""How a heading says that times of two fields are hours and minutes."""
 
 _SUMMED = late_pattern(
     r"\b(?:all|over|across|of) (?:the |all )?(?:ranks|process(?:es|ors)|threads|cores|tasks)\b"

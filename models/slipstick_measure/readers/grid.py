@@ -418,6 +418,15 @@ def _transposed_table(grid: CellGrid) -> CellGrid:
     """Return a table whose first column holds the names of quantities with one run in each row;
     return other tables unchanged. The values of a run then have the line of the heading.
     """
+    if are_times_below_counts(grid):
+        counted = [match for text in grid.heading if (match := _COUNT.fullmatch(text.strip()))]
+        noun = plain_words(counted[-1]["name"] or counted[-1]["noun"])
+        line, times = grid.rows[0]
+        runs_of_counts = [
+            (line, [match["count"] or match["of"], time])
+            for match, time in zip(counted, times, strict=True)
+        ]
+        return grid._replace(heading=[noun, "time"], rows=runs_of_counts)
     count_matches = [_COUNT.fullmatch(text.strip()) for text in grid.heading[1:]]
     nouns = {plain_words(match["name"] or match["noun"]) for match in count_matches if match}
     if (
@@ -443,6 +452,24 @@ def _transposed_table(grid: CellGrid) -> CellGrid:
     if plain_words(names[0]) in _NAMES_OF_NAMES:
         names = ("", *names[1:])
     return grid._replace(heading=list(names), rows=[(grid.line, list(run)) for run in runs])
+
+
+def are_times_below_counts(grid: CellGrid) -> bool:
+    """Return whether all headings count processors of one kind, above a single row of times."""
+    matches = [_COUNT.fullmatch(text.strip()) for text in grid.heading]
+    nouns = {
+        plain_words(match["name"] or match["noun"]).removesuffix("s") for match in matches if match
+    }
+    cells = grid.rows[0][1] if len(grid.rows) == 1 else []
+    units = [split_value(cell)[1] or "" for cell in cells]
+    return (
+        len(matches) > 1
+        and all(matches)
+        and len(nouns) == 1
+        and bool(nouns & {word.removesuffix("s") for word in PROCESSORS})
+        and len(cells) == len(matches)
+        and all(map(is_time, units))
+    )
 
 
 def _with_one_run_per_row(input_file: Reading, grid: CellGrid) -> CellGrid:

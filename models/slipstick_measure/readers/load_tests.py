@@ -499,7 +499,8 @@ def _read_wrk(input_file: Reading) -> LoadRow:
     command_match = first_match(r"^(?>.*?\bwrk2? ).*(?:-R|--rate)[ =]*+([0-9.]+[kKMG]?)", text)
     # wrk2 sends at a rate, and counts its own delay; it calibrates in runs of over 10 s.
     if command_match or "Thread calibration:" in text or "HdrHistogram" in text:
-        rate = float(split_amount(command_match[1])[0]) if command_match else throughput
+        # A rate of 0 is no limit.
+        rate = float(split_amount(command_match[1])[0]) or None if command_match else throughput
         if not command_match:
             input_file.add_note(
                 1, "", "wrk2 sends at a rate that it does not print: its throughput is taken"

@@ -46,6 +46,7 @@ def bar_lines(texts: Sequence[str]) -> list[BarLine]:
         *(
             _json_records,
             _blocks_of_names_and_values,
+            _rows_of_names,
             _toml_records,
             _fenced_table,
             _jira_table,
@@ -100,7 +101,14 @@ def _lines_of_records(rows: Sequence[Any], begins: Sequence[int]) -> list[BarLin
     """Return flat records with equal names as lines with bars, at the lines where they begin if
     there is one for each; empty for other records.
     """
-    if not rows or not all(isinstance(row, dict) and row.keys() == rows[0].keys() for row in rows):
+    if not rows or not all(isinstance(row, dict) for row in rows):
+        return []
+    rows_with_parts = [_run_and_parts(_flat_record(row)) for row in rows]
+    if len(begins) == len(rows) or any(len(parts) > 1 for parts in rows_with_parts):
+        lines = begins if len(begins) == len(rows) else [1] * len(rows)
+        begins = [line for line, parts in zip(lines, rows_with_parts, strict=True) for _ in parts]
+    rows = [part for parts in rows_with_parts for part in parts]
+    if not all(row.keys() == rows[0].keys() for row in rows):
         return []
     names = list(rows[0])
     cells = [[_plain_cell(row[name]) for name in names] for row in rows]
@@ -111,6 +119,30 @@ def _lines_of_records(rows: Sequence[Any], begins: Sequence[int]) -> list[BarLin
         _bar_line(1, names),
         *(_bar_line(number, row) for number, row in zip(numbers, cells, strict=True)),
     ]
+
+
+_PART_NAMES = ("name", "phase", "region", "function", "step", "label")
+"""How records call what names a part of a run."""
+
+
+def _run_and_parts(run: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return a run, and its parts in rows of their own where it has one list of records with a name
+    and with values that the run has too; else the run alone.
+    """
+    lists = [name for name, value in run.items() if isinstance(value, list) and value]
+    parts = run[lists[0]] if len(lists) == 1 else []
+    plain = {name: value for name, value in run.items() if name not in lists}
+    if not parts or not all(isinstance(part, dict) for part in parts):
+        return [run]
+    shared_names = set.intersection(*({*part} for part in parts))
+    names = [name for name in parts[0] if name in shared_names and name not in plain]
+    names = [name for name in parts[0] if name in shared_names & {*_PART_NAMES}] or names
+    if len(names) != 1 or not all({*part} - {*plain} <= {*names} for part in parts):
+        return [run]
+    (name,) = names
+    plain.pop(name, None)
+    regions = [{**plain, **_flat_record(part)} for part in parts]
+    return [{"region": "", **plain}, *({"region": row.pop(name), **row} for row in regions)]
 
 
 def _parse_json(text: str) -> Any:
@@ -157,6 +189,8 @@ def _toml_runs(texts: Sequence[str]) -> list[BarLine]:
         (number, _TOML_COMMENT.sub(r"\1", text).strip()) for number, text in enumerate(texts, 1)
     ]
     runs = [match["name"] for _, text in lines if (match := _TOML_TABLE.fullmatch(text))]
+    if any(name.startswith(f"{other}.") for name in runs for other in {*runs}):
+        return []  # tables within a run
     counts_of_names = Counter(text.partition("=")[0].strip() for _, text in lines)
     settings, rows = list[str](), list[BarLine]()
     is_run, prefix = False, ""
@@ -197,7 +231,7 @@ def _toml_records(texts: Sequence[str]) -> list[BarLine]:
         name: value for name, value in document.items() if not isinstance(value, list | dict)
     }
     begins = [number for number, line in enumerate(texts, 1) if line.lstrip()[:1] in ("{", "[")]
-    return _lines_of_records([_flat_record(settings | run) for run in runs], begins)
+    return _lines_of_records([settings | run for run in runs], begins)
 
 
 def _flat_record(record: dict[str, Any]) -> dict[str, Any]:
@@ -255,6 +289,37 @@ def _blocks_of_names_and_values(texts: Sequence[str]) -> list[BarLine]:
     return [
         _bar_line(pairs[0][0], names),
         *(_bar_line(row[0][0], [value for *_, value in row]) for row in rows),
+    ]
+
+
+_ROW_OF_NAME = late_pattern(
+    r"[*+-]?\s*(?P<name>[A-Za-z#](?:[\w #/()\[\]-]{0,60}[\w)\]])?)\s*[:=]\s*"
+    r"[\[({]?\s*(?P<values>[0-9][^\[\](){}|]*?)\s*[\])}]?[;,]?"
+)
+MOST_ROWS_OF_NAMES = 50
+
+
+def _rows_of_names(texts: Sequence[str]) -> list[BarLine]:
+    """Return lines with a name and the values of all runs each, such as ``threads = [1, 2, 4]``, as
+    a table with a row for each run; one of the names is a word for processors.
+    """
+    lines = [(number, text.strip()) for number, text in enumerate(texts, 1) if text.strip()]
+    if not 2 <= len(lines) <= MOST_ROWS_OF_NAMES or any(
+        len(text) > LONGEST_LINE for _, text in lines
+    ):
+        return []
+    matches = [_ROW_OF_NAME.fullmatch(text) for _, text in lines]
+    names = [match["name"] for match in matches if match]
+    columns = [
+        re.split(r"\s*[,;]\s*|\s+", match["values"].rstrip(",; ")) for match in matches if match
+    ]
+    have_names = len({*names}) == len(lines)
+    are_alike = have_names and len({len(values) for values in columns}) == 1
+    if not are_alike or len(columns[0]) < 2 or not _names_processors(names):
+        return []
+    return [
+        _bar_line(lines[0][0], names),
+        *(_bar_line(lines[0][0], run) for run in zip(*columns, strict=True)),
     ]
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 from math import prod
@@ -88,8 +88,9 @@ def _is_tidy(input_file: Reading) -> bool:
         return True  # of quotes that do not end, which reading says
     if not grid.heading:
         return False
-    if grid.delimiter == " " and {len(cells) for _, cells in grid.rows[:50]} != {len(grid.heading)}:
-        return False  # prose
+    widths = {len(cells) for _, cells in grid.rows[:50]}
+    if grid.delimiter == " " and widths != {len(grid.heading)}:
+        return _lacks_heading(grid, widths)  # else prose
     if grid.delimiter == " " and any(number_in(cell) is not None for cell in grid.heading):
         return False  # prose with numbers
     columns = _build_columns(grid)
@@ -98,6 +99,18 @@ def _is_tidy(input_file: Reading) -> bool:
     }
     known_headings = {word for column in columns for word in (column.text.casefold(), column.words)}
     return looks_like_runs(columns) or bool(named_headings & known_headings)
+
+
+def _lacks_heading(grid: CellGrid, widths: Collection[int]) -> bool:
+    """Return whether a heading of processors and a metric stands above rows that all have the same
+    number of further values.
+    """
+    return (
+        len(widths) == 1
+        and min(widths) > len(grid.heading) > 1
+        and all(number_in(cells[0]) is not None for _, cells in grid.rows)
+        and {"p", "time"} <= {TableColumn.of(0, text, []).kind for text in grid.heading}
+    )
 
 
 def _read_tidy(input_file: Reading) -> Measurements:
@@ -156,9 +169,15 @@ def _with_product(grid: CellGrid, product_text: str) -> CellGrid:
 
 def _refuse_split_names(input_file: Reading, grid: CellGrid) -> None:
     """Raise if all rows of a table have fewer cells than its heading, because a name in the heading
-    was split.
+    was split, or more, because a column has no name.
     """
-    cell_counts = {len(cells) for _, cells in grid.rows}
+    cell_counts = {len(_without_empty_ends(cells, len(grid.heading))) for _, cells in grid.rows}
+    if len(cell_counts) == 1 and min(cell_counts) > len(grid.heading) and len(grid.rows) > 1:
+        message = (
+            f"the heading has {len(grid.heading)} names, and every row {min(cell_counts)} values;"
+            " write a name for each column, also for one of remarks or numbers of rows"
+        )
+        input_file.refuse(grid.line, "", message)
     if (
         len(cell_counts) == 1
         and (cell_count := cell_counts.pop()) < len(grid.heading)
@@ -466,6 +485,8 @@ class _TableReading:
         self.short_clock_times: list[tuple[int, str]] = []
         self.lines_of_one_processor: dict[str, int] = {}
         self.summary_lines: list[tuple[int, str]] = []
+        self.hours_noted = False
+        self.shares_noted = False
         self.has_rows = False
         self.devices: dict[str, int] = {}
         self.device_by_run: dict[tuple[int | None, float | None, str], str] = {}
@@ -503,7 +524,12 @@ class _TableReading:
         index_by_role = self.roles.index_by_role
         unit = bare_cell(cells[index_by_role["unit"]]) if "unit" in index_by_role else None
         metric_in_row = cells[index_by_role["metric"]].strip() if "metric" in index_by_role else ""
-        for index, (metric_of_column, region) in sorted(self.roles.values.items()):
+        first_run = len(input_file.runs)
+        shares_last = sorted(
+            self.roles.values.items(),
+            key=lambda item: (self.columns[item[0]].is_share_of_time, item[0]),
+        )
+        for index, (metric_of_column, region) in shares_last:
             cell = cells[index]
             if is_missing(cell) and (metric_of_column is not None or cell.strip()):
                 if cell.strip():
@@ -523,7 +549,23 @@ class _TableReading:
                 )
                 cell = _value_of_all_processors(cell, row_coordinates.p / full_efficiency)
                 unit_of_value = None if is_efficiency else unit_of_value
+            if self.columns[index].is_share_of_time:
+                elapsed = next(
+                    (run.value for run in input_file.runs[first_run:] if run.metric == "time"), None
+                )
+                if elapsed is not None:
+                    share = split_value(cell.strip().removesuffix("%"))[0]
+                    cell = _value_of_all_processors(share, elapsed * row_coordinates.p / 100)
+                    unit_of_value = "s"
+                    self._note_share(line, self.columns[index].text)
             self._add_value(line, coordinates, metric, cell, unit_of_value, self.columns[index])
+
+    def _note_share(self, line: int, heading: str) -> None:
+        """Note once how percentages of waits are read."""
+        if not self.shares_noted:
+            message = "is taken as a share of the time of all processors"
+            self.input_file.add_note(line, heading, message)
+        self.shares_noted = True
 
     def _coordinates_of_row(self, line: int, cells: Sequence[str]) -> Coordinates | None:
         """Return the coordinates of a row; None after recording a problem."""
@@ -617,8 +659,12 @@ class _TableReading:
         unit that the column has.
         """
         input_file = self.input_file
-        has_hours_first = _HOURS_AND_MINUTES.search(column.text) and cell.count(":") == 1
-        cell = f"{cell.strip()}:00" if has_hours_first else cell
+        if column.has_hours_first and re.fullmatch(r"\s*\d+:\d\d\s*", cell):
+            if not self.hours_noted and any("-" in other for other in column.cells):
+                message = f"{cell.strip()} is read as hours and minutes, as other cells have days"
+                input_file.add_note(line, "time", message)
+                self.hours_noted = True
+            cell = f"{cell.strip()}:00"
         clock_seconds = parse_seconds(cell)
         if (
             clock_seconds is not None
@@ -723,14 +769,6 @@ def _factor_of_heading(unit: str) -> float:
         return 1.0
     return _FACTOR_OF_WORDS.get(words[0].casefold().removesuffix("s"), 1.0)
 
-
-_HOURS_AND_MINUTES = late_pattern(
-    r"(?<![^\W_])(?:h{1,2}|hrs?|hours?|heures?|horas?|std\.?|stunden|ore|uren)\s?[:：]\s?"
-    r"(?:m{1,2}|mins?\.?|minut\w{0,2})(?![\w.]|\s?[:：])|(?<![^\W_])hhmm(?!\w)"
-    r"|(?:小时|小時|时|時)[:：](?:分钟|分鐘|分)(?!\s?[:：])|(?<!\w)ч[:：]м(?:ин)?(?!\w|\s?[:：])",
-    re.IGNORECASE,
-)
-"""How a heading says that times of two fields are hours and minutes."""
 
 _TIME_METRICS = [metric for metric in METRICS.values() if str(metric.dimension) == "s"]
 
