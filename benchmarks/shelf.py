@@ -4,14 +4,16 @@ refused badly and wrong.
 Run ``python benchmarks/shelf.py``, or name readers: ``python benchmarks/shelf.py lqn jsim``. The
 exit status is 1 if a file has another verdict than `tests/shelf` expects. With ``--cost``, each
 command runs in a process of its own, and its processor time after the start of the program and its
-largest memory are printed instead of verdicts. The exit status is then 1 if a command that reads a
-file takes more than the limits.
+largest memory are printed instead of verdicts, and it is ended after some seconds. The exit status
+is then 1 if a command that reads a file takes more than the limits. ``--parts 6 --part 2`` runs
+every sixth file from the second on.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import resource
 import shlex
 import sys
 import tempfile
@@ -45,6 +47,8 @@ READING = ("measured", "import", "trace", "counts")
 """Commands that read a file and solve nothing."""
 MOST_READING_SECONDS, MOST_MEGABYTES = 1.0, 100.0
 """Processor time after the start of the program, and memory, that reading a small file may take."""
+END_SECONDS = 10
+"""Processor time after which a command is ended whose cost is measured."""
 
 
 class Cost(NamedTuple):
@@ -71,6 +75,7 @@ def costs_of(case: Case) -> list[Cost]:
             words = [word.format(**place) for word in shlex.split(line)]
             child = os.fork()
             if not child:
+                resource.setrlimit(resource.RLIMIT_CPU, (END_SECONDS, END_SECONDS))
                 os._exit(silent_status(words))
             _, status, usage = os.wait4(child, 0)
             seconds = usage.ru_utime + usage.ru_stime
@@ -93,12 +98,14 @@ def silent_status(words: Sequence[str]) -> int:
 
 def print_costs(chosen: list[Case]) -> int:
     """Print what reading took, by reader; return 1 if a command took too much."""
-    costs = [(case, cost) for case in chosen for cost in costs_of(case)]
-    over = [
-        (case, cost)
-        for case, cost in costs
-        if cost.seconds > MOST_READING_SECONDS or cost.megabytes > MOST_MEGABYTES
-    ]
+    costs, over = list[tuple[Case, Cost]](), list[tuple[Case, Cost]]()
+    for case in chosen:
+        for cost in costs_of(case):
+            costs.append((case, cost))
+            if cost.seconds > MOST_READING_SECONDS or cost.megabytes > MOST_MEGABYTES:
+                over.append((case, cost))
+                print(f"{case.name}: {cost.seconds:.2f} s, {cost.megabytes:.0f} MB: {cost.words}")
+                sys.stdout.flush()
     rows = []
     for reader in dict.fromkeys(case.reader for case, _ in costs):
         seconds = [cost.seconds for case, cost in costs if case.reader == reader]
@@ -106,8 +113,6 @@ def print_costs(chosen: list[Case]) -> int:
         rows.append([reader, len(seconds), median(seconds), max(seconds), max(megabytes)])
     heads = ["reader", "commands", "median s", "most s", "most MB"]
     print(tabulate(rows, headers=heads, floatfmt=".2f"))
-    for case, cost in over:
-        print(f"{case.name}: {cost.seconds:.2f} s, {cost.megabytes:.0f} MB: {cost.words}")
     print(f"{len(over)} of {len(costs)} commands took too much")
     return 1 if over else 0
 
@@ -128,17 +133,18 @@ def run() -> int:
     parser.add_argument("readers", nargs="*", help="folders of the shelf; all by default")
     parser.add_argument("--short", action="store_true", help="the first file of each reader")
     parser.add_argument("--cost", action="store_true", help="processor time and memory")
+    parser.add_argument("--parts", type=int, default=1, help="parts of all files")
+    parser.add_argument("--part", type=int, default=1, help="the part to run, from 1")
     options = parser.parse_args()
+    readers = {*options.readers}
+    chosen = [case for case in cases() if not readers or case.reader in readers]
+    chosen = chosen[options.part - 1 :: options.parts]
     if options.cost:
-        return print_costs(
-            [case for case in cases() if case.reader in (options.readers or [case.reader])]
-        )
+        return print_costs(chosen)
     compile_simulator()
     counts: dict[str, Counter[str]] = {}
     unexpected = 0
-    for case in cases():
-        if options.readers and case.reader not in options.readers:
-            continue
+    for case in chosen:
         counts.setdefault(case.reader, Counter())
         if options.short and counts[case.reader].total():
             continue

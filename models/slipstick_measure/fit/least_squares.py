@@ -237,8 +237,6 @@ def minimize_squares(
     more_residuals : from sets of parameters, (D, k), residuals to minimize beside those of the
         timings, (D, any)
     """
-    from scipy.optimize import least_squares
-
     lower_limits, upper_limits = formula.limits
     clipped_start: Array = np.clip(start, lower_limits, upper_limits)
     # The scale of a parameter is its start, or the value at which it affects the times.
@@ -270,16 +268,75 @@ def minimize_squares(
         slopes: Array = (residuals_after[1:] - residuals_after[0]).T / steps
         return slopes
 
-    solution = least_squares(
-        lambda theta: residuals(theta[None] * scales)[0],
-        first_point / scales,
-        jac=slopes_of_residuals,
-        bounds=(lower_limits / scales, upper_limits / scales),
-        xtol=tolerance,
-        ftol=tolerance,
-        gtol=tolerance,
-        max_nfev=MOST_STEPS,
-    )
-    end_point: Array = np.clip(solution.x * scales, lower_limits, upper_limits)
+    def residuals_at(theta: Array) -> Array:
+        return np.asarray(residuals(theta[None] * scales)[0])
+
+    limits = (lower_limits / scales, upper_limits / scales)
+    if len(start) <= MOST_STEEP_PARAMETERS:
+        solution = _descended(
+            residuals_at, slopes_of_residuals, first_point / scales, limits, tolerance
+        )
+    else:
+        from scipy.optimize import least_squares
+
+        solution = least_squares(
+            residuals_at,
+            first_point / scales,
+            jac=slopes_of_residuals,
+            bounds=limits,
+            xtol=tolerance,
+            ftol=tolerance,
+            gtol=tolerance,
+            max_nfev=MOST_STEPS,
+        ).x
+    end_point: Array = np.clip(solution * scales, lower_limits, upper_limits)
     squares = (residuals(np.vstack([end_point, clipped_start])) ** 2).sum(axis=1)
     return end_point if squares[0] <= squares[1] else clipped_start
+
+
+MOST_STEEP_PARAMETERS = 2
+"""Parameters up to which the search needs no SciPy, whose import takes 0.2 s and 24 MB."""
+LARGEST_DAMPING = 1e16
+
+
+def _descended(
+    residuals: Callable[[Array], Array],
+    slopes_of_residuals: Callable[[Array], Array],
+    start: Array,
+    limits: tuple[Array, Array],
+    tolerance: float,
+) -> Array:
+    """Search the least squares of few parameters by damped Gauss-Newton steps, in which a parameter
+    at a limit moves only away from it.
+
+    Source: Marquardt, SIAM J. Applied Mathematics 11(2), 1963.
+    """
+    theta, values, damping = start, residuals(start), 1e-3
+    squares = float(values @ values)
+    for _ in range(MOST_STEPS):
+        slopes = slopes_of_residuals(theta)
+        gradient = slopes.T @ values
+        is_held = ((theta <= limits[0]) & (gradient > 0)) | ((theta >= limits[1]) & (gradient < 0))
+        free = np.flatnonzero(~is_held)
+        if not len(free) or np.abs(gradient[free]).max() <= tolerance:
+            return theta
+        normal = slopes[:, free].T @ slopes[:, free]
+        weights = np.maximum(np.diag(normal), np.finfo(float).tiny)
+        while True:
+            step = np.zeros(len(theta))
+            step[free] = -np.linalg.lstsq(
+                normal + damping * np.diag(weights), gradient[free], rcond=None
+            )[0]
+            next_theta = np.clip(theta + step, *limits)
+            next_values = residuals(next_theta)
+            next_squares = float(next_values @ next_values)
+            if next_squares < squares:
+                break
+            damping *= 10
+            if damping > LARGEST_DAMPING:
+                return theta
+        gain, length = squares - next_squares, float(np.abs(next_theta - theta).max())
+        theta, values, squares, damping = next_theta, next_values, next_squares, damping / 10
+        if gain <= tolerance * squares and length <= tolerance**0.5 * float(np.abs(theta).max()):
+            return theta
+    return theta
