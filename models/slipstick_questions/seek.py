@@ -189,7 +189,7 @@ class ConditionSearch:
 
     @property
     def is_decided(self) -> bool:
-        """Whether the condition is decided everywhere, and does not hold at a place next to one
+        """Whether the condition is known everywhere, and is false at each place next to a place
         without an answer.
         """
         holds_next_to_gap = any(

@@ -449,8 +449,8 @@ def _count_equal_rounds(tables: Tables) -> int:
 
 @compiled
 def _do_rounds(tables: Tables, count: int) -> bool:
-    """Run some rounds with the same shares, fewer if a customer arrives; return whether their times
-    are valid.
+    """Run up to `count` rounds, all with the units of the first for each customer, and stop when a
+    customer arrives; return whether the times of the rounds are valid.
     """
     run = tables.run[0]
     phases = len(tables.pieces)

@@ -956,8 +956,8 @@ def build(inputs: Inputs) -> BuiltModel:
 def _counting_settings(
     inputs: Inputs, parameter_by_path: Mapping[str, Parameter], shape: ModelShape
 ) -> Iterator[str]:
-    """Yield the settings with ranges between whole numbers that only whole numbers are allowed
-    for, and parameters that are a number of processors.
+    """Yield the settings whose range must be drawn as whole numbers: those that allow no other
+    number, and the parameters that are a number of processors.
     """
     groups = shape.model.population.groups if isinstance(shape.model, Model) else ()
     for path, log_middle in zip(inputs.uncertain.paths, inputs.uncertain.centre, strict=True):

@@ -245,7 +245,7 @@ class Journal:
 
 
 def _failure_key(block: Block, limits: Limits) -> bytes:
-    """Return the key under which a failed point is stored; it holds for the run's limits only."""
+    """Return the key under which a failed point is stored, for these limits of the run only."""
     return sha256(block.key + repr(limits).encode()).digest()
 
 

@@ -155,8 +155,8 @@ def _stop_clock(ticks: Array) -> None:
 
 @_compiled
 def acquire(words: Array, kind: int, rank: int, parties: int, zero: Any) -> Any:
-    """Acquire a lock of a kind; `zero` is 0, and delays the acquisition until its value is known.
-    Return the last value read, of which the compiler cannot know a bit, so that it keeps the read.
+    """Acquire a lock of a kind, after the value of `zero`, which is 0, is known. Return the last
+    value that was read, so that the compiler cannot remove the reads.
     """
     previous = np.int64(1)
     ticket_number = np.int64(0)

@@ -175,7 +175,7 @@ class _Pairs:
         return np.unique(np.concatenate((own_items[is_near.any(axis=1)], partners)))
 
     def _partners(self, own_items: Items) -> Items:
-        """Return for each given molecule the half of all others that follows it."""
+        """Return, for each given molecule, the next molecules by number: half of all others."""
         return (own_items[:, None] + np.arange(1, self.molecules // 2 + 1)) % self.molecules
 
     def _is_near(self, own_items: Items) -> NDArray[np.bool_]:

@@ -546,9 +546,9 @@ def assumption_notes(network_layout: NetworkLayout) -> tuple[str, ...]:
 
 
 def _counting_notes(model: QueueingNetwork) -> Iterator[CountedAtStation]:
-    """Yield for each open class, of which later stations lose customers, at which station its
-    throughput counts them. Only for networks that lose customers at full stations, or that balk
-    there, and in no other way: the others follow no single order of stations.
+    """Yield, for each open class that loses customers at later stations, the station at which its
+    throughput counts them. Only for classes whose customers are lost because they balk, or find
+    stations full, and in no other way.
     """
     if model.regions or model.breakers:
         return
