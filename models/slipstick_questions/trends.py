@@ -361,9 +361,9 @@ def _check_stated_technology(
 
 
 def _is_multiplied(stated_quantity: Given, trend: Trend) -> bool:
-    """Return whether a parameter is multiplied by the gain of its rate instead of divided by it:
-    one that follows a class of cost, unless it is a time; or one whose series has better values
-    that are larger.
+    """Return whether a parameter is multiplied by the gain of its rate, and not divided by it. It
+    is multiplied if it follows a class of cost and is no time, or if larger values of its series
+    are better.
     """
     rate = trend.rates[stated_quantity.technology]
     if stated_quantity.technology in (PROCESSORS, *TECHNOLOGIES) or not isinstance(

@@ -106,8 +106,8 @@ def times_of_a_unit(
 def _sum_of_deviations(
     first_deviation: Array, second_deviation: Array, correlation: Array
 ) -> Array:
-    """Return the deviation of a sum of two variables from its mean, from the deviation of each of
-    them: where both have one sign, as for normal variables with a correlation, else their sum.
+    """Return the deviation of a sum of two variables from its mean, given the deviation of each.
+    Deviations of the same sign combine as those of correlated normal variables; others are added.
     """
     product = first_deviation * second_deviation
     same_sign_deviation = np.sqrt(

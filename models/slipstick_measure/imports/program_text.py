@@ -991,8 +991,8 @@ class _Expression:
         return self._within(chosen if is_met else tokens[second + 1 :]).whole()
 
     def _end_of_item(self, *separators: str) -> int:
-        """Return the position of the next of some signs outside of brackets, or of the end of the
-        bracket that is open.
+        """Return the position of the next separator outside brackets, or of the end of the open
+        bracket.
         """
         depth = 0
         for position in range(self._position, len(self._tokens)):

@@ -126,8 +126,8 @@ _PART_NAMES = ("name", "phase", "region", "function", "step", "label")
 
 
 def _run_and_parts(run: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return a run, and its parts in rows of their own where it has one list of records with a name
-    and with values that the run has too; else the run alone.
+    """Return a run and, in rows of their own, its parts: the records of its only list, if each has
+    a name and values that the run has too. Without such records, return the run alone.
     """
     lists = [name for name, value in run.items() if isinstance(value, list) and value]
     parts = run[lists[0]] if len(lists) == 1 else []
@@ -181,9 +181,9 @@ _QUOTED = late_pattern(r"([\"'])(?P<text>[^\"']*)\1")
 
 
 def _toml_runs(texts: Sequence[str]) -> list[BarLine]:
-    """Return the lines of the repeated tables of TOML, below each of which stand the settings
-    before the first one. Where the tables have different names, the name of each is the region of
-    its values; the name of a table that is not repeated goes before the names in it.
+    """Return the lines of the repeated tables of TOML, each followed by the settings that stand
+    before the first table. If the tables have different names, the name of each is the region of
+    its values. The name of a table that is not repeated is the first part of the names in it.
     """
     lines = [
         (number, _TOML_COMMENT.sub(r"\1", text).strip()) for number, text in enumerate(texts, 1)

@@ -583,8 +583,8 @@ class WeightedServers(SimulatedStation):
         super().accumulate(now)
 
     def _set_speeds(self) -> None:
-        """Compute the speed of each customer: by its weight, its share of the servers that
-        customers of larger weights leave, up to one server.
+        """Compute the speed of each customer: its share, by weight, of the servers that customers
+        of larger weights leave to others, but at most one server.
         """
         servers_left = float(self.servers)
         weight_left = 0.0
