@@ -103,7 +103,9 @@ def regions_of(points: Sequence[MeasuredPoint], region_name: str | None = None) 
         regions_with_values[0] if regions_with_values else [],
     )
     if region_name is not None and region_name not in region_names:
-        raise UnknownNameError("region with a time", region_name, region_names)
+        names = list(filter(None, region_names))
+        hint = "" if names else "; the runs name no regions: leave the region out"
+        raise UnknownNameError("region with a time", region_name, names, hint)
     if not region_names:
         return Regions("")
     whole_region = (

@@ -180,6 +180,8 @@ def test_a_region_may_be_the_whole() -> None:
         UnknownNameError, match="there is no region with a time 'c'; known: a, a->b"
     ):
         measured(table(*records), region="c")
+    with pytest.raises(UnknownNameError, match="'c'; the runs name no regions: leave the region"):
+        measured(table(run(1, "time", 8.0), run(2, "time", 4.0)), region="c")
 
 
 @pytest.mark.parametrize("metric", ["time", "cycle", "throughput", "speedup"])

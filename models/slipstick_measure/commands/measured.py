@@ -926,7 +926,8 @@ def _families_to_fit(
     """Return the families to fit that the options name: laws by name, and a family built of the
     model; None if the options name neither a law nor a model.
     """
-    from slipstick.schema.library import Library
+    from slipstick.schema.inputs import model_names as known_models
+    from slipstick.schema.library import Library, is_file_name
     from slipstick_measure.fit.families import FAMILIES
     from slipstick_measure.fit.model import FitSettings, prepare_model
 
@@ -938,11 +939,13 @@ def _families_to_fit(
                 "--free",
                 "say which parameters of the model are free, such as --free parameters.work",
             )
-        if model_names:
+        for model_name in model_names:
+            if not is_file_name(model_name) and model_name not in known_models():
+                hint = did_you_mean(model_name, [*FAMILIES, *known_models()])
+                refuse("--model", f"there is no law and no model {model_name!r}{hint}")
             refuse(
                 "--free",
-                f"there is no law {model_names[0]!r}{did_you_mean(model_names[0], list(FAMILIES))};"
-                " of a model, say which parameters are free, such as --free parameters.work",
+                f"say which parameters of {model_name} are free, such as --free parameters.work",
             )
         return list(law_and_model_names) or None
     if len(model_names) != 1:

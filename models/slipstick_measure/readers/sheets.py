@@ -124,8 +124,11 @@ def _is_number(cell: str) -> bool:
 
 
 def _is_note(row: Sequence[str]) -> bool:
-    """Return whether the only filled cell of a row is a text, at its beginning."""
-    return bool(row[0]) and not _is_number(row[0])
+    """Return whether the only filled cell of a row is a text, at its beginning. Numbers between
+    other separators, such as ``4 28`` and ``4;28``, are a row whose separator is mistyped.
+    """
+    words = row[0].replace(";", " ").replace("|", " ").split()
+    return bool(words) and not all(map(_is_number, words[:2]))
 
 
 def _has_names_only(row: Sequence[str]) -> bool:

@@ -374,8 +374,8 @@ def _note_roles(
 
 
 def _note_outside(input_file: Reading, grid: CellGrid, is_documented: bool) -> None:
-    """Note the lines outside of the table; if its headings are documented words, note only those of
-    another table.
+    """Note the lines outside of the table; if its headings are documented words, note only those
+    between its rows and those of another table.
     """
     lines_outside = [(index, input_file.lines[index - 1]) for index in grid.outside]
     other_table_line = grid.other_table
@@ -386,7 +386,10 @@ def _note_outside(input_file: Reading, grid: CellGrid, is_documented: bool) -> N
         (index - 1 for index, text in lines_outside if is_rule(text) and re.search("[|┼╪╋]", text)),
         0,
     )
-    if not lines_outside or (is_documented and not other_table_line):
+    is_between_rows = bool(grid.rows) and any(
+        grid.rows[0][0] < index < grid.rows[-1][0] for index in grid.outside
+    )
+    if not lines_outside or (is_documented and not other_table_line and not is_between_rows):
         return
     line_count = len(lines_outside)
     lines_in_words = (

@@ -110,7 +110,14 @@ def test_a_model_with_free_parameters_is_fitted_and_drawn(
             "say which parameters of the model are free, such as --free parameters.work",
         ),
         (["--free", "x"], "name the one model whose parameters are free; got families only"),
-        (["--model", "queue"], "--free: there is no law 'queue'; did you mean 'queue-2'?;"),
+        (
+            ["--model", "queue"],
+            "--model: there is no law and no model 'queue'; did you mean 'queue",
+        ),
+        (
+            ["--model", "lock-and-bus"],
+            "--free: say which parameters of lock-and-bus are free, such as --free parameters.work",
+        ),
     ],
 )
 def test_options_of_a_fit_are_checked(

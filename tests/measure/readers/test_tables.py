@@ -417,6 +417,20 @@ def test_a_second_table_of_a_sheet_is_left_out_with_a_note(tmp_path: Path) -> No
     )
 
 
+@pytest.mark.parametrize("row", ["4 28", "4;28", "4 28 s", "4|28"])
+def test_a_row_with_another_separator_is_no_note(row: str, tmp_path: Path) -> None:
+    (problem,) = refused(tmp_path, f"cores,time [s]\n1,100\n2,52\n{row}\n8,16\n")
+    assert problem == "x.csv:4:1: 1 value, where the header promises 2; check the delimiter"
+
+
+@pytest.mark.parametrize(("row", "count"), [("below here on the other machine", 1), ("8,16", 0)])
+def test_a_text_between_rows_is_noted(row: str, count: int, tmp_path: Path) -> None:
+    path = tmp_path / "runs.csv"
+    path.write_text(f"cores,time [s]\n1,100\n2,52\n{row}\n16,9\n\nmeasured at night\n")
+    notes = read(path).notes
+    assert [note.line for note in notes] == [4] * count
+
+
 def test_tables_side_by_side_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "both.csv"
     path.write_text(
