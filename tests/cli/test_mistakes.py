@@ -65,6 +65,13 @@ base: {model: law/amdahl-speedup, serial: 0.05, processors: 8}
 cases: {usl: {model: law/universal-scalability, contention: 0.05, coherency: 0.001}}
 """
     ),
+    "web.yaml": (
+        """\
+queueing-network: 1
+classes: {a: {arrivals: 1 /s}}
+stations: {s: {servers: 1, service: {a: 9 ms}}}
+"""
+    ),
     "few.csv": "p,time\n1,10 s\n2,5.2 s\n4,2.8 s\n8,1.6 s\n",
 }
 
@@ -181,6 +188,17 @@ MISTAKES = [
         "extra argument (ms); write --set 'PATH=VALUE' in quotes if it has a blank",
     ),
     (["solve", "lock-and-bus", "--value", "latency"], "'latency'; did you mean 'time'?"),
+    (
+        ["solve", "web.yaml", "--set", "s.servers=2"],
+        "--set s.servers: unknown path; did you mean 'stations.s.servers'?",
+    ),
+    (
+        ["solve", "web.yaml", "--set", "stations.t.servers=2"],
+        "--set stations.t.servers: there is no path 't'; did you mean",
+    ),
+    (["solve"], "error: Missing argument 'MODEL'; slipstick solve --help has examples"),
+    (["solve", "vary.yaml"], "this file is of kind study; run it with: slipstick run vary.yaml"),
+    (["fit", "few.csv", "--domain", "1..2"], "'--domain': '1..2' is not a valid whole number"),
     (["new", "service"], "'service'; did you mean 'queueing-network'?"),
 ]
 

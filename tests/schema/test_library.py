@@ -156,7 +156,7 @@ def test_problems_of_a_named_network_are_told_with_those_of_the_machine(tmp_path
 def test_a_reference_to_another_kind_is_refused(tmp_path: Path) -> None:
     (tmp_path / "net.yaml").write_text(NETWORK)
     assert refused(tmp_path, "machine: 1\nextends: net.yaml\n") == [
-        "net.yaml:1:1: network: here a spec of kind machine is wanted, and this is of kind network"
+        "net.yaml:1:1: network: this file is of kind network, but one of kind machine is wanted"
     ]
 
 

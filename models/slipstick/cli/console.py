@@ -31,6 +31,14 @@ NO_ANSWER = 1
 """The exit status of a command whose model has no answer."""
 FIRST_PROGRESS = 3
 """Time from which a command on a terminal says that it is working [s]."""
+
+
+class WholeNumber(click.IntRange):
+    """A whole number of an option, within limits."""
+
+    name = "whole number"
+
+
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 json_option = click.option(

@@ -27,6 +27,7 @@ from slipstick.cli.console import (
     DONE,
     NO_ANSWER,
     ProgressLine,
+    WholeNumber,
     complete,
     complete_methods,
     discard,
@@ -75,7 +76,7 @@ if TYPE_CHECKING:
 _ENGINE_OPTIONS = (
     click.option(
         "--jobs",
-        type=click.IntRange(1, 256),
+        type=WholeNumber(1, 256),
         envvar="SLIPSTICK_JOBS",
         help="Number of points solved at the same time. [1]",
     ),
@@ -638,7 +639,7 @@ def _has_failure(results: Results) -> bool:
         " queue_length_at[STATION,SECONDS] and probability_at[STATION,N,SECONDS]."
     ),
 )
-@click.option("--seed", type=click.IntRange(0), help="Seed of a simulation. [0]")
+@click.option("--seed", type=WholeNumber(0), help="Seed of a simulation. [0]")
 @click.option(
     "--precision",
     metavar="PART",
@@ -805,6 +806,8 @@ def _usage_message(error: click.ClickException, arguments: Sequence[str]) -> str
     )
     if is_extra_argument and any(argument.startswith(_SET) for argument in arguments):
         return f"{message.rstrip('.')}; write {_SET} 'PATH=VALUE' in quotes if it has a blank"
+    if isinstance(error, click.MissingParameter) and error.ctx:
+        return f"{message.rstrip('.')}; {error.ctx.command_path} --help has examples"
     return message
 
 

@@ -661,7 +661,9 @@ def _tree_with_value(tree: Table, path: str, value_node: Node, library: Library)
             tree, path, _with_attributes_of_parameter(value_node, node_at(tree, keys), keys)
         )
     except UnknownNameError as error:
-        raise input_problem(value_node, path, str(error)) from None
+        whole_path = _path_with_beginning(tree, path)
+        message = f"unknown path{suggestion_of([whole_path])}" if whole_path else str(error)
+        raise input_problem(value_node, path, message) from None
     assert isinstance(changed_tree, Table)
     if path in ("machine.network", "machine.node.network") and isinstance(
         value_node, Scalar | Table
@@ -672,6 +674,22 @@ def _tree_with_value(tree: Table, path: str, value_node: Node, library: Library)
         assert isinstance(resolved_tree, Table)
         return resolved_tree
     return changed_tree
+
+
+def _path_with_beginning(tree: Table, path: str) -> str:
+    """Return a path whose first keys were left out, with these keys; empty if its first key is the
+    name of no part of the inputs.
+    """
+    first_key = f".{split_path(path)[0]}."
+    beginnings = {
+        beginning
+        for leaf_path, _ in leaves(tree)
+        for beginning, key, _ in [f".{leaf_path}".partition(first_key)]
+        if beginning and key
+    }
+    paths = [f"{beginning[1:]}.{path}" for beginning in beginnings]
+    # The path may be one of the file, or a key that the file leaves to its default.
+    return min(paths, key=lambda p: (node_at(tree, split_path(p)) is None, len(p)), default="")
 
 
 def _refuse_unknown_parameter(tree: Table, keys: Sequence[str]) -> None:

@@ -731,10 +731,8 @@ def _refuse_other_kind(spec_kind: str, tree: Table) -> None:
         mark = next(iter(tree.entries.values())).key_mark
         command = _COMMAND_TEXTS.get(file_kind, "") if spec_kind in _KINDS_OF_COMMANDS else ""
         way_out = command.replace("FILE", mark.file)
-        raise mark.error(
-            f"here a spec of kind {spec_kind} is wanted, and this is of kind {file_kind}{way_out}",
-            file_kind,
-        )
+        wanted = "" if way_out else f", but one of kind {spec_kind} is wanted"
+        raise mark.error(f"this file is of kind {file_kind}{wanted}{way_out}", file_kind)
 
 
 def _with_bandwidth(tree: Table) -> Table:

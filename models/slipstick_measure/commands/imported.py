@@ -8,7 +8,14 @@ from pathlib import Path
 
 import click
 
-from slipstick.cli.console import DONE, json_option, model_limit_option, print_json, refuse
+from slipstick.cli.console import (
+    DONE,
+    WholeNumber,
+    json_option,
+    model_limit_option,
+    print_json,
+    refuse,
+)
 from slipstick.errors import short
 from slipstick_measure.commands.measured import servers_of, servers_option
 
@@ -50,7 +57,7 @@ force_option = click.option(
 )
 @click.option(
     "--processors",
-    type=click.IntRange(1),
+    type=WholeNumber(1),
     help="Number of processors or threads, if the file does not have it.",
 )
 @click.option("--unit", metavar="UNIT", help="Unit of times in models of other tools. [s]")

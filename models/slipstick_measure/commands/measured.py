@@ -15,6 +15,7 @@ from slipstick.cli.console import (
     DONE,
     NO_ANSWER,
     ProgressLine,
+    WholeNumber,
     echo,
     json_option,
     model_limit_option,
@@ -586,7 +587,7 @@ _FIT_OPTIONS = (
     ),
     click.option(
         "--cycles",
-        type=click.IntRange(1),
+        type=WholeNumber(1),
         help=(
             "Number of cycles of the model in the measured work. [the time of the model is the"
             " measured time]"
@@ -608,13 +609,13 @@ _FIT_OPTIONS = (
     click.option(
         "--servers",
         "servers",
-        type=click.IntRange(1),
+        type=WholeNumber(1),
         help="Number of hardware threads or processors that work at the same time.",
     ),
     click.option(
         "--domain",
         "domain",
-        type=click.IntRange(1),
+        type=WholeNumber(1),
         help="Number of processors in a node or memory domain; domains fill one after the other.",
     ),
     click.option(
@@ -630,7 +631,7 @@ _FIT_OPTIONS = (
     ),
     click.option(
         "--seed",
-        type=click.IntRange(0),
+        type=WholeNumber(0),
         default=1,
         help="Seed of the bootstrap. [1]",
     ),
