@@ -230,7 +230,7 @@ class SeriesSpec(Spec):
     """Measured points of one kind of device, to which a rate is fitted."""
 
     title: Note = Field("", description="measured quantity")
-    of: list[Technology | Literal["processors"]] = Field(
+    of: list[Literal[Technology, "processors"]] = Field(
         [], description="classes of cost that follow the series; none: the series is only shown"
     )
     processors: Annotated[list[ProcessorKind], Distinct] = Field(
@@ -345,7 +345,10 @@ class TrendSpec(Described):
                     class_name, kind = class_and_kind
                     suffix = f" of {kind}" if kind else ""
                     driver = series_by_class[class_and_kind]
-                    message = f"{class_name}{suffix} goes with {driver} already"
+                    message = (
+                        f"{class_name}{suffix} goes with {driver} already; write {driver}:"
+                        " {of: []}, or leave it out here"
+                    )
                     raise broken_rule(message, "series", name, "of")
                 series_by_class[class_and_kind] = name
 

@@ -126,7 +126,7 @@ class ProjectionPictureSpec(Drawn):
 
     question: ClassVar[str] = "project"
     kind: Literal["projection"] = Field(description="values over the years, with their bands")
-    y: DistinctColumns = Field(description="values to draw", min_length=1)
+    y: DistinctColumns = Field(description="values to draw, such as [time]", min_length=1)
     log: Literal["none", "y"] = Field(
         "none", description=("whether the vertical axis is logarithmic")
     )

@@ -422,8 +422,8 @@ STUDIES = [
         study("vary: {a: {axes: {parties: 5}}}"),
         [
             (
-                "3:28: vary.a.axes.parties: write a list of values, or a range: from, to, and "
-                "one of step, factor and count"
+                "3:28: vary.a.axes.parties: write a list of values, such as [1, 2], or a range,"
+                " such as {from: 1, to: 9, step: 1}"
             )
         ],
     ),

@@ -493,7 +493,7 @@ SERIES = "{year: 2010, value: 1}, {year: 2012, value: 2}, {year: 2014, value: 3}
         ),
         (
             "series: {a: {of: [wire], points: [MORE]}, b: {of: [wire], points: [MORE]}}",
-            "wire goes with a already",
+            "wire goes with a already; write a: {of: []}, or leave it out here",
         ),
         ("series: {a: {points: none.csv}}", "there is no file of measurements"),
         ("series: {a: {points: two.csv}}", "two.csv has no series 'a'"),

@@ -237,7 +237,7 @@ def _unknown_key_message(
         return f"unknown key; write a space after the colon of {written_key}"
     if ")" in key:
         return "unknown key; a comma ends a value within braces: write the value in quotes"
-    return f"unknown key{did_you_mean(key, known_keys)}"
+    return f"unknown key{did_you_mean(key, known_keys, most_names=32)}"
 
 
 def _expected_words_message(wrong_word: Any, details: dict[str, Any]) -> str:
@@ -298,8 +298,8 @@ _MESSAGES: dict[str, Callable[[dict[str, Any]], str]] = {
     "too_short": lambda c: f"at least {c['min_length']} needed",
     "too_long": lambda c: f"at most {c['max_length']} wanted",
     "greater_than": lambda c: f"more than {c['gt']:g}",
-    "greater_than_equal": lambda c: f"at least {c['ge']}",
-    "less_than_equal": lambda c: f"at most {c['le']}",
+    "greater_than_equal": lambda c: f"at least {c['ge']:g}",
+    "less_than_equal": lambda c: f"at most {c['le']:g}",
 }
 
 

@@ -130,7 +130,7 @@ AxisValues = Annotated[
         axis_kind,
         custom_error_type="axis",
         custom_error_message=(
-            "write a list of values, or a range: from, to, and one of step, factor and count"
+            "write a list of values, such as [1, 2], or a range, such as {from: 1, to: 9, step: 1}"
         ),
     ),
 ]
@@ -243,7 +243,7 @@ class LinesSpec(Drawn):
     kind: Literal["lines"] = Field(description="lines over an axis")
     sweep: Name = Field(description="name of the sweep")
     x: Note = Field(description="path of the horizontal axis")
-    y: DistinctColumns = Field(description="values to draw", min_length=1)
+    y: DistinctColumns = Field(description="values to draw, such as [time]", min_length=1)
     cases: DistinctNames = Field(
         [], description=("names of the cases; by default all cases of the sweep")
     )
