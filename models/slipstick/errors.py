@@ -65,6 +65,23 @@ class TypedSentence(str):
         return (self[:],), vars(self)
 
 
+class KeyMeaning(TypedSentence):
+    """The meaning of a key of a file, with a clause on how to write the key or on its default.
+    `brief` is the meaning without this clause.
+    """
+
+    brief: str
+
+    @classmethod
+    def of(cls, brief: str, clause: str) -> Self:
+        """Return the meaning with its clause.
+
+        >>> KeyMeaning.of("number of visits in a cycle", "1 by default").brief
+        'number of visits in a cycle'
+        """
+        return cls(f"{brief}; {clause}", brief=brief)
+
+
 class Unsolvable(TypedSentence):
     """A sentence that a model has no answer, whatever the method."""
 

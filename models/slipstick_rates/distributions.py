@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field
 
+from slipstick.errors import KeyMeaning
 from slipstick.expression.nodes import COUNT, Dimension
 from slipstick.schema.kinds.constraints import Note, broken_rule
 from slipstick.schema.kinds.quantity import Given, Quantity, Spec
@@ -77,8 +78,8 @@ class LognormalSpec(Uncertain):
     distribution: Literal["lognormal"] = Field(description="lognormal; values are never negative")
     median: AnyValue = Field(description="median")
     spread: Spread = Field(
-        description=(
-            "standard deviation of the natural logarithm; 10% is about a tenth of the median"
+        description=KeyMeaning.of(
+            "standard deviation of the natural logarithm", "10% is about a tenth of the median"
         )
     )
 
@@ -129,7 +130,7 @@ class DiscreteSpec(Uncertain):
     distribution: Literal["discrete"] = Field(description="one of several values")
     values: list[AnyValue] = Field(description="the values", min_length=1)
     weights: list[Weight] | None = Field(
-        None, description="relative probability of each value; equal by default"
+        None, description=KeyMeaning.of("relative probability of each value", "equal by default")
     )
 
     def check_rules(self) -> None:

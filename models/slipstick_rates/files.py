@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
 
-from slipstick.errors import did_you_mean, short
+from slipstick.errors import KeyMeaning, did_you_mean, short
 from slipstick.expression.nodes import COUNT, TIME, Dimension
 from slipstick.late import late_pattern
 from slipstick.schema.columns import numbered_rows
@@ -84,8 +84,8 @@ class PeriodSpec(Spec):
     )
     spread: Spread | None = Field(
         None,
-        description=(
-            "standard deviation of the logarithm of the yearly factor, such as 3%; 0 by default"
+        description=KeyMeaning.of(
+            ("standard deviation of the logarithm of the yearly factor, such as 3%"), "0 by default"
         ),
     )
 
@@ -307,9 +307,9 @@ class TrendSpec(Described):
     series: dict[Name, SeriesSpec] = Field({}, description="series of measured points by name")
     benefit: Fraction | None = Field(
         None,
-        description=(
-            "fraction of each doubling of the processor speed that the classes under partly gain; 1"
-            " by default"
+        description=KeyMeaning.of(
+            ("fraction of each doubling of the processor speed that the classes under partly gain"),
+            "1 by default",
         ),
     )
     fully: list[Technology] | None = Field(

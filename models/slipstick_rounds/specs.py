@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from slipstick.errors import ModelFaultsError, SpecError
+from slipstick.errors import KeyMeaning, ModelFaultsError, SpecError
 from slipstick.expression.nodes import COUNT, RATE, TIME, Dimension, Expr, Number, zero
 from slipstick.model.requirement import Requirement
 from slipstick.schema.kinds.activity import RequirementSpec, Word
@@ -40,9 +40,9 @@ class CustomersSpec(Spec):
     )
     visits: WholeCount | None = Field(
         None,
-        description=(
-            "number of visits of each customer in a run that ends; all customers begin together. By"
-            " default the run has no end"
+        description=KeyMeaning.of(
+            "number of visits of each customer in a run that ends",
+            "all customers begin together. By default the run has no end",
         ),
     )
     arrivals: ArrivalRate | None = Field(None, description="rate of a Poisson stream of customers")
@@ -53,9 +53,9 @@ class CustomersSpec(Spec):
     )
     delay_scv: UnitsFormula | None = Field(
         None,
-        description=(
-            "squared coefficient of variation of the delay, with a gamma distribution; by default"
-            " the delay is constant"
+        description=KeyMeaning.of(
+            ("squared coefficient of variation of the delay, with a gamma distribution"),
+            "by default the delay is constant",
         ),
     )
 
@@ -82,12 +82,15 @@ class RoundPhaseSpec(Spec):
     """Keys of one phase of each customer."""
 
     work: UnitsFormula | None = Field(
-        None, description="units of work of a customer; with least, the largest number of them"
+        None,
+        description=KeyMeaning.of(
+            "units of work of a customer", "with least, the largest number of them"
+        ),
     )
     least: UnitsFormula | None = Field(
         None,
-        description=(
-            "smallest number of units; the work is then a random whole number from least to work"
+        description=KeyMeaning.of(
+            "smallest number of units", "the work is then a random whole number from least to work"
         ),
     )
     samples: list[Annotated[float, Field(gt=0, allow_inf_nan=False)]] | None = Field(
@@ -100,9 +103,9 @@ class RoundPhaseSpec(Spec):
     )
     piece: UnitsFormula | None = Field(
         None,
-        description=(
-            "largest number of units that one round does for a customer; by default limited by the"
-            " budget only"
+        description=KeyMeaning.of(
+            "largest number of units that one round does for a customer",
+            "by default limited by the budget only",
         ),
     )
 
@@ -160,12 +163,13 @@ class BatchServerSpec(ModelFileSpec):
         ),
     )
     places: WholeCount | None = Field(
-        None, description=("largest number of customers at the server; others wait")
+        None, description=KeyMeaning.of("largest number of customers at the server", "others wait")
     )
     memory: UnitsFormula | None = Field(
         None,
-        description=(
-            "largest number of units that all customers at the server hold together; others wait"
+        description=KeyMeaning.of(
+            ("largest number of units that all customers at the server hold together"),
+            "others wait",
         ),
     )
     admission: Literal["reserve", "grow"] = Field(
@@ -181,8 +185,9 @@ class BatchServerSpec(ModelFileSpec):
     )
     interval: TimeOrFormula | None = Field(
         None,
-        description=(
-            "rounds begin at multiples of this time; by default one round follows the other at once"
+        description=KeyMeaning.of(
+            "rounds begin at multiples of this time",
+            "by default one round follows the other at once",
         ),
     )
     requires: dict[Name, RequirementSpec] = Field(

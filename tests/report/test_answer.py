@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,6 +20,7 @@ from slipstick.answer import (
     Value,
     Verdict,
 )
+from slipstick.cli.main import main
 from slipstick.errors import SlightlyBeyond
 from slipstick.expression.nodes import RATE, TIME
 from slipstick.model.system import grouped_model
@@ -427,3 +429,18 @@ def test_arrivals_choose_the_unit_of_rates_before_costs_and_failures() -> None:
         path: DescribedValue(path, Given(1.0, RATE, text), "", "") for path, text in texts.items()
     }
     assert stated_rate_unit(Answer("desk", "exact", described=described)) == "1/s"
+
+
+def test_a_meaning_of_an_author_is_shown_whole_and_that_of_a_key_without_its_clause(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    (tmp_path / "x.yaml").write_text(
+        "queueing-network: 1\nparameters: {work: {value: 9 ms, meaning: work; in two runs}}\n"
+        "classes: {a: {arrivals: 1 /s}}\nstations: {s: {service: {a: work}, visits: {a: 2}}}\n"
+    )
+    assert main(["solve", str(tmp_path / "x.yaml"), "--all"]) == 0
+    lines = [line.rstrip() for line in capsys.readouterr().out.splitlines()]
+    assert any(line.endswith("  work; in two runs") for line in lines)
+    (arrivals,) = (line for line in lines if line.startswith("classes.a.arrivals "))
+    assert arrivals.endswith("  rate of arrivals of customers that pass through once and leave")

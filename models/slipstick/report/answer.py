@@ -800,12 +800,10 @@ def _share_table(name: str, answer: Answer, most_rows: int | None) -> str:
     rows = []
     for path, share in ranked_shares[:most_rows]:
         described_value = answer.described.get(path)
-        # What follows the first clause of a meaning says how the key is written.
-        value_and_meaning = (
-            [str(described_value.given), described_value.meaning.partition("; ")[0]]
-            if described_value
-            else ["", ""]
-        )
+        value_and_meaning = ["", ""]
+        if described_value:
+            meaning = described_value.meaning
+            value_and_meaning = [str(described_value.given), getattr(meaning, "brief", meaning)]
         # A falling slope means that a larger value saves, such as a faster processor.
         change_text = f"{'+' if slope_by_path.get(path, share) < 0 else '-'}1 %"
         saving_text = f"{'about ' * (abs(share) > STEEP_SHARE)}{percent(abs(share) / 100)}"

@@ -15,7 +15,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from slipstick.errors import ModelError
+from slipstick.errors import KeyMeaning, ModelError
 from slipstick.expression.nodes import RATE, TIME
 from slipstick.limits import check_cost
 from slipstick.profiles import NO_ARRIVALS, OTHER_PATTERN, Profile, mean_rate_of
@@ -282,13 +282,13 @@ class StreamSpec(Spec):
 
     arrivals: Arrivals | None = Field(
         None,
-        description=(
-            "rate of arrivals of customers that pass through once and leave; with bursts, the rate"
-            " between bursts"
+        description=KeyMeaning.of(
+            ("rate of arrivals of customers that pass through once and leave"),
+            "with bursts, the rate between bursts",
         ),
     )
     burst_arrivals: Arrivals | None = Field(
-        None, description="rate of arrivals during a burst; 0 by default"
+        None, description=KeyMeaning.of("rate of arrivals during a burst", "0 by default")
     )
     burst_time: TimeOrFormula | None = Field(
         None, description="mean duration of a burst, exponential"
@@ -298,7 +298,9 @@ class StreamSpec(Spec):
     )
     batch: Servers | None = Field(
         None,
-        description="customers that arrive together; arrivals counts batches; 1 by default",
+        description=KeyMeaning.of(
+            "customers that arrive together", "arrivals counts batches; 1 by default"
+        ),
     )
     trace: ArrivalTraceSpec | None = Field(
         None,
@@ -328,9 +330,9 @@ class StreamSpec(Spec):
 
     target_time: TimeOrFormula | None = Field(
         None,
-        description=(
-            "a response time; within_target is then the share of the responses that take at most"
-            " this time"
+        description=KeyMeaning.of(
+            "a response time",
+            ("within_target is then the share of the responses that take at most this time"),
         ),
     )
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import Discriminator, Field, StringConstraints, Tag
 
-from slipstick.errors import ModelError, SpecError
+from slipstick.errors import KeyMeaning, ModelError, SpecError
 from slipstick.expression.nodes import (
     BYTES,
     COUNT,
@@ -120,9 +120,10 @@ Placement = Annotated[str, one_of(PLACEMENTS)]
 _PLACEMENT_IN_WORDS = "where the ranks are: " + "; ".join(
     f"{name}: {words}" for name, words in PLACEMENTS.items()
 )
-BALKING_IN_WORDS = (
+BALKING_IN_WORDS = KeyMeaning.of(
     "probabilities that a customer who would have to wait leaves at once, if 0, 1, 2 ... others"
-    " wait. They must not fall; the last one also applies to longer queues"
+    " wait. They must not fall",
+    "the last one also applies to longer queues",
 )
 Probability = Annotated[Given | Formula, Quantity(COUNT, most=1.0, formula=True)]
 Items = Annotated[Given | Formula, Quantity(COUNT, least=1.0, whole=True, formula=True)]
@@ -226,7 +227,10 @@ class StepSpec(ItemSpec):
         None, description="name of the step in tables; by default the name of the resource"
     )
     scv: Count | None = Field(
-        None, description="squared coefficient of variation of the time; 0 (constant) by default"
+        None,
+        description=KeyMeaning.of(
+            "squared coefficient of variation of the time", "0 (constant) by default"
+        ),
     )
     component: Label = Field("busy", description="component of the account for this time")
     technology: Technology = Field(
@@ -349,7 +353,7 @@ class CopiesSpec(ItemSpec):
         ),
     )
     join: CountFormula | None = Field(
-        None, description="number of copies to wait for; all by default"
+        None, description=KeyMeaning.of("number of copies to wait for", "all by default")
     )
 
     def use_of_copies(
@@ -432,7 +436,7 @@ class HoldSpec(CopiesSpec):
     )
 
     permits: CountFormula | None = Field(
-        None, description="number of permits that are taken together; 1 by default"
+        None, description=KeyMeaning.of("number of permits that are taken together", "1 by default")
     )
 
     key = "hold"
@@ -479,7 +483,10 @@ class AttemptSpec(ItemSpec):
         le=activities.MOST_RETRIES,
     )
     back_off: TimeOrFormula | None = Field(
-        None, description="mean pause before a further try, exponential; no pause by default"
+        None,
+        description=KeyMeaning.of(
+            "mean pause before a further try, exponential", "no pause by default"
+        ),
     )
     doubling: bool = Field(
         False, description=("whether the mean pause doubles with each further try")
@@ -489,7 +496,9 @@ class AttemptSpec(ItemSpec):
     )
     queue: CountFormula | None = Field(
         None,
-        description=("largest number of customers that wait; a further one is turned away at once"),
+        description=KeyMeaning.of(
+            "largest number of customers that wait", "a further one is turned away at once"
+        ),
     )
     breaker: Name | None = Field(
         None,
@@ -500,7 +509,11 @@ class AttemptSpec(ItemSpec):
     )
     balking: list[Probability] = Field(
         [],
-        description=f"{BALKING_IN_WORDS}. The accepted queue is drawn once for all tries",
+        description=KeyMeaning.of(
+            BALKING_IN_WORDS.brief,
+            "the last one also applies to longer queues. The accepted queue is drawn once for all"
+            " tries",
+        ),
     )
 
     key = "attempt"
@@ -601,9 +614,9 @@ class ForkSpec(ItemSpec):
     fork: list[list[Item]] = Field(description="the branches", min_length=1)
     join: CountFormula | None = Field(
         None,
-        description=(
-            "number of branches to wait for, such as 1 for the first; the others continue beside"
-            " the processor; all by default"
+        description=KeyMeaning.of(
+            "number of branches to wait for, such as 1 for the first",
+            "the others continue beside the processor; all by default",
         ),
     )
 
@@ -811,9 +824,9 @@ class RepeatSpec(ItemSpec):
     """Steps that are repeated a number of times in a row."""
 
     repeat: CountOrProbabilities = Field(
-        description=(
-            "number of repetitions, or its mean if it varies; or a list with the probabilities of"
-            " 0, 1, 2 ... repetitions, which add up to 1"
+        description=KeyMeaning.of(
+            "number of repetitions, or its mean if it varies",
+            ("or a list with the probabilities of 0, 1, 2 ... repetitions, which add up to 1"),
         )
     )
     body: list[Item] = Field(description="steps to repeat", min_length=1)
@@ -899,7 +912,9 @@ class StageSpec(Spec):
 class PipelineSpec(ItemSpec):
     """Items that pass through stages one after the other."""
 
-    pipeline: Items = Field(description="number of items; all are ready at the start")
+    pipeline: Items = Field(
+        description=KeyMeaning.of("number of items", "all are ready at the start")
+    )
     stages: list[StageSpec] = Field(
         description="stages in order; a stage with a count stands for several equal ones",
         min_length=1,
@@ -1012,9 +1027,12 @@ class MessageSpec(OperationSpec):
     placement: Placement = Field("network", description=_PLACEMENT_IN_WORDS)
     together: Amount | None = Field(
         None,
-        description=(
-            "number of messages that cross an adapter of a node at the same time and wait for each"
-            " other; 1 by default"
+        description=KeyMeaning.of(
+            (
+                "number of messages that cross an adapter of a node at the same time "
+                "and wait for each other"
+            ),
+            "1 by default",
         ),
     )
 
@@ -1098,13 +1116,14 @@ class CollectiveSpec(OperationSpec):
     collective: Annotated[str, one_of(OPERATIONS)] = Field(description="name of the operation")
     size: Size | None = Field(
         None,
-        description=(
-            "bytes of the vector; for allgather and reduce-scatter, of the vectors of all ranks"
-            " together"
+        description=KeyMeaning.of(
+            "bytes of the vector",
+            ("for allgather and reduce-scatter, of the vectors of all ranks together"),
         ),
     )
     ranks: Items | None = Field(
-        None, description=("number of ranks that take part; by default all processors")
+        None,
+        description=KeyMeaning.of("number of ranks that take part", "by default all processors"),
     )
     algorithm: Annotated[str, one_of(_ALGORITHMS)] = Field(
         BEST,
@@ -1121,7 +1140,10 @@ class CollectiveSpec(OperationSpec):
         ),
     )
     combine: TimePerByte | None = Field(
-        None, description="time to combine one byte with another by arithmetic; 0 by default"
+        None,
+        description=KeyMeaning.of(
+            "time to combine one byte with another by arithmetic", "0 by default"
+        ),
     )
 
     key = "collective"
@@ -1511,7 +1533,8 @@ class TaskPoolSpec(ResourceSpec):
         description="time of an iteration, of its unit of work, or of a leaf"
     )
     interior: TimeOrFormula | None = Field(
-        None, description="time of a unit of work at a node with subtrees; 0 by default"
+        None,
+        description=KeyMeaning.of("time of a unit of work at a node with subtrees", "0 by default"),
     )
     inside: TimeOrFormula | None = Field(
         None, description="time in the monitor of a queue to take or add a task"
@@ -1629,7 +1652,9 @@ class BreakerSpec(ResourceSpec):
     )
     scv: Count | None = Field(
         None,
-        description="squared coefficient of variation of the open time; 0 (constant) by default",
+        description=KeyMeaning.of(
+            "squared coefficient of variation of the open time", "0 (constant) by default"
+        ),
     )
 
     key = "breaker"
@@ -1748,9 +1773,9 @@ class ArrivingSpec(StreamSpec):
 
     arrivals_scv: Count | None = Field(
         None,
-        description=(
-            "squared coefficient of variation of the times between arrivals; 1 (a Poisson stream)"
-            " by default"
+        description=KeyMeaning.of(
+            ("squared coefficient of variation of the times between arrivals"),
+            "1 (a Poisson stream) by default",
         ),
     )
 
@@ -1796,7 +1821,8 @@ class GroupSpec(ArrivingSpec):
     """One of several groups: processors that repeat a cycle, or customers that arrive."""
 
     processors: Members | None = Field(
-        None, description="number of processors; any group but the first may have 0"
+        None,
+        description=KeyMeaning.of("number of processors", "any group but the first may have 0"),
     )
     cycle: list[Item] = Field(
         description="steps that each processor repeats, or that each customer executes once",

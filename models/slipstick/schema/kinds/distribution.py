@@ -12,7 +12,7 @@ from typing import Annotated, Any, ClassVar, NoReturn
 
 from pydantic import Discriminator, Field, Tag
 
-from slipstick.errors import ModelError
+from slipstick.errors import KeyMeaning, ModelError
 from slipstick.expression.nodes import RATE, TIME, Expr, Number
 from slipstick.schema.kinds.constraints import broken_rule
 from slipstick.schema.kinds.quantity import (
@@ -52,7 +52,10 @@ class KindSpec(Spec):
     """
 
     mean: TimeOrFormula | None = Field(
-        None, description="mean time; if given, the other times or rates are scaled to it"
+        None,
+        description=KeyMeaning.of(
+            "mean time", "if given, the other times or rates are scaled to it"
+        ),
     )
 
     def mean_and_distribution(self) -> MeanAndDistribution:
@@ -185,9 +188,9 @@ class PhaseTypeTimeSpec(KindSpec):
 
     alpha: list[float] = Field(description="for each phase, the probability that it is the first")
     T: list[list[AnyRate]] = Field(
-        description=(
-            "matrix of the rates from phase to phase; each element on the diagonal is minus the"
-            " total rate at which its phase ends"
+        description=KeyMeaning.of(
+            "matrix of the rates from phase to phase",
+            ("each element on the diagonal is minus the total rate at which its phase ends"),
         )
     )
 

@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from slipstick.errors import KeyMeaning
 from slipstick.expression.nodes import BYTES, TIME, TIME_PER_BYTE, Dimension, Parameter
 from slipstick.law.collectives import ALGORITHMS, LIBRARIES
 from slipstick.model import machine as hardware
@@ -49,8 +50,8 @@ class RangeSpec(Spec):
 
     up_to: Bytes | None = Field(
         None,
-        description=(
-            "largest size in this range, including the added bytes; missing in the last range"
+        description=KeyMeaning.of(
+            "largest size in this range, including the added bytes", "missing in the last range"
         ),
     )
     total: LineSpec = Field(
@@ -140,7 +141,9 @@ class NetworkSpec(Described):
         description="time of the protocol software, by ranges of the message size"
     )
     wire: WireSpec = Field(description="time on the wire")
-    adapter: Time = Field(_NO_TIME, description="latency of one adapter; a message crosses two")
+    adapter: Time = Field(
+        _NO_TIME, description=KeyMeaning.of("latency of one adapter", "a message crosses two")
+    )
     switch: Time = Field(_NO_TIME, description="latency of one switch")
     switches: Count = Field(ONE, description="number of switches between two processors")
     medium: Literal["shared", "switched", "none"] = Field(
@@ -262,7 +265,9 @@ class MemoryDomainSpec(Spec):
     """Processors that share the bandwidth of one memory, such as the cores of a socket."""
 
     processors: Whole = Field(
-        description="number of processors in a domain; a program fills one domain after the other"
+        description=KeyMeaning.of(
+            "number of processors in a domain", "a program fills one domain after the other"
+        )
     )
     bandwidth: ByteRate = Field(
         description=(
@@ -277,9 +282,9 @@ class MemorySpec(Spec):
     page: Bytes | None = Field(None, description="size of a page")
     bandwidth: ByteRate | None = Field(
         None,
-        description=(
-            "rate at which one processor reads and writes memory; with a domain, the rate of a"
-            " processor that is alone in it"
+        description=KeyMeaning.of(
+            "rate at which one processor reads and writes memory",
+            "with a domain, the rate of a processor that is alone in it",
         ),
     )
     latency: Time | None = Field(
@@ -287,8 +292,8 @@ class MemorySpec(Spec):
     )
     capacity: Bytes | None = Field(
         None,
-        description=(
-            "bytes of memory of a processor; the key requires of a model can compare with it"
+        description=KeyMeaning.of(
+            "bytes of memory of a processor", "the key requires of a model can compare with it"
         ),
     )
     domain: MemoryDomainSpec | None = Field(
@@ -340,9 +345,12 @@ class DvsmSpec(Spec):
     )
     serve_delay_more: Time = Field(
         _NO_TIME,
-        description=(
-            "additional delay for each further request of the same fault, because requests and"
-            " replies collide; use 0 if the method predicts this waiting"
+        description=KeyMeaning.of(
+            (
+                "additional delay for each further request of the same fault, because "
+                "requests and replies collide"
+            ),
+            "use 0 if the method predicts this waiting",
         ),
     )
     page_delay: Time = Field(
@@ -374,9 +382,9 @@ class NodeSpec(Spec):
     processors: Whole = Field(description="number of processors in a node")
     adapters: Whole = Field(
         ONE,
-        description=(
-            "number of adapters that join the node to the network; its processors share them; 1 by"
-            " default"
+        description=KeyMeaning.of(
+            "number of adapters that join the node to the network",
+            "its processors share them; 1 by default",
         ),
     )
     network: NetworkSpec = Field(

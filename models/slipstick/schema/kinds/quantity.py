@@ -32,6 +32,7 @@ from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 from slipstick.errors import (
     Fault,
     FormulaError,
+    KeyMeaning,
     ModelError,
     Problem,
     SpecError,
@@ -441,14 +442,15 @@ PARAMETERS_IN_WORDS = (
 )
 """The description of the key `parameters`, in the formats that have it."""
 Rates = list[Annotated[Given | Formula, Quantity(COUNT, least=None, above=0.0, formula=True)]]
-RATES_IN_WORDS = (
-    "speed with 1, 2, 3 ... customers present, in place of servers; the last number also applies to"
-    " more customers"
+RATES_IN_WORDS = KeyMeaning.of(
+    "speed with 1, 2, 3 ... customers present, in place of servers",
+    "the last number also applies to more customers",
 )
 Weight = Annotated[Given | Formula, Quantity(COUNT, least=None, above=0.0, formula=True)]
-WEIGHT_IN_WORDS = (
+WEIGHT_IN_WORDS = KeyMeaning.of(
     "relative speed at a station with the discipline ps: if more customers than servers are"
-    " present, speeds are proportional to weights, up to that of one server; 1 by default"
+    " present, speeds are proportional to weights, up to that of one server",
+    "1 by default",
 )
 TimeOrFormula = Annotated[Given | Formula, Quantity(TIME, formula=True)]
 CountFormula = Annotated[Given | Formula, Quantity(COUNT, formula=True)]
@@ -718,9 +720,9 @@ class Gain(Spec):
     )
     benefit: Fraction | None = Field(
         None,
-        description=(
-            "fraction of each doubling of the processor speed that the classes under partly gain; 1"
-            " by default"
+        description=KeyMeaning.of(
+            ("fraction of each doubling of the processor speed that the classes under partly gain"),
+            "1 by default",
         ),
     )
     fully: list[Technology] = Field(

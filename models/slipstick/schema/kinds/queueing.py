@@ -10,7 +10,7 @@ from typing import Annotated, Any, ClassVar, Literal, cast
 
 from pydantic import Discriminator, Field, Tag
 
-from slipstick.errors import Fault, ModelError, ModelFaultsError, SpecError
+from slipstick.errors import Fault, KeyMeaning, ModelError, ModelFaultsError, SpecError
 from slipstick.expression.nodes import COUNT, Expr, Number
 from slipstick.extensions import FUNCTIONS
 from slipstick.method.names import value_parameters
@@ -169,22 +169,24 @@ class QueueSpec(Spec):
     )
     service: dict[Name, TimeOrDistribution] = Field(
         {},
-        description="mean service time of a visit; or its distribution, in place of a demand",
+        description=KeyMeaning.of(
+            "mean service time of a visit", "or its distribution, in place of a demand"
+        ),
     )
     visits: dict[Name, CountFormula] = Field(
-        {}, description=("number of visits in a cycle; 1 by default")
+        {}, description=KeyMeaning.of("number of visits in a cycle", "1 by default")
     )
     rates: Rates | None = Field(None, description=RATES_IN_WORDS, min_length=1)
     scv: dict[Name, CountFormula] = Field(
         {},
-        description=(
-            "squared coefficient of variation of the service time; 1 (exponential) by default"
+        description=KeyMeaning.of(
+            "squared coefficient of variation of the service time", "1 (exponential) by default"
         ),
     )
     capacity: Capacity | None = Field(
         None,
-        description=(
-            "largest number of customers at the station; a further arrival is lost or blocked"
+        description=KeyMeaning.of(
+            "largest number of customers at the station", "a further arrival is lost or blocked"
         ),
     )
     blocking: Annotated[str, one_of(BLOCKING)] = Field(
@@ -215,7 +217,10 @@ class QueueSpec(Spec):
         ),
     )
     back_off: dict[Name, TimeOrFormula] = Field(
-        {}, description="mean pause before a further try, exponential; no pause by default"
+        {},
+        description=KeyMeaning.of(
+            "mean pause before a further try, exponential", "no pause by default"
+        ),
     )
     balking: dict[Name, list[Probability]] = Field({}, description=BALKING_IN_WORDS)
 

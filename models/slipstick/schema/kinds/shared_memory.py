@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from slipstick.errors import KeyMeaning
 from slipstick.expression.nodes import TIME, Dimension, Parameter
 from slipstick.model import machine as hardware
 from slipstick.schema.kinds.constraints import Name, broken_rule, one_of
@@ -37,7 +38,9 @@ class ClockedProcessorsSpec(Spec):
     count: Whole = Field(description="largest number of processors")
     clock: Clock = Field(description="clock rate, in cycles per second")
     step: Cycles = Field(
-        description="number of cycles of one unit of computing; grains are measured in these units"
+        description=KeyMeaning.of(
+            "number of cycles of one unit of computing", "grains are measured in these units"
+        )
     )
 
 
@@ -66,9 +69,9 @@ class CacheSpec(Spec):
     )
     other: Time | None = Field(
         None,
-        description=(
-            "time to fetch a line that another processor has modified; by default the time of a"
-            " miss"
+        description=KeyMeaning.of(
+            "time to fetch a line that another processor has modified",
+            "by default the time of a miss",
         ),
     )
 
@@ -187,8 +190,9 @@ class LockKindSpec(Spec):
     )
     own: Time | None = Field(
         None,
-        description=(
-            "the same time if the processor made the last access itself; by default equal to access"
+        description=KeyMeaning.of(
+            "the same time if the processor made the last access itself",
+            "by default equal to access",
         ),
     )
     back_off: Annotated[str, one_of(BACK_OFFS)] = Field(
