@@ -52,7 +52,7 @@ from slipstick.results.question import (
     verdict_word,
 )
 from slipstick.results.sweep import PointTable, Provenance
-from slipstick.results.words import NO_WORDS, ONE_VALUE, Words, as_words
+from slipstick.results.words import NO_WORDS, ONE_VALUE, Words, as_words, is_plural
 from slipstick.schema.inputs import Settings, resolve
 from slipstick.schema.text import Node, Scalar, Table, leaves, node_at
 from slipstick.study.cases import Place, StudyContext, axis_nodes
@@ -240,7 +240,12 @@ class ChooseResult(QuestionResult):
         count = len(self.choices)
         first_case = words.case(first_choice.case) if count > 1 else ""
         adjective = "cheapest" if _is_cost(first_choice.objective) else "best"
-        beginning = f"the {adjective} {'are' if len(first_choice.units) > 1 else 'is'}"
+        if [*first_choice.units] == [first_choice.objective]:
+            noun = words.quantity(first_choice.objective)
+            is_count = is_plural(noun.partition(" ")[0]) or is_plural(noun)
+            adjective = "fewest" if is_count else "least"
+        is_plural_verb = len(first_choice.units) > 1 or adjective == "fewest"
+        beginning = f"the {adjective} {'are' if is_plural_verb else 'is'}"
         if first_case:
             beginning = f"{first_case}: {beginning}"
         if self.choices_are_alternatives and first_case:

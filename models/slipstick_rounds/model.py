@@ -16,6 +16,8 @@ from slipstick.expression.nodes import COUNT, RATE, TIME, Expr, Parameter, param
 from slipstick.model.activity import check_model_name
 from slipstick.model.added import AddedModel
 from slipstick.model.requirement import Requirement
+from slipstick.report.formatting import with_article
+from slipstick.results.words import as_words
 from slipstick.vocabulary import FORMULA, SIMULATION
 
 WORDS = "a server that works in rounds"
@@ -80,12 +82,17 @@ class RoundPhase:
     piece : units that one round does for a customer at most; None: as many as the budget allows [1]
     samples : the work is one of these numbers, all equally likely, the largest of which is `work`
         and the smallest `least`; none: constant, or uniform [1]
+    ends : what a customer does at the end of the phase, in the plural, such as get their first
+        token
+    unit : noun of a unit of work, such as token
     """
 
     work: Expr
     least: Expr | None = None
     piece: Expr | None = None
     samples: tuple[float, ...] = ()
+    ends: str = ""
+    unit: str = ""
 
 
 STATE = ("served", "units", "products")
@@ -251,6 +258,21 @@ class BatchServer(AddedModel):
             for parameter in parameters_found
             if parameter.name not in parameters_of_rounds
         }
+
+    @property
+    def phrases(self) -> dict[str, str]:
+        """The words for the times of phases whose end, or whose unit of work, has words."""
+        phrases: dict[str, str] = {}
+        for name, phase in self.phases.items():
+            if phase.ends:
+                phrases[f"phase_time[{name}]"] = f"time until customers {phase.ends}"
+                phrases[f"phase_time_quantile[{name}]"] = f"customers {phase.ends}"
+            if phase.unit:
+                unit = f"{with_article(phase.unit)} of the {as_words(name)}"
+                phrases[f"time_per_unit[{name}]"] = f"mean time of {unit}"
+                phrases[f"time_per_unit_quantile[{name}]"] = f"customers get {unit} on average"
+                phrases[f"unit_rate[{name}]"] = f"{phase.unit}s of the {as_words(name)}"
+        return phrases
 
     def answer_names(self) -> Iterator[str]:
         phases = list(self.phases)

@@ -11,7 +11,7 @@ from slipstick.errors import KeyMeaning, ModelFaultsError, SpecError
 from slipstick.expression.nodes import COUNT, RATE, TIME, Dimension, Expr, Number, zero
 from slipstick.model.requirement import Requirement
 from slipstick.schema.kinds.activity import RequirementSpec, Word
-from slipstick.schema.kinds.constraints import Name, broken_rule
+from slipstick.schema.kinds.constraints import Name, Note, broken_rule
 from slipstick.schema.kinds.quantity import (
     PARAMETERS_IN_WORDS,
     AnyQuantity,
@@ -109,6 +109,14 @@ class RoundPhaseSpec(Spec):
         ),
     )
 
+    ends: Note = Field(
+        "",
+        description=(
+            "what customers do at the end of the phase, for reports, such as: get their first token"
+        ),
+    )
+    unit: Note = Field("", description="noun of a unit of work, for reports, such as token")
+
     def check_rules(self) -> None:
         if self.work is None and not self.samples:
             raise broken_rule("give work, or samples of it", "work")
@@ -126,12 +134,13 @@ class RoundPhaseSpec(Spec):
             )
 
         piece = read("piece")
+        words = {"ends": self.ends, "unit": self.unit}
         if self.samples:
             largest_and_least = Number(max(self.samples)), Number(min(self.samples))
-            return rounds.RoundPhase(*largest_and_least, piece, tuple(self.samples))
+            return rounds.RoundPhase(*largest_and_least, piece, tuple(self.samples), **words)
         work = read("work")
         assert work is not None
-        return rounds.RoundPhase(work, read("least"), piece)
+        return rounds.RoundPhase(work, read("least"), piece, **words)
 
 
 class BatchServerSpec(ModelFileSpec):

@@ -549,6 +549,7 @@ def run(
     from slipstick.report.answer import stated_rate_unit
     from slipstick.report.folder import check_folder
     from slipstick.report.formatting import with_noun
+    from slipstick.report.head import title_remark
     from slipstick.report.write import HTML, certain_file_names, missing_pictures, write
     from slipstick.study.journal import Journal
     from slipstick.study.run import MOST_ANSWERS, prepare
@@ -584,8 +585,8 @@ def run(
     if journal.reused_points:
         reused_in_words = with_noun(journal.reused_points, "point is", "points are")
         notes.insert(0, f"{reused_in_words} from an earlier run; --fresh solves again")
-    if missing_reason := missing_pictures(prepared_study.spec):
-        notes.append(missing_reason)
+    remarks = (missing_pictures(prepared_study.spec), title_remark(results))
+    notes += filter(None, remarks)
     with with_rates_in(next(map(stated_rate_unit, results.cases.values()), "")):
         write(
             results,

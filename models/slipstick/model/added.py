@@ -34,6 +34,13 @@ class AddedModel(ABC):
     requires: tuple[Requirement, ...] = ()
 
     @property
+    def phrases(self) -> Mapping[str, str]:
+        """The words of the author for values of answers, by name; of a quantile, without its
+        probability, what those do that end within it.
+        """
+        return {}
+
+    @property
     @abstractmethod
     def parameters(self) -> dict[str, Parameter]:
         """The parameters from which the model is computed, by path."""

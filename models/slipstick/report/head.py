@@ -42,7 +42,7 @@ from slipstick.report.formatting import (
 )
 from slipstick.results.question import QuestionResult, TitleAnswer
 from slipstick.results.study import Results
-from slipstick.results.sweep import Sweep, split_name
+from slipstick.results.sweep import Axis, Sweep, split_name
 from slipstick.results.words import Words, asks_yes_or_no, may_ask_for_opposite
 from slipstick.vocabulary import VERDICTS
 
@@ -90,9 +90,12 @@ def head_lines(results: Results, value_names: Sequence[str]) -> list[str]:
         len(results.cases) > 2 or (len(question.examined()) > 1 and name != _PROJECTION)
         for name, question in results.questions.items()
     )
+    asks_for_best = _asks_for_best_case(results)
     unlike_case_lines = (
         list(_unlike_case_lines(results, value_names))
-        if compare_cases is _comparison_lines and are_cases_comparable and not has_compared_cases
+        if compare_cases is _comparison_lines
+        and are_cases_comparable
+        and (asks_for_best or not has_compared_cases)
         else []
     )
     answer_lines = (
@@ -100,7 +103,11 @@ def head_lines(results: Results, value_names: Sequence[str]) -> list[str]:
         if results.cases_first
         else [*question_lines, *comparison_lines]
     )
-    answer_lines += unlike_case_lines
+    answer_lines = (
+        [*unlike_case_lines, *answer_lines]
+        if asks_for_best
+        else [*answer_lines, *unlike_case_lines]
+    )
     recommendation_lines = [*_recommendation_lines(results, value_names)]
     # A title that asks for a number is answered by the number of each case.
     lines = (
@@ -118,7 +125,15 @@ def head_lines(results: Results, value_names: Sequence[str]) -> list[str]:
         if comparison_lines or len(results.cases) == 1 or not question_lines
         else []
     )
-    asks_for_base = _HOW_MUCH.match(results.title) and is_base_missing and not unlike_case_lines
+    # So does a title that asks yes or no, where nothing answers it and it compares no cases.
+    is_open = (
+        asks_yes_or_no(results.title)
+        and not may_ask_for_opposite(results.title)
+        and not (verdict.word or question_lines)
+    )
+    asks_for_base = (
+        (is_open or _HOW_MUCH.match(results.title)) and is_base_missing and not unlike_case_lines
+    )
     lines = [*base_lines, *lines] if asks_for_base else [*lines, *base_lines]
     if not question_lines:
         sweep_lines = _sweep_lines if answer_lines or verdict.word else _sweep_or_end_lines
@@ -130,9 +145,8 @@ def head_lines(results: Results, value_names: Sequence[str]) -> list[str]:
         asks_for_sweep = _HOW_IT_CHANGES.match(results.title)
         lines = [*lines_of_sweep, *lines] if asks_for_sweep else [*lines, *lines_of_sweep]
     lines[:1] = ["; ".join([*lines[:1], *_unanswered_clauses(results)])]
-    return [
-        f"{capital(line).rstrip('.')}." for line in [*lines, _basis_sentence(results, value_names)]
-    ]
+    lines.append(_basis_sentence(results, value_names))
+    return [f"{capital(line).rstrip('.')}." for line in lines if line]
 
 
 def _unanswered_clauses(results: Results) -> Iterator[str]:
@@ -194,6 +208,16 @@ def _verdict_on_title(results: Results) -> tuple[QuestionResult | None, TitleAns
             if verdict is not None:
                 return question, verdict
     return None, _NO_VERDICT
+
+
+def title_remark(results: Results) -> str:
+    """Return a remark on a title that asks yes or no, if no question of the study answers it."""
+    if not asks_yes_or_no(results.title) or _verdict_on_title(results)[1].word:
+        return ""
+    return (
+        "the title asks yes or no, and nothing in the study answers it: write the condition under"
+        " seek or choose, or the title as a statement under statements"
+    )
 
 
 def decision_table(results: Results, value_names: Sequence[str]) -> TextTable | None:
@@ -313,6 +337,19 @@ _ASK_NO_CHOICE = {_PROJECTION, "rank"}
 
 _WHICH = late_pattern(r"which\b", re.IGNORECASE)
 """How a title begins that asks for one of the cases."""
+
+_BEST = late_pattern(
+    r"\b(?:best|better|most|least|(?:fast|slow|short|high|low|cheap)(?:er|est))\b", re.IGNORECASE
+)
+"""A word with which a title asks for the best of its cases."""
+
+
+def _asks_for_best_case(results: Results) -> bool:
+    """Return whether a title asks which case is best, and no question chooses for it."""
+    keys = results.questions.keys()
+    asks_for_best = keys == {"seek"} and _BEST.search(results.title)
+    return bool(_WHICH.match(results.title) and (keys <= _ASK_NO_CHOICE or asks_for_best))
+
 
 _WHAT_IF = late_pattern(r"what (?:happens )?(?:if|when)\b", re.IGNORECASE)
 """How a title begins that asks what the first case becomes in the others."""
@@ -557,7 +594,7 @@ def _unlike_case_lines(results: Results, value_names: Sequence[str]) -> Iterator
         f"{_amount_in_sentence(case_answer, value_name, words)} for {words.case(case)}"
         for case, case_answer in [(base, base_answer), *unlike_cases]
     ]
-    if _WHICH.match(results.title) and results.questions.keys() <= _ASK_NO_CHOICE:
+    if _asks_for_best_case(results):
         yield from _extreme_line([(base, base_answer), *unlike_cases], value_name, words)
     yield words.value_with_amount(value_name, join_phrases(value_texts))
 
@@ -600,10 +637,11 @@ def _what_if_lines(results: Results, value_names: Sequence[str]) -> Iterator[str
     first case, also where the two do different work.
     """
     (_, base_answer), *further_cases = results.cases.items()
-    value_name = _first_answered_value(base_answer, value_names)
-    base_value = base_answer.find(value_name)
-    if base_value is None or base_answer.failed:
+    answered = [answer for answer in results.cases.values() if not answer.failed]
+    if not answered:
         return
+    value_name = _first_answered_value(answered[0], value_names)
+    base_value = base_answer.find(value_name)
     words = results.words
     for case, case_answer in further_cases:
         case_value = case_answer.find(value_name)
@@ -614,10 +652,12 @@ def _what_if_lines(results: Results, value_names: Sequence[str]) -> Iterator[str
         amount, base_amount = (
             _amount_in_sentence(answer, value_name, words) for answer in (case_answer, base_answer)
         )
-        line = (
-            f"{words.case(case)}: {words.value_with_amount(value_name, amount)} instead of"
-            f" {base_amount}"
-        )
+        line = f"{words.case(case)}: {words.value_with_amount(value_name, amount)}"
+        if base_value is None:
+            # Another sentence tells why the first case has no answer.
+            yield line
+            continue
+        line += f" instead of {base_amount}"
         doubt = _order_doubt(base_answer, case_answer, value_name)
         if base_value and not doubt:
             change = case_value / base_value - 1
@@ -690,22 +730,18 @@ def _sweep_lines(sweep: Sweep, value_names: Sequence[str], results: Results) -> 
     finite_rows = [row for row in range(len(sweep)) if isfinite(column[row])]
     if len(finite_rows) < 2:
         return
-
-    def setting_at(row: int) -> str:
-        """Return the setting of the axis at a row of the sweep in words."""
-        return setting_phrase(axis.path, float(sweep.points[axis.path][row]), axis.unit, words)
-
     # Of a rate more is better, of a time less.
     best_of = max if _is_more_better(value_name) else min
     best_row = best_of(finite_rows, key=lambda row: float(column[row]))
-    line = (
-        f"{words.value(value_name)} goes from {_amount_at(sweep, value_name, finite_rows[0])} with"
-        f" {setting_at(finite_rows[0])} to {_amount_at(sweep, value_name, finite_rows[-1])}"
+    first, last, best = (
+        f"{_amount_at(sweep, value_name, row)} with {_setting_at(sweep, axis, row, words)}"
+        for row in (finite_rows[0], finite_rows[-1], best_row)
     )
-    line += f" with {setting_at(finite_rows[-1])}"
-    if best_row not in (finite_rows[0], finite_rows[-1]):
-        best_amount = _amount_at(sweep, value_name, best_row)
-        line += f"; best of the points examined is {best_amount} with {setting_at(best_row)}"
+    case_text = f"{words.case(sweep.cases[0])}: " * (len(results.cases) > 1)
+    line = f"{case_text}{words.value(value_name)} goes from {first} to {last}"
+    end_values = [float(column[row]) for row in (finite_rows[0], finite_rows[-1])]
+    if not any(isclose(column[best_row], value, rel_tol=_SAME_RATE) for value in end_values):
+        line += f"; best of the points examined is {best}"
     yield line
 
 
@@ -735,6 +771,14 @@ def _sweep_or_end_lines(
             for name, phrases in phrases_by_value.items()
         ]
         yield f"with {setting_phrase(axis.path, end, axis.unit, words)} {join_phrases(clauses)}"
+
+
+def _setting_at(sweep: Sweep, axis: Axis, row: int, words: Words) -> str:
+    """Return the setting of an axis at a row of a sweep in words."""
+    value = sweep.points[axis.path][row]
+    if isinstance(value, str):
+        return f"{words.quantity(axis.path)} {words.axis_value_title(value)}"
+    return setting_phrase(axis.path, float(value), axis.unit, words)
 
 
 def _amount_at(sweep: Sweep, name: str, row: int) -> str:
@@ -797,25 +841,39 @@ def _basis_sentence(results: Results, value_names: Sequence[str]) -> str:
     clause_list += _loss_clauses(answers, results.sweeps)
     examined = {case for question in results.questions.values() for case in question.examined()}
     # Such a case is only where the question begins.
-    shown_answers = [
-        answer for case, answer in results.cases.items() if not (answer.failed and case in examined)
-    ]
-    clause_list += _missing_answer_clauses(shown_answers, results.sweeps)
+    shown_answers = {case: answer for case, answer in results.cases.items() if case not in examined}
+    clause_list += _missing_answer_clauses(shown_answers, results)
     clause_list += _distinct_doubts(
         question.doubt(results.words) for question in results.questions.values()
     )
-    notes = chain.from_iterable(
-        [answer.notes for answer in answers] + [sweep.notes for sweep in results.sweeps]
+    notes = list(
+        chain.from_iterable(
+            [answer.notes for answer in answers] + [sweep.notes for sweep in results.sweeps]
+        )
     )
-    clause_list += dict.fromkeys(
-        note for note in notes if isinstance(note, DoubtfulRate | StatedError)
-    )
+    clause_list += dict.fromkeys(note for note in notes if isinstance(note, DoubtfulRate))
+    clause_list += _stated_error_clauses(results, notes)
     clause_list += [note for note in results.notes if isinstance(note, AbsentValue)]
     is_long = sum(map(len, clause_list)) > _LONGEST_SENTENCE
     clauses_text = ". ".join(map(capital, clause_list)) if is_long else "; ".join(clause_list)
-    clauses_text = clauses_text or "measured values are as reliable as their source"
+    if not (clauses_text or answers):
+        clauses_text = "measured values are as reliable as their source"
     # A note may name the key to write; a head has none.
     return re.sub(r" \([a-z_]+(?:\.[a-z_]+)+\)", "", clauses_text)
+
+
+def _stated_error_clauses(results: Results, notes: Iterable[str]) -> Iterator[str]:
+    """Yield a clause on each error that a model's file states, with the cases of that model unless
+    all are.
+    """
+    for note in dict.fromkeys(note for note in notes if isinstance(note, StatedError)):
+        cases = [case for case, answer in results.cases.items() if note in answer.notes]
+        models = {results.cases[case].model for case in cases}
+        if cases and any(answer.model not in models for answer in results.cases.values()):
+            names = join_phrases([*map(results.words.case, cases)])
+            yield note.replace("of the model", f"of the model of {names}", 1)
+        else:
+            yield note
 
 
 def _assumption_clauses(answers: Iterable[Answer], words: Words) -> Iterator[str]:
@@ -948,11 +1006,14 @@ def _loss_clauses(answers: Sequence[Answer], sweeps: Sequence[Sweep]) -> list[st
     return list(distinct_sentences)
 
 
-def _missing_answer_clauses(answers: Sequence[Answer], sweeps: Sequence[Sweep]) -> Iterator[str]:
-    """Yield clauses on how many points have no answer, and on how many lie outside their bounds."""
-    failed_cases = sum(1 for answer in answers if answer.failed)
+def _missing_answer_clauses(answers: Mapping[str, Answer], results: Results) -> Iterator[str]:
+    """Yield clauses on the cases and points that have no answer, with the reason of the first ones,
+    and on how many answers lie outside their bounds.
+    """
+    sweeps = results.sweeps
+    failed_cases = [case for case, answer in answers.items() if answer.failed]
     failed_count = sum(len(sweep.failed) for sweep in sweeps)
-    bound_texts = [answer.bound for answer in answers]
+    bound_texts = [answer.bound for answer in results.cases.values() if not answer.failed]
     bound_texts += [
         bound_text for sweep in sweeps for bound_text in sweep.provenance.outside.values()
     ]
@@ -960,9 +1021,21 @@ def _missing_answer_clauses(answers: Sequence[Answer], sweeps: Sequence[Sweep]) 
         bool(bound_text) and not isinstance(bound_text, SlightlyBeyond)
         for bound_text in bound_texts
     )
-    if failed_cases:
-        yield f"{with_noun(failed_cases, 'case has', 'cases have')} no answer as given"
+    # A title that asks "what if" has a sentence on each case, and one case alone has its own.
+    if failed_cases and len(results.cases) > 1 and not _WHAT_IF.match(results.title):
+        names = join_phrases([*map(results.words.case, failed_cases[:_FEW_CASES])])
+        reason = cause_of(answers[failed_cases[0]].failed or "")
+        first = "the first: " if len(failed_cases) > 1 else ""
+        yield f"no answer as given for {names}; {first}{reason}"
     if failed_count:
-        yield f"{with_noun(failed_count, 'point has', 'points have')} no answer"
+        sweep = next(sweep for sweep in sweeps if sweep.failed)
+        row, reason = next(iter(sweep.failed.items()))
+        place = join_phrases([_setting_at(sweep, axis, row, results.words) for axis in sweep.axes])
+        case_text = f" for {results.words.case(sweep.cases[row])}" * (len(results.cases) > 1)
+        first = "the first " if failed_count > 1 else ""
+        yield (
+            f"{with_noun(failed_count, 'point has', 'points have')} no answer, {first}with"
+            f" {place}{case_text}: {cause_of(reason)}"
+        )
     if outside_count:
         yield f"{with_noun(outside_count, 'answer lies', 'answers lie')} outside of the bounds"

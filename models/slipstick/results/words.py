@@ -246,6 +246,9 @@ class Words:
     ...     words.value("time[gold]"),
     ... )
     ('95 % of customers end the phase prompt within 34 ms', 'time of gold')
+    >>> tokens = Words(meanings={"phase_time_quantile[prompt]": "customers get their first token"})
+    >>> tokens.condition("phase_time_quantile[prompt,0.95] <= 1 s")
+    '95 % of customers get their first token within 1 s'
     >>> called = Words(meanings={"phase_time_quantile[prompt,0.95]": "time of 95 first tokens"})
     >>> called.condition("phase_time_quantile[prompt,0.95] <= 1 s")
     'time of 95 first tokens is at most 1 s'
@@ -440,9 +443,11 @@ class Words:
         answered``.
         """
         class_label, _, fraction = label.rpartition(",")
-        if class_label and value_kind in _ENDING_PHRASES:
-            ending_phrase = _ENDING_PHRASES[value_kind].format(as_words(class_label))
-        elif class_label or value_kind == "response_time_quantile":
+        stated_phrase = self.meanings.get(f"{value_kind}[{class_label}]", "")
+        default_phrase = _ENDING_PHRASES.get(value_kind, "") if class_label else ""
+        if ending_phrase := stated_phrase or default_phrase.format(as_words(class_label)):
+            return f"{100 * float(fraction):g} % of {ending_phrase}"
+        if class_label or value_kind == "response_time_quantile":
             customers = "customers" if self.member == "processor" else self.members
             ending_phrase = f"{as_words(class_label) or customers} are answered"
         else:

@@ -35,7 +35,11 @@ def words_of(study: StudyContext, answers: Mapping[str, Answer]) -> Words:
     study : as read
     answers : of each case
     """
-    meanings = {**meanings_of(answers.values()), **study.spec.called}
+    phrases = dict[str, str]()
+    for case, settings in [*study.cases.items()][:1]:
+        model = evaluator(case, settings, study.library).built.sample.model
+        phrases |= model.phrases if isinstance(model, AddedModel) else {}
+    meanings = {**phrases, **meanings_of(answers.values()), **study.spec.called}
     bound_by_name = dict(
         name_and_bound for text in _conditions_in(study.spec) for name_and_bound in bounds_in(text)
     )

@@ -542,7 +542,7 @@ def test_an_objective_that_is_chosen_itself_is_told_once(folder: Path) -> None:
     assert value is not None
     head = result.headline(Words())[0]
     assert head.startswith(
-        f"The best is {servers:g} web servers; then the response time of jobs is"
+        f"The fewest are {servers:g} web servers; then the response time of jobs is"
     )
     decision = result.decision(Words())
     assert decision is not None
