@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from slipstick.answer import Answer, Value
 from slipstick.errors import SpecError
 from slipstick.report.answer import answer_text
 from slipstick.report.formatting import TextTable
-from slipstick.report.head import decision_table, head_lines
+from slipstick.report.head import decision_table, head_lines, title_remark
 from slipstick.results.words import Words
 from slipstick.study.check import check_reference
 from slipstick.study.run import prepare, run
@@ -873,3 +874,73 @@ def test_the_error_that_a_model_states_is_in_its_answers_and_heads(
         f"{model.partition(chr(10))[0]}\nextends: mine.yaml\nmeasured_error: ''\n"
     )
     assert not [note for note in solve("mended.yaml").notes if "measured error" in note]
+
+
+SLOW = "  busy: {title: on release day, classes.requests.arrivals: 900 /s}\n"
+
+
+def test_a_case_and_a_point_without_an_answer_are_named_with_the_reason(tmp_path: Path) -> None:
+    (tmp_path / "service.yaml").write_text(SERVICE)
+    head, _ = study_of(
+        tmp_path,
+        "title: The application servers\n"
+        "base: {title: now, model: service.yaml}\n"
+        f"cases:\n{SLOW}vary: {{stations.app.servers: [1, 2, 8]}}\n",
+    )
+    assert "No answer as given for on release day; station" in head[-1]
+    assert re.search(
+        r"\d points? ha(s|ve) no answer, (the first )?with 1 app server for now: station app is"
+        r" saturated: arrivals need [\d.]+ s of service a second, and it gives less than 1\.",
+        head[-1],
+    )
+
+
+def test_a_case_after_one_that_saturates_has_its_value(tmp_path: Path) -> None:
+    (tmp_path / "service.yaml").write_text(SERVICE)
+    head, _ = study_of(
+        tmp_path,
+        "title: What if there are more servers?\n"
+        "base: {title: two servers, model: service.yaml,"
+        " stations.app.servers: 1, classes.requests.arrivals: 180 /s}\n"
+        "cases: {more: {title: many servers, stations.app.servers: 30}}\n",
+    )
+    assert re.match(r"Many servers: response time of requests [\d.]+ ms\.$", head[0])
+    assert head[1].startswith("Two servers: no answer: station app is saturated")
+
+
+def test_a_title_that_asks_which_case_is_faster_is_answered_before_searches(tmp_path: Path) -> None:
+    """The two do different work, and a search along another quantity examines both."""
+    cases = (
+        "base: {title: old, model: program.yaml}\n"
+        "cases: {new: {title: new, parameters.work: 5 ms}}\n"
+        "seek: {half: {cases: [base, new], of: parameters.wait, from: 0 ms, to: 100 ms,"
+        " where: efficiency >= 0.5}}\n"
+    )
+    head, _ = study_of(tmp_path, f"title: Which program is faster?\n{cases}")
+    assert head[0] == "Of 2, new has the shortest time: 7 ms."
+    head, _ = study_of(tmp_path, f"title: Which wait leaves half of the time?\n{cases}")
+    assert head[0].startswith("Efficiency is at least 50 % if the")
+
+
+def test_a_title_that_asks_yes_or_no_and_has_no_answer_begins_with_the_base(tmp_path: Path) -> None:
+    text = "title: %s\nbase: {model: program.yaml}\ncases: {more: {parameters.wait: 1 ms}}\n"
+    head, _ = study_of(tmp_path, text % "Does a cycle end within 15 ms?")
+    assert head[0].startswith("Base: time 12 ms;")
+    head, _ = study_of(tmp_path, text % "Is a shorter wait worth it?")
+    assert head[0].startswith("Compared with base: ")
+    results = run(prepare(str(tmp_path / "study.yaml")))
+    assert title_remark(results).startswith("the title asks yes or no, and nothing in the study")
+    assert title_remark(replace(results, title="How long does it take?")) == ""
+
+
+def test_a_stated_error_names_the_cases_of_its_model(tmp_path: Path) -> None:
+    stated = "measured_error: 5 % too fast\n"
+    (tmp_path / "program.yaml").write_text(ACTIVITY + stated)
+    (tmp_path / "other.yaml").write_text(ACTIVITY)
+    (tmp_path / "study.yaml").write_text(
+        "study: 1\nbase: {title: measured, model: program.yaml}\n"
+        "cases: {other: {title: another, model: other.yaml}}\n"
+    )
+    results = run(prepare(str(tmp_path / "study.yaml")))
+    basis = head_lines(results, results.answer)[-1]
+    assert "easured error of the model of measured: 5 % too fast" in basis
