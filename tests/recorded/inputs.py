@@ -18,7 +18,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import asdict, dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +33,7 @@ from tests.measure.data import SAMPLES
 from tests.mutations import SHIPPED, text_mutated
 from tests.paired_constructs import WITH
 from tests.paired_networks import network_pairs
+from tests.recorded.generated import CREATED
 from tests.shelf.shelf import cases
 
 __all__ = ["Outcome", "candidates", "outcome"]
@@ -300,6 +301,16 @@ def _numbers_in(answer: Answer) -> Iterator[float]:
     yield from _numbers_of(" ".join(answer.notes))
 
 
+# What is generated
+
+
+def _created(kind: str, rest: str, folder: Path) -> Outcome:
+    commands, files = CREATED[kind][1](rest)
+    for name, text in files.items():
+        (folder / name).write_text(text)
+    return _printed(commands.split(" && "))
+
+
 # Commands
 
 
@@ -316,6 +327,9 @@ def _printed(lines: Sequence[str]) -> Outcome:
 
 
 def _command(words: Sequence[str]) -> tuple[int, str]:
+    if words[0] == "cat":
+        path = Path(words[1])
+        return 0, path.read_text("utf-8") if path.exists() else ""
     output, notes = io.StringIO(), io.StringIO()
     with redirect_stdout(output), redirect_stderr(notes):
         try:
@@ -356,6 +370,7 @@ _LISTED: Mapping[str, Callable[[], Iterator[str]]] = {
     "study": _studies,
     "step": _steps,
     "network": _networks,
+    **{kind: names for kind, (names, _) in CREATED.items()},
 }
 _KINDS: Mapping[str, Callable[[str, Path], Outcome]] = {
     "file": _read,
@@ -363,4 +378,5 @@ _KINDS: Mapping[str, Callable[[str, Path], Outcome]] = {
     "study": _run,
     "step": lambda rest, _: _solved(_step_makers(), rest),
     "network": lambda rest, _: _solved(_network_makers(), rest),
+    **{kind: partial(_created, kind) for kind in CREATED},
 }
