@@ -1,7 +1,8 @@
 """Write the recorded outcomes anew: ``python -m tests.recorded``, after a change that is meant.
 
 It prints the inputs whose outcome differs, so that each can be looked at before it is committed.
-With ``--names FILE`` the inputs of a file, one a line, are recorded in place of those of before.
+With ``--names FILE FILE`` the inputs in two files, one a line, are recorded in place of those of
+before: those of every run, and those that have their turn.
 """
 
 from __future__ import annotations
@@ -12,19 +13,21 @@ import sys
 from pathlib import Path
 
 from slipstick.report.formatting import WIDTH
-from tests.recorded.record import read_record, write_record
+from tests.recorded.record import ALWAYS, IN_TURN, read_record, write_record
 
 
 def main() -> None:
     """Write the record and print what changed."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--names", type=Path, help="names of inputs, one a line")
+    parser.add_argument("--names", type=Path, nargs=2, help="names of inputs, one a line")
     options = parser.parse_args()
     os.environ["COLUMNS"] = str(WIDTH)  # as the tests set it
-    names = options.names.read_text().splitlines() if options.names else list(read_record())
-    changed = write_record(iter(names))
-    sys.stdout.write("".join(f"{name}\n" for name in changed))
-    sys.stdout.write(f"{len(names)} inputs recorded, {len(changed)} differ from before\n")
+    for place, path in enumerate((ALWAYS, IN_TURN)):
+        new_names = options.names and options.names[place].read_text().splitlines()
+        names = new_names or list(read_record(path))
+        changed = write_record(iter(names), path)
+        sys.stdout.write("".join(f"{name}\n" for name in changed))
+        sys.stdout.write(f"{len(names)} inputs recorded, {len(changed)} differ from before\n")
 
 
 if __name__ == "__main__":

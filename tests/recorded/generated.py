@@ -37,8 +37,7 @@ LOAD_OPTIONS = ("--at 100", "--at 50/s --servers 4", "--json --at 30")
 
 def _fit_names() -> Iterator[str]:
     for shape in _SHAPES:
-        options = LOAD_OPTIONS if shape == "load" else FIT_OPTIONS
-        for option in options:
+        for option in LOAD_OPTIONS if shape == "load" else FIT_OPTIONS:
             for variant in range(VARIANTS):
                 yield f"{shape} | {variant} | fit t.csv {option}"
         for variant in range(VARIANTS):

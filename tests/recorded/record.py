@@ -10,15 +10,19 @@ from tempfile import TemporaryDirectory
 
 from tests.recorded.inputs import Outcome, outcome
 
-__all__ = ["differences", "groups", "read_record", "write_record"]
+__all__ = ["ALWAYS", "IN_TURN", "differences", "groups", "read_record", "write_record"]
 
-RECORD = Path(__file__).with_name("outcomes.csv")
+ALWAYS = Path(__file__).with_name("always.csv")
+IN_TURN = Path(__file__).with_name("in_turn.csv")
+"""The inputs of every run of the tests, which take each branch once, and those that have their
+turn, which take each branch three times.
+"""
 ABSOLUTE, OF_EACH = 3e-6, 1e-8
 """Tolerances of a checksum: of all, and for each number."""
 MOST_IN_A_GROUP = 12
 
 
-def read_record(path: Path = RECORD) -> dict[str, Outcome]:
+def read_record(path: Path) -> dict[str, Outcome]:
     """Read the recorded outcome of each input by its name."""
     with path.open(newline="", encoding="utf-8") as file:
         return {
@@ -27,7 +31,7 @@ def read_record(path: Path = RECORD) -> dict[str, Outcome]:
         }
 
 
-def write_record(names: Iterator[str], path: Path = RECORD) -> list[str]:
+def write_record(names: Iterator[str], path: Path) -> list[str]:
     """Record what comes of inputs now; return the names whose outcome differs from the record."""
     before = read_record(path) if path.exists() else {}
     found_outcomes = {name: _outcome_in_a_folder(name) for name in names}
@@ -59,11 +63,11 @@ def same(found: Outcome, recorded: Outcome) -> bool:
     )
 
 
-def groups() -> Mapping[str, Mapping[str, Outcome]]:
-    """Return the recorded outcomes in groups of one kind of input, as a test tries them."""
+def groups(path: Path) -> Mapping[str, Mapping[str, Outcome]]:
+    """Return the outcomes of a record in groups of one kind of input, as a test tries them."""
     listed: dict[str, dict[str, Outcome]] = {}
     numbers: dict[str, int] = {}
-    for name, recorded in read_record().items():
+    for name, recorded in read_record(path).items():
         kind = name.partition(" | ")[0]
         number = numbers.get(kind, 0)
         listed.setdefault(f"{kind} {number // MOST_IN_A_GROUP}", {})[name] = recorded
