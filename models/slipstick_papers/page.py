@@ -157,18 +157,20 @@ def statements_page(
     return "\n\n".join(filter(None, paragraphs)) + "\n"
 
 
-_READING_OF_PAGE = (
-    "Each sentence of a paper that a number can check stands in a study with what must hold for it."
-    " A paper does not print every input; where a study gives ranges for those that it lacks, the"
-    " program draws within them, or takes every combination of a few values once (kept: of all),"
-    " keeps the draws that agree with the numbers that are printed, and"
-    " says whether a statement holds in all of them (always), in some (depends) or in none (never)."
-    " Without ranges there is one draw, the study itself. A statement in several parts holds if all"
-    " of them do; one that can be read in several ways is undecided where its readings differ; both"
-    " count once. An input is a number that was put in or fitted, or that is arithmetic on such"
-    " numbers, and is not counted. The values are in each study's report. Made by"
-    " `slipstick statements` from what the runs wrote."
-)
+_READING_OF_PAGE = """
+This page has the sentences of papers that numbers can check. A study states the condition for each
+sentence, and its report has the values. `slipstick statements` writes this page from the results
+of the studies.
+
+A paper does not print all its inputs. If a study gives ranges for the missing inputs, values are
+drawn within these ranges; of inputs with few values, every combination is taken once (of all).
+Draws that agree with the printed numbers are kept. A statement is true in all kept draws (always),
+in some of them (depends), or in none (never). Without ranges, the study itself is the only draw.
+
+A statement in several parts is true if all its parts are true. A statement that can be read in
+several ways is undecided if the readings differ. Both count once. Inputs are not counted: they are
+numbers that were put in or fitted, or that follow from such numbers by arithmetic.
+"""
 
 VERDICTS = ("always", "depends", "never", "undecided", "input")
 """The verdicts on a statement over all values of the inputs that are not printed."""
@@ -303,13 +305,13 @@ def _deciding_inputs_list(reports: Sequence[_Report]) -> str:
         for title, names in statements_by_input.items()
     )
     return (
-        "## Inputs that no paper prints and that decide\n\nEach input, with the statements (and"
+        "## Inputs that decide, but that no paper prints\n\nEach input, with the statements (and"
         f" their studies) whose verdicts depend on it.\n\n{items}"
     )
 
 
 def _failing_statements_list(reports: Sequence[_Report], exclusions_file: Path | None) -> str:
-    """Return a list of the statements that never hold, each with the reason: the model lacks a
+    """Return a list of the statements that are never true, each with the reason: the model lacks a
     mechanism, the source contradicts itself, or the reason is unknown.
     """
     figure_rows = (
@@ -360,9 +362,9 @@ def _failing_statements_list(reports: Sequence[_Report], exclusions_file: Path |
     )
     items_text = "\n".join(items)
     return (
-        "## Why statements never hold\n\nEither the model is known to lack a mechanism of the"
-        " source, or something else that the source says or prints excludes the statement; both may"
-        f" be so. In all: {counts_text}.\n\n{items_text}"
+        "## Why statements are never true\n\nThe model is known to lack a mechanism of the source,"
+        " or the source contradicts the statement in another place, or both. In all:"
+        f" {counts_text}.\n\n{items_text}"
     )
 
 
@@ -426,16 +428,17 @@ def _exclusions_list(path: Path) -> str:
         possible_text = (
             "none is possible" if row["least"] == "-" else f"{row['least']} to {row['greatest']}"
         )
-        verdict = "can hold together" if row["together"] == "yes" else "cannot hold together"
+        verdict = "can be true together" if row["together"] == "yes" else "contradict each other"
         items.append(
             f"- **{escape(row['program'])}**, {verdict}: {escape(row['sentences'])}. Wanted:"
             f" {escape(row['wanted'])}; possible: {possible_text}."
         )
     items_text = "\n".join(items)
     return (
-        "## Sentences that cannot hold together\n\nThe costs of operations are printed, and how"
-        " often a program does each is free: what the last sentence speaks of lies in the range"
-        f" that any mix allows for which the others hold.\n\n{items_text}"
+        "## Sentences that contradict each other\n\nThe papers print the costs of operations, but"
+        " not how often a program executes each of them. Each item gives the range of the value in"
+        " its last sentence, over all mixes of operations with which its other sentences are true."
+        f"\n\n{items_text}"
     )
 
 

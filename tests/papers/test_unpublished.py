@@ -257,7 +257,7 @@ def test_the_page_counts_statements_over_what_is_not_printed(
         "sphere-locks,Sphere,more than half,8 %,23 %,33 %,no\n"
     )
     assert main(["statements", "out", "--together", "together.csv"]) == 0
-    sentence = "cannot hold together: more than half. Wanted: 8 %; possible: 23 % to 33 %."
+    sentence = "contradict each other: more than half. Wanted: 8 %; possible: 23 % to 33 %."
     assert f"- **Sphere**, {sentence}" in capsys.readouterr().out
     counts = (
         "always (2), depends (3), never (0), undecided (0), inputs (1), counted elsewhere (1) and"
