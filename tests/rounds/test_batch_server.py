@@ -11,10 +11,12 @@ import pytest
 
 from slipstick.answer import Answer
 from slipstick.api import load, solve
+from slipstick.cli.main import main
 from slipstick.errors import ModelError, NoAnswerError, SpecError
 from slipstick.expression.nodes import RATE, TIME, Number, Parameter
 from slipstick.late import np
 from slipstick.sim.settings import Simulation
+from slipstick.study.run import prepare, run
 from slipstick_rounds import formula as formula_of_rounds
 from slipstick_rounds.capacity import loads_of, mean_that_fits
 from slipstick_rounds.formula import BatchServerFormula
@@ -1096,3 +1098,25 @@ def test_of_a_group_only_the_customers_that_meet_count() -> None:
     rounds: Any = Rounds()
     for part_left, size in ((0.0, 3.0), (0.25, 2.5), (1.0, 1.0)):
         assert group_size(rounds, np.array([[2.0]]), part_left) == pytest.approx(size, rel=1e-12)
+
+
+def test_phases_have_the_words_of_their_file_in_sentences(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    name = "phase_time_quantile[prompt,0.95]"
+    main(["solve", "llm-serving", "--set", "parameters.rate=2 /s", "--with", "formula"])
+    assert "first token" not in capsys.readouterr().out
+    main(["solve", "llm-serving", "--with", "formula", "--value", name])
+    beginning = "llm-serving: 95 % of customers get their first token within "
+    assert capsys.readouterr().out.startswith(beginning)
+    study = tmp_path / "study.yaml"
+    study.write_text(
+        "study: 1\nbase: {model: llm-serving, parameters.rate: 2 /s, method: formula}\n"
+        f"answer: ['{name}', 'time_per_unit[answer]', 'phase_time[prompt]']\n"
+        "cases: {more: {parameters.rate: 3 /s}}\n"
+    )
+    results = run(prepare(str(study)))
+    words = results.words
+    assert words.condition(f"{name} <= 1 s") == "95 % of customers get their first token within 1 s"
+    assert words.value("time_per_unit[answer]") == "mean time of a token of the answer"
+    assert words.value("phase_time[prompt]") == "time until customers get their first token"

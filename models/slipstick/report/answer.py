@@ -382,7 +382,7 @@ _MOST_NAMED = 3
 
 def _answer_lines(answer: Answer) -> Iterator[str]:
     """Yield the lines for the requested value and for where the time goes."""
-    words = Words()
+    words = Words(meanings=getattr(answer.subject, "phrases", {}))
     asked_names = [
         name for name, asked_value in answer.asked.items() if asked_value.state == ANSWERED
     ]
