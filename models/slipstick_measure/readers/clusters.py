@@ -171,6 +171,12 @@ def _read_nccl_row(
     size = input_file.number(line, "size", words[0])
     if size is None:
         return
+    wrong_counts = [
+        word for name, word in zip(columns, words, strict=True) if name.lstrip("#") == "wrong"
+    ]
+    if wrong_counts and re.fullmatch("[1-9][0-9]*", wrong_counts[0]):
+        message = f"{wrong_counts[0]} results of this row are wrong, so its time may be, too"
+        input_file.add_note(line, "#wrong", message)
     starts = [index for index, column in enumerate(columns) if column == "time"]
     for start, metric in zip(starts, ("time", "in place"), strict=False):
         coordinates = Coordinates(test.count or 1, size, region)

@@ -64,8 +64,14 @@ class TableColumn:
         words, unit = names.rate_heading(bare_text) or names.split_heading(bare_text)
         column = cls(index, text.strip(), words, unit, cells)
         column.kind = column.kind_by_name()
+        if symbol_kind := _kind_of_symbol(bare_text, cells):
+            column.kind = column.words = symbol_kind
+            return column
         if not column.kind and (processor_noun := _noun_of_counts(cells)):
             column.words, column.kind = processor_noun, "p"
+            return column
+        if column.words in names.PROGRAMMING_MODELS and unit is None and _are_counts(cells):
+            column.kind = "p"
             return column
         separated_words = names.words_by_capitals(bare_text)
         if column.kind or " " not in separated_words:
@@ -235,6 +241,21 @@ _SUMMED = late_pattern(
 time."""
 _COMPARED = late_pattern(r" (?:vs|versus|over|wrt|against|relative to|compared (?:to|with)) .*")
 """What a heading says that values are compared with."""
+
+
+def _kind_of_symbol(text: str, cells: Sequence[str]) -> str:
+    """Return efficiency for a column E of shares and speedup for a column S that begins with 1;
+    empty for other columns.
+    """
+    numbers = [number for cell in cells if (number := number_in(cell)) is not None]
+    if text == "E" and numbers and max(numbers) <= LARGEST_EFFICIENCY_RATIO and 1.0 in numbers:
+        return "efficiency"
+    return "speedup" if text == "S" and numbers and 1.0 in (numbers[0], numbers[-1]) else ""
+
+
+def _are_counts(cells: Sequence[str]) -> bool:
+    """Return whether all cells are whole numbers of processors."""
+    return bool(cells) and all(re.fullmatch(r"\s*[1-9][0-9]{0,8}\s*", cell) for cell in cells)
 
 
 def _noun_of_counts(cells: Sequence[str]) -> str:

@@ -38,9 +38,7 @@ _MARK = "[>\\s]*+"
 def _siege_number(label: str, text: str) -> float | None:
     """Return a number of siege's summary, in its text or its JSON."""
     json_key = label.casefold().replace(" ", "_")
-    return number_of_match(
-        first_match(rf'^{_MARK}(?:{label}|\{{?\s*"{json_key}"):\s*([0-9.]+)', text)
-    )
+    return number_of_match(first_match(rf'(?:^{_MARK}{label}|"{json_key}"):\s*([0-9.]+)', text))
 
 
 def _read_siege(input_file: Reading) -> LoadRow:
@@ -418,7 +416,7 @@ def _read_h2load(input_file: Reading) -> LoadRow:
 
 FURTHER_GENERATORS: Mapping[str, LoadFormat] = {
     "siege": LoadFormat(
-        re.compile(rf'^{_MARK}(?:Transaction rate|"transaction_rate"):', re.MULTILINE),
+        re.compile(rf'^{_MARK}Transaction rate:|"transaction_rate":', re.MULTILINE),
         _read_siege,
         header=line_pattern(r".{0,20}Preparing [0-9]+ concurrent users"),
         unique_lines=(re.compile(rf"^{_MARK}Transactions:", re.MULTILINE),),

@@ -46,7 +46,7 @@ MOST_COLUMNS = 2_000
 """Columns of a table; each is compared with the others to find out what it holds."""
 
 _RULE_LINE = late_pattern(r"[\s|+:=_\-─━═┄┈┌┬┐├┼┤└┴┘╭╮╰╯╪╞╡╔╦╗╠╬╣╚╩╝┏┳┓┣╋┫┗┻┛┠┨╂┯┷╟╫╢]+")
-_DRAWN_RULE = late_pattern(r"[-=]{2}|[─━═┄┈]")
+_DRAWN_RULE = late_pattern(r"[-=]{2}|[─━═┄┈]|:-|-:|\|\s*-\s*\|")
 _COLUMN_RULE = late_pattern(r"\s*-{2,}(?: -{2,})+\s*")
 _WIDE_GAP = late_pattern(r"\s{2,}|\t+")
 
@@ -224,6 +224,9 @@ def _rows_below_rule(
     if rule is None or heading_line >= lines[-1][0]:
         return []
     columns = [slice(*match.span()) for match in re.finditer("-+", rule)]
+    gaps = [match.start() for match in re.finditer(r"(?<=-) (?=-)", rule)]
+    if any(text[gap : gap + 1].strip() for _, text in content for gap in gaps):
+        return []  # a row is not aligned with the rule
     return [
         (line_number, [text[column].strip() for column in columns]) for line_number, text in content
     ]

@@ -593,7 +593,7 @@ def _read_hey(input_file: Reading) -> LoadRow:
         rate=rate,
         throughput=number_of_match(rate_match),
         response=parse_time(mean_match[1]) if mean_match else None,
-        quantiles=parse_quantiles(text, r"^[ \t]*([0-9.]+)%+ in ([0-9.]+ ?[a-zµ]+)"),
+        quantiles=parse_quantiles(text, r"^[ \t]*([0-9.]+) ?%+ in ([0-9.]+ ?[a-zµ]+)"),
     )
 
 

@@ -40,6 +40,9 @@ COUNTS_OF_ONE: tuple[str, ...] = (
 )
 """Short words for processors of one kind in one of another, such as ranks in a node."""
 
+PROGRAMMING_MODELS: tuple[str, ...] = ("mpi", "omp", "openmp")
+"""Headings that stand for the ranks or threads of a programming model above whole numbers."""
+
 CONTAINERS: tuple[str, ...] = (
     *("nodes", "node", "hosts", "host", "machines", "sockets", "servers", "knoten", "节点数"),
 )
@@ -450,6 +453,8 @@ _COUNTED_WORK = frozenset(
         "ops",
         "lup",
         "lups",
+        "up",
+        "ups",
         "tok",
         "tokens",
         "token",

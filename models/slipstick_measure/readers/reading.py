@@ -362,10 +362,12 @@ _LOG_PREFIXES: tuple[tuple[re.Pattern[str], float], ...] = (
         1.0,
     ),
     (late_pattern(r"^[0-9]{2}:[0-9]{2}:[0-9]{2}  ", re.MULTILINE), 1.0),
+    (late_pattern(r"^\[?(?:INFO|DEBUG|NOTICE|WARN(?:ING)?)\]?:? +", re.MULTILINE), 1.0),
     (late_pattern(r"^[\w.-]*\w[-_][0-9]+ +\|(?: |$)(?!.*\|)", re.MULTILINE), 0.8),
 )
 """What logs write before a line, and the least part of the nonempty lines that have it: a time,
-perhaps behind a job and its step or before a stream; a container, which not all lines have."""
+perhaps behind a job and its step or before a stream; a level; a container, which not all lines
+have."""
 
 
 def _without_log_prefixes(text: str) -> str:
