@@ -530,6 +530,7 @@ _SYNONYMS = {
     **dict.fromkeys(("end", "stop", "last"), ("to",)),
     **dict.fromkeys(("lambda", "rps", "qps"), ("arrivals",)),
     "file": ("data",),
+    "scheduling": ("discipline",),
 }
 """The words of slipstick for words of the field that are spelled otherwise."""
 

@@ -114,7 +114,16 @@ MACHINES = [
         ],
     ),
     (2, "processors: [8]", ["2:13: processors: write keys and values; got a list"]),
-    (2, "processors:", ["2:1: processors: write keys and values; got nothing"]),
+    (
+        2,
+        "processors:",
+        [
+            (
+                "2:1: processors: write keys and values in lines below, further to the right; got"
+                " nothing"
+            )
+        ],
+    ),
     (2, "processors: {count: 8.5}", ["2:21: processors.count: must be a whole number, got 8.5"]),
     (
         2,

@@ -200,6 +200,8 @@ def _message_of_error(
     if error_type == "list_type" and isinstance(wrong_value, dict | float | int | str):
         item = "{...}" if isinstance(wrong_value, dict) else _shown_value(wrong_value)
         return f"write a list, such as [{item}]"
+    if wrong_value is None and error_type in ("dict_type", "model_type", "model_attributes_type"):
+        return "write keys and values in lines below, further to the right; got nothing"
     if error_type in _MESSAGES:
         return f"{_MESSAGES[error_type](details)}; got {_shown_value(wrong_value)}"
     return str(validation_error["msg"])

@@ -566,6 +566,10 @@ _SYNTAX_MESSAGES = [
 ]
 
 
+_KEY_BEFORE_BRACKET = late_pattern(r"\s*(?:- )?([A-Za-z_][\w.*-]*)(?:\s+|:)[{\[]")
+"""A key without ':' and a space behind it, such as ``web {servers: 2}``."""
+
+
 class _EndOfPassError(Exception):
     """Raised where a syntax error ends the reading; caught by `parse_text`."""
 
@@ -696,6 +700,12 @@ class _TreeReader:
             else f"{found_text} in line {context_and_error_marks[1].line}"
         )
         self.path.clear()  # the parser knows the place only
+        line_number = context_and_error_marks[1].line
+        line = self.text.split("\n", line_number)[line_number - 1]
+        if "mapping values" in error_text and (key_match := _KEY_BEFORE_BRACKET.match(line)):
+            mark = Mark(self.file, line_number, key_match.start(1) + 1)
+            self.report(mark, f"write a ':' and a space after {key_match[1]}")
+            return
         self.report(
             context_and_error_marks[0 if at_block_start else 1],
             message.format(line=context_and_error_marks[0].line, sign=found_text, end=end_text),
@@ -765,13 +775,15 @@ class _TreeReader:
             self.path.append(key)
             value = self.read_node(next(self.events), key_mark=key_node.mark)
             self.path.pop()
-            self.check_decimal_comma(key_node, value, entries)
+            self.check_separators(key_node, value, entries)
             # Of two equal keys the first one stays; the second is reported.
             entries.setdefault(key, Entry(key_node.mark, value))
         return Table(entries, mark)
 
-    def check_decimal_comma(self, key_node: Node, value: Node, entries: dict[str, Entry]) -> None:
-        """Report a decimal comma within braces, which makes a key of the digits behind it."""
+    def check_separators(self, key_node: Node, value: Node, entries: dict[str, Entry]) -> None:
+        """Report a decimal comma within braces, which makes a key of the digits behind it, and a
+        key within braces that a blank and no colon separates from its value.
+        """
         last_value = entries[next(reversed(entries))].node if entries else None
         if (
             isinstance(key_node, Scalar)
@@ -789,6 +801,19 @@ class _TreeReader:
                 key_node.mark,
                 f"a comma ends a value; write a decimal point: {digits}.{digits_behind}"
                 + (f", or {digits}{digits_behind} for thousands" if thousands else ""),
+            )
+        elif (
+            self.open_nodes[-1].has_brackets
+            and isinstance(key_node, Scalar)
+            and not key_node.quoted
+            and re.fullmatch(r"[A-Za-z_][\w.-]*\s*[ =].*", key_node.text)
+            and isinstance(value, Scalar)
+            and not (value.text or value.quoted)
+        ):
+            self.report(
+                key_node.mark,
+                f"{short(key_node.text)} is no 'key: value'; write a ':' and a space after the key,"
+                " or quotes around a text that has a comma",
             )
 
     def check_sharing(self, event: Any) -> None:

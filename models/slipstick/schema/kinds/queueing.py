@@ -121,6 +121,8 @@ class MembersSpec(StreamSpec, ClosedSpec):
 class ClassSpec(MembersSpec):
     """A class of customers. A class that belongs to a chain has no keys here."""
 
+    example: ClassVar[str] = "{arrivals: 8 /s}"
+
 
 Retries = Annotated[int, Field(ge=1, le=networks.MOST_RETRIES)]
 
