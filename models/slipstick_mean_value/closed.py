@@ -542,7 +542,7 @@ class Recursion:
         largest_population: Population = tuple(
             max(members) for members in zip(*wanted_populations, strict=True)
         )
-        count_in_words = self._populations_in_words(largest_population)
+        count_in_words = self._checked_count_in_words(largest_population)
         population_count = math.prod(members + 1 for members in largest_population)
         pace = WorkPace()
         recursion_step = _RecursionStep(self, value_by_expr)
@@ -589,9 +589,9 @@ class Recursion:
             )
         )
 
-    def _populations_in_words(self, largest_population: Population) -> str:
-        """Raise if there are more populations up to the largest one than may be solved. Return a
-        sentence with their number, for the message of a later refusal.
+    def _checked_count_in_words(self, largest_population: Population) -> str:
+        """Return a sentence with the number of the populations up to the largest one, for the
+        message of a refusal; raise if there are more than may be solved.
         """
         counts_in_words = " x ".join(str(members + 1) for members in largest_population)
         count_in_words = (
@@ -948,8 +948,8 @@ class _RecursionStep:
             for traversal in traversals
             for visit_index, service in traversal.visit_times.services.items()
         }
-        self._follows_in_step = len(recursion.trees) == 1 and _follow_in_step(recursion)
-        """Whether the processors follow each other in a fixed order; see `_follow_in_step`."""
+        self._follows_in_step = len(recursion.trees) == 1 and _processors_follow_in_step(recursion)
+        """Whether the processors follow each other in a fixed order."""
         self._repeated_visits_by_queue = self._visits_in_a_row()
         # A flow-equivalent server describes random states, in which processors in step never are.
         self._permit_servers = {
@@ -1957,7 +1957,7 @@ def _probability_all_busy(queue: Queue, processors: int, mean_numbers: MeanNumbe
     return chance_all_busy(number_present, busy_servers, processors * queue.requests, queue.servers)
 
 
-def _follow_in_step(recursion: Recursion) -> bool:
+def _processors_follow_in_step(recursion: Recursion) -> bool:
     """Return whether all times of a model are constant, so that the processors follow each other in
     a fixed order and wait only at the busiest queue.
     """

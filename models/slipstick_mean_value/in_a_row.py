@@ -498,14 +498,7 @@ def successive_visits(queue: Queue, places: Places) -> SuccessiveVisits | None:
     places_of_queue = [
         place for place, visit in enumerate(places.visits) if visit.index in indices_of_queue
     ]
-    is_single_server = (
-        not (queue.serves_at_once or queue.is_lock or queue.order)
-        and queue.copies == queue.servers == 1
-    )
-    holds_nothing = queue.requests == 1 and not any(
-        visit.held_resources or visit.released_locks for visit in visits
-    )
-    if not is_single_server or not holds_nothing or not 1 < len(places_of_queue) <= MOST_PLACES:
+    if not _is_plain_station(queue) or not 1 < len(places_of_queue) <= MOST_PLACES:
         return None
     executions_by_pair = {
         place_pair: executions
@@ -519,17 +512,7 @@ def successive_visits(queue: Queue, places: Places) -> SuccessiveVisits | None:
         len(distinct_services) == 1 and next(iter(distinct_services))[1] == 1.0
     ):
         return None  # in product form a customer finds the mean numbers at any visit
-    no_executions = np.zeros(1)
-    executions_after_place = [
-        stacked(
-            [
-                executions_by_pair.get((earlier_place, later_place), no_executions)
-                for later_place in places_of_queue
-            ]
-        )
-        for earlier_place in places_of_queue
-    ]
-    following_executions = np.stack(np.broadcast_arrays(*executions_after_place), axis=-2)
+    following_executions = _following_executions(executions_by_pair, places_of_queue)
     executions_by_place = stacked([places.executions[place] for place in places_of_queue])
     share_following = following_executions / without_zeros(executions_by_place)[..., None, :]
     share_following_none = 1.0 - share_following.sum(axis=-2)
@@ -556,6 +539,36 @@ def successive_visits(queue: Queue, places: Places) -> SuccessiveVisits | None:
         share_following_none,
         _order_of_places(share_following),
     )
+
+
+def _is_plain_station(queue: Queue) -> bool:
+    """Return whether a queue is a single server that serves in order, and a visit holds nothing
+    else.
+    """
+    return (
+        not (queue.serves_at_once or queue.is_lock or queue.order)
+        and queue.copies == queue.servers == queue.requests == 1
+        and not any(visit.held_resources or visit.released_locks for visit in queue.visits)
+    )
+
+
+def _following_executions(
+    executions_by_pair: Mapping[tuple[int, int], Array], places: Sequence[int]
+) -> Array:
+    """Return how often a visit at each place immediately follows a visit at each earlier place, in
+    a cycle [1] [..., earlier places, places].
+    """
+    no_executions = np.zeros(1)
+    executions_after_place = [
+        stacked(
+            [
+                executions_by_pair.get((earlier_place, later_place), no_executions)
+                for later_place in places
+            ]
+        )
+        for earlier_place in places
+    ]
+    return np.stack(np.broadcast_arrays(*executions_after_place), axis=-2)
 
 
 def _order_of_places(share_following: Array) -> tuple[int, ...] | None:

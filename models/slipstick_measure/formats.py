@@ -9,6 +9,7 @@ from dataclasses import replace
 from itertools import product
 from math import ceil
 from pathlib import Path
+from typing import NoReturn
 
 from slipstick.errors import Problem, SpecError, UnknownNameError, short
 from slipstick.extensions import Registry
@@ -82,13 +83,7 @@ def read(path: Path | str, hints: Hints | None = None, format: str | None = None
     if format is not None and format not in format_names:
         raise UnknownNameError("format", format, format_names)
     if (trace_format_name := trace_format(path) if format is None else format) in TRACE_FORMATS:
-        measurements = read_trace(path, trace_format_name, hints.unit).main_part().measurements()
-        measurements = replace(measurements, weak=hints.weak)
-        if hints.size is None:
-            return measurements
-        return replace(
-            measurements, records=tuple(replace(run, n=hints.size) for run in measurements.records)
-        )
+        return _measurements_of_trace(path, trace_format_name, hints)
     input_file = open_file(path, hints)
     if not input_file.content:
         if known_file := known_text(input_file.text):
@@ -97,56 +92,18 @@ def read(path: Path | str, hints: Hints | None = None, format: str | None = None
     if (load_format_name := load_format(input_file) if format is None else format) in LOAD_FORMATS:
         return _measurements_of_load_test(input_file, load_format_name)
     format_name = format or _recognize_format(input_file)
-    is_records = format_name == "csv" and bar_lines(input_file.lines)
-    if (
-        format is None
-        and format_name in (None, "csv")
-        and not is_records
-        and (known_file := known_text(input_file.text))
-    ):
-        input_file.refuse(1, "", f"this is {known_file.description}: {known_file.advice}")
-    if (
-        format is None
-        and format_name in (None, "csv")
-        and not is_records
-        and (keys_text := _keys_of_json(input_file.text))
-    ):
-        message = (
-            f"this is JSON that no reader knows, with {keys_text}; write a table of its"
-            " values as CSV"
-        )
-        input_file.refuse(1, "", message)
-    if format_name is None and (line_number := _line_of_table_without_heading(input_file)):
-        message = (
-            _message_on_comment_names(input_file, line_number)
-            or "the table has no heading; write one above its numbers, such as: p  time [s]"
-        )
-        input_file.refuse(line_number, "", message)
-    if format_name is None and (line := _line_between_rows(input_file)):
-        text = short(input_file.lines[line - 1].strip())
-        message = (
-            f"{text} stands between the rows of a table; take the line out, or keep one table in"
-            " the file"
-        )
-        input_file.refuse(line, "", message)
-    if format_name is None and len(sentence_kinds := kinds_of_sentences(input_file.lines)) > 1:
-        message = (
-            f"the lines tell times of {len(sentence_kinds)} kinds, {short(sentence_kinds[0])}"
-            f" and {short(sentence_kinds[1])};"
-            " keep one kind, or write a table with the heading p,region,time [s]"
-        )
-        input_file.refuse(1, "", message)
+    is_records = format_name == "csv" and bool(bar_lines(input_file.lines))
+    if format is None and format_name in (None, "csv") and not is_records:
+        if known_file := known_text(input_file.text):
+            input_file.refuse(1, "", f"this is {known_file.description}: {known_file.advice}")
+        if keys_text := _keys_of_json(input_file.text):
+            message = (
+                f"this is JSON that no reader knows, with {keys_text}; write a table of its"
+                " values as CSV"
+            )
+            input_file.refuse(1, "", message)
     if format_name is None:
-        _refuse_count_without_time(input_file)
-    if format_name is None:
-        input_file.refuse(
-            1,
-            "",
-            "cannot tell what this is: it is no table whose heading names processors or a"
-            " metric, and no output that is known; name its columns (--column p=NAME --column"
-            " time=NAME) or its --format, which slipstick measured --help lists, or write a table"
-            " with a row for each run below a heading such as: cores,time [s]",
-        )
+        _refuse_unknown_format(input_file)
     for line_number, benchmark in cut_criterion_rows(input_file.lines) if is_records else ():
         message = "the row is cut in its times, and is left out"
         input_file.add_note(line_number, short(benchmark), message)
@@ -154,6 +111,50 @@ def read(path: Path | str, hints: Hints | None = None, format: str | None = None
         message = "the number behind the name is taken for processors, as of -cpu, and not for a"
         input_file.add_note(line_number, benchmark, f"{message} part of the name")
     return _with_hints(FORMATS[format_name].read(input_file), input_file.hints)
+
+
+def _measurements_of_trace(path: Path | str, format_name: str, hints: Hints) -> Measurements:
+    """Return the measurements of a program from its trace, with the size that the user gives."""
+    measurements = read_trace(path, format_name, hints.unit).main_part().measurements()
+    measurements = replace(measurements, weak=hints.weak)
+    if hints.size is None:
+        return measurements
+    return replace(
+        measurements, records=tuple(replace(run, n=hints.size) for run in measurements.records)
+    )
+
+
+def _refuse_unknown_format(input_file: Reading) -> NoReturn:
+    """Raise for a file that no reader recognizes, with what seems to be wrong with it."""
+    if line_number := _line_of_table_without_heading(input_file):
+        message = (
+            _message_on_comment_names(input_file, line_number)
+            or "the table has no heading; write one above its numbers, such as: p  time [s]"
+        )
+        input_file.refuse(line_number, "", message)
+    if line := _line_between_rows(input_file):
+        text = short(input_file.lines[line - 1].strip())
+        message = (
+            f"{text} stands between the rows of a table; take the line out, or keep one table in"
+            " the file"
+        )
+        input_file.refuse(line, "", message)
+    if len(sentence_kinds := kinds_of_sentences(input_file.lines)) > 1:
+        message = (
+            f"the lines tell times of {len(sentence_kinds)} kinds, {short(sentence_kinds[0])}"
+            f" and {short(sentence_kinds[1])};"
+            " keep one kind, or write a table with the heading p,region,time [s]"
+        )
+        input_file.refuse(1, "", message)
+    _refuse_count_without_time(input_file)
+    input_file.refuse(
+        1,
+        "",
+        "cannot tell what this is: it is no table whose heading names processors or a"
+        " metric, and no output that is known; name its columns (--column p=NAME --column"
+        " time=NAME) or its --format, which slipstick measured --help lists, or write a table"
+        " with a row for each run below a heading such as: cores,time [s]",
+    )
 
 
 def _keys_of_json(text: str) -> str:

@@ -258,7 +258,7 @@ def _points_and_differences(
                     )
                 elif str(earlier_by_name[name]) != str(current_by_name[name]):
                     differences.append(f"{kind} {name} has changed")
-    return prepared_study.points, differences
+    return prepared_study.point_count, differences
 
 
 def _print_status(
@@ -566,16 +566,16 @@ def run(
     # Whatever can be refused is refused before hours of solving.
     check_folder(folder, certain_file_names(prepared_study.spec, as_page), force)
     check_writable(folder)
-    for note in prepared_study.simulated:
+    for note in prepared_study.simulation_notes:
         echo(f"note: {note}", err=True)
     run_description = {
         "command": command,
         "started in": os.getcwd(),
-        "points": str(prepared_study.points),
+        "points": str(prepared_study.point_count),
     }
     with (
         closing(Journal(folder, run_description, fresh)) as journal,
-        ProgressLine(prepared_study.points) as progress,
+        ProgressLine(prepared_study.point_count) as progress,
     ):
         engine = engine_of(prepared_study.spec, jobs, engine_name, limits, journal)
         results = run_study(prepared_study, engine=engine, whole=as_json, progress=progress)
@@ -600,7 +600,7 @@ def run(
         for text in notes:
             echo(f"note: {text}", err=True)
         if as_json:
-            _print_documents(results, folder, prepared_study.points <= MOST_ANSWERS)
+            _print_documents(results, folder, prepared_study.point_count <= MOST_ANSWERS)
         else:
             _print_results(results, prepared_study.spec.answer, in_full)
             paths_text = f"{folder / 'report.md'}{f' and {folder / HTML}' if as_page else ''}"

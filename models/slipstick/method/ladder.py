@@ -110,7 +110,7 @@ class Method:
     def compiled(
         self, model: Subject, parameters: Parameters, simulation: Simulation
     ) -> CompiledModel:
-        """Compile a model that has no construct but those that the method knows.
+        """Compile a model; raise for a construct that the method does not know.
 
         Raises
         ------

@@ -251,7 +251,7 @@ class Engine:
         return [
             block_number
             for block_number in remaining_block_numbers
-            if isinstance(block := blocks[block_number], PointBlock) and block.replicable
+            if isinstance(block := blocks[block_number], PointBlock) and block.is_replicable
         ]
 
     def _solve_here(self, block: Block) -> SolvedBlock:
@@ -259,7 +259,7 @@ class Engine:
         as blocks of their own.
         """
         if self.on == HERE and not (
-            self.store and isinstance(block, PointBlock) and block.replicated
+            self.store and isinstance(block, PointBlock) and block.has_replications
         ):
             return self._keep_result(block, *_solve_with_time(block))
         from slipstick.sim.run import SPREAD, Replication

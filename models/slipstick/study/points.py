@@ -156,15 +156,15 @@ class PointBlock:
         ).digest()
 
     @property
-    def replicable(self) -> bool:
+    def is_replicable(self) -> bool:
         """Whether the point is simulated in replications, which may run side by side."""
         model = self.solvable.model
         runs_once = isinstance(model, Model) and model.population.finite
-        return (self.replicated or runs_once) and self.solvable.form.estimated
+        return (self.has_replications or runs_once) and self.solvable.form.estimated
 
     @property
-    def replicated(self) -> bool:
-        """Return whether the settings ask for several replications."""
+    def has_replications(self) -> bool:
+        """Whether the settings ask for several replications."""
         return self.solvable.simulation.replications > 1
 
     def halves(self) -> tuple[PointBlock, PointBlock]:

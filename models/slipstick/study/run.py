@@ -139,8 +139,8 @@ class PreparedStudy:
         return list(names)
 
     @property
-    def simulated(self) -> tuple[str, ...]:
-        """Descriptions of how many points of each sweep are simulated though no method was
+    def simulation_notes(self) -> tuple[str, ...]:
+        """Notes on how many points of each sweep are simulated though no method was
         named.
         """
         from slipstick.method.ladder import LadderForm
@@ -161,7 +161,7 @@ class PreparedStudy:
         )
 
     @property
-    def points(self) -> int:
+    def point_count(self) -> int:
         """The number of points to solve, including the cases."""
         question_points = sum(question.points for question in self.questions.values())
         return (
@@ -473,7 +473,7 @@ def _solve_study(study: PreparedStudy, with_answers: bool, progress: Progress) -
         )
         progress(1)
     answers = with_overheads(answers, BASE, wanted_names)
-    with_answers = with_answers and study.points <= MOST_ANSWERS
+    with_answers = with_answers and study.point_count <= MOST_ANSWERS
     sweeps = tuple(
         _solve_sweep(study, sweep_name, plan, as_answers=with_answers, progress=progress)
         for sweep_name, plan in study.plans.items()
@@ -520,7 +520,7 @@ def _run_notes(
         note_path = Path(note.file)
         yield str(replace(note, file=portable_name(note_path)) if note_path.is_file() else note)
     yield from notes_on_simulated_cases(study.context)
-    yield from study.simulated
+    yield from study.simulation_notes
     for sweep in sweeps:
         yield from (f"sweep {sweep.name}: {axis_path} has no effect" for axis_path in sweep.idle)
     yield from _absent_value_notes(study, answers, sweeps)

@@ -420,6 +420,39 @@ class _JsimReader:
         strategy_name = router.get("classPath").rpartition(".")[2] if router else "RandomStrategy"
         if strategy_name == "DisabledRoutingStrategy":
             return
+        share_by_destination = self._destination_shares(
+            class_name, node, targets, router, strategy_name
+        )
+        class_switch = self.elements_by_class(self.find_section(node, "ClassSwitch"), "matrix").get(
+            class_name
+        )
+        class_changes = (
+            {class_name: 1.0}
+            if class_switch is None
+            else self._class_changes(class_switch, class_name, node)
+        )
+        for new_class, change_probability in class_changes.items():
+            for destination, share in share_by_destination.items():
+                yield (
+                    (
+                        SINK
+                        if self.find_section(destination, "JobSink")
+                        else (new_class, destination)
+                    ),
+                    change_probability * share,
+                )
+
+    def _destination_shares(
+        self,
+        class_name: str,
+        node: str,
+        targets: list[str],
+        router: XmlElement | None,
+        strategy_name: str,
+    ) -> dict[str, float]:
+        """Return the probability with which a class goes to each destination behind a node; refuse
+        a strategy of routing that a network does not have.
+        """
         is_closed = self.classes[class_name].get("type") == "closed"
         destinations = [
             target for target in targets if not (is_closed and self.find_section(target, "JobSink"))
@@ -457,24 +490,10 @@ class _JsimReader:
                 f"the probabilities of {short(class_name)} to leave {short(node)} add up to"
                 f" {sum_of_shares:g}, not to 1",
             )
-        class_switch = self.elements_by_class(self.find_section(node, "ClassSwitch"), "matrix").get(
-            class_name
-        )
-        class_changes = (
-            {class_name: 1.0}
-            if class_switch is None
-            else self._class_changes(class_switch, class_name, node)
-        )
-        for new_class, change_probability in class_changes.items():
-            for destination, share in share_by_destination.items():
-                yield (
-                    (
-                        SINK
-                        if self.find_section(destination, "JobSink")
-                        else (new_class, destination)
-                    ),
-                    change_probability * share / sum_of_shares,
-                )
+        return {
+            destination: share / sum_of_shares
+            for destination, share in share_by_destination.items()
+        }
 
     def _empirical_shares(self, router: XmlElement) -> dict[str, float]:
         """Return the routing probability of each node that a router names."""

@@ -237,7 +237,7 @@ def _read_hpl(input_file: Reading) -> Measurements:
             size = input_file.size(line, "N", row[2])
             rate = input_file.number(line, "Gflops", row[7])
             is_last = not any(map(str.strip, input_file.lines[line:]))
-            if is_last and _is_rate_cut(int(row[2]), row[6], row[7]):
+            if is_last and _is_cut_in_exponent(int(row[2]), row[6], row[7]):
                 input_file.add_note(line, "Gflops", "the last row is cut, and is left out")
                 continue
             if processors is not None and size is not None and rate is not None:
@@ -253,15 +253,15 @@ def _read_hpl(input_file: Reading) -> Measurements:
         point = Coordinates(run.processors, run.size if has_one_count else None)
         runs_by_point.setdefault(point, []).append(run)
     for coordinates, runs_of_point in runs_by_point.items():
-        for run in _fastest_runs(input_file, runs_of_point):
+        for run in _runs_of_fastest_setting(input_file, runs_of_point):
             input_file.add(run.line, coordinates, "throughput", run.rate, "GFLOP/s")
             input_file.add(run.line, coordinates, "time of the run", run.time, "s")
     return input_file.finished()
 
 
-def _is_rate_cut(order: int, time: str, rate: str) -> bool:
-    """Return whether a rate [GFLOP/s] without the exponent that HPL prints is less than half of
-    what the operations of an order over the time say, as a number is whose end is missing.
+def _is_cut_in_exponent(order: int, time: str, rate: str) -> bool:
+    """Return whether the end of a rate [GFLOP/s], its exponent, is missing: the rate without one is
+    less than half of the operations for a matrix of an order, divided by the time.
     """
     if re.search(r"e[+-][0-9]{2}$", rate) or not (
         NUMBER.fullmatch(rate) and NUMBER.fullmatch(time)
@@ -271,9 +271,9 @@ def _is_rate_cut(order: int, time: str, rate: str) -> bool:
     return float(rate) * float(time) * 1e9 < 0.5 * operations
 
 
-def _fastest_runs(input_file: Reading, runs: Sequence[_LinpackRun]) -> list[_LinpackRun]:
-    """Return the runs of the setting that the fastest run has; note the choice if there are several
-    settings.
+def _runs_of_fastest_setting(input_file: Reading, runs: Sequence[_LinpackRun]) -> list[_LinpackRun]:
+    """Return the runs with the same setting as the fastest run; note the choice if there are
+    several settings.
     """
     fastest = max(runs, key=lambda run: float(run.rate))
     settings = dict.fromkeys(run.setting for run in runs)

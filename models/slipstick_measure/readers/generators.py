@@ -233,24 +233,7 @@ def _read_ycsb(input_file: Reading) -> LoadRow:
         values_by_operation.setdefault(match["operation"], {})[match["name"]] = (
             float(match["value"]) * seconds
         )
-    failed_operations = {
-        name: values for name, values in values_by_operation.items() if name.endswith("-FAILED")
-    }
-    for name, values in failed_operations.items():
-        failed_count = values.get("Operations", 0.0)
-        message = f"{failed_count:g} operations failed, and are left out of the times"
-        input_file.add_note(1, name, message)
-    completed_operations = [
-        values
-        for name, values in values_by_operation.items()
-        if name not in _YCSB_NO_OPERATIONS
-        and name not in failed_operations
-        and values.get("Operations")
-    ]
-    if _YCSB_TWO_IN_ONE in values_by_operation:
-        message = "counts its reads and updates again, so no mean time is taken"
-        input_file.add_note(1, _YCSB_TWO_IN_ONE, message)
-        completed_operations = []
+    completed_operations = _completed_operations(input_file, values_by_operation)
     operation_count = sum(values["Operations"] for values in completed_operations)
     total_time = sum(
         values["Operations"] * values.get("AverageLatency", 0.0) for values in completed_operations
@@ -287,6 +270,32 @@ def _read_ycsb(input_file: Reading) -> LoadRow:
             if (percentile := re.fullmatch(r"([0-9]{2})thPercentileLatency", name))
         },
     )
+
+
+def _completed_operations(
+    input_file: Reading, values_by_operation: Mapping[str, Mapping[str, float]]
+) -> list[Mapping[str, float]]:
+    """Return the values of the operations of YCSB that did not fail, and note those that failed;
+    none if an operation counts others again.
+    """
+    failed_operations = {
+        name: values for name, values in values_by_operation.items() if name.endswith("-FAILED")
+    }
+    for name, values in failed_operations.items():
+        failed_count = values.get("Operations", 0.0)
+        message = f"{failed_count:g} operations failed, and are left out of the times"
+        input_file.add_note(1, name, message)
+    if _YCSB_TWO_IN_ONE in values_by_operation:
+        message = "counts its reads and updates again, so no mean time is taken"
+        input_file.add_note(1, _YCSB_TWO_IN_ONE, message)
+        return []
+    return [
+        values
+        for name, values in values_by_operation.items()
+        if name not in _YCSB_NO_OPERATIONS
+        and name not in failed_operations
+        and values.get("Operations")
+    ]
 
 
 _ARTILLERY_REPORT = line_pattern(

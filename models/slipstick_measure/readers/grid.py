@@ -145,15 +145,7 @@ def table_of_file(input_file: Reading, most_lines: int | None = None) -> CellGri
     is_ruled = any(_COLUMN_RULE.fullmatch(line) for _, line in lines)
     if is_ruled and not any(delimiter in line for _, line in table_content):
         delimiter = " "  # a heading of one word over several columns
-    cells = text.split() if delimiter == " " else text.split(delimiter)
-    line_above = input_file.lines[first_line_number - 2].lstrip() if first_line_number > 1 else ""
-    if line_above.startswith("#") and all(
-        NUMBER.fullmatch(bare_cell(cell).removesuffix("%")) for cell in cells
-    ):
-        table_content = [
-            (first_line_number - 1, re.sub(r"^\s*#\s?", "", line_above)),
-            *table_content,
-        ]
+    table_content = _with_comment_as_heading(input_file, table_content, delimiter)
     rows = (
         delimiter == " " and _rows_below_rule(table_content, lines, first_line_number)
     ) or _split_rows(input_file, table_content, delimiter)
@@ -186,6 +178,22 @@ def table_of_file(input_file: Reading, most_lines: int | None = None) -> CellGri
         means,
     )
     return _with_one_run_per_row(input_file, _transposed_table(_with_empty_heading_filled(grid)))
+
+
+def _with_comment_as_heading(
+    input_file: Reading, content: list[tuple[int, str]], delimiter: str
+) -> list[tuple[int, str]]:
+    """Return the lines of a table with the comment above it as their heading if the first line has
+    only numbers; else the lines unchanged.
+    """
+    first_line_number, text = content[0]
+    cells = text.split() if delimiter == " " else text.split(delimiter)
+    line_above = input_file.lines[first_line_number - 2].lstrip() if first_line_number > 1 else ""
+    if line_above.startswith("#") and all(
+        NUMBER.fullmatch(bare_cell(cell).removesuffix("%")) for cell in cells
+    ):
+        return [(first_line_number - 1, re.sub(r"^\s*#\s?", "", line_above)), *content]
+    return content
 
 
 def _lines_of_table(

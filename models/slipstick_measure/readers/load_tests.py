@@ -849,12 +849,14 @@ def _read_k6(input_file: Reading) -> LoadRow:
     )
     user_range_match = first_match(rf"^{_METRIC_MARK}vus\.*:.*\bmin=([0-9]+) +max=([0-9]+)", text)
     constant_users_match = first_match(r"^[ \t]*\* \S+: [0-9]+ looping VUs? for ", text)
-    has_ramp = (
+    did_users_vary = (
         user_range_match is not None
         and not constant_users_match
-        and _has_ramp(float(user_range_match[1]), float(user_range_match[2]))
+        and _did_users_vary(float(user_range_match[1]), float(user_range_match[2]))
     )
-    has_ramp = has_ramp or bool(first_match(r"^[ \t]*\* \S+: Up to [0-9]+ looping VUs", text))
+    did_users_vary = did_users_vary or bool(
+        first_match(r"^[ \t]*\* \S+: Up to [0-9]+ looping VUs", text)
+    )
     if rate_match := first_match(r"^[ \t]*\* \S+: (?:Up to )?[0-9.]+ iterations/s for ", text):
         input_file.add_note(
             1, "", "k6 began iterations at a rate: its requests a second are taken for it"
@@ -866,13 +868,15 @@ def _read_k6(input_file: Reading) -> LoadRow:
         throughput=throughput,
         response=parse_time(statistics.get("avg", "")),
         quantiles=quantiles,
-        unsteady=_USERS_CHANGED.format(users) if has_ramp and not rate_match and users else "",
+        unsteady=_USERS_CHANGED.format(users)
+        if did_users_vary and not rate_match and users
+        else "",
     )
 
 
-def _has_ramp(least_users: float, most_users: float) -> bool:
-    """Return whether the number of virtual users rose or fell during a run: the least is clearly
-    less than the most, as at the end of a run some users are gone.
+def _did_users_vary(least_users: float, most_users: float) -> bool:
+    """Return whether the number of virtual users rose or fell during a run: the least number is
+    clearly below the largest. A small difference is none, because some users are gone at the end.
     """
     return least_users < _LEAST_CONSTANT_RATIO * most_users
 
@@ -902,12 +906,11 @@ def _read_k6_json(input_file: Reading) -> LoadRow:
     """Read the summary of k6 as JSON [ms]."""
     metrics = _k6_metrics(json.loads(input_file.text))
     if "http_reqs" not in metrics:
-        failure_note = (
+        message = (
             "its metrics have no http_reqs: a script wrote its own summary (handleSummary);"
+            " slipstick measured reads k6 run --summary-export=FILE"
         )
-        input_file.refuse(
-            1, "", f"{failure_note} slipstick measured reads k6 run --summary-export=FILE"
-        )
+        input_file.refuse(1, "", message)
 
     def metric_values(name: str) -> Mapping[str, Any]:
         metric: Mapping[str, Any] = metrics.get(name) or {}
@@ -931,11 +934,13 @@ def _read_k6_json(input_file: Reading) -> LoadRow:
             f"{100 * share:.3g} % of the requests failed, and are counted in the throughput"
         )
         input_file.add_note(1, "http_req_failed", f"{failure_note} and the times")
-    has_ramp = users is not None and _has_ramp(float(running_users.get("min", users)), float(users))
+    did_users_vary = users is not None and _did_users_vary(
+        float(running_users.get("min", users)), float(users)
+    )
     return LoadRow(
         1,
         users=None if users is None else float(users),
-        unsteady=_USERS_CHANGED.format(float(users)) if has_ramp else "",
+        unsteady=_USERS_CHANGED.format(float(users)) if did_users_vary else "",
         throughput=float(request_statistics["rate"]) if "rate" in request_statistics else None,
         response=float(duration_statistics["avg"]) / 1e3 if "avg" in duration_statistics else None,
         quantiles=quantiles,

@@ -93,11 +93,11 @@ def _json_records(texts: Sequence[str]) -> list[BarLine]:
         ]
     else:
         rows = document if isinstance(document, list) else []
-    begins = [text.count("\n", 0, match.start()) + 1 for match in re.finditer(r"\{", text)]
-    return _lines_of_records(rows, begins)
+    first_lines = [text.count("\n", 0, match.start()) + 1 for match in re.finditer(r"\{", text)]
+    return _lines_of_records(rows, first_lines)
 
 
-def _lines_of_records(rows: Sequence[Any], begins: Sequence[int]) -> list[BarLine]:
+def _lines_of_records(rows: Sequence[Any], first_lines: Sequence[int]) -> list[BarLine]:
     """Return flat records with equal names as lines with bars, at the lines where they begin if
     there is one for each; empty for other records.
     """
@@ -114,7 +114,7 @@ def _lines_of_records(rows: Sequence[Any], begins: Sequence[int]) -> list[BarLin
     cells = [[_plain_cell(row[name]) for name in names] for row in rows]
     if any(not isinstance(cell, str) or "|" in cell for row in [names, *cells] for cell in row):
         return []
-    numbers = begins if len(begins) == len(rows) else [1] * len(rows)
+    numbers = first_lines if len(first_lines) == len(rows) else [1] * len(rows)
     return [
         _bar_line(1, names),
         *(_bar_line(number, row) for number, row in zip(numbers, cells, strict=True)),
@@ -230,8 +230,10 @@ def _toml_records(texts: Sequence[str]) -> list[BarLine]:
     settings = {
         name: value for name, value in document.items() if not isinstance(value, list | dict)
     }
-    begins = [number for number, line in enumerate(texts, 1) if line.lstrip()[:1] in ("{", "[")]
-    return _lines_of_records([settings | run for run in runs], begins)
+    first_lines = [
+        number for number, line in enumerate(texts, 1) if line.lstrip()[:1] in ("{", "[")
+    ]
+    return _lines_of_records([settings | run for run in runs], first_lines)
 
 
 def _flat_record(record: dict[str, Any]) -> dict[str, Any]:
@@ -682,8 +684,8 @@ def line_of_count_without_time(texts: Sequence[str]) -> int:
         elif has_time:
             has_times, waiting_line = True, 0
     lines_without_time += [waiting_line] if waiting_line else []
-    is_most = 0 < len(lines_without_time) < count_lines
-    return lines_without_time[0] if has_times and is_most else 0
+    most_have_times = 0 < len(lines_without_time) < count_lines
+    return lines_without_time[0] if has_times and most_have_times else 0
 
 
 def _sentences(texts: Sequence[str]) -> list[BarLine]:

@@ -392,7 +392,7 @@ class _GromacsRun:
         self.is_by_clock = False
         self.cores = 0.0
 
-    def takes(self, text: str) -> bool:
+    def keep_if_on_processors(self, text: str) -> bool:
         """Return whether a line tells of the processors of the run, which are then kept."""
         if ranks := _GROMACS_RANKS.fullmatch(text):
             self.ranks = int(ranks["ranks"] or ranks["nodes"])
@@ -439,7 +439,7 @@ def _read_gromacs(input_file: Reading) -> Measurements:
     n = input_file.hints.size
     run = _GromacsRun()
     for line, text in enumerate(input_file.lines, 1):
-        if run.takes(text):
+        if run.keep_if_on_processors(text):
             continue
         if system := _GROMACS_RUN.fullmatch(text):
             region = system["system"]

@@ -581,35 +581,8 @@ class _TableReading:
         }
         if device := device_of(cell_by_role.get("p", "")):
             self.devices.setdefault(device, line)
-        if re.fullmatch(r"[0-9.]+ ?[kK]i?", cell_by_role.get("p", "")):
-            message = (
-                f"{short(cell_by_role['p'])} may be 1000 or 1024 processors each; write all digits"
-            )
-            input_file.refuse(line, "p", message)
-        count_text = (
-            "1"
-            if is_serial(cell_by_role.get("p", ""))
-            else size_number(whole_number(cell_by_role.get("p", "")))
-        )
-        p = (
-            input_file.processors(line, "p", count_text)
-            if "p" in cell_by_role
-            else input_file.hints.processors
-        )
-        if p == 1 and "p" in cell_by_role:
-            self.lines_of_one_processor.setdefault(
-                "serial" if is_serial(cell_by_role["p"]) else "1", line
-            )
-        n = (
-            input_file.size(line, "n", size_number(cell_by_role["n"]))
-            if cell_by_role.get("n")
-            else input_file.hints.size
-        )
-        if n is not None and "n" in index_by_role and cell_by_role.get("n"):
-            unit_of_size = self.columns[index_by_role["n"]].unit or ""
-            n *= _factor_of_heading(unit_of_size)
-        if n is not None and p is not None and index_by_role.get("n") in self.roles.per_processor:
-            n *= p
+        p = self._processors_of_row(line, cell_by_role)
+        n = self._size_of_row(line, cell_by_role, p)
         repetition, processor = (
             input_file.whole(line, name, cell_by_role[name]) if cell_by_role.get(name) else None
             for name in ("repetition", "processor")
@@ -637,6 +610,38 @@ class _TableReading:
             )
             return None
         return coordinates
+
+    def _processors_of_row(self, line: int, cell_by_role: Mapping[str, str]) -> int | None:
+        """Return the number of processors in a row, or the number that the user gives; None after
+        recording a problem.
+        """
+        if "p" not in cell_by_role:
+            return self.input_file.hints.processors
+        cell = cell_by_role["p"]
+        if re.fullmatch(r"[0-9.]+ ?[kK]i?", cell):
+            message = f"{short(cell)} may be 1000 or 1024 processors each; write all digits"
+            self.input_file.refuse(line, "p", message)
+        count_text = "1" if is_serial(cell) else size_number(whole_number(cell))
+        p = self.input_file.processors(line, "p", count_text)
+        if p == 1:
+            self.lines_of_one_processor.setdefault("serial" if is_serial(cell) else "1", line)
+        return p
+
+    def _size_of_row(
+        self, line: int, cell_by_role: Mapping[str, str], processors: int | None
+    ) -> float | None:
+        """Return the size in a row, of all processors together, or the size that the user gives;
+        None if there is no size, or after recording a problem.
+        """
+        index = self.roles.index_by_role.get("n")
+        n = self.input_file.hints.size
+        if index is not None and cell_by_role.get("n"):
+            n = self.input_file.size(line, "n", size_number(cell_by_role["n"]))
+            if n is not None:
+                n *= _factor_of_heading(self.columns[index].unit or "")
+        if n is not None and processors is not None and index in self.roles.per_processor:
+            n *= processors
+        return n
 
     def _note_units(self, line: int, metric: str, unit: str | None) -> None:
         """Note a unit of a metric that differs from the unit in an earlier row."""

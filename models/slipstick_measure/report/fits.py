@@ -486,9 +486,44 @@ def draw_fits(time_fits: Fitting, title: str) -> Figure:
     time_fits : the fits, with curves
     title : heading
     """
-
     figure = new_figure(7.5, 6.6)
     time_axes, efficiency_axes = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))
+    _draw_times(time_axes, time_fits)
+    last_processors = max([max(time_fits.p), *(max(curve.p) for curve in time_fits.curves)])
+    for panel in (time_axes, efficiency_axes):
+        panel.axvspan(
+            max(time_fits.p),
+            last_processors,
+            color="#000000",
+            alpha=0.07,
+            linewidth=0,
+            label="beyond the data",
+        )
+    ticks = [
+        2.0**power
+        for power in range(int(last_processors).bit_length())
+        if 2.0**power <= last_processors
+    ]
+    time_axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+    time_axes.set_xlim(1 / 1.1, last_processors)
+    members = Words(member=time_fits.member).members
+    efficiency_axes.set_xlabel(
+        members
+        if time_fits.size is None
+        else f"{members}; size n = {_size_with_separators(time_fits.size)}"
+    )
+    time_axes.set_ylabel(axis_title("time", "s"))
+    _draw_efficiencies(efficiency_axes, time_fits)
+    figure.legend(
+        *time_axes.get_legend_handles_labels(), loc="outside right upper", alignment="left"
+    )
+    return with_title_and_legend(figure, title)
+
+
+def _draw_times(time_axes: Axes, time_fits: Fitting) -> None:
+    """Draw the curves of the fits with their intervals, and the measured times, on logarithmic
+    axes.
+    """
     for curve, (colour, _, dashes) in zip(
         time_fits.curves[:MOST_CURVES], STROKES[1:], strict=False
     ):
@@ -519,35 +554,6 @@ def draw_fits(time_fits: Fitting, title: str) -> Figure:
         time_axes.yaxis,
         np.array([*time_fits.time, *(time for curve in time_fits.curves for time in curve.time)]),
     )
-    last_processors = max([max(time_fits.p), *(max(curve.p) for curve in time_fits.curves)])
-    for panel in (time_axes, efficiency_axes):
-        panel.axvspan(
-            max(time_fits.p),
-            last_processors,
-            color="#000000",
-            alpha=0.07,
-            linewidth=0,
-            label="beyond the data",
-        )
-    ticks = [
-        2.0**power
-        for power in range(int(last_processors).bit_length())
-        if 2.0**power <= last_processors
-    ]
-    time_axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
-    time_axes.set_xlim(1 / 1.1, last_processors)
-    members = Words(member=time_fits.member).members
-    efficiency_axes.set_xlabel(
-        members
-        if time_fits.size is None
-        else f"{members}; size n = {_size_with_separators(time_fits.size)}"
-    )
-    time_axes.set_ylabel(axis_title("time", "s"))
-    _draw_efficiencies(efficiency_axes, time_fits)
-    figure.legend(
-        *time_axes.get_legend_handles_labels(), loc="outside right upper", alignment="left"
-    )
-    return with_title_and_legend(figure, title)
 
 
 def _draw_efficiencies(axes: Axes, time_fits: Fitting) -> None:

@@ -394,18 +394,23 @@ def _read_timehist(path: Path | str, unit: str | None) -> ReadTrace:
             elif span_end > 0.0 > start:
                 columns.span(lane, label, 0.0, span_end)
     if skipped_lines:
-        columns.add_note(
-            f"{len(skipped_lines):,} lines are no rows of switches, and left out; the first is line"
-            f" {skipped_lines[0]}"
-        )
-    if skipped_lines and not columns.lanes:
+        _note_skipped_lines(columns, skipped_lines)
+    return columns.finished([str(lane) for lane in columns.lanes], None, [BUSY_LABEL], "unknown")
+
+
+def _note_skipped_lines(columns: TraceColumns, skipped_lines: Sequence[int]) -> None:
+    """Note the lines of perf sched timehist that are no rows; refuse a file without rows."""
+    columns.add_note(
+        f"{len(skipped_lines):,} lines are no rows of switches, and left out; the first is line"
+        f" {skipped_lines[0]}"
+    )
+    if not columns.lanes:
         columns.refuse(
             f"none of {len(skipped_lines):,} lines is a row of a switch; is this the output of"
             " perf sched"
             " timehist?",
             skipped_lines[0],
         )
-    return columns.finished([str(lane) for lane in columns.lanes], None, [BUSY_LABEL], "unknown")
 
 
 # Records: a processor is busy from create to end; enter and leave name what it does in between;

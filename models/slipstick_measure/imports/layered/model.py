@@ -282,6 +282,22 @@ class LayeredNetwork:
         """Record the problems of a task: features that the solver of layered networks refuses as
         well.
         """
+        self._check_customers_and_group(task)
+        self._check_precedences(task)
+        for work in self.works(task):
+            for call in work.calls:
+                if work.whole_calls and call.count.value % 1 and not call.count.formula:
+                    message = (
+                        f"{short(work.name)} calls {short(call.target)} {call.count.value:g} times"
+                    )
+                    self.input_file.add_problem(
+                        call.line,
+                        "call",
+                        f"{message}, though its calls are deterministic: whole numbers",
+                    )
+
+    def _check_customers_and_group(self, task: Task) -> None:
+        """Record the problems of a task with its customers, its think time or its group."""
         report, name = self.input_file.add_problem, short(task.name)
         if task.is_reference and len(task.entries) > 1:
             message = (
@@ -302,6 +318,10 @@ class LayeredNetwork:
             elif self.processors[task.processor].kind != "cfs":
                 message = f"{short(task.group)} is a group of a processor without fair shares (cfs)"
                 report(share.line, "group", message)
+
+    def _check_precedences(self, task: Task) -> None:
+        """Record the problems of the order in which the activities of a task are executed."""
+        report, name = self.input_file.add_problem, short(task.name)
         first_activities = [
             self.entries[name].start for name in task.entries if self.entries[name].start
         ]
@@ -334,17 +354,6 @@ class LayeredNetwork:
                 "activity",
                 f"{message}; take them out",
             )
-        for work in self.works(task):
-            for call in work.calls:
-                if work.whole_calls and call.count.value % 1 and not call.count.formula:
-                    message = (
-                        f"{short(work.name)} calls {short(call.target)} {call.count.value:g} times"
-                    )
-                    report(
-                        call.line,
-                        "call",
-                        f"{message}, though its calls are deterministic: whole numbers",
-                    )
 
     def _reached_activities(self, task: Task, starts: Iterable[str]) -> set[str]:
         """Return the activities that the first activities of a task lead to, including the first
