@@ -104,7 +104,7 @@ class Alone(CompiledModel):
         )
 
 
-def accepts(model, smooth):
+def accepts(model, must_be_smooth):
     yes = model.name == "quick"
     return Acceptance(yes, "" if yes else "it answers for quick models only")
 

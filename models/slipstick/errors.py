@@ -257,12 +257,12 @@ class Fault:
     ----------
     path : where, as keys and numbers
     message : what, and the way out
-    key : it is the key at the end of the path that is wrong, not its value
+    is_at_key : whether the key at the end of the path is wrong, and not its value
     """
 
     path: tuple[str | int, ...]
     message: str
-    key: bool = False
+    is_at_key: bool = False
 
     def __str__(self) -> str:
         return f"{'.'.join(map(str, self.path))}: {self.message}"

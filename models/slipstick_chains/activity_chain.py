@@ -2597,7 +2597,7 @@ def _compile_chain(model: Subject, parameters: Parameters, simulation: Simulatio
     return form
 
 
-def _accepts_model(model: Subject, smooth: bool) -> Acceptance:
+def _accepts_model(model: Subject, must_be_smooth: bool) -> Acceptance:
     """Accept models that a Markov chain takes, except where mean value is exact at less cost."""
     from slipstick_mean_value.form import exact_everywhere
 
@@ -2605,7 +2605,7 @@ def _accepts_model(model: Subject, smooth: bool) -> Acceptance:
     is_exact_elsewhere = activity.constructs <= KNOWN[MEAN_VALUE] and exact_everywhere(activity)
     # Of a stream with a target, a simulation has the share within it.
     has_target = bool(activity.population.streams and activity.population.targets)
-    if smooth or has_target or not fits_by_kind(activity) or is_exact_elsewhere:
+    if must_be_smooth or has_target or not fits_by_kind(activity) or is_exact_elsewhere:
         return Acceptance(False, "the Markov chain is not asked")
     return Acceptance(True)
 

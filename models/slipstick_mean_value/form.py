@@ -825,11 +825,11 @@ def _compile_mean_value(
     return MeanValue(cast(Model, model))
 
 
-def _accepts_small_error(model: Subject, smooth: bool) -> Acceptance:
+def _accepts_small_error(model: Subject, must_be_smooth: bool) -> Acceptance:
     """Accept models for which mean value is exact, or promises an error of at most a tenth; any
-    model if the answer must be `smooth` in its parameters, which no simulation is.
+    model if the answer must be smooth in its parameters (`must_be_smooth`), which no simulation is.
     """
-    if smooth or promises_small_error(cast(Model, model)):
+    if must_be_smooth or promises_small_error(cast(Model, model)):
         return Acceptance(True)
     return Acceptance(False, "mean value promises no error")
 

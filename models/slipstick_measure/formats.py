@@ -82,7 +82,8 @@ def read(path: Path | str, hints: Hints | None = None, format: str | None = None
     format_names = [*FORMATS, *LOAD_FORMATS, *TRACE_FORMATS]
     if format is not None and format not in format_names:
         raise UnknownNameError("format", format, format_names)
-    if (trace_format_name := trace_format(path) if format is None else format) in TRACE_FORMATS:
+    trace_format_name = trace_format(path) if format is None else format
+    if trace_format_name and trace_format_name in TRACE_FORMATS:
         return _measurements_of_trace(path, trace_format_name, hints)
     input_file = open_file(path, hints)
     if not input_file.content:

@@ -298,10 +298,10 @@ def reduce_repetitions(
     ):
         reduced_by_key = {}
         repetitions_with_waits = {
-            run
-            for (name, *_), runs in runs_by_key.items()
-            if name in ("wait", "busy")
-            for run in _repetition_keys(runs)
+            repetition_key
+            for (metric, *_), runs in runs_by_key.items()
+            if metric in ("wait", "busy")
+            for repetition_key in _repetition_keys(runs)
         }
         for metric_region_processor, repetitions in runs_by_key.items():
             problems += _problems_of_repeated_numbers(repetitions)

@@ -718,7 +718,7 @@ def _relative_errors(cells: Sequence[TableCell]) -> list[float]:
 def _error_text(cell: TableCell) -> str:
     """Return the relative error of a cell as text."""
     return (
-        percent(cell.difference / cell.printed, signed=True)
+        percent(cell.difference / cell.printed, with_sign=True)
         if cell.difference is not None and cell.printed
         else NOTHING
     )

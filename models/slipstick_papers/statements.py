@@ -193,7 +193,7 @@ def read(statements: Mapping[str, StatementSpec], study: StudyContext) -> Questi
             ("statements", name),
             f"its readings are called {name}-1 and so on, and {reading} stands here too; choose"
             " another name",
-            key=True,
+            is_at_key=True,
         )
         for name, statement in statements.items()
         for reading in statement.read_as(name)

@@ -483,7 +483,7 @@ class _Choosing:
         tables_of_groups = []
         for indices, case, values_by_path in self.groups_by_model(rows):
             longer_case = case.with_longer_simulations(run_factor)
-            table = longer_case.point_table(values_by_path, needed_columns, reasons=True)
+            table = longer_case.point_table(values_by_path, needed_columns, with_reasons=True)
             intervals = interval_ends(longer_case, values_by_path, table.columns, len(indices))
             provenance = table.provenance
             if intervals:
@@ -684,7 +684,7 @@ def _matching_quantities(
             f"{case} has no quantity {path_as_written!r} to"
             f" choose{did_you_mean(path_as_written, known_paths)}"
         )
-        raise study.refusal(place, message, key=True)
+        raise study.refusal(place, message, is_at_key=True)
     return matching_paths
 
 
@@ -738,7 +738,7 @@ class _Enumeration:
             is_extended = (
                 (state_by_row == 0)
                 & has_values
-                & choosing.case.form.estimated
+                & choosing.case.form.is_estimated
                 & (run_factor < LONGEST_RUN_FACTOR)
             )
             for index in np.flatnonzero(~is_extended).tolist():
@@ -930,7 +930,7 @@ def _chosen_points(choosing: _Choosing) -> ChosenPoints:
         rows = rows[[tuple(row) not in solved_rows for row in rows.tolist()]]
     batch_size = POINTS_PER_BATCH
     points_wanted = 1 + choosing.spec.runners_up
-    if choosing.case.form.estimated:
+    if choosing.case.form.is_estimated:
         batch_size = 1
     elif not is_ordered and not choosing.spec.monotone:
         batch_size = max(len(rows), 1)  # all of them have to be solved
@@ -1059,7 +1059,7 @@ def _rival_points(
         for _, answer in sorted(found_points, key=lambda point: point[0])
         if answer is not best_answer and do_overlap(best_interval, answer.values[OBJECTIVE].ends)
     ]
-    if not rivals or not choosing.case.built.uncertain.paths or choosing.case.form.estimated:
+    if not rivals or not choosing.case.built.uncertain.paths or choosing.case.form.is_estimated:
         return tuple(rivals)
     best_objectives = choosing.drawn_objectives(best_answer)
     return tuple(

@@ -180,7 +180,7 @@ class Condition:
                 low, high = (
                     np.broadcast_to(end_column, (point_count,)) for end_column in end_columns
                 )
-                if case.form.estimated:
+                if case.form.is_estimated:
                     yield name, (low, high)
                 elif np.isfinite(low).any():  # what is computed and has no interval is exact
                     value = columns_of_case.get(column, no_ends)  # bounds have ends, and no value
@@ -221,7 +221,7 @@ class Condition:
         solve_columns : returns the answers at any other places; None if there are none
         """
         margins, holds = self.margin_and_mask(columns_at_places)
-        if self.case.form.estimated or np.any(margins[2] > margins[1]):
+        if self.case.form.is_estimated or np.any(margins[2] > margins[1]):
             return find_estimated_changes(
                 margins, holds, places, has_only_places=solve_columns is None
             )

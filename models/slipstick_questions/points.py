@@ -68,7 +68,9 @@ def read_sweep_points(study: str, name: str | None = None, case: str | None = No
     study_tree = library.load("study", study)
     spec = validate(study_model(study_tree), study_tree)
     with with_limits({"points": MOST_POINTS}), with_limits(spec.limits.costs):
-        prepared_study = read_study(spec, study_tree, library, fitted=True, name=Path(study).stem)
+        prepared_study = read_study(
+            spec, study_tree, library, with_fitted_values=True, name=Path(study).stem
+        )
     sweep = _sweep_of_study({sweep.name: sweep for sweep in prepared_study.sweeps}, name)
     cases = sweep.spec.cases
     if case is not None and case not in cases:

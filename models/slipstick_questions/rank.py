@@ -393,7 +393,8 @@ class _CaseRanking:
 
         model = self.case.built.model
         return not self.technology and (
-            not self.case.smooth or default_method(model) == default_method(model, smooth=True)
+            not self.case.must_be_smooth
+            or default_method(model) == default_method(model, must_be_smooth=True)
         )
 
     def rank(self, answers: BaseAnswers) -> Ranking:
@@ -581,11 +582,13 @@ class _CaseRanking:
         simulation = built.options.simulation
         try:
             method_form = form_of(
-                built.model, built.parameters, method, simulation, self.case.smooth
+                built.model, built.parameters, method, simulation, self.case.must_be_smooth
             )
         except NoAnswerError:
             return Value(None, "s"), _SolvedBy(method or "", exact=False)
-        points = method_form.points({}) if method_form.estimated else method_form.brief_points({})
+        points = (
+            method_form.points({}) if method_form.is_estimated else method_form.brief_points({})
+        )
         solution = points.solution
         name = next(iter(solution.methods), solution.method)
         solved_by = _SolvedBy(name, exact=bool(solution.exact[0]))
@@ -783,7 +786,7 @@ class ChangeReader:
             if present_value is None:
                 suggestion = did_you_mean(path, list(entries))
                 message = f"{self.case} has no quantity {path!r} to multiply{suggestion}"
-                raise self.study.refusal(place_of_factor, message, key=True)
+                raise self.study.refusal(place_of_factor, message, is_at_key=True)
             nodes[path] = quantity_node(
                 present_value[0] * factor.value,
                 present_value[1],
@@ -1294,7 +1297,7 @@ def _pairs_table(change_ranking: ChangeRanking) -> str | ResultTable:
             "difference",
             interaction_effects,
             "1",
-            written=lambda value, *_: percent(value, signed=True),
+            written=lambda value, *_: percent(value, with_sign=True),
         ),
     ]
     return ResultTable("", columns, Provenance.of(pairs_shown))

@@ -456,7 +456,7 @@ class _CaseSearch:
         """
         places = np.array(self.places)
         spec = self.spec
-        is_estimated = self.case.form.estimated
+        is_estimated = self.case.form.is_estimated
         if self.is_whole:
             first_and_last = (places[0], places[-1])
             count = spec.points or (FEW_PLACES if is_estimated else MANY_PLACES)
@@ -784,7 +784,7 @@ def _searched_places(case_search: _CaseSearch) -> _SearchedPlaces:
     margins, _ = case_search.condition.margin_and_mask(columns)
     has_answer = np.isfinite(margins[0])
     if not (
-        case_search.case.form.estimated
+        case_search.case.form.is_estimated
         or case_search.is_whole
         or np.any(np.diff(margins[1:], axis=0) > 0)
         or (not case_search.has_only_places and has_answer.any() and not has_answer.all())
@@ -981,7 +981,7 @@ class _SearchRefinement:
         is_undecided = (
             (decide(margins, holds) == 0)
             & np.isfinite(middle)
-            & self.case_search.case.form.estimated
+            & self.case_search.case.form.is_estimated
         )
         with np.errstate(all="ignore"):
             # Width of the interval towards 0 over the distance of the margin from 0: below 1 it
@@ -1027,7 +1027,7 @@ class _SearchRefinement:
         is_end_of_answers = has_answer[1:] != has_answer[:-1]
         signs = np.sign(np.where(np.abs(margins[1:]) <= MARGIN_OF_EQUAL_SIDES, 0.0, margins[1:]))
         is_crossed = np.any(np.diff(signs, axis=1) != 0, axis=0) & has_answer[1:] & has_answer[:-1]
-        is_crossed &= self.case_search.is_whole or case.form.estimated or self._has_intervals
+        is_crossed &= self.case_search.is_whole or case.form.is_estimated or self._has_intervals
         distances = np.diff(self.places)
         if self.case_search.is_whole:
             return np.where((is_end_of_answers | is_crossed) & (distances > 1), distances, 0.0)
@@ -1035,7 +1035,7 @@ class _SearchRefinement:
         relative_distances = distances / np.maximum(magnitudes, 1e-300)
         precision = case.built.options.simulation.precision
         closest_distance = np.where(
-            is_crossed | case.form.estimated, precision, CLOSEST_RELATIVE_DISTANCE
+            is_crossed | case.form.is_estimated, precision, CLOSEST_RELATIVE_DISTANCE
         )
         return np.where(
             (is_end_of_answers | is_crossed) & (relative_distances > closest_distance),

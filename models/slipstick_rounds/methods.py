@@ -42,13 +42,13 @@ def _compile_simulation(
     return BatchServerSimulation(cast(BatchServer, model), simulation)
 
 
-def _accepts_only_smooth(model: Subject, smooth: bool) -> Acceptance:
+def _accepts_only_smooth(model: Subject, must_be_smooth: bool) -> Acceptance:
     """Accept a formula without a promised error only where nothing can be simulated."""
-    return Acceptance(smooth, "" if smooth else "the formula promises no error")
+    return Acceptance(must_be_smooth, "" if must_be_smooth else "the formula promises no error")
 
 
-def _accepts_unless_smooth(model: Subject, smooth: bool) -> Acceptance:
-    return Acceptance(False, NOT_SIMULATED) if smooth else Acceptance(True)
+def _accepts_unless_smooth(model: Subject, must_be_smooth: bool) -> Acceptance:
+    return Acceptance(False, NOT_SIMULATED) if must_be_smooth else Acceptance(True)
 
 
 CHAIN = Method(MARKOV_CHAIN, BatchServer.kind, _compile_chain, EXACT_RANK, partial=True)

@@ -218,7 +218,7 @@ class BatchServerForm(CompiledModel):
             account=account,
             low=low,
             high=high,
-            gradient=None if self.estimated else lambda index: self._gradient(points[index].own),
+            gradient=None if self.is_estimated else lambda index: self._gradient(points[index].own),
         )
 
     def _gradient(self, changed_numbers: Mapping[str, float]) -> Gradient:
@@ -356,7 +356,7 @@ class BatchServerForm(CompiledModel):
             for name, row in values_by_name.items()
             if not name.startswith("account[")
         }
-        if not self.estimated:
+        if not self.is_estimated:
             return values, account, {}, {}
         low = {
             name: _column_of_ends([estimate.low for estimate in row])

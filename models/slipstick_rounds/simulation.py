@@ -89,7 +89,7 @@ class BatchServerSimulation(BatchServerForm):
         self._settings = settings
 
     @property
-    def estimated(self) -> bool:
+    def is_estimated(self) -> bool:
         """Whether the values of this method are estimates, each with an interval."""
         return True
 

@@ -262,7 +262,7 @@ class BatchServerSpec(ModelFileSpec):
             )
         except ModelFaultsError as error:
             for fault in error.faults:
-                quantity_reader.report_problem(fault.path, fault.message, fault.key)
+                quantity_reader.report_problem(fault.path, fault.message, fault.is_at_key)
             raise SpecError(quantity_reader.problems) from None
 
     def _conditions_of_model(self, quantity_reader: QuantityReader) -> tuple[Requirement, ...]:

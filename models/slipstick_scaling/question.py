@@ -658,7 +658,7 @@ def _size_parameters(
         else:
             sizes[path] = (value, power)
             continue
-        problems.append(study.problem(("scale", "size", path_as_written), message, key=True))
+        problems.append(study.problem(("scale", "size", path_as_written), message, is_at_key=True))
     if problems:
         raise SpecError(problems)
     return sizes

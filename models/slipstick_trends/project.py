@@ -990,7 +990,7 @@ def _with_closer_years(
     """
     main_quantity = track.case.form.quantity
     low = stated_columns.get(f"low[{main_quantity}]", np.full(1, np.nan))
-    if track.case.form.estimated or np.isfinite(low).any():
+    if track.case.form.is_estimated or np.isfinite(low).any():
         return years, dict(stated_columns)
     periods = [
         period
@@ -1024,7 +1024,7 @@ def _with_years_at_peaks(
     from scipy.optimize import minimize_scalar
 
     answers = dict(answers)
-    if condition.case.form.estimated:
+    if condition.case.form.is_estimated:
         return years, answers
     margins_with_ends, holds = condition.margin_and_mask(answers)
     margins = np.abs(margins_with_ends[0])
@@ -1072,7 +1072,7 @@ def _with_bisected_years(
     range without answers.
     """
     closest_distance = (
-        _END_TOLERANCE_OF_ESTIMATES if condition.case.form.estimated else _END_TOLERANCE
+        _END_TOLERANCE_OF_ESTIMATES if condition.case.form.is_estimated else _END_TOLERANCE
     )
     has_answers = np.isfinite(condition.margin_and_mask(stated_columns)[0][0])
     years_examined = years

@@ -279,7 +279,7 @@ def _problems_of_path(
         problem_text = (
             f"no answer of {case.case} depends continuously on {path_as_written}{suggestion}"
         )
-        yield study.problem(place, problem_text, key=True)
+        yield study.problem(place, problem_text, is_at_key=True)
         return
     dimension = case.built.parameters[path].dimension
     if spec.dimension != dimension:

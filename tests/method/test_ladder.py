@@ -129,7 +129,7 @@ def test_a_network_that_no_solver_takes_is_simulated() -> None:
     )
     with with_limits({"states": 1000}):
         answer = default_answer(losing, {}, SHORT)
-        smooth = form_of(losing, {}, simulation=SHORT, smooth=True).points({}).answer(0)
+        smooth = form_of(losing, {}, simulation=SHORT, must_be_smooth=True).points({}).answer(0)
     assert answer.method == "simulation"
     assert any("the chain has more than 1,000 states" in note for note in answer.notes)
     assert smooth.failed

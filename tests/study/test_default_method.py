@@ -199,7 +199,7 @@ def test_mean_value_answers_where_it_promises_an_error_and_else_simulation(
     """A small chain goes before a promise: that of four processors at a lock."""
     model = closed_model(cycle, processors=4)  # type: ignore[arg-type]
     assert default_method(model) == promised
-    assert default_method(model, smooth=True) == "mean-value"
+    assert default_method(model, must_be_smooth=True) == "mean-value"
     assert solve(model, simulation=SHORT).method == answering
 
 

@@ -232,7 +232,7 @@ def test_a_file_that_is_damaged_inside_is_made_anew_and_the_points_are_solved(
             assert times(Engine(store=journal).solve(several)) == times(found)
             for block, result in zip(several, found, strict=True):
                 journal.keep(block, result, 1.0, Limits())
-            journal.close(finished=True)
+            journal.close(is_finished=True)
     assert stored_points(tmp_path).points == len(several)
 
 
@@ -473,7 +473,7 @@ def test_one_simulation_is_parted_into_replications_wherever_they_run(tmp_path: 
             assert stored_points(tmp_path / on).points == 1
             count = journal._execute_sql("select count(*) from points").fetchone()
             assert count == (5,)  # the point, and its replications until the run ends
-            journal.close(finished=True)
+            journal.close(is_finished=True)
         assert {name: each.tobytes() for name, each in found.columns.items()} == {
             name: each.tobytes() for name, each in whole.columns.items()
         }

@@ -54,7 +54,7 @@ def list_(kind: str | None, search: str | None, in_full: bool, as_json: bool) ->
 
     is_summary = kind is None and search is None and not (in_full or as_json)
     # Titles would be read from hundreds of files, and the summary shows names only.
-    lines = catalogue_lines(kind, search or "", titled=not is_summary)
+    lines = catalogue_lines(kind, search or "", with_titles=not is_summary)
     if as_json:
         print_json({"catalogue": [asdict(line) for line in lines]})
         return DONE

@@ -580,7 +580,7 @@ def run(
         engine = engine_of(prepared_study.spec, jobs, engine_name, limits, journal)
         results = run_study(prepared_study, engine=engine, whole=as_json, progress=progress)
         # Only after a whole run is it known which points of earlier runs are no longer asked for.
-        journal.close(finished=True)
+        journal.close(is_finished=True)
     notes: list[object] = [note for note in results.notes if isinstance(note, AbsentValue)]
     if journal.reused_points:
         reused_in_words = with_noun(journal.reused_points, "point is", "points are")

@@ -275,7 +275,7 @@ class CompiledModel:
         return BLOCK
 
     @property
-    def estimated(self) -> bool:
+    def is_estimated(self) -> bool:
         """Whether its values are estimates of a simulation, each with an interval."""
         return False
 
@@ -384,7 +384,7 @@ class CompiledModel:
         base_columns = {
             name: np.broadcast_to(value, (point_count,)) for name, value in values.items()
         }
-        step_size = SIMULATED_STEP if self.estimated or self.is_rough else SMOOTH_STEP
+        step_size = SIMULATED_STEP if self.is_estimated or self.is_rough else SMOOTH_STEP
         # Central differences: their error falls with the square of the step.
         relative_moves = [(name, sign * step_size) for name in parameter_names for sign in (1, -1)]
         # All moved points are solved in one call, together with the points themselves.

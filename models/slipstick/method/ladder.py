@@ -67,7 +67,7 @@ class Acceptance(NamedTuple):
     form: CompiledModel | None = None
 
 
-def accept_every_model(model: Subject, smooth: bool) -> Acceptance:
+def accept_every_model(model: Subject, must_be_smooth: bool) -> Acceptance:
     """Accept every model."""
     return Acceptance(True)
 
@@ -132,7 +132,7 @@ class LadderForm(CompiledModel):
     model : the system or the network
     parameters : of a law
     simulation : settings of a simulation
-    smooth : nothing is simulated
+    must_be_smooth : nothing is simulated
     methods : the ladder, in the order of ranks
 
     Attributes
@@ -145,12 +145,12 @@ class LadderForm(CompiledModel):
         model: Model | QueueingNetwork | AddedModel,
         parameters: Parameters,
         simulation: Simulation,
-        smooth: bool,
+        must_be_smooth: bool,
         methods: Sequence[Method],
     ) -> None:
         self.model = model
         self._arguments = (model, parameters, simulation)
-        self._smooth = smooth
+        self._must_be_smooth = must_be_smooth
         self._methods = tuple(methods)
         self._forms: dict[str, CompiledModel | None] = {}
         self.refusals: dict[str, str] = {}
@@ -186,7 +186,7 @@ class LadderForm(CompiledModel):
         """
         try:
             method.check(self.model)
-            acceptance = method.accepts(self.model, self._smooth)
+            acceptance = method.accepts(self.model, self._must_be_smooth)
             if acceptance.yes:
                 return acceptance.form or method.compiled(*self._arguments)
             self.refusals[method.name] = acceptance.why_not
@@ -228,10 +228,10 @@ class LadderForm(CompiledModel):
         """The number of points that are solved together by the first method that takes every
         point.
         """
-        return 1 if self.estimated else BLOCK
+        return 1 if self.is_estimated else BLOCK
 
     @property
-    def estimated(self) -> bool:
+    def is_estimated(self) -> bool:
         """Whether the first method that takes every point gives estimates; exact values then have
         intervals of width 0.
         """
@@ -264,7 +264,11 @@ class LadderForm(CompiledModel):
             values, lambda form, known_values: form.solution(known_values)
         )
         simulation = self._arguments[2]
-        if self._smooth or simulation.check == CHECK_OFF or isinstance(self.model, AddedModel):
+        if (
+            self._must_be_smooth
+            or simulation.check == CHECK_OFF
+            or isinstance(self.model, AddedModel)
+        ):
             return solution  # what is not exact is simulated by default
         from slipstick.method.second_road import check_solution
 
@@ -419,7 +423,7 @@ class LadderForm(CompiledModel):
         """Return a solution with intervals of width 0 around exact values, where other points have
         estimates.
         """
-        if not self.estimated or solution.low:
+        if not self.is_estimated or solution.low:
             return solution
         columns_by_table = {
             "account": solution.account,

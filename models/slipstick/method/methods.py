@@ -80,9 +80,9 @@ NOT_SIMULATED = "not simulated, because derivatives or thousands of points were 
 _DEFAULT_SIMULATION = Simulation()
 
 
-def _accepts_simulation(model: Subject, smooth: bool) -> Acceptance:
+def _accepts_simulation(model: Subject, must_be_smooth: bool) -> Acceptance:
     """Accept every model, unless derivatives or thousands of points are requested."""
-    return Acceptance(False, NOT_SIMULATED) if smooth else Acceptance(True)
+    return Acceptance(False, NOT_SIMULATED) if must_be_smooth else Acceptance(True)
 
 
 def _compile_simulation(
@@ -105,12 +105,12 @@ def _compile_network(
     return CompiledNetwork(network, method_name)
 
 
-def _accepts_solved_network(model: Subject, smooth: bool) -> Acceptance:
+def _accepts_solved_network(model: Subject, must_be_smooth: bool) -> Acceptance:
     """Accept a network that a solver answers at its own values: exactly, by a small Markov chain,
     or by an approximation whose measured error is at most a tenth.
     """
     network = cast(QueueingNetwork, model)
-    if smooth:
+    if must_be_smooth:
         return Acceptance(True)
     from slipstick.method.networks.form import CompiledNetwork
 
@@ -121,14 +121,18 @@ def _accepts_solved_network(model: Subject, smooth: bool) -> Acceptance:
     return Acceptance(False, solution.remarks_at(0).failed or "no solver answers")
 
 
-def _accepts_lowered(model: Subject, smooth: bool) -> Acceptance:
+def _accepts_lowered(model: Subject, must_be_smooth: bool) -> Acceptance:
     """Accept a network that a Markov chain solves as an activity."""
-    return Acceptance(not smooth and bool(cast(QueueingNetwork, model).constructs & LOWERED))
+    return Acceptance(
+        not must_be_smooth and bool(cast(QueueingNetwork, model).constructs & LOWERED)
+    )
 
 
-def _accepts_large_error(model: Subject, smooth: bool) -> Acceptance:
+def _accepts_large_error(model: Subject, must_be_smooth: bool) -> Acceptance:
     """Accept an approximation with a large error only where nothing may be simulated."""
-    return Acceptance(smooth, "" if smooth else "its measured error is over a tenth")
+    return Acceptance(
+        must_be_smooth, "" if must_be_smooth else "its measured error is over a tenth"
+    )
 
 
 def _compile_network_simulation(
@@ -231,7 +235,7 @@ def ladder(model_kind: str) -> list[Method]:
     return sorted((method for method in methods if method.rank is not None), key=attrgetter("rank"))
 
 
-def default_method(model: Subject, smooth: bool = False) -> str:
+def default_method(model: Subject, must_be_smooth: bool = False) -> str:
     """Return the name of the method that answers if none is named and the closed form is not exact.
 
     Of an activity it is mean value, where that is exact or an error is promised, and the Markov
@@ -243,7 +247,7 @@ def default_method(model: Subject, smooth: bool = False) -> str:
     Parameters
     ----------
     model : the system, the network, or the law
-    smooth : what is asked needs derivatives, or thousands of points, so nothing is simulated
+    must_be_smooth : derivatives, or thousands of points, are asked for, so nothing is simulated
 
     >>> from slipstick.model.activity import delay, service
     >>> from slipstick.model.system import closed_model
@@ -253,7 +257,7 @@ def default_method(model: Subject, smooth: bool = False) -> str:
     ... ]
     ['simulation', 'mean-value']
     """
-    form = form_of(model, {}, smooth=smooth)
+    form = form_of(model, {}, must_be_smooth=must_be_smooth)
     return form.method if isinstance(form, LadderForm) else known_methods(kind_of(model))[0]
 
 
@@ -274,7 +278,7 @@ def form_of(
     parameters: Parameters,
     method: str | None = None,
     simulation: Simulation | None = None,
-    smooth: bool = False,
+    must_be_smooth: bool = False,
 ) -> CompiledModel:
     """Compile a model by a method, or by the ladder of methods, for many points.
 
@@ -284,7 +288,7 @@ def form_of(
     parameters : a parameter with a value for each symbol of a law
     method : by name; None is the ladder of the model: at each point the first method that takes it
     simulation : settings of a simulation: seed, precision, budget
-    smooth : nothing is simulated, unless it is named
+    must_be_smooth : nothing is simulated, unless it is named
 
     Raises
     ------
@@ -318,7 +322,9 @@ def form_of(
             other_methods,
         )
     else:
-        form = LadderForm(model, parameters, simulation_settings, smooth, ladder(model_kind))
+        form = LadderForm(
+            model, parameters, simulation_settings, must_be_smooth, ladder(model_kind)
+        )
     form.left_out = left_out_of(model)
     if isinstance(model, Model):
         form.estimates = model.estimates
@@ -343,7 +349,7 @@ def default_answer(
     model: Subject,
     parameters: Parameters,
     simulation: Simulation | None = None,
-    smooth: bool = False,
+    must_be_smooth: bool = False,
 ) -> Answer:
     """Return the answer for a model at its own values if no method is named.
 
@@ -352,9 +358,9 @@ def default_answer(
 
     Parameters
     ----------
-    model, parameters, simulation, smooth : as for `form_of`
+    model, parameters, simulation, must_be_smooth : as for `form_of`
     """
-    form = form_of(model, parameters, None, simulation, smooth)
+    form = form_of(model, parameters, None, simulation, must_be_smooth)
     answer = form.points({}).answer(0)
     if not isinstance(form, LadderForm) or answer.failed or isinstance(model, AddedModel):
         return answer
@@ -385,7 +391,7 @@ def compute_answers(
     parameters: Parameters,
     method: str | None = None,
     simulation: Simulation | None = None,
-    smooth: bool = False,
+    must_be_smooth: bool = False,
     values: Collection[str] = (),
 ) -> tuple[Answer, ...]:
     """Return the answers for a model by one method, at the model's own values; bounds may be
@@ -393,7 +399,7 @@ def compute_answers(
 
     Parameters
     ----------
-    model, parameters, method, simulation, smooth : as for `form_of`
+    model, parameters, method, simulation, must_be_smooth : as for `form_of`
     values : that are asked for: each has its state in `slipstick.answer.Answer.asked`; those before
         the steady state of a network, such as ``time_until[door,2]``, are computed as well. Where
         no method is named, one is taken that has them, such as a simulation for quantiles
@@ -402,19 +408,19 @@ def compute_answers(
     ------
     UnknownNameError : there is no such method for such a model
     """
-    answers = _steady_state_answers(model, parameters, method, simulation, smooth)
+    answers = _steady_state_answers(model, parameters, method, simulation, must_be_smooth)
     if not values:
         return answers
     from slipstick.method.asked import method_needed, value_states
 
     answers = _with_transient_values(answers, model, parameters, values, simulation)
     first_answer = answers[0]
-    if method is None and not first_answer.failed and not smooth:
+    if method is None and not first_answer.failed and not must_be_smooth:
         needed_method = method_needed(
             model, value_states(model, first_answer, values), first_answer
         )
         needed_answers = (
-            _steady_state_answers(model, parameters, needed_method, simulation, smooth)
+            _steady_state_answers(model, parameters, needed_method, simulation, must_be_smooth)
             if needed_method
             else ()
         )
@@ -493,12 +499,12 @@ def _steady_state_answers(
     parameters: Parameters,
     method: str | None,
     simulation: Simulation | None,
-    smooth: bool,
+    must_be_smooth: bool,
 ) -> tuple[Answer, ...]:
     """Return the answers in steady state, with a note on groups where there are several, and on the
     throughput of a program.
     """
-    answers = _answers_without_note(model, parameters, method, simulation, smooth)
+    answers = _answers_without_note(model, parameters, method, simulation, must_be_smooth)
     if isinstance(model, Model) and model.population.finite:
         return tuple(
             replace(answer, notes=(*answer.notes, THROUGHPUT_OF_PROGRAM))
@@ -516,11 +522,11 @@ def _answers_without_note(
     parameters: Parameters,
     method: str | None,
     simulation: Simulation | None,
-    smooth: bool,
+    must_be_smooth: bool,
 ) -> tuple[Answer, ...]:
     """Return the answers in steady state, without the note on groups."""
     if method is None:
-        return (default_answer(model, parameters, simulation, smooth),)
+        return (default_answer(model, parameters, simulation, must_be_smooth),)
     if method == BOUNDS and isinstance(model, QueueingNetwork):
         from slipstick.method.networks.bounds import network_bounds
 

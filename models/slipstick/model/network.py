@@ -905,7 +905,7 @@ class _Inspection:
                 yield Fault(
                     ("classes", name),
                     f"{name} visits no station; give it a demand at one",
-                    key=True,
+                    is_at_key=True,
                 )
 
     def _station_faults(self, station_name: str) -> Iterator[Fault]:
@@ -918,13 +918,15 @@ class _Inspection:
                     yield Fault(
                         (*path, key, class_name),
                         unknown_class_message(class_name, self._class_names),
-                        key=True,
+                        is_at_key=True,
                     )
         yield from self._work_faults(station_name, station)
         yield from self._discipline_faults(station_name, station)
         if not station.visitors():
             yield Fault(
-                path, f"no class visits {station_name}; give it a demand, or leave it out", key=True
+                path,
+                f"no class visits {station_name}; give it a demand, or leave it out",
+                is_at_key=True,
             )
 
     def _work_faults(self, station_name: str, station: NetworkStation) -> Iterator[Fault]:
@@ -980,13 +982,13 @@ class _Inspection:
             "rates": bool(station.rates),
         }
         for key, message in contradicted_keys(discipline, is_written_by_key):
-            yield Fault((*path, key), message, key=True)
+            yield Fault((*path, key), message, is_at_key=True)
         yield from self._abandonment_faults(station_name, station)
         yield from self._retry_faults(station_name, station)
         yield from self._balking_faults(station_name, station)
         if station.blocking != "loss" and station.capacity is None:
             message = f"{station_name} is never full; give it a capacity, or leave blocking out"
-            yield Fault((*path, "blocking"), message, key=True)
+            yield Fault((*path, "blocking"), message, is_at_key=True)
         if DISCIPLINES[discipline].ranked:
             for class_name in station.visitors():
                 if class_name not in station.priority and class_name in self._class_names:
@@ -997,7 +999,7 @@ class _Inspection:
                     )
         elif station.priority:
             message = f"ranks hold where the discipline is priority; {station_name} is {discipline}"
-            yield Fault((*path, "priority"), message, key=True)
+            yield Fault((*path, "priority"), message, is_at_key=True)
         if station.weight:
             yield from self._weight_faults(station_name, station)
 
@@ -1022,7 +1024,7 @@ class _Inspection:
                 )
             else:
                 continue
-            yield Fault(path, message, key=True)
+            yield Fault(path, message, is_at_key=True)
 
     def _balking_faults(self, station_name: str, station: NetworkStation) -> Iterator[Fault]:
         """Check that there is a queue at which customers may balk, and that their probabilities of
@@ -1050,7 +1052,7 @@ class _Inspection:
                 )
             else:
                 continue
-            yield Fault(("stations", station_name, "balking", class_name), message, key=True)
+            yield Fault(("stations", station_name, "balking", class_name), message, is_at_key=True)
 
     def _weight_faults(self, station_name: str, station: NetworkStation) -> Iterator[Fault]:
         """Check that a station with weights shares its servers, and that its weights are
@@ -1061,11 +1063,11 @@ class _Inspection:
             message = (
                 f"weights hold where the discipline is ps; {station_name} is {station.discipline}"
             )
-            yield Fault(path, message, key=True)
+            yield Fault(path, message, is_at_key=True)
         for class_name, weight in station.weight.items():
             if class_name in self._class_names and class_name not in station.visitors():
                 message = f"{class_name} has no service at {station_name}; leave its weight out"
-                yield Fault((*path, class_name), message, key=True)
+                yield Fault((*path, class_name), message, is_at_key=True)
             elif _known_value(weight) == 0:
                 yield Fault(
                     (*path, class_name),
@@ -1099,7 +1101,7 @@ class _Inspection:
                     f"{impatient_class} abandons the queue and {patient_classes_of_chain[0]} of its"
                     " chain does not; give all of them a patience"
                 )
-                yield Fault(("stations", station_name), message, key=True)
+                yield Fault(("stations", station_name), message, is_at_key=True)
 
     def _patience_faults(
         self, class_name: str, mean_time: Expr, key: str, station_name: str, station: NetworkStation
@@ -1110,20 +1112,20 @@ class _Inspection:
             yield Fault(
                 patience_path,
                 f"{class_name} has no service at {station_name}; leave its {key} out",
-                key=True,
+                is_at_key=True,
             )
         elif key == "timeout" and class_name in station.patience:
             yield Fault(
                 patience_path,
                 f"{class_name} has a patience at {station_name}, too; give one of them",
-                key=True,
+                is_at_key=True,
             )
         elif not DISCIPLINES[station.discipline].queued:
             message = (
                 f"a station that is {station.discipline} has no queue that customers abandon before"
                 f" their service; leave {key} out"
             )
-            yield Fault(patience_path, message, key=True)
+            yield Fault(patience_path, message, is_at_key=True)
         elif _known_value(mean_time) == 0:
             yield Fault(
                 patience_path,
@@ -1140,7 +1142,7 @@ class _Inspection:
                 yield Fault(
                     path,
                     f"{chain_name} is the name of a class, too; call the chain something else",
-                    key=True,
+                    is_at_key=True,
                 )
             for index, class_name in enumerate(chain.classes):
                 if class_name in self._network.classes:
@@ -1159,7 +1161,9 @@ class _Inspection:
                     )
             yield from self._reference_faults(chain, (*path, "reference"))
             if not self._network.routing:
-                yield Fault(path, f"chain {chain_name} has no routes; write routing", key=True)
+                yield Fault(
+                    path, f"chain {chain_name} has no routes; write routing", is_at_key=True
+                )
 
     def _reference_faults(self, chain: Chain, path: Path) -> Iterator[Fault]:
         """Check that the reference of a chain is one of its classes at an existing station."""
@@ -1203,7 +1207,7 @@ class _Inspection:
                 message = (
                     f"{region_name} is the name of a station, too; call the region something else"
                 )
-                yield Fault(path, message, key=True)
+                yield Fault(path, message, is_at_key=True)
             if not region.stations:
                 yield Fault((*path, "stations"), f"region {region_name} has no stations; list some")
             for index, station in enumerate(region.stations):

@@ -303,7 +303,7 @@ def sweep_text(sweep: Sweep) -> str:
     table = sweep_table(sweep, column_names)
     if len(set(sweep.cases)) == 1:  # the name of the only case says nothing here
         table = replace(table, columns=table.columns[1:])
-    titles, rows, number_columns = table_texts(table, markdown=False)
+    titles, rows, number_columns = table_texts(table, is_markdown=False)
     common_sentence, shown_columns = common_and_differing_columns(titles, rows)
     widths = [
         max(len(titles[column]) + 2, *(len(row[column]) for row in rows)) + 2

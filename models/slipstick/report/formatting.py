@@ -293,13 +293,13 @@ def finite_or_none(value: float | None) -> float | None:
 
 
 def percent(
-    share: float | None, digits: int = 3, signed: bool = False, ends: Ends = NO_ENDS
+    share: float | None, digits: int = 3, with_sign: bool = False, ends: Ends = NO_ENDS
 ) -> str:
     """Write a fraction in percent, with its interval if it has one with a width.
 
     >>> (
     ...     percent(0.51234),
-    ...     percent(0.02, signed=True),
+    ...     percent(0.02, with_sign=True),
     ...     percent(1.0),
     ...     percent(12.3456, 2),
     ...     percent(0.5, ends=(0.45, 0.55)),
@@ -309,11 +309,11 @@ def percent(
     if share is None or isnan(share):
         return NOTHING
     if None not in ends and ends[0] != ends[1]:
-        number_texts = (percent(number, digits, signed) for number in (share, *ends))
+        number_texts = (percent(number, digits, with_sign) for number in (share, *ends))
         return f"{bracketed(*(number_text.removesuffix(' %') for number_text in number_texts))} %"
     # A number with more digits than are wanted would be written with a power of ten.
     precision = f".{digits}g" if abs(100 * share) < 10**digits - 0.5 else ".0f"
-    return f"{100 * share:{'+' if signed else ''}{precision}} %"
+    return f"{100 * share:{'+' if with_sign else ''}{precision}} %"
 
 
 def as_percent(value: float | None, unit: str, ends: Ends) -> str:
@@ -829,7 +829,7 @@ def wrapped(text: str, indent: str = "", width: int | None = None) -> str:
 
 
 def table_texts(
-    table: ResultTable, markdown: bool = True, common_words: Mapping[str, str] = NOTHING_SAID
+    table: ResultTable, is_markdown: bool = True, common_words: Mapping[str, str] = NOTHING_SAID
 ) -> tuple[list[str], list[list[str]], list[int]]:
     """Return the texts of a table of results: titles, rows, and the indices of numeric columns.
 
@@ -837,18 +837,18 @@ def table_texts(
     ----------
     table : the table; its last columns say how each row was computed. A value outside of its bounds
         is not mentioned if its interval reaches the bound
-    markdown : whether characters that Markdown interprets are escaped
+    is_markdown : whether characters that Markdown interprets are escaped
     common_words : what the report states elsewhere about all rows, such as their method; a column
         that only repeats it is left out
     """
-    escape_text = escape if markdown else str
+    escape_text = escape if is_markdown else str
     rows = range(len(table)) if table.rows is None else table.rows
     titles = []
     columns = []
     number_columns = []
     for column in table.columns:
         if column.on_page:
-            is_path = markdown and "." in column.name
+            is_path = is_markdown and "." in column.name
             titles.append(
                 column.title or (code(column.name) if is_path else escape_text(column.name))
             )

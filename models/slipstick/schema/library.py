@@ -512,7 +512,7 @@ class Library:
                         )
                     )
             problems = problems_of(
-                spec_model(spec_kind, tree), tree, partial="extends" in tree.entries
+                spec_model(spec_kind, tree), tree, is_partial="extends" in tree.entries
             )
             further_problems = [
                 problem for problem in problems if problem.place not in reported_places

@@ -44,7 +44,7 @@ def problems_in(
             node,
             (key,),
             f"each entry has a name; write {key}: {{NAME: {{{field}: ...}}}}",
-            key=True,
+            is_at_key=True,
         )
         for key, field in first_fields.items()
     ]
@@ -124,7 +124,7 @@ def _location_of_error(
         return (*path, *nearest_keys), bool(nearest_keys)
     return path, error_type == "extra_forbidden" or validation_error["loc"][-1:] == (
         KEY,
-    ) or context.get("key", False)
+    ) or context.get("is_at_key", False)
 
 
 def _nearest_key(node: Node | None, allowed_keys: Sequence[str]) -> list[str]:

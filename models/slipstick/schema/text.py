@@ -276,9 +276,9 @@ def value_mark(node: Node, path: NodePath) -> Mark:
     return _nearest_entry(node, path).node.mark
 
 
-def problem(node: Node, path: NodePath, message: str, key: bool = False) -> Problem:
+def problem(node: Node, path: NodePath, message: str, is_at_key: bool = False) -> Problem:
     """Build the problem with a value, or with a key, at a path."""
-    return (key_mark(node, path) if key else value_mark(node, path)).problem(message, path)
+    return (key_mark(node, path) if is_at_key else value_mark(node, path)).problem(message, path)
 
 
 def replace(root: Node, path: NodePath, new_node: Node) -> Node:

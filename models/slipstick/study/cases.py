@@ -83,7 +83,7 @@ class _Range(Sequence[Node]):
 
 
 def axis_nodes(
-    spec: AxisSpec | Sequence[Any], node: Node, path: Place, *, repeated: bool = False
+    spec: AxisSpec | Sequence[Any], node: Node, path: Place, *, may_repeat: bool = False
 ) -> Sequence[Node]:
     """List the values of an axis as nodes, each with the place in the file where the axis is
     written.
@@ -92,7 +92,7 @@ def axis_nodes(
     ----------
     spec : checked: a list, or a range
     node, path : where it is written
-    repeated : a name may stand there twice, as where axes move together
+    may_repeat : whether a name may stand there twice, as where axes move together
 
     Raises
     ------
@@ -104,7 +104,7 @@ def axis_nodes(
     assert isinstance(node, Listing)
     if not node.items:
         raise node.mark.error("an axis needs at least one value", path)
-    if not repeated and numbers_of(node.items) is None:  # each name is a model of its own
+    if not may_repeat and numbers_of(node.items) is None:  # each name is a model of its own
         # Each name is a model of its own, so one that stands twice would be solved twice.
         values_seen = set[object]()
         for index, item in enumerate(node.items):
@@ -314,7 +314,7 @@ class SweepDefinition:
                 axis_spec,
                 axis_node,
                 self.path_of("axes", path),
-                repeated=self.spec.combine == "zip",
+                may_repeat=self.spec.combine == "zip",
             )
         return nodes_by_path
 
@@ -630,13 +630,13 @@ class StudyContext:
         }
         return cls(spec, tree, base, cases, library, overrides)
 
-    def problem(self, path: Place, message: str, *, key: bool = False) -> Problem:
+    def problem(self, path: Place, message: str, *, is_at_key: bool = False) -> Problem:
         """Return a problem of the value at a path of the study, marked there or at its key."""
-        return problem(self.tree, path, message, key=key)
+        return problem(self.tree, path, message, is_at_key=is_at_key)
 
-    def refusal(self, path: Place, message: str, *, key: bool = False) -> SpecError:
+    def refusal(self, path: Place, message: str, *, is_at_key: bool = False) -> SpecError:
         """Return an error with one problem at a path of the study."""
-        return SpecError([self.problem(path, message, key=key)])
+        return SpecError([self.problem(path, message, is_at_key=is_at_key)])
 
     def node_of(self, path: Place) -> Node:
         """Return the node at a path of the study."""

@@ -36,10 +36,10 @@ from slipstick.schema.text import Mark, Scalar, Table, file_text, node_at, plain
 
 
 def catalogue_lines(
-    kind: str | None = None, search: str = "", titled: bool = True
+    kind: str | None = None, search: str = "", with_titles: bool = True
 ) -> list[CatalogueLine]:
     """List the catalogue or one of its kinds; a search keeps entries with the text in name, title
-    or search words, and adds terms of the glossary. Titles are empty unless `titled`.
+    or search words, and adds terms of the glossary. Titles are empty unless `with_titles`.
 
     Raises
     ------
@@ -52,7 +52,9 @@ def catalogue_lines(
     if kind is not None and kind.rstrip("s") not in kinds and kind not in kinds:
         raise UnknownNameError("kind", kind, kinds)
     wanted_kinds = kinds if kind is None else [kind if kind in kinds else kind.rstrip("s")]
-    lines = [line for wanted_kind in wanted_kinds for line in _lines_of_kind(wanted_kind, titled)]
+    lines = [
+        line for wanted_kind in wanted_kinds for line in _lines_of_kind(wanted_kind, with_titles)
+    ]
     # Terms are no kind of the catalogue, but a search looks for a subject.
     if kind is None and search:
         lines += [
@@ -236,8 +238,8 @@ def _refuse_ambiguous(name: str, entry_names: Sequence[str]) -> NoReturn:
     raise UnknownNameError("entry of that name; write KIND/NAME:", name, entry_names)
 
 
-def _lines_of_kind(kind: str, titled: bool) -> Iterator[CatalogueLine]:
-    if not titled:
+def _lines_of_kind(kind: str, with_titles: bool) -> Iterator[CatalogueLine]:
+    if not with_titles:
         listed_names = {"program": PROGRAMS, "law": LAWS}.get(kind) or names_of_kind(kind)
         yield from (CatalogueLine(kind, name, "") for name in listed_names)
     elif kind == "program":

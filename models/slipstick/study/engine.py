@@ -171,10 +171,10 @@ class Engine:
         traceback: TracebackType | None,
     ) -> None:
         ENGINE.reset(self._token)
-        self.close(early=error_type is not None)
+        self.close(is_early=error_type is not None)
 
-    def close(self, early: bool = False) -> None:
-        """End the workers; if `early`, without waiting for the points being solved."""
+    def close(self, is_early: bool = False) -> None:
+        """End the workers; if `is_early`, without waiting for the points being solved."""
         if self._executor is None:
             return
         # Processes end first: a thread that waits for one would keep the executor from shutting
@@ -182,9 +182,9 @@ class Engine:
         _stop_workers(self._executor)
         for future in self._futures:
             future.cancel()
-        if early:
+        if is_early:
             _interrupt_threads(self._executor)
-        self._executor.shutdown(wait=not early)
+        self._executor.shutdown(wait=not is_early)
         self._close_cluster()
         self._executor = None
 

@@ -55,13 +55,13 @@ class Evaluator:
     ----------
     case : its name
     inputs, built : the case, and its model
-    smooth : mean value replaces simulation where simulation is the default
+    must_be_smooth : mean value replaces simulation where simulation is the default
     """
 
     case: str
     inputs: Inputs
     built: BuiltModel
-    smooth: bool = False
+    must_be_smooth: bool = False
 
     @cached_property
     def solvable(self) -> SolvableModel:
@@ -72,7 +72,7 @@ class Evaluator:
             built_model.parameters,
             built_model.options.method,
             built_model.options.simulation,
-            self.smooth,
+            self.must_be_smooth,
         )
 
     @property
@@ -85,7 +85,7 @@ class Evaluator:
         """Return the same case, solved by mean value if simulation is its default: for derivatives,
         and for thousands of points.
         """
-        return replace(self, smooth=True) if self.built.options.method is None else self
+        return replace(self, must_be_smooth=True) if self.built.options.method is None else self
 
     @property
     def names(self) -> CaseNames:
@@ -119,7 +119,7 @@ class Evaluator:
         values: Mapping[str, Array],
         wanted_names: Collection[str] | None = None,
         *,
-        reasons: bool = False,
+        with_reasons: bool = False,
     ) -> PointTable:
         """Compute the answers at many points, as columns with the method of each point.
 
@@ -128,7 +128,7 @@ class Evaluator:
         values : by path, in base units; those that no time is computed from are passed over
             [points]
         wanted_names : the columns to give; all by default
-        reasons : whether to compute the reason of each point without an answer also for several
+        with_reasons : whether the reasons of points without an answer are computed also for several
             points
 
         Returns
@@ -149,7 +149,7 @@ class Evaluator:
                 {path: array[rows] for path, array in model_values.items()},
                 len(rows),
                 value_names=sorted_names,
-                with_reasons=reasons,
+                with_reasons=with_reasons,
             )
             for rows in row_blocks
         )

@@ -85,7 +85,7 @@ class Journal:
     folder : of the report
     run_description : what `slipstick status` says of the run: its command, where it was typed, the
         number of its points
-    fresh : forget what an earlier run kept
+    starts_anew : whether what an earlier run kept is forgotten
 
     Raises
     ------
@@ -93,7 +93,9 @@ class Journal:
     InputError : the file is damaged
     """
 
-    def __init__(self, folder: Path, run_description: dict[str, str], fresh: bool = False) -> None:
+    def __init__(
+        self, folder: Path, run_description: dict[str, str], starts_anew: bool = False
+    ) -> None:
         self.path = folder / NAME
         self.run_description = run_description
         self.reused_points = 0
@@ -104,7 +106,7 @@ class Journal:
         self._lock_handle: int | None = None
         self._is_file_free = True
         self._file_size = self.path.stat().st_size if self.path.exists() else 0
-        if self.path.exists() and self._open_database() and fresh:
+        if self.path.exists() and self._open_database() and starts_anew:
             self._execute_sql("delete from points")
 
     def find(self, block: Block, limits: Limits) -> SolvedBlock | None:
@@ -180,13 +182,13 @@ class Journal:
         self._requested_keys.add(key)
         return block.count
 
-    def close(self, finished: bool = False) -> None:
-        """Close the file; if the study is `finished`, remove the points that the study did not
+    def close(self, is_finished: bool = False) -> None:
+        """Close the file; if the study `is_finished`, remove the points that the study did not
         request.
         """
         if self._database is not None:
             # Only a finished study has asked for all of its points.
-            if finished and not self._is_damaged:
+            if is_finished and not self._is_damaged:
                 for (key,) in self._execute_sql("select key from points").fetchall():
                     if key not in self._requested_keys:
                         self._execute_sql("delete from points where key = ?", key)

@@ -74,21 +74,24 @@ class SolvableModel:
 
     Parameters
     ----------
-    model, parameters, method, simulation, smooth : as for `slipstick.method.methods.form_of`
+    model, parameters, method, simulation : as for `slipstick.method.methods.form_of`
+    must_be_smooth : nothing is simulated, unless it is named
     """
 
     model: Subject
     parameters: Mapping[str, Parameter]
     method: str | None
     simulation: Simulation
-    smooth: bool = False
+    must_be_smooth: bool = False
 
     @cached_property
     def form(self) -> CompiledModel:
         """The compiled model."""
         from slipstick.method.methods import form_of
 
-        return form_of(self.model, self.parameters, self.method, self.simulation, self.smooth)
+        return form_of(
+            self.model, self.parameters, self.method, self.simulation, self.must_be_smooth
+        )
 
     @cached_property
     def digest(self) -> bytes:
@@ -160,7 +163,7 @@ class PointBlock:
         """Whether the point is simulated in replications, which may run side by side."""
         model = self.solvable.model
         runs_once = isinstance(model, Model) and model.population.finite
-        return (self.has_replications or runs_once) and self.solvable.form.estimated
+        return (self.has_replications or runs_once) and self.solvable.form.is_estimated
 
     @property
     def has_replications(self) -> bool:
@@ -299,7 +302,7 @@ def _whole_answers(solvable: SolvableModel, value_names: Sequence[str]) -> Solve
     """Solve a model at its own values; a method of bounds returns several answers."""
     from slipstick.method.methods import compute_answers
 
-    options = solvable.method, solvable.simulation, solvable.smooth
+    options = solvable.method, solvable.simulation, solvable.must_be_smooth
     answers = compute_answers(solvable.model, solvable.parameters, *options, values=value_names)
     if any(answer.interrupted for answer in answers):
         raise KeyboardInterrupt
@@ -394,7 +397,7 @@ def _transient_columns(block: PointBlock, names: Sequence[str]) -> dict[str, Arr
         ]
         column, *ends = np.array(values_and_ends).T
         columns[value_name] = column
-        if solvable.form.estimated or any((end != column).any() for end in ends):
+        if solvable.form.is_estimated or any((end != column).any() for end in ends):
             columns |= {
                 f"{name}[{value_name}]": end
                 for name, end in zip(("low", "high"), ends, strict=True)

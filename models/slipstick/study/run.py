@@ -191,7 +191,7 @@ def prepare(reference: str | Table, overrides: Settings | None = None) -> Prepar
     name = Path(reference).stem if isinstance(reference, str) else "study"
     spec = validate(study_model(tree), tree)
     with with_limits(spec.limits.costs):
-        study = read_study(spec, tree, library, overrides, fitted=True, name=name)
+        study = read_study(spec, tree, library, overrides, with_fitted_values=True, name=name)
         assert study.plans is not None  # all models are built before anything is solved
     return study
 
@@ -202,7 +202,7 @@ def read_study(
     library: Library,
     overrides: Settings | None = None,
     *,
-    fitted: bool = False,
+    with_fitted_values: bool = False,
     name: str = "study",
 ) -> PreparedStudy:
     """Read every case, sweep and question of a study.
@@ -212,8 +212,8 @@ def read_study(
     spec, tree : the study, checked and as written
     library : every file that is read
     overrides : values by path that hold in every case
-    fitted : whether to run the fits of the study and replace values of the base by the fitted ones,
-        in all cases and later questions
+    with_fitted_values : whether the fits of the study are run, and their values replace those of
+        the base, in all cases and later questions
     name : of the study
 
     Raises
@@ -237,7 +237,11 @@ def read_study(
             with collect_problems(problems):
                 questions[key] = read_question(key, question_spec, study)
                 # Questions that follow, and all cases, are built anew with what was fitted.
-                if fitted and not problems and (new_settings := questions[key].fitted_settings()):
+                if (
+                    with_fitted_values
+                    and not problems
+                    and (new_settings := questions[key].fitted_settings())
+                ):
                     study = StudyContext.from_study(
                         spec, tree, library, study.overrides, new_settings
                     )
@@ -255,7 +259,7 @@ def read_study(
             for question in questions.values()
             for key, names in question.answer_names.items()
         }
-        if fitted:  # all of them, before anything is solved
+        if with_fitted_values:  # all of them, before anything is solved
             added_answers = {key: dict(names) for key, names in added_answers.items()}
         check_answer_names(study, added_answers)
         _check_value_names(study, evaluators, evaluators_by_sweep, added_answers, questions)

@@ -236,7 +236,7 @@ def _point_number_blocks(
 def _refuse_uncomputable(case_points: StreamedPoints) -> None:
     """Refuse axes and values that cannot be computed as arrays."""
     form = case_points.solvable.form
-    if form.estimated:
+    if form.is_estimated:
         raise ModelError(
             "simulation takes too long for a file of points; write another method, such as"
             " closed-form"

@@ -138,7 +138,7 @@ def columns_of_draws(
         }
 
     if quadratic is None:
-        quadratic = quick_case.form.estimated and 2 * setting_count + 1 < draw_count
+        quadratic = quick_case.form.is_estimated and 2 * setting_count + 1 < draw_count
     if not quadratic:
         return solve_draws(normal_draws)
     if counts := sorted(uncertain_values.counts):
@@ -469,7 +469,7 @@ def _range_notes(
     if shares_in_words:
         yield "the interval contains 90 % of the answers for values drawn from the ranges"
         yield Definition(f"causes of the width of {quantity}: {', '.join(shares_in_words)}")
-    if case.form.estimated and 2 * len(uncertain_values.paths) + 1 < POINTS:
+    if case.form.is_estimated and 2 * len(uncertain_values.paths) + 1 < POINTS:
         run_count = 2 * len(uncertain_values.paths) + 1
         yield (
             f"the interval is interpolated between {run_count} simulations, and tested by"

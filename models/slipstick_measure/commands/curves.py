@@ -75,10 +75,10 @@ def continue_curves(
         ]
         last_counts = sorted(
             {
-                last_count
+                processor_count
                 for curve in curves.values()
-                for last_count in curve
-                if last_count < predicted_count
+                for processor_count in curve
+                if processor_count < predicted_count
             }
         )
         held_out_checks += [

@@ -318,9 +318,9 @@ class Observed:
         return len(self.table.rows)
 
     @property
-    def estimated(self) -> bool:
+    def is_estimated(self) -> bool:
         """Whether the model is simulated."""
-        return any(compiled_rows.form.estimated for compiled_rows in self._compiled_rows)
+        return any(compiled_rows.form.is_estimated for compiled_rows in self._compiled_rows)
 
     @property
     def ignored_numbers(self) -> tuple[str, ...]:
@@ -718,13 +718,13 @@ class _TableReader:
     ) -> _CompiledRows:
         """Compile a model for the rows that share it."""
         options = built_model.options
-        smooth = options.method != SIMULATION
+        must_be_smooth = options.method != SIMULATION
         compiled_model = form_of(
             built_model.model,
             built_model.parameters,
             options.method,
             options.simulation,
-            smooth=smooth,
+            must_be_smooth=must_be_smooth,
         )
         values = {
             path: column[rows]

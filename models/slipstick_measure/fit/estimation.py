@@ -340,7 +340,7 @@ def _posterior_of_rows(
     }
     priors = [parameter.prior for parameter in task.free]
     measured_logs = task.observed.logs[:, rows]
-    precision = SIMULATED_PRECISION if task.observed.estimated else PRECISION
+    precision = SIMULATED_PRECISION if task.observed.is_estimated else PRECISION
     compute_logs_and_slopes = _function_with_slopes(task, fixed_values, rows)
     owners = task.owners(rows)
     try:

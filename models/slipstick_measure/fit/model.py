@@ -346,7 +346,7 @@ def _compiled_without_simulation(built_model: BuiltModel) -> CompiledModel:
         built_model.parameters,
         built_model.options.method,
         built_model.options.simulation,
-        smooth=True,
+        must_be_smooth=True,
     )
 
 

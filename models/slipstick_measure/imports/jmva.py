@@ -163,8 +163,12 @@ def _what_if_axes(
         elif kind == "population mix" and name:
             axes.append(_axis_of_mix(model, element, classes, name, values))
         elif kind.startswith("arrival"):
-            rates = _axis_values_by_path(names, classes, "arrivals", values, "classes.{}.arrivals")
-            axes.append({path: [f"{value} /s" for value in rate] for path, rate in rates.items()})
+            arrivals = _axis_values_by_path(
+                names, classes, "arrivals", values, "classes.{}.arrivals"
+            )
+            axes.append(
+                {path: [f"{rate} /s" for rate in rates] for path, rates in arrivals.items()}
+            )
         elif kind.startswith("service demand") and station_spec:
             axes.append(_axis_of_demands(model, station_spec, station, names, values))
         elif kind.startswith("number of servers") and station_spec:

@@ -963,8 +963,8 @@ def _station_documents(
     document_by_station: dict[str, Any] = {}
     highest_priority = max(
         (
-            jsim_reader.model.number(node_element, node_element.get("priority") or "0")
-            for node_element in jsim_reader.classes.values()
+            jsim_reader.model.number(class_element, class_element.get("priority") or "0")
+            for class_element in jsim_reader.classes.values()
         ),
         default=0.0,
     )

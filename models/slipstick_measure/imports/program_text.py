@@ -627,7 +627,8 @@ _HEADER = late_pattern(r"(?:else\s++if|if|elif|elsif|else|for|foreach|while)\b")
 def _with_body(statement: _Statement, dialect: Dialect) -> _Statement:
     """Return a statement whose body on the same line, as in `if (n > 1) break`, is its block."""
     if statement.block:
-        return replace(statement, block=[_with_body(inner, dialect) for inner in statement.block])
+        inner_statements = [_with_body(inner, dialect) for inner in statement.block]
+        return replace(statement, block=inner_statements)
     text = statement.text.strip()
     if dialect.inserts and (modified := _MODIFIED.fullmatch(_with_emptied_texts(text))):
         condition = text[modified.end("word") :].strip()

@@ -353,16 +353,16 @@ def meaning_of_commas(cells: Iterable[str]) -> str:
         if "," in cell or "." in cell
         if (match := _LEADING_NUMBER.match(bare_cell(cell)))
     ]
-    with_commas = [cell for cell in number_texts if "," in cell]
-    if not with_commas:
+    texts_with_commas = [text for text in number_texts if "," in text]
+    if not texts_with_commas:
         return ","
-    if all(_THOUSANDS.fullmatch(cell) for cell in with_commas):
-        is_certain = any("." in cell or cell.count(",") > 1 for cell in with_commas)
+    if all(_THOUSANDS.fullmatch(text) for text in texts_with_commas):
+        is_certain = any("." in text or text.count(",") > 1 for text in texts_with_commas)
         # Points between thousands have three digits behind them.
         is_certain |= any(map(_DECIMAL_POINT.fullmatch, number_texts))
         return "" if is_certain else ","
-    has_points = any(re.fullmatch(r"[-+]?[0-9]*\.[0-9]+", cell) for cell in number_texts)
-    is_decimal = all(_DECIMAL_COMMA.fullmatch(cell) for cell in with_commas)
+    has_points = any(re.fullmatch(r"[-+]?[0-9]*\.[0-9]+", text) for text in number_texts)
+    is_decimal = all(_DECIMAL_COMMA.fullmatch(text) for text in texts_with_commas)
     return "." if is_decimal and not has_points else ","
 
 

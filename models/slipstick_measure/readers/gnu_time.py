@@ -216,7 +216,7 @@ def _is_gnu_time(input_file: Reading) -> bool:
     lines = input_file.lines[:MOST_LINES_ABOVE]
     if any(_COMMAND.fullmatch(text) or _ZSH.fullmatch(text) for text in lines):
         return True
-    return any("Elapsed" in run.values for run in _commands_of_shells(input_file))
+    return any("Elapsed" in command.values for command in _commands_of_shells(input_file))
 
 
 def _commands_of_shells(input_file: Reading) -> Iterator[_TimedCommand]:

@@ -186,11 +186,7 @@ def _table_row(
     number_cells = cells[2 + len(parameter_names) : -1]
     # Counts are whole and scores have decimals; some rows have no counts.
     score_index = next(
-        (
-            score_index
-            for score_index, heading_text in enumerate(number_cells)
-            if not heading_text.isdecimal()
-        ),
+        (cell_index for cell_index, cell in enumerate(number_cells) if not cell.isdecimal()),
         len(number_cells),
     )
     score = number_cells[score_index] if score_index < len(number_cells) else ""

@@ -1316,7 +1316,7 @@ def _read_totals(input_file: Reading) -> LoadRow:
     cell_by_heading = dict(zip(grid.heading, cells, strict=False))
     failure_headings = ("Failure Count", "# failures", "Error %", "aggregate_report_error%")
     failed_text = next(
-        (cell_by_heading[name] for name in failure_headings if cell_by_heading.get(name)), "0"
+        (cell_by_heading[text] for text in failure_headings if cell_by_heading.get(text)), "0"
     )
     if re.search("[1-9]", failed_text):
         message = (
@@ -1325,11 +1325,11 @@ def _read_totals(input_file: Reading) -> LoadRow:
         input_file.add_note(line, "", message)
     rate_headings = ("Requests/s", "Throughput", "aggregate_report_rate")
     rate_text = next(
-        (cell_by_heading[name] for name in rate_headings if cell_by_heading.get(name)), ""
+        (cell_by_heading[text] for text in rate_headings if cell_by_heading.get(text)), ""
     )
     mean_headings = ("Average Response Time", "Average response time", "Average", "average")
     mean_text = next(
-        (cell_by_heading[name] for name in mean_headings if cell_by_heading.get(name)), ""
+        (cell_by_heading[text] for text in mean_headings if cell_by_heading.get(text)), ""
     )
     quantiles = {
         share: float(cell) / 1e3

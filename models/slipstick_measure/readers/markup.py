@@ -526,9 +526,9 @@ def _julia_frame(texts: Sequence[str]) -> list[BarLine]:
     ]
     for gap in (_FRAME_GAP, re.compile(r"\s+")):
         names = gap.split(match["names"].strip())
-        cells = [(row_number, gap.split(row)) for row_number, row in rows]
-        if cells and {len(row) for _, row in cells} == {len(names)}:
-            return [_bar_line(number, names), *(_bar_line(*row) for row in cells)]
+        split_rows = [(row_number, gap.split(row)) for row_number, row in rows]
+        if split_rows and {len(cells) for _, cells in split_rows} == {len(names)}:
+            return [_bar_line(number, names), *(_bar_line(*row) for row in split_rows)]
     return []
 
 
@@ -638,15 +638,15 @@ def _sentences_of(texts: Sequence[str]) -> list[_TimedSentence]:
     if len(texts) > MOST_SENTENCES or any(map(_ROW_OF_TABLE.search, texts)):
         return []
     texts = _with_counts_above_times(texts)
-    timed = [
+    timed_lines = [
         (number, text)
         for number, text in enumerate(texts, 1)
         if len(text) < LONGEST_LINE
         and (_TIME_IN_WORDS.search(text) or _TIME_WITHOUT_UNIT.search(text))
     ]
-    found = [_sentence(number, text) for number, text in timed]
-    sentences = [sentence for sentence in found if sentence]
-    return sentences if len(sentences) == len(found) else []
+    sentences_of_lines = [_sentence(number, text) for number, text in timed_lines]
+    sentences = [sentence for sentence in sentences_of_lines if sentence]
+    return sentences if len(sentences) == len(sentences_of_lines) else []
 
 
 def _with_counts_above_times(texts: Sequence[str]) -> Sequence[str]:
@@ -699,9 +699,15 @@ def _sentences(texts: Sequence[str]) -> list[BarLine]:
     if len(nouns) != 1 or len(counts) < 2 or len(kinds_of_sentences(texts)) != 1:
         return []
     if have_size != {True}:
-        rows = [_bar_line(line.number, [line.processors, line.time]) for line in sentences]
+        rows = [
+            _bar_line(sentence.number, [sentence.processors, sentence.time])
+            for sentence in sentences
+        ]
         return [_bar_line(sentences[0].number, [*nouns, "time"]), *rows]
-    rows = [_bar_line(line.number, [line.processors, line.size, line.time]) for line in sentences]
+    rows = [
+        _bar_line(sentence.number, [sentence.processors, sentence.size, sentence.time])
+        for sentence in sentences
+    ]
     return [_bar_line(sentences[0].number, [*nouns, "n", "time"]), *rows]
 
 

@@ -157,16 +157,19 @@ def _join_repetitions(input_file: Reading) -> None:
     """Take a benchmark that occurs several times in a file as repetitions, unless its values differ
     too much for one machine; then give each occurrence a name of its own.
     """
-    values: dict[tuple[str, str, int], dict[float, list[float]]] = {}
+    values_by_benchmark: dict[tuple[str, str, int], dict[float, list[float]]] = {}
     for measurement in input_file.runs:
-        values_by_size = values.setdefault(
+        values_by_size = values_by_benchmark.setdefault(
             (without_number(measurement.region), measurement.metric, measurement.p), {}
         )
         values_by_size.setdefault(measurement.n or 0.0, []).append(measurement.value)
     differing_names = {
         name
-        for (name, _, _), by_size in values.items()
-        if median(max(same) / (min(same) or 1.0) for same in by_size.values())
+        for (name, _, _), values_by_size in values_by_benchmark.items()
+        if median(
+            max(repeated_values) / (min(repeated_values) or 1.0)
+            for repeated_values in values_by_size.values()
+        )
         > LARGEST_REPETITION_RATIO
     }
     input_file.runs = [

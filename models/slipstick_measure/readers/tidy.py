@@ -135,10 +135,10 @@ def _read_tidy(input_file: Reading) -> Measurements:
     _refuse_roles(input_file, grid, columns, roles)
     grid = with_decimal_points(input_file, grid)
     _note_roles(input_file, grid, columns, roles)
-    table = _TableReading(input_file, columns, roles)
+    table_reading = _TableReading(input_file, columns, roles)
     for line, cells in grid.rows:
-        table.read_row(line, cells)
-    table.note_unread_parts()
+        table_reading.read_row(line, cells)
+    table_reading.note_unread_parts()
     member = "processor"
     if "p" in roles.index_by_role:
         member = names.processor_noun_of_heading(columns[roles.index_by_role["p"]].words)
@@ -194,12 +194,16 @@ def _whole_jobs(input_file: Reading, grid: CellGrid) -> Iterator[tuple[int, Sequ
     """Yield the rows of a table. In the accounts of a batch system these are the completed jobs,
     without their steps; the others are noted.
     """
-    words = [names.plain_words(reason) for reason in grid.heading]
-    job_index = words.index("jobid") if "jobid" in words else None
-    state_index = words.index("state") if "state" in words and job_index is not None else None
+    headings_in_words = [names.plain_words(heading_text) for heading_text in grid.heading]
+    job_index = headings_in_words.index("jobid") if "jobid" in headings_in_words else None
+    state_index = (
+        headings_in_words.index("state")
+        if "state" in headings_in_words and job_index is not None
+        else None
+    )
     left_out_rows: list[tuple[int, str]] = []
     for line, cells in grid.rows:
-        if len(cells) != len(words) or job_index is None:
+        if len(cells) != len(headings_in_words) or job_index is None:
             yield line, cells
         elif "." in cells[job_index]:
             left_out_rows.append((line, f"step {cells[job_index]}"))

@@ -199,7 +199,7 @@ def _times_table(
         " least and the largest\n\n"
     )
     table = measured_table("", solved_answers, (LOST, "one_processor"), rate)
-    headings, rows, _ = table_texts(replace(table, provenance=None), markdown=False)
+    headings, rows, _ = table_texts(replace(table, provenance=None), is_markdown=False)
     columns = [
         column for column in range(len(headings)) if any(row[column] != NOTHING for row in rows)
     ]
@@ -400,7 +400,7 @@ def _comparison_with_one_processor(answers: Sequence[Answer]) -> str:
         [
             f"{answer.point['p']:g}",
             amount_text(answer.values["one_processor_estimate"]),
-            percent(drift, 2, signed=True),
+            percent(drift, 2, with_sign=True),
         ]
         for answer, drift in zip(answers_with_drift, drifts, strict=True)
     ]

@@ -87,7 +87,7 @@ def test_an_approximation_with_a_large_error_is_simulated_and_one_that_is_named_
     assert noted.notes[0].startswith(
         "simulated by default: the approximation of priorities at first has errors"
     )
-    assert form_of(model, {}, smooth=True).points({}).answer(0).method == "linearizer"
+    assert form_of(model, {}, must_be_smooth=True).points({}).answer(0).method == "linearizer"
     assert solve(model, method="linearizer").method == "linearizer"
 
 
@@ -106,8 +106,8 @@ def test_points_of_one_sweep_have_the_method_that_each_needs() -> None:
         )
 
     form = form_of(model(2), {})
-    assert not form.estimated
-    assert form_of(model(400), {}).estimated
+    assert not form.is_estimated
+    assert form_of(model(400), {}).is_estimated
     values = {f"classes.{name}.population": np.array([2.0, 400.0]) for name in names}
     points = form.points(values)
     assert points.provenance().methods == ["markov-chain", "simulation"]

@@ -653,7 +653,7 @@ def test_an_undecided_run_is_extended_until_its_interval_decides(half_width: flo
     margins = np.array([[margin], [margin - half_width], [margin + half_width]])
     search: Any = SimpleNamespace(
         condition=SimpleNamespace(margin_and_mask=lambda columns: (margins, np.array([True]))),
-        case=SimpleNamespace(form=SimpleNamespace(estimated=True)),
+        case=SimpleNamespace(form=SimpleNamespace(is_estimated=True)),
     )
     (length,) = _SearchRefinement(search, np.array([1.0]), {})._needed_run_lengths()
     assert half_width / math.sqrt(length) < margin

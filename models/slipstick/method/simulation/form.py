@@ -1129,7 +1129,7 @@ class CompiledSimulation(CompiledModel):
     """
 
     block_size = 1
-    estimated = True
+    is_estimated = True
 
     def __init__(
         self,

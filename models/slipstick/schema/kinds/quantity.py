@@ -232,7 +232,7 @@ class Quantity:
                 raise _quantity_error(
                     f"a quantity has no key {str(key)!r}{did_you_mean(str(key), self.keys)}",
                     key,
-                    key=True,
+                    is_at_key=True,
                 )
         if "value" not in table:
             raise _quantity_error("a quantity written as keys needs 'value'")
@@ -458,9 +458,11 @@ CountFormula = Annotated[Given | Formula, Quantity(COUNT, formula=True)]
 Year = Annotated[float, Field(ge=1900, le=2200)]
 
 
-def _quantity_error(message: str, *location: str, key: bool = False) -> PydanticCustomError:
+def _quantity_error(message: str, *location: str, is_at_key: bool = False) -> PydanticCustomError:
     """Return the error of a quantity, or of a value or key at a place inside of it."""
-    return PydanticCustomError("quantity", "{why}", {"why": message, "at": location, "key": key})
+    return PydanticCustomError(
+        "quantity", "{why}", {"why": message, "at": location, "is_at_key": is_at_key}
+    )
 
 
 def _number_text(value: float, dimension: Dimension) -> str:
@@ -577,7 +579,7 @@ def validate(model: type[SpecType], node: Node, compute_once: Once | None = None
 
         name_faults = model.undefined_names(data) if issubclass(model, Described) else []
         name_problems = [
-            problem(node, fault.path, fault.message, fault.key) for fault in name_faults
+            problem(node, fault.path, fault.message, fault.is_at_key) for fault in name_faults
         ]
         raise SpecError([*problems_in(model, node, error), *name_problems]) from None
 
@@ -607,20 +609,20 @@ def _validate_parts(model: type[SpecType], node: Table, compute_once: Once) -> S
     return model.model_validate(data)
 
 
-def problems_of(model: type[BaseModel], node: Node, partial: bool = False) -> list[Problem]:
+def problems_of(model: type[BaseModel], node: Node, is_partial: bool = False) -> list[Problem]:
     """List the problems of a tree, found by its pydantic model; empty if it has none.
 
     Parameters
     ----------
     model, node : as for `validate`
-    partial : the tree leaves to another what it does not say, so that nothing is missing
+    is_partial : whether the tree leaves to another what it does not say; then nothing is missing
     """
     try:
         model.model_validate(plain_data(node))
     except ValidationError as error:
         from slipstick.schema.messages import problems_in
 
-        return problems_in(model, node, error, partial)
+        return problems_in(model, node, error, is_partial)
     return []
 
 
@@ -812,7 +814,7 @@ def read_formula(
     expr_by_name: Mapping[str, Expr],
     dimension: Dimension | None,
     *,
-    answers: bool = False,
+    allow_answers: bool = False,
 ) -> Expr:
     """Parse one formula of a spec, and check its dimension.
 
@@ -822,7 +824,7 @@ def read_formula(
     formula : its text
     expr_by_name : what its names stand for
     dimension : the dimension it must have; None takes any
-    answers : names are those of answers, such as ``utilization[cpu]``
+    allow_answers : whether names of values of answers may occur, such as ``utilization[cpu]``
 
     Raises
     ------
@@ -830,7 +832,7 @@ def read_formula(
     """
     mark = value_mark(tree, location)
     try:
-        expr = read_expression(formula.text, expr_by_name, allow_answers=answers)
+        expr = read_expression(formula.text, expr_by_name, allow_answers=allow_answers)
     except FormulaError as error:
         word = formula.text.strip()
         is_word = re.fullmatch(r"[A-Za-z_]\w*", word) and not nearest_names(word, expr_by_name)
@@ -965,7 +967,7 @@ class QuantityReader:
         for amount_name, amount in amounts.items():
             location = ("amounts", amount_name)
             expr = (
-                self._parse_formula(amount, location, expr_by_name, COUNT, answers=True)
+                self._parse_formula(amount, location, expr_by_name, COUNT, allow_answers=True)
                 if isinstance(amount, Formula)
                 else self.expr(amount, location, COUNT)
             )
@@ -1066,9 +1068,9 @@ class QuantityReader:
             if value is not None
         }
 
-    def report_problem(self, location: Location, message: str, key: bool = False) -> None:
+    def report_problem(self, location: Location, message: str, is_at_key: bool = False) -> None:
         """Report a problem at a place of the file."""
-        self.problems.append(problem(self._tree, location, message, key))
+        self.problems.append(problem(self._tree, location, message, is_at_key))
 
     def _expressions_of(self, named_quantities: Mapping[str, Given | Formula]) -> dict[str, Expr]:
         expr_by_name: dict[str, Expr] = dict(self._machine_parameters)
@@ -1091,7 +1093,7 @@ class QuantityReader:
         expr_by_name: Mapping[str, Expr],
         dimension: Dimension | None,
         *,
-        answers: bool = False,
+        allow_answers: bool = False,
     ) -> Expr | None:
         try:
             if not self._machine_parameters and (
@@ -1103,7 +1105,7 @@ class QuantityReader:
                 )
                 raise SpecError([problem(self._tree, location, message)])
             return read_formula(
-                self._tree, location, formula, expr_by_name, dimension, answers=answers
+                self._tree, location, formula, expr_by_name, dimension, allow_answers=allow_answers
             )
         except SpecError as error:
             # A formula over a parameter that could not be read is not a second problem.

@@ -394,7 +394,7 @@ class QueueingNetworkSpec(ModelFileSpec):
                 network = FUNCTIONS["network with schedules"](network, schedules, finishing)
         except ModelFaultsError as error:
             for fault in error.faults:
-                quantity_reader.report_problem(fault.path, fault.message, fault.key)
+                quantity_reader.report_problem(fault.path, fault.message, fault.is_at_key)
         if network is not None and self.amounts:
             amounts = quantity_reader.amount_expressions(self.amounts, value_parameters(network))
             network = replace(network, amounts={**network.amounts, **amounts})
@@ -535,7 +535,7 @@ def unknown_names(data: object) -> list[Fault]:
         Fault(
             ("stations", name, key, class_in_key),
             unknown_class_message(class_in_key, known_classes),
-            key=True,
+            is_at_key=True,
         )
         for name, station in stations.items()
         for key in networks.BY_CLASS

@@ -197,7 +197,9 @@ class Lowering:
     def _declare_lost_features(self) -> None:
         """Declare the features that an activity cannot express, at their elements."""
         for processor in self.network.processors.values():
-            tasks = [t for t in self.network.tasks.values() if t.processor == processor.name]
+            tasks = [
+                task for task in self.network.tasks.values() if task.processor == processor.name
+            ]
             if processor.kind in _PRIORITIES and len({task.priority for task in tasks}) > 1:
                 self.file_losses.declare("priorities", processor.line, processor.name)
             if processor.kind == "cfs":
@@ -677,7 +679,7 @@ class Lowering:
         orders_of_bodies = (
             permutations(bodies) if len(bodies) <= MOST_ORDERED_BRANCHES else _rotations(bodies)
         )
-        forks = [{"fork": list(fork)} for fork in orders_of_bodies]
+        forks = [{"fork": list(ordered_bodies)} for ordered_bodies in orders_of_bodies]
         options = [{"p": 1 / len(forks), "do": [fork]} for fork in forks]
         return [{"choose": _with_exact_remainder(options)}]
 

@@ -360,19 +360,19 @@ class _TextReader:
     def _set_fans(self) -> None:
         """Set the number of replicas that each task calls of another, after all tasks were read."""
         task_by_entry = {
-            name: name_token.name
-            for name_token in self.network.tasks.values()
-            for name in name_token.entries
+            entry_name: task.name
+            for task in self.network.tasks.values()
+            for entry_name in task.entries
         }
         for letter, name_tokens, count in self._fan_rows:
             known_names = self.network.tasks if letter.isupper() else task_by_entry
             kind = "task" if letter.isupper() else "entry"
-            for name_token in name_tokens:
-                if name_token.text not in known_names:
+            for task in name_tokens:
+                if task.text not in known_names:
                     self.input_file.refuse(
-                        name_token.line, letter, f"there is no {kind} {short(name_token.text)}"
+                        task.line, letter, f"there is no {kind} {short(task.text)}"
                     )
-            source, target = (name_token.text for name_token in name_tokens)
+            source, target = (task.text for task in name_tokens)
             if letter.islower():
                 source, target = task_by_entry[source], task_by_entry[target]
             if letter.upper() == "I":
