@@ -243,7 +243,7 @@ class Calibration:
             if input_name not in handled_inputs
         }
         return self._kernel_of_grain(
-            Timing("grain", grain), parties, write=is_write, **grain_settings
+            Timing("grain", grain), parties, is_write=is_write, **grain_settings
         )
 
     def _run_kernels(self, timed_kernels: list[TimedKernel], part_count: int = 3) -> list[Timing]:
@@ -265,7 +265,7 @@ class Calibration:
         *,
         elements: int = 1,
         accesses: int = 0,
-        write: bool = False,
+        is_write: bool = False,
         compute: int = 0,
         lock: str = "",
         critical: int = 0,
@@ -290,7 +290,7 @@ class Calibration:
                 parties,
                 elements,
                 accesses,
-                write,
+                is_write,
                 compute,
                 *numbers_of_kinds,
                 warming_reads,

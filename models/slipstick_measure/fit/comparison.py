@@ -911,7 +911,7 @@ def fits(
     families: Sequence[str | Family] | None = None,
     p: Sequence[float] = (),
     intervals: IntervalSettings | None = None,
-    drawn: bool = False,
+    with_curves: bool = False,
     efficiency: float = COMMON_EFFICIENCY,
 ) -> Fitting:
     """Fit families, and predict the time on the given numbers of processors.
@@ -926,7 +926,7 @@ def fits(
     timings, families : as for `compare`
     p : processors to predict for
     intervals : how confidence intervals are computed
-    drawn : whether curves are wanted, to draw them
+    with_curves : whether the curves of the fits are computed, to draw them
     efficiency : the goal that the efficient number of processors and the size needed reach, above 0
         and at most 1 [1]
 
@@ -971,7 +971,7 @@ def fits(
         _curves_of_fits(
             comparison, min(max([2 * largest_processors, *p]), comparison.reach), intervals.level
         )
-        if drawn
+        if with_curves
         else ()
     )
     size = float(timings.n.max()) if timings.has_sizes else None

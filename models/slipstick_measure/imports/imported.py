@@ -148,9 +148,9 @@ def _yaml_writer() -> Any:
 
 
 def quantity(
-    value: float, unit: str, source: str, assumed: bool = False, *ends: float
+    value: float, unit: str, source: str, is_assumed: bool = False, *ends: float
 ) -> dict[str, Any]:
-    """Return a quantity with its source, to six digits; `assumed` marks conventions and guesses,
+    """Return a quantity with its source, to six digits; `is_assumed` marks conventions and guesses,
     `ends` is the interval.
     """
     text, *end_texts = (
@@ -161,5 +161,5 @@ def quantity(
         "value": text,
         **interval_texts,
         "source": source,
-        **({"assumed": True} if assumed else {}),
+        **({"assumed": True} if is_assumed else {}),
     }

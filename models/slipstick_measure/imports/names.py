@@ -57,9 +57,9 @@ class SpecNames:
         """Return a time as a quantity with its line as the source; the tools have no units, so the
         unit is a hint or assumed.
         """
-        assumed = self.input_file.hints.unit is None
+        is_assumed = self.input_file.hints.unit is None
         source = f"{self.input_file.name}:{line}{detail}, in {self.unit}"
-        time_quantity = quantity(value * self.seconds_per_unit, "s", source, assumed)
+        time_quantity = quantity(value * self.seconds_per_unit, "s", source, is_assumed)
         return {**time_quantity, "value": f"{exact_number(value * self.seconds_per_unit)} s"}
 
 

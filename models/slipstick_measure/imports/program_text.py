@@ -33,21 +33,21 @@ class Dialect(NamedTuple):
     Parameters
     ----------
     first : index of the first item of a list
-    whole : whether the division of whole numbers leaves out the remainder, so that 7 / 2 is 3
-    slashes : whether // begins a comment
+    divides_whole_numbers : whether 7 / 2 is 3, as where whole numbers are divided without remainder
+    has_slash_comments : whether // begins a comment
     inserts : sign before a name in a text in double quotes that holds its value: $ where a point
         joins texts, # before an expression in braces
     """
 
     first: int
-    whole: bool
-    slashes: bool
+    divides_whole_numbers: bool
+    has_slash_comments: bool
     inserts: str = ""
 
     @property
     def is_python(self) -> bool:
         """Whether braces hold a dictionary and no statements."""
-        return not (self.first or self.slashes or self.inserts)
+        return not (self.first or self.has_slash_comments or self.inserts)
 
     @property
     def is_ruby(self) -> bool:
@@ -503,7 +503,11 @@ class ProgramText:
     def _value_of_type(self, name: str, value: ProgramValue) -> ProgramValue:
         """Return a value converted to the declared type of a variable."""
         type_words = self.types.get(name, "")
-        if not self.dialect.whole or not isinstance(value, float) or not math.isfinite(value):
+        if (
+            not self.dialect.divides_whole_numbers
+            or not isinstance(value, float)
+            or not math.isfinite(value)
+        ):
             return value
         if re.search(r"\b(?:float|double)\b", type_words):
             return float(value)
@@ -610,14 +614,16 @@ def _next_value_expression(name: str, step: str) -> str:
 def _nested_statements(text: str, dialect: Dialect) -> list[_Statement]:
     """Split a program into nested statements, by braces or by indentation."""
     program = _without_comments(text)
-    if dialect.slashes:
+    if dialect.has_slash_comments:
         program = _DEFINE.sub(r"\1 = \2;", program)
     if dialect.is_python:
         program = _with_dictionaries_as_calls(program)
     if dialect.is_ruby:
         program = _with_braces_of_ruby(program)
     has_python_blocks = dialect.is_python and _PYTHON_BLOCK.search(program) is not None
-    scanner = _Scanner(_with_braces(program) if has_python_blocks else program, dialect.slashes)
+    scanner = _Scanner(
+        _with_braces(program) if has_python_blocks else program, dialect.has_slash_comments
+    )
     return [_with_body(statement, dialect) for statement in scanner.block(0)]
 
 
@@ -802,11 +808,11 @@ def _with_braces(text: str) -> str:
 class _Scanner:
     """A splitter of text into statements, at line ends and semicolons outside of brackets."""
 
-    def __init__(self, text: str, slashes: bool) -> None:
+    def __init__(self, text: str, has_slash_comments: bool) -> None:
         self.text = text
         self.position = 0
         self.line = 1
-        self.slashes = slashes
+        self.has_slash_comments = has_slash_comments
 
     def block(self, depth: int) -> list[_Statement]:
         """Return the statements up to the next closing brace, or up to the end of the text."""
@@ -819,7 +825,9 @@ class _Scanner:
             if character in "\"'":
                 self._quoted_text(character)
                 continue
-            if character == "#" or (self.slashes and self.text.startswith("//", self.position)):
+            if character == "#" or (
+                self.has_slash_comments and self.text.startswith("//", self.position)
+            ):
                 line_end = self.text.find("\n", self.position)
                 next_position = len(self.text) if line_end < 0 else line_end
                 self.text = self.text[: self.position] + self.text[next_position:]
@@ -1109,7 +1117,7 @@ class _Expression:
         token_kind, token_text = self._tokens[self._position]
         self._position += 1
         if token_kind == "number":
-            is_whole_number = self._dialect.whole and token_text.isdigit()
+            is_whole_number = self._dialect.divides_whole_numbers and token_text.isdigit()
             return (
                 ProgramInteger(token_text) if is_whole_number else float(token_text.rstrip("lLfF"))
             )
@@ -1139,7 +1147,9 @@ class _Expression:
             return _result_of_method(container, method, self._list_items(")"))
         if self._take_if_next("("):
             value = _result_of_function(token_text, *self._argument_values())
-            is_whole_number = isinstance(value, ProgramInteger) and self._dialect.whole
+            is_whole_number = (
+                isinstance(value, ProgramInteger) and self._dialect.divides_whole_numbers
+            )
             return float(value) if isinstance(value, float) and not is_whole_number else value
         name = _QUALIFIER.sub("", token_text)
         if name.endswith(".length") and name not in self._variables:

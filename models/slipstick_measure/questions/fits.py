@@ -179,7 +179,7 @@ class _CheckedFit:
     source: str
     families: list[str | Family]
     base: PreparedModel | None
-    drawn: bool
+    is_drawn: bool
 
     def fitted(self) -> Fitting:
         """Fit all families, best first."""
@@ -187,7 +187,7 @@ class _CheckedFit:
         intervals = IntervalSettings(self.spec.intervals)
         timings, truth = self.times()
         time_fits = fits(
-            timings, self.families, processors, intervals, self.drawn, self.spec.efficiency.value
+            timings, self.families, processors, intervals, self.is_drawn, self.spec.efficiency.value
         )
         time_fits = replace(time_fits, source=self.source, truth=truth, size_path=self.spec.size)
         return time_fits if self.base is None else _with_base(time_fits, self.base.built.name)

@@ -362,7 +362,7 @@ class TraceColumns:
     time: array[float] = field(default_factory=lambda: array("d"))
     count: array[float] = field(default_factory=lambda: array("d"))
     notes: list[Problem] = field(default_factory=list)
-    cut: bool = False
+    is_cut: bool = False
 
     def refuse(self, message: str, line: int = 1, subject: str = "") -> NoReturn:
         """Raise a SpecError about a line of the file."""
@@ -386,9 +386,9 @@ class TraceColumns:
         """Return the number of a name in a table of names; a new name gets the next number."""
         if isinstance(name, str) and len(name) > LONGEST_NAME:
             note = f"names are cut after {LONGEST_NAME:,} characters: {short(name)}"
-            if not self.cut:
+            if not self.is_cut:
                 self.add_note(note)
-            self.cut = True
+            self.is_cut = True
             name = name[:LONGEST_NAME]
         if name not in number_by_name and (
             len(number_by_name) >= MOST_NAMES or len(str(name)) > 2 * LONGEST_NAME

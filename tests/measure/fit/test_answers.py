@@ -38,7 +38,7 @@ def test_too_few_observations_leave_values_without_intervals() -> None:
 
 def test_the_answer_says_how_far_and_what_is_lost_to_what() -> None:
     truth = TRUTHS["coherency"]
-    found = fits(noisy(truth, 0), ["usl"], [64], IntervalSettings("profile"), drawn=True)
+    found = fits(noisy(truth, 0), ["usl"], [64], IntervalSettings("profile"), with_curves=True)
     (answer,) = found.answers
     peak = truth.time(np.arange(1.0, 200))
     assert answer["fastest_processors"] == pytest.approx(np.argmin(peak) + 1, abs=2)

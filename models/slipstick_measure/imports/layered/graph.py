@@ -126,7 +126,7 @@ def structure_text(steps: Sequence) -> str:
         if isinstance(step, ExecuteStep):
             work = step.work
             calls = [(call.target, call.count, call.waits) for call in work.calls]
-            texts.append(repr((work.demand, work.scv, work.think, work.whole_calls, calls)))
+            texts.append(repr((work.demand, work.scv, work.think, work.has_whole_calls, calls)))
         else:
             amounts = [
                 amount for amount, _ in getattr(step, "options", getattr(step, "bodies", ()))

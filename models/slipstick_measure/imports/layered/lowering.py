@@ -693,7 +693,7 @@ class Lowering:
             *_sum_of_amounts([ONE_CALL, *(call.count for call in work.calls)])
         )
         slice_items = self._items_of_slice(work, task, slice_count)
-        if work.whole_calls:
+        if work.has_whole_calls:
             for call, body in calls_with_items:
                 items += self._whole_repeats(call.count, [*slice_items, *body])
             return items + slice_items

@@ -61,7 +61,7 @@ class Work:
     demand: ModelAmount = ZERO
     scv: float = 1.0
     think: ModelAmount = ZERO
-    whole_calls: bool = False
+    has_whole_calls: bool = False
     calls: list[Call] = field(default_factory=list)
 
     @property
@@ -286,7 +286,7 @@ class LayeredNetwork:
         self._check_precedences(task)
         for work in self.works(task):
             for call in work.calls:
-                if work.whole_calls and call.count.value % 1 and not call.count.formula:
+                if work.has_whole_calls and call.count.value % 1 and not call.count.formula:
                     message = (
                         f"{short(work.name)} calls {short(call.target)} {call.count.value:g} times"
                     )

@@ -441,7 +441,7 @@ class _TextReader:
         elif letter == "c":
             work.scv = amount.value
         elif letter == "f":
-            work.whole_calls = amount.value == 1
+            work.has_whole_calls = amount.value == 1
         elif letter == "Z":
             work.think = amount
         elif letter in "yz" and (amount.value or amount.formula):
