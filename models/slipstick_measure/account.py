@@ -604,9 +604,9 @@ class _Account:
         smallest run needed as well, PE times computation scalability.
         """
         efficiency_by_name = {
-            name: efficiency.value
-            for name in EFFICIENCIES
-            if (efficiency := point.find(name)) is not None
+            cause: efficiency.value
+            for cause in EFFICIENCIES
+            if (efficiency := point.find(cause)) is not None
         }
         parallel_efficiency = efficiency_by_name.get("parallel_efficiency")
         communication_efficiency = efficiency_by_name.get("communication_efficiency")
@@ -646,14 +646,14 @@ class _Account:
         run = point.first(
             "parallel_efficiency" if "parallel_efficiency" in efficiency_by_name else "load_balance"
         )
-        for name, share in share_by_cause.items():
+        for cause, share in share_by_cause.items():
             if share < -2 * BOOKING_TOLERANCE:
                 message = (
-                    f"the efficiencies contradict one another: {name} would be {100 * share:.1f} %"
+                    f"the efficiencies contradict one another: {cause} would be {100 * share:.1f} %"
                     " of the time"
                 )
                 raise SpecError([run.problem(message, "parallel_efficiency")])
-        return {name: share for name, share in share_by_cause.items() if share or name == USEFUL}
+        return {cause: share for cause, share in share_by_cause.items() if share or cause == USEFUL}
 
     def _account_by_regions(self, point: MeasuredPoint, elapsed: float) -> dict[str, float]:
         """Return the account by regions. Each region loses the time beyond its time without loss,
@@ -747,7 +747,7 @@ class _Account:
                 "load_balance": mean_busy / largest_busy,
             }
             ratio_by_name["communication_efficiency"] = largest_busy / elapsed
-        return further_values | {name: Value(value, "1") for name, value in ratio_by_name.items()}
+        return further_values | {name: Value(ratio, "1") for name, ratio in ratio_by_name.items()}
 
 
 def _time_at_work(account: Mapping[str, float]) -> float:

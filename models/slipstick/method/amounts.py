@@ -227,22 +227,26 @@ class Amounts:
                 """
                 slopes_by_value = {**inner_gradient.slopes}
                 parameter_names = {
-                    name
+                    parameter_name
                     for slope_by_parameter in slopes_by_value.values()
-                    for name in slope_by_parameter
+                    for parameter_name in slope_by_parameter
                 } | own_values_of_amounts.keys()
                 # A parameter of 0 has no share, because shares are relative to it.
                 moved_parameters = [
-                    name
-                    for name in point_values
-                    if name in parameter_names and point_values[name] > 0
+                    parameter_name
+                    for parameter_name in point_values
+                    if parameter_name in parameter_names and point_values[parameter_name] > 0
                 ]
                 point_columns = {
-                    name: np.atleast_1d(own_number) for name, own_number in point_values.items()
+                    parameter_name: np.atleast_1d(own_number)
+                    for parameter_name, own_number in point_values.items()
                 }
                 slopes_by_column = self.slopes(point_columns, moved_parameters, amount_columns)
                 slopes_by_amount = {
-                    column: {name: float(slope[0]) for name, slope in slope_by_parameter.items()}
+                    column: {
+                        parameter_name: float(slope[0])
+                        for parameter_name, slope in slope_by_parameter.items()
+                    }
                     for column, (_, slope_by_parameter) in slopes_by_column.items()
                 }
                 return {**slopes_by_value, **slopes_by_amount}

@@ -494,7 +494,8 @@ def _verdict_by_part(state_by_value: Mapping[str, str]) -> dict[str, str]:
     from slipstick.sim.short_check import AGREES
 
     return {
-        name: AGREED if state == AGREES else UNDECIDED for name, state in state_by_value.items()
+        value_name: AGREED if state == AGREES else UNDECIDED
+        for value_name, state in state_by_value.items()
     }
 
 

@@ -224,17 +224,19 @@ def _simulation_of(settings: Mapping[str, Node]) -> Simulation:
     }
     if not simulation_nodes:
         return _DEFAULT_SIMULATION
-    simulation_entries = {name: Entry(node.mark, node) for name, node in simulation_nodes.items()}
+    simulation_entries = {
+        setting: Entry(node.mark, node) for setting, node in simulation_nodes.items()
+    }
     mark = Mark("", 1, 1)
     simulation_spec = validate(
         _Options, Table({"simulation": Entry(mark, Table(simulation_entries, mark))}, mark)
     ).simulation
     value_by_setting = {
-        name: getattr(simulation_spec, name) for name in SimulationSpec.model_fields
+        setting: getattr(simulation_spec, setting) for setting in SimulationSpec.model_fields
     }
     plain_values: dict[str, Any] = {
-        name: value.value if isinstance(value, Given) else value
-        for name, value in value_by_setting.items()
+        setting: value.value if isinstance(value, Given) else value
+        for setting, value in value_by_setting.items()
     }
     return Simulation(**plain_values)
 
@@ -389,13 +391,13 @@ def _with_keys_of_machine(settings: Settings) -> Settings:
     machine = settings.get("machine")
     if not (isinstance(machine, Table) and "base" in machine.entries):
         return settings
-    path_by_key = {f"machine.{key}": key for key in MACHINE_IN_A_YEAR}
+    key_by_path = {f"machine.{key}": key for key in MACHINE_IN_A_YEAR}
     new_entries = {
         key: Entry(settings[path].mark, settings[path])
-        for path, key in path_by_key.items()
+        for path, key in key_by_path.items()
         if path in settings
     }
-    other_settings = {path: node for path, node in settings.items() if path not in path_by_key}
+    other_settings = {path: node for path, node in settings.items() if path not in key_by_path}
     return {
         **other_settings,
         "machine": Table({**machine.entries, **new_entries}, machine.mark),

@@ -65,7 +65,9 @@ def problems_in(
             continue
         place, is_key = _location_of_error(model, node, detail)
         problems.append(
-            problem(node, place, _message_of_error(model, paths_by_key, detail, place), key=is_key)
+            problem(
+                node, place, _message_of_error(model, paths_by_key, detail, place), is_at_key=is_key
+            )
         )
     return problems
 

@@ -313,11 +313,11 @@ def _values_of_inputs(
                 parameters[f"{program_input.name}.{index}"] for index in range(len(value))
             )
     expr_by_name: dict[str, Expr] = dict(parameters)
-    for name, (formula, dimension) in formula_by_input.items():
+    for input_name, (formula, dimension) in formula_by_input.items():
         # In the order of the program's inputs; each may use parameters and the formulas before it.
         try:
-            value_by_input[name] = expr_by_name[name] = read_formula(
-                inputs.tree, (name,), formula, expr_by_name, dimension
+            value_by_input[input_name] = expr_by_name[input_name] = read_formula(
+                inputs.tree, (input_name,), formula, expr_by_name, dimension
             )
         except SpecError as error:
             problems += error.problems

@@ -147,16 +147,16 @@ class PreparedStudy:
         from slipstick.method.methods import SIMULATED
 
         count_by_sweep = {
-            name: sum(
+            sweep_name: sum(
                 group.form.simulated_count(group.values, len(group.rows))
                 for group in plan.groups
                 if isinstance(group.form, LadderForm)
             )
-            for name, plan in self.plans.items()
+            for sweep_name, plan in self.plans.items()
         }
         return tuple(
-            f"sweep {name}: {count} points {SIMULATED}"
-            for name, count in count_by_sweep.items()
+            f"sweep {sweep_name}: {count} points {SIMULATED}"
+            for sweep_name, count in count_by_sweep.items()
             if count
         )
 
@@ -327,7 +327,7 @@ def _sweep_models(
                     evaluators_by_sweep.setdefault(sweep.name, []).extend(evaluators)
     with collect_problems(problems):
         paths_by_sweep = {
-            name: [axis.path for axis in axes] for name, axes in axes_by_sweep.items()
+            sweep_name: [axis.path for axis in axes] for sweep_name, axes in axes_by_sweep.items()
         }
         check_axes(study, paths_by_sweep)
     return evaluators_by_sweep, axes_by_sweep

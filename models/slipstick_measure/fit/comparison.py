@@ -376,7 +376,7 @@ class FitComparison:
         }
         sentences = []
         for cause in [] if timings.has_sizes else growing_causes(timings):
-            laws = [law for law, names in causes_by_law.items() if cause.measured.name in names]
+            laws = [law for law, causes in causes_by_law.items() if cause.measured.name in causes]
             laws_remark = (
                 f"; {join_phrases(laws)} {'has' if len(laws) == 1 else 'have'} no term that grows"
                 " so, and will be too fast on more processors"

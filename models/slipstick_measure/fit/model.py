@@ -200,8 +200,8 @@ class PreparedModel:
                 if name.startswith(prefix)
             ]
             return {
-                f"waiting for {name}": cycles_per_processor * self._waits(columns, name)
-                for name in stations
+                f"waiting for {station}": cycles_per_processor * self._waits(columns, station)
+                for station in stations
             }
         model = self.built.model
         useful = model.useful if isinstance(model, Model) else ()
@@ -211,9 +211,9 @@ class PreparedModel:
             if name.startswith("account[")
         }
         return {
-            name: cycles_per_processor * time
-            for name, time in time_by_component.items()
-            if name not in useful
+            component: cycles_per_processor * time
+            for component, time in time_by_component.items()
+            if component not in useful
         }
 
     def _waits(self, columns: Mapping[str, Array], station: str) -> Array:

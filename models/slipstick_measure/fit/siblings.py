@@ -172,9 +172,12 @@ def curves_of(
 ) -> dict[str, dict[float, float]]:
     """Group rows into curves; several rows at a point are replaced by their median."""
     values_by_curve: dict[str, dict[float, list[float]]] = {}
-    for name, p, value in zip(names, processors, values, strict=True):
-        values_by_curve.setdefault(name, {}).setdefault(p, []).append(value)
+    for curve_name, p, value in zip(names, processors, values, strict=True):
+        values_by_curve.setdefault(curve_name, {}).setdefault(p, []).append(value)
     return {
-        name: {p: float(np.median(values_at_point)) for p, values_at_point in sorted(curve.items())}
-        for name, curve in values_by_curve.items()
+        curve_name: {
+            p: float(np.median(values_at_point))
+            for p, values_at_point in sorted(values_by_processors.items())
+        }
+        for curve_name, values_by_processors in values_by_curve.items()
     }

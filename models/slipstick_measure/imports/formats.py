@@ -169,10 +169,15 @@ def import_spec(
 def _recognize_format(input_file: Reading) -> str:
     """Return the name of the format of a file; empty if none is recognized."""
     recognize_by_format = {
-        name: importer.recognize
+        format_name: importer.recognize
         for formats in (_MESSAGES, IMPORTS)
-        for name, importer in formats.items()
+        for format_name, importer in formats.items()
     }
     return next(
-        (name for name, recognizes in recognize_by_format.items() if recognizes(input_file)), ""
+        (
+            format_name
+            for format_name, recognizes in recognize_by_format.items()
+            if recognizes(input_file)
+        ),
+        "",
     )

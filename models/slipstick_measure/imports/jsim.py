@@ -219,7 +219,11 @@ class _JsimReader:
                     elif child.tag == "subParameter":
                         element_by_class[class_name or next(classes_in_order, "")] = child
                         class_name = ""
-        return {name: element for name, element in element_by_class.items() if name in self.classes}
+        return {
+            known_class: element_by_class[known_class]
+            for known_class in element_by_class
+            if known_class in self.classes
+        }
 
     def number_of_parameter(
         self, element: XmlElement, name: str, least: float = 0.0
@@ -623,29 +627,31 @@ class _JsimReader:
         """Add new classes for the customers of an arrival stream, in place of the classes that they
         share with other streams.
         """
-        new_name_by_class = {name: f"{name} of {stream}" for name in shared_classes}
-        for name, new_name in new_name_by_class.items():
-            element = self.classes[name]
-            self.classes[new_name] = XmlElement(
-                element.tag, {**element.attributes, "name": new_name}, element.line
+        new_class_by_shared = {
+            shared_class: f"{shared_class} of {stream}" for shared_class in shared_classes
+        }
+        for shared_class, new_class in new_class_by_shared.items():
+            element = self.classes[shared_class]
+            self.classes[new_class] = XmlElement(
+                element.tag, {**element.attributes, "name": new_class}, element.line
             )
-            self.original_class[new_name] = name
+            self.original_class[new_class] = shared_class
             self.times |= {
-                (new_name, node): moments
+                (new_class, node): moments
                 for (class_name, node), moments in self.times.items()
-                if class_name == name
+                if class_name == shared_class
             }
-        for name, node in product(class_names, self.nodes):
+        for class_name, node in product(class_names, self.nodes):
             routes = [
                 (
                     target
                     if target == SINK
-                    else (new_name_by_class.get(target[0], target[0]), target[1]),
+                    else (new_class_by_shared.get(target[0], target[0]), target[1]),
                     share,
                 )
-                for target, share in self.routes[name, node]
+                for target, share in self.routes[class_name, node]
             ]
-            self.routes[new_name_by_class.get(name, name), node] = routes
+            self.routes[new_class_by_shared.get(class_name, class_name), node] = routes
 
 
 def jsim_spec(input_file: Reading) -> ImportedSpec:
@@ -1005,7 +1011,8 @@ def _station_document(
     element = jsim_reader.nodes[node]
     queue = jsim_reader.find_section(node, "Queue")
     spec_name_by_class = {
-        name: jsim_reader.model.name(jsim_reader.classes[name]) for name in visitors
+        class_name: jsim_reader.model.name(jsim_reader.classes[class_name])
+        for class_name in visitors
     }
     _declare_losses(jsim_reader, node, server, queue, visitors)
     discipline = _DISCIPLINE_OF_SERVER[server.get("className")]
@@ -1017,42 +1024,46 @@ def _station_document(
     )
     if server_count and server_count > 1:
         document["servers"] = round(server_count)
-    moments_by_class = {name: jsim_reader.times[name, node] for name in visitors}
+    moments_by_class = {class_name: jsim_reader.times[class_name, node] for class_name in visitors}
     document["service"] = {
-        spec_name_by_class[name]: jsim_reader.model.time(element, mean)
-        for name, (mean, _) in moments_by_class.items()
+        spec_name_by_class[class_name]: jsim_reader.model.time(element, mean)
+        for class_name, (mean, _) in moments_by_class.items()
     }
     if scv_by_class := {
-        spec_name_by_class[name]: float(f"{scv:.9g}")
-        for name, (_, scv) in moments_by_class.items()
+        spec_name_by_class[class_name]: float(f"{scv:.9g}")
+        for class_name, (_, scv) in moments_by_class.items()
         if scv != 1
     }:
         document["scv"] = scv_by_class
     if discipline.startswith("priority"):
         priority_by_class = {
-            name: jsim_reader.model.number(
-                jsim_reader.classes[name], jsim_reader.classes[name].get("priority") or "0"
+            class_name: jsim_reader.model.number(
+                jsim_reader.classes[class_name],
+                jsim_reader.classes[class_name].get("priority") or "0",
             )
-            for name in visitors
+            for class_name in visitors
         }
         document["priority"] = {
-            spec_name_by_class[name]: round(highest_priority - priority)
-            for name, priority in priority_by_class.items()
+            spec_name_by_class[class_name]: round(highest_priority - priority)
+            for class_name, priority in priority_by_class.items()
         }
     if discipline == "ps" and (
         weight_by_class := _sharing_weights(jsim_reader, node, server, visitors)
     ):
         if document.get("servers", 1) == 1:
             document["weight"] = {
-                spec_name_by_class[name]: weight for name, weight in weight_by_class.items()
+                spec_name_by_class[class_name]: weight
+                for class_name, weight in weight_by_class.items()
             }
         else:
             jsim_reader.file_losses.declare("weights", server.line, node)
     if discipline not in ("ps", "is", "lcfs-pr"):  # elsewhere means depend on means alone
-        for name in visitors:
-            if (name, node) in jsim_reader.two_moment_lines:
+        for class_name in visitors:
+            if (class_name, node) in jsim_reader.two_moment_lines:
                 jsim_reader.file_losses.declare(
-                    "moments", jsim_reader.two_moment_lines[name, node], f"{name} at {node}"
+                    "moments",
+                    jsim_reader.two_moment_lines[class_name, node],
+                    f"{class_name} at {node}",
                 )
     document |= (
         _capacity_of_station(jsim_reader, node, queue, visitors) if discipline != "is" else {}

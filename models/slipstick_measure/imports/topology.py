@@ -280,7 +280,9 @@ def _count_parts(input_file: Reading, computer: ComputerPart) -> Topology:
             NearbyMemory(whole_computers[0].line, "0", len(cores), whole_computers[0].memory)
         )
     threads = [sum(thread.allowed for thread in core.every("PU")) or 1 for core in cores]
-    kinds_of_cores = {(core.core_kind, count) for core, count in zip(cores, threads, strict=True)}
+    kinds_of_cores = {
+        (core.core_kind, thread_count) for core, thread_count in zip(cores, threads, strict=True)
+    }
     adapter_counts = Counter(
         match[1] for device in computer.every("OSDev", "OpenFabrics", "Net", "Network")
         if (match := _ADAPTER.fullmatch(device.name))

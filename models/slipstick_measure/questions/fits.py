@@ -93,17 +93,19 @@ class FitsResult(QuestionResult):
         """Return sentences on each fit: what limits it, the size that the largest number of
         processors needs, and the preferred model.
         """
-        sentences_by_fit = {name: main_findings(fit) for name, fit in self.fits.items()}
+        sentences_by_fit = {fit_name: main_findings(fit) for fit_name, fit in self.fits.items()}
         lines_by_fit = {
-            name: [
+            fit_name: [
                 lines[0],
                 *[line for line in lines[1:2] if line.startswith("By ")],
                 *[line for line in lines if "needs n = " in line][-1:],
                 lines[-1],
             ]
-            for name, lines in sentences_by_fit.items()
+            for fit_name, lines in sentences_by_fit.items()
         }
-        return [f"{name}: {' '.join(lines)}".rstrip(".") for name, lines in lines_by_fit.items()]
+        return [
+            f"{fit_name}: {' '.join(lines)}".rstrip(".") for fit_name, lines in lines_by_fit.items()
+        ]
 
     def sentences_beside_tables(self) -> list[str]:
         """Return no sentences, because the page shows the sentences of each fit beside its

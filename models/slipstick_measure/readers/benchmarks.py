@@ -453,14 +453,14 @@ def _check_one_machine(input_file: Reading) -> None:
             machine = text.strip()
         elif match := _GOOGLE_ROW.fullmatch(text.strip()):
             lines_by_function.setdefault(match["name"], {}).setdefault(machine, line)
-    for name, line_by_machine in lines_by_function.items():
+    for function_name, line_by_machine in lines_by_function.items():
         if len(line_by_machine) > 1:
             (first_machine, _), (second_machine, line_of_second) = list(line_by_machine.items())[:2]
             message = (
                 f"is in runs of different machines, {first_machine[:60]!r} and"
                 f" {second_machine[:60]!r}; keep those of one"
             )
-            input_file.refuse(line_of_second, name[:80], message)
+            input_file.refuse(line_of_second, function_name[:80], message)
 
 
 def _all_have_counter(rows: Sequence[Mapping[str, Any]], counter: str) -> bool:

@@ -279,21 +279,23 @@ def _completed_operations(
     none if an operation counts others again.
     """
     failed_operations = {
-        name: values for name, values in values_by_operation.items() if name.endswith("-FAILED")
+        operation: values
+        for operation, values in values_by_operation.items()
+        if operation.endswith("-FAILED")
     }
-    for name, values in failed_operations.items():
+    for operation, values in failed_operations.items():
         failed_count = values.get("Operations", 0.0)
         message = f"{failed_count:g} operations failed, and are left out of the times"
-        input_file.add_note(1, name, message)
+        input_file.add_note(1, operation, message)
     if _YCSB_TWO_IN_ONE in values_by_operation:
         message = "counts its reads and updates again, so no mean time is taken"
         input_file.add_note(1, _YCSB_TWO_IN_ONE, message)
         return []
     return [
         values
-        for name, values in values_by_operation.items()
-        if name not in _YCSB_NO_OPERATIONS
-        and name not in failed_operations
+        for operation, values in values_by_operation.items()
+        if operation not in _YCSB_NO_OPERATIONS
+        and operation not in failed_operations
         and values.get("Operations")
     ]
 

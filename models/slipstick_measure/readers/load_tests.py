@@ -1021,9 +1021,9 @@ def _read_vegeta_json(input_file: Reading) -> LoadRow:
     report = json.loads(input_file.text)
     time_by_statistic = report["latencies"]
     quantiles = {
-        float(match[1]) / 100: float(value) * 1e-9
-        for name, value in time_by_statistic.items()
-        if (match := re.fullmatch(r"([0-9]+)th", name))
+        float(match[1]) / 100: float(time) * 1e-9
+        for statistic, time in time_by_statistic.items()
+        if (match := re.fullmatch(r"([0-9]+)th", statistic))
     }
     if report.get("success", 1) < 1:
         failure_note = f"requests failed: a part of {report['success']:g} succeeded"
@@ -1356,9 +1356,11 @@ def _read_locust_history(input_file: Reading) -> list[LoadRow]:
     """
     grid = table_of_file(input_file)
     _check_lengths(input_file, grid)
-    index_by_heading = {name: index for index, name in enumerate(grid.heading)}
+    index_by_heading = {heading: index for index, heading in enumerate(grid.heading)}
     index_by_percentile = {
-        name: index for name, index in index_by_heading.items() if re.fullmatch(r"[0-9.]+%", name)
+        heading: index
+        for heading, index in index_by_heading.items()
+        if re.fullmatch(r"[0-9.]+%", heading)
     }
     rows_by_users: dict[float, list[Sequence[str]]] = defaultdict(list)
     requests_index = index_by_heading.get("Total Request Count")
@@ -1387,9 +1389,9 @@ def _read_locust_history(input_file: Reading) -> list[LoadRow]:
             throughput=sum(float(cells[index_by_heading["Requests/s"]]) for cells in rows)
             / len(rows),
             quantiles={
-                float(name.rstrip("%")) / 100: float(rows[-1][index]) / 1e3
-                for name, index in index_by_percentile.items()
-                if name != "100%" and re.fullmatch("[0-9.]+", rows[-1][index])
+                float(heading.rstrip("%")) / 100: float(rows[-1][index]) / 1e3
+                for heading, index in index_by_percentile.items()
+                if heading != "100%" and re.fullmatch("[0-9.]+", rows[-1][index])
             },
         )
         for users, rows in sorted(rows_by_users.items())

@@ -111,13 +111,15 @@ def _lines_of_records(rows: Sequence[Any], first_lines: Sequence[int]) -> list[B
     if not all(row.keys() == rows[0].keys() for row in rows):
         return []
     names = list(rows[0])
-    cells = [[_plain_cell(row[name]) for name in names] for row in rows]
-    if any(not isinstance(cell, str) or "|" in cell for row in [names, *cells] for cell in row):
+    cells_by_row = [[_plain_cell(row[name]) for name in names] for row in rows]
+    if any(
+        not isinstance(cell, str) or "|" in cell for row in [names, *cells_by_row] for cell in row
+    ):
         return []
     numbers = first_lines if len(first_lines) == len(rows) else [1] * len(rows)
     return [
         _bar_line(1, names),
-        *(_bar_line(number, row) for number, row in zip(numbers, cells, strict=True)),
+        *(_bar_line(number, row) for number, row in zip(numbers, cells_by_row, strict=True)),
     ]
 
 

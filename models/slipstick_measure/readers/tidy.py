@@ -580,16 +580,16 @@ class _TableReading:
         index_by_role = self.roles.index_by_role
         cell_by_role = {
             # The exponent of a size is no footnote.
-            name: cells[index].strip() if name == "n" else bare_cell(cells[index])
-            for name, index in index_by_role.items()
+            role: cells[index].strip() if role == "n" else bare_cell(cells[index])
+            for role, index in index_by_role.items()
         }
         if device := device_of(cell_by_role.get("p", "")):
             self.devices.setdefault(device, line)
         p = self._processors_of_row(line, cell_by_role)
         n = self._size_of_row(line, cell_by_role, p)
         repetition, processor = (
-            input_file.whole(line, name, cell_by_role[name]) if cell_by_role.get(name) else None
-            for name in ("repetition", "processor")
+            input_file.whole(line, role, cell_by_role[role]) if cell_by_role.get(role) else None
+            for role in ("repetition", "processor")
         )
         if p is None or (cell_by_role.get("repetition") and repetition is None):
             return None

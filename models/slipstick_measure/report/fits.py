@@ -460,8 +460,8 @@ def _doubt_on_rise(answer: Answer, time_fits: Fitting) -> str:
         and rival["largest_speedup_processors"] != rival["most_processors"]
     }
     doubts += [
-        f"; by {model} it is highest at p = {processors:g}"
-        for model, processors in places_by_rival.items()
+        f"; by {rival_model} it is highest at p = {place:g}"
+        for rival_model, place in places_by_rival.items()
     ]
     return "".join(doubts)
 

@@ -431,9 +431,7 @@ def _loss_by_cause(answer: Answer) -> dict[str, float]:
     loss_by_name = {
         name: value.value for name, value in answer.values.items() if name.startswith(LOST)
     }
-    return {
-        name[len(LOST) : -1]: value for name, value in loss_by_name.items() if value is not None
-    }
+    return {name[len(LOST) : -1]: loss for name, loss in loss_by_name.items() if loss is not None}
 
 
 def _place_text(answer: Answer) -> str:

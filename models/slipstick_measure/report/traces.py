@@ -87,8 +87,8 @@ def trace_sentence(views: TraceViews) -> str:
         return sentence
     largest_losses = _losses_by_size(answer)
     losses_text = ", ".join(
-        f"{plain_decimal(loss, 3)} to {_shortened_name(name)}"
-        for loss, name in largest_losses[:_MOST_CAUSES_IN_SENTENCE]
+        f"{plain_decimal(loss, 3)} to {_shortened_name(cause)}"
+        for loss, cause in largest_losses[:_MOST_CAUSES_IN_SENTENCE]
     )
     losses_text += (
         f", {plain_decimal(other_loss, 3)} to others"
@@ -603,22 +603,22 @@ def _draw_work(
     """
     time_unit_size = _label_time_axis(axes, views)
     zeros = np.zeros(len(views.edges) - 1)
-    work_by_label = {name: views.work.get(name, zeros) for name in shown_labels}
+    work_by_label = {label: views.work.get(label, zeros) for label in shown_labels}
     work_by_label[_OTHERS] = np.sum(
-        [zeros, *(work for name, work in views.work.items() if name not in shown_labels)], axis=0
+        [zeros, *(work for label, work in views.work.items() if label not in shown_labels)], axis=0
     )
     lower_edges = zeros
     fill_by_label = {**fills_of([*fill_by_component, *work_by_label]), **fill_by_component}
-    for name, work in work_by_label.items():
+    for label, work in work_by_label.items():
         upper_edges = lower_edges + work / np.diff(views.edges)
         if work.any():
-            style = fill_style(fill_by_label[name])
+            style = fill_style(fill_by_label[label])
             axes.stairs(
                 upper_edges,
                 views.edges / time_unit_size,
                 baseline=lower_edges,
                 fill=True,
-                label=_legend_name(name),
+                label=_legend_name(label),
                 **style,
             )
         lower_edges = upper_edges

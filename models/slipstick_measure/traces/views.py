@@ -421,21 +421,23 @@ def _contention_by_window(
             np.asarray(accesses.count),
         )
         window_by_conflict = {
-            name: np.clip(np.searchsorted(edges, conflict_starts, "right") - 1, 0, window_count - 1)
-            for name, (conflict_starts, _) in conflict_times.items()
+            place: np.clip(
+                np.searchsorted(edges, conflict_starts, "right") - 1, 0, window_count - 1
+            )
+            for place, (conflict_starts, _) in conflict_times.items()
         }
         return {
-            name: np.bincount(window_by_conflict[name], excess_processors, window_count).astype(
+            place: np.bincount(window_by_conflict[place], excess_processors, window_count).astype(
                 float
             )
-            for name, (_, excess_processors) in conflict_times.items()
+            for place, (_, excess_processors) in conflict_times.items()
         }
-    wait_by_resource = {}
-    for name, (times, waiting) in trace.waiting.items():
+    wait_by_place = {}
+    for place, (times, waiting) in trace.waiting.items():
         start = np.minimum(times, trace.end)
         end = np.minimum(np.append(times[1:], trace.end), trace.end)
         zeros = np.zeros(len(times), dtype=np.int64)
-        wait_by_resource[name] = times_by_window(
+        wait_by_place[place] = times_by_window(
             TraceSpans(zeros, zeros, start, end), zeros, 1, edges, waiting
         )[0]
-    return {name: wait for name, wait in wait_by_resource.items() if wait.any()}
+    return {place: wait for place, wait in wait_by_place.items() if wait.any()}

@@ -1272,11 +1272,11 @@ class QuantityWriter:
             else field.default_factory()
             for field in fields(node)
         }
-        value_by_field = {name: getattr(node, name) for name in default_by_field}
+        value_by_field = {field_name: getattr(node, field_name) for field_name in default_by_field}
         return {
-            name: as_text(value)
-            for name, value in value_by_field.items()
-            if value != default_by_field[name]
+            field_name: as_text(value)
+            for field_name, value in value_by_field.items()
+            if value != default_by_field[field_name]
         }
 
     def _registered_name(self, parameter: Parameter) -> str:
