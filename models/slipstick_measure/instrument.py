@@ -709,8 +709,8 @@ _name_by_call_site: dict[tuple[str, int], str] = {}
 
 
 def _cause_at_call(kind: str) -> str:
-    """Return a cause, such as lock-program-12, named after the line outside of the standard library
-    that called.
+    """Return the name of a cause, such as lock-program-12: the kind, and the file and line of the
+    program from which the standard library was called.
     """
     frame = sys._getframe(2)
     while frame.f_back is not None and frame.f_code.co_filename.startswith((*_LIBRARY, __file__)):

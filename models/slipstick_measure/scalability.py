@@ -83,8 +83,9 @@ class MeasuredScalability:
         return sorted(next(iter(self.runs.values())))
 
     def latency_ratio(self, kept: str, fewer: int, more: int) -> float | None:
-        """Return the ratio L / L' of two numbers of processors, each at the size that keeps a
-        quantity constant; None if one of them has no such run or no latency.
+        """Return the ratio L / L' of the average latencies on two numbers of processors, each at
+        the size that keeps a quantity constant; None if a run at that size or its latency is
+        missing.
         """
         smaller_run = self.runs[kept][fewer]
         larger_run = self.runs[kept][more]

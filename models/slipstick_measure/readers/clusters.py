@@ -177,10 +177,10 @@ def _read_nccl_row(
     if wrong_counts and re.fullmatch("[1-9][0-9]*", wrong_counts[0]):
         message = f"{wrong_counts[0]} results of this row are wrong, so its time may be, too"
         input_file.add_note(line, "#wrong", message)
-    starts = [index for index, column in enumerate(columns) if column == "time"]
-    for start, metric in zip(starts, ("time", "in place"), strict=False):
+    first_columns = [index for index, column in enumerate(columns) if column == "time"]
+    for first_column, metric in zip(first_columns, ("time", "in place"), strict=False):
         coordinates = Coordinates(test.count or 1, size, region)
-        cells = [words[start + index] for index in _COLUMN_AFTER_SIZE.values()]
+        cells = [words[first_column + index] for index in _COLUMN_AFTER_SIZE.values()]
         input_file.add(line, coordinates, metric, cells[0], "us")
         if metric == "time":
             input_file.add(line, coordinates, "throughput", cells[2], "GB/s")
@@ -317,7 +317,7 @@ def _is_likwid(input_file: Reading) -> bool:
 
 def _read_likwid_totals(input_file: Reading) -> Measurements:
     """Read the largest runtime from tables over all threads, if the tables of each thread are
-    missing. The number of threads is the sum over the mean.
+    missing. The number of threads is the sum of their runtimes divided by the mean.
     """
     for line, text in enumerate(input_file.lines, 1):
         match = _LIKWID_TOTALS.fullmatch(text)

@@ -605,21 +605,23 @@ class _TimedSentence(NamedTuple):
         ]
 
 
-def _sentence(number: int, text: str) -> _TimedSentence | None:
+def _parse_sentence(number: int, text: str) -> _TimedSentence | None:
     """Parse a line such as ``Running with 4 threads: 28.3 s``; None for other lines."""
     times = list(_TIME_IN_WORDS.finditer(text)) or list(_TIME_WITHOUT_UNIT.finditer(text))
     if len(times) != 1:
         return None
     time = " ".join(filter(None, times[0].groupdict().values()))
-    rest = f"{text[: times[0].start()]}#{text[times[0].end() :]}"
-    counts = list(_COUNT_IN_WORDS.finditer(rest))
+    text_without_time = f"{text[: times[0].start()]}#{text[times[0].end() :]}"
+    counts = list(_COUNT_IN_WORDS.finditer(text_without_time))
     if not counts and _SERIAL_SENTENCE.fullmatch(text[: times[0].start()]):
         return _TimedSentence(number, "", "", "serial", time)
     if len(counts) != 1 or _names_one(counts[0]):
         return None
     noun = (counts[0]["noun"] or counts[0]["name"]).lower()
     plural = f"{noun}es" if noun.endswith("ss") else f"{noun.removesuffix('s')}s"
-    words = _SPEEDUP_BEHIND.sub("", f"{rest[: counts[0].start()]}#{rest[counts[0].end() :]}")
+    words = _SPEEDUP_BEHIND.sub(
+        "", f"{text_without_time[: counts[0].start()]}#{text_without_time[counts[0].end() :]}"
+    )
     sizes = list(_SIZE_IN_WORDS.finditer(words))
     size = (sizes[0]["before"] or sizes[0]["behind"]) if len(sizes) == 1 else ""
     words = _SIZE_IN_WORDS.sub("#", words) if size else words
@@ -646,16 +648,16 @@ def _sentences_of(texts: Sequence[str]) -> list[_TimedSentence]:
         if len(text) < LONGEST_LINE
         and (_TIME_IN_WORDS.search(text) or _TIME_WITHOUT_UNIT.search(text))
     ]
-    sentences_of_lines = [_sentence(number, text) for number, text in timed_lines]
+    sentences_of_lines = [_parse_sentence(number, text) for number, text in timed_lines]
     sentences = [sentence for sentence in sentences_of_lines if sentence]
     return sentences if len(sentences) == len(sentences_of_lines) else []
 
 
 def _with_counts_above_times(texts: Sequence[str]) -> Sequence[str]:
-    """Return lines in which each time has the number of processors that a line above it tells, if
-    no line has both, and each such number has one time; else the lines unchanged.
+    """Return lines in which each line with a time also has the number of processors from the line
+    above it. Return the lines unchanged if one has both already, or a number has not one time.
     """
-    joined, count_line, has_time = list(texts), "", True
+    joined_lines, count_line, has_time = list(texts), "", True
     for index, text in enumerate(texts):
         text = text[:LONGEST_LINE]
         times = [*_TIME_IN_WORDS.finditer(text)] or [*_TIME_WITHOUT_UNIT.finditer(text)]
@@ -663,12 +665,12 @@ def _with_counts_above_times(texts: Sequence[str]) -> Sequence[str]:
         if times and (counts or has_time):
             return texts
         if times:
-            joined[index], has_time = f"{count_line}: {text}", True
+            joined_lines[index], has_time = f"{count_line}: {text}", True
         elif counts:
             if not has_time or len(counts) > 1:
                 return texts
             count_line, has_time = text.strip(), False
-    return joined if has_time else texts
+    return joined_lines if has_time else texts
 
 
 def line_of_count_without_time(texts: Sequence[str]) -> int:

@@ -381,13 +381,13 @@ def _note_outside(input_file: Reading, grid: CellGrid, is_documented: bool) -> N
     """Note the lines outside of the table; if its headings are documented words, note only those
     between its rows and those of another table.
     """
-    lines_outside = [(index, input_file.lines[index - 1]) for index in grid.outside]
+    lines_outside = [(line, input_file.lines[line - 1]) for line in grid.outside]
     other_table_line = grid.other_table
     other_table_line = other_table_line or next(
-        (index for index, text in lines_outside if LATEX_TABLE in text), 0
+        (line for line, text in lines_outside if LATEX_TABLE in text), 0
     )
     other_table_line = other_table_line or next(
-        (index - 1 for index, text in lines_outside if is_rule(text) and re.search("[|┼╪╋]", text)),
+        (line - 1 for line, text in lines_outside if is_rule(text) and re.search("[|┼╪╋]", text)),
         0,
     )
     is_between_rows = bool(grid.rows) and any(
