@@ -762,7 +762,7 @@ def _values_by_laws(p: int, elapsed: float, account: Mapping[str, float]) -> dic
     and lost processors by cause.
     """
     efficiency = EFFICIENCY.equation(useful=account[USEFUL], time=elapsed)
-    lost_seconds = {
+    lost_processors_by_name = {
         f"processors_lost[{cause}]": Value(
             PROCESSORS_LOST.equation(processors=p, booked=seconds, time=elapsed), "1"
         )
@@ -773,7 +773,7 @@ def _values_by_laws(p: int, elapsed: float, account: Mapping[str, float]) -> dic
         "speedup": Value(SPEEDUP.equation(processors=p, efficiency=efficiency), "1"),
         "efficiency": Value(efficiency, "1"),
         "latency": Value(AVERAGE_LATENCY.equation(time=elapsed, efficiency=efficiency), "s"),
-        **lost_seconds,
+        **lost_processors_by_name,
     }
 
 

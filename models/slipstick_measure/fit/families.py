@@ -140,7 +140,7 @@ _TERMS: list[Basis] = [
 
 
 @_register_family("amdahl", "Amdahl's law", "Amdahl, AFIPS 1967")
-def _amdahl(timings: Timings) -> Iterator[TimeFormula]:
+def _amdahl_formulas(timings: Timings) -> Iterator[TimeFormula]:
     parameters = (_SINGLE_TIME, FitParameter("serial", "1", "serial part of the work", 1.0))
     text = f"T = single (1 + serial (p - 1)){_divisor_text(timings)}"
     yield _formula_of_law(AMDAHL_SPEEDUP, "amdahl", text, parameters, _TERMS[:2], ("serial part",))
@@ -149,7 +149,7 @@ def _amdahl(timings: Timings) -> Iterator[TimeFormula]:
 @_register_family(
     "usl", "the universal scalability law", "Gunther, Guerrilla Capacity Planning, 2007"
 )
-def _usl(timings: Timings) -> Iterator[TimeFormula]:
+def _usl_formulas(timings: Timings) -> Iterator[TimeFormula]:
     contention = FitParameter("contention", "1", "part of the work that queues", 1.0)
     coherency = FitParameter("coherency", "1", "cost of keeping each pair of processors consistent")
     text = f"T = single (1 + contention (p - 1) + coherency p (p - 1)){_divisor_text(timings)}"
@@ -480,7 +480,7 @@ def _mean_largest_of_normals(count: float) -> float:
     "phases of random work between barriers",
     "David, Nagaraja, Order Statistics, 2003",
 )
-def _phase_barrier(timings: Timings) -> Iterator[TimeFormula]:
+def _phase_barrier_formulas(timings: Timings) -> Iterator[TimeFormula]:
     """Yield the formula of phases of random work, each of which lasts until the slowest processor
     is done, and of a barrier with a cost per doubling of processors.
     """
@@ -519,7 +519,7 @@ def _phase_barrier(timings: Timings) -> Iterator[TimeFormula]:
     "work outside, and a queue with as many servers as the hardware has",
     "the machine repairman with several repairmen: Feller, vol. 1, 3rd ed., 1968, XVII.7",
 )
-def _closed_queue_times(timings: Timings) -> Iterator[TimeFormula]:
+def _closed_queue_formulas(timings: Timings) -> Iterator[TimeFormula]:
     """Yield the formula of the cycle time of a closed queue with as many servers as the hardware
     has.
     """
@@ -729,7 +729,7 @@ def _latency_formulas(timings: Timings) -> Iterator[TimeFormula]:
     "a constant and one term in powers and logarithms",
     "Calotoiu et al., SC 2013 (the normal form of Extra-P)",
 )
-def _power_log(timings: Timings) -> Iterator[TimeFormula]:
+def _power_log_formulas(timings: Timings) -> Iterator[TimeFormula]:
     """Yield formulas with one power of p times one power of log p; falling powers only where the
     work is divided among processors.
     """

@@ -207,7 +207,11 @@ def _axis_values_by_path(
 
 
 def _axis_of_mix(
-    model: ToolModel, element: XmlElement, classes: dict[str, Any], name: str, shares: list[float]
+    model: ToolModel,
+    element: XmlElement,
+    classes: dict[str, Any],
+    mixed_class: str,
+    shares: list[float],
 ) -> SpecAxes:
     """Return the populations of two closed classes by path, for those shares of one class in all
     customers at which both are whole numbers, as JMVA does.
@@ -227,9 +231,9 @@ def _axis_of_mix(
         for share in shares
         if abs(customer_count * share % 1 - 0.5) > 0.5 - 1e-6
     ]
-    (other_class,) = (class_name for class_name in closed_classes if class_name != name)
+    (other_class,) = (class_name for class_name in closed_classes if class_name != mixed_class)
     return {
-        f"classes.{name}.population": counts,
+        f"classes.{mixed_class}.population": counts,
         f"classes.{other_class}.population": [round(customer_count) - count for count in counts],
     }
 

@@ -419,25 +419,27 @@ def _directive_table(texts: Sequence[str]) -> list[BarLine]:
     return [*chosen, *tables, []][0]
 
 
-def _directive_rows(texts: Sequence[str], begin: int) -> list[BarLine]:
+def _directive_rows(texts: Sequence[str], directive_index: int) -> list[BarLine]:
     """Return the rows below a directive of reStructuredText."""
-    depth = len(texts[begin]) - len(texts[begin].lstrip())
+    depth = len(texts[directive_index]) - len(texts[directive_index].lstrip())
     body = [
         (number, text.strip())
-        for number, text in _indented_lines(texts, begin + 1, depth)
+        for number, text in _indented_lines(texts, directive_index + 1, depth)
         if not text.strip().startswith(":") or ":header:" in text
     ]
-    if "csv-table" in texts[begin]:
+    if "csv-table" in texts[directive_index]:
         rows = [(number, text.removeprefix(":header:").strip()) for number, text in body]
         return [
             _bar_line(number, next(csv.reader([row], skipinitialspace=True)))
             for number, row in rows
             if "|" not in row
         ]
-    is_first = (text.startswith("* -") for _, text in body)
-    starts = 0
-    keys = [starts := starts + first for first in is_first]
-    blocks = groupby(zip(keys, body, strict=True), key=lambda item: item[0])
+    begins_row = (text.startswith("* -") for _, text in body)
+    row_count = 0
+    row_numbers = [row_count := row_count + first for first in begins_row]
+    blocks = groupby(
+        zip(row_numbers, body, strict=True), key=lambda numbered_line: numbered_line[0]
+    )
     return [
         _bar_line(
             items[0][1][0], [re.sub(r"^(?:\* )?-", "", line).strip() for _, (_, line) in items]
