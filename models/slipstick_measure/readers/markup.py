@@ -104,9 +104,11 @@ def _lines_of_records(rows: Sequence[Any], first_lines: Sequence[int]) -> list[B
     if not rows or not all(isinstance(row, dict) for row in rows):
         return []
     rows_with_parts = [_run_and_parts(_flat_record(row)) for row in rows]
-    if len(begins) == len(rows) or any(len(parts) > 1 for parts in rows_with_parts):
-        lines = begins if len(begins) == len(rows) else [1] * len(rows)
-        begins = [line for line, parts in zip(lines, rows_with_parts, strict=True) for _ in parts]
+    if len(first_lines) == len(rows) or any(len(parts) > 1 for parts in rows_with_parts):
+        lines = first_lines if len(first_lines) == len(rows) else [1] * len(rows)
+        first_lines = [
+            line for line, parts in zip(lines, rows_with_parts, strict=True) for _ in parts
+        ]
     rows = [part for parts in rows_with_parts for part in parts]
     if not all(row.keys() == rows[0].keys() for row in rows):
         return []
