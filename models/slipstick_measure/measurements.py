@@ -299,9 +299,9 @@ def reduce_repetitions(
         reduced_by_key = {}
         repetitions_with_waits = {
             repetition_key
-            for (metric, *_), runs in runs_by_key.items()
+            for (metric, *_), repetitions in runs_by_key.items()
             if metric in ("wait", "busy")
-            for repetition_key in _repetition_keys(runs)
+            for repetition_key in _repetition_keys(repetitions)
         }
         for metric_region_processor, repetitions in runs_by_key.items():
             problems += _problems_of_repeated_numbers(repetitions)

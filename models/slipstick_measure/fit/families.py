@@ -389,7 +389,7 @@ def _solve_network(
         )
 
 
-def _closed_queue(station_count: int) -> _MakeFormulas:
+def _formulas_of_closed_queue(station_count: int) -> _MakeFormulas:
     """Return a function that yields the formula of a closed queueing network with a number of
     stations; its parameters are the time outside and the demand at each station.
     """
@@ -441,7 +441,7 @@ def _closed_queue(station_count: int) -> _MakeFormulas:
 for _stations, _word in (1, "one station"), (2, "two stations"):
     _title = f"a closed queue: work outside, {_word} inside"
     _register_family(f"queue-{_stations}", _title, "Reiser, Lavenberg, J. ACM 27(2), 1980")(
-        _closed_queue(_stations)
+        _formulas_of_closed_queue(_stations)
     )
 
 

@@ -92,19 +92,19 @@ def read_jtl(input_file: Reading) -> list[LoadRow]:
     ------
     SpecError : what is wrong with it, by line
     """
-    rows_of_file = (
+    read_rows = (
         _rows_of_xml if input_file.text.lstrip("\ufeff \t\r\n")[:1] == "<" else _rows_of_table
     )
     samples = list[_Sample]()
     failed_samples = transactions = 0
     line = 1
-    samples_of_file = list(rows_of_file(input_file))
-    headings = [line for line, cells in samples_of_file if cells.get("elapsed") == "elapsed"]
-    samples_of_file = [row for row in samples_of_file if row[0] not in headings]
-    part_lines = _lines_of_parts(samples_of_file)
-    _check_copies(input_file, samples_of_file)
-    _check_runs(input_file, samples_of_file, headings)
-    for line_number, cells in samples_of_file:
+    numbered_rows = list(read_rows(input_file))
+    heading_lines = [line for line, cells in numbered_rows if cells.get("elapsed") == "elapsed"]
+    numbered_rows = [row for row in numbered_rows if row[0] not in heading_lines]
+    part_lines = _lines_of_parts(numbered_rows)
+    _check_copies(input_file, numbered_rows)
+    _check_runs(input_file, numbered_rows, heading_lines)
+    for line_number, cells in numbered_rows:
         if line_number in part_lines:
             pass
         elif _TRANSACTION in cells.get("responseMessage", ""):
@@ -127,8 +127,10 @@ def read_jtl(input_file: Reading) -> list[LoadRow]:
         )
         input_file.add_note(min(part_lines), "label", message)
     if not samples:
-        counts = f"{failed_samples} samples failed, and {transactions} are sums of a transaction"
-        input_file.refuse(line, "", f"no request succeeded, so there is no load: {counts}")
+        counts_in_words = (
+            f"{failed_samples} samples failed, and {transactions} are sums of a transaction"
+        )
+        input_file.refuse(line, "", f"no request succeeded, so there is no load: {counts_in_words}")
     samples_in_order = sorted(_with_users(input_file, samples), key=lambda sample: sample.start)
     rows_by_users = _rows_by_users(
         samples_in_order, _indices_before_pauses(input_file, samples_in_order)

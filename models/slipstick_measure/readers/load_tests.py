@@ -215,39 +215,42 @@ def _with_threads_as_users(
     throughput times the mean latency (Little's law). Return no columns if no throughput of requests
     fulfills that, so that the threads are processors.
     """
-    threads = [column.index for column in columns if column.words in _WORDS_OF_CLIENTS]
-    latencies = [
+    thread_indices = [column.index for column in columns if column.words in _WORDS_OF_CLIENTS]
+    latency_indices = [
         index
         for index, column in load_columns.items()
         if column.kind == "response" and re.search("latency|response", column.name)
     ]
-    rates = [index for index, column in load_columns.items() if column.kind == "throughput"]
-    if len(threads) != 1 or len(latencies) != 1:
+    rate_indices = [index for index, column in load_columns.items() if column.kind == "throughput"]
+    if len(thread_indices) != 1 or len(latency_indices) != 1:
         return {}
-    unit = time_of_unit(load_columns[latencies[0]].unit or "")[0]
-    units = {rate: rate_unit(load_columns[rate].unit or "1/s") for rate in rates}
-    factors = {rate: float(rate_of.factor) if rate_of else 1.0 for rate, rate_of in units.items()}
-    for rate in rates:
-        numbers = [
-            [number_in(cells[index]) for index in (threads[0], rate, latencies[0])]
+    unit = time_of_unit(load_columns[latency_indices[0]].unit or "")[0]
+    for rate_index in rate_indices:
+        unit_of_rate = rate_unit(load_columns[rate_index].unit or "1/s")
+        factor = float(unit_of_rate.factor) if unit_of_rate else 1.0
+        users_rates_and_latencies = [
+            [
+                number_in(cells[index])
+                for index in (thread_indices[0], rate_index, latency_indices[0])
+            ]
             for _, cells in grid.rows
             if len(cells) == len(grid.heading)
-            and not any(is_missing(cells[index]) for index in (rate, latencies[0]))
+            and not any(is_missing(cells[index]) for index in (rate_index, latency_indices[0]))
         ]
-        if len(numbers) > 1 and all(
+        if len(users_rates_and_latencies) > 1 and all(
             users
-            and per_unit
+            and rate
             and latency
-            and abs(per_unit * factors[rate] * latency * SECONDS.get(unit, 0.0) - users)
+            and abs(rate * factor * latency * SECONDS.get(unit, 0.0) - users)
             <= _LITTLE_TOLERANCE * users
-            for users, per_unit, latency in numbers
+            for users, rate, latency in users_rates_and_latencies
         ):
-            left_out = {index for index in rates if index != rate}
+            left_out = {index for index in rate_indices if index != rate_index}
             kept_columns = {
                 index: column for index, column in load_columns.items() if index not in left_out
             }
-            users_column = _LoadColumn("users", grid.heading[threads[0]], None)
-            return {threads[0]: users_column, **kept_columns}
+            users_column = _LoadColumn("users", grid.heading[thread_indices[0]], None)
+            return {thread_indices[0]: users_column, **kept_columns}
     return {}
 
 
