@@ -271,8 +271,8 @@ may have another meaning.
 def check_waits(
     runs: Measurements, points: Sequence[MeasuredPoint], answers: Sequence[Answer]
 ) -> None:
-    """Refuse waits whose meaning is open: they fit the time on one processor only as means per
-    processor, and the file does not state that they are.
+    """Refuse waits that may be sums over all processors or means per processor: only as means do
+    they fit the time on one processor, and the file does not state which they are.
 
     Raises
     ------

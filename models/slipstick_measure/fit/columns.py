@@ -481,8 +481,8 @@ class _TableReader:
         raise Mark(self.table.file, 1, 1).error(message)
 
     def _model_of_common_settings(self) -> tuple[Inputs, BuiltModel]:
-        """Return the inputs and the model that the common settings give; if these are incomplete,
-        the inputs and the model of the first row.
+        """Return the inputs and the model that the settings common to all rows give; if these
+        settings are incomplete, the inputs and the model of the first row.
         """
         try:
             inputs = resolve(self.settings, self.library)

@@ -128,8 +128,8 @@ class Candidate:
 
     @property
     def missed(self) -> float | None:
-        """The relative error at the largest runs of a fit without them, at the smallest step; None
-        without such a test.
+        """The relative error with which a fit to all but the largest runs predicts these, with the
+        fewest runs left out; None if no runs were left out.
         """
         return self.tests[0].missed if self.tests else None
 

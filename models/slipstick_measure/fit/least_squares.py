@@ -95,7 +95,7 @@ class FittedFormula:
 
     def standard_error(self, quantity: ParameterFunction) -> float:
         """Return the standard error of a quantity that is computed from the parameters, by the
-        slopes at the best fit; infinite where these are no finite numbers.
+        slopes at the best fit; infinite if a slope is no finite number.
         """
         theta = self.theta
         parameter_scales = np.maximum(np.abs(theta), 1e-3 * np.abs(theta).max())

@@ -435,8 +435,8 @@ def _akaike_criterion_of_rows(fitted_formula: FittedFormula) -> float:
 def _error_at_largest_load(
     station: StationFit, think: float | None, quantile: float | None, timings: Timings
 ) -> float | None:
-    """Return the relative error of the predicted response time at the largest load, of a fit to the
-    other rows [1]; None if these are too few.
+    """Return the relative error of the response time that a fit to the smaller loads predicts for
+    the largest load [1]; None if there are too few smaller loads.
     """
     is_smaller_load = timings.p < timings.p.max()
     family = _family_of_station(station.kind, think, quantile)

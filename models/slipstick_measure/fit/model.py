@@ -234,8 +234,8 @@ class PreparedModel:
         return np.ones(len(points)) if cycles is None else cycles / points.p
 
     def _starting_points(self, points: Timings) -> Sequence[Array]:
-        """Return the two best of several guesses of the parameters: the model's own values, those
-        scaled to the data, and these divided and multiplied by ten.
+        """Return the two best of several guesses of the parameters: the model's own values, the
+        same values scaled to the data, and the scaled values divided and multiplied by ten.
         """
         parameters = self.parameters
         own_values = np.array([value or 1e-2 for value in self.start])

@@ -275,13 +275,17 @@ class _CustomerAmongOthers:
         return rates
 
     def _target(self, index: int) -> int | None:
-        """Return the tier to which others go from a tier; None for those that leave the tiers."""
+        """Return the index of the tier to which the other customers go from a tier; None if they
+        leave the tiers.
+        """
         if index + 1 < len(self.tiers):
             return index + 1
         return 0 if self.customers.population and not self.customers.outside else None
 
     def probabilities_on_arrival(self) -> Array:
-        """Return the probability that an arriving customer finds each state of the others."""
+        """Return the probability that an arriving customer finds the other customers in each
+        state.
+        """
         log_weights = np.zeros(self.other_counts[0].shape)
         for tier_index, tier in enumerate(self.tiers):
             counts = np.arange(1, self.other_counts.shape[tier_index + 1])

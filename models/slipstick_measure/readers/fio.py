@@ -214,8 +214,8 @@ def _rate_limits(options: Mapping[str, Any]) -> Mapping[str, float]:
 def _latency_statistics(
     statistics: Mapping[str, Any], *names: str
 ) -> tuple[Mapping[str, Any], float]:
-    """Return the statistics of the first of these latencies that is reported, and their unit [s]:
-    fio 3 counts nanoseconds, fio 2 microseconds.
+    """Return the statistics of the first of the named latencies that is reported, and their unit
+    [s]: fio 3 counts nanoseconds, fio 2 microseconds.
     """
     for name in names:
         for key, unit in ((f"{name}_ns", 1e-9), (name, 1e-6)):

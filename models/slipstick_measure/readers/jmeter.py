@@ -197,8 +197,9 @@ _PART_LABEL = late_pattern(r"(?P<whole>.+)-[0-9]{1,4}")
 
 
 def _lines_of_parts(rows: Sequence[tuple[int, Mapping[str, str]]]) -> set[int]:
-    """Return the lines of samples that are parts of another one, such as redirections and embedded
-    resources: they have its label with a number, and lie within its time in the same thread.
+    """Return the lines of samples that are parts of another sample, such as redirections and
+    embedded resources: a part has the label of the whole with a number, and lies within the time of
+    the whole in the same thread.
     """
     intervals: dict[tuple[str, str], list[tuple[float, float]]] = defaultdict(list)
     timed_samples = [
@@ -389,8 +390,8 @@ def _users_by_samples(samples: Sequence[_Sample]) -> Callable[[float], float]:
     ends = sorted(sample.end for sample in samples)
 
     def users_at(instant: float) -> float:
-        """Return the users at the next end of a sample; if no sample is under way, those at the
-        last end, because the threads that think stay.
+        """Return the number of users at an instant: the number at the next end of a sample, or at
+        the last end if no sample is under way, because threads that think remain.
         """
         index = bisect_right(ends, instant)
         is_idle = bisect_right(starts, instant) == index > 0

@@ -61,7 +61,7 @@ def bar_lines(texts: Sequence[str]) -> list[BarLine]:
 
 
 def without_types(texts: Sequence[str]) -> list[str]:
-    """Return lines with a rule in place of those that hold the types of columns."""
+    """Return lines with a rule in place of each line that holds the types of columns."""
     return ["|---|" if _DTYPES.fullmatch(text) else text for text in texts]
 
 
@@ -602,7 +602,7 @@ class _TimedSentence(NamedTuple):
 
     @property
     def other_numbers(self) -> list[str]:
-        """The numbers among the words; empty for those that tell a repetition."""
+        """The numbers among the words; empty if they number repetitions."""
         return [
             "" if (match["word"] or "").casefold() in REPETITIONS else match["number"]
             for match in _OTHER_NUMBER.finditer(self.words)

@@ -231,8 +231,8 @@ def _split_heading(text: str) -> list[str]:
 
 
 def _has_all_decimals(input_file: Reading, line: int) -> bool:
-    """Return whether the last number of a row has as many decimals as that of the row above it, or
-    a line end behind it: the tools write as many in each row.
+    """Return whether the last number of a row is whole: it has as many decimals as the last number
+    of the row above, as the tools write them, or a line end behind it.
     """
     if input_file.text.endswith("\n"):
         return True

@@ -378,8 +378,8 @@ def _note_roles(
 
 
 def _note_outside(input_file: Reading, grid: CellGrid, is_documented: bool) -> None:
-    """Note the lines outside of the table; if its headings are documented words, note only those
-    between its rows and those of another table.
+    """Note the lines outside of the table; if its headings are documented words, note only the
+    lines between its rows and the lines of another table.
     """
     lines_outside = [(line, input_file.lines[line - 1]) for line in grid.outside]
     other_table_line = grid.other_table

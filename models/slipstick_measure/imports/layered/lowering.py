@@ -236,8 +236,8 @@ class Lowering:
     # Populations --------------------------------------------------------------------------------
 
     def _add_reference_group(self, task: Task, entry: LayeredEntry) -> None:
-        """Add the group of processors of a reference task; they think and call its entry without
-        occupying a thread.
+        """Add the group of processors that stand for the customers of a reference task; a customer
+        thinks and calls the entry of the task without occupying a thread.
         """
         cycle: Items = []
         if task.think.value or task.think.formula:
@@ -604,8 +604,8 @@ class Lowering:
         return {"processors": threads, "cycle": cycle}
 
     def _counter_and_group_names(self, name: str, content: object) -> tuple[str, str]:
-        """Return the names of a counter and a group, numbered to differ from those of other
-        contents.
+        """Return the names of a counter and a group with a content, the same for equal contents;
+        a number follows if a different content has the name already.
         """
         suffix = 1
         chosen_name = name
@@ -921,8 +921,9 @@ class TooManyStepsError(Exception):
 def activity_spec(
     network: LayeredNetwork, names: Callable[[], SpecNames], file_losses: FileLosses, title: str
 ) -> ImportedSpec:
-    """Write a network as an activity; geometric numbers of calls become geometric repeats if their
-    digits need too many steps, and whole numbers if these do.
+    """Build the spec of an activity from a layered network. Numbers of calls that are geometric are
+    written in the first of three forms that does not need too many steps: as binary digits, as
+    geometric repetitions, or rounded to whole numbers.
 
     Raises
     ------
