@@ -298,8 +298,8 @@ def _write_answers(
 
 def _reason_against_groups(model: Model) -> str:
     """Return why mean value has no answer for several groups: they meet at a barrier, or use a
-    station whose discipline lets customers overtake each other. Return an empty text if neither is
-    so.
+    station whose discipline lets customers overtake each other. Return an empty text if there is no
+    such reason.
     """
     nodes = (node for body in model.bodies for node in steps(body))
     barrier_names = [

@@ -547,8 +547,8 @@ def assumption_notes(network_layout: NetworkLayout) -> tuple[str, ...]:
 
 def _counting_notes(model: QueueingNetwork) -> Iterator[CountedAtStation]:
     """Yield, for each open class that loses customers at later stations, the station at which its
-    throughput counts them. Only for classes whose customers are lost because they balk, or find
-    stations full, and in no other way.
+    throughput counts them. Classes whose customers are lost in other ways than by balking or at
+    full stations are left out.
     """
     if model.regions or model.breakers:
         return
@@ -725,8 +725,8 @@ class Measures:
         return columns
 
     def _class_rates(self, chain_index: int, chain: Chain, class_index: int) -> tuple[Array, Array]:
-        """Return two rates at which customers become members of a class: of those that are served,
-        and of all [1/s].
+        """Return two rates at which customers become members of a class [1/s]: the rate of the
+        customers who are served, and the rate of all customers.
 
         In a closed chain a class that visits the station of the reference begins there. In the
         class of the reference, an open chain counts those of its cycles that are served, and all.
@@ -792,8 +792,8 @@ class Measures:
         return columns
 
     def _columns_by_station(self) -> dict[str, Array]:
-        """Return the number of customers present and the utilization by them of each station, by
-        name.
+        """Return the number of customers present at each station and its utilization by customers,
+        by name.
         """
         columns = {}
         is_customer = self._network_points.network.is_customer[self._network_points.chain_of]

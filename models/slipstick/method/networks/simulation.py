@@ -304,9 +304,9 @@ class _NetworkEstimates:
     def _weights_of_memberships(
         self, chain_name: str, class_name: str
     ) -> tuple[Array | None, Array | None]:
-        """Return two vectors of weights of the run's statistics. The weighted sums are how often
-        customers become members of a class: those that are served, and all. None where the run does
-        not count them; see `Measures._class_rates` for when a customer becomes a member.
+        """Return two vectors of weights of the run's statistics, None where the run does not count
+        memberships. The weighted sums are how often customers become members of a class: customers
+        who are served, and all. See `Measures._class_rates` for when one becomes a member.
         """
         chain = self.network_layout.chains[chain_name]
         reference_class, reference_station = chain.reference
@@ -425,7 +425,7 @@ class _NetworkEstimates:
             )
 
     def _estimates_of_station(self, station_name: str) -> Iterator[tuple[str, Estimate | None]]:
-        """Yield the number of customers present and the utilization of a station by them."""
+        """Yield the number of customers present at a station and its utilization by customers."""
         absences = self.network_layout.model.absences
         visits_of_customers = [
             visit
