@@ -391,7 +391,7 @@ def _note_outside(input_file: Reading, grid: CellGrid, is_documented: bool) -> N
         0,
     )
     is_between_rows = bool(grid.rows) and any(
-        grid.rows[0][0] < index < grid.rows[-1][0] for index in grid.outside
+        grid.rows[0][0] < line < grid.rows[-1][0] for line in grid.outside
     )
     if not lines_outside or (is_documented and not other_table_line and not is_between_rows):
         return
