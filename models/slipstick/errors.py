@@ -293,8 +293,14 @@ class SpecError(InputError):
     """The error of problems in files, collected and sorted by place."""
 
     def __init__(self, problems: Iterable[Problem]) -> None:
-        # Several cases find the same problem in a file that they share.
-        self.problems: tuple[Problem, ...] = tuple(sorted(set(problems)))
+        # Several cases find the same problem in a file that they share, and several values of an
+        # axis one at their path.
+        problem_by_text: dict[tuple[str, int, str, str], Problem] = {}
+        for problem in sorted(problems):
+            column = "" if problem.path else str(problem.column)
+            text = (problem.file, problem.line, problem.path or column, problem.message)
+            problem_by_text.setdefault(text, problem)
+        self.problems: tuple[Problem, ...] = tuple(problem_by_text.values())
         lines = [str(problem) for problem in self.problems[:MOST_PROBLEMS_SHOWN]]
         hidden_count = len(self.problems) - len(lines)
         if hidden_count > 0:

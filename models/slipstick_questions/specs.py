@@ -46,6 +46,8 @@ class ChangeSpec(Spec):
 class RankSpec(QuestionSpec):
     """What a study asks about the changes that help most: single quantities, or named changes."""
 
+    example: ClassVar[str] = "{change: 50%}"
+
     cases: DistinctNames = Field(["base"], description="names of the cases", min_length=1)
     change: Fraction = Field(
         Given(0.5, COUNT, "50%"), description="improvement of each quantity, such as 50%"
@@ -222,6 +224,8 @@ class BottleneckSpec(QuestionSpec):
     """What a study asks about the resource that limits the throughput, and where along an axis it
     changes.
     """
+
+    example: ClassVar[str] = "{along: {population.processors: {from: 1, to: 64, factor: 2}}}"
 
     cases: DistinctNames = Field(["base"], description="names of the cases", min_length=1)
     along: dict[Path, AxisValues] = Field(

@@ -420,6 +420,18 @@ def test_a_model_file_may_have_any_name(
             ),
         ),
         ("study: 1\nbase: b.yaml\n", "x.yaml:2:7: base: write base: {model: NAME}; got 'b.yaml'"),
+        (
+            "study: 1\nbase: {model: lock-and-bus}\nrank: 50%\n",
+            "x.yaml:3:7: rank: write keys and values, such as {change: 50%}",
+        ),
+        (
+            "study: 1\nbase: {model: lock-and-bus}\nrank: {change: 50}\n",
+            "rank.change: must be at most 1, got 50; write 50 % if this is a share",
+        ),
+        (
+            "study: 1\nbase: {model: lock-and-bus}\ncases: [a]\n",
+            "x.yaml:3:8: cases: write cases: {NAME: {PATH: VALUE}}; got a list",
+        ),
         ("study: 1\nmodel: b.yaml\n", "model: unknown key; write base: {model: NAME}"),
         ("study: 1\nbase: {model: a.yaml}\nfind: {}\n", "did you mean 'seek' or 'choose'?"),
         ("study: 1\nbase: {model: a.yaml}\nanswer: time\n", "write a list, such as ['time']"),
@@ -537,6 +549,17 @@ def test_a_file_without_its_ending_is_found(
 ) -> None:
     assert main(arguments) == 2
     assert f"'{arguments[1]}'; did you mean '{arguments[1]}.yaml'?" in capsys.readouterr().err
+
+
+def test_a_path_that_is_wrong_at_each_end_of_a_range_is_one_problem(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    Path("x.yaml").write_text(
+        "study: 1\nbase: {model: b.yaml}\nseek:\n"
+        "  s: {of: parameters.speed, from: 1, to: 9, where: time < 1 s}\n"
+    )
+    assert main(["check", "x.yaml"]) == 2
+    assert capsys.readouterr().err.count("there is no parameter 'speed'") == 1
 
 
 def test_advice_on_settings_goes_to_commands_only(capsys: pytest.CaptureFixture[str]) -> None:

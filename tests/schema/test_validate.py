@@ -304,7 +304,7 @@ ACTIVITIES = [
     (activity("{hold: door, body: []}"), ["4:24: cycle.0.body: at least 1 needed; got a list"]),
     (
         activity("{choose: [{p: 1.5, do: []}]}"),
-        ["4:19: cycle.0.choose.0.p: must be at most 1, got 1.5"],
+        ["4:19: cycle.0.choose.0.p: must be at most 1, got 1.5; write 1.5 % if this is a share"],
     ),
     (
         activity("{pipeline: 0, stages: []}"),

@@ -161,11 +161,11 @@ REFUSED = [
     ),
     (
         "call: {from: 1 us, to: 5 B, count: 3}",
-        ["x.yaml:3:31: vary.call.to: from is a [s], but to is a [B]"],
+        ["x.yaml:3:31: vary.call.to: from is a [s], but to is a [B]; write a unit at both"],
     ),
     (
         "call: {from: 1 us, to: 5, count: 3}",
-        ["x.yaml:3:31: vary.call.to: from is a [s], but to is a [1]"],
+        ["x.yaml:3:31: vary.call.to: from is a [s], but to is a [1]; write a unit at both"],
     ),
     (
         "call: {from: 1 B, to: 5 B, count: 3}",

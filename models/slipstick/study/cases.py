@@ -164,7 +164,9 @@ class _RangeReader:
         start_value, unit = self._parse_end(self.spec.first, "from")
         end_value, end_unit = self._parse_end(self.spec.to, "to")
         if unit != end_unit:
-            raise self._error_at_key("to", f"from is a [{unit}], but to is a [{end_unit}]")
+            raise self._error_at_key(
+                "to", f"from is a [{unit}], but to is a [{end_unit}]; write a unit at both"
+            )
         # Both ends are finite, but their difference may be too large for a double.
         self._check_width(end_value - start_value)
         return _Range(self._range_values(start_value, end_value, unit), unit, self.node.mark)

@@ -514,12 +514,14 @@ def trace(
     """
     from slipstick.results.question import as_data
     from slipstick.schema.library import Library
+    from slipstick.schema.text import Mark
     from slipstick_measure.report.measured import notes_text
     from slipstick_measure.report.traces import trace_text
     from slipstick_measure.traces.readers import read_trace
     from slipstick_measure.traces.views import network_of_machine, views_of
 
-    network = network_of_machine(machine, Library()) if machine else None
+    machine_mark = Mark("--machine", 1, 1)
+    network = network_of_machine(machine, Library(), machine_mark) if machine else None
     window_length, first_time, last_time = (
         _parse_quantity(*option_and_text)
         for option_and_text in (("--window", window), ("--from", first), ("--to", last))

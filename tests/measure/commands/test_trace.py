@@ -95,7 +95,7 @@ def test_a_trace_is_measured_and_fitted(capsys: pytest.CaptureFixture[str], tmp_
         (["--useful", "work"], "there is no activity in the trace 'work'"),
         (["--only", "p9"], "there is no processor in the trace 'p9'"),
         (["--from", "1 s"], "the trace lasts 0.0001 s; there is nothing from 1 s to 0.0001 s"),
-        (["--machine", "atm-oc3"], "there is no machine 'atm-oc3'"),
+        (["--machine", "atm-oc3"], "error: --machine: there is no machine 'atm-oc3'"),
         (["--window", "4 B"], "--window"),
         (
             ["--view", "contention", "--picture", "x.png"],

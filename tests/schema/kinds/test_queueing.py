@@ -289,7 +289,7 @@ REFUSED: list[tuple[str, list[str]]] = [
     ),
     (
         line(SWITCHING, 8, "  - {from: [a, cpu], to: [b, disk], probability: 2}"),
-        ["8:50: routing.0.probability: must be at most 1, got 2"],
+        ["8:50: routing.0.probability: must be at most 1, got 2; write 2 % if this is a share"],
     ),
 ]
 

@@ -289,19 +289,23 @@ class Quantity:
         # Of any dimension, times and rates still cannot be negative; differences of plain numbers
         # can.
         least_value = 0.0 if self.dimension is None and dimension.time_power else self.least
-        requirement = ""
+        requirement = share_advice = ""
         if least_value is not None and not value >= least_value:
             requirement = f"at least {_number_text(least_value, dimension)}"
         elif self.above is not None and not value > self.above:
             requirement = f"more than {_number_text(self.above, dimension)}"
         elif self.most is not None and not value <= self.most:
             requirement = f"at most {_number_text(self.most, dimension)}"
+            if self.most == 1.0 and dimension == COUNT and value <= 100.0:
+                share_advice = f"; write {value:g} % if this is a share"
         elif not math.isfinite(value):
             requirement = "a finite number"
         elif self.whole and value != int(value):
             requirement = "a whole number"
         if requirement:
-            raise _quantity_error(f"must be {requirement}, got {_number_text(value, dimension)}")
+            raise _quantity_error(
+                f"must be {requirement}, got {_number_text(value, dimension)}{share_advice}"
+            )
         return Given(value, dimension, "" if isinstance(raw_value, InBaseUnits) else str(raw_value))
 
     def _parse_value(self, raw_value: Any) -> tuple[float, Dimension]:

@@ -401,6 +401,8 @@ class StudySpec(Described):
         **dict.fromkeys(("output", "outputs", "values"), "write answer"),
         **dict.fromkeys(("optimize", "minimize"), "write choose"),
         "base": "write base: {model: NAME}",
+        "cases": "write cases: {NAME: {PATH: VALUE}}",
+        "called": "write called: {VALUE: WORDS}",
         **{key: f"write base: {{{key}: NAME}}" for key in ("model", "machine", "workload")},
         "questions": "write each question beside base, such as seek",
     }
