@@ -77,6 +77,7 @@ class Ranking:
     group : the group whose time is meant, where there are several
     failed : the case has no answer, so that nothing is ranked
     has_untried : the change of another quantity has no answer, such as a third of a processor
+    named_idle : those that change nothing although the study names them
     """
 
     case: str
@@ -88,6 +89,7 @@ class Ranking:
     group: str = ""
     failed: bool = False
     has_untried: bool = False
+    named_idle: tuple[str, ...] = field(default=(), repr=False)
 
     @property
     def that_has_an_answer(self) -> str:
@@ -434,6 +436,7 @@ class _CaseRanking:
             has_uncertain_inputs,
             group,
             has_untried=len(effective_rows) + len(rows_without_effect) < len(paths_wanted),
+            named_idle=names_without_effect if self.spec.of else (),
         )
 
     def _best_change_of_quantity(self, path: str, change: float, answer: Answer) -> Answer:
@@ -1051,6 +1054,10 @@ def _is_size_of_machine(path: str) -> bool:
 _NO_RANKING_TEXT = "no answer, so that no change can be ranked"
 
 
+_MOST_IDLE = 3
+"""Quantities without an effect that a headline names."""
+
+
 def _quantity_headline(ranking: Ranking, words: Words, are_several: bool) -> str:
     """Return a sentence on the quantity whose change saves most time, with the reader's nouns."""
     size_text = percent(ranking.change)
@@ -1076,6 +1083,8 @@ def _quantity_headline(ranking: Ranking, words: Words, are_several: bool) -> str
             " the time"
         )
     change = words.change(str(best_row.point["change"]), str(best_row.point["parameter"]))
+    idle = join_phrases([f"the {words.quantity(path)}" for path in ranking.named_idle[:_MOST_IDLE]])
+    idle_text = f"; {idle} {'have' if len(ranking.named_idle) > 1 else 'has'} no effect on it"
     rivals = [
         row for row in further_rows if do_overlap(time_saved.ends, row.values["time_saved"].ends)
     ]
@@ -1094,7 +1103,7 @@ def _quantity_headline(ranking: Ranking, words: Words, are_several: bool) -> str
             next_text = f"; {second_change} saves as much"
     return (
         f"{beginning}{change} saves most: {percent(time_saved.value, ends=time_saved.ends)} of"
-        f" {ranking.time_in_words}{next_text}"
+        f" {ranking.time_in_words}{next_text}{idle_text * bool(idle)}"
     )
 
 

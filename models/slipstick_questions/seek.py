@@ -339,6 +339,18 @@ class SeekResult(QuestionResult):
 
     def decision(self, words: Words) -> Decision | None:
         """Return a table of where each condition holds, with a row for each case."""
+        quantities = {words.quantity(search.of) for search in self.searches if search.of != YEAR}
+        if len(self.searches) > 1 and len(quantities) == 1:
+            searches = [search for search in self.searches if search.of != YEAR]
+            if len(searches) == len(self.searches):
+                return ["", "condition", *quantities], [
+                    [
+                        words.case(search.case),
+                        capital(_condition_clause(search, words)),
+                        _range_of_condition_text(search, words, False),
+                    ]
+                    for search in searches
+                ]
         rows = [
             [
                 words.case(search.case),

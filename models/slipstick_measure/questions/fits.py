@@ -37,6 +37,7 @@ from slipstick_measure.report.fits import (
     fit_verdict,
     fitted_values,
     main_findings,
+    refused_in_title,
 )
 from slipstick_measure.report.measured import amount_text, with_noun_for_processors
 from slipstick_measure.results import Fitting
@@ -116,13 +117,13 @@ class FitsResult(QuestionResult):
     def doubt(self, words: Words = NO_WORDS) -> str:
         """Return the first warning of a fit; empty if there is none."""
         fit_with_warnings = next((fit for fit in self.fits.values() if fit.warnings), None)
-        return (
-            with_noun_for_processors(
-                fit_with_warnings.warnings[0], _with_noun(words, fit_with_warnings.member)
-            )
-            if fit_with_warnings
-            else ""
-        )
+        if fit_with_warnings is None:
+            return ""
+        warning = fit_with_warnings.warnings[0]
+        if warning == refused_in_title(fit_with_warnings, words.title):
+            # The headline has the beginning.
+            warning = warning.partition("; ")[2]
+        return with_noun_for_processors(warning, _with_noun(words, fit_with_warnings.member))
 
     def parts(self) -> Iterator[str]:
         """Yield the table of all fits, then the text of each fit."""

@@ -244,7 +244,8 @@ def fit_headline(time_fits: Fitting, words: Words) -> list[str]:
         law_position = bool(time_fits.growing_causes)
         lines.insert(law_position, f"by the fitted model, {uncapitalized(limits_text)}")
     if time_fits.has_law:
-        lines[1:1] = [
+        position = bool(time_fits.growing_causes)
+        lines[position:position] = [
             f"on p = {processors:g}: {_prediction_text(best_answer, processors)}"
             for processors in predicted_counts_in_title(words.title, best_answer)
         ][:1]
@@ -260,9 +261,31 @@ def fit_headline(time_fits: Fitting, words: Words) -> list[str]:
             lines.append(re.sub(r"n = (\S+?)(?=[,.]( |$))", rf"\1 {size_noun}", size_text))
         else:
             lines.append(size_text.replace("n = ", f"{with_article(size_noun or 'size')} of "))
-    if not time_fits.has_law:
+    refusal = refused_in_title(time_fits, words.title)
+    if not (time_fits.has_law or refusal):
         lines.append(time_fits.verdict)
+    # What the title asks for stands first, also where it is an interval or unknown.
+    asked_counts = _numbers_in(words.title)
+    bounds = [
+        line
+        for p, line in zip(time_fits.bounded, _bound_sentences(time_fits), strict=False)
+        if p in asked_counts
+    ]
+    lines = [*[refusal.partition("; ")[0]] * bool(refusal), *bounds[:1], *lines]
     return [with_noun_for_processors(line.rstrip("."), words) for line in lines]
+
+
+def _numbers_in(title: str) -> set[float]:
+    """Return the whole numbers in a title."""
+    return {float(number) for number in re.findall(r"\d+", title)}
+
+
+def refused_in_title(time_fits: Fitting, title: str) -> str:
+    """Return the warning that there is no prediction for a number of processors that a title names;
+    empty if there is none.
+    """
+    beginnings = tuple(f"no prediction at p = {number:g}" for number in _numbers_in(title))
+    return next((line for line in time_fits.warnings if line.startswith(beginnings)), "")
 
 
 def predicted_counts_in_title(title: str, answer: Answer) -> list[float]:
@@ -272,7 +295,7 @@ def predicted_counts_in_title(title: str, answer: Answer) -> list[float]:
     >>> predicted_counts_in_title("How long does it take on 64 processors?", fit)
     [64.0]
     """
-    numbers_in_title = {float(number) for number in re.findall(r"\d+", title)}
+    numbers_in_title = _numbers_in(title)
     predicted_counts = [
         float(name[5:-1]) for name in answer.values if name.startswith(_TIME_NAME_PREFIX)
     ]

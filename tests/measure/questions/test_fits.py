@@ -367,3 +367,24 @@ def test_a_study_of_fits_alone_has_their_picture(tmp_path: Path) -> None:
         .headline(Words())[0]
         .startswith("by the fitted model, efficiency is at least 75 %")
     )
+
+
+@pytest.mark.parametrize(
+    ("times", "first"),
+    [
+        ([100, 52, 29, 31, 12, 17, 14], "No prediction at 96 cores, beyond the rows, as no law"),
+        ([100, 52, 29, 17.5, 11.8, 9.1], "On 96 cores: time "),
+    ],
+    ids=["no law", "a law"],
+)
+def test_the_number_of_a_title_is_answered_first(
+    tmp_path: Path, times: list[float], first: str
+) -> None:
+    rows = "".join(f"{2**power},{time} s\n" for power, time in enumerate(times))
+    (tmp_path / "cores.csv").write_text(f"cores,time\n{rows}")
+    title = "title: How long does a step take on 96 cores?"
+    path = written(tmp_path, f"study: 1\n{title}\nfits: {{it: {{data: cores.csv, at: [96]}}}}\n")
+    results = answered(path)
+    head = head_lines(results, results.answer)
+    assert head[0].startswith(first)
+    assert sum(line.count("no law describes") for line in head) == first.startswith("No")

@@ -124,6 +124,21 @@ def test_what_does_not_matter_is_named(tmp_path: Path) -> None:
     assert not {parameter(row) for row in found.rows} & set(found.idle)
 
 
+def test_what_a_study_names_and_does_not_matter_stands_in_the_headline(tmp_path: Path) -> None:
+    """Such as a price, which shortens no time."""
+    parameters = "{work: 9 ms, price: 3 /h}"
+    head = f"population: {{processors: 2}}\nparameters: {parameters}"
+    model = activity("{name: work, delay: work}", head=head)
+    (tmp_path / "model.yaml").write_text(f"{model}\namounts: {{cost: price * time}}\n")
+    base = f"{{model: {tmp_path}/model.yaml}}"
+    found = ranking(tmp_path, "rank: {of: [parameters.work, parameters.price]}", base=base)
+    assert found.named_idle == ("parameters.price",)
+    (headline,) = RankResult((found,)).headline(NO_WORDS)
+    assert headline.endswith("; the price has no effect on it")
+    found = ranking(tmp_path, "rank: {most: 5}", base=base)
+    assert found.named_idle == ()
+
+
 def test_only_what_is_asked_for_is_ranked(tmp_path: Path) -> None:
     found = ranking(tmp_path, "rank: {of: [compute, reply]}")
     assert {parameter(row) for row in found.rows} == {"compute", "reply"}

@@ -706,5 +706,11 @@ def test_cases_with_the_same_limit_stand_together(folder: Path) -> None:
         "seek: {it: {of: parameters.latency, from: 0 us, to: 200 us, where: efficiency >= 0.6,"
         " cases: [base, same, slow]}}",
     )
-    (sentence,) = result_of(results, SeekResult).headline(results.words)
+    result = result_of(results, SeekResult)
+    (sentence,) = result.headline(results.words)
     assert sentence.endswith(" for slow; 25 us for base and same")
+    # The table has the quantity in its heading, and the amounts in its rows.
+    table = result.decision(results.words)
+    assert table is not None
+    assert [*table[0]] == ["", "condition", "latency"]
+    assert [row[2] for row in table[1]] == ["at most 25 us", "at most 25 us", "at most 125 us"]
