@@ -2458,56 +2458,72 @@ class _States:
         if action in ("away", "outside"):
             return
         node = self._nodes[node_number]
-        labels = list[tuple[str, _PartOfServer | None]]()
         if isinstance(node, act.Step):
             yield ("here" if action in ("delay", "serve") else "waits"), node.name, None
-        if action == "pause":
-            labels = [(f"{BACK_OFF_TIME}:{node.resource}", None)]
-        elif action == "ended":
-            labels = [(IDLE_PROCESSORS, None)]
-        elif action in ("line", "wait", "halt", "serve"):
-            resource_name = node.counter if action == "wait" else node.resource
-            wait_label = (
-                self.model.held_resource(resource_name).label(resource_name)
-                if node.held
-                else f"wait:{resource_name}"
-            )
-            labels = [(wait_label, None)]
-            yield "present", resource_name, None
-            if action == "serve":
-                is_shared = _shares_servers(self._resources[resource_name])
-                rates = self._resources[resource_name].rates
-                weight = 1.0
-                if node.weight is not None:
-                    weight = float(self._value_by_expr[node.weight].real[0])
-                labels = (
-                    [
-                        (node.name, (resource_name, True, weight)),
-                        (wait_label, (resource_name, False, weight)),
-                    ]
-                    if is_shared or rates
-                    else [(node.name, None)]
-                )
-                yield "busy", resource_name, (resource_name, True, weight) if is_shared else None
-                attempt = self._attempt_of_visit(stack)
-                if attempt is not None and attempt.cuts and not (is_shared or rates):
-                    # What becomes of a service follows from its phase where its speed is always 1.
-                    is_first_group = stack[0][1] == 0
-                    yield (
-                        FATE,
-                        (node_number, position[0][2], stack[-1][1], is_first_group),
-                        None,
-                    )
-                if rates:
-                    yield "alone", resource_name, (resource_name, True, weight)
-        else:
-            labels = [(node.name if action == "delay" else f"{BARRIER}:{node.name}", None)]
-        yield from (("label", *label) for label in labels if action == "ended" or stack[0][1] == 0)
+        if action in ("line", "wait", "halt", "serve"):
+            yield "present", node.counter if action == "wait" else node.resource, None
+        if action == "serve":
+            yield from self._sums_of_service(position)
+        if action == "ended" or stack[0][1] == 0:
+            yield from (("label", *label) for label in self._labels_at(position))
         yield from (
             (kind, lock.resource, None)
             for lock in self._resources_held(position)
             for kind in ("present", "busy", *["further"] * (self._permit_count(lock) - 1))
         )
+
+    def _sums_of_service(
+        self, position: Position
+    ) -> Iterator[tuple[str, Any, _PartOfServer | None]]:
+        """Yield the sums, other than labels, to which a processor in service adds its time; see
+        `sums_counted_at`.
+        """
+        (_, node_number, phase), stack = position
+        node = self._nodes[node_number]
+        resource_name = node.resource
+        station = self._resources[resource_name]
+        is_shared = _shares_servers(station)
+        served_part = (resource_name, True, self._first_weight(node))
+        yield "busy", resource_name, served_part if is_shared else None
+        attempt = self._attempt_of_visit(stack)
+        if attempt is not None and attempt.cuts and not (is_shared or station.rates):
+            # What becomes of a service follows from its phase where its speed is always 1.
+            yield FATE, (node_number, phase, stack[-1][1], stack[0][1] == 0), None
+        if station.rates:
+            yield "alone", resource_name, served_part
+
+    def _labels_at(self, position: Position) -> list[tuple[str, _PartOfServer | None]]:
+        """List the labels under which the account counts the time at a position. At a station whose
+        speed varies, a part of the time is service and the rest is waiting.
+        """
+        action, node_number, *_ = position[0]
+        node = self._nodes[node_number]
+        if action == "pause":
+            return [(f"{BACK_OFF_TIME}:{node.resource}", None)]
+        if action == "ended":
+            return [(IDLE_PROCESSORS, None)]
+        if action not in ("line", "wait", "halt", "serve"):
+            return [(node.name if action == "delay" else f"{BARRIER}:{node.name}", None)]
+        resource_name = node.counter if action == "wait" else node.resource
+        wait_label = (
+            self.model.held_resource(resource_name).label(resource_name)
+            if node.held
+            else f"wait:{resource_name}"
+        )
+        if action != "serve":
+            return [(wait_label, None)]
+        station = self._resources[resource_name]
+        if not (_shares_servers(station) or station.rates):
+            return [(node.name, None)]
+        weight = self._first_weight(node)
+        return [
+            (node.name, (resource_name, True, weight)),
+            (wait_label, (resource_name, False, weight)),
+        ]
+
+    def _first_weight(self, step: act.Step) -> float:
+        """Return the weight of a visit at the first point [1]."""
+        return 1.0 if step.weight is None else float(self._value_by_expr[step.weight].real[0])
 
 
 def _position_outside(kind: int) -> Position:

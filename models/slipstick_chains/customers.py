@@ -97,7 +97,9 @@ class Absences:
         )
 
     def _with_stations_of_customers(self, solution: Solution, values: Values) -> Solution:
-        """Replace the queue length, utilization and wait of the stations whose servers are away."""
+        """Return a solution with the queue length, utilization and wait of customers alone at the
+        stations whose servers are away.
+        """
         changes = (
             self._changes_by_station(solution, values) if isinstance(self.model, Model) else {}
         )

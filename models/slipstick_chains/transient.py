@@ -571,27 +571,9 @@ def transient_values(
     values = {path: value for path, value in values_given.items() if path in parameters_read}
     for name in names:
         try:
-            if crossing := passage_of(name):
-                station, present = crossing
-                number = time_until(model, station, present, values)
-                if not (number or present):
-                    raise NeverReachedError(message_of_empty_start(station))
-            elif name_and_time := transient_value_of(name):
-                steady_name, time_text = name_and_time
-                columns = transient(model, [read_seconds(time_text)], values)
-                counted_name = re.sub(r"^probability(.*),.*", r"queue_length\1]", steady_name)
-                if counted_name not in columns:
-                    value_by_name[name] = (
-                        f"there is no {counted_name} before the steady state, but"
-                        f" {', '.join(_names_of_queue_lengths(columns))}; customers of one class"
-                        " are not counted in a network with a backlog or a profile"
-                    )
-                    continue
-                # More customers than a station can have are there with probability 0.
-                number = float(columns.get(steady_name, np.zeros(1))[0])
-            else:
-                continue
-            value_by_name[name] = Value(number, unit_of(name))
+            value = _value_by_chain(model, name, values, read_seconds)
+            if value is not None:
+                value_by_name[name] = value
         except (NoAnswerError, ModelError) as error:  # also of times that no phases represent
             value_by_name[name] = str(error)
             if not isinstance(error, NeverReachedError):
@@ -599,6 +581,37 @@ def transient_values(
     return value_by_name | _simulated_estimates(
         model, names_to_simulate, values, read_seconds, simulation or Simulation()
     )
+
+
+def _value_by_chain(
+    model: QueueingNetwork | Model,
+    name: str,
+    values: Mapping[str, float],
+    read_seconds: Callable[[str], float],
+) -> Value | str | None:
+    """Return a value before the steady state by the Markov chain of a model, or why there is none;
+    None for the name of any other value.
+    """
+    if crossing := passage_of(name):
+        station, present = crossing
+        number = time_until(model, station, present, values)
+        if not (number or present):
+            raise NeverReachedError(message_of_empty_start(station))
+    elif name_and_time := transient_value_of(name):
+        steady_name, time_text = name_and_time
+        columns = transient(model, [read_seconds(time_text)], values)
+        counted_name = re.sub(r"^probability(.*),.*", r"queue_length\1]", steady_name)
+        if counted_name not in columns:
+            return (
+                f"there is no {counted_name} before the steady state, but"
+                f" {', '.join(_names_of_queue_lengths(columns))}; customers of one class"
+                " are not counted in a network with a backlog or a profile"
+            )
+        # More customers than a station can have are there with probability 0.
+        number = float(columns.get(steady_name, np.zeros(1))[0])
+    else:
+        return None
+    return Value(number, unit_of(name))
 
 
 def _names_of_queue_lengths(columns: Columns) -> list[str]:

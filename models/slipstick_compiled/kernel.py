@@ -72,10 +72,10 @@ class CompiledKernel:
     ) -> None:
         if not AVAILABLE:
             raise MissingExtraError("numba", "the compiled kernel", "fast")
-        from slipstick_compiled.loop import go_on
+        from slipstick_compiled.loop import run_events
 
         self.plan = plan
-        self._go_on = go_on
+        self._run_events = run_events
         self._trace = trace
         self._blocks = [draw.blocks(seed, replication) for draw in plan.draws]
         self._rows: list[Array] = []
@@ -171,7 +171,7 @@ class CompiledKernel:
         """Simulate a number of events; return False when no event is left."""
         last_event_number = self.events + events
         while True:
-            return_reason = self._go_on(self.state, last_event_number - self.events)
+            return_reason = self._run_events(self.state, last_event_number - self.events)
             run = self.state.run[0]
             if return_reason == Return.NEEDS_RANDOM:
                 self._refill_draws(run.needed)
@@ -483,9 +483,9 @@ def _pool_tables(plan: Plan) -> dict[str, Any]:
 def _enlarged_tables(tables: State, added_tokens: int, added_events: int) -> State:
     """Return the tables with room for more tokens and events."""
 
-    def lengthened(name: str, added_rows: int) -> NDArray[Any]:
+    def lengthened(table_name: str, added_rows: int) -> NDArray[Any]:
         """Return a copy of a table with further rows of zeros at its end."""
-        table = getattr(tables, name)
+        table = getattr(tables, table_name)
         enlarged_table = np.zeros((len(table) + added_rows, *table.shape[1:]), dtype=table.dtype)
         enlarged_table[: len(table)] = table
         return enlarged_table

@@ -133,7 +133,7 @@ def remove_first_event(tables: State) -> None:
 @inlined
 def put_between(
     tables: State,
-    queue: int,
+    queue_number: int,
     token_number: int,
     previous_token_number: int,
     following_token_number: int,
@@ -143,28 +143,28 @@ def put_between(
     """
     tables.token[token_number].next = following_token_number
     if previous_token_number < 0:
-        tables.queue[queue, 0] = token_number
+        tables.queue[queue_number, 0] = token_number
     else:
         tables.token[previous_token_number].next = token_number
     if following_token_number < 0:
-        tables.queue[queue, 1] = token_number
+        tables.queue[queue_number, 1] = token_number
 
 
 @inlined
-def append(tables: State, queue: int, token_number: int) -> None:
+def append(tables: State, queue_number: int, token_number: int) -> None:
     """Put a token at the end of a queue."""
-    put_between(tables, queue, token_number, tables.queue[queue, 1], -1)
+    put_between(tables, queue_number, token_number, tables.queue[queue_number, 1], -1)
 
 
 @inlined
-def insert_at(tables: State, queue: int, token_number: int, position: int) -> None:
+def insert_at(tables: State, queue_number: int, token_number: int, position: int) -> None:
     """Insert a token into a queue, behind the first `position` tokens."""
     previous_token_number = -1
-    current = tables.queue[queue, 0]
+    current = tables.queue[queue_number, 0]
     for _ in range(position):
         previous_token_number = current
         current = tables.token[current].next
-    put_between(tables, queue, token_number, previous_token_number, current)
+    put_between(tables, queue_number, token_number, previous_token_number, current)
 
 
 @inlined
@@ -181,44 +181,44 @@ def goes_before(tables: State, first_token_number: int, second_token_number: int
 
 
 @inlined
-def insert(tables: State, queue: int, token_number: int) -> None:
+def insert(tables: State, queue_number: int, token_number: int) -> None:
     """Insert a token into a queue by its key, behind those with an equal key."""
-    previous_token_number = tables.queue[queue, 1]
+    previous_token_number = tables.queue[queue_number, 1]
     current_token_number = -1
     if previous_token_number >= 0 and goes_before(tables, token_number, previous_token_number):
         previous_token_number = -1
-        current_token_number = tables.queue[queue, 0]
+        current_token_number = tables.queue[queue_number, 0]
         while not goes_before(tables, token_number, current_token_number):
             previous_token_number = current_token_number
             current_token_number = tables.token[current_token_number].next
-    put_between(tables, queue, token_number, previous_token_number, current_token_number)
+    put_between(tables, queue_number, token_number, previous_token_number, current_token_number)
 
 
 @inlined
-def take_first(tables: State, queue: int) -> int:
+def take_first(tables: State, queue_number: int) -> int:
     """Remove the first token of a queue, and return it."""
-    token_number: int = tables.queue[queue, 0]
-    tables.queue[queue, 0] = tables.token[token_number].next
-    if tables.queue[queue, 0] < 0:
-        tables.queue[queue, 1] = -1
+    token_number: int = tables.queue[queue_number, 0]
+    tables.queue[queue_number, 0] = tables.token[token_number].next
+    if tables.queue[queue_number, 0] < 0:
+        tables.queue[queue_number, 1] = -1
     return token_number
 
 
 @inlined
-def take_out(tables: State, queue: int, token_number: int) -> None:
+def take_out(tables: State, queue_number: int, token_number: int) -> None:
     """Remove a token from a queue."""
     previous_token_number = -1
-    current_token_number = tables.queue[queue, 0]
+    current_token_number = tables.queue[queue_number, 0]
     while current_token_number != token_number:
         previous_token_number = current_token_number
         current_token_number = tables.token[current_token_number].next
     following_token_number = tables.token[token_number].next
     if previous_token_number < 0:
-        tables.queue[queue, 0] = following_token_number
+        tables.queue[queue_number, 0] = following_token_number
     else:
         tables.token[previous_token_number].next = following_token_number
     if following_token_number < 0:
-        tables.queue[queue, 1] = previous_token_number
+        tables.queue[queue_number, 1] = previous_token_number
 
 
 @inlined
@@ -238,7 +238,7 @@ def wake(tables: State, token_number: int, now: float) -> None:
 
 @inlined
 def new_token_number(
-    tables: State, now: float, group: int, customer: int, parent: int, index: int
+    tables: State, now: float, group_number: int, customer: int, parent: int, index: int
 ) -> int:
     """Take a token from the list of free ones, initialize it, and return its number."""
     run = tables.run[0]
@@ -247,7 +247,7 @@ def new_token_number(
     run.first_free = token_record.next
     run.free_count -= 1
     token_record.customer = customer
-    token_record.group = group
+    token_record.group = group_number
     token_record.parent = parent
     token_record.index = index
     token_record.stages_passed = 0
@@ -780,67 +780,13 @@ def leave(tables: State, token_number: int, now: float) -> None:
     resource = tables.resource[token_record.station]
     count_departure(tables, resource, now)
     if resource.kind == StationKind.FCFS:
-        if tables.queue[resource.queue, 0] < 0:
-            resource.busy_count -= 1
-        else:
-            next_token_number = take_first(tables, resource.queue)
-            next_record = tables.token[next_token_number]
-            next_record.waiting_time = now - next_record.booked_until
-            begin_service(
-                tables,
-                resource,
-                next_token_number,
-                now + limit_service(resource, next_record, next_record.work, now),
-            )
+        begin_next_in_order_of_arrival(tables, resource, now)
     elif resource.kind == StationKind.SHARED:
-        resource.service_received = token_record.finish
-        if resource.serves_in_arrival_order:
-            take_first(tables, resource.queue)
-        else:
-            tables.queue[resource.queue, 0] = merge_heaps(
-                tables, token_record.next, token_record.subheap
-            )
-        resource.total_weight -= token_record.weight
-        token_record.weight = 1.0
-        resource.next_to_leave = -1
-        plan_shared_departure(tables, resource, now)
-        if resource.rate_count > 0:
-            token_record.waiting_time = (
-                now
-                - token_record.booked_until
-                - token_record.requested_work / tables.rates[resource.first_rate]
-            )
-            tables.statistics[resource.waits_column] += token_record.waiting_time
-        else:
-            token_record.waiting_time = time_beyond_service(token_record, now)
+        leave_shared(tables, resource, token_number, now)
     elif resource.kind == StationKind.WEIGHTED:
-        take_out(tables, resource.queue, token_number)
-        resource.next_to_leave = -1
-        token_record.weight = 1.0
-        token_record.patience = -1.0
-        if token_record.is_cut != 0:
-            work_left = max(token_record.work, 0.0)
-            token_record.requested_work -= work_left
-            resource.requested_work -= work_left
-        plan_weighted_departure(tables, resource, now)
-        token_record.waiting_time = time_beyond_service(token_record, now)
+        leave_weighted(tables, resource, token_number, now)
     else:
-        take_out(tables, resource.serving, token_number)
-        if tables.queue[resource.queue, 0] < 0 or resource.busy_count > resource.servers:
-            resource.busy_count -= 1
-        else:
-            begin_ordered_service(tables, resource, take_first(tables, resource.queue), now)
-        token_record.waiting_time = (
-            time_beyond_service(token_record, now) if token_record.has_queued else 0.0
-        )
-        if resource.rate_count > 0:
-            plan_end_of_service(tables, resource, now)
-            token_record.waiting_time = (
-                now
-                - token_record.booked_until
-                - token_record.requested_work / tables.rates[resource.first_rate]
-            )
-            tables.statistics[resource.waits_column] += token_record.waiting_time
+        leave_ordered(tables, resource, token_number, now)
     if token_record.is_cut != 0:
         token_record.is_cut = 0
         token_record.instruction_number = token_record.exit_instruction
@@ -854,6 +800,99 @@ def leave(tables: State, token_number: int, now: float) -> None:
         now - token_record.booked_until
     ) - token_record.waiting_time
     token_record.booked_until = now
+
+
+@inlined
+def begin_next_in_order_of_arrival(tables: State, resource: Row, now: float) -> None:
+    """Begin the service of the first customer in the queue of a station, which a customer leaves;
+    without a queue a server becomes idle.
+    """
+    if tables.queue[resource.queue, 0] < 0:
+        resource.busy_count -= 1
+        return
+    next_token_number = take_first(tables, resource.queue)
+    next_record = tables.token[next_token_number]
+    next_record.waiting_time = now - next_record.booked_until
+    begin_service(
+        tables,
+        resource,
+        next_token_number,
+        now + limit_service(resource, next_record, next_record.work, now),
+    )
+
+
+@inlined
+def leave_shared(tables: State, resource: Row, token_number: int, now: float) -> None:
+    """Remove a customer from servers that are shared equally, and compute its waiting time: the
+    time beyond the service that it would take alone.
+    """
+    token_record = tables.token[token_number]
+    resource.service_received = token_record.finish
+    if resource.serves_in_arrival_order:
+        take_first(tables, resource.queue)
+    else:
+        tables.queue[resource.queue, 0] = merge_heaps(
+            tables, token_record.next, token_record.subheap
+        )
+    resource.total_weight -= token_record.weight
+    token_record.weight = 1.0
+    resource.next_to_leave = -1
+    plan_shared_departure(tables, resource, now)
+    if resource.rate_count > 0:
+        count_time_beyond_service_alone(tables, resource, token_number, now)
+    else:
+        token_record.waiting_time = time_beyond_service(token_record, now)
+
+
+@inlined
+def leave_weighted(tables: State, resource: Row, token_number: int, now: float) -> None:
+    """Remove a customer from servers that are shared by weights, and compute its waiting time."""
+    token_record = tables.token[token_number]
+    take_out(tables, resource.queue, token_number)
+    resource.next_to_leave = -1
+    token_record.weight = 1.0
+    token_record.patience = -1.0
+    if token_record.is_cut != 0:
+        work_left = max(token_record.work, 0.0)
+        token_record.requested_work -= work_left
+        resource.requested_work -= work_left
+    plan_weighted_departure(tables, resource, now)
+    token_record.waiting_time = time_beyond_service(token_record, now)
+
+
+@inlined
+def leave_ordered(tables: State, resource: Row, token_number: int, now: float) -> None:
+    """Remove a customer from a station with priorities, begin the next service there, and compute
+    the waiting time of the customer.
+    """
+    token_record = tables.token[token_number]
+    take_out(tables, resource.serving, token_number)
+    if tables.queue[resource.queue, 0] < 0 or resource.busy_count > resource.servers:
+        resource.busy_count -= 1
+    else:
+        begin_ordered_service(tables, resource, take_first(tables, resource.queue), now)
+    token_record.waiting_time = (
+        time_beyond_service(token_record, now) if token_record.has_queued else 0.0
+    )
+    if resource.rate_count > 0:
+        plan_end_of_service(tables, resource, now)
+        count_time_beyond_service_alone(tables, resource, token_number, now)
+
+
+@inlined
+def count_time_beyond_service_alone(
+    tables: State, resource: Row, token_number: int, now: float
+) -> None:
+    """Compute the waiting time of a customer that leaves a station with rates: the time beyond its
+    service with no other customer present. Add it to the waits of the station.
+    """
+    token_record = tables.token[token_number]
+    token_record.waiting_time = (
+        now
+        - token_record.booked_until
+        - token_record.requested_work / tables.rates[resource.first_rate]
+    )
+    tables.statistics[resource.waits_column] += token_record.waiting_time
 
 
 @inlined
@@ -1215,7 +1254,7 @@ def count_access(tables: State, token_number: int, instruction: Row) -> bool:
 
 
 @inlined
-def end(tables: State, token_number: int, instruction: Row, now: float) -> bool:
+def execute_end(tables: State, token_number: int, instruction: Row, now: float) -> bool:
     """Execute END: record the response time and the booked times of a cycle, and begin the next
     cycle or free the token.
     """
@@ -1258,7 +1297,7 @@ def end(tables: State, token_number: int, instruction: Row, now: float) -> bool:
 
 
 @inlined
-def fork_or_pipeline(
+def execute_parallel_instruction(
     tables: State, token_number: int, instruction: Row, value: float, now: float
 ) -> bool:
     """Execute FORK, JOIN, PIPELINE, ENTER_STAGE and LEAVE_STAGE: an item enters a stage when the
@@ -1514,14 +1553,14 @@ def execute_barrier(tables: State, token_number: int, instruction: Row, now: flo
     barrier_number = instruction[1]
     parties = instruction[2]
     label = instruction[3]
-    queue = tables.run[0].first_barrier_queue + barrier_number
+    queue_number = tables.run[0].first_barrier_queue + barrier_number
     if tables.waiting[barrier_number] + 1 < parties:
         tables.token[token_number].label = label
-        append(tables, queue, token_number)
+        append(tables, queue_number, token_number)
         tables.waiting[barrier_number] += 1
         return False
-    while tables.queue[queue, 0] >= 0:
-        wake(tables, take_first(tables, queue), now)
+    while tables.queue[queue_number, 0] >= 0:
+        wake(tables, take_first(tables, queue_number), now)
     tables.waiting[barrier_number] = 0
     return True
 
@@ -1571,11 +1610,11 @@ def execute_pool_instruction(
     op = instruction[0]
     pool_record = tables.pool[instruction[1]]
     token_record = tables.token[token_number]
-    own_queue = token_record.customer % pool_record.queues
+    own_queue_number = token_record.customer % pool_record.queues
     if op == Op.ENTER_POOL:
         begin_problem(tables, pool_record, now)
         tables.registers[token_number, instruction[3]] = queue_with_task(
-            tables, pool_record, own_queue
+            tables, pool_record, own_queue_number
         )
         return enter_queue(
             tables,
@@ -1586,7 +1625,7 @@ def execute_pool_instruction(
             now,
         )
     if op == Op.TAKE_TASK:
-        return take_task(tables, pool_record, token_number, instruction, own_queue, now)
+        return take_task(tables, pool_record, token_number, instruction, own_queue_number, now)
     register = instruction[2] + 1
     current_part = tables.registers[token_number, register]
     added_task = tables.part[current_part, 0]
@@ -1595,14 +1634,18 @@ def execute_pool_instruction(
         return pass_time(tables, token_number, instruction[3], tables.part_time[current_part], now)
     if op == Op.NEXT_PART:
         if added_task >= 0:
-            return enter_queue(tables, pool_record, own_queue, token_number, instruction[3], now)
+            return enter_queue(
+                tables, pool_record, own_queue_number, token_number, instruction[3], now
+            )
         tables.registers[token_number, register] += 1
         token_record.instruction_number = instruction[5] if is_last_part else instruction[4]
         return True
-    add_to_queue(tables, pool_record, own_queue, added_task, now)
+    add_to_queue(tables, pool_record, own_queue_number, added_task, now)
     tables.registers[token_number, register] += 1
     token_record.instruction_number = instruction[4] if is_last_part else instruction[3]
-    leave_queue(tables, pool_record, own_queue, token_number, instruction[2], instruction[5], now)
+    leave_queue(
+        tables, pool_record, own_queue_number, token_number, instruction[2], instruction[5], now
+    )
     return True
 
 
@@ -1629,30 +1672,34 @@ def begin_problem(tables: State, pool_record: Row, now: float) -> None:
 
 
 @inlined
-def add_to_queue(tables: State, pool_record: Row, queue: int, task: int, now: float) -> None:
+def add_to_queue(
+    tables: State, pool_record: Row, queue_number: int, task_number: int, now: float
+) -> None:
     """Append a task to a queue of a pool."""
     accumulate(tables, tables.resource[pool_record.tasks], now)
     tables.resource[pool_record.tasks].busy_count += 1
-    queue_row = pool_record.first_queue + queue
+    queue_row = pool_record.first_queue + queue_number
     last_task = tables.task_queue[queue_row, 1]
-    tables.task[task, 1], tables.task[task, 2] = last_task, -1
+    tables.task[task_number, 1], tables.task[task_number, 2] = last_task, -1
     if last_task < 0:
-        tables.task_queue[queue_row, 0] = task
+        tables.task_queue[queue_row, 0] = task_number
     else:
-        tables.task[last_task, 2] = task
-    tables.task_queue[queue_row, 1] = task
+        tables.task[last_task, 2] = task_number
+    tables.task_queue[queue_row, 1] = task_number
 
 
 @inlined
-def take_from_queue(tables: State, pool_record: Row, queue: int, own_queue: int, now: float) -> int:
+def take_from_queue(
+    tables: State, pool_record: Row, queue_number: int, own_queue_number: int, now: float
+) -> int:
     """Remove a task from a queue and return it: the youngest task if the queue is the token's own
     and the pool takes the last first, else the oldest.
     """
     accumulate(tables, tables.resource[pool_record.tasks], now)
     tables.resource[pool_record.tasks].busy_count -= 1
-    queue_row = pool_record.first_queue + queue
+    queue_row = pool_record.first_queue + queue_number
     # Others take the oldest task, usually the largest where tasks divide a problem.
-    queue_end = 1 if pool_record.last_first != 0 and queue == own_queue else 0
+    queue_end = 1 if pool_record.last_first != 0 and queue_number == own_queue_number else 0
     task_taken: int = tables.task_queue[queue_row, queue_end]
     next_task = tables.task[task_taken, 2 - queue_end]
     tables.task_queue[queue_row, queue_end] = next_task
@@ -1664,20 +1711,20 @@ def take_from_queue(tables: State, pool_record: Row, queue: int, own_queue: int,
 
 
 @inlined
-def queue_with_task(tables: State, pool_record: Row, own_queue: int) -> int:
+def queue_with_task(tables: State, pool_record: Row, own_queue_number: int) -> int:
     """Return the first queue that has a task, searching from the token's own queue; the own queue
     if no queue has one.
     """
     for distance in range(pool_record.queues):
-        queue: int = (own_queue + distance) % pool_record.queues
+        queue: int = (own_queue_number + distance) % pool_record.queues
         if tables.task_queue[pool_record.first_queue + queue, 0] >= 0:
             return queue
-    return own_queue
+    return own_queue_number
 
 
 @inlined
 def enter_queue(
-    tables: State, pool_record: Row, queue: int, token_number: int, label: int, now: float
+    tables: State, pool_record: Row, queue_number: int, token_number: int, label: int, now: float
 ) -> bool:
     """Request the lock of a queue of tasks."""
     token_record = tables.token[token_number]
@@ -1685,12 +1732,17 @@ def enter_queue(
     token_record.rank = 0
     token_record.excludes = 0
     token_record.permits = 1
-    return ask(tables, tables.resource[pool_record.monitor + queue], token_number, now)
+    return ask(tables, tables.resource[pool_record.monitor + queue_number], token_number, now)
 
 
 @inlined
 def take_task(
-    tables: State, pool_record: Row, token_number: int, instruction: Row, own_queue: int, now: float
+    tables: State,
+    pool_record: Row,
+    token_number: int,
+    instruction: Row,
+    own_queue_number: int,
+    now: float,
 ) -> bool:
     """Execute TAKE_TASK: take a task, search another queue, wait for a task, or leave where all
     processors wait.
@@ -1703,12 +1755,12 @@ def take_task(
     parties = instruction[7]
     token_record = tables.token[token_number]
     tasks = tables.resource[pool_record.tasks]
-    queue = tables.registers[token_number, register]
-    if tables.task_queue[pool_record.first_queue + queue, 0] >= 0:
+    queue_number = tables.registers[token_number, register]
+    if tables.task_queue[pool_record.first_queue + queue_number, 0] >= 0:
         tables.registers[token_number, register + 1] = tables.task[
-            take_from_queue(tables, pool_record, queue, own_queue, now), 0
+            take_from_queue(tables, pool_record, queue_number, own_queue_number, now), 0
         ]
-        leave_queue(tables, pool_record, queue, token_number, register, label, now)
+        leave_queue(tables, pool_record, queue_number, token_number, register, label, now)
         return True
     must_wait = tasks.busy_count == 0 and tasks.present_count + 1 < parties
     if tasks.busy_count > 0:
@@ -1725,7 +1777,7 @@ def take_task(
             tables.token[waiting_token_number].label = ending_label
             tables.token[waiting_token_number].instruction_number = next_instruction
             wake(tables, waiting_token_number, now)
-    release(tables, tables.resource[pool_record.monitor + queue], token_number, 1, now)
+    release(tables, tables.resource[pool_record.monitor + queue_number], token_number, 1, now)
     return bool(not must_wait)
 
 
@@ -1733,7 +1785,7 @@ def take_task(
 def leave_queue(
     tables: State,
     pool_record: Row,
-    queue: int,
+    queue_number: int,
     token_number: int,
     register: int,
     label: int,
@@ -1742,22 +1794,22 @@ def leave_queue(
     """Release the lock of a queue of tasks; where it has tasks, pass it on to the processor that
     has waited longest for one.
     """
-    monitor = tables.resource[pool_record.monitor + queue]
+    monitor = tables.resource[pool_record.monitor + queue_number]
     tasks = tables.resource[pool_record.tasks]
     if (
         tables.queue[tasks.queue, 0] >= 0
-        and tables.task_queue[pool_record.first_queue + queue, 0] >= 0
+        and tables.task_queue[pool_record.first_queue + queue_number, 0] >= 0
     ):
         next_token_number = take_first_waiting(tables, tasks, now)
         tables.token[next_token_number].label = label
-        tables.registers[next_token_number, register] = queue
+        tables.registers[next_token_number, register] = queue_number
         hand_over(tables, monitor, token_number, next_token_number, now)
     else:
         release(tables, monitor, token_number, 1, now)
 
 
 @compiled
-def go_on(tables: State, events_left: int) -> int:
+def run_events(tables: State, events_left: int) -> int:
     """Simulate a number of events, and return why the loop stopped."""
     run = tables.run[0]
     while True:
@@ -1780,14 +1832,16 @@ def go_on(tables: State, events_left: int) -> int:
             return_reason = missing_supply(tables, token_number)
             if return_reason != Return.EVENTS_DONE:
                 return return_reason
-            if not step(tables, token_number, now):
+            if not execute_instruction(tables, token_number, now):
                 break
         run.running = -1
 
 
 @inlined
 def next_event(tables: State) -> int:
-    """Apply the first event of the list, up to the next instruction of its token."""
+    """Apply the first event of the list, up to the next instruction of its token; return
+    `EVENTS_DONE`, or the reason why the event cannot be applied yet.
+    """
     run = tables.run[0]
     if run.events_planned == 0:
         return Return.NO_EVENTS
@@ -1814,9 +1868,11 @@ def next_event(tables: State) -> int:
 
 
 @inlined
-def arrive(tables: State, group: int) -> int:
-    """Start an arriving customer of an open group, and plan the next arrival."""
-    group_record = tables.group[group]
+def arrive(tables: State, group_number: int) -> int:
+    """Start an arriving customer of an open group, and plan the next arrival; return as
+    `next_event` does.
+    """
+    group_record = tables.group[group_number]
     run = tables.run[0]
     if (
         tables.values_taken[group_record.arrival_draw]
@@ -1829,8 +1885,10 @@ def arrive(tables: State, group: int) -> int:
         return Return.NEEDS_SPACE
     run.now = tables.heap[0].time
     remove_first_event(tables)
-    plan_event(tables, run.now + take_value(tables, group_record.arrival_draw), -1 - group)
-    token_number = new_token_number(tables, run.now, group, group_record.arrival_count, -1, 0)
+    plan_event(tables, run.now + take_value(tables, group_record.arrival_draw), -1 - group_number)
+    token_number = new_token_number(
+        tables, run.now, group_number, group_record.arrival_count, -1, 0
+    )
     group_record.arrival_count += 1
     tables.token[token_number].instruction_number = group_record.first_instruction
     run.running = token_number
@@ -1838,10 +1896,10 @@ def arrive(tables: State, group: int) -> int:
 
 
 @inlined
-def take_value(tables: State, draw: int) -> float:
+def take_value(tables: State, draw_number: int) -> float:
     """Return the next random number of a distribution."""
-    value: float = tables.values[draw, tables.values_taken[draw]]
-    tables.values_taken[draw] += 1
+    value: float = tables.values[draw_number, tables.values_taken[draw_number]]
+    tables.values_taken[draw_number] += 1
     return value
 
 
@@ -1852,10 +1910,10 @@ def missing_supply(tables: State, token_number: int) -> int:
     """
     run = tables.run[0]
     instruction_number = tables.token[token_number].instruction_number
-    draw = tables.draw_number[instruction_number]
+    draw_number = tables.draw_number[instruction_number]
     instruction = tables.code[instruction_number]
-    if draw >= 0 and tables.values_taken[draw] == tables.values_ready[draw]:
-        run.needed = draw
+    if draw_number >= 0 and tables.values_taken[draw_number] == tables.values_ready[draw_number]:
+        run.needed = draw_number
         return Return.NEEDS_RANDOM
     op = instruction[0]
     if (
@@ -1897,7 +1955,7 @@ def missing_supply(tables: State, token_number: int) -> int:
 
 
 @inlined
-def step(tables: State, token_number: int, now: float) -> bool:
+def execute_instruction(tables: State, token_number: int, now: float) -> bool:
     """Execute an instruction, and return whether the token goes on to the next; the instructions
     are compared by their numbers in `Op`.
     """
@@ -1915,11 +1973,11 @@ def step(tables: State, token_number: int, now: float) -> bool:
     if op == Op.DELAY:
         return pass_time(tables, token_number, instruction[2], value, now)
     if op == Op.END:
-        return end(tables, token_number, instruction, now)
+        return execute_end(tables, token_number, instruction, now)
     if op < Op.END:
         return execute_branch_instruction(tables, token_number, instruction, op, value)
     if op < Op.ACQUIRE:
-        return fork_or_pipeline(tables, token_number, instruction, value, now)
+        return execute_parallel_instruction(tables, token_number, instruction, value, now)
     if op < Op.BARRIER:
         return execute_lock_instruction(tables, token_number, instruction, value, now)
     if op == Op.BARRIER:

@@ -314,7 +314,9 @@ def test_a_cycle_of_no_rounds_takes_no_time(opened: bool) -> None:
 def test_compilation_is_announced_until_its_code_is_kept(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    loop = SimpleNamespace(go_on=SimpleNamespace(stats=SimpleNamespace(cache_path=str(tmp_path))))
+    loop = SimpleNamespace(
+        run_events=SimpleNamespace(stats=SimpleNamespace(cache_path=str(tmp_path)))
+    )
     monkeypatch.setitem(sys.modules, run.LOOP, loop)
     monkeypatch.setattr(run, "can_compile", lambda: True)
     announced: list[str] = []
@@ -322,7 +324,7 @@ def test_compilation_is_announced_until_its_code_is_kept(
     try:
         announce_compilation()
         python_version = f"py{sys.version_info.major}{sys.version_info.minor}"
-        (tmp_path / f"loop.go_on-1.{python_version}.nbi").touch()
+        (tmp_path / f"loop.run_events-1.{python_version}.nbi").touch()
         announce_compilation()
     finally:
         ANNOUNCE.reset(token)

@@ -110,7 +110,7 @@ class Comparison:
 
 
 def compare(left: Like, relation: str, right: Like) -> Comparison:
-    """Make a comparison; raises ModelError unless both sides are of one dimension."""
+    """Return a comparison of two expressions; raises ModelError if their dimensions differ."""
     left_expr = as_expr(left)
     right_expr = as_expr(right)
     if relation not in RELATIONS:
@@ -542,8 +542,8 @@ class _FormulaReader:
     def _result_at(
         self, operator_token: _FormulaToken, function: Callable[..., Outcome], *arguments: object
     ) -> Outcome:
-        """Call a function that builds an expression; an error of the function names the place of
-        the operator.
+        """Return the result of a function that builds an expression; an error of the function gets
+        the place of the operator.
         """
         try:
             return function(*arguments)

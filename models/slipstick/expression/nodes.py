@@ -186,8 +186,8 @@ _IN_BASE_UNITS = "a finite number in base units, such as 9e-3, or an expression"
 
 
 def _number_or_expression(value: Any) -> Any:
-    """Convert an operand to an expression, testing for floats and expressions first because most
-    operands are.
+    """Return an operand as a float or an expression. These two kinds are tested first, because most
+    operands are of one of them.
     """
     if (type(value) is float and -LARGEST <= value <= LARGEST) or isinstance(value, Expr):
         return value

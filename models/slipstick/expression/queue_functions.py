@@ -31,7 +31,7 @@ _ATANH_COEFFICIENTS = tuple(1 / k for k in range(3, 19, 2))
 
 
 def series(coefficients: Sequence[float], x: Array) -> Array:
-    """Evaluate a power series: sum of coefficients[k] x^k."""
+    """Return the value of a power series: the sum of coefficients[k] x^k."""
     value = np.zeros_like(x)
     for coefficient in reversed(coefficients):
         value = value * x + coefficient
@@ -227,7 +227,9 @@ def _rate_after_stage(rate: Array, inputs: Array, outputs: Array) -> Array:
 def _rate_after_stages(
     rate: Array, inputs: Array, outputs: Array, stages: Array
 ) -> tuple[Array, Array]:
-    """Return the rate after all stages, and its derivative by the rate before them."""
+    """Return the request rate of a link after all stages of switches, and its derivative by the
+    rate before them.
+    """
     stages = _limited_count(stages, MOST_STAGES)
     slope = np.ones(
         np.broadcast_shapes(*(np.shape(operand) for operand in (rate, inputs, outputs, stages)))

@@ -314,21 +314,40 @@ class Tape:
             }
             with np.errstate(all="ignore"):
                 self._run_instructions(registers, varying_instructions, chunk_size)
-                # Derivatives are seldom NaN: every term is tested only where one of them is.
-                adjoint_by_register = self._derivatives_by_register(
-                    registers, output_register, chunk_size, followed_registers, checks_terms=False
+                adjoint_by_register = self._derivatives_of_chunk(
+                    registers,
+                    output_register,
+                    chunk_size,
+                    followed_registers,
+                    register_by_name.values(),
                 )
-                if not all(
-                    np.isfinite(adjoint_by_register.get(register, 0.0)).all()
-                    for register in register_by_name.values()
-                ):
-                    adjoint_by_register = self._derivatives_by_register(
-                        registers, output_register, chunk_size, followed_registers
-                    )
             value_by_point[point_slice] = registers[output_register]
             for name, register in register_by_name.items():
                 derivative_by_name[name][point_slice] = adjoint_by_register.get(register, 0.0)
         return value_by_point, derivative_by_name
+
+    def _derivatives_of_chunk(
+        self,
+        registers: Mapping[int, Array],
+        output_register: int,
+        chunk_size: int,
+        followed_registers: AbstractSet[int],
+        wanted_registers: Iterable[int],
+    ) -> dict[int, Array]:
+        """Return the derivatives of an output by the registers that it depends on, for one chunk of
+        points. Derivatives are seldom NaN: every term is tested only if a wanted one is.
+        """
+        adjoint_by_register = self._derivatives_by_register(
+            registers, output_register, chunk_size, followed_registers, checks_terms=False
+        )
+        if all(
+            np.isfinite(adjoint_by_register.get(register, 0.0)).all()
+            for register in wanted_registers
+        ):
+            return adjoint_by_register
+        return self._derivatives_by_register(
+            registers, output_register, chunk_size, followed_registers
+        )
 
     def _instructions_between(
         self, output_register: int, start_registers: Iterable[int]

@@ -888,8 +888,8 @@ class _Inspection:
             yield from self._breaker_faults(name, guarded_stations)
 
     def _class_faults(self) -> Iterator[Fault]:
-        """Check that every class without think time visits a station, unless a station may name a
-        class wrongly.
+        """Yield a fault for each class without think time that visits no station, unless a station
+        may name a class wrongly.
         """
         stations = self._network.stations.values()
         if any(
@@ -909,7 +909,7 @@ class _Inspection:
                 )
 
     def _station_faults(self, station_name: str) -> Iterator[Fault]:
-        """Check the classes, the service times and the discipline of a station."""
+        """Yield the faults of a station: of its classes, service times and discipline."""
         station = self._network.stations[station_name]
         path = ("stations", station_name)
         for key in BY_CLASS:
@@ -930,8 +930,8 @@ class _Inspection:
             )
 
     def _work_faults(self, station_name: str, station: NetworkStation) -> Iterator[Fault]:
-        """Check that each class has either a demand or a service time at a station, and that its
-        visits and scv go with it.
+        """Yield a fault for each class that has neither a demand nor a service time at a station,
+        or both, or visits or an scv that do not go with it.
         """
         path = ("stations", station_name)
         for class_name in station.service:
@@ -973,7 +973,9 @@ class _Inspection:
                     )
 
     def _discipline_faults(self, station_name: str, station: NetworkStation) -> Iterator[Fault]:
-        """Check that the settings of a station, such as ranks, go with its discipline."""
+        """Yield a fault for each setting of a station, such as ranks, that does not go with its
+        discipline or its other settings.
+        """
         path = ("stations", station_name)
         discipline = station.discipline
         is_written_by_key = {
@@ -1004,7 +1006,9 @@ class _Inspection:
             yield from self._weight_faults(station_name, station)
 
     def _retry_faults(self, station_name: str, station: NetworkStation) -> Iterator[Fault]:
-        """Check that visits of a class that tries again may fail, and that no station blocks."""
+        """Yield a fault for each class whose retries at a station make no sense, such as a class of
+        which no visit fails there, or stand beside what no method has with them.
+        """
         for class_name in {**station.retries, **station.back_off}:
             key = "retries" if class_name in station.retries else "back_off"
             path = ("stations", station_name, key, class_name)
@@ -1027,8 +1031,8 @@ class _Inspection:
             yield Fault(path, message, is_at_key=True)
 
     def _balking_faults(self, station_name: str, station: NetworkStation) -> Iterator[Fault]:
-        """Check that there is a queue at which customers may balk, and that their probabilities of
-        balking do not fall with its length.
+        """Yield a fault if there is no queue at which customers may balk, or if their probabilities
+        of balking fall with its length.
         """
         discipline = DISCIPLINES[station.discipline]
         for class_name, balking_probabilities in station.balking.items():
@@ -1055,8 +1059,8 @@ class _Inspection:
             yield Fault(("stations", station_name, "balking", class_name), message, is_at_key=True)
 
     def _weight_faults(self, station_name: str, station: NetworkStation) -> Iterator[Fault]:
-        """Check that a station with weights shares its servers, and that its weights are
-        above 0.
+        """Yield a fault if a station with weights does not share its servers, and for each weight
+        that is 0 or of a class without service.
         """
         path = ("stations", station_name, "weight")
         if not DISCIPLINES[station.discipline].shared:
@@ -1075,8 +1079,8 @@ class _Inspection:
                 )
 
     def _abandonment_faults(self, station_name: str, station: NetworkStation) -> Iterator[Fault]:
-        """Check that customers can abandon the queue: it must be one with waiting and without
-        interrupted service.
+        """Yield the faults of the limits of a wait: of each limit, and of classes with one in a
+        chain that has other classes without one.
         """
         for key in ("patience", "timeout"):
             for impatient_class, patience in getattr(station, key).items():
@@ -1106,7 +1110,7 @@ class _Inspection:
     def _patience_faults(
         self, class_name: str, mean_time: Expr, key: str, station_name: str, station: NetworkStation
     ) -> Iterator[Fault]:
-        """Check the patience or the timeout (`key`) of one class at a station."""
+        """Yield the faults of the patience or the timeout (`key`) of one class at a station."""
         patience_path = ("stations", station_name, key, class_name)
         if class_name in self._class_names and class_name not in station.visitors():
             yield Fault(
@@ -1134,7 +1138,7 @@ class _Inspection:
             )
 
     def _chain_faults(self) -> Iterator[Fault]:
-        """Check the names, the classes, the reference and the routes of each chain."""
+        """Yield the faults of each chain: of its names, classes, reference and routes."""
         chain_by_class: dict[str, str] = {}
         for chain_name, chain in self._network.chains.items():
             path = ("chains", chain_name)
@@ -1166,7 +1170,7 @@ class _Inspection:
                 )
 
     def _reference_faults(self, chain: Chain, path: Path) -> Iterator[Fault]:
-        """Check that the reference of a chain is one of its classes at an existing station."""
+        """Yield a fault if the reference of a chain is none of its classes, or is at no station."""
         class_name, station = chain.reference
         if class_name not in chain.classes:
             hint = did_you_mean(class_name, chain.classes)
@@ -1177,7 +1181,9 @@ class _Inspection:
             yield Fault((*path, 1), unknown_station_message(station, list(self._network.stations)))
 
     def _routing_faults(self, all_names_exist: bool) -> Iterator[Fault]:
-        """Check each route by itself, and all routes together only if every name in them exists."""
+        """Yield the faults of each route by itself, and of all routes together only if every name
+        in them exists.
+        """
         earlier_routes: set[tuple[Place, Place | None]] = set()
         for index, route in enumerate(self._network.routing):
             for fault in self._route_faults(route, index):
@@ -1197,8 +1203,8 @@ class _Inspection:
             yield from self._reachability_faults()
 
     def _region_faults(self) -> Iterator[Fault]:
-        """Check that the stations of regions exist, that each is in one region only, and that no
-        cycle ends inside a region.
+        """Yield a fault for each station of a region that does not exist, or is in another region
+        too, and for each cycle that ends inside a region.
         """
         region_by_station: dict[str, str] = {}
         for region_name, region in self._network.regions.items():
@@ -1240,8 +1246,8 @@ class _Inspection:
     def _breaker_faults(
         self, breaker_name: str, guarded_stations: GuardedStations
     ) -> Iterator[Fault]:
-        """Check that the stations of a circuit breaker exist, that no other breaker guards them,
-        and that visits there may fail and do not block.
+        """Yield a fault for each station of a circuit breaker that does not exist, that another
+        breaker guards, or at which no visit fails or visits block.
         """
         network = self._network
         path = ("breakers", breaker_name, "stations")
@@ -1264,7 +1270,7 @@ class _Inspection:
             yield Fault(path, f"breaker {breaker_name} guards no station; list some")
 
     def _route_faults(self, route: Route, index: int) -> Iterator[Fault]:
-        """Check the source, the target and the probability of one route."""
+        """Yield the faults of one route: of its source, target and probability."""
         route_path = ("routing", index)
         source_class, _ = route.source
         for key, class_and_station in (("from", route.source), ("to", route.target)):
@@ -1321,8 +1327,8 @@ class _Inspection:
         )
 
     def _probability_faults(self) -> Iterator[Fault]:
-        """Check that the probabilities of the routes out of each place add up to 1, where they are
-        known.
+        """Yield a fault for each place where the probabilities of the routes out of it are known
+        and do not add up to 1.
         """
         routes_by_source: dict[Place, list[tuple[int, float | None]]] = {}
         for index, route in enumerate(self._network.routing):
@@ -1345,8 +1351,8 @@ class _Inspection:
                 yield Fault(("routing", indices_and_values[-1][0], "probability"), message)
 
     def _state_route_faults(self) -> Iterator[Fault]:
-        """Check that all routes out of a place are selected by one rule, which can compare their
-        targets.
+        """Yield a fault for each route that is selected by another rule than the first route out of
+        its place, or by a rule that cannot compare targets.
         """
         first_route_by_source: dict[Place, Route] = {}
         for index, route in enumerate(self._network.routing):
@@ -1464,7 +1470,7 @@ def _reachable_places(start_place: Place | None, next_places: NextPlaces) -> set
 
 
 def _known_value(expr: Expr) -> float | None:
-    """Evaluate an expression; None unless all its parameters have values."""
+    """Return the value of an expression; None unless all its parameters have values."""
     values = {parameter.name: parameter.value for parameter in parameters(expr)}
     known_values = {name: value for name, value in values.items() if value is not None}
     if len(known_values) < len(values):

@@ -270,8 +270,8 @@ def _line_residence(
 
 
 def approximations_of(network: NetworkArrays) -> tuple[str, ...]:
-    """Name the approximations that `schweitzer` and `linearizer` make at the stations of a network,
-    with their sources.
+    """Return the names of the approximations that `schweitzer` and `linearizer` make at the
+    stations of a network, with their sources.
 
     >>> from slipstick.queueing.network import network_arrays
     >>> approximations_of(network_arrays([1.0], population=3, servers=2))
@@ -495,6 +495,20 @@ def _points_settled(
     return has_settled
 
 
+def _numbers_settled(numbers: Array, next_numbers: Array, least_size: Array | int) -> Array:
+    """Return at which points a step of the substitution leaves mean numbers of customers unchanged,
+    as far as they can be computed; a number below `least_size` counts as being of this size.
+    """
+    # 1e-11 is three digits above rounding in sums over classes. Derivatives converge later than
+    # values and are shown with fewer digits, so that 1e-7 of the largest is enough for them.
+    return _points_settled(
+        next_numbers - numbers,
+        1e-11 * np.maximum(least_size, next_numbers.real),
+        next_numbers,
+        1e-7,
+    )
+
+
 def _solve_by_substitution(
     network: NetworkArrays, population: Array, shift: Shift | None, queue: Array
 ) -> tuple[Array, Array, int]:
@@ -529,20 +543,8 @@ def _solve_by_substitution(
         # Before the second step nothing is known to be in service, so a first difference says
         # nothing.
         if step_number > 1:
-            # 1e-11 is three digits above rounding in sums over classes. Derivatives converge later
-            # than values and are shown with fewer digits, so that 1e-7 of the largest is enough for
-            # them.
-            queues_settled = _points_settled(
-                next_queue - queue,
-                1e-11 * np.maximum(all_customers, next_queue.real),
-                next_queue,
-                1e-7,
-            )
-            is_settled |= queues_settled & _points_settled(
-                next_busy_servers - busy_servers,
-                1e-11 * np.maximum(1, next_busy_servers.real),
-                next_busy_servers,
-                1e-7,
+            is_settled |= _numbers_settled(queue, next_queue, all_customers) & _numbers_settled(
+                busy_servers, next_busy_servers, 1
             )
             if is_settled.all():
                 return throughput, residence, step_number

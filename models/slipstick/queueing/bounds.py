@@ -284,8 +284,9 @@ def balanced_job(network: NetworkArrays) -> Bounds:
 def _bounds_without_stations(
     customers: Array, think: Array, total_demand: Array, lower_bound: Array, upper_bound: Array
 ) -> Bounds:
-    """Complete the bounds of one class (P,) to bounds (P, 1) [1/s] of all points. The bound is 0
-    where there are no customers, and N / Z where no station takes any time.
+    """Return bounds of the throughput of one class at all points (P, 1) [1/s], from those (P,) that
+    hold where stations take time. They are 0 without customers, and N / Z where no station takes
+    any time.
     """
     # Without think time the quotient is infinite; no customers over no time is replaced by 0.
     with np.errstate(divide="ignore", invalid="ignore"):

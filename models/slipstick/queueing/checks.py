@@ -242,8 +242,8 @@ class _SolutionCheck:
     def _class_and_station(
         self, value_index: tuple[int, ...], chosen_classes: Array | None = None
     ) -> str:
-        """Name the class of a value by its index (point, class) or (point, class, station), and its
-        station.
+        """Return the names of the class and, if it has one, the station of a value with the index
+        (point, class) or (point, class, station).
         """
         class_name = self._class_names(chosen_classes)[value_index[1]]
         return (

@@ -83,7 +83,9 @@ def recurrences(series: Array, paces: Array) -> None:
 
 
 def power_sums(series: Array, paces: Array, population: Array) -> Array:
-    """Sum pace^j series(N - j) over j >= 1, (P, K), with series (P, L), paces (P, K) and N (P,)."""
+    """Return the sum of pace^j series(N - j) over j >= 1 (P, K), with series (P, L), paces (P, K)
+    and N, the population (P,).
+    """
     sums = np.zeros(paces.shape)
     for point in range(paces.shape[0]):
         for number in range(population[point]):
@@ -169,7 +171,7 @@ def newton_steps(
     most_at_once: float,
 ) -> int:
     """Run the Newton iteration of `slipstick.queueing.approximate`, step by step the same, until
-    every point settles.
+    every point settles; return the largest number of steps of a point.
 
     Parameters
     ----------

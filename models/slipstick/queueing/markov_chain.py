@@ -164,7 +164,15 @@ def explore_rows(
         explored_states += len(block)
         blocks += new_blocks[1:]
         block = np.concatenate(new_blocks)
-    states = np.concatenate(blocks)
+    return _sorted_chain(np.concatenate(blocks), transitions_by_event)
+
+
+def _sorted_chain(
+    states: Rows, transitions_by_event: Sequence[tuple[Array, Array, Array, Array]]
+) -> MarkovChain:
+    """Return the chain of some states in sorted order, from transitions that refer to the states in
+    the order given: their sources, targets, rates and events.
+    """
     # Numbered as they were explored, neighbours lie far apart: sorted, the factors have fewer
     # entries.
     state_order = np.lexsort(states.T[::-1])
@@ -459,7 +467,9 @@ def _row_solver(generator: csr_array, fixed_state: int, method: str) -> Solve:
 
 
 def _iterative_solver(matrix: csc_array) -> Solve:
-    """Make a solver of equations by GMRES, preconditioned by an incomplete factorization."""
+    """Return a function that solves equations by GMRES, preconditioned by an incomplete
+    factorization.
+    """
     # A coarse factor: a finer one (1e-3, 20) halves the iterations, and takes 2 to 4 times as long
     # as all of them.
     rough_factors = linalg.spilu(matrix, drop_tol=1e-2, fill_factor=5, **SYMMETRIC_OPTIONS)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 from slipstick.errors import ModelError, NoAnswerError, Saturated, Unsolvable
 from slipstick.late import np
@@ -170,6 +171,35 @@ def closed_part(network: NetworkArrays) -> ClosedPart:
         np.arange(network.demand.shape[1]) if network.all_closed else np.flatnonzero(network.closed)
     )
     demand = network.demand if network.all_closed else network.demand[:, closed_classes]
+    last_speed, speeds_by_queue, empty_probability = _speeds_by_queue(network, queueing, load)
+    all_have_queues = len(queueing) == demand.shape[2]
+    think = network.think
+    population = network.population
+    if not network.all_closed:
+        think = think[:, closed_classes]
+        population = population[:, closed_classes]
+    delay = think
+    if not all_have_queues:
+        delay = think + demand[:, :, network.is_delay].sum(axis=2)
+    return ClosedPart(
+        classes=closed_classes,
+        queueing=queueing,
+        demand=demand if all_have_queues else demand[:, :, queueing],
+        delay=delay,
+        population=population,
+        last_speed=last_speed,
+        speeds_by_queue=speeds_by_queue,
+        empty_probability=empty_probability,
+    )
+
+
+def _speeds_by_queue(
+    network: NetworkArrays, queueing: Array, load: Array
+) -> tuple[Array, dict[int, Array], dict[int, Array]]:
+    """Return the speeds at which the stations with a queue, `queueing`, serve closed customers: the
+    last speed of each, the speeds of those where they vary, and the probability of no open customer
+    at those with rates or several servers [1].
+    """
     last_speed = np.ones((len(load), len(queueing)), dtype=load.dtype)
     speeds_by_queue = dict[int, Array]()
     empty_probability = dict[int, Array]()
@@ -201,25 +231,7 @@ def closed_part(network: NetworkArrays) -> ClosedPart:
         empty_probability[queue_index] = no_open_probability
         if remaining_speed.shape[1] > 1:
             speeds_by_queue[queue_index] = remaining_speed
-    all_have_queues = len(queueing) == demand.shape[2]
-    think = network.think
-    population = network.population
-    if not network.all_closed:
-        think = think[:, closed_classes]
-        population = population[:, closed_classes]
-    delay = think
-    if not all_have_queues:
-        delay = think + demand[:, :, network.is_delay].sum(axis=2)
-    return ClosedPart(
-        classes=closed_classes,
-        queueing=queueing,
-        demand=demand if all_have_queues else demand[:, :, queueing],
-        delay=delay,
-        population=population,
-        last_speed=last_speed,
-        speeds_by_queue=speeds_by_queue,
-        empty_probability=empty_probability,
-    )
+    return last_speed, speeds_by_queue, empty_probability
 
 
 def _remaining_speeds(speed: Array, load: Array, most_customers: int) -> tuple[Array, Array]:
@@ -314,22 +326,7 @@ def whole_solution(
     throughput = closed_solution.throughput
     queue = closed_solution.queue
     dtype = np.result_type(throughput, queue, demand, network.arrivals, network.think)
-    if queue.shape == array_shape:
-        # All classes are closed and all stations have a queue.
-        all_throughput = throughput.astype(dtype)
-        all_queues = queue.astype(dtype)
-    else:
-        all_throughput = np.where(network.closed, 0, network.arrivals).astype(dtype)
-        all_throughput[:, closed_network.classes] = throughput
-        all_queues = np.zeros(array_shape, dtype=dtype)
-        queues_where_queueing = np.zeros(
-            (*array_shape[:2], len(closed_network.queueing)), dtype=dtype
-        )
-        queues_where_queueing[:, closed_network.classes] = queue
-        all_queues[:, :, closed_network.queueing] = queues_where_queueing
-        all_queues[:, :, network.is_delay] = (
-            all_throughput[:, :, None] * demand[:, :, network.is_delay]
-        )
+    all_throughput, all_queues = _at_all_stations(network, closed_network, closed_solution, dtype)
     residence = quotient(all_queues, all_throughput[:, :, None])
     if not network.all_closed:
         is_open = ~network.closed
@@ -357,6 +354,32 @@ def whole_solution(
         method=method,
         exact=True,
     )
+
+
+def _at_all_stations(
+    network: NetworkArrays,
+    closed_network: ClosedPart,
+    closed_solution: ClosedSolution,
+    dtype: np.dtype[Any],
+) -> tuple[Array, Array]:
+    """Return the throughputs of all classes (P, R), and the queues of the closed classes at all
+    stations (P, R, K), where those of the open classes are not known yet.
+    """
+    array_shape = network.service.shape
+    queue = closed_solution.queue
+    if queue.shape == array_shape:
+        # All classes are closed and all stations have a queue.
+        return closed_solution.throughput.astype(dtype), queue.astype(dtype)
+    all_throughput = np.where(network.closed, 0, network.arrivals).astype(dtype)
+    all_throughput[:, closed_network.classes] = closed_solution.throughput
+    all_queues = np.zeros(array_shape, dtype=dtype)
+    queues_where_queueing = np.zeros((*array_shape[:2], len(closed_network.queueing)), dtype=dtype)
+    queues_where_queueing[:, closed_network.classes] = queue
+    all_queues[:, :, closed_network.queueing] = queues_where_queueing
+    all_queues[:, :, network.is_delay] = (
+        all_throughput[:, :, None] * network.demand[:, :, network.is_delay]
+    )
+    return all_throughput, all_queues
 
 
 def _number_probabilities(

@@ -610,8 +610,8 @@ def have_one_value(values: Array, is_visited: NDArray[np.bool_]) -> NDArray[np.b
 
 
 def sum_over_stations(values: Array) -> Array:
-    """Sum over the stations, the last axis of (P, R, K), as one matrix product: sums of short rows,
-    one by one, take several times as long.
+    """Return the sums of values (P, R, K) over the stations (P, R). Of many it is one matrix
+    product: sums of short rows, one by one, take several times as long.
     """
     point_count, class_count, station_count = values.shape
     if point_count * class_count < 50:
@@ -767,7 +767,7 @@ def _number_array(values: ArrayLike) -> Array:
 
 
 def _spread_over(values: Array, shape: tuple[int, ...], name: str) -> Array:
-    """Broadcast values to a shape; raise under their name where they do not fit."""
+    """Return values broadcast to a shape; raise, with their name, if they do not fit it."""
     spread_values = np.empty(shape, dtype=values.dtype)
     try:
         spread_values[...] = values

@@ -775,8 +775,8 @@ class _Grid:
         return planes
 
     def shift(self, planes: Array, load: Array) -> Array:
-        """Apply the operator B, which adds one customer at a station with loads (P, R), to planes
-        of normalizing constants (P, S, n_2.., n_R); see this module.
+        """Return planes of normalizing constants (P, S, n_2.., n_R) after the operator B, which
+        adds one customer at a station with loads (P, R); see this module.
         """
         expanded_index = (slice(None),) + (None,) * (planes.ndim - 1)
         shifted_planes = np.zeros_like(planes)

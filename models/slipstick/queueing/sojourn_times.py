@@ -167,13 +167,23 @@ def quantile(transform: Transform, q: float, scale: float) -> float:
 
     if float(transform(np.array([1e9 / scale]))[0].real) >= q:
         return 0.0  # So many take no time at all.
+    interval = _interval_of_sign_change(log_excess, scale)
+    return math.nan if interval is None else _zero_in_interval(log_excess, *interval)
+
+
+def _interval_of_sign_change(
+    log_excess: Callable[[float], float], scale: float
+) -> tuple[float, float, float, float] | None:
+    """Return two times between which a falling function passes 0 [s], and its values there; None
+    if no such times are found from `scale` on.
+    """
     shorter_time = scale
     longer_time = 2 * scale
     excess_below = log_excess(scale)
     excess_above = log_excess(2 * scale)
     for _ in range(MOST_STEPS):
         if excess_below >= 0 >= excess_above:
-            break
+            return shorter_time, longer_time, excess_below, excess_above
         if excess_below < 0:
             shorter_time, longer_time, excess_below, excess_above = (
                 shorter_time / 2,
@@ -188,8 +198,19 @@ def quantile(transform: Transform, q: float, scale: float) -> float:
                 excess_above,
                 log_excess(2 * longer_time),
             )
-    else:
-        return math.nan
+    return None
+
+
+def _zero_in_interval(
+    log_excess: Callable[[float], float],
+    shorter_time: float,
+    longer_time: float,
+    excess_below: float,
+    excess_above: float,
+) -> float:
+    """Return the time at which a falling function is 0, between two times where its values are
+    `excess_below` and `excess_above` [s].
+    """
     # Regula falsi that halves the value of an end that stays twice (Illinois): the logarithm is
     # nearly a straight line.
     time = longer_time
@@ -257,8 +278,8 @@ def two_moments(mean: float, scv: float) -> Transform:
 
 
 def visit_shared(service_time: float, waiting_time: float) -> Transform:
-    r"""Approximate the transform of one visit to a station that shares its servers among
-    exponential services, by two moments.
+    r"""Return an approximation, by two moments, of the transform of the time of one visit to a
+    station that shares its servers among exponential services.
 
     Of one server, T has the scv :math:`1 + 2 \rho / (2 - \rho)`. Of several, \rho is taken as the
     part of the time that is beyond the service, as it is of one.

@@ -275,9 +275,9 @@ def announce_compilation() -> None:
     announce = ANNOUNCE.get()
     if announce is None or not can_compile():
         return
-    code_folder = Path(import_module(LOOP).go_on.stats.cache_path)
+    code_folder = Path(import_module(LOOP).run_events.stats.cache_path)
     python_version = "".join(map(str, sys.version_info[:2]))
-    if not any(code_folder.glob(f"*go_on*.py{python_version}*.nbi")):
+    if not any(code_folder.glob(f"*run_events*.py{python_version}*.nbi")):
         announce(
             f"the simulator is compiled once, and its code is kept in {code_folder}: about"
             f" {_COMPILATION_SECONDS:g} s of processor time"
@@ -532,15 +532,26 @@ def _combined_result(
     """Return the result of all replications together, with `trusted` and `converged` set: whether
     its intervals can be trusted, and whether they are narrow enough.
     """
-    layout = Layout(plan)
+    result = _joined_result(plan, settings, replication_results)
+    if not result.trusted:
+        return result
+    result = replace(result, trusted=_can_trust_intervals(result, len(replication_results)))
+    is_precise = all(
+        is_precise_enough(result.mean_time(group_index), settings.precision)
+        for group_index in range(len(plan.groups))
+    )
+    has_converged = is_precise and result.trusted and result.stopped != "interrupted"
+    return replace(result, converged=has_converged)
+
+
+def _joined_result(
+    plan: Plan, settings: Simulation, replication_results: Sequence[ReplicationResult]
+) -> Result:
+    """Return the result of all replications together, which is trusted if each of them is."""
     first_result = replication_results[0]
     stop_causes = {replication_result.stopped for replication_result in replication_results}
-    stop_cause = next(
-        (cause for cause in ("interrupted", "events") if cause in stop_causes),
-        first_result.stopped,
-    )
     is_single = len(replication_results) == 1
-    result = Result(
+    return Result(
         batches=first_result.batches
         if is_single
         else np.concatenate(
@@ -549,7 +560,10 @@ def _combined_result(
         quantiles=first_result.quantiles
         if is_single
         else _pooled_quantiles(plan, replication_results),
-        stopped=stop_cause,
+        stopped=next(
+            (cause for cause in ("interrupted", "events") if cause in stop_causes),
+            first_result.stopped,
+        ),
         trusted=all(replication_result.trusted for replication_result in replication_results),
         dropped=sum(replication_result.dropped for replication_result in replication_results),
         cycles=sum(replication_result.cycles for replication_result in replication_results),
@@ -558,10 +572,15 @@ def _combined_result(
         settings=settings,
         pooled=not is_single,
     )
-    if not result.trusted:
-        return result
+
+
+def _can_trust_intervals(result: Result, replication_count: int) -> bool:
+    """Return whether the intervals of a result can be trusted: no group starves, the rare events
+    that matter were seen, and successive batches are not correlated.
+    """
+    plan, layout = result.plan, Layout(result.plan)
     group_indexes = range(len(plan.groups))
-    batch_table = result.batches.reshape(len(replication_results), -1, layout.width)
+    batch_table = result.batches.reshape(replication_count, -1, layout.width)
     # A batch in which a group ended no cycle is divided by 1: it matters for the test of
     # correlation only.
     batch_means = [
@@ -570,26 +589,20 @@ def _combined_result(
         / np.maximum(batch_table[..., layout.cycles[group_index]], 1)
         for group_index in group_indexes
     ]
-    negligible_difference = settings.precision * _NEGLIGIBLE
+    negligible_difference = result.settings.precision * _NEGLIGIBLE
     unended_shares = [result.unended_share(group_index) for group_index in group_indexes]
     is_starved = (
         max(unended_shares) > LARGEST_UNENDED_SHARE
         or sum(share > STARVED_TOGETHER for share in unended_shares) > 1
+        or _may_bury_customers(plan, result.batches)
     )
-    is_starved = is_starved or _may_bury_customers(plan, result.batches)
-    result = replace(
-        result,
-        trusted=not is_starved
+    return (
+        not is_starved
         and expected_rare_events(result) >= FEWEST_EVENTS_SEEN
         and not any(
             is_correlated(means_of_group, negligible_difference) for means_of_group in batch_means
-        ),
+        )
     )
-    is_precise = all(
-        is_precise_enough(result.mean_time(group_index), settings.precision)
-        for group_index in group_indexes
-    )
-    return replace(result, converged=is_precise and result.trusted and stop_cause != "interrupted")
 
 
 def expected_rare_events(result: Result) -> float:
@@ -616,7 +629,9 @@ def _cycles_of_group(result: Result, group_index: int) -> float:
 def _pooled_quantiles(
     plan: Plan, replication_results: Sequence[ReplicationResult]
 ) -> tuple[Quantiles, ...]:
-    """Join the response times of several replications, without their warm-ups."""
+    """Return the quantiles of the response times of several replications together, by group; the
+    warm-ups are left out.
+    """
     layout = Layout(plan)
     pooled_quantiles = tuple(Quantiles() for _ in plan.groups)
     for replication_result in replication_results:

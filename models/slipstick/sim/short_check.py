@@ -421,17 +421,7 @@ def _with_waits_and_utilizations(
     differing_before: list[str] = []
     while True:
         differences = _relative_differences(run, waits_and_utilizations)
-        verdict_by_name = {
-            value_name: _verdict_on_resource(difference)
-            for value_name, difference in differences.items()
-        }
-        least_half_width = _least_half_width(run.plan, run.sums().sum(axis=0))
-        for value_name, verdict in verdict_by_name.items():
-            if verdict == DIFFERS and value_name.startswith(WAIT) and least_half_width:
-                is_noise = least_half_width > WIDEST_INTERVAL or (
-                    abs(differences[value_name].mean) <= VALUE_TOLERANCE + least_half_width
-                )
-                verdict_by_name[value_name] = UNDECIDED if is_noise else DIFFERS
+        verdict_by_name = _verdicts_on_resources(run, differences)
         differing_names = [
             value_name for value_name, verdict in verdict_by_name.items() if verdict == DIFFERS
         ]
@@ -467,6 +457,26 @@ def _with_waits_and_utilizations(
             undecided_parts = dict.fromkeys(differing_names, UNDECIDED)
             return replace(check_result, verdict_by_value={**verdict_by_name, **undecided_parts})
         differing_before = differing_names
+
+
+def _verdicts_on_resources(
+    run: _Steady | _Programs, differences: Mapping[str, Estimate]
+) -> dict[str, str]:
+    """Return the verdict on each wait and utilization by its name, from its difference to the
+    expected value. A wait that differs by what may be noise is undecided.
+    """
+    verdict_by_name = {
+        value_name: _verdict_on_resource(difference)
+        for value_name, difference in differences.items()
+    }
+    least_half_width = _least_half_width(run.plan, run.sums().sum(axis=0))
+    for value_name, verdict in verdict_by_name.items():
+        if verdict == DIFFERS and value_name.startswith(WAIT) and least_half_width:
+            is_noise = least_half_width > WIDEST_INTERVAL or (
+                abs(differences[value_name].mean) <= VALUE_TOLERANCE + least_half_width
+            )
+            verdict_by_name[value_name] = UNDECIDED if is_noise else DIFFERS
+    return verdict_by_name
 
 
 def _verdict_on_resource(difference: Estimate) -> str:
@@ -611,8 +621,6 @@ def _simulated_time(
     row_sums, column_sums : rows over stretches of the run, and all of them added up to one row
     """
     layout = Layout(plan)
-    group_name = plan.groups[group_index].name
-    ended_cycles = float(column_sums[0, layout.cycles[group_index]])
     no_estimate = Estimate(math.nan)
     if plan.is_program and not plan.is_random and len(row_sums):
         mean = float(
@@ -620,20 +628,8 @@ def _simulated_time(
             / max(row_sums[0, layout.cycles[group_index]], 1.0)
         )
         return Estimate(mean, mean, mean), ""
-    if not ended_cycles:
-        return no_estimate, f"no cycle of {group_name} was counted"
-    if len(row_sums) < _FEWEST_ROWS:
-        return no_estimate, "too few cycles ended"
-    if ended_cycles < expected_time.least_cycles:
-        return (
-            no_estimate,
-            f"near saturation it takes {expected_time.least_cycles:,.0f} cycles to settle",
-        )
-    seen_cycles = len(row_sums) if plan.is_program else ended_cycles
-    if seen_cycles < (needed_cycles := fewest_cycles(plan, group_index)):
-        return no_estimate, f"rare events that matter need {needed_cycles:,.0f} cycles"
-    if _is_unlike_the_model(plan, column_sums, group_index, expected_time):
-        return no_estimate, "the random times drawn so far are far from their means"
+    if reason := _reason_to_wait(plan, row_sums, column_sums, group_index, expected_time):
+        return no_estimate, reason
     weight_vectors = [
         weights_of_time(plan, column_sums, group_index),
         layout.column(layout.cycles[group_index]),
@@ -655,15 +651,37 @@ def _simulated_time(
         control_weights,
         in_one_run=not plan.is_program,
     )
+    group = plan.groups[group_index]
     if not (math.isfinite(estimate.half_width) and estimate.mean > 0):
-        return no_estimate, f"no interval of the time of {group_name} can be trusted"
+        return no_estimate, f"no interval of the time of {group.name} can be trusted"
     if (
         not plan.is_program
-        and plan.groups[group_index].kind == "open"
+        and group.kind == "open"
         and _halves_differ(row_sums, numerator_weights, denominator_weights, control_weights)
     ):
         return no_estimate, "the run has not settled"
     return estimate, ""
+
+
+def _reason_to_wait(
+    plan: Plan, row_sums: Array, column_sums: Array, group_index: int, expected_time: Expected
+) -> str:
+    """Return why a run is still too short for an estimate of the mean time of a group; empty if it
+    is long enough.
+    """
+    ended_cycles = float(column_sums[0, Layout(plan).cycles[group_index]])
+    if not ended_cycles:
+        return f"no cycle of {plan.groups[group_index].name} was counted"
+    if len(row_sums) < _FEWEST_ROWS:
+        return "too few cycles ended"
+    if ended_cycles < expected_time.least_cycles:
+        return f"near saturation it takes {expected_time.least_cycles:,.0f} cycles to settle"
+    seen_cycles = len(row_sums) if plan.is_program else ended_cycles
+    if seen_cycles < (needed_cycles := fewest_cycles(plan, group_index)):
+        return f"rare events that matter need {needed_cycles:,.0f} cycles"
+    if _is_unlike_the_model(plan, column_sums, group_index, expected_time):
+        return "the random times drawn so far are far from their means"
+    return ""
 
 
 def _is_unlike_the_model(

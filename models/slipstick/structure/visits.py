@@ -197,7 +197,7 @@ class _TreeBuilder:
         """Reader-writer locks that are held to write."""
 
     def rebuild(self, activity: Activity, held_locks: frozenset[str]) -> Activity:
-        """Rebuild an activity, with a visit at each step and each hold."""
+        """Return a copy of an activity, with a visit at each step and each hold."""
         match activity:
             case Then(bodies):
                 return Then(tuple(self.rebuild(body, held_locks) for body in bodies))
@@ -227,8 +227,8 @@ class _TreeBuilder:
         return visited_node
 
     def _rebuild_apart(self, body: Activity, held_locks: frozenset[str]) -> Activity:
-        """Rebuild an activity that does not directly follow the one rebuilt before it, so that no
-        lock is released immediately before its first visit.
+        """Return a copy, as by `rebuild`, of an activity that does not directly follow the one
+        rebuilt before it, so that no lock is released immediately before its first visit.
         """
         self.released_locks = frozenset()
         return self.rebuild(body, held_locks)
@@ -409,12 +409,12 @@ def _add_ratios(
     if (visit := visit_of(node)) is not None:
         ratio_by_visit[visit.index] = executions_of_node
     for executions, child in node.weighted_children:
-        child_ratio = (
+        executions_of_child = (
             executions_of_node
             if is_number(executions, 1.0)
             else executions_of_node * value_by_expr[executions]
         )
-        _add_ratios(child, child_ratio, value_by_expr, ratio_by_visit)
+        _add_ratios(child, executions_of_child, value_by_expr, ratio_by_visit)
 
 
 MOST_WRITTEN_OUT = 12

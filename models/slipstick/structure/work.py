@@ -114,7 +114,7 @@ def _sum_by_name(terms_of_parts: Iterable[Mapping[str, Expr]]) -> dict[str, Expr
 
 
 def _scale_work(factor: Expr, work_by_name: Mapping[str, Expr]) -> dict[str, Expr]:
-    """Multiply the work under each name by a factor."""
+    """Return the work under each name, multiplied by a factor."""
     return {
         name: time_or_count if time_or_count == zero(TIME) else factor * time_or_count
         for name, time_or_count in work_by_name.items()
@@ -125,9 +125,9 @@ def demands(
     activity: Activity, model: Model, *, with_least_executions: bool = False
 ) -> dict[str, Expr]:
     """Return the service time that one pass demands of each resource, added up over all branches;
-    accesses to a lock's word count at the station that holds the word [s].
-    With least executions it is a lower bound: parts whose number of executions depends on the state
-    of the system are left out.
+    accesses to a lock's word count at the station that holds the word [s]. With least executions it
+    is a lower bound: parts whose number of executions depends on the state of the system are left
+    out.
     """
 
     def demands_of_node(node: Activity) -> dict[str, Expr]:
@@ -508,7 +508,7 @@ class ParallelWork:
     def workers(
         self, value_by_symbol: Mapping[tuple[str, str], Array], processors: Array | float
     ) -> Array:
-        """Count the processors and servers P that can do useful work, from the result of
+        """Return the number of processors and servers P that can do useful work, from the result of
         `values_by_symbol` [1].
         """
         workers_by_place = [

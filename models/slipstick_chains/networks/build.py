@@ -450,14 +450,7 @@ def build_state_space(point: NetworkPoint, truncation: int | None) -> StateSpace
             for entries in restart_by_class
         ],
     )
-    station_states = [
-        _station_state(point, station, truncation) for station in range(station_count)
-    ]
-    think_times = {
-        int(class_index): exponential(network.think[0, class_index])
-        for class_index in np.flatnonzero(is_visited[:, station_count])
-    }
-    station_states.append(SharedServers(think_times, class_count, None))
+    station_states = _station_states(point, is_visited, truncation)
     all_bursts = () if network.bursts is None else network.bursts[0]
     bursts = {class_index: burst for class_index, burst in enumerate(all_bursts) if burst.any()}
     # After service, a blocked station says for which one it waits, and in which order.
@@ -490,6 +483,22 @@ def build_state_space(point: NetworkPoint, truncation: int | None) -> StateSpace
         interleaved=empty_row,
     )
     return _place_closed_customers(space, point)
+
+
+def _station_states(
+    point: NetworkPoint, is_visited: Array, truncation: int | None
+) -> list[StationState]:
+    """Return the representation of each station, and as the last one of the think time."""
+    network = point.network
+    class_count, station_count = network.service.shape[1:]
+    station_states = [
+        _station_state(point, station, truncation) for station in range(station_count)
+    ]
+    think_times = {
+        int(class_index): exponential(network.think[0, class_index])
+        for class_index in np.flatnonzero(is_visited[:, station_count])
+    }
+    return [*station_states, SharedServers(think_times, class_count, None)]
 
 
 def _entries_by_class(entry_probability: Array) -> list[list[tuple[int, int, complex]]]:

@@ -427,41 +427,51 @@ class StateSpace:
                     rate[entered_indices] * probability,
                     event,
                 )
-        blocking = LOSS if source is None else self.blocking[station]
-        if len(refused_indices) and source is not None and blocking == AFTER_SERVICE:
-            yield (
+        if len(refused_indices):
+            yield from self._transitions_of_refused(
+                rows,
                 origin[refused_indices],
-                self._rows_after_blocking(rows[origin[refused_indices]], source, station),
+                rows_after_departure[refused_indices],
                 refused_rate[refused_indices],
+                class_and_station,
                 event,
+                source,
             )
-        elif len(refused_indices) and blocking == LOSS:
+
+    def _transitions_of_refused(
+        self,
+        rows: Rows,
+        origin: NDArray[np.int64],
+        rows_after_departure: Rows,
+        rate: Array,
+        class_and_station: tuple[int, int],
+        event: int,
+        source: int | None,
+    ) -> Iterator[Transitions]:
+        """Yield the transitions in which customers find a station full, or balk: they stay at the
+        server of their source, or are lost; see `_transitions_to`.
+        """
+        class_index, station = class_and_station
+        blocking = LOSS if source is None else self.blocking[station]
+        if source is not None and blocking == AFTER_SERVICE:
+            yield origin, self._rows_after_blocking(rows[origin], source, station), rate, event
+        elif blocking == LOSS:
             # The loss and the move that follows it are separate transitions, so that each event is
-            # counted once.
-            yield (
-                origin[refused_indices],
-                rows[origin[refused_indices]],
-                refused_rate[refused_indices],
-                # Only arrivals from outside are no event themselves.
-                self.event(LOST if event >= 0 else LOST_OUTSIDE, class_index, station),
-            )
+            # counted once. Only arrivals from outside are no event themselves.
+            loss = self.event(LOST if event >= 0 else LOST_OUTSIDE, class_index, station)
+            yield origin, rows[origin], rate, loss
             if self.open_classes[class_index]:
-                yield (
-                    origin[refused_indices],
-                    rows_after_departure[refused_indices],
-                    refused_rate[refused_indices],
+                yield origin, rows_after_departure, rate, event
+                return
+            for next_class, restart_station, restart_probability in self.restart[class_index]:
+                yield from self._transitions_to(
+                    rows,
+                    origin,
+                    rows_after_departure,
+                    rate * restart_probability,
+                    (next_class, restart_station),
                     event,
                 )
-            else:
-                for next_class, restart_station, restart_probability in self.restart[class_index]:
-                    yield from self._transitions_to(
-                        rows,
-                        origin[refused_indices],
-                        rows_after_departure[refused_indices],
-                        refused_rate[refused_indices] * restart_probability,
-                        (next_class, restart_station),
-                        event,
-                    )
 
     @property
     def blocks_servers(self) -> bool:

@@ -265,7 +265,7 @@ class BatchTimes:
 def _regrouped_in_blocks(
     drawn_values: Iterator[Array], block_sizes: Iterable[int]
 ) -> Iterator[Array]:
-    """Regroup drawn values into blocks of the given sizes."""
+    """Yield drawn values regrouped into blocks of the given sizes."""
     ready_values = np.zeros(0)
     for block_size in block_sizes:
         while len(ready_values) < block_size:
