@@ -483,6 +483,8 @@ def did_you_mean(name: str, known_names: Collection[str], most_names: int = 12) 
     '; known: adapter, switch'
     >>> did_you_mean("M/M/1", ["amdahl-speedup", "mm1-number", "mm1-response-time"])
     "; did you mean 'mm1-number' or 'mm1-response-time'?"
+    >>> did_you_mean("mm1", ["amdahl-speedup", "mm1-number"])
+    "; did you mean 'mm1-number'?"
     >>> did_you_mean("fifo", ["fcfs", "ps"])
     "; did you mean 'fcfs'?"
     >>> did_you_mean("p99", ["response_time[jobs]", "response_time_quantile[jobs,0.5]"])
@@ -565,11 +567,15 @@ _LAST_NUMBER = late_pattern(r"([a-z_]+_quantile\[(?:[^,\]]*,)?)0[.][0-9]+\]")
 
 
 def _names_with_letters(name: str, known_names: Collection[str]) -> list[str]:
-    """Return the known names that contain the letters and digits of a name."""
+    """Return the known names that contain the letters and digits of a name; of a name without other
+    characters, those that begin with it as a word.
+    """
     comparable_name = _letters_and_digits(name[:80])
     # One or two letters are in most names.
-    if len(comparable_name) < 3 or comparable_name == name:
+    if len(comparable_name) < 3:
         return []
+    if comparable_name == name:
+        return [known_name for known_name in known_names if known_name.startswith(f"{name}-")]
     matching_names = [
         known_name
         for known_name in known_names

@@ -274,7 +274,9 @@ def _overload_sentences(load_fitting: LoadFitting) -> list[str]:
 
 def _load_text(load_fitting: LoadFitting, load: float) -> str:
     """Return a load as text: a number of users, or a rate."""
-    return quantity(load, "1/s") if load_fitting.think is None else f"{load:g} users"
+    if load_fitting.think is None:
+        return quantity(load, "1/s")
+    return f"{load:g} {'user' if load == 1 else 'users'}"
 
 
 def _interval_text(load_fitting: LoadFitting, name: str) -> str:

@@ -108,6 +108,12 @@ def test_users_who_think_are_those_of_a_closed_network() -> None:
 
 
 @pytest.mark.turns(3)
+def test_one_user_is_no_users() -> None:
+    text = load_fit_text(fit_loads(users_test((0.01,), (1, 40, 80, 100)), [150.0]).result())
+    assert " at 1 user to " in text
+    assert " at 100 users." in " ".join(text.split())
+
+
 def test_a_percentile_is_fitted_where_no_mean_was_measured() -> None:
     """Of M/M/1 a time is exponential, so that its 95 % is its mean times ln 20."""
     rows = [
