@@ -264,6 +264,8 @@ def test_a_thousand_quantities() -> None:
         ("Seconds", "write 's'"),
         ("usec", "did you mean 'us'?"),
         ("msec", "did you mean 'ms'?"),
+        ("msecs", "write 'ms'"),
+        ("usecs", "write 'us'"),
         ("nanoseconds", "write 'ns'"),
         ("minutes", "write 'min'"),
         ("hr", "write 'h'"),
