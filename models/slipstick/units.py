@@ -313,8 +313,8 @@ def _unit_power(unit_word: str) -> tuple[Fraction, Dimension]:
 
 _SYNONYMS = (  # a unit, then what else people call it that `did_you_mean` would not find
     "s sec secs second seconds, ms millisecond milliseconds msecs, us microsecond microseconds"
-    " usecs, ns nanosecond nanoseconds nsecs, h hr hrs hour hours, min mins minute minutes, days d, weeks w wk,"
-    " years y yr yrs, B byte bytes, message msg, % percent, / per"
+    " usecs, ns nanosecond nanoseconds nsecs, h hr hrs hour hours, min mins minute minutes, days"
+    " d, weeks w wk, years y yr yrs, B byte bytes, message msg, % percent, / per"
 )
 
 
