@@ -331,7 +331,9 @@ def _comparison_cells(measured_value: float | None, computed_value: float | None
 
 def _load_text(row: LoadRow) -> str:
     """Return the load of a row as text: its users, or its completed rate."""
-    return f"{row.users:g} users" if row.users is not None else f"{row.completed:.4g} /s"
+    if row.users is None:
+        return f"{row.completed:.4g} /s"
+    return f"{row.users:g} {'user' if row.users == 1 else 'users'}"
 
 
 def _network_at_load(document: dict[str, Any], row: LoadRow) -> dict[str, Any]:
