@@ -1164,7 +1164,8 @@ def _headline_by_case(searches: Sequence[ConditionSearch], words: Words) -> str:
 
 
 _ASKS_FOR_SETTING = late_pattern(
-    r"(?:which|what|how (?:many|much|large|long|often|high|low|big|small)) .*\bshould\b",
+    r"(?:which|what|how (?:many|much|large|long|often|high|low|big|small)) .*?"
+    r"\b(should|can|may|must)\b",
     re.IGNORECASE,
 )
 """How a title begins that asks for the value that a quantity should have."""
@@ -1179,16 +1180,18 @@ def _recommendation(searches: Sequence[ConditionSearch], words: Words) -> str:
     has_limits = all(
         search.of != YEAR and len(search.crossings) == 1 and search.is_decided for search in ranked
     )
-    if not (has_limits and _ASKS_FOR_SETTING.match(words.title)):
+    asks_for_setting = _ASKS_FOR_SETTING.match(words.title)
+    if not (has_limits and asks_for_setting):
         return ""
+    verb = asks_for_setting[1]
     first_search = ranked[0]
     limits = [_range_of_condition_text(first_search, words, True)]
     limits += [_range_of_condition_text(search, words, False) for search in ranked[1:]]
     quantity_clause = re.fullmatch(r"if (the .*) is (at (?:least|most) .*)", limits[0])
     if quantity_clause:
-        beginning, limits[0] = f"{quantity_clause[1]} should be", quantity_clause[2]
+        beginning, limits[0] = f"{quantity_clause[1]} {verb} be", quantity_clause[2]
     elif limits[0].startswith("with "):
-        beginning, limits[0] = "there should be", limits[0].removeprefix("with ")
+        beginning, limits[0] = f"there {verb} be", limits[0].removeprefix("with ")
     else:
         return ""
     amounts = limits

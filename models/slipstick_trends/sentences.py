@@ -79,7 +79,8 @@ def headlines_by_subject(projection: Projection, words: Words) -> dict[str, list
         _history_sentence(history, track, projection, words)
         for track in tracks[:1]
         for history in track.conditions[:1]
-        if not history.is_worded
+        # Of many cases, the first one tells little; the page has all.
+        if not history.is_worded and len(tracks) <= _MOST_TRACKS_WITH_SENTENCES
     ]
     is_over_years = projection.factors is None
     # A table has all values of many cases; a sentence on the first ones adds nothing.

@@ -242,7 +242,11 @@ def fit_headline(time_fits: Fitting, words: Words) -> list[str]:
     if time_fits.has_law and (limits_text := _limits_sentence(best_answer, time_fits)):
         # What the law leaves out stands before what it says.
         law_position = bool(time_fits.growing_causes)
-        lines.insert(law_position, f"by the fitted model, {uncapitalized(limits_text)}")
+        law_line = f"by the fitted model, {uncapitalized(limits_text)}"
+        if _ASKS_HOW_MANY.match(words.title):
+            answer_first = r"up to \3, by the fitted model, for an \1 of \2"
+            law_line = _EFFICIENT_UP_TO.sub(answer_first, law_line)
+        lines.insert(law_position, law_line)
     if time_fits.has_law:
         position = bool(time_fits.growing_causes)
         lines[position:position] = [
@@ -273,6 +277,12 @@ def fit_headline(time_fits: Fitting, words: Words) -> list[str]:
     ]
     lines = [*[refusal.partition("; ")[0]] * bool(refusal), *bounds[:1], *lines]
     return [with_noun_for_processors(line.rstrip("."), words) for line in lines]
+
+
+_ASKS_HOW_MANY = re.compile(r"(?:up to )?how many\b", re.IGNORECASE)
+_EFFICIENT_UP_TO = re.compile(
+    r"by the fitted model, (efficiency) is (at least [\d.]+ %) up to ([^.;]+?)(?=[.;])"
+)
 
 
 def _numbers_in(title: str) -> set[float]:
