@@ -256,7 +256,7 @@ def load_test(
     Parameters
     ----------
     paths, hints : the files, and what each does not say
-    servers : of each tier; one where a tier is not named
+    server_count_by_tier : number of servers of each tier; one where a tier is not named
     format : of all files; recognized by the content of each if None
 
     Raises

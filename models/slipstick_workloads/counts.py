@@ -353,9 +353,9 @@ def _refuse_unknown_keys(subject: str, data: Mapping[str, Any], names: Iterable[
             raise ModelError(f"{subject} cannot hold {name!r}{did_you_mean(name, allowed)}")
 
 
-WholeNumber = Annotated[int, Field(ge=0)]
-Pair = Annotated[list[WholeNumber], Field(min_length=2, max_length=2)]
-Triple = Annotated[list[WholeNumber], Field(min_length=3, max_length=3)]
+NaturalNumber = Annotated[int, Field(ge=0)]
+Pair = Annotated[list[NaturalNumber], Field(min_length=2, max_length=2)]
+Triple = Annotated[list[NaturalNumber], Field(min_length=3, max_length=3)]
 
 
 class MessagesSpec(Spec):
@@ -381,42 +381,46 @@ class MessagesSpec(Spec):
 class TallySpec(Spec):
     """The counts of one processor in one phase. The default of each count is 0."""
 
-    work: WholeNumber = Field(0, description="units of work done")
+    work: NaturalNumber = Field(0, description="units of work done")
     faults: list[Triple] = Field(
         [], description=("faults, as [parts, bytes of all replies, how many]")
     )
-    write_faults: WholeNumber = Field(
+    write_faults: NaturalNumber = Field(
         0, description=("write faults on a valid, write-protected page")
     )
-    empty: WholeNumber = Field(0, description="first misses of a page, which fetch the whole page")
-    twins: WholeNumber = Field(0, description="pages copied before a write")
+    empty: NaturalNumber = Field(
+        0, description="first misses of a page, which fetch the whole page"
+    )
+    twins: NaturalNumber = Field(0, description="pages copied before a write")
     collected: list[Triple] = Field(
         [],
         description=(
             "faults during a garbage collection, as [parts, bytes of all replies, how many]"
         ),
     )
-    collections: WholeNumber = Field(0, description="garbage collections")
+    collections: NaturalNumber = Field(0, description="garbage collections")
     acquisitions: list[Pair] = Field([], description="lock acquisitions, as [hops, how many]")
-    waits: WholeNumber = Field(0, description="acquisitions for which the lock was taken")
-    ahead: WholeNumber = Field(
+    waits: NaturalNumber = Field(0, description="acquisitions for which the lock was taken")
+    ahead: NaturalNumber = Field(
         0,
         description=("sum over these acquisitions of the number of processors ahead in the queue"),
     )
-    ahead_faults: WholeNumber = Field(
+    ahead_faults: NaturalNumber = Field(
         0, description="faults and first misses of the processors ahead, while they held the lock"
     )
-    intervals: WholeNumber = Field(
+    intervals: NaturalNumber = Field(
         0, description=("intervals in which at least one page was written")
     )
-    notices: WholeNumber = Field(0, description="write notices received")
-    invalidated: WholeNumber = Field(0, description="pages invalidated")
-    diffs_made: WholeNumber = Field(0, description="diffs made")
-    diff_bytes_made: WholeNumber = Field(0, description="bytes of these diffs")
-    served_diffs: WholeNumber = Field(0, description="requests for diffs that it answered")
-    served_pages: WholeNumber = Field(0, description="requests for whole pages that it answered")
-    forwarded: WholeNumber = Field(0, description="requests for locks that it passed on as manager")
-    granted: WholeNumber = Field(0, description="locks that it handed over to others")
+    notices: NaturalNumber = Field(0, description="write notices received")
+    invalidated: NaturalNumber = Field(0, description="pages invalidated")
+    diffs_made: NaturalNumber = Field(0, description="diffs made")
+    diff_bytes_made: NaturalNumber = Field(0, description="bytes of these diffs")
+    served_diffs: NaturalNumber = Field(0, description="requests for diffs that it answered")
+    served_pages: NaturalNumber = Field(0, description="requests for whole pages that it answered")
+    forwarded: NaturalNumber = Field(
+        0, description="requests for locks that it passed on as manager"
+    )
+    granted: NaturalNumber = Field(0, description="locks that it handed over to others")
     sent: MessagesSpec = Field(
         MessagesSpec(), description=("messages sent, by kind, as [how many, bytes]")
     )

@@ -38,10 +38,7 @@ PROGRAMS = re.compile(
 )
 """Packages whose code acts on answers. A reader of files reads the text of libraries."""
 
-EXCEPTIONS = {
-    # The library of the command line states an extra argument in words alone.
-    ("slipstick.cli.main", "_usage_message"),
-}
+EXCEPTIONS: set[tuple[str, str]] = set()
 """Functions that read the words of a sentence, and why they must."""
 
 

@@ -234,7 +234,7 @@ def minimize_squares(
     Parameters
     ----------
     formula, start, timings, tolerance : as for `fit_formula`
-    more_residuals : from sets of parameters, (D, k), residuals to minimize beside those of the
+    further_residuals : from sets of parameters, (D, k), residuals to minimize beside those of the
         timings, (D, any)
     """
     lower_limits, upper_limits = formula.limits

@@ -56,7 +56,7 @@ TRIED_SECOND_DEMANDS = (0.5, 1.0)
 """Demands at a second station that are tried, as parts of that at the first."""
 
 
-class StationKind(NamedTuple):
+class StationModel(NamedTuple):
     """A kind of station to fit.
 
     Parameters
@@ -107,7 +107,7 @@ class StationFit:
     missed : relative error at the largest load when fitted without it; None where too few rows
     """
 
-    kind: StationKind
+    kind: StationModel
     fitted: FittedFormula
     missed: float | None = None
 
@@ -371,24 +371,24 @@ def _is_overloaded(row: LoadRow) -> bool:
 
 def _kinds_to_try(
     server_counts: Sequence[int], has_users: bool, fits_quantile: bool
-) -> list[StationKind]:
+) -> list[StationModel]:
     """Return the kinds of station to fit to users, to a quantile at arrival rates, or to means at
     arrival rates.
     """
     if has_users:
         return [
-            *map(StationKind, server_counts),
-            *(StationKind(1, second=share) for share in TRIED_SECOND_DEMANDS),
+            *map(StationModel, server_counts),
+            *(StationModel(1, second=share) for share in TRIED_SECOND_DEMANDS),
         ]
     if fits_quantile:
-        return [StationKind(server_count) for server_count in server_counts]
+        return [StationModel(server_count) for server_count in server_counts]
     return [
-        StationKind(server_count, scv) for server_count, scv in product(server_counts, TRIED_SCVS)
+        StationModel(server_count, scv) for server_count, scv in product(server_counts, TRIED_SCVS)
     ]
 
 
 def _fitted_stations(
-    timings: Timings, kinds: Sequence[StationKind], think: float | None, quantile: float | None
+    timings: Timings, kinds: Sequence[StationModel], think: float | None, quantile: float | None
 ) -> tuple[StationFit, ...]:
     """Fit each kind of station, best first; kinds that cannot be fitted are left out."""
     stations = []
@@ -451,7 +451,7 @@ def _error_at_largest_load(
     return predicted_time / measured_time - 1 if predicted_time > 0 else np.inf
 
 
-def _family_of_station(kind: StationKind, think: float | None, quantile: float | None) -> Family:
+def _family_of_station(kind: StationModel, think: float | None, quantile: float | None) -> Family:
     """Return a family of one formula: the response time at a kind of station, by load."""
     parameters = (
         FitParameter("beside", "s", "time of a request beside the station"),
@@ -502,7 +502,7 @@ def _family_of_station(kind: StationKind, think: float | None, quantile: float |
     )
 
 
-def _mean_response(theta: Array, rate: Array, kind: StationKind) -> Array:
+def _mean_response(theta: Array, rate: Array, kind: StationModel) -> Array:
     """Return the mean response time at arrival rates below saturation [s]."""
     time_beside, service = theta
     load = rate * service

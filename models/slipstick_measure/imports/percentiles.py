@@ -81,7 +81,7 @@ def response_percentile(
     Parameters
     ----------
     tiers : in the order of the visits
-    beside : mean of the exponential time beside the tiers [s]
+    time_beside : mean of the exponential time beside the tiers [s]
     customers : of the network
     share : of the responses, such as 0.95
 
@@ -126,7 +126,7 @@ def percentile_in_order(
     ----------
     station : with its demand as the mean service time
     scv : squared coefficient of variation of the services [1]
-    beside : mean of the exponential time beside the station [s]
+    time_beside : mean of the exponential time beside the station [s]
     customers : of the network
     share : of the responses, such as 0.95
 

@@ -905,11 +905,11 @@ _TEXT_INSERTS = {
 """Expressions within texts, by the sign of their dialect: f of Python's own mark of such texts."""
 
 
-_Token = tuple[str, str]
+_ProgramToken = tuple[str, str]
 """The kind of a token and its text."""
 
 
-def _tokens(text: str) -> list[_Token]:
+def _tokens(text: str) -> list[_ProgramToken]:
     """List the tokens of an expression."""
     return [
         (str(match.lastgroup), match[0].strip())
@@ -918,7 +918,7 @@ def _tokens(text: str) -> list[_Token]:
     ]
 
 
-def _texts_outside_of_brackets(tokens: Sequence[_Token]) -> list[str]:
+def _texts_outside_of_brackets(tokens: Sequence[_ProgramToken]) -> list[str]:
     """List the texts of tokens, empty for texts in quotes and for what stands in brackets."""
     texts = list[str]()
     depth = 0
@@ -947,7 +947,7 @@ class _Expression:
 
     def __init__(
         self,
-        text: str | Sequence[_Token],
+        text: str | Sequence[_ProgramToken],
         variables: Mapping[str, ProgramValue],
         dialect: Dialect,
         depth: int = 0,
@@ -972,7 +972,7 @@ class _Expression:
         return key, self._within(self._tokens[colon + 1 :]).whole()
 
     def _within(
-        self, tokens: Sequence[_Token], variables: Mapping[str, ProgramValue] | None = None
+        self, tokens: Sequence[_ProgramToken], variables: Mapping[str, ProgramValue] | None = None
     ) -> _Expression:
         """Return the evaluator of a part of this expression."""
         values = self._variables if variables is None else variables
@@ -1030,7 +1030,7 @@ class _Expression:
         return [self._within(tokens[: starts[0]], variables) for variables in passes]
 
     def _passes(
-        self, tokens: Sequence[_Token], passes: Sequence[Mapping[str, ProgramValue]]
+        self, tokens: Sequence[_ProgramToken], passes: Sequence[Mapping[str, ProgramValue]]
     ) -> list[Mapping[str, ProgramValue]]:
         """Return the variables of each pass of a loop of a comprehension within other passes."""
         texts = _texts_outside_of_brackets(tokens)
@@ -1155,7 +1155,12 @@ class _Expression:
         if name.endswith(".length") and name not in self._variables:
             items = self._variables[name.removesuffix(".length")]
             return ProgramInteger(len(items)) if isinstance(items, list) else None
-        value = self._variables[name]
+        return self._value_of_item(self._variables[name])
+
+    def _value_of_item(self, value: ProgramValue) -> ProgramValue:
+        """Return the value at the keys in brackets that come next; the value itself if there are
+        none.
+        """
         while self._take_if_next("["):
             has_double_bracket = bool(self._take_if_next("["))  # of R
             key = self._list_items("]")[0]

@@ -545,17 +545,7 @@ class _TableReading:
             metric = metric_of_column or metric_in_row or "time"
             self._note_units(line, metric, unit)
             coordinates = row_coordinates._replace(region=region) if region else row_coordinates
-            unit_of_value = unit or self.columns[index].unit
-            if index in self.roles.shared_hours:
-                cell = _value_of_all_processors(split_value(cell)[0], 1 / row_coordinates.p)
-                unit_of_value = "h"
-            if index in self.roles.per_processor:
-                is_efficiency = self.columns[index].is_efficiency
-                full_efficiency = (
-                    self.columns[index].ideal_efficiency(cell) if is_efficiency else 1.0
-                )
-                cell = _value_of_all_processors(cell, row_coordinates.p / full_efficiency)
-                unit_of_value = None if is_efficiency else unit_of_value
+            cell, unit_of_value = self._value_and_unit(index, cell, unit, row_coordinates.p)
             if self.columns[index].is_share_of_time:
                 elapsed = next(
                     (run.value for run in input_file.runs[first_run:] if run.metric == "time"), None
@@ -566,6 +556,29 @@ class _TableReading:
                     unit_of_value = "s"
                     self._note_share(line, self.columns[index].text)
             self._add_value(line, coordinates, metric, cell, unit_of_value, self.columns[index])
+
+    def _value_and_unit(
+        self, index: int, cell: str, unit: str | None, processors: int
+    ) -> tuple[str, str | None]:
+        """Return the text of a value and its unit: hours of all processors together as elapsed
+        hours, the value of one processor as that of all, and other values unchanged.
+
+        Parameters
+        ----------
+        index : of the column
+        cell, unit : the value as written, and the unit that the row names
+        processors : their number in the row
+        """
+        column = self.columns[index]
+        unit_of_value = unit or column.unit
+        if index in self.roles.shared_hours:
+            cell = _value_of_all_processors(split_value(cell)[0], 1 / processors)
+            unit_of_value = "h"
+        if index in self.roles.per_processor:
+            full_efficiency = column.ideal_efficiency(cell) if column.is_efficiency else 1.0
+            cell = _value_of_all_processors(cell, processors / full_efficiency)
+            unit_of_value = None if column.is_efficiency else unit_of_value
+        return cell, unit_of_value
 
     def _note_share(self, line: int, heading: str) -> None:
         """Note once how percentages of waits are read."""

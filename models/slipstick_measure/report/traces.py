@@ -348,7 +348,7 @@ def draw_traces(
     traces : by name
     view : one of `slipstick_measure.commands.measured.VIEWS`
     title : heading
-    order : the fill of each component in the pictures of a study
+    fill_by_component : the fill of each component in the pictures of a study
     words : titles of the cases, which traces may be of
     """
     most_processors = max(len(trace.processors) for trace in traces.values())
