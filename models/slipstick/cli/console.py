@@ -33,7 +33,7 @@ FIRST_PROGRESS = 3
 """Time from which a command on a terminal says that it is working [s]."""
 
 
-class WholeNumber(click.IntRange):
+class WholeNumberRange(click.IntRange):
     """A whole number of an option, within limits."""
 
     name = "whole number"

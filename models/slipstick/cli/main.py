@@ -27,7 +27,7 @@ from slipstick.cli.console import (
     DONE,
     NO_ANSWER,
     ProgressLine,
-    WholeNumber,
+    WholeNumberRange,
     complete,
     complete_methods,
     discard,
@@ -76,7 +76,7 @@ if TYPE_CHECKING:
 _ENGINE_OPTIONS = (
     click.option(
         "--jobs",
-        type=WholeNumber(1, 256),
+        type=WholeNumberRange(1, 256),
         envvar="SLIPSTICK_JOBS",
         help="Number of points solved at the same time. [1]",
     ),
@@ -640,7 +640,7 @@ def _has_failure(results: Results) -> bool:
         " queue_length_at[STATION,SECONDS] and probability_at[STATION,N,SECONDS]."
     ),
 )
-@click.option("--seed", type=WholeNumber(0), help="Seed of a simulation. [0]")
+@click.option("--seed", type=WholeNumberRange(0), help="Seed of a simulation. [0]")
 @click.option(
     "--precision",
     metavar="PART",

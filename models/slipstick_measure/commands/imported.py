@@ -10,7 +10,7 @@ import click
 
 from slipstick.cli.console import (
     DONE,
-    WholeNumber,
+    WholeNumberRange,
     json_option,
     model_limit_option,
     print_json,
@@ -57,7 +57,7 @@ force_option = click.option(
 )
 @click.option(
     "--processors",
-    type=WholeNumber(1),
+    type=WholeNumberRange(1),
     help="Number of processors or threads, if the file does not have it.",
 )
 @click.option("--unit", metavar="UNIT", help="Unit of times in models of other tools. [s]")

@@ -15,7 +15,7 @@ from slipstick.cli.console import (
     DONE,
     NO_ANSWER,
     ProgressLine,
-    WholeNumber,
+    WholeNumberRange,
     echo,
     json_option,
     model_limit_option,
@@ -589,7 +589,7 @@ _FIT_OPTIONS = (
     ),
     click.option(
         "--cycles",
-        type=WholeNumber(1),
+        type=WholeNumberRange(1),
         help=(
             "Number of cycles of the model in the measured work. [the time of the model is the"
             " measured time]"
@@ -611,13 +611,13 @@ _FIT_OPTIONS = (
     click.option(
         "--servers",
         "servers",
-        type=WholeNumber(1),
+        type=WholeNumberRange(1),
         help="Number of hardware threads or processors that work at the same time.",
     ),
     click.option(
         "--domain",
         "domain",
-        type=WholeNumber(1),
+        type=WholeNumberRange(1),
         help="Number of processors in a node or memory domain; domains fill one after the other.",
     ),
     click.option(
@@ -633,7 +633,7 @@ _FIT_OPTIONS = (
     ),
     click.option(
         "--seed",
-        type=WholeNumber(0),
+        type=WholeNumberRange(0),
         default=1,
         help="Seed of the bootstrap. [1]",
     ),
