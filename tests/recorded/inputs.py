@@ -25,6 +25,10 @@ from typing import Any
 from slipstick import Answer, Simulation, solve
 from slipstick.cli.main import main
 from slipstick.errors import SlipstickError
+from slipstick.expression.formula import _FUNCTIONS, read_expression
+from slipstick.expression.nodes import Parameter
+from slipstick.expression.tape import Tape
+from slipstick.late import np
 from slipstick.vocabulary import ACTIVITY, METHODS, NETWORK
 from tests.agreement import HEADS
 from tests.every_step import every_model
@@ -301,6 +305,41 @@ def _numbers_in(answer: Answer) -> Iterator[float]:
     yield from _numbers_of(" ".join(answer.notes))
 
 
+# Functions of formulas
+
+RELATIONS = ("a + b * c", "a ** 3 / c", "a - b ** 2", "max(a, b, c)", "min(a, b) / c")
+CALLS: Mapping[int, str] = {1: "(a)", 2: "(a, b)", 3: "(a, b, c)", 4: "(a, b, c, d)"}
+VALUES = (0.0, 0.3, 0.7, 0.97, 1.0, 1.4, 2.0, 3.0, 5.0, 12.0)
+POINTS = 24
+
+
+def _formulas() -> Iterator[str]:
+    for name, (_, operand_count) in _FUNCTIONS.items():
+        if operand_count:
+            yield f"{name}{CALLS[operand_count]}"
+    yield from RELATIONS
+
+
+def _evaluated(rest: str) -> Outcome:
+    """Evaluate a formula and its slopes at points, which are drawn."""
+    chance = random.Random(rest)
+    names = ("a", "b", "c", "d")
+    expression = read_expression(rest, {name: Parameter(name) for name in names})
+    values = {
+        name: np.array([chance.choice(VALUES) for _ in range(POINTS)])
+        for name in names
+        if re.search(rf"\b{name}\b", rest)
+    }
+    if rest.startswith("ceil_log"):  # of a whole number of at least 2
+        values["b"] = np.floor(values["b"]) + 2
+    tape = Tape([expression])
+    numbers = tape.run(values)[0].tolist()
+    slopes = tape.differentiate(values).by_parameter
+    for name in sorted(slopes):
+        numbers += slopes[name].tolist()
+    return summed(0, numbers)
+
+
 # What is generated
 
 
@@ -370,6 +409,7 @@ _LISTED: Mapping[str, Callable[[], Iterator[str]]] = {
     "study": _studies,
     "step": _steps,
     "network": _networks,
+    "formula": _formulas,
     **{kind: names for kind, (names, _) in CREATED.items()},
 }
 _KINDS: Mapping[str, Callable[[str, Path], Outcome]] = {
@@ -378,5 +418,6 @@ _KINDS: Mapping[str, Callable[[str, Path], Outcome]] = {
     "study": _run,
     "step": lambda rest, _: _solved(_step_makers(), rest),
     "network": lambda rest, _: _solved(_network_makers(), rest),
+    "formula": lambda rest, _: _evaluated(rest),
     **{kind: partial(_created, kind) for kind in CREATED},
 }
