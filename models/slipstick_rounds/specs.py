@@ -134,13 +134,16 @@ class RoundPhaseSpec(Spec):
             )
 
         piece = read("piece")
-        words = {"ends": self.ends, "unit": self.unit}
+        work: Expr | None
+        least: Expr | None
         if self.samples:
-            largest_and_least = Number(max(self.samples)), Number(min(self.samples))
-            return rounds.RoundPhase(*largest_and_least, piece, tuple(self.samples), **words)
-        work = read("work")
+            work, least = Number(max(self.samples)), Number(min(self.samples))
+        else:
+            work, least = read("work"), read("least")
         assert work is not None
-        return rounds.RoundPhase(work, read("least"), piece, **words)
+        return rounds.RoundPhase(
+            work, least, piece, tuple(self.samples or ()), ends=self.ends, unit=self.unit
+        )
 
 
 class BatchServerSpec(ModelFileSpec):
