@@ -32,7 +32,7 @@ _VALUE = late_pattern(
     r"|Percent of CPU this job got)[^:]*(?:\([^)]*\))?: (?P<value>[0-9:.]+)%?\s*"
 )
 _ZSH = late_pattern(
-    r"\s*(?P<command>\S.*?)\s+(?:[0-9.]+|[0-9:.]+m?)s? user\s+[0-9:.]+s? system\s+"
+    r"\s*(?P<command>\S.*?)(?<!\s)\s++(?:[0-9.]+|[0-9:.]+m?)s? user\s+[0-9:.]+s? system\s+"
     r"(?P<percent>[0-9.]+)% cpu\s+(?P<elapsed>[0-9:.]+) total\s*"
 )
 _PROMPT_WITH_TIME = late_pattern(

@@ -162,8 +162,8 @@ def table_of_file(input_file: Reading, most_lines: int | None = None) -> CellGri
     ][1:]
     if not rows:
         return CellGrid(first_line_number, [], [], delimiter, lines_outside)
-    rows = [(number, [*map(joined_thousands, cells)]) for number, cells in rows]
     _check_width(input_file, rows)
+    rows = [(number, [*map(joined_thousands, cells)]) for number, cells in rows]
     (heading_line_number, heading), *body = rows
     body = _without_repeated_headings(input_file, heading_line_number, heading, body)
     heading_with_units, body_without_units = _with_units(heading, body) if body else (heading, body)

@@ -60,11 +60,11 @@ def _is_pop(input_file: Reading) -> bool:
     if any(_parse_label(row[0])[0] in EFFICIENCIES for row in rows):
         return True
     metrics = {_parse_label(label)[0] for label in labels} & EFFICIENCIES.keys()
-    heading_words = (
-        {plain_words(cell) for cell in rows[0] if _parse_label(cell)[0] != "p"} if rows else set()
-    )
+    if len(metrics) != 1:
+        return len(metrics) > 1
+    heading_words = {plain_words(cell) for cell in rows[0] if _parse_label(cell)[0] != "p"}
     # A table of runs may have one column of efficiencies, which its author computed.
-    return len(metrics) > 1 or (len(metrics) == 1 and not heading_words & {*PROCESSORS})
+    return not heading_words & {*PROCESSORS}
 
 
 def _read_pop(input_file: Reading) -> Measurements:
