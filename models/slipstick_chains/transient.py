@@ -435,8 +435,8 @@ def _chain_and_lengths(
 
 
 def backlogs_of(model: QueueingNetwork | Model) -> dict[str, int]:
-    """Return the customers that wait at time 0, by the name that their stream or open class has in
-    a plan of the simulator; empty without any.
+    """Return the number of customers that wait at time 0, by the name that their stream or open
+    class has in a plan of the simulator; names without any are left out.
     """
     if isinstance(model, Model):
         population = model.population

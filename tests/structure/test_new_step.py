@@ -129,7 +129,7 @@ class Gate(ResourceKind):
 
     noun, use, capacity = "a gate", SERVED, 1
 
-    def use_time(self, name: str, processors: Expr, labelled: bool) -> Expr:
+    def use_time(self, name: str, processors: Expr, with_labels: bool) -> Expr:
         return zero(TIME)
 
     def labels(self, name: str, with_waits: bool) -> tuple[str, ...]:

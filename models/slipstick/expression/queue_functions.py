@@ -372,7 +372,9 @@ def _pass_levels(load: Array, count: Array, use_level: Callable[[int, Array, Arr
 
 
 def _level_probabilities(load: Array, count: Array) -> tuple[Array, Array]:
-    """Return the probability of each number of customers and its derivative by the load."""
+    """Return the probability of `count` customers at an M/D/1 station, and its derivative by the
+    load.
+    """
     shape = np.broadcast_shapes(np.shape(load), np.shape(count))
     probabilities = np.full(shape, np.nan)
     slopes = np.full(shape, np.nan)

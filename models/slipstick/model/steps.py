@@ -422,7 +422,7 @@ def arguments_of(part: ModelPart) -> Iterator[str]:
 
 
 def python_text(value: object) -> str:
-    """Return a value as a user would write it in Python; a named parameter with a value as its
+    """Return a value as a user would write it in Python: of a named parameter that has a value, its
     number.
     """
     if isinstance(value, tuple):

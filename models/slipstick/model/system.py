@@ -197,14 +197,14 @@ class ResourceKind:
         """The number of processors that can use the resource at the same time."""
 
     @abstractmethod
-    def use_time(self, name: str, processors: Expr, labelled: bool) -> Expr:
+    def use_time(self, name: str, processors: Expr, with_labels: bool) -> Expr:
         """Return the cost of one use without contention, in addition to the time of the step [s].
 
         Parameters
         ----------
         name : of the resource
         processors : that are present at most [1]
-        labelled : label its parts, so that an account can be read off
+        with_labels : label its parts, so that an account can be read off
         """
 
     @property
@@ -327,7 +327,7 @@ class CostlessResource(ResourceKind, abstract=True):
 
     __slots__ = ()
 
-    def use_time(self, name: str, processors: Expr, labelled: bool) -> Expr:
+    def use_time(self, name: str, processors: Expr, with_labels: bool) -> Expr:
         return zero(TIME)
 
     def labels(self, name: str, with_waits: bool) -> tuple[str, ...]:
@@ -424,19 +424,19 @@ class HeldResource(ResourceKind, abstract=True):
     use = HELD
     wait_prefix = "lock"
 
-    def use_time(self, name: str, processors: Expr, labelled: bool) -> Expr:
-        return self.access_time(name, labelled)
+    def use_time(self, name: str, processors: Expr, with_labels: bool) -> Expr:
+        return self.access_time(name, with_labels)
 
     def labels(self, name: str, with_waits: bool) -> tuple[str, ...]:
         return (self.label(name),) if with_waits or any(self.accesses) else ()
 
-    def access_time(self, name: str, labelled: bool) -> Expr:
+    def access_time(self, name: str, with_labels: bool) -> Expr:
         """Return the time of all accesses to the lock's word without contention [s]."""
         access_count = sum(self.accesses)
         if not access_count:
             return zero(TIME)
         seconds = access_count * self.access
-        return Booked(self.label(name), seconds) if labelled else seconds
+        return Booked(self.label(name), seconds) if with_labels else seconds
 
     def label(self, name: str) -> str:
         """Return the account label for the time from the request until the resource is held."""
@@ -736,7 +736,7 @@ class TaskPool(ResourceKind):
             for problem in self.source.problems()
         ]
 
-    def use_time(self, name: str, processors: Expr, labelled: bool) -> Expr:
+    def use_time(self, name: str, processors: Expr, with_labels: bool) -> Expr:
         """Return the mean over the problems of max(work / processors, path), plus the time of one
         last access [s]. The part of the path beyond the work is booked to a barrier.
         """
@@ -747,7 +747,7 @@ class TaskPool(ResourceKind):
             shared_times = (work / processors, time_inside / processors)
             path_excess = maximum(path - total(shared_times, TIME), zero(TIME))
             term_times = (shared_times[0], shared_times[1] + self.inside, path_excess)
-            terms += map(Booked, term_labels, term_times) if labelled else term_times
+            terms += map(Booked, term_labels, term_times) if with_labels else term_times
         return total(terms, TIME) / len(times_of_problems)
 
     def labels(self, name: str, with_waits: bool) -> tuple[str, ...]:
@@ -790,8 +790,8 @@ class Barrier(ResourceKind):
     def __post_init__(self) -> None:
         _refuse_unknown_word("barrier", self.kind, BARRIERS)
 
-    def use_time(self, name: str, processors: Expr, labelled: bool) -> Expr:
-        return Booked(f"{BARRIER}:{name}", self.cost) if labelled else self.cost
+    def use_time(self, name: str, processors: Expr, with_labels: bool) -> Expr:
+        return Booked(f"{BARRIER}:{name}", self.cost) if with_labels else self.cost
 
     def labels(self, name: str, with_waits: bool) -> tuple[str, ...]:
         return (f"{BARRIER}:{name}",)

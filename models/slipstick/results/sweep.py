@@ -194,7 +194,7 @@ class Provenance:
 
     @property
     def contradictions(self) -> dict[int, str]:
-        """The entries of `outside` at the points whose interval lies outside of the bounds too."""
+        """The entries of `outside` at points whose whole interval lies outside of the bounds."""
         return {
             row: sentence
             for row, sentence in self.outside.items()
