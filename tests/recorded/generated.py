@@ -331,6 +331,9 @@ def _program_names() -> Iterator[str]:
         for machine in MACHINES:
             for command in ("solve {} --json", "solve {}", "explain {}"):
                 yield f"{command.format(program)} --machine {machine}"
+    for program in PROGRAMS[:7]:
+        for setting in ("technology.adapter=2", "machine.network.wire.bandwidth=20MB/s", "parts=2"):
+            yield f"solve {program} --machine {MACHINES[0]} --set {setting} --json"
 
 
 def _program(rest: str) -> tuple[str, Files]:
