@@ -196,6 +196,7 @@ MISTAKES = [
         ["solve", "web.yaml", "--set", "stations.t.servers=2"],
         "--set stations.t.servers: there is no path 't'; did you mean",
     ),
+    (["trend"], "slipstick trend needs a command: "),
     (["solve"], "error: Missing argument 'MODEL'; slipstick solve --help has examples"),
     (["solve", "vary.yaml"], "this file is of kind study; run it with: slipstick run vary.yaml"),
     (["fit", "few.csv", "--domain", "1..2"], "'--domain': '1..2' is not a valid whole number"),

@@ -807,6 +807,11 @@ def _usage_message(error: click.ClickException, arguments: Sequence[str]) -> str
     )
     if is_extra_argument and any(argument.startswith(_SET) for argument in arguments):
         return f"{message.rstrip('.')}; write {_SET} 'PATH=VALUE' in quotes if it has a blank"
+    if isinstance(error, click.exceptions.NoArgsIsHelpError) and error.ctx and error.ctx.parent:
+        group = error.ctx.command
+        assert isinstance(group, click.Group)
+        path = error.ctx.command_path
+        return f"{path} needs a command: {', '.join(group.commands)}; {path} --help describes them"
     if isinstance(error, click.MissingParameter) and error.ctx:
         return f"{message.rstrip('.')}; {error.ctx.command_path} --help has examples"
     return message
