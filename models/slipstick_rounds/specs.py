@@ -134,16 +134,13 @@ class RoundPhaseSpec(Spec):
             )
 
         piece = read("piece")
-        work: Expr | None
-        least: Expr | None
+        ends, unit = self.ends, self.unit
         if self.samples:
-            work, least = Number(max(self.samples)), Number(min(self.samples))
-        else:
-            work, least = read("work"), read("least")
+            largest_and_least = Number(max(self.samples)), Number(min(self.samples))
+            return rounds.RoundPhase(*largest_and_least, piece, tuple(self.samples), ends, unit)
+        work = read("work")
         assert work is not None
-        return rounds.RoundPhase(
-            work, least, piece, tuple(self.samples or ()), ends=self.ends, unit=self.unit
-        )
+        return rounds.RoundPhase(work, read("least"), piece, ends=ends, unit=unit)
 
 
 class BatchServerSpec(ModelFileSpec):
