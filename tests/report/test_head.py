@@ -561,7 +561,8 @@ def test_a_title_that_asks_which_is_answered_by_the_best_case(tmp_path: Path) ->
     head, _ = study_of(tmp_path, f"title: Which change helps most?\n{CHANGES}{search}")
     assert head[0].startswith(best)
     head, _ = study_of(tmp_path, f"title: How many requests can it take?\n{CHANGES}{search}")
-    assert head[0].startswith("Response time of requests is at most 50 ms ")
+    assert head[0].startswith("There can be at most 138.3 requests a second for A second database")
+    assert head[0].endswith("; then response time of requests is at most 50 ms.")
     assert [line for line in head[1:] if line.startswith(best)]
     head, _ = study_of(tmp_path, f"title: What helps?\n{CHANGES}")
     assert not any("best of" in sentence for sentence in head)
