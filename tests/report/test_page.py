@@ -36,7 +36,7 @@ PAGE = """\
 - 50 % less send call saves most: 35 % of the time.
 - Compared with base: 2 times as fast for faster.
 - Base: time 1.705 ms; a processor spends 58.7 % of its time on useful work and 41.3 % on fault; diffs is limited by sends.
-- 1 of 4 answers is approximate (closed form); waiting for own is ignored; 1 case has no answer as given; 1 point has no answer.
+- 1 of 4 answers is approximate (closed form); waiting for own is ignored; no answer as given for broken, because the time comes out as inf s; 1 point has no answer, with a latency of the network adapter of 20 us for base: the time comes out as nan s.
 
 |        |     time | time of fault |
 | ------ | -------: | ------------: |

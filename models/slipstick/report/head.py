@@ -1025,8 +1025,8 @@ def _missing_answer_clauses(answers: Mapping[str, Answer], results: Results) -> 
     if failed_cases and len(results.cases) > 1 and not _WHAT_IF.match(results.title):
         names = join_phrases([*map(results.words.case, failed_cases[:_FEW_CASES])])
         reason = cause_of(answers[failed_cases[0]].failed or "")
-        first = "the first: " if len(failed_cases) > 1 else ""
-        yield f"no answer as given for {names}; {first}{reason}"
+        first = "for the first " if len(failed_cases) > 1 else ""
+        yield f"no answer as given for {names}, {first}because {reason}"
     if failed_count:
         sweep = next(sweep for sweep in sweeps if sweep.failed)
         row, reason = next(iter(sweep.failed.items()))
