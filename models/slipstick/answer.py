@@ -116,8 +116,8 @@ visits.
 
 
 def hint_of_known_name(name: str, groups: Sequence[str], names: Collection[str]) -> str:
-    """Return a hint, for a message, on the name to write for a value that was requested by a
-    component of the account or for one group at a resource; empty for other names.
+    """Return a hint for an error message: the full name of a value, if the user wrote a component
+    of the account alone or asked for one group at a resource; empty for other names.
 
     >>> hint_of_known_name("wait:db", [], ["wait[db]", "account[wait:db]"])
     '; as a part of the time of a cycle it is account[wait:db]'

@@ -401,7 +401,7 @@ def _resource_table(plan: Plan, layout: Layout) -> Rows:
     locks["waits_column"], locks["servers"] = layout.grants, [lock.permits for lock in plan.locks]
     locks["busy_count"] = [lock.permits if lock.noun == COUNTER else 0 for lock in plan.locks]
     breaker_locks = [
-        lock for lock, plan in zip(locks, plan.locks, strict=True) if plan.rule is not None
+        lock_row for lock_row, lock in zip(locks, plan.locks, strict=True) if lock.rule is not None
     ]
     for number, breaker_lock in enumerate(breaker_locks):
         breaker_lock.kind, breaker_lock.breaker = StationKind.BREAKER, number

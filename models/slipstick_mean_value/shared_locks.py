@@ -517,7 +517,9 @@ def _arrivals_at_fair_lock(
 def _ends_of_fair_writes(
     state: Array, customers: int, most_readers: int
 ) -> Iterator[_LockTransition]:
-    """Yield the ends of writes at a fair lock, by the number of readers that enter next."""
+    """Yield the transitions at which a write at a fair lock ends, one for each number of readers
+    that enter next.
+    """
     _readers, writers, _unused, waiting = state
     is_writing = writers == 1
     yield _LockTransition(

@@ -334,7 +334,7 @@ class StatementSpec(WantedSpec):
             specs[f"{name}-{reading_number}"] = self.model_copy(update=changed_fields)
         return specs or {name: self}
 
-    def asked_of(self, key: str) -> list[str]:
+    def compared_value_names(self, key: str) -> list[str]:
         """Return the names of the values whose sum a key such as ``above`` compares."""
         return (
             self.other

@@ -290,7 +290,7 @@ def _stated_numbers(spec: StatementSpec) -> dict[str, Given]:
 
 def _values_of(spec: StatementSpec, key: str) -> list[str]:
     """Return the names of the values that a key needs of each answer."""
-    return [*spec.asked_of(key), *([spec.per] if spec.per else [])]
+    return [*spec.compared_value_names(key), *([spec.per] if spec.per else [])]
 
 
 def _value_problems(
@@ -497,7 +497,7 @@ class _Sentence:
         names = getattr(self.spec, key)
         compared_numbers = [
             _combined_value(
-                sum, [self._number_of(name, value) for value in self.spec.asked_of(key)]
+                sum, [self._number_of(name, value) for value in self.spec.compared_value_names(key)]
             )
             for name in names
         ]

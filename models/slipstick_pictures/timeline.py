@@ -214,7 +214,10 @@ def _draw_rows(
 
 
 def _draw_bars(
-    axes: Axes, bars: Mapping[str, list[Bar]], factor: float, order: Mapping[str, int]
+    axes: Axes,
+    bars: Mapping[str, list[Bar]],
+    seconds_per_unit: float,
+    order_by_name: Mapping[str, int],
 ) -> None:
     """Draw bars (left, width, bottom, height) with a fill for each name; a name without bars has a
     place in the legend as well.
@@ -228,16 +231,16 @@ def _draw_bars(
             f"{count:,} bars are too many for a picture, which has {_MOST_BARS:,} at most; draw"
             " fewer cycles or processors, or write a .json file for a trace viewer"
         )
-    for name, spans_drawn in bars.items():
-        lefts, width, bottoms, heights = np.array(spans_drawn, dtype=float).reshape(-1, 4).T
+    for name, bars_of_name in bars.items():
+        lefts, widths, bottoms, heights = np.array(bars_of_name, dtype=float).reshape(-1, 4).T
         axes.bar(
-            lefts / factor,
+            lefts / seconds_per_unit,
             heights,
-            width / factor,
+            widths / seconds_per_unit,
             bottoms,
             align="edge",
             label=part_label(name),
-            **fill_style(order[name]),
+            **fill_style(order_by_name[name]),
         )
 
 

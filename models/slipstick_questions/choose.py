@@ -153,8 +153,8 @@ class ChosenPoints:
 
     @property
     def busiest(self) -> tuple[str, Value] | None:
-        """The resource with the highest utilization at the best point, with that; None where the
-        model has none.
+        """The resource with the highest utilization at the best point, and this utilization; None
+        if the model has no resources.
         """
         if not self.found:
             return None
@@ -564,10 +564,10 @@ def read(choose_spec: ChooseQuestionSpec, study: StudyContext) -> Question:
     ]
     if problems:
         raise SpecError(problems)
-    has_limit = not all(cases[0].needs_no_solving(cases[0].condition))
-    title = capital(NO_WORDS.condition(choose_spec.where)) if has_limit else ""
+    needs_solving = not all(cases[0].needs_no_solving(cases[0].condition))
+    title = capital(NO_WORDS.condition(choose_spec.where)) if needs_solving else ""
     picture = ChoicesPictureSpec(kind="choices", name="choices", title=title)
-    return Question(solve, pictures=[picture] if has_limit else [])
+    return Question(solve, pictures=[picture] if needs_solving else [])
 
 
 def _objective_of_best(choice: ChosenPoints) -> float:
@@ -596,7 +596,7 @@ def _read_choices(name: str, spec: ChooseQuestionSpec, study: StudyContext) -> _
     inputs = resolve(settings, study.library)
     paths_in_file = (path for path, _ in leaves(inputs.tree))
     paths = dict.fromkeys([*evaluator(name, settings, study.library).built.entries, *paths_in_file])
-    known_paths = [path for path in paths if _has_servers(path, inputs.tree)]
+    known_paths = [path for path in paths if _is_meaningful_quantity(path, inputs.tree)]
     choices = _Choices({}, {}, {})
     for path_as_written, axis_spec in spec.vary.items():
         place: Place = ("choose", "vary", path_as_written)
@@ -658,7 +658,7 @@ def _read_case(name: str, spec: ChooseQuestionSpec, study: StudyContext) -> _Cho
     return case_choice
 
 
-def _has_servers(path: str, tree: Table) -> bool:
+def _is_meaningful_quantity(path: str, tree: Table) -> bool:
     """Return whether the number of servers at a path of a station means something; it does not for
     a station with rates or with a server for each customer.
     """

@@ -438,7 +438,8 @@ def data_span(rate: Rate) -> tuple[float, float]:
 
 def has_data_near_start(rate: Rate, year: float) -> bool:
     """Return whether a projection by a rate can start in a year: within the years of its data, or
-    no farther from them than their span. A rate that is stated by periods has no earlier start.
+    no farther from them than their span. A rate that is stated by periods cannot start before its
+    first period.
 
     >>> rate = PeriodRate((Period(2004, 2024, None),))
     >>> [has_data_near_start(rate, year) for year in (2003, 2004, 2026, 2044, 2045)]

@@ -1570,15 +1570,16 @@ def _draw_triangle(scaling: Scaling, spec: ScalabilityPictureSpec, words: Words)
     processor_counts = next(iter(scaling.ways.values())).points[scaling.path]
     labels = [f"{number:g}" for number in np.asarray(processor_counts)]
     row_count = len(labels) - 1
-    ways = scaling.matrix
+    matrix_by_way = scaling.matrix
     figure = new_figure(
-        max(5.0, 1.5 + 1.15 * row_count), 1.6 + 0.3 * len(ways) + 0.24 * row_count * len(ways)
+        max(5.0, 1.5 + 1.15 * row_count),
+        1.6 + 0.3 * len(matrix_by_way) + 0.24 * row_count * len(matrix_by_way),
     )
     axes = figure.subplots()
     axes.grid(visible=False)
     least_values = np.full((row_count, row_count), np.nan)
     for row, column in combinations(range(len(labels)), 2):
-        cells = [matrix[row, column] for matrix in ways.values()]
+        cells = [matrix[row, column] for matrix in matrix_by_way.values()]
         least_values[row, column - 1] = min(1.0, np.nanmin([*cells, 1.0]))
         printed = {
             cell.way: f" ({cell.printed:.2f})"
@@ -1588,13 +1589,15 @@ def _draw_triangle(scaling: Scaling, spec: ScalabilityPictureSpec, words: Words)
         }
         cell_lines = [
             f"{letter}  {'-' if math.isnan(cell) else f'{cell:.2f}'}{printed.get(way, '')}"
-            for letter, way, cell in zip(ascii_lowercase, ways, cells, strict=False)
+            for letter, way, cell in zip(ascii_lowercase, matrix_by_way, cells, strict=False)
         ]
         axes.text(column - 1, row, "\n".join(cell_lines), ha="center", va="center")
     axes.imshow(least_values, cmap="Greys_r", vmin=_LIGHTEST_SHADE, vmax=1.0, aspect="auto")
     axes.set_xticks(range(row_count), labels[1:])
     axes.set_yticks(range(row_count), labels[:-1])
-    meanings = [f"{letter} {way}" for letter, way in zip(ascii_lowercase, ways, strict=False)]
+    meanings = [
+        f"{letter} {way}" for letter, way in zip(ascii_lowercase, matrix_by_way, strict=False)
+    ]
     printed_text = "\nin brackets as printed" if scaling.printed else ""
     axes.set_xlabel(f"to this number of {words.members}\n{', '.join(meanings)}{printed_text}")
     axes.set_ylabel(f"from this number of {words.members}")

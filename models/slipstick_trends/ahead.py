@@ -431,10 +431,10 @@ def find_overtakings(
             (None, None, None) if drawn_years is None else crossing_band(drawn_years, band_ends)
         )
         is_later = common_years > crossing_year
-        are_several = np.count_nonzero(is_later) > 1
+        has_several_later_points = np.count_nonzero(is_later) > 1
         end_year = (
             first_crossings(sign * stated_difference[:, is_later], common_years[is_later])[0]
-            if are_several
+            if has_several_later_points
             else np.nan
         )
         overtakings_found.append(

@@ -369,15 +369,15 @@ def _miss_rows(tests: Sequence[BackTest]) -> Iterator[list[str]]:
     for prediction in _all_predictions(tests):
         if not prediction.is_within_band:
             misses_by_fit.setdefault((prediction.series, prediction.start), []).append(prediction)
-    misses_by_error = sorted(
-        misses_by_fit.values(), key=lambda group: -round(abs(_worst_prediction(group).error), 9)
+    worst_misses_first = sorted(
+        misses_by_fit.values(), key=lambda misses: -round(abs(_worst_prediction(misses).error), 9)
     )
-    for group in misses_by_error[:_MOST_MISSES]:
-        worst_prediction = _worst_prediction(group)
+    for misses in worst_misses_first[:_MOST_MISSES]:
+        worst_prediction = _worst_prediction(misses)
         yield [
             worst_prediction.series,
             f"{worst_prediction.start:g}",
-            str(len(group)),
+            str(len(misses)),
             f"{worst_prediction.year:g}",
             f"{np.exp(worst_prediction.error):.2f}",
             f"{np.exp(1.6448536 * worst_prediction.deviation):.1f}",

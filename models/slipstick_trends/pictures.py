@@ -236,9 +236,9 @@ def shares_figure(projection: Projection, spec: SharesPictureSpec, words: Words)
     handles: dict[str, Any] = {}
     for track, axes in zip(tracks, panels, strict=False):
         _draw_shares(axes, track, strokes, handles)
-        are_several = len(projection.titles) > 1
+        has_several_trends = len(projection.titles) > 1
         case = words.case(track.case)
-        axes.set_title(f"{case}, {as_words(track.trend)}" if are_several else case)
+        axes.set_title(f"{case}, {as_words(track.trend)}" if has_several_trends else case)
     labels = [CLASS_TITLES.get(name, name) for name in handles]
     write_remark(figure, doubt_remarks(projection, [track.trend for track in tracks], timed=True))
     return with_title_and_legend(

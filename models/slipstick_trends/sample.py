@@ -145,9 +145,9 @@ class SampleResult(QuestionResult):
         """Return sentences on the range of the first answers and on the quantities that cause
         it.
         """
-        are_several = len(self.samples) > 1
+        has_several_cases = len(self.samples) > 1
         headlines = [
-            _headline(outcome, words.case(sample.case) if are_several else "", words)
+            _headline(outcome, words.case(sample.case) if has_several_cases else "", words)
             for sample in self.samples
             for outcome in sample.outcomes[:2]
         ]

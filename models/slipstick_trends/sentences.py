@@ -53,9 +53,9 @@ def track_name(track: ProjectedCase, projection: Projection, words: Words) -> st
     whichever distinguish the cases of the projection.
     """
     cases = {projected_case.case for projected_case in projection.tracks}
-    are_several = len(projection.titles) > 1
-    names = [words.case(track.case)] if len(cases) > 1 or not are_several else []
-    names += [projection.titles[track.trend]] if are_several else []
+    has_several_trends = len(projection.titles) > 1
+    names = [words.case(track.case)] if len(cases) > 1 or not has_several_trends else []
+    names += [projection.titles[track.trend]] if has_several_trends else []
     return ", ".join(names)
 
 

@@ -249,7 +249,9 @@ def limit_option(text: str, **option_settings: Any) -> Callable[[_Function], _Fu
     )
 
 
-def limits_of(context: click.Context, values: Sequence[str], of_points: bool = True) -> LimitsSpec:
+def apply_limits(
+    context: click.Context, values: Sequence[str], of_points: bool = True
+) -> LimitsSpec:
     """Read limits; set the limits on costs for the running command, and return the limits on time
     and memory, which apply to the points of a study.
 
@@ -282,7 +284,7 @@ model_limit_option = limit_option(
     "Raise the limit of a cost, such as states=1e6; see slipstick limits.",
     expose_value=False,
     callback=lambda context, _, values: (
-        limits_of(context, values, of_points=False) if values else None
+        apply_limits(context, values, of_points=False) if values else None
     ),
 )
 

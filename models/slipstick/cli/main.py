@@ -28,6 +28,7 @@ from slipstick.cli.console import (
     NO_ANSWER,
     ProgressLine,
     WholeNumberRange,
+    apply_limits,
     complete,
     complete_methods,
     discard,
@@ -35,7 +36,6 @@ from slipstick.cli.console import (
     folders_argument,
     json_option,
     limit_option,
-    limits_of,
     model_limit_option,
     nodes_of,
     open_standard_streams,
@@ -95,7 +95,7 @@ _ENGINE_OPTIONS = (
             "Limit for one point, such as time=60s, memory=2GB or states=1e6 (see slipstick"
             " limits); a point beyond it has no answer."
         ),
-        callback=lambda context, _, values: limits_of(context, values),
+        callback=lambda context, _, values: apply_limits(context, values),
     ),
     click.option("--fresh", is_flag=True, help="Ignore the stored points of earlier runs."),
 )
@@ -235,7 +235,7 @@ def _points_and_differences(
 
     arguments = shlex.split(command)[2:]
     option_pairs = list(zip(arguments[1::2], arguments[2::2], strict=True))
-    limits_of(
+    apply_limits(
         click.get_current_context(),
         [value for option, value in option_pairs if option == "--limit"],
     )

@@ -292,7 +292,8 @@ class _Series:
 
     def _single_queues(self, row_of_point: Array, population: Array) -> Array:
         """Return G(N) times the mean queues of the single servers, the sum of d^j G(N - j) over j
-        >= 1. It is summed by powers where each row is needed only once, else by the recurrence.
+        >= 1, with d the scaled demand (`pace`). It is summed by powers where each row is needed
+        only once, else by the recurrence.
         """
         pace = (self.pace[self.single_queues] if self.speeds_by_queue else self.pace).T
         compiled_sums = compiled_form(power_sums, self.full_series)

@@ -399,12 +399,12 @@ def _check_value_names(
             if keys != ("stack",):
                 check_value_name((*path, *keys), name, names_in_picture, message_start)
     for key, question in questions.items():
-        problems += _misnamed_columns(key, question, study, cases, names_by_answer)
+        problems += _column_name_problems(key, question, study, cases, names_by_answer)
     if problems:
         raise SpecError(problems)
 
 
-def _misnamed_columns(
+def _column_name_problems(
     key: str,
     question: Question,
     study: StudyContext,
@@ -419,12 +419,12 @@ def _misnamed_columns(
     for path, question_spec in parts_of(study.spec.questions[key]):
         answering_cases = question_spec.answers_of_columns() or list(cases)
         answer_names = [names_by_case[case] for case in answering_cases]
-        are_only_cases = cases.keys() >= set(answering_cases)
+        all_are_cases = cases.keys() >= set(answering_cases)
         for keys, name in columns_in(question_spec):
             message = (
                 unknown_value_message(name, answer_names, "no case has") if answer_names else ""
             )
-            if are_only_cases and not message:
+            if all_are_cases and not message:
                 message = hint_of_missing_group(name, [cases[case] for case in answering_cases])
             if message:
                 problem = study.problem((key, *path, *keys), message)

@@ -476,10 +476,12 @@ def _joined_solution(
     for probability_by_point in zip(
         *(solution.probability for solution in point_solutions), strict=True
     ):
-        point_levels = [
+        probabilities_by_point = [
             probability[0] for probability in probability_by_point if probability is not None
         ]
-        probability_by_station.append(np.array(list(zip_longest(*point_levels, fillvalue=0.0))).T)
+        probability_by_station.append(
+            np.array(list(zip_longest(*probabilities_by_point, fillvalue=0.0))).T
+        )
     for field_name in ("states", "truncation", "probability_beyond"):
         joined_fields[field_name] = tuple(
             value for solution in point_solutions for value in getattr(solution, field_name)

@@ -527,7 +527,7 @@ def _closed_queue_formulas(timings: Timings) -> Iterator[TimeFormula]:
         raise NoAnswerError("say how many processors the hardware has (--servers)")
 
     def time(theta: Array, points: Timings) -> Array:
-        times: Array = repair_cycles(
+        times: Array = repairman_cycle_time(
             theta[0], theta[1], points.servers or 1, points.p
         ) / work_divisor(points)
         return times
@@ -553,7 +553,9 @@ def _log_of_sum(logarithms: Array) -> Array:
     return log_sum
 
 
-def repair_cycles(time_outside: Array, service: Array, servers: int, populations: Array) -> Array:
+def repairman_cycle_time(
+    time_outside: Array, service: Array, servers: int, populations: Array
+) -> Array:
     """Return the exact mean cycle time of N customers at a station with c servers [s].
 
     With n of N at the station, its probability goes with ``N! / (N - n)! (D / Z)^n / prod min(k,
@@ -566,7 +568,7 @@ def repair_cycles(time_outside: Array, service: Array, servers: int, populations
     servers : c
     populations : N, (M,)
 
-    >>> repair_cycles(np.array([9.0]), np.array([1.0]), 1, np.array([2.0])).round(3).tolist()
+    >>> repairman_cycle_time(np.array([9.0]), np.array([1.0]), 1, np.array([2.0])).round(3).tolist()
     [10.1]
     """
     customers = np.round(populations)

@@ -273,7 +273,7 @@ def minimize_squares(
 
     limits = (lower_limits / scales, upper_limits / scales)
     if len(start) <= MOST_STEEP_PARAMETERS:
-        solution = _descended(
+        solution = _least_squares_parameters(
             residuals_at, slopes_of_residuals, first_point / scales, limits, tolerance
         )
     else:
@@ -299,7 +299,7 @@ MOST_STEEP_PARAMETERS = 2
 LARGEST_DAMPING = 1e16
 
 
-def _descended(
+def _least_squares_parameters(
     residuals: Callable[[Array], Array],
     slopes_of_residuals: Callable[[Array], Array],
     start: Array,
@@ -311,11 +311,11 @@ def _descended(
 
     Source: Marquardt, SIAM J. Applied Mathematics 11(2), 1963.
     """
-    theta, values, damping = start, residuals(start), 1e-3
-    squares = float(values @ values)
+    theta, residual_values, damping = start, residuals(start), 1e-3
+    squares = float(residual_values @ residual_values)
     for _ in range(MOST_STEPS):
         slopes = slopes_of_residuals(theta)
-        gradient = slopes.T @ values
+        gradient = slopes.T @ residual_values
         is_held = ((theta <= limits[0]) & (gradient > 0)) | ((theta >= limits[1]) & (gradient < 0))
         free = np.flatnonzero(~is_held)
         if not len(free) or np.abs(gradient[free]).max() <= tolerance:
@@ -328,15 +328,20 @@ def _descended(
                 normal + damping * np.diag(weights), gradient[free], rcond=None
             )[0]
             next_theta = np.clip(theta + step, *limits)
-            next_values = residuals(next_theta)
-            next_squares = float(next_values @ next_values)
+            next_residual_values = residuals(next_theta)
+            next_squares = float(next_residual_values @ next_residual_values)
             if next_squares < squares:
                 break
             damping *= 10
             if damping > LARGEST_DAMPING:
                 return theta
         gain, length = squares - next_squares, float(np.abs(next_theta - theta).max())
-        theta, values, squares, damping = next_theta, next_values, next_squares, damping / 10
+        theta, residual_values, squares, damping = (
+            next_theta,
+            next_residual_values,
+            next_squares,
+            damping / 10,
+        )
         if gain <= tolerance * squares and length <= tolerance**0.5 * float(np.abs(theta).max()):
             return theta
     return theta

@@ -35,7 +35,7 @@ from slipstick_measure.fit.comparison import (
     LEAST_CRITERION_DIFFERENCE,
     WIDEST_PREDICTION_RATIO,
 )
-from slipstick_measure.fit.families import cycle_times, repair_cycles
+from slipstick_measure.fit.families import cycle_times, repairman_cycle_time
 from slipstick_measure.fit.formula import Family, FitParameter, TimeFormula, Timings
 from slipstick_measure.fit.intervals import profile
 from slipstick_measure.fit.least_squares import FittedFormula, ParameterFunction, fit
@@ -159,7 +159,7 @@ class LoadFit:
 
     @property
     def best(self) -> StationFit:
-        """The station of the best criterion."""
+        """The fitted station with the lowest criterion."""
         return self.stations[0]
 
     @property
@@ -462,7 +462,9 @@ def _family_of_station(kind: StationModel, think: float | None, quantile: float 
         time_outside = (think or 0.0) + theta[0]
         service = theta[1]
         if not kind.second:
-            return repair_cycles(time_outside, service, kind.servers, points.p) - (think or 0.0)
+            return repairman_cycle_time(time_outside, service, kind.servers, points.p) - (
+                think or 0.0
+            )
         single_time = np.broadcast_to(service, points.p.shape)
         demands = np.stack([single_time, kind.second * single_time], axis=-1)
         return cycle_times(time_outside, demands, points.p) - (think or 0.0)

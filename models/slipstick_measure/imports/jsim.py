@@ -531,14 +531,14 @@ class _JsimReader:
         probabilities.
         """
         probability_by_class = dict[str, float]()
-        new_name = ""
+        named_class = ""
         classes_in_order = iter(self.classes)
         for child in switch.children:
             if child.tag == "refClass":
-                new_name = child.text.strip()
+                named_class = child.text.strip()
             elif child.tag == "subParameter":
-                new_class = new_name or next(classes_in_order, "")
-                new_name = ""
+                new_class = named_class or next(classes_in_order, "")
+                named_class = ""
                 if new_class in self.classes and (probability := self.number_in(child)) > 0:
                     probability_by_class[new_class] = probability
         if self._note_rounding(switch, probability_by_class, f"{class_name} to change at {node}"):

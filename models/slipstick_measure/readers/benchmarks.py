@@ -188,8 +188,8 @@ def _read_hyperfine_text(input_file: Reading) -> Measurements:
 
 
 def _command_row(command: str, line: int, seconds: float) -> dict[str, Any]:
-    """Return a command with its mean time as a row of hyperfine's JSON, with the line of the
-    time.
+    """Convert a command and its mean time to the form that hyperfine's JSON has for it; keep the
+    line of the time.
     """
     mean = JsonNumber(repr(seconds))
     mean.line = line

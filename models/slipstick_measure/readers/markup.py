@@ -597,7 +597,7 @@ class _TimedSentence(NamedTuple):
 
     @property
     def pattern(self) -> str:
-        """The words without numbers."""
+        """The words of the line with a sign in place of each number. Lines of a series share it."""
         return " ".join(re.sub(r"[0-9][0-9.,]*", "#", self.words).split())
 
     @property

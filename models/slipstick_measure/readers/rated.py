@@ -435,23 +435,23 @@ threads leave less of 10 threads in good order."""
 
 def _read_gromacs(input_file: Reading) -> Measurements:
     """Read the simulated time in a day of each run."""
-    region, column = "", 0
-    n = input_file.hints.size
+    system_name, column = "", 0
+    size = input_file.hints.size
     run = _GromacsRun()
     for line, text in enumerate(input_file.lines, 1):
         if run.keep_if_on_processors(text):
             continue
-        if system := _GROMACS_RUN.fullmatch(text):
-            region = system["system"]
+        if run_line := _GROMACS_RUN.fullmatch(text):
+            system_name = run_line["system"]
         elif atoms := _GROMACS_ATOMS.fullmatch(text):
-            n = input_file.hints.size or float(atoms["atoms"]) or None
+            size = input_file.hints.size or float(atoms["atoms"]) or None
         elif _GROMACS_GPUS.fullmatch(text) and input_file.hints.processors is None:
             message = "the run uses GPUs, and its threads are counted; --processors N tells GPUs"
             input_file.add_note(line, "", message)
         elif _GROMACS_UNITS.fullmatch(text):
             column = text.split().index("(ns/day)")
         elif rate := _GROMACS_RATE.fullmatch(text):
-            coordinates = Coordinates(run.processors(input_file, line), n, region)
+            coordinates = Coordinates(run.processors(input_file, line), size, system_name)
             values = rate["values"].split()
             if column < len(values):
                 input_file.add(line, coordinates, "throughput", values[column], "ns/day")

@@ -282,7 +282,10 @@ def _processors_table(
                 ),
             ]
         )
-    headings = [words.members, *(f"p = {_place_text(answer)}" for answer in accounted_answers)]
+    headings = [
+        words.members,
+        *(f"p = {_coordinates_text(answer)}" for answer in accounted_answers),
+    ]
     return plain_table(headings, rows, range(1, len(headings)))
 
 
@@ -315,7 +318,7 @@ def largest_loss_sentence(answers: Sequence[Answer], words: Words = NO_WORDS) ->
     )
     if lost_processors <= _NEGLIGIBLE_LOSS:
         return ""
-    place_text = with_noun_for_processors(f"Of p = {_place_text(answer)}", words)
+    place_text = with_noun_for_processors(f"Of p = {_coordinates_text(answer)}", words)
     if cause == "lost":
         lost_text = three_digits(lost_processors)
         return f"{place_text}, {lost_text} are lost; the data do not say to what."
@@ -434,13 +437,13 @@ def _loss_by_cause(answer: Answer) -> dict[str, float]:
     return {name[len(LOST) : -1]: loss for name, loss in loss_by_name.items() if loss is not None}
 
 
-def _place_text(answer: Answer) -> str:
+def _coordinates_text(answer: Answer) -> str:
     """Return the number of processors of an answer, and its size if it has one, as text."""
-    place_text = plain_decimal(float(answer.point["p"]), _DIGITS_OF_RATES)
+    processors_text = plain_decimal(float(answer.point["p"]), _DIGITS_OF_RATES)
     size_text = (
         plain_decimal(float(answer.point["n"]), _DIGITS_OF_RATES) if "n" in answer.point else ""
     )
-    return f"{place_text}, n = {size_text}" if size_text else place_text
+    return f"{processors_text}, n = {size_text}" if size_text else processors_text
 
 
 def amount_text(value: Value | None) -> str:

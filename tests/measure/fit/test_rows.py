@@ -13,7 +13,7 @@ from slipstick_measure.fit.comparison import compare, fits
 from slipstick_measure.fit.families import (
     FAMILIES,
     cycle_times,
-    repair_cycles,
+    repairman_cycle_time,
 )
 from slipstick_measure.fit.formula import Timings
 from slipstick_measure.fit.least_squares import fit
@@ -149,7 +149,7 @@ def test_a_step_at_a_node_that_is_told() -> None:
 
 def test_a_queue_with_the_servers_of_the_hardware() -> None:
     p = np.array([1.0, 2, 4, 8, 16, 32])
-    truth = repair_cycles(np.full(6, 9.0), np.full(6, 1.0), 4, p)
+    truth = repairman_cycle_time(np.full(6, 9.0), np.full(6, 1.0), 4, p)
     weak = Timings(p, np.ones(6), truth, True, servers=4)
     fitted = fit(FAMILIES["servers"], weak)
     assert fitted.theta == pytest.approx([9.0, 1.0], rel=1e-3)
@@ -162,9 +162,9 @@ def test_repairmen_agree_with_the_recursion_and_their_limits() -> None:
     p = np.array([1.0, 5, 40, 300])
     outside, service = np.array([9.0, 0.0, 30.0, 250.0]), np.ones(4)
     single = cycle_times(outside, service[:, None], p)
-    assert repair_cycles(outside, service, 1, p) == pytest.approx(single, rel=1e-9)
+    assert repairman_cycle_time(outside, service, 1, p) == pytest.approx(single, rel=1e-9)
     large = np.array([5000.0])
-    assert repair_cycles(np.array([1.0]), np.array([1.0]), 10, large) == pytest.approx(500.0)
+    assert repairman_cycle_time(np.array([1.0]), np.array([1.0]), 10, large) == pytest.approx(500.0)
 
 
 def test_many_customers_are_solved_exactly() -> None:
@@ -172,7 +172,9 @@ def test_many_customers_are_solved_exactly() -> None:
         p, demand, outside = np.array([count]), np.array([[1.0]]), np.array([count - 1])
         exact_cycle = repair_knee(count)
         assert cycle_times(outside, demand, p)[0] == pytest.approx(exact_cycle, rel=1e-9)
-        assert repair_cycles(outside, demand[0], 1, p)[0] == pytest.approx(exact_cycle, rel=1e-9)
+        assert repairman_cycle_time(outside, demand[0], 1, p)[0] == pytest.approx(
+            exact_cycle, rel=1e-9
+        )
     assert cycle_times(np.array([1.0]), np.array([[1.0, 2.0]]), np.array([1e7]))[
         0
     ] == pytest.approx(2e7, rel=1e-3)
@@ -189,9 +191,11 @@ def test_a_station_of_several_servers_is_solved_exactly(servers: int, outside: i
                 weights.append(weights[-1] * (customers - n + 1) / outside / min(n, servers))
             busy = sum(min(n, servers) * weight for n, weight in enumerate(weights)) / sum(weights)
             point = np.array([float(outside)]), np.ones(1), servers, np.array([float(customers)])
-            assert repair_cycles(*point)[0] == pytest.approx(float(customers / busy), rel=1e-9)
+            assert repairman_cycle_time(*point)[0] == pytest.approx(
+                float(customers / busy), rel=1e-9
+            )
     for population in (2.0, 1500.0):
-        alone = repair_cycles(np.zeros(1), np.ones(1), servers, np.array([population]))
+        alone = repairman_cycle_time(np.zeros(1), np.ones(1), servers, np.array([population]))
         assert alone[0] == pytest.approx(population / min(servers, population), rel=1e-9)
 
 

@@ -2379,7 +2379,7 @@ class ActivityReader:
             for index, phase_spec in enumerate(phases)
         )
         return system.PhasedPopulation(
-            tuple(system.Phase(**phase_spec) for phase_spec in fields_of_phases)
+            tuple(system.Phase(**phase_fields) for phase_fields in fields_of_phases)
         )
 
 
