@@ -300,8 +300,8 @@ class _Schedule:
         return access >> recording_step if self.is_recorded else access
 
     def access_counts(self) -> dict[str, float]:
-        """Return the number of accesses of each kind in the whole run, each to one word; those to the
-        scheduler's word on node 0 are included.
+        """Return the number of accesses of each kind in the whole run, each to one word, with those
+        to the scheduler's word on node 0.
         """
         words_by_kind = Counter({"local": 0, "neighbour": 0, "other": 0})
         for access in (
