@@ -806,7 +806,7 @@ class _TreeReader:
             self.open_nodes[-1].has_brackets
             and isinstance(key_node, Scalar)
             and not key_node.quoted
-            and re.fullmatch(r"[A-Za-z_][\w.-]*\s*[ =].*", key_node.text)
+            and re.fullmatch(r"[A-Za-z_][\w.-]*(?:\s*=|\s).*", key_node.text)
             and isinstance(value, Scalar)
             and not (value.text or value.quoted)
         ):
