@@ -118,6 +118,19 @@ class StatedError(Doubt):
     """A sentence on the errors of a model that its file states."""
 
 
+class NotConverged(Doubt):
+    """A sentence that a simulation has not converged. `reason` says how precise its estimate is, or
+    why it has no interval.
+    """
+
+    reason: str
+
+    @classmethod
+    def because(cls, reason: str) -> Self:
+        """Return the sentence with its reason."""
+        return cls(f"not converged: {reason}", reason=reason)
+
+
 class WaitingLeftOut(Doubt):
     """A sentence that an answer leaves out waiting at some resources."""
 

@@ -518,10 +518,12 @@ class _Account:
         }
         total_busy = point.total("busy")
         if total_busy is not None:
-            lost_seconds["idle"] = elapsed - total_busy / point.p - sum(lost_seconds.values())
-            return self._checked_account(
-                point, elapsed, {USEFUL: total_busy / point.p, **lost_seconds}, "idle"
-            )
+            mean_busy = total_busy / point.p
+            unbooked_time = elapsed - mean_busy - sum(lost_seconds.values())
+            account = {USEFUL: mean_busy, **lost_seconds, "idle": unbooked_time}
+            self._checked_account(point, elapsed, account, "idle")
+            # A trace may have idle spans of its own, such as those behind the end of a processor.
+            return account | {"idle": unbooked_time + lost_seconds.get("idle", 0.0)}
         return self._checked_account(
             point, elapsed, {USEFUL: elapsed - sum(lost_seconds.values()), **lost_seconds}, USEFUL
         )

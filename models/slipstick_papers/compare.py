@@ -99,6 +99,16 @@ class TableCell:
         # Slightly more than the allowance, for decimal fractions have no exact double.
         return self.difference is None or abs(self.difference) <= self.within * (1 + 1e-9)
 
+    @property
+    def allows_more_than_rounding(self) -> bool:
+        """Whether the allowance is larger than a unit of the last digit of the printed value.
+
+        >>> [TableCell("", 1.0, 1012.0, within).allows_more_than_rounding for within in (0.5, 152)]
+        [False, True]
+        """
+        decimal_count = len(f"{self.printed or 0.0:.10g}".partition(".")[2])
+        return self.within > 10.0**-decimal_count * (1 + 1e-9)
+
 
 @dataclass(frozen=True, slots=True)
 class TableRow:
@@ -572,12 +582,28 @@ def summary_of_tables(comparisons: Sequence[PublishedTable]) -> str:
     """
     counts, errors = _verdict_counts_and_errors(comparisons)
     compared_count = sum(counts[kind] for kind in ("agrees", "slip", "miss"))
+    rows = [row for comparison in comparisons for row in comparison.rows]
+    allows_more = any(
+        cell.allows_more_than_rounding
+        for row in rows
+        for cell in row.cells
+        if row.reference == "printed"
+        and not (row.input or row.against)
+        and cell.printed is not None
+    )
+    allowance = "the difference that the study allows" if allows_more else "rounding"
     text = (
         f"{with_noun(compared_count, 'printed cell is', 'printed cells are')} compared:"
-        f" {with_noun(counts['agrees'], 'agrees', 'agree')} within rounding,"
+        f" {with_noun(counts['agrees'], 'agrees', 'agree')} within {allowance},"
         f" {with_noun(counts['slip'], 'is a slip', 'are slips')} of the source,"
         f" {with_noun(counts['miss'], 'is a miss', 'are misses')}."
     )
+    input_count = sum(cell.printed is not None for row in rows if row.input for cell in row.cells)
+    if input_count and counts:
+        text += (
+            f" {with_noun(input_count, 'further printed cell is', 'further printed cells are')}"
+            " inputs of the model, and not compared."
+        )
     if not counts:
         text = ""
     if uncomputed_count := counts["nothing computed"]:
@@ -676,7 +702,9 @@ def _difference_with_mark(row: TableRow, cell: TableCell, slips: Notes, misses: 
     if verdict(cell) == "miss" and not has_error:
         computed_text, printed_text = _computed_and_printed(cell)[:2]
         cell_text = f"{row.label}, {cell.case}: computed {computed_text}, printed {printed_text}"
-        return f"{text} (miss {misses.number(f'{cell_text}; rounding allows {cell.within:g}')})"
+        allowing = "the study" if cell.allows_more_than_rounding else "rounding"
+        miss = f"{cell_text}; {allowing} allows {cell.within:g}"
+        return f"{text} (miss {misses.number(miss)})"
     return f"{text} (slip {slips.number(f'{row.label}: {cell.slip}')})" if cell.slip else text
 
 

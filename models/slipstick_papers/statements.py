@@ -83,7 +83,12 @@ class StatementsResult(QuestionResult):
 
     def sentences(self) -> list[str]:
         """Return a sentence that counts the statements that hold and names the others."""
-        beginning = "with the inputs as the study has them: " if self.ranged else ""
+        beginning = (
+            "with the inputs as the study has them, one choice of those over which the head counts"
+            " the same statements: "
+            if self.ranged
+            else ""
+        )
         return [beginning + summary_of_statements(self.statements)]
 
     def headline(self, words: Words) -> list[str]:

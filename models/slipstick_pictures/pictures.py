@@ -417,7 +417,7 @@ def _heights_by_label(answer: Answer, spec: BarsSpec) -> dict[str, float]:
         for label, names in _value_names_by_part(answer, spec).items()
     }
     return {
-        label: sum(value for value in values if value is not None)
+        label: sum(value for value in values if value is not None) * spec.times
         for label, values in values_by_label.items()
     }
 
@@ -437,9 +437,10 @@ def _reach_of_total(answer: Answer, spec: BarsSpec) -> tuple[float, float]:
         value, (low, high) = answer.find(name), answer.ends(name)
         if value is not None and low is not None and high is not None:
             reach.append((value - low, high - value))
-    return sum(reach_below for reach_below, _ in reach), sum(
-        reach_above for _, reach_above in reach
+    below, above = (
+        (sum(ends) * spec.times for ends in zip(*reach, strict=True)) if reach else (0, 0)
     )
+    return below, above
 
 
 def _draw_bar_intervals(axes: Axes, reach: Array, tops: Array) -> Array:

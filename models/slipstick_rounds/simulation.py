@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from itertools import pairwise
 
-from slipstick.errors import Doubt, MissingExtraError, NoAnswerError, RunLength
+from slipstick.errors import MissingExtraError, NoAnswerError, NotConverged, RunLength
 from slipstick.late import Array, np
 from slipstick.method.answers import Remarks
 from slipstick.sim.estimate import (
@@ -466,8 +466,8 @@ def _idle_periods(run: RoundRun) -> int:
 def _note_not_precise(estimate: Estimate) -> str:
     """Return the note that an estimate is less precise than the settings ask for."""
     relative_half_width = 100 * estimate.half_width / estimate.mean
-    return Doubt(
-        f"not converged: the mean response time is known within {relative_half_width:.2g} %"
+    return NotConverged.because(
+        f"the mean response time is known within {relative_half_width:.2g} %"
     )
 
 
@@ -478,8 +478,8 @@ def _note_not_settled(load: float) -> str:
         if load >= NEAR_SATURATION
         else ""
     )
-    return Doubt(
-        f"not converged: the run has not settled, so no interval can be trusted{saturation_text}"
+    return NotConverged.because(
+        f"the run has not settled, so no interval can be trusted{saturation_text}"
     )
 
 

@@ -300,6 +300,18 @@ def test_a_timer_that_costs_more_than_the_wait_is_refused() -> None:
     )
 
 
+def test_idle_spans_of_a_trace_are_booked_with_what_busy_and_waits_leave() -> None:
+    records = [
+        run(2, "time", 9.0),
+        run(2, "wait", 1.0, "a"),
+        run(2, "wait", 1.0, "idle"),
+        run(2, "busy", 15.0),
+    ]
+    answer = at(measured(table(*records)), 2)
+    assert answer.account == {"busy": 7.5, "a": 0.5, "idle": 1.0}
+    assert sum(answer.account.values()) == answer["time"]
+
+
 def test_idle_is_what_busy_and_waits_leave() -> None:
     records = [run(2, "time", 9.0), run(2, "wait", 1.0, "a"), run(2, "busy", 15.0)]
     assert at(measured(table(*records)), 2).account == {"busy": 7.5, "a": 0.5, "idle": 1.0}

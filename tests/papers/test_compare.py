@@ -11,7 +11,15 @@ from slipstick.report.formatting import question_section
 from slipstick.results.study import Results
 from slipstick.results.words import Words
 from slipstick.study.run import prepare, run
-from slipstick_papers.compare import CompareResult, TableCell, published_and_computed
+from slipstick_papers.compare import (
+    CompareResult,
+    PublishedTable,
+    TableCell,
+    TableRow,
+    comparison_text,
+    published_and_computed,
+    summary_of_tables,
+)
 from tests.questions import result_of
 from tests.specs import activity, refused, study
 
@@ -306,3 +314,19 @@ def test_rows_that_share_the_columns_are_one_answer_in_the_numbers_of_a_run(tmp_
         " 4000 ms (4000 ms) for base, 4000 ms (4100 ms) for more and 8000 ms (8100 ms) for slow;"
         " the model was fitted to the values of fast and base; more and slow are predicted"
     )
+    assert found.sentences() == [
+        (
+            "2 printed cells are compared: 0 agree within rounding, 0 are slips of the source, 2 are"
+            " misses. 2 further printed cells are inputs of the model, and not compared."
+        )
+    ]
+
+
+def test_a_difference_that_the_study_allows_is_not_called_rounding() -> None:
+    """A printed 8100 that may be 200 apart has other digits than the computed 8000."""
+    cells = (TableCell("base", 8000.0, 8100.0, 200.0), TableCell("fast", 5000.0, 4000.0, 200.0))
+    table = PublishedTable("", "", "", "1", ("base", "fast"), (TableRow("predicted", cells),))
+    assert summary_of_tables([table]).startswith(
+        "2 printed cells are compared: 1 agrees within the difference that the study allows"
+    )
+    assert "the study allows 200" in comparison_text(table)

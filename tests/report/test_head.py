@@ -11,7 +11,7 @@ import pytest
 from slipstick import run as run_study
 from slipstick import solve
 from slipstick.answer import Answer, Value
-from slipstick.errors import SpecError
+from slipstick.errors import NotConverged, SpecError
 from slipstick.report.answer import answer_text
 from slipstick.report.formatting import TextTable
 from slipstick.report.head import decision_table, head_lines, title_remark
@@ -833,6 +833,23 @@ def test_a_value_without_an_interval_is_told_beside_those_that_have_one(
     answer = Answer("m", "simulation", values=values, exact=False)
     results = replace(with_sweeps(), cases={"base": answer})
     assert head_lines(results, list(values))[-1].startswith(clause)
+
+
+def test_simulations_that_have_not_converged_are_counted_and_the_first_is_named() -> None:
+    answers = {
+        case: Answer(
+            "m",
+            "simulation",
+            values={"time": Value(5e-3, "s", 4e-3, 6e-3)},
+            exact=False,
+            notes=(NotConverged.because(f"the mean time is known within {percent} %"),),
+        )
+        for case, percent in (("base", 20), ("slow", 30))
+    }
+    results = replace(with_sweeps(), cases=answers)
+    line = head_lines(results, ["time"])[-1]
+    assert "2 simulations have not converged, the first for base: the mean time is known" in line
+    assert line.count("onverged") == 1
 
 
 def test_no_case_is_best_of_equals(tmp_path: Path) -> None:

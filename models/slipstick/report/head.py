@@ -18,6 +18,7 @@ from slipstick.errors import (
     DoubtfulRate,
     DoubtfulRates,
     MissingValue,
+    NotConverged,
     RunLength,
     SlightlyBeyond,
     StatedError,
@@ -818,6 +819,7 @@ def _basis_sentence(results: Results, value_names: Sequence[str]) -> str:
     clause_list = [
         *_method_clauses(methods_and_exactness, answers, results.words, value_names),
         *_verdict_clauses(answers, results.sweeps),
+        *_not_converged_clauses(results),
     ]
     questions_with_estimates = [
         question for question in results.questions.values() if question.estimates
@@ -972,7 +974,10 @@ def _method_clauses(
         for answer in answers
         if not answer.exact
         for note in answer.notes
-        if not isinstance(note, Definition | RunLength | MissingValue | Unanswered | StatedError)
+        if not isinstance(
+            note,
+            Definition | RunLength | MissingValue | NotConverged | Unanswered | StatedError,
+        )
     )
     for note, _ in note_counts.most_common(1):
         yield (
@@ -980,6 +985,25 @@ def _method_clauses(
             if isinstance(note, WaitingLeftOut)
             else f"note: {note}"
         )
+
+
+def _not_converged_clauses(results: Results) -> Iterator[str]:
+    """Yield a clause on the cases whose simulation has not converged, with the precision of the
+    first of them.
+    """
+    cases_and_notes = [
+        (results.words.case(case), note)
+        for case, answer in results.cases.items()
+        for note in answer.notes
+        if isinstance(note, NotConverged)
+    ]
+    if not cases_and_notes:
+        return
+    (case, note), *_ = cases_and_notes
+    count_text = with_noun(len(cases_and_notes), "simulation has", "simulations have")
+    first = "the first " if len(cases_and_notes) > 1 else ""
+    place = f", {first}for {case}" if len(results.cases) > 1 else ""
+    yield f"{count_text} not converged{place}: {note.reason}"
 
 
 def _verdict_clauses(answers: Sequence[Answer], sweeps: Sequence[Sweep]) -> list[str]:

@@ -140,23 +140,45 @@ def _losses_by_size(answer: Answer) -> list[tuple[float, str]]:
 
 
 def traces_headline(views_by_title: Mapping[str, TraceViews], words: Words) -> str:
-    """Return one sentence on the processors that several traces lose to the same kind of wait;
-    empty if the kind that takes most, or the number of processors, differs.
+    """Return one sentence on the processors that several traces lose to the same kind of wait, and
+    on what the other processors do; empty if the kind of wait that takes most, or the number of
+    processors, differs, or if no trace loses most to it.
     """
     answers = [views.answer for views in views_by_title.values()]
     losses = [_losses_by_size(answer) for answer in answers]
-    kinds = {lost[0][1].partition(":")[0] if lost else "" for lost in losses}
+    waits = [next((loss for loss in lost if ":" in loss[1]), (0.0, "")) for lost in losses]
+    kinds = {cause.partition(":")[0] for _, cause in waits}
     processor_counts = {float(answer.point["p"]) for answer in answers}
-    if len(kinds) > 1 or len(processor_counts) > 1 or not all(":" in lost[0][1] for lost in losses):
+    loses_most_to_wait = any(lost[:1] == [wait] for lost, wait in zip(losses, waits, strict=True))
+    if len(kinds) > 1 or len(processor_counts) > 1 or not (all(kinds) and loses_most_to_wait):
         return ""
     cause = words.component_phrase(f"{kinds.pop()}:").strip()
     clauses = [
-        f"{plain_decimal(lost[0][0], 3)} for {title}"
-        f" ({plain_decimal(answer['concurrency'] or 0.0, 3)} do useful work)"
-        for title, answer, lost in zip(views_by_title, answers, losses, strict=True)
+        f"{plain_decimal(wait, 3)} for {title} ({_others_in_words(answer, lost, wait)})"
+        for title, answer, lost, (wait, _) in zip(
+            views_by_title, answers, losses, waits, strict=True
+        )
     ]
     members_text = words.member_count(processor_counts.pop())
     return f"of {members_text}, on average so many are lost to {cause}: {join_phrases(clauses)}"
+
+
+def _others_in_words(answer: Answer, losses: Sequence[tuple[float, str]], wait: float) -> str:
+    """Return in words how many processors do useful work, and how many are lost otherwise than to
+    a wait.
+    """
+    idle_count = sum(loss for loss, cause in losses if cause == "idle")
+    rest_count = sum(loss for loss, _ in losses) - wait - idle_count
+    counts_and_verbs = [
+        (answer["concurrency"] or 0.0, "do useful work"),
+        (idle_count, "are idle or have ended"),
+        (rest_count, "are lost otherwise"),
+    ]
+    return ", ".join(
+        f"{plain_decimal(count, 3)} {verb}"
+        for count, verb in counts_and_verbs
+        if count > NEGLIGIBLE_LOSS or verb == "do useful work"
+    )
 
 
 def _cause_of_lost_time(name: str, words: Words) -> str:

@@ -24,7 +24,7 @@ from slipstick.results.study import Timeline, TimelineInterval
 from slipstick.results.words import Words
 from slipstick.schema.library import Library
 from slipstick_measure.account import measured
-from slipstick_measure.report.traces import draw_traces
+from slipstick_measure.report.traces import draw_traces, traces_headline
 from slipstick_measure.traces.readers import read_trace
 from slipstick_measure.traces.trace import ProgramTrace, TraceColumns, trace_of_timeline
 from slipstick_measure.traces.views import (
@@ -441,3 +441,20 @@ def test_matrices_of_few_columns_stand_side_by_side_under_the_titles_of_their_ca
     assert one.axes[0].get_title(loc="left").split(":")[0] == "one word"
     assert figure.get_figwidth() == 9
     assert draw_traces({"a": traces["run-2"]}, "matrix", "t").get_figwidth() < 5
+
+
+def test_all_processors_of_traces_with_the_same_wait_are_accounted_for_in_their_sentence() -> None:
+    """Of four processors over ten seconds, in the second trace two have nothing to do."""
+    ends = [(processor, "busy", 6.0, 4.0) for processor in range(4)]
+    long_waits = [(0, "lock:a", 1.0, 5.0)]
+    long_waits += [(processor, "lock:a", 0.0, 6.0) for processor in range(1, 4)]
+    short_waits = [(0, "lock:b", 1.0, 5.0), (1, "lock:b", 0.0, 4.0)]
+    early_ends = [(2, "idle", 0.0, 10.0), (3, "idle", 0.0, 10.0), (1, "idle", 4.0, 2.0), *ends[:2]]
+    views = {
+        "a": views_of(made([*long_waits, *ends], [])),
+        "b": views_of(made([*short_waits, *early_ends], [])),
+    }
+    assert traces_headline(views, Words()) == (
+        "of 4 processors, on average so many are lost to waiting for the lock: 2.3 for a (1.7 do"
+        " useful work) and 0.9 for b (0.9 do useful work, 2.2 are idle or have ended)"
+    )

@@ -12,7 +12,14 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from slipstick.answer import SURE_HALF_WIDTHS, Value, labelled_name, unit_of
-from slipstick.errors import Doubt, NoAnswerError, RunLength, SlipstickError, Unsolvable
+from slipstick.errors import (
+    Doubt,
+    NoAnswerError,
+    NotConverged,
+    RunLength,
+    SlipstickError,
+    Unsolvable,
+)
 from slipstick.expression.nodes import TIME, Expr, Parameter, total, zero
 from slipstick.expression.tape import Tape, Values, selected_values
 from slipstick.late import Array, np
@@ -51,8 +58,8 @@ from slipstick.vocabulary import EARLY_JOINS, MOST_HOLDERS, SIMULATION
 STEP = 0.02
 """Relative step of the differences that shares are read from."""
 
-NOT_TRUSTED = Doubt(
-    "not converged: the run is too short, or its values drift, so it has no reliable interval"
+NOT_TRUSTED = NotConverged.because(
+    "the run is too short, or its values drift, so it has no reliable interval"
 )
 RARE_EVENTS = (
     "a branch or a long time that matters for the mean is so rare that a run of this length has"
@@ -181,10 +188,12 @@ def notes_of(result: Result) -> tuple[str, ...]:
             mean_time.half_width / mean_time.mean if mean_time.mean else math.inf
             for mean_time in mean_times
         )
-        precision_note = (
-            f"not converged: the mean time is known within {100 * precision_reached:.2g} %"
+        precision_text = f"the mean time is known within {100 * precision_reached:.2g} %"
+        notes.append(
+            NotConverged.because(precision_text)
+            if math.isfinite(precision_reached)
+            else NOT_TRUSTED
         )
-        notes.append(Doubt(precision_note) if math.isfinite(precision_reached) else NOT_TRUSTED)
         if (event_count := expected_rare_events(result)) < FEWEST_EVENTS_SEEN:
             notes.append(Doubt(RARE_EVENTS.format(event_count)))
     if period := longest_period(result.plan):

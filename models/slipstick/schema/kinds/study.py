@@ -228,6 +228,11 @@ class BarsSpec(Drawn):
     share: bool = Field(
         False, description=("whether bars show fractions of the whole instead of times")
     )
+    times: float = Field(
+        1.0,
+        description="number by which values are multiplied, such as the visits of a whole run",
+        gt=0,
+    )
     along: Note = Field(
         "",
         description=(
