@@ -316,8 +316,8 @@ def test_rows_that_share_the_columns_are_one_answer_in_the_numbers_of_a_run(tmp_
     )
     assert found.sentences() == [
         (
-            "2 printed cells are compared: 0 agree within rounding, 0 are slips of the source, 2 are"
-            " misses. 2 further printed cells are inputs of the model, and not compared."
+            "2 printed cells are compared: 0 agree within rounding, 0 are slips of the source, 2"
+            " are misses. 2 further printed cells are inputs of the model, and not compared."
         )
     ]
 

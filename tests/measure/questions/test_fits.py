@@ -345,7 +345,7 @@ def test_bars_show_measured_runs_by_cause(tmp_path: Path) -> None:
     (picture,) = prepared.spec.pictures
     assert isinstance(picture, BarsSpec)
     assert stacked_heights(run(prepared), picture) == {"runs-2": {"busy": 8.0, "door": 2.0}}
-    picture.times = 3.0
+    picture = picture.model_copy(update={"times": 3.0})
     assert stacked_heights(run(prepared), picture) == {"runs-2": {"busy": 24.0, "door": 6.0}}
     path.write_text(path.read_text().replace("[runs-2]", "[runs-4]"))
     with pytest.raises(SpecError, match=r"there is no case 'runs-4'; did you mean 'runs-2'\?"):
