@@ -67,6 +67,8 @@ class StatementsResult(QuestionResult):
     statements : one a row
     ranged : whether the study gives ranges for what the source does not print, over which another
         question has the verdicts
+    sampled : whether the study draws uncertain quantities, so that the verdicts are those of the
+        values as given alone
     source_clause : "of the source" behind statements; empty where the study names no source
     """
 
@@ -74,6 +76,7 @@ class StatementsResult(QuestionResult):
     states_the_title: ClassVar[bool] = True
     statements: tuple[StatementRow, ...]
     ranged: bool = False
+    sampled: bool = False
     source_clause: str = field(default=_OF_THE_SOURCE, repr=False)
 
     @property
@@ -83,12 +86,12 @@ class StatementsResult(QuestionResult):
 
     def sentences(self) -> list[str]:
         """Return a sentence that counts the statements that hold and names the others."""
-        beginning = (
-            "with the inputs as the study has them, one choice of those over which the head counts"
-            " the same statements: "
-            if self.ranged
-            else ""
-        )
+        beginning = f"{_WITH_INPUTS_AS_GIVEN}: " if self.sampled else ""
+        if self.ranged:
+            beginning = (
+                f"{_WITH_INPUTS_AS_GIVEN}, one choice of those over which the head counts the same"
+                " statements: "
+            )
         return [beginning + summary_of_statements(self.statements)]
 
     def headline(self, words: Words) -> list[str]:
@@ -96,17 +99,18 @@ class StatementsResult(QuestionResult):
         not; nothing if all statements are inputs.
         """
         has_verdicts = any(verdict != "input" for verdict in verdicts_of(self.statements).values())
-        sentence = _counting_sentence(self.statements, self.source_clause)
+        beginning = f"{_WITH_INPUTS_AS_GIVEN}: " if self.sampled else ""
+        sentence = beginning + _counting_sentence(self.statements, self.source_clause)
         return [sentence] if has_verdicts and not self.ranged else []
 
     def verdict(self, words: Words, answers: Mapping[str, Answer]) -> TitleAnswer | None:
         """Return whether the statements are true, as an answer to the title; None if all are
-        inputs, or if another question has the verdicts.
+        inputs, if another question has the verdicts, or if inputs are uncertain.
         """
         verdicts = [
             verdict for verdict in verdicts_of(self.statements).values() if verdict != "input"
         ]
-        if not verdicts or self.ranged:
+        if not verdicts or self.ranged or self.sampled:
             return None
         truth_by_verdict = {"hit": True, "miss": False}
         word = verdict_word(truth_by_verdict.get(verdict) for verdict in verdicts)
@@ -151,6 +155,7 @@ class StatementsResult(QuestionResult):
 
 
 _MOST_QUOTED_LETTERS = 140
+_WITH_INPUTS_AS_GIVEN = "with the inputs as the study has them"
 
 
 def _counting_sentence(rows: Sequence[StatementRow], source_clause: str) -> str:
@@ -215,6 +220,7 @@ def read(statements: Mapping[str, StatementSpec], study: StudyContext) -> Questi
         return StatementsResult(
             tuple(_Sentence(name, spec, answers.named).as_row() for name, spec in readings.items()),
             ranged="unpublished" in study.spec.questions,
+            sampled="sample" in study.spec.questions,
             source_clause=_OF_THE_SOURCE if has_source else "",
         )
 

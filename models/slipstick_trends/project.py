@@ -21,7 +21,7 @@ from slipstick.report.formatting import (
     value_amount,
     with_noun,
 )
-from slipstick.results.question import Decision, QuestionResult, ResultTable
+from slipstick.results.question import Decision, QuestionResult, ResultTable, TitleAnswer
 from slipstick.results.sweep import Axis, PointTable, Sweep
 from slipstick.results.words import NO_WORDS, Words
 from slipstick.schema.inputs import Settings, resolve
@@ -78,6 +78,7 @@ from slipstick_trends.ahead import (
     work_of,
 )
 from slipstick_trends.fit_tables import accuracy_table
+from slipstick_trends.likelihood import likelihood_word
 from slipstick_trends.pictures import rates_figure, shares_figure, values_figure
 from slipstick_trends.projection import (
     ConditionHistory,
@@ -114,6 +115,8 @@ from slipstick_trends.specs import (
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from slipstick.answer import Answer
 
     ProjectedSpec = ProjectionPictureSpec | SharesPictureSpec | RatesPictureSpec
 
@@ -173,6 +176,21 @@ class ProjectResult(QuestionResult):
         return [text for subject in order for text in by_subject[subject]][
             :_MOST_SENTENCES_OF_CASES
         ]
+
+    def verdict(self, words: Words, answers: Mapping[str, Answer]) -> TitleAnswer | None:
+        """Return how likely the watched condition is in the last year, as an answer to the title;
+        None unless one condition is watched over the years of one case, with draws of the rates.
+        """
+        histories = [history for track in self.projection.tracks for history in track.conditions]
+        if len(histories) != 1 or self.projection.factors is not None:
+            return None
+        (history,) = histories
+        if history.holds_last is None:
+            return None
+        clause = history.condition if history.is_worded else words.condition(history.condition)
+        last_year = year_text(float(self.projection.years[-1]))
+        sentence = f"in {last_year} {clause} in {percent(history.holds_last)} of the random draws"
+        return TitleAnswer(likelihood_word(history.holds_last), sentence, False, stands_alone=True)
 
     def examined(self) -> list[str]:
         """List the cases that are projected, if there are several."""

@@ -22,7 +22,13 @@ from slipstick.report.formatting import (
     quantity,
     value_amount,
 )
-from slipstick.results.question import Decision, QuestionResult, ResultColumn, ResultTable
+from slipstick.results.question import (
+    Decision,
+    QuestionResult,
+    ResultColumn,
+    ResultTable,
+    TitleAnswer,
+)
 from slipstick.results.sweep import Provenance
 from slipstick.results.words import NO_WORDS, Words
 from slipstick.schema.inputs import Settings
@@ -32,12 +38,16 @@ from slipstick.study.evaluator import Evaluator, evaluator
 from slipstick.study.questions import BaseAnswers, Question
 from slipstick.units import choose_unit
 from slipstick_pictures.look import STROKES, axis_title, new_figure, with_title_and_legend
+from slipstick_questions.conditions import Condition, condition_of
 from slipstick_rates.distributions import Uncertain, distribution_of, quantities
+from slipstick_trends.likelihood import likelihood_word
 from slipstick_trends.specs import HistogramSpec, SampleSpec
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+    from slipstick.answer import Answer
 
 _REPLICATIONS = 8
 """The number of independent sets of points from which the interval of a quantile is computed."""
@@ -84,6 +94,23 @@ class SampledValue:
 
 
 @dataclass(frozen=True, slots=True)
+class SampledCondition:
+    """The part of the draws in which a condition is true.
+
+    Parameters
+    ----------
+    text : of the condition
+    share : of the draws with an answer [1]
+    low, high : ends of its 95 % interval, from the independent sets of draws [1]
+    """
+
+    text: str
+    share: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
 class SampleStudy:
     """The distributions of the answers of one case, whose uncertain quantities are sampled.
 
@@ -92,6 +119,7 @@ class SampleStudy:
     case : what was solved
     of : each distribution in words, by path
     outcomes : of each answer
+    conditions : the part of the draws in which each watched condition is true
     samples, draw, seed : how points were drawn
     without : points without an answer
     method, exact, bound, error : how the points were computed, the first that is outside of its
@@ -111,6 +139,7 @@ class SampleStudy:
     bound: str = ""
     error: str = ""
     left_out: Mapping[str, str] = field(default_factory=dict)
+    conditions: tuple[SampledCondition, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,13 +156,16 @@ class SampleResult(QuestionResult):
     samples: tuple[SampleStudy, ...]
 
     def sentences(self) -> list[str]:
-        """Return sentences on the range of each answer and on the quantities that cause its
-        variance.
+        """Return sentences on the watched conditions, the range of each answer and the quantities
+        that cause its variance.
         """
         return [
-            f"{sample.case}: {_sentence_on_value(outcome)}"
+            f"{sample.case}: {sentence}"
             for sample in self.samples
-            for outcome in sample.outcomes
+            for sentence in (
+                *(_condition_sentence(condition, NO_WORDS) for condition in sample.conditions),
+                *map(_sentence_on_value, sample.outcomes),
+            )
         ]
 
     @property
@@ -142,16 +174,34 @@ class SampleResult(QuestionResult):
         return sum(len(sample.outcomes) for sample in self.samples) > 2
 
     def headline(self, words: Words) -> list[str]:
-        """Return sentences on the range of the first answers and on the quantities that cause
-        it.
+        """Return sentences on the watched conditions, the range of the first answers and the
+        quantities that cause it.
         """
         has_several_cases = len(self.samples) > 1
-        headlines = [
+        headlines = [*self._condition_sentences(words)]
+        headlines += [
             _headline(outcome, words.case(sample.case) if has_several_cases else "", words)
             for sample in self.samples
             for outcome in sample.outcomes[:2]
         ]
-        return headlines[:2]
+        return headlines[:_MOST_HEADLINES]
+
+    def _condition_sentences(self, words: Words) -> Iterator[str]:
+        """Yield a sentence for each watched condition of each case."""
+        for sample in self.samples:
+            beginning = f"{words.case(sample.case)}: " if len(self.samples) > 1 else ""
+            for condition in sample.conditions:
+                yield f"{beginning}{_condition_sentence(condition, words)}"
+
+    def verdict(self, words: Words, answers: Mapping[str, Answer]) -> TitleAnswer | None:
+        """Return how likely the watched condition is, as an answer to the title; None if none or
+        several are watched.
+        """
+        conditions = [condition for sample in self.samples for condition in sample.conditions]
+        if len(conditions) != 1:
+            return None
+        (sentence,) = self._condition_sentences(words)
+        return TitleAnswer(likelihood_word(conditions[0].share), sentence, False, stands_alone=True)
 
     def decision(self, words: Words) -> Decision | None:
         """Return a table of the outer quantiles and the median of each answer, case by case."""
@@ -205,6 +255,7 @@ class _SampledCase:
     case: Evaluator
     distributions: Mapping[str, Uncertainty]
     words: Mapping[str, str]
+    conditions: Sequence[Condition]
 
 
 def read(sample_spec: SampleSpec, study: StudyContext) -> Question:
@@ -235,7 +286,13 @@ def read(sample_spec: SampleSpec, study: StudyContext) -> Question:
             problems += _problems_of_path(
                 path_as_written, path, distribution_spec, distributions[path], case_evaluator, study
             )
-        cases.append(_SampledCase(sample_spec, case_evaluator, distributions, distribution_texts))
+        conditions = [
+            condition_of(text, ("sample", "watch", index), case_evaluator, study)
+            for index, text in enumerate(sample_spec.watch)
+        ]
+        cases.append(
+            _SampledCase(sample_spec, case_evaluator, distributions, distribution_texts, conditions)
+        )
     if problems:
         raise SpecError(problems)
 
@@ -340,7 +397,10 @@ def _solve_samples(sampled_case: _SampledCase, wanted_names: Sequence[str]) -> S
     points = _draw_points(sampled_case)
     # A value of a known name may have no meaning at any point, and then no column.
     missing_columns = dict.fromkeys(names, np.full(spec.samples, np.nan))
-    table = case.point_table(points, {*names, case.form.quantity})
+    condition_columns = {
+        name for condition in sampled_case.conditions for name in condition.needed_columns
+    }
+    table = case.point_table(points, {*names, *condition_columns, case.form.quantity})
     columns = {**missing_columns, **table.columns}
     own_columns = {**missing_columns, **case.columns({}, names)}
     unanswered_count = int(np.count_nonzero(~np.isfinite(columns[case.form.quantity])))
@@ -374,8 +434,38 @@ def _solve_samples(sampled_case: _SampledCase, wanted_names: Sequence[str]) -> S
         spec.draw,
         spec.seed,
         unanswered_count,
+        conditions=tuple(
+            _sampled_condition(condition, table.columns) for condition in sampled_case.conditions
+        ),
         **table.provenance.common_answer_fields,
     )
+
+
+def _sampled_condition(condition: Condition, columns: Mapping[str, Array]) -> SampledCondition:
+    """Return the part of the draws with an answer in which a condition is true."""
+    margins, is_true = condition.margin_and_mask(columns)
+    has_answer = np.isfinite(margins[0])
+    if not has_answer.any():
+        return SampledCondition(condition.text, *(float("nan"),) * 3)
+    share = float(np.mean(is_true[has_answer]))
+    share_by_set = [
+        float(np.mean(truth_of_set[answered_in_set]))
+        for truth_of_set, answered_in_set in zip(
+            np.split(is_true, _REPLICATIONS), np.split(has_answer, _REPLICATIONS), strict=True
+        )
+        if answered_in_set.any()
+    ]
+    half_width = _half_width_of_sets(share_by_set)
+    return SampledCondition(
+        condition.text, share, max(0.0, share - half_width), min(1.0, share + half_width)
+    )
+
+
+def _half_width_of_sets(values: Sequence[float]) -> float:
+    """Return the half-width of the 95 % interval of a mean over independent sets of draws."""
+    if len(values) < 2:
+        return float("nan")
+    return _T_95 * float(np.std(values, ddof=1)) / float(np.sqrt(len(values)))
 
 
 def _draw_points(sampled_case: _SampledCase) -> dict[str, Array]:
@@ -414,11 +504,7 @@ def _quantiles_of_points(values: Array, band: float) -> dict[float, tuple[float,
         quantiles_of_sets = [
             float(np.quantile(value_set, level)) for value_set in sets if len(value_set)
         ]
-        half_width = (
-            _T_95 * float(np.std(quantiles_of_sets, ddof=1)) / len(quantiles_of_sets) ** 0.5
-            if len(quantiles_of_sets) > 1
-            else float("nan")
-        )
+        half_width = _half_width_of_sets(quantiles_of_sets)
         quantiles[level] = (middle, middle - half_width, middle + half_width)
     return quantiles
 
@@ -476,6 +562,20 @@ def _sensitivity_indices(
 
 
 _MOST_INFLUENCES = 6
+
+
+_MOST_HEADLINES = 3
+"""Sentences of a sample at the head of a report."""
+
+
+def _condition_sentence(condition: SampledCondition, words: Words) -> str:
+    """Return a sentence on the part of the draws in which a condition is true."""
+    clause = words.condition(condition.text)
+    if not np.isfinite(condition.share):
+        return f"no draw has an answer that decides whether {clause}"
+    is_certain = condition.low == condition.high
+    interval = "" if is_certain else f" ({percent(condition.low)} to {percent(condition.high)})"
+    return f"{clause} in {percent(condition.share)}{interval} of the draws"
 
 
 def _outer_quantiles(sampled_value: SampledValue) -> list[str]:

@@ -503,15 +503,16 @@ def _years_clause(history: ConditionHistory, track: ProjectedCase, projection: P
         return f"{changes_in_words}{unanswered_in_words}"
     if history.holds_first is None:
         return f"has no answer {span_phrase(track, projection)}"
-    share_text = ""
+    share_text = rates_in_words = ""
     if history.holds_last is not None and 0.001 < history.holds_last < 0.999:
+        rates_in_words = "at the stated rates "
         share_text = f" (at the end in {percent(history.holds_last)} of the random draws)"
     everywhere_in_words = "wherever there is an answer" if unanswered_in_words else "throughout"
     nowhere_in_words = "in no year"
     if projection.factors is not None:
         everywhere_in_words, nowhere_in_words = f"{everywhere_in_words},", "never,"
     return (
-        f"{everywhere_in_words if history.holds_first else nowhere_in_words}"
+        f"{rates_in_words}{everywhere_in_words if history.holds_first else nowhere_in_words}"
         f" {span_phrase(track, projection).rstrip(',')}{share_text}{unanswered_in_words}"
     )
 

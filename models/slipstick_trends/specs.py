@@ -104,6 +104,13 @@ class SampleSpec(QuestionSpec):
     )
     cases: DistinctNames = Field(["base"], description="names of the cases", min_length=1)
     answer: DistinctColumns = Field([], description="values to show; by default those of the study")
+    watch: list[Note] = Field(
+        [],
+        description=(
+            "conditions on answers, such as time <= 25 s. The report tells in what part of the"
+            " draws each is true"
+        ),
+    )
     samples: int = Field(1024, description="number of points, a power of two", ge=16, le=2**20)
     band: Band = Field(_BAND, description="fraction of the points between the outer quantiles")
     draw: Literal["quasi-random", "random"] = Field(

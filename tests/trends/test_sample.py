@@ -9,6 +9,7 @@ import pytest
 from scipy import stats
 
 from slipstick.errors import SpecError
+from slipstick.report.head import head_lines
 from slipstick.study.check import check_file
 from slipstick_trends.sample import SampleResult, SampleStudy, _quantiles_of_points
 from tests.questions import reported, result_of
@@ -46,6 +47,41 @@ def test_a_sum_of_normals_is_normal_and_its_variance_is_shared_out(folder: Path)
     assert [each.path for each in time.influences] == ["parameters.computing", "parameters.memory"]
     for found_, expected in zip(time.influences, (0.64, 0.36), strict=True):
         assert [found_.first_order, found_.total] == pytest.approx([expected] * 2, abs=0.02)
+
+
+def test_the_part_of_the_draws_in_which_a_condition_is_true_is_that_of_theory(
+    folder: Path,
+) -> None:
+    limits = {"9.8 ms": 0.5, "10 ms": stats.norm.cdf(0.4), "9 ms": stats.norm.cdf(-1.6)}
+    watched = ", ".join(f"time <= {limit}" for limit in limits)
+    conditions = sampling(f"{SAMPLE}  watch: [{watched}]\n").conditions
+    for condition, part in zip(conditions, limits.values(), strict=True):
+        assert condition.share == pytest.approx(part, abs=0.003)
+        assert condition.low < part < condition.high
+        assert condition.high - condition.low < 0.02
+
+
+@pytest.mark.parametrize(
+    ("title", "limit", "beginning"),
+    [
+        ("Does a step end in time?", "10 ms", "Probably: time is at most 10 ms in 65."),
+        ("Does a step end in time?", "9 ms", "Probably not: time is at most 9 ms in 5."),
+        ("Does a step end in time?", "9.8 ms", "Undecided: time is at most 9.8 ms in "),
+        ("Does a step end in time?", "20 ms", "Yes: time is at most 20 ms in 100 % of the draws."),
+        ("Does a step take longer than 10 ms?", "10 ms", "Time is at most 10 ms in 65."),
+    ],
+)
+def test_a_title_that_asks_yes_or_no_is_answered_by_the_part_of_the_draws(
+    title: str, limit: str, beginning: str, folder: Path
+) -> None:
+    """A statement about the values as given says nothing of uncertain ones."""
+    statement = f"statements: {{short: {{value: time, of: [base], to: {limit}, says: It ends}}}}"
+    text = (f"title: {title}", f"{SAMPLE}  watch: [time <= {limit}]", statement)
+    head = head_lines(found(*text), ["time"])
+    assert head[0].startswith(beginning)
+    unwatched = head_lines(found(f"title: {title}", SAMPLE, statement), ["time"])
+    assert unwatched[0].startswith("Time 9.798 ms (median)")
+    assert any(line.startswith("With the inputs as the study has them: ") for line in unwatched)
 
 
 def test_what_acts_together_shows_in_the_totals_only(folder: Path) -> None:

@@ -116,8 +116,9 @@ def head_lines(results: Results, value_names: Sequence[str]) -> list[str]:
         if _HOW_MANY.match(results.title)
         else [*recommendation_lines, *answer_lines]
     )
-    if verdict.word:
-        lines.insert(0, f"{verdict.word}: {verdict.sentence}")
+    if verdict.sentence:
+        word_and_colon = f"{verdict.word}: " if verdict.word else ""
+        lines.insert(0, f"{word_and_colon}{verdict.sentence}")
     # Where questions alone are answered, the first case is only their starting point.
     # A ranking of changes says nothing of the value itself.
     is_base_missing = not question_lines or results.questions.keys() <= {"rank"}
@@ -204,16 +205,19 @@ def _verdict_on_title(results: Results) -> tuple[QuestionResult | None, TitleAns
         results.questions.values(), key=lambda question: not question.states_the_title
     )
     for question in questions:
+        verdict = question.verdict(results.words, results.cases)
+        if verdict is None:
+            continue
         if question.states_the_title or not is_opposite_possible:
-            verdict = question.verdict(results.words, results.cases)
-            if verdict is not None:
-                return question, verdict
+            return question, verdict
+        if verdict.stands_alone:
+            return question, verdict._replace(word="")
     return None, _NO_VERDICT
 
 
 def title_remark(results: Results) -> str:
     """Return a remark on a title that asks yes or no, if no question of the study answers it."""
-    if not asks_yes_or_no(results.title) or _verdict_on_title(results)[1].word:
+    if not asks_yes_or_no(results.title) or _verdict_on_title(results)[1].sentence:
         return ""
     return (
         "the title asks yes or no, and nothing in the study answers it: write the condition under"

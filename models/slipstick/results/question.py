@@ -216,11 +216,14 @@ class TitleAnswer(NamedTuple):
     word : Yes, No, Undecided or In part
     sentence : what the answers say, in a reader's words
     replaces_headline : the sentence says all that the headline says
+    stands_alone : the sentence answers the title without the word, also one that may ask for the
+        opposite of the condition
     """
 
     word: str
     sentence: str
     replaces_headline: bool = True
+    stands_alone: bool = False
 
 
 YES, NO, UNDECIDED, IN_PART = "Yes", "No", "Undecided", "In part"
