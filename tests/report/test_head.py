@@ -545,6 +545,32 @@ answer: ["response_time[requests]"]
 """
 
 
+CROSSING = """\
+activity: 1
+parameters: {start: 1 ms, per_row: 1 ms, rows: {value: 10, meaning: rows of a step}}
+population: {processors: 4}
+cycle:
+  - {name: compute, delay: 10 ms}
+  - {name: copy, delay: start + per_row * rows, component: copy}
+"""
+
+
+def test_the_best_case_is_told_with_its_setting_and_where_a_sweep_has_another(
+    tmp_path: Path,
+) -> None:
+    """By hand 11 + n ms and 14 + n / 10 ms: the order changes between 3 and 4 rows."""
+    cases = "cases: {other: {parameters.start: 4 ms, parameters.per_row: 0.1 ms}}\n"
+    vary = "vary: {rows: {axes: {parameters.rows: [2, 3, 4, 10]}, cases: [base, other]}}\n"
+    text = f"title: Which is faster?\nbase: {{model: program.yaml}}\n{cases}"
+    head, _ = study_of(tmp_path, text + vary, CROSSING)
+    assert head[0] == (
+        "Other is the best of 2 with 10 rows of a step: it is the fastest (15 ms); base is faster"
+        " with 2 rows of a step and 3 rows of a step."
+    )
+    head, _ = study_of(tmp_path, text + vary.replace("2, 3, ", ""), CROSSING)
+    assert head[0] == "Other is the best of 2 with 10 rows of a step: it is the fastest (15 ms)."
+
+
 @pytest.mark.turns(3)
 def test_a_title_that_asks_which_is_answered_by_the_best_case(tmp_path: Path) -> None:
     (tmp_path / "shop.yaml").write_text(SHOP)
@@ -557,7 +583,7 @@ def test_a_title_that_asks_which_is_answered_by_the_best_case(tmp_path: Path) ->
         "seek: {load: {of: classes.requests.arrivals, from: 1 /s, to: 400 /s,"
         " where: 'response_time[requests] <= 50 ms', cases: [base, db]}}\n"
     )
-    best = "A second database server is the best of 3: it has the shortest response time"
+    best = "A second database server is the best of 3 with 60 requests a second: it has the"
     head, _ = study_of(tmp_path, f"title: Which change helps most?\n{CHANGES}{search}")
     assert head[0].startswith(best)
     head, _ = study_of(tmp_path, f"title: How many requests can it take?\n{CHANGES}{search}")
