@@ -12,6 +12,10 @@ from slipstick.answer import Answer
 from slipstick.errors import Problem
 from slipstick.late import Array
 
+LEAST_CRITERION_DIFFERENCE = 4.0
+"""Models whose criteria differ by less are not told apart (Burnham and Anderson, 2002, section 2.6:
+4 to 7 is less support, over 10 none)."""
+
 
 @dataclass(frozen=True, slots=True)
 class TraceViews:
@@ -115,6 +119,16 @@ class Fitting:
     weak_scaling: bool = False
     rate: tuple[str, float] | None = None
     growing_causes: tuple[str, ...] = ()
+
+    @property
+    def undistinguished(self) -> list[Answer]:
+        """The first answer, and those of the laws that the data cannot distinguish from it."""
+        return [
+            answer
+            for answer in self.answers
+            if answer is self.answers[0]
+            or not (answer.failed or (answer["behind"] or 0.0) >= LEAST_CRITERION_DIFFERENCE)
+        ]
 
 
 @dataclass(frozen=True, slots=True)

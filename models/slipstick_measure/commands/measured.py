@@ -931,6 +931,7 @@ def _families_to_fit(
     """
     from slipstick.schema.inputs import model_names as known_models
     from slipstick.schema.library import Library, is_file_name
+    from slipstick_measure.fit.comparison import families_to_fit
     from slipstick_measure.fit.families import FAMILIES
     from slipstick_measure.fit.model import FitSettings, prepare_model
 
@@ -950,7 +951,7 @@ def _families_to_fit(
                 "--free",
                 f"say which parameters of {model_name} are free, such as --free parameters.work",
             )
-        return list(law_and_model_names) or None
+        return families_to_fit(law_and_model_names)
     if len(model_names) != 1:
         refuse(
             "--model",
@@ -964,10 +965,9 @@ def _families_to_fit(
     free_paths = [text_node(path, "--free") for path in _split_at_commas(free)]
     processors_node = text_node(population, "--population") if population else None
     size_node = text_node(size_path, "--size-of") if size_path else None
-    family_names = [name for name in law_and_model_names if name in FAMILIES] or list(FAMILIES)
-    return [
+    return families_to_fit(
+        [name for name in law_and_model_names if name in FAMILIES],
         prepare_model(
             FitSettings(settings, free_paths, processors_node, size_node, cycles), library
         ).family(),
-        *family_names,
-    ]
+    )

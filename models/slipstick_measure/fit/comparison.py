@@ -38,11 +38,7 @@ from slipstick_measure.fit.measured_causes import (
 )
 from slipstick_measure.fit.posterior import ASSUMED_NOISE, ENOUGH_FREEDOM
 from slipstick_measure.fit.rows import MeasuredRows
-from slipstick_measure.results import Curve, Fitting
-
-LEAST_CRITERION_DIFFERENCE = 4.0
-"""Models whose criteria differ by less are not told apart (Burnham and Anderson, 2002, section 2.6:
-4 to 7 is less support, over 10 none)."""
+from slipstick_measure.results import LEAST_CRITERION_DIFFERENCE, Curve, Fitting
 
 TESTED_STEPS = (2.0, 4.0)
 """Ratios of the largest number of processors to those of the smaller runs, at which predictions are
@@ -71,6 +67,9 @@ ones of ``benchmarks/fit_coverage.py``."""
 
 WIDEST_PREDICTION_RATIO = 4.0
 """High over low above which a prediction is refused: it is of no use."""
+
+EXTRAPOLATION_WARNING = "the prediction for "
+"""Beginning of a warning that a prediction is beyond the rows."""
 
 MEMBERS_OF_ONE_MACHINE = ("thread", "core")
 """What the processors of one machine are called."""
@@ -340,7 +339,7 @@ class FitComparison:
             else f"{least_percent:.1f} to {largest_percent:.1f} %"
         )
         return (
-            f"the prediction for {p:g} processors is extrapolated to"
+            f"{EXTRAPOLATION_WARNING}{p:g} processors is extrapolated to"
             f" {extrapolation_factor:.3g} times the largest"
             f" measured number, {self.largest_measured:g}. Models fitted to the runs on up to"
             f" {self.largest_measured / tests_at_step[0].step:g} processors are {percents_text}"
@@ -654,6 +653,22 @@ class FitComparison:
         return sentence
 
 
+def families_to_fit(
+    families: Sequence[str | Family], model: Family | None = None
+) -> list[str | Family] | None:
+    """Return the families to fit for a caller who named some families, a model, both or neither:
+    None if the caller named neither, so that no form is taken to hold beyond the rows.
+
+    Parameters
+    ----------
+    families : families that the caller named
+    model : the family of a model whose parameters are free
+    """
+    if model is None:
+        return [*families] or None
+    return [model, *(families or FAMILIES)]
+
+
 def compare(
     timings: Timings,
     families: Sequence[str | Family] | None = None,
@@ -953,7 +968,7 @@ def fits(
     intervals_by_bounds = comparison.intervals_by_bounds(p, intervals.level)
     warnings = tuple(
         warning
-        for processors in p
+        for processors in sorted(p)
         if processors not in intervals_by_bounds
         and (
             warning := comparison.refusal_as_too_wide(processors, intervals.level)

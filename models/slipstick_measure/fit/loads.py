@@ -32,7 +32,6 @@ from slipstick.late import Array, np
 from slipstick.queueing.residual_wait import erlang_c
 from slipstick_measure.fit.comparison import (
     LARGEST_RELATIVE_ERROR,
-    LEAST_CRITERION_DIFFERENCE,
     WIDEST_PREDICTION_RATIO,
 )
 from slipstick_measure.fit.families import cycle_times, repairman_cycle_time
@@ -41,6 +40,7 @@ from slipstick_measure.fit.intervals import profile
 from slipstick_measure.fit.least_squares import FittedFormula, ParameterFunction, fit
 from slipstick_measure.loads import LoadRow, LoadTest, think_time
 from slipstick_measure.results import (
+    LEAST_CRITERION_DIFFERENCE,
     LoadedStation,
     LoadFitting,
     LoadPoint,

@@ -24,8 +24,13 @@ from slipstick.schema.inputs import Settings
 from slipstick.schema.text import Node, Scalar, from_plain
 from slipstick.study.cases import Place, StudyContext
 from slipstick.study.questions import Question
-from slipstick_measure.fit.comparison import LEAST_CRITERION_DIFFERENCE, IntervalSettings, fits
-from slipstick_measure.fit.families import FAMILIES, family_named
+from slipstick_measure.fit.comparison import (
+    EXTRAPOLATION_WARNING,
+    IntervalSettings,
+    families_to_fit,
+    fits,
+)
+from slipstick_measure.fit.families import family_named
 from slipstick_measure.fit.formula import Family, Timings, observations_of, timing_notes
 from slipstick_measure.fit.model import FitSettings, PreparedModel, prepare_model
 from slipstick_measure.measurements import Measurements
@@ -40,7 +45,7 @@ from slipstick_measure.report.fits import (
     refused_in_title,
 )
 from slipstick_measure.report.measured import amount_text, with_noun_for_processors
-from slipstick_measure.results import Fitting
+from slipstick_measure.results import LEAST_CRITERION_DIFFERENCE, Fitting
 from slipstick_measure.specs import FitSpec, FitsPictureSpec, MadeSpec
 
 if TYPE_CHECKING:
@@ -115,11 +120,19 @@ class FitsResult(QuestionResult):
         return []
 
     def doubt(self, words: Words = NO_WORDS) -> str:
-        """Return the first warning of a fit; empty if there is none."""
+        """Return the first warning of a fit, or that on its farthest prediction if the first is on
+        a prediction; empty if there is none.
+        """
         fit_with_warnings = next((fit for fit in self.fits.values() if fit.warnings), None)
         if fit_with_warnings is None:
             return ""
         warning = fit_with_warnings.warnings[0]
+        if warning.startswith(EXTRAPOLATION_WARNING):
+            warning = [
+                text
+                for text in fit_with_warnings.warnings
+                if text.startswith(EXTRAPOLATION_WARNING)
+            ][-1]
         if warning == refused_in_title(fit_with_warnings, words.title):
             # The headline has the beginning.
             warning = warning.partition("; ")[2]
@@ -180,7 +193,7 @@ class _CheckedFit:
     name: str
     times: Callable[[], _TimingsAndTruth]
     source: str
-    families: list[str | Family]
+    families: list[str | Family] | None
     base: PreparedModel | None
     is_drawn: bool
 
@@ -212,9 +225,7 @@ def read(specs: Mapping[str, FitSpec], study: StudyContext) -> Question:
     for name, spec in specs.items():
         place = ("fits", name)
         try:
-            families: list[str | Family] = [
-                family_named(family) for family in spec.families or FAMILIES
-            ]
+            named_families = [family_named(family) for family in spec.families]
         except UnknownNameError as error:
             raise study.refusal((*place, "families"), str(error)) from None
         if spec.made is None:
@@ -226,8 +237,9 @@ def read(specs: Mapping[str, FitSpec], study: StudyContext) -> Question:
             compute_timings = _generator_of_timings(spec.made, spec.at, place, study)
             source = f"timings made up from {spec.made.case}"
         prepared_model = _prepared_model(spec, place, study) if spec.free else None
-        if prepared_model is not None:
-            families.insert(0, prepared_model.family())
+        families = families_to_fit(
+            named_families, None if prepared_model is None else prepared_model.family()
+        )
         checked_fits.append(
             _CheckedFit(
                 spec, name, compute_timings, source, families, prepared_model, name in drawn_fits
@@ -415,12 +427,7 @@ def _table_of_fits(fits_by_name: Mapping[str, Fitting]) -> str:
     """
     rows = []
     for name, time_fits in fits_by_name.items():
-        best_answer, *other_answers = [answer for answer in time_fits.answers if not answer.failed]
-        rival_names = [
-            answer.model
-            for answer in other_answers
-            if (answer["behind"] or 0.0) < LEAST_CRITERION_DIFFERENCE
-        ]
+        best_answer, *rivals = time_fits.undistinguished
         farthest_time_name = next(
             (
                 value_name
@@ -447,7 +454,7 @@ def _table_of_fits(fits_by_name: Mapping[str, Fitting]) -> str:
             [
                 escape(name),
                 best_answer.model,
-                ", ".join(rival_names) or NOTHING,
+                ", ".join(rival.model for rival in rivals) or NOTHING,
                 time_text,
                 error_text,
             ]

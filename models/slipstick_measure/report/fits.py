@@ -93,12 +93,12 @@ def fit_blocks(time_fits: Fitting) -> Iterator[TextBlock]:
             ]
             yield f"{answer.model}: {answer.notes[0]}"
             yield TextTable([answer.model, "value", "between"], rows, [1, 2]) if rows else ""
-            limits_text = _limits_sentence(answer, time_fits)
-            yield (
-                ""
-                if answer is time_fits.answers[0]
-                else with_noun_for_processors(limits_text, words)
+            limits_text = _limits_sentence(answer, time_fits, is_alone=True)
+            # What the laws agree on stands among the main findings.
+            is_told = answer is time_fits.answers[0] and limits_text == _limits_sentence(
+                answer, time_fits
             )
+            yield "" if is_told else with_noun_for_processors(limits_text, words)
             yield [f"note: {note}" for note in answer.notes[1:]]
 
 
@@ -223,8 +223,19 @@ def _prediction_and_ends(
 
 def _name_with_title(answer: Answer) -> str:
     """Return the name of a fitted law with its title in brackets; of a fitted model, its name."""
+    title = _law_title(answer)
+    return f"{answer.model} ({title})" if title else answer.model
+
+
+def _law_title(answer: Answer) -> str:
+    """Return the title of a fitted law; empty for a fitted model."""
     title = answer.notes[0].partition(":")[0] if answer.notes else ""
-    return answer.model if title.startswith("the model ") else f"{answer.model} ({title})"
+    return "" if title.startswith("the model ") else title
+
+
+def _law_or_model(answer: Answer) -> str:
+    """Return the name of a fitted law or model, after the word for it."""
+    return f"{'law' if _law_title(answer) else 'model'} {answer.model}"
 
 
 def fit_headline(time_fits: Fitting, words: Words) -> list[str]:
@@ -242,9 +253,11 @@ def fit_headline(time_fits: Fitting, words: Words) -> list[str]:
     if time_fits.has_law and (limits_text := _limits_sentence(best_answer, time_fits)):
         # What the law leaves out stands before what it says.
         law_position = bool(time_fits.growing_causes)
-        law_line = f"by the fitted model, {uncapitalized(limits_text)}"
+        law_line = uncapitalized(limits_text)
+        if not limits_text.startswith("Beyond "):
+            law_line = f"by the fitted {_law_or_model(best_answer)}, {law_line}"
         if _ASKS_HOW_MANY.match(words.title):
-            answer_first = r"up to \3, by the fitted model, for an \1 of \2"
+            answer_first = r"up to \4, by the fitted \1, for an \2 of \3"
             law_line = _EFFICIENT_UP_TO.sub(answer_first, law_line)
         lines.insert(law_position, law_line)
     if time_fits.has_law:
@@ -281,7 +294,7 @@ def fit_headline(time_fits: Fitting, words: Words) -> list[str]:
 
 _ASKS_HOW_MANY = re.compile(r"(?:up to )?how many\b", re.IGNORECASE)
 _EFFICIENT_UP_TO = re.compile(
-    r"by the fitted model, (efficiency) is (at least [\d.]+ %) up to ([^.;]+?)(?=[.;])"
+    r"by the fitted (\w+ \S+), (efficiency) is (at least [\d.]+ %) up to ([^.;]+?)(?=[.;])"
 )
 
 
@@ -433,48 +446,143 @@ def ends_in_words(value: Value, word_between: str = "to") -> str:
 UNKNOWN_COUNT = Value(None, "1")
 
 
-def _limits_sentence(answer: Answer, time_fits: Fitting) -> str:
-    """Return a sentence on the number of processors up to which a fit is efficient, its largest
-    speed-up, and its least time. Speed-up is said to rise still only if it does by all laws that
-    the data support, and if the law has a term for each measured cause that grows.
+def _limits_sentence(answer: Answer, time_fits: Fitting, is_alone: bool = False) -> str:
+    """Return sentences on the number of processors up to which a fit is efficient, and on its
+    largest speed-up and least time, or how the laws that the data cannot distinguish differ in
+    these.
+
+    Parameters
+    ----------
+    answer : the fit
+    time_fits : all fits
+    is_alone : whether the sentences are on this law alone, with the doubts that others raise
     """
-
-    def value_or_zero(name: str) -> float:
-        return answer[name] or 0.0
-
-    def place_text(processors: float) -> str:
-        is_largest = processors == value_or_zero("most_processors")
-        return f"p = {processors:g}{', the largest number examined' if is_largest else ''}"
-
-    sentence = ""
-    base_processors = answer.values.get("base_processors", UNKNOWN_COUNT).value
-    base_clause = "" if base_processors is None else f" over p = {base_processors:g}"
-    if "efficient_processors" in answer.values:
-        efficient_text = place_text(value_or_zero("efficient_processors"))
-        sentence = (
-            f"Efficiency{base_clause} is at least {percent(time_fits.efficiency)} up to"
-            f" {efficient_text}."
+    efficient_text = _efficiency_sentence(answer, time_fits)
+    speedup_text = _speedup_sentence(answer, time_fits)
+    if speedup_text and (differing_laws := _laws_that_differ(answer, time_fits)):
+        speedup_text = (
+            f"By this law alone, {uncapitalized(speedup_text)}"
+            if is_alone
+            else _difference_sentence(answer, differing_laws, time_fits)
         )
+    return f"{efficient_text} {speedup_text}".strip()
+
+
+def _place_text(answer: Answer, processors: float | None) -> str:
+    """Return a number of processors, with a remark if it is the largest one examined."""
+    is_largest = processors == answer["most_processors"]
+    return f"p = {processors or 0.0:g}{', the largest number examined' if is_largest else ''}"
+
+
+def _base_clause(answer: Answer) -> str:
+    """Return the number of processors over which speed-ups are computed, unless it is one."""
+    base_processors = answer.values.get("base_processors", UNKNOWN_COUNT).value
+    return "" if base_processors is None else f" over p = {base_processors:g}"
+
+
+def _efficiency_sentence(answer: Answer, time_fits: Fitting) -> str:
+    """Return a sentence on the number of processors up to which a fit is efficient; empty if the
+    rows contradict it.
+    """
+    if "efficient_processors" not in answer.values:
+        return ""
+    return (
+        f"Efficiency{_base_clause(answer)} is at least {percent(time_fits.efficiency)} up to"
+        f" {_place_text(answer, answer['efficient_processors'])}."
+    )
+
+
+def _speedup_sentence(answer: Answer, time_fits: Fitting) -> str:
+    """Return a sentence on the largest speed-up of a fit and its least time. Speed-up is said to
+    rise still only if it does by all laws that the data support, and if the law has a term for each
+    measured cause that grows.
+    """
+    sentence = ""
     if "largest_speedup" in answer.values:
-        speedup_processors = value_or_zero("largest_speedup_processors")
         doubt_clause = ""
         rise_verb = "is at most"
-        if speedup_processors == value_or_zero("most_processors"):
+        if _still_rises(answer):
             doubt_clause = _doubt_on_rise(answer, time_fits)
             rise_verb = "would be" if doubt_clause else "still rises, to"
-        largest_speedup = plain_decimal(value_or_zero("largest_speedup"), 3)
-        sentence += (
-            f" Speed-up{base_clause} {rise_verb} {largest_speedup}, at"
-            f" {place_text(speedup_processors)}{doubt_clause}."
+        largest_speedup = plain_decimal(answer["largest_speedup"] or 0.0, 3)
+        sentence = (
+            f"Speed-up{_base_clause(answer)} {rise_verb} {largest_speedup}, at"
+            f" {_place_text(answer, answer['largest_speedup_processors'])}{doubt_clause}."
         )
-    sentence = sentence.strip()
     if "fastest_processors" in answer.values:
         time_text = amount_text(answer.values["fastest_time"])
-        fastest_count = value_or_zero("fastest_processors")
+        fastest_count = answer["fastest_processors"]
         if fastest_count == answer.values.get("largest_speedup_processors", UNKNOWN_COUNT).value:
             return f"{sentence.removesuffix('.')}, in {time_text}, the least time."
         sentence = f"{sentence} Fastest at p = {fastest_count:g}, in {time_text}.".strip()
     return sentence
+
+
+def _laws_that_differ(answer: Answer, time_fits: Fitting) -> list[Answer]:
+    """Return a fit and the laws that the data cannot distinguish from it, if they do not agree on
+    the largest speed-up; an empty list if they agree, or if the data exclude the fit.
+    """
+    laws = [law for law in time_fits.undistinguished if "largest_speedup" in law.values]
+    is_agreed = answer not in laws or all(_agree_on_speedup(answer, law) for law in laws)
+    return [] if is_agreed else laws
+
+
+def _difference_sentence(answer: Answer, laws: Sequence[Answer], time_fits: Fitting) -> str:
+    """Return a sentence that says how laws differ beyond the rows: the interval at the largest
+    number predicted, or else the largest speed-up by each law.
+    """
+    beginning = f"Beyond p = {max(time_fits.p):g}, the laws that describe the rows differ"
+    if predicted_text := _farthest_prediction_text(answer, time_fits):
+        return f"{beginning}: {predicted_text}."
+    speedups_by_law = [
+        f"by {law.model}, speed-up"
+        f" {'still rises, to' if _still_rises(law) else 'is at most'}"
+        f" {plain_decimal(law['largest_speedup'] or 0.0, 3)}, at"
+        f" p = {law['largest_speedup_processors']:g}"
+        for law in laws
+    ]
+    return f"{beginning}: {'; '.join(speedups_by_law)}."
+
+
+def _farthest_prediction_text(answer: Answer, time_fits: Fitting) -> str:
+    """Return the interval at the largest number of processors that is predicted beyond the rows, in
+    words; empty if none is.
+    """
+    predicted_names = [
+        name
+        for name, value in answer.values.items()
+        if name.startswith(_TIME_NAME_PREFIX)
+        and value.low is not None
+        and max(time_fits.p) < float(name[5:-1])
+        and float(name[5:-1]) not in time_fits.bounded
+    ]
+    if not predicted_names:
+        return ""
+    name = max(predicted_names, key=lambda time_name: float(time_name[5:-1]))
+    ends = _prediction_and_ends(time_fits, name, answer.values[name], "to")[1]
+    return f"at p = {name[5:-1]}, {ends}"
+
+
+def _still_rises(answer: Answer) -> bool:
+    """Return whether the speed-up of a fit rises up to the largest number examined."""
+    return answer["largest_speedup_processors"] == answer["most_processors"]
+
+
+LARGEST_DISAGREEMENT = 1.05
+"""Ratio of two laws' speed-ups, and of their numbers of processors, up to which they agree."""
+
+
+def _agree_on_speedup(law: Answer, rival: Answer) -> bool:
+    """Return whether two laws agree on the largest speed-up, on its place, and on whether it still
+    rises there.
+    """
+    pairs = [
+        sorted((law[name] or 0.0, rival[name] or 0.0))
+        for name in ("largest_speedup", "largest_speedup_processors")
+    ]
+    return _still_rises(law) == _still_rises(rival) and all(
+        high <= LARGEST_DISAGREEMENT * low for low, high in pairs
+    )
 
 
 def _doubt_on_rise(answer: Answer, time_fits: Fitting) -> str:

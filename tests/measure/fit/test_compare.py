@@ -12,7 +12,6 @@ import pytest
 from slipstick.errors import NoAnswerError, UnknownNameError
 from slipstick.late import Array
 from slipstick_measure.fit.comparison import (
-    LEAST_CRITERION_DIFFERENCE,
     FitComparison,
     compare,
     fits,
@@ -20,6 +19,7 @@ from slipstick_measure.fit.comparison import (
 from slipstick_measure.fit.families import FAMILIES
 from slipstick_measure.fit.formula import Timings
 from slipstick_measure.fit.least_squares import fit
+from slipstick_measure.results import LEAST_CRITERION_DIFFERENCE
 from tests.measure.fit.truths import MEASURED, TRUTHS, Truth, noisy
 
 FAR = np.array([64.0, 128.0])

@@ -23,7 +23,7 @@ from slipstick.study.check import check_file
 from slipstick.study.run import prepare, run
 from slipstick_measure.questions.fits import FitsResult
 from slipstick_measure.questions.measured import MeasuredResult
-from slipstick_measure.report.fits import main_findings
+from slipstick_measure.report.fits import fits_text, main_findings
 from slipstick_papers.compare import CompareResult
 from slipstick_pictures.pictures import stacked_heights
 from tests.questions import result_of
@@ -367,7 +367,7 @@ def test_a_study_of_fits_alone_has_their_picture(tmp_path: Path) -> None:
     assert (
         result_of(results, FitsResult)
         .headline(Words())[0]
-        .startswith("by the fitted model, efficiency is at least 75 %")
+        .startswith("by the fitted law usl, efficiency is at least 75 %")
     )
 
 
@@ -390,3 +390,82 @@ def test_the_number_of_a_title_is_answered_first(
     head = head_lines(results, results.answer)
     assert head[0].startswith(first)
     assert sum(line.count("no law describes") for line in head) == first.startswith("No")
+
+
+SOLVER_TIMES = {
+    1: (903.3, 911.7, 903.7),
+    2: (456.7, 453.3, 457.3),
+    4: (239.0, 237.1, 238.8),
+    8: (126.4, 126.7, 126.3),
+    16: (71.5, 73.7, 73.4),
+    24: (56.8, 55.3, 55.3),
+}
+
+
+def solver_study(folder: Path, at: str) -> Path:
+    rows = [f"{p},{time}" for p, times in SOLVER_TIMES.items() for time in times]
+    (folder / "solver.csv").write_text("\n".join(["nodes,time [s]", *rows]) + "\n")
+    title = "How many nodes should I ask for?"
+    return written(
+        folder, f"study: 1\ntitle: {title}\nfits: {{solver: {{data: solver.csv, at: {at}}}}}\n"
+    )
+
+
+@pytest.mark.turns(3)
+def test_a_study_and_the_command_give_the_same_fits(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    results = run(prepare(str(solver_study(tmp_path, "[32, 48]"))))
+    (of_study,) = result_of(results, FitsResult).fits.values()
+    assert main(["fit", str(tmp_path / "solver.csv"), "--at", "32,48", "--json"]) == 0
+    of_command = json.loads(capsys.readouterr().out)
+    assert of_command["warnings"] == list(of_study.warnings)
+    for answer, printed in zip(of_study.answers, of_command["answers"], strict=True):
+        assert answer.model == printed["model"]
+        for name in ("time[32]", "time[48]") if not answer.failed else ():
+            value, printed_value = answer.values[name], printed["values"][name]
+            assert printed_value["value"] == value.value
+            assert printed_value.get("low") == value.low
+            assert printed_value.get("high") == value.high
+    # A throughput that rises no further takes as long on 48 nodes as on 24.
+    slowest = max(SOLVER_TIMES[24])
+    assert (of_study.answers[0].values["time[48]"].high or 0.0) > slowest - 1
+    assert "throughput that rises no further" in of_study.warnings[-1]
+
+
+@pytest.mark.turns(3)
+def test_a_largest_speedup_is_told_only_if_the_laws_that_describe_the_rows_agree_on_it(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").mkdir()
+    results = run(prepare(str(solver_study(tmp_path / "a", "[32, 48]"))))
+    (fitting,) = result_of(results, FitsResult).fits.values()
+    # By hand: the time of one law rises again beyond 68 nodes, that of the second law does not.
+    names = [answer.model for answer in fitting.undistinguished]
+    assert names == ["usl", "phase-barrier"]
+    usl, barrier = (dict(fitting.answers[k].values) for k in (0, 1))
+    s, a, b = (usl[name].value or 0.0 for name in ("single", "contention", "coherency"))
+    times = {p: s * (1 + a * (p - 1) + b * p * (p - 1)) / p for p in range(1, 73)}
+    assert min(times, key=times.__getitem__) == 68
+    assert barrier["largest_speedup_processors"].value == barrier["most_processors"].value
+    # So the headline has the interval of the farthest prediction, and names the law.
+    low, high = (times_of_48 := usl["time[48]"]).low or 0.0, times_of_48.high or 0.0
+    first, *_ = result_of(results, FitsResult).headline(Words(title=results.title))
+    assert first == (
+        "up to 17 nodes, by the fitted law usl, for an efficiency of at least 75 %. Beyond 24"
+        f" nodes, the laws that describe the rows differ: at 48 nodes, {low:.4g} s to {high:.4g} s"
+    )
+    report = " ".join(fits_text(fitting).split())
+    assert "Speed-up is at most" not in report
+    assert "By this law alone, speed-up is at most 22.4, at 68 nodes" in report
+    doubt = result_of(results, FitsResult).doubt(Words(title=results.title))
+    assert doubt.startswith("the prediction for 48 nodes is extrapolated to 2 times")
+    # Without a prediction, each law has its own largest speed-up.
+    (fitting,) = result_of(
+        run(prepare(str(solver_study(tmp_path / "b", "[]")))), FitsResult
+    ).fits.values()
+    assert main_findings(fitting)[1].endswith(
+        "Beyond 24 nodes, the laws that describe the rows differ: by usl, speed-up is at most 22.4,"
+        " at 68 nodes; by phase-barrier, speed-up still rises, to 25.9, at 72 nodes."
+    )
