@@ -124,7 +124,7 @@ def main() -> None:
     print(f"disturbed repetitions {disturbed}, load {os.getloadavg()[0]:.1f}")
     if arguments.short:
         return
-    errors = grains(runs[0], first_run, calibration.grains(), len(cores))
+    errors = grains(runs[0], first_run, calibration.run_test_grains(), len(cores))
     print(
         f"{len(errors)} grains not used: median error {statistics.median(map(abs, errors)):.0%},"
         " goal 25 %"

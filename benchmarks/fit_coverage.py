@@ -87,7 +87,7 @@ def covered(truth: Truth, sets: int, sure: Sure) -> tuple[float, float]:
         between = intervals.parameters(LEVEL)
         parameters += sum(holds(between[name], truth.parameters[name]) for name in inner_names)
         ahead += holds(
-            intervals.interval_of_positive(fitted_formula.time_at(NEAR[0]), LEVEL),
+            intervals.interval_of_positive(fitted_formula.time_function_at(NEAR[0]), LEVEL),
             float(truth.time(NEAR)[0]),
         )
     return parameters / sets / len(inner_names), ahead / sets

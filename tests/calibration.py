@@ -88,7 +88,7 @@ class FakeCalibration:
     def timings(self) -> list[Timing]:
         return times_of(self.known, cores=self.cores)
 
-    def grains(self) -> list[Timing]:
+    def run_test_grains(self) -> list[Timing]:
         return [Timing("grain", {"accesses": 0, "compute": 100}, seconds=[110e-9] * 5)]
 
 

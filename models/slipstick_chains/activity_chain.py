@@ -539,14 +539,14 @@ def chain_from_start(
     )
     positions = np.asarray(chain.states)[:, : states.width]
     number_by_resource = {
-        resource_name: count - _servers_away(states, positions, resource_name)
+        resource_name: count - _away_server_counts(states, positions, resource_name)
         for (kind, resource_name), count in _present_by_account(states, positions)
         if kind == "present"
     }
     return replace(chain, rates=rates, start=start_rates / start_rates.sum()), number_by_resource
 
 
-def _servers_away(states: _States, positions: Array, resource_name: str) -> Array:
+def _away_server_counts(states: _States, positions: Array, resource_name: str) -> Array:
     """Return the number of servers of a resource that are away in each state [1] [states]."""
     model = states.model
     absent_groups = {
@@ -725,9 +725,9 @@ their numbers still rise: from 6 up to some 260.
 def _sums_of_streams(
     model: Model, value_by_expr: Mapping[Expr, Array], with_account: bool
 ) -> tuple[_States, Sums]:
-    """Return the states of a model with streams of arrivals, and their sums over a cycle. The
-    number of customers that are followed is raised until the share of customers beyond it is at
-    most `BEYOND`.
+    """Return the states of a model with streams of arrivals, and the times, waits and numbers of
+    customers summed over a cycle. The number of customers that are followed is raised until the
+    share of customers beyond it is at most `BEYOND`.
 
     Raises
     ------

@@ -108,8 +108,8 @@ class LoweredNetwork(CompiledModel):
             raise NoAnswerError(f"{error}; ask for simulation") from error
         self._chain = ActivityChain(activity)
         self._layout = NetworkLayout(network)
-        own_values = self._layout.tape.parameters | self._chain.tape.parameters
-        self._own_values = {name: parameter.value for name, parameter in own_values.items()}
+        own_parameters = self._layout.tape.parameters | self._chain.tape.parameters
+        self._own_values = {name: parameter.value for name, parameter in own_parameters.items()}
         self.parameters = tuple(self._own_values)
         # A single class has no name in the activity; of several, closed ones come first.
         self._classes = self._chain.model.population.group_names or list(network.classes)

@@ -181,8 +181,8 @@ def _fault_at(*path: str) -> Iterator[None]:
 def _customers_with_profile(
     section: str, name: str, members: CustomerClass, period: float
 ) -> CustomerClass:
-    """Return the customers of a class or chain; if they arrive, with a profile of the period of the
-    schedules.
+    """Return the customers of a class or chain. Arriving customers get an arrival profile whose
+    period is that of the schedules.
     """
     if not isinstance(members, OpenClass):
         return members

@@ -345,9 +345,11 @@ class _RunFromStart:
         away.
         """
         resources = self._resources_by_name[resource_name]
-        return sum(resource.present_count - self._servers_away(resource) for resource in resources)
+        return sum(
+            resource.present_count - self._away_server_count(resource) for resource in resources
+        )
 
-    def _servers_away(self, resource: QueueStatistics) -> int:
+    def _away_server_count(self, resource: QueueStatistics) -> int:
         """Return the number of servers of a resource that are away, which the simulator counts as
         customers.
         """

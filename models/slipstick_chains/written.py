@@ -86,7 +86,7 @@ def network_as_written(network: QueueingNetwork) -> tuple[QueueingNetwork, KeysO
     servers = {name: station.servers for name, station in network.stations.items()}
     keys_by_station = _keys_by_station(absences, servers)
 
-    def of_customers(number_by_class: Mapping[str, Expr]) -> dict[str, Expr]:
+    def without_absences(number_by_class: Mapping[str, Expr]) -> dict[str, Expr]:
         """Return the numbers of customer classes, without the classes that stand for servers that
         are away.
         """
@@ -104,8 +104,8 @@ def network_as_written(network: QueueingNetwork) -> tuple[QueueingNetwork, KeysO
             discipline=station.discipline if any(ranks.values()) else "fcfs",
             servers=1 if SCHEDULE in keys_by_station[name] else station.servers,
             priority=ranks if any(ranks.values()) else {},
-            service=of_customers(station.service),
-            scv=of_customers(station.scv),
+            service=without_absences(station.service),
+            scv=without_absences(station.scv),
         )
 
     network_of_customers = replace(

@@ -562,7 +562,7 @@ def limit_service(resource: Row, token_record: Row, work: float, now: float) -> 
 
 
 @inlined
-def await_service(tables: State, resource: Row, token_number: int, now: float) -> None:
+def plan_abandonment(tables: State, resource: Row, token_number: int, now: float) -> None:
     """Plan when a customer in the queue abandons it; the event is void when its service begins."""
     token_record = tables.token[token_number]
     if token_record.patience >= 0.0:
@@ -627,7 +627,7 @@ def enter(tables: State, resource: Row, token_number: int, work: float, now: flo
                 )
             else:
                 append(tables, resource.queue, token_number)
-            await_service(tables, resource, token_number, now)
+            plan_abandonment(tables, resource, token_number, now)
     elif resource.kind == StationKind.SHARED:
         if resource.present_count == 0:
             resource.service_received = resource.total_weight = 0.0
@@ -770,7 +770,7 @@ def enter_ordered(tables: State, resource: Row, token_number: int, work: float, 
         )
     else:
         insert(tables, resource.queue, token_number)
-    await_service(tables, resource, token_number, now)
+    plan_abandonment(tables, resource, token_number, now)
 
 
 @inlined
@@ -948,7 +948,7 @@ def ask(tables: State, resource: Row, token_number: int, now: float) -> bool:
     insert(tables, resource.queue, token_number)
     if token_record.patience >= 0.0:
         token_record.wait_label = token_record.label
-        await_service(tables, resource, token_number, now)
+        plan_abandonment(tables, resource, token_number, now)
     return False
 
 

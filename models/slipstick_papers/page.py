@@ -197,7 +197,7 @@ def _read_report(folder: Path, rows: Sequence[StatementRow]) -> _Report:
     statements = []
     for name, verdict in verdicts_of(rows).items():
         first_row = next(row for row in rows if name in (row.name, row.part_of))
-        range_without_inputs = RangedRow(
+        row_without_ranges = RangedRow(
             name,
             _VERDICT_WITHOUT_RANGES.get(verdict, verdict),
             first_row.says,
@@ -206,7 +206,7 @@ def _read_report(folder: Path, rows: Sequence[StatementRow]) -> _Report:
             apart=first_row.apart,
             repeats=first_row.repeats,
         )
-        statements.append(ranged_rows.get(name, range_without_inputs))
+        statements.append(ranged_rows.get(name, row_without_ranges))
     return _Report(folder, title, rows, statements)
 
 

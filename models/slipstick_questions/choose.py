@@ -231,8 +231,8 @@ class ChooseResult(QuestionResult):
         return headlines if is_list_of_next else [". ".join(map(capital, headlines))]
 
     def _headlines_of_points(self, choices: Sequence[ChosenPoints], words: Words) -> list[str]:
-        """Return sentences on the chosen points; of cases that are chosen among too, one sentence
-        on the best and one on the next.
+        """Return sentences on the chosen points. If the study also chooses among cases, return one
+        sentence on the best case and one on the next.
         """
         if not choices:
             return []
@@ -1150,13 +1150,13 @@ def _headlines_without_choice(
     headlines = []
     for reason, choices_of_reason in choices_by_reason.items():
         cases = [words.case(choice.case) for choice in choices_of_reason]
-        nearest_values = _nearest_values(choices_of_reason, words, are_several)
+        nearest_value_clause = _nearest_value_clause(choices_of_reason, words, are_several)
         beginning = f"{join_phrases(cases)}: " if are_several else ""
-        headlines.append(f"{beginning}{reason}{nearest_values}")
+        headlines.append(f"{beginning}{reason}{nearest_value_clause}")
     return headlines
 
 
-def _nearest_values(choices: Sequence[ChosenPoints], words: Words, are_several: bool) -> str:
+def _nearest_value_clause(choices: Sequence[ChosenPoints], words: Words, are_several: bool) -> str:
     """Return after a colon the value of the limit that is missed most at the nearest points, which
     are the same; empty without such points.
     """

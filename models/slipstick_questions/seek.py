@@ -334,7 +334,7 @@ class SeekResult(QuestionResult):
         return list(dict.fromkeys(search.case for search in self.searches))
 
     def searched(self) -> list[str]:
-        """Return the quantities along which conditions were searched; a year belongs to no case."""
+        """Return the quantities along which conditions were searched, without years."""
         return [search.of for search in self.searches if search.of != YEAR]
 
     def decision(self, words: Words) -> Decision | None:

@@ -211,7 +211,7 @@ def kind_of_processors(inputs: Inputs) -> str:
 
 def trended_case(
     case: str,
-    trend_spec: TrendSettings,
+    asked_trend: TrendSettings,
     base_year: float,
     place: Place,
     study: StudyContext,
@@ -222,7 +222,7 @@ def trended_case(
     Parameters
     ----------
     case : its name
-    trend_spec, base_year : the trend, and the year of the case's own values
+    asked_trend, base_year : the trend, and the year of the case's own values
     place : where the base year stands
     study : the study
     further_series : series of other trends of the question, which parameters may name
@@ -243,7 +243,7 @@ def trended_case(
             " activity, or write in a parameter the technology that it follows"
         )
         raise study.refusal(place, message)
-    series = list(dict.fromkeys([*trend_spec.spec.series, *further_series]))
+    series = list(dict.fromkeys([*asked_trend.spec.series, *further_series]))
     for path, following_quantity in stated_followers.items():
         _check_stated_technology(path, following_quantity, series, inputs.tree)
     technologies_named = {
@@ -254,8 +254,8 @@ def trended_case(
     }
     kind = kind_of_processors(inputs)
     # In the order of the trend's file: draws and tables follow it.
-    series_named = [name for name in trend_spec.spec.series if name in technologies_named]
-    trend = trend_spec.trend(kind or CORE, series_named)
+    series_named = [name for name in asked_trend.spec.series if name in technologies_named]
+    trend = asked_trend.trend(kind or CORE, series_named)
     classes = (
         [name for name in trend.rates if name not in technologies_named] if has_classes else []
     )
@@ -266,7 +266,7 @@ def trended_case(
         }
     )
     added_nodes = {
-        path: node for path, node in trend_spec.nodes.items() if node_at(inputs.tree, path) is None
+        path: node for path, node in asked_trend.nodes.items() if node_at(inputs.tree, path) is None
     }
     added_nodes |= {
         path: _SCALAR_ONE
@@ -276,7 +276,7 @@ def trended_case(
     case_evaluator = evaluator(case, {**settings, **(added_nodes if has_classes else {})}, library)
     followers = _list_followers(classes, stated_followers, trend, case_evaluator)
     if not followers:
-        raise study.refusal(place, _reason_without_followers(case, trend, trend_spec.as_of))
+        raise study.refusal(place, _reason_without_followers(case, trend, asked_trend.as_of))
     _check_followers(followers, trend, case_evaluator)
     followers_without_rate = tuple(
         (path, following_quantity.technology)

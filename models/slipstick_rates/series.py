@@ -192,8 +192,9 @@ def fit_series(series: PointSeries, growth: RateModel | None = None) -> FittedSe
     growth = growth or RateModel()
     candidates = [FittedSeries(series, growth, scatter) for scatter in _TRIED_SCATTERS]
     years = candidates[0].years
-    levels = candidates[0].covariance(years, years, float(years[0]))  # the same for every scatter
-    return max(candidates, key=lambda candidate: candidate.log_posterior(levels))
+    # The covariance is the same for every scatter.
+    level_covariance = candidates[0].covariance(years, years, float(years[0]))
+    return max(candidates, key=lambda candidate: candidate.log_posterior(level_covariance))
 
 
 class _PointSolution(NamedTuple):
@@ -285,14 +286,14 @@ class FittedSeries:
         """
         return self._solve_points(self.covariance(self.years, self.years, start_year))
 
-    def _solve_points(self, levels: Array) -> _PointSolution:
+    def _solve_points(self, level_covariance: Array) -> _PointSolution:
         """Return the solution for the points with an infinite prior variance of the level of the
         first year, as the limit in closed form.
 
         A large variance in its place, such as 100, would cancel and lose as many digits as 100 over
         the remaining variance has.
         """
-        factor = np.linalg.cholesky(levels + self._covariance_of_noise)
+        factor = np.linalg.cholesky(level_covariance + self._covariance_of_noise)
         ones = np.linalg.solve(factor, np.ones(len(self.logs)))
         logs = np.linalg.solve(factor, self.logs - self.logs[0])
         precision = float(ones @ ones)
@@ -301,15 +302,15 @@ class FittedSeries:
             np.asarray(factor, dtype=float), ones, logs - level * ones, level, precision
         )
 
-    def log_posterior(self, levels: Array) -> float:
+    def log_posterior(self, level_covariance: Array) -> float:
         """Return the logarithm of the posterior density: the likelihood of the points times the
         prior of the scatter.
 
         Parameters
         ----------
-        levels : prior covariance of the levels of the points
+        level_covariance : prior covariance of the levels of the points
         """
-        solved_points = self._solve_points(levels)
+        solved_points = self._solve_points(level_covariance)
         # The logarithm of a normal density, without its constant: the determinant is the square of
         # the factor's diagonal; the level of the first year is integrated out.
         likelihood = -0.5 * solved_points.residuals @ solved_points.residuals

@@ -121,7 +121,7 @@ def _account_of_first_phase(
         )
     )
     round_time = with_first.sum(axis=0)
-    rounds_needed = np.maximum(rounds.units[:, 0] / np.maximum(times.units, 1e-9), 1.0)
+    rounds_needed = np.maximum(rounds.first_units[:, 0] / np.maximum(times.units, 1e-9), 1.0)
     first_parts = with_first * np.minimum(rounds_needed, times.first_phase / round_time)
     plain_time = np.maximum(parts_without_first.sum(axis=0), 1e-300)
     parts_of_plain_rounds = parts_without_first * np.minimum(

@@ -67,7 +67,7 @@ class Backlog:
         # comes in a time has the same mean and variance.
         group_size = 1 + rounds.first_variation
         self._rate = rounds.rate / group_size
-        self._units = rounds.units * group_size
+        self._units = rounds.first_units * group_size
         self._with_first = present[1]
         self._units_per_round, self._pieces_per_first_phase, self._pieces_per_round = (
             self._units_and_pieces(rounds, present[1])
@@ -119,11 +119,11 @@ class Backlog:
         customer comes to the second phase in each S, and those that were there leave.
         """
         rounds, (without_first, with_first) = self._rounds, present_without_and_with_first
-        rounds_needed = rounds.units / self._units_per_round
+        rounds_needed = rounds.first_units / self._units_per_round
         load = (
             rounds.rate
             * rounds_needed
-            * rounds.time(with_first, np.minimum(self._units_per_round, rounds.units))
+            * rounds.time(with_first, np.minimum(self._units_per_round, rounds.first_units))
         )
         relative_gain = np.maximum(
             1 - rounds_needed * without_first / rounds.second_phase_rounds, 0.0
@@ -142,7 +142,7 @@ class Backlog:
         from scipy.special import ndtr
 
         rounds = self._rounds
-        rounds_needed = self._rounds.units / self._units_per_round
+        rounds_needed = self._rounds.first_units / self._units_per_round
         # Where places are few, who waits for one waits before the first phase.
         can_wait = (rounds_needed > 1) & ~rounds.has_few_places
         if not can_wait.any():
@@ -167,7 +167,7 @@ class Backlog:
         likely_numbers : numbers of pieces that count
         """
         present_at_begin = self._present[:, :likely_numbers, None, None]
-        if not (self._rounds.units > self._units_per_round).any():
+        if not (self._rounds.first_units > self._units_per_round).any():
             time_of_one = self._rounds.time(
                 self._present[:, :likely_numbers], self._units_per_round
             )
@@ -176,7 +176,7 @@ class Backlog:
             -round_counts / 2 / self._rounds.second_phase_rounds[:, :, None, None]
         )
         final_present = self._largest_second_phase()[:, :, None, None]
-        takes_several = (self._rounds.units > self._units_per_round)[:, :, None, None]
+        takes_several = (self._rounds.first_units > self._units_per_round)[:, :, None, None]
         present_later = np.where(
             takes_several,
             final_present - (final_present - present_at_begin) * remaining_share,
@@ -199,10 +199,10 @@ class Backlog:
         """
         group_size = 1 + rounds.first_variation
         units_per_round = np.minimum(
-            rounds.room(customers_present), MOST_PIECES // 4 * rounds.units
+            rounds.room(customers_present), MOST_PIECES // 4 * rounds.first_units
         )
         pieces_per_first_phase, pieces_per_round = _piece_count(
-            group_size * rounds.units / units_per_round
+            group_size * rounds.first_units / units_per_round
         )
         return units_per_round, pieces_per_first_phase, pieces_per_round
 
@@ -348,7 +348,7 @@ class Backlog:
             rate * time_passed, arrivals_before
         )
         units_of_piece = self._units / self._pieces_per_first_phase
-        pieces_of_customer = (self._units / self._rounds.units)[:, :, None, None]
+        pieces_of_customer = (self._units / self._rounds.first_units)[:, :, None, None]
         work_of_others = (self._pieces_left[:, :likely_numbers] * units_of_piece)[
             :, :, None, None
         ] + units * arrivals_before

@@ -129,20 +129,24 @@ class MeanRounds:
         servers = [point.server for point in points]
         self.rate = _as_column(point.rate for point in points)
         self.delay = _as_column(point.delay for point in points)
-        self.units = _as_column(phase.mean for phase in first_phases)
+        self.first_units = _as_column(phase.mean for phase in first_phases)
         self.first_work = _equally_probable_works(first_phases)
-        self.first_variation = _as_column(phase.variance for phase in first_phases) / self.units**2
+        self.first_variation = (
+            _as_column(phase.variance for phase in first_phases) / self.first_units**2
+        )
         # A unit of a first phase holds half of those of its customer, in the mean by units.
-        self._held_in_first = self.units * (1 + self.first_variation) / 2
+        self._held_in_first = self.first_units * (1 + self.first_variation) / 2
         lengths = _equally_probable_works(second_phases)
         self.second_lengths: Array = lengths / lengths.mean(axis=1, keepdims=True)
         self.piece = _as_column(min(phase.piece, phase.mean) for phase in second_phases)
         second_work = _as_column(phase.mean for phase in second_phases)
         self.second_phase_rounds = second_work / self.piece
-        self.variation = _as_column(phase.variance for phase in second_phases) / second_work**2
+        self.second_variation = (
+            _as_column(phase.variance for phase in second_phases) / second_work**2
+        )
         # A second phase that is met at a random time is longer than the mean, and half of it done.
-        met_work = second_work * (1 + self.variation)
-        self._held = self.units + met_work / 2
+        met_work = second_work * (1 + self.second_variation)
+        self._held_in_second = self.first_units + met_work / 2
         self._budget = _as_column(server.budget for server in servers)
         places = _as_column(server.places for server in servers)
         in_memory = self._number_in_memory(servers, second_work)
@@ -150,7 +154,7 @@ class MeanRounds:
         limits = (places, in_memory, self._budget / self.piece)
         self.most_customers: Array = np.maximum(1.0, np.minimum.reduce(limits))
         # As many are in the second phase in the mean if all rounds are full.
-        self._mean_in_second_phase = second_work * self._budget / (self.units + second_work)
+        self._mean_in_second_phase = second_work * self._budget / (self.first_units + second_work)
         self.largest_mean_number: Array = np.maximum(
             1.0, np.minimum(self.most_customers, self._mean_in_second_phase)
         )
@@ -164,22 +168,28 @@ class MeanRounds:
         servers : of the points
         second_work : mean work of the second phase [points, 1; units]
         """
-        met_work = second_work * (1 + self.variation)
-        largest_memory = self.units + met_work
+        met_work = second_work * (1 + self.second_variation)
+        largest_memory = self.first_units + met_work
         kept_memory = np.where(
-            _as_column(server.reserved for server in servers) > 0, largest_memory, self._held
+            _as_column(server.reserved for server in servers) > 0,
+            largest_memory,
+            self._held_in_second,
         )
         memory = _as_column(server.memory for server in servers)
         in_memory = memory / kept_memory
         # The next reservation does not fit into what is left: as many fit as renewals in a time.
-        variance = self.first_variation * self.units**2 + self.variation * second_work**2
+        variance = (
+            self.first_variation * self.first_units**2 + self.second_variation * second_work**2
+        )
         renewals = in_memory - (1 - np.minimum(variance / largest_memory**2, 1.0)) / 2
         whole_number = np.where(variance > 0, renewals, np.floor(in_memory))
         is_reserved = _as_column(server.reserved for server in servers) > 0
         # Where memory grows with the work, the rest into which no first phase fits is unused, too.
-        variance_of_done = met_work**2 / 12 * (1 + 2 * self.variation)
-        variance_held = self.first_variation * self.units**2 + variance_of_done
-        number_with_growing_memory = mean_that_fits(in_memory, variance_held / self._held**2)
+        variance_of_done = met_work**2 / 12 * (1 + 2 * self.second_variation)
+        variance_held = self.first_variation * self.first_units**2 + variance_of_done
+        number_with_growing_memory = mean_that_fits(
+            in_memory, variance_held / self._held_in_second**2
+        )
         whole_number = np.where(is_reserved, whole_number, number_with_growing_memory)
         return np.where(np.isfinite(memory), whole_number, in_memory)
 
@@ -194,7 +204,7 @@ class MeanRounds:
         visits_ended : visits that end from the beginning of a round to that of the next [points; 1]
         present : customers in the second phase of rounds with first phases [points; 1]
         """
-        rounds_of_first_phase = (self.units / self.room(present[:, None]))[:, 0]
+        rounds_of_first_phase = (self.first_units / self.room(present[:, None]))[:, 0]
         rounds_of_customer = self.second_phase_rounds[:, 0] + np.ceil(rounds_of_first_phase - 1e-9)
         return np.minimum(visits_ended * rounds_of_customer, self.most_customers[:, 0])
 
@@ -212,7 +222,7 @@ class MeanRounds:
         rounds, over first phases of different work [points, 1; 1].
         """
         if not self.first_variation.any():
-            return np.zeros_like(self.units)
+            return np.zeros_like(self.first_units)
         added_times = self._added_by_works(present)
         mean_time = np.maximum(added_times.mean(axis=1), 1e-300)
         return np.asarray(added_times.var(axis=1) / mean_time**2)
@@ -239,7 +249,7 @@ class MeanRounds:
         axis_count = max(np.ndim(present), np.ndim(units), 2)
         first_units, piece, held_units, held_in_first = (
             column.reshape(-1, *[1] * (axis_count - 1))
-            for column in (self.units, self.piece, self._held, self._held_in_first)
+            for column in (self.first_units, self.piece, self._held_in_second, self._held_in_first)
         )
         in_second, in_first, _ = np.broadcast_arrays(present, units, first_units)
         second_units = in_second * piece
@@ -271,8 +281,8 @@ class MeanRounds:
         [s].
         """
         room = self.room(present)
-        rounds_needed = np.maximum(self.units / room, 1.0)
-        return np.asarray(rounds_needed * self.time(present, np.minimum(self.units, room)))
+        rounds_needed = np.maximum(self.first_units / room, 1.0)
+        return np.asarray(rounds_needed * self.time(present, np.minimum(self.first_units, room)))
 
     def relative_wait(self, places: Array, load: Array) -> Array:
         """Return the mean wait for a place, relative to the wait if times at the server were
@@ -287,7 +297,7 @@ class MeanRounds:
         """
         growth = (np.sqrt(4 + 5 * places) - 2) * (places - 1) / (16 * places)
         constant = np.minimum(0.5 * (1 + (1 - load) / load * growth), 1.0)
-        return np.asarray(constant + (1 - constant) * self.variation)
+        return np.asarray(constant + (1 - constant) * self.second_variation)
 
     def added_by_first_phase(self, present: Array | float) -> Array:
         """Return P(n), the time by which the first phase of a customer prolongs the rounds while n
@@ -301,7 +311,7 @@ class MeanRounds:
         """
         room, time_without_first = self.room(present), self.time(present, 0.0)
         added_by_first = self._added_by_works(present).mean(axis=1)
-        if not self.rate.any() or not (self.units < room).any():
+        if not self.rate.any() or not (self.first_units < room).any():
             return np.asarray(added_by_first)
         # Of two for which a round has no room, the next round does the rest.
         works = self.first_work
@@ -317,7 +327,7 @@ class MeanRounds:
         )
         added_by_two = times_of_two.mean(axis=1) - 2 * time_without_first
         added_by_further = added_by_two - added_by_first
-        added_by_further = np.where(self.units < room, added_by_further, added_by_first)
+        added_by_further = np.where(self.first_units < room, added_by_further, added_by_first)
         added_time = added_by_first
         for _ in range(ROUNDS_TOGETHER):
             mean_arrivals = np.maximum(
@@ -358,7 +368,7 @@ class MeanRounds:
         added_time = self.added_by_first_phase(present)
         if with_longest:
             longest_time = self.second_phase_rounds * self.time(
-                present, np.minimum(self.room(present), MOST_PIECES // 4 * self.units)
+                present, np.minimum(self.room(present), MOST_PIECES // 4 * self.first_units)
             )
         return PartsOfVisits(plain_time, added_time, longest_time)
 

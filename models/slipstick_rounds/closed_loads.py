@@ -63,7 +63,7 @@ def point_of_population(point: PointNumbers) -> ComputedPoint:
     present = present_means.present + present_means.waiting
     response_time = present / present_means.throughput + point.delay
     second_phase_time = response_time - first_phase_time
-    units = float(min(rounds.units[0, 0], rounds.room(customers_served)[0, 0]))
+    units = float(min(rounds.first_units[0, 0], rounds.room(customers_served)[0, 0]))
     times = (
         point.delay,
         waiting,
@@ -154,11 +154,11 @@ def _first_phase_closed(
             rounds.time(present, 0.0),
             rounds.added_by_first_phase(present),
             rounds.room(present),
-            rounds.time(present, np.minimum(rounds.room(present), rounds.units)),
+            rounds.time(present, np.minimum(rounds.room(present), rounds.first_units)),
         )
     )
     throughput = present_means.throughput
-    rounds_needed = float(rounds.units[0, 0]) / unit_limit
+    rounds_needed = float(rounds.first_units[0, 0]) / unit_limit
     customers = max(1, round(point.population - present_means.waiting))
     mean_round = plain_time / max(1 - throughput * extra_time, plain_time / full_round_time)
     time_outside = point.think_time + point.delay
@@ -218,7 +218,7 @@ def _first_phase_of_a_burst(rounds: MeanRounds, customers: int) -> float:
     """
     customers_before = np.arange(float(customers))[None, :]
     room = rounds.room(customers_before)
-    rounds_at_end = np.cumsum(rounds.units / room, axis=1)[0]
+    rounds_at_end = np.cumsum(rounds.first_units / room, axis=1)[0]
     last_rounds = np.ceil(rounds_at_end - 1e-9).astype(int)
     round_count = int(last_rounds[-1])
     served_before = np.searchsorted(rounds_at_end, np.arange(1.0, round_count))
@@ -262,7 +262,7 @@ def _time_of_shared_round(
 
     other_counts = np.arange(float(customers))
     chances = binom.pmf(other_counts, customers - 1, min(mean_others / max(customers - 1, 1), 1.0))
-    units = other_counts * rounds.units[0, 0] + work
+    units = other_counts * rounds.first_units[0, 0] + work
     room = float(rounds.room(present)[0, 0])
     whole_rounds = np.ceil(units / room - 1e-9) - 1
     full_round_time = float(rounds.time(present, room)[0, 0]) if whole_rounds.any() else 0.0

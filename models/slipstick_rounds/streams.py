@@ -176,7 +176,7 @@ class ConvergedStreams:
         deviation = (self.fullness[:, quantile_index] - self.fullness[:, -1]) / NORMAL_QUANTILE
         room, change = rounds.room(self.present[1]), deviation[:, None] * rounds.piece
         rounds_with_more_room, rounds_with_less_room = (
-            np.ceil(rounds.units / (room + sign * NODES[-1] * change)) for sign in (1.0, -1.0)
+            np.ceil(rounds.first_units / (room + sign * NODES[-1] * change)) for sign in (1.0, -1.0)
         )
         is_changing = (change > LEAST_CHANGE * room) | (
             rounds_with_more_room != rounds_with_less_room
@@ -246,7 +246,9 @@ class ConvergedStreams:
             self.worked_off[rows[group]] = first_phases.worked_off[:, None]
             self.part_left[rows[group]] = first_phases.part_left[:, None]
             self.behind_variance[rows[group]] = first_phases.behind_variance[:, None]
-            by_round = rounds.rate[group, 0] * first_phases.round_times * rounds.units[group, 0]
+            by_round = (
+                rounds.rate[group, 0] * first_phases.round_times * rounds.first_units[group, 0]
+            )
             self.units[rows[group]] = by_round / np.maximum(first_phases.by_round, 1e-12)
         times = self._times_to_converge(rows)
         return np.asarray((abs(times - times_before) / times).max(axis=1))
@@ -267,7 +269,7 @@ class ConvergedStreams:
 
     def _waits(self, rounds: MeanRounds, rows: Indices) -> Waits:
         """Return what arriving customers find at some points, see `Waits`."""
-        variation = np.minimum(rounds.variation[:, 0], 1.0)
+        variation = np.minimum(rounds.second_variation[:, 0], 1.0)
         return Waits(self.idle[rows], self.probability_full[rows], self.wait[rows], variation)
 
     def _times_to_converge(self, rows: Indices) -> Array:

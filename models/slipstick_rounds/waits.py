@@ -95,7 +95,7 @@ def waits_for_places(
     probability_full = weight_full / (weights.sum(axis=1, keepdims=True) + weight_full * decay)
     waiting_load = np.minimum(decay, 1 - LEAST_ROOM)
     wait_of_exponential = waiting_load / (1 - waiting_load) / rounds.rate
-    variation = np.minimum(rounds.variation, 1.0)
+    variation = np.minimum(rounds.second_variation, 1.0)
     wait = rounds.relative_wait(most_customers, waiting_load) * wait_of_exponential
     regularity = np.where(most_customers > 1, 1 - variation, 0.0)
     less_often = 1 - (1 - WAIT_LESS_OFTEN) * regularity

@@ -359,7 +359,7 @@ class _ProjectedCases:
     tracks: tuple[tuple[TrendedCase, tuple[Condition, ...]], ...]
     factors: Array | None = None
     settings: Mapping[str, Settings] = field(default_factory=dict)
-    own_years: tuple[tuple[Evaluator, float, str], ...] = ()
+    cases_with_years: tuple[tuple[Evaluator, float, str], ...] = ()
     words: Words = NO_WORDS
 
     @property
@@ -399,7 +399,7 @@ class _ProjectedCases:
             return {}
         base_years = [track.base_year for track, _ in self.tracks]
         # Later machines are compared with predictions for their own years.
-        later_years = [start for _, start, _ in self.own_years if start > min(base_years)]
+        later_years = [start for _, start, _ in self.cases_with_years if start > min(base_years)]
         years = {*self.years, *base_years, *later_years}
         return trend.draws(np.array(sorted(years)), self.spec.samples, self.spec.seed)
 
@@ -440,7 +440,7 @@ def read(spec: ProjectSpec, study: StudyContext) -> Question:
         trend = trends[0].trend(*kinds)
         years = _year_of_factor(trend, base_year_by_case[case_names[0]], factors, study)
     tracks = []
-    series = [name for trend_spec in trends for name in trend_spec.spec.series]
+    series = [name for asked_trend in trends for name in asked_trend.spec.series]
     for case in case_names:
         if years is not None and factors is None and base_year_by_case[case] > years[-1]:
             message = (
@@ -448,22 +448,24 @@ def read(spec: ProjectSpec, study: StudyContext) -> Question:
                 f" {years[-1]:g}"
             )
             raise study.refusal(("project", "years"), message)
-        for trend_spec in trends:
+        for asked_trend in trends:
             track = trended_case(
-                case, trend_spec, base_year_by_case[case], place, study, series
+                case, asked_trend, base_year_by_case[case], place, study, series
             ).with_mean_value_default
             conditions = (
                 _read_condition(asked_condition, ("project", "watch", index), track, study)
                 for index, asked_condition in enumerate(spec.watch)
             )
             tracks.append((track, tuple(conditions)))
-    own_years = tuple(_cases_with_years(spec, case_names, study)) if factors is None else ()
+    cases_with_years = tuple(_cases_with_years(spec, case_names, study)) if factors is None else ()
     titles = {**derived_titles(study.tree), **case_titles(study.tree)}
     condition_texts = (asked if isinstance(asked, str) else asked.that for asked in spec.watch)
     limits = dict(bound for text in condition_texts for bound in bounds_in(text))
     meanings = _meanings_of_parameters(track for track, _ in tracks)
     words = Words(titles, meanings, limits=limits, title=study.spec.title)
-    cases = _ProjectedCases(spec, years, tuple(tracks), factors, study.cases, own_years, words)
+    cases = _ProjectedCases(
+        spec, years, tuple(tracks), factors, study.cases, cases_with_years, words
+    )
     return Question(
         lambda answers: ProjectResult(_solve_projection(cases, answers.wanted)),
         pictures=[_default_picture(study.spec.answer, years)] if factors is None else [],
@@ -682,7 +684,7 @@ _EMPTY_TABLE = Table({}, Mark("", 1, 1))
 def _cases_in_own_years(cases: _ProjectedCases) -> list[OwnYear]:
     """Return each case whose machine has a year, solved in that year."""
     own_years = []
-    for case, own_year, kind in cases.own_years:
+    for case, own_year, kind in cases.cases_with_years:
         settings = cases.settings[case.case]
         answers = case.columns({})
         trend_node = node_at(settings.get("machine", _EMPTY_TABLE), ["trend"])

@@ -277,11 +277,11 @@ class GrainSteps:
                 )
         return stations
 
-    def has_flags(self, kind: MachineLock) -> bool:
+    def has_flags(self, lock: MachineLock) -> bool:
         """Return whether a lock is an array of flags that lie in the memory modules of the
         processors that wait on them.
         """
-        return kind.kind == "array" and not isinstance(self.machine.interconnect, Bus | Ring)
+        return lock.kind == "array" and not isinstance(self.machine.interconnect, Bus | Ring)
 
     def cycle(self, grain: Grain, rival: Grain, *, processor_0_only: bool) -> Activity:
         """Build the steps of a grain whose competitors repeat the grain `rival`; with

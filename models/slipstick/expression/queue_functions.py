@@ -360,7 +360,9 @@ def _md1_levels(load: Array) -> Iterator[tuple[Array, Array]]:
         yield probability, slope
 
 
-def _pass_levels(load: Array, count: Array, use_level: Callable[[int, Array, Array], None]) -> None:
+def _for_each_level(
+    load: Array, count: Array, use_level: Callable[[int, Array, Array], None]
+) -> None:
     """Call `use_level` for 0, 1, ... customers up to the largest count, with the number, its
     probability, and the derivative of the probability by the load.
     """
@@ -385,7 +387,7 @@ def _level_probabilities(load: Array, count: Array) -> tuple[Array, Array]:
         np.copyto(probabilities, probability, where=is_at_level)
         np.copyto(slopes, slope, where=is_at_level)
 
-    _pass_levels(load, count, copy_level)
+    _for_each_level(load, count, copy_level)
     return probabilities, slopes
 
 
@@ -424,7 +426,7 @@ def _wait_probability(load: Array, wait: Array) -> tuple[Array, Array, Array]:
     cumulative_slope = np.zeros(load.shape)
 
     def add_level(level: int, level_probability: Array, level_slope: Array) -> None:
-        """Add the contribution of a number of customers present."""
+        """Add the terms for `level` customers present to the probability and its derivatives."""
         nonlocal cumulative_probability, cumulative_slope
         cumulative_probability = cumulative_probability + level_probability
         cumulative_slope = cumulative_slope + level_slope
@@ -457,7 +459,7 @@ def _wait_probability(load: Array, wait: Array) -> tuple[Array, Array, Array]:
             where=is_possible,
         )
 
-    _pass_levels(load, next_whole, add_level)
+    _for_each_level(load, next_whole, add_level)
     is_beyond_limit = next_whole > MOST_PRESENT
     for result in (probability, slope_by_load, slope_by_time):
         result[is_beyond_limit] = np.nan

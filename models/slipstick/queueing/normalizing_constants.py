@@ -443,16 +443,16 @@ def _recurrences_by_power_sums(series: Array, paces: Array, dtype: np.dtype[Any]
     for exponent in range(1, length):
         power_sums_by_exponent[exponent] = powers.sum(axis=0)
         powers *= paces
-    product = np.zeros((length, series.shape[0]), dtype=dtype)
-    product[0] = 1
-    for number in range(1, length):
-        addends = power_sums_by_exponent[1 : number + 1] * product[number - 1 :: -1]
-        product[number] = addends.sum(axis=0) / number
-    terms_by_number = series.T
+    inverse_series = np.zeros((length, series.shape[0]), dtype=dtype)
+    inverse_series[0] = 1
+    for order in range(1, length):
+        addends = power_sums_by_exponent[1 : order + 1] * inverse_series[order - 1 :: -1]
+        inverse_series[order] = addends.sum(axis=0) / order
+    terms_by_order = series.T
     return np.stack(
         [
-            (terms_by_number[: number + 1] * product[number::-1]).sum(axis=0)
-            for number in range(length)
+            (terms_by_order[: order + 1] * inverse_series[order::-1]).sum(axis=0)
+            for order in range(length)
         ],
         axis=1,
     )

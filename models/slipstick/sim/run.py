@@ -508,13 +508,13 @@ def _may_bury_customers(plan: Plan, batches: Array) -> bool:
     return any(
         column_sums[layout.busy_time[resource_index]]
         > ALWAYS_BUSY * servers_by_name[resource_name] * column_sums[layout.time]
-        and _groups_that_wait(plan, layout, column_sums, resource_name) > 1
+        and _waiting_group_count(plan, layout, column_sums, resource_name) > 1
         for resource_index, resource_name in enumerate(plan.resources)
         if resource_name in servers_by_name
     )
 
 
-def _groups_that_wait(plan: Plan, layout: Layout, column_sums: Array, resource_name: str) -> int:
+def _waiting_group_count(plan: Plan, layout: Layout, column_sums: Array, resource_name: str) -> int:
     """Return the number of groups that waited for a resource; all groups if the waits for it are
     booked to other labels, as in networks.
     """

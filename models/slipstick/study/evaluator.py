@@ -223,7 +223,11 @@ class CaseNames(Mapping[str, str]):
     built: BuiltModel
 
     def __getitem__(self, name: str) -> str:
-        return self.sampled[name] if name in self.sampled else self._all_names[name]
+        return (
+            self.sample_answer_names[name]
+            if name in self.sample_answer_names
+            else self._all_names[name]
+        )
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._all_names)
@@ -232,7 +236,7 @@ class CaseNames(Mapping[str, str]):
         return len(self._all_names)
 
     @property
-    def sampled(self) -> AnswerNames:
+    def sample_answer_names(self) -> AnswerNames:
         """Return the names of the answers of a sample of the model; a sample of a large model is
         built faster.
         """
@@ -253,7 +257,7 @@ def unknown_value_message(
     that no sample has.
     """
     sampled_names = (
-        case_names.sampled if isinstance(case_names, CaseNames) else case_names
+        case_names.sample_answer_names if isinstance(case_names, CaseNames) else case_names
         for case_names in names_by_case
     )
     if any(name in names for names in sampled_names) or any(

@@ -217,54 +217,54 @@ class StateSpace:
         """Yield all transitions out of a block of states."""
         yield from self._arrival_transitions(rows)
         for (class_index, station), patience_rate in self.abandonment.items():
-            for origin, station_rows, waiting_customers in self.stations[station].abandon(
+            for origin_indices, station_rows, waiting_customers in self.stations[station].abandon(
                 rows[:, self.columns(station)], class_index
             ):
-                rows_without = self._with_station_rows(rows[origin], station, station_rows)
+                rows_without = self._with_station_rows(rows[origin_indices], station, station_rows)
                 event = self.event(ABANDONMENT, class_index, station)
                 for next_class, next_station, probability in (
                     () if self.open_classes[class_index] else self.restart[class_index]
                 ):
                     yield from self._transitions_to(
                         rows,
-                        origin,
+                        origin_indices,
                         rows_without,
                         patience_rate * waiting_customers * probability,
                         (next_class, next_station),
                         event,
                     )
                 if self.open_classes[class_index]:
-                    yield origin, rows_without, patience_rate * waiting_customers, event
+                    yield origin_indices, rows_without, patience_rate * waiting_customers, event
         for station, station_state in enumerate(self.stations):
-            for origin, station_rows, rate, class_index in station_state.serve(
+            for origin_indices, station_rows, rate, class_index in station_state.serve(
                 rows[:, self.columns(station)]
             ):
                 if self.blocks_servers:
-                    not_blocked = np.flatnonzero(self.serving(rows[origin], station))
-                    origin = origin[not_blocked]
+                    not_blocked = np.flatnonzero(self.serving(rows[origin_indices], station))
+                    origin_indices = origin_indices[not_blocked]
                     station_rows = station_rows[not_blocked]
                     rate = rate[not_blocked]
-                rows_without = self._with_station_rows(rows[origin], station, station_rows)
+                rows_without = self._with_station_rows(rows[origin_indices], station, station_rows)
                 # The end of a phase within a service is no event that is counted.
                 if class_index < 0:
-                    yield origin, rows_without, rate, -1
+                    yield origin_indices, rows_without, rate, -1
                 else:
                     yield from self._departure_transitions(
-                        rows, origin, rows_without, rate, class_index, station
+                        rows, origin_indices, rows_without, rate, class_index, station
                     )
 
     def _arrival_transitions(self, rows: Rows) -> Iterator[Transitions]:
         """Yield the transitions in which customers arrive from outside, or bursts begin and end."""
         if not self.arrivals:
             return
-        origin = np.arange(len(rows))
+        origin_indices = np.arange(len(rows))
         for class_index, (_, _, burst_begin_rate, burst_end_rate) in self.bursts.items():
             is_in_burst = rows[:, self._burst_column(class_index)]
             # Transitions of other kinds leave from the same rows.
             rows_after = rows.copy()
             rows_after[:, self._burst_column(class_index)] = 1 - is_in_burst
             yield (
-                origin,
+                origin_indices,
                 rows_after,
                 np.where(is_in_burst == 0, burst_begin_rate, burst_end_rate),
                 -1,
@@ -273,24 +273,30 @@ class StateSpace:
         for class_index, (rate, destinations) in self.arrivals.items():
             # At the truncation nothing more arrives.
             if open_count is not None and self.truncation is not None:
-                origin = np.flatnonzero(open_count <= self.truncation - self.batch[class_index])
-            rates: Array = np.full(len(origin), rate / self.batch[class_index])
+                origin_indices = np.flatnonzero(
+                    open_count <= self.truncation - self.batch[class_index]
+                )
+            rates: Array = np.full(len(origin_indices), rate / self.batch[class_index])
             if class_index in self.bursts:
                 quiet_rate, burst_rate, *_ = self.bursts[class_index]
                 rates = np.where(
-                    rows[origin, self._burst_column(class_index)] == 0, quiet_rate, burst_rate
+                    rows[origin_indices, self._burst_column(class_index)] == 0,
+                    quiet_rate,
+                    burst_rate,
                 )
-            arriving_origin = origin[rates != 0]
+            arriving_origin_indices = origin_indices[rates != 0]
             rates = rates[rates != 0]
-            if self.batch[class_index] > 1 and len(arriving_origin):
-                yield self._batch_arrivals(rows, arriving_origin, rates, class_index, destinations)
+            if self.batch[class_index] > 1 and len(arriving_origin_indices):
+                yield self._batch_arrivals(
+                    rows, arriving_origin_indices, rates, class_index, destinations
+                )
             for _, entry_station, probability in (
                 destinations if self.batch[class_index] == 1 else ()
             ):
                 yield from self._transitions_to(
                     rows,
-                    arriving_origin,
-                    rows[arriving_origin],
+                    arriving_origin_indices,
+                    rows[arriving_origin_indices],
                     rates * probability,
                     (class_index, entry_station),
                     -1,
@@ -299,7 +305,7 @@ class StateSpace:
     def _batch_arrivals(
         self,
         rows: Rows,
-        origin: NDArray[np.int64],
+        origin_indices: NDArray[np.int64],
         rates: Array,
         class_index: int,
         destinations: Sequence[Destination],
@@ -307,11 +313,11 @@ class StateSpace:
         """Return the transitions by an arriving batch: each of its customers chooses a station
         independently, or leaves at once with the remaining probability.
         """
-        states = rows[origin]
+        states = rows[origin_indices]
         leaving_share = missing_probability(sum(probability for _, _, probability in destinations))
         for _ in range(self.batch[class_index]):
             transition_groups = (
-                [(origin, states, rates * leaving_share)] if leaving_share != 0 else []
+                [(origin_indices, states, rates * leaving_share)] if leaving_share != 0 else []
             )
             for _, entry_station, probability in destinations:
                 for entry_indices, station_rows, phase_probability in self.stations[
@@ -322,29 +328,29 @@ class StateSpace:
                     )
                     transition_groups.append(
                         (
-                            origin[entry_indices],
+                            origin_indices[entry_indices],
                             states_after,
                             rates[entry_indices] * phase_probability * probability,
                         )
                     )
-            origin, states, rates = (
+            origin_indices, states, rates = (
                 np.concatenate(group_arrays)
                 for group_arrays in zip(*transition_groups, strict=True)
             )
             if len(transition_groups) > 1:
                 # The order in which customers of a batch come changes nothing: equal states are
                 # one.
-                state_keys = np.column_stack([origin, states])
+                state_keys = np.column_stack([origin_indices, states])
                 _, first_indices, group_of_row = np.unique(
                     state_keys, axis=0, return_index=True, return_inverse=True
                 )
                 rate_sums = np.zeros(len(first_indices), rates.dtype)
                 # Not `rate_sums[...] += rates`, which adds a repeated index only once.
                 np.add.at(rate_sums, group_of_row.ravel(), rates)
-                origin = origin[first_indices]
+                origin_indices = origin_indices[first_indices]
                 states = states[first_indices]
                 rates = rate_sums
-        return origin, states, rates, -1
+        return origin_indices, states, rates, -1
 
     def _burst_column(self, class_index: int) -> int:
         """Return the index of the column that is 1 while a class is in a burst, else 0."""
@@ -393,7 +399,7 @@ class StateSpace:
     def _transitions_to(
         self,
         rows: Rows,
-        origin: NDArray[np.int64],
+        origin_indices: NDArray[np.int64],
         rows_after_departure: Rows,
         rate: Array,
         class_and_station: tuple[int, int],
@@ -401,7 +407,7 @@ class StateSpace:
         source: int | None = None,
     ) -> Iterator[Transitions]:
         """Yield the transitions in which customers move to a station: from the states
-        `rows[origin]`, through `rows_after_departure`, in which the customers have left.
+        `rows[origin_indices]`, through `rows_after_departure`, in which the customers have left.
 
         Without a source customers come from outside or begin their next cycle, and are lost where
         the station is full.
@@ -422,7 +428,7 @@ class StateSpace:
                 if source not in (None, station):
                     rows_after_entry = self._rows_after_release(rows_after_entry, source)
                 yield (
-                    origin[entered_indices],
+                    origin_indices[entered_indices],
                     rows_after_entry,
                     rate[entered_indices] * probability,
                     event,
@@ -430,7 +436,7 @@ class StateSpace:
         if len(refused_indices):
             yield from self._transitions_of_refused(
                 rows,
-                origin[refused_indices],
+                origin_indices[refused_indices],
                 rows_after_departure[refused_indices],
                 refused_rate[refused_indices],
                 class_and_station,
@@ -441,7 +447,7 @@ class StateSpace:
     def _transitions_of_refused(
         self,
         rows: Rows,
-        origin: NDArray[np.int64],
+        origin_indices: NDArray[np.int64],
         rows_after_departure: Rows,
         rate: Array,
         class_and_station: tuple[int, int],
@@ -454,19 +460,24 @@ class StateSpace:
         class_index, station = class_and_station
         blocking = LOSS if source is None else self.blocking[station]
         if source is not None and blocking == AFTER_SERVICE:
-            yield origin, self._rows_after_blocking(rows[origin], source, station), rate, event
+            yield (
+                origin_indices,
+                self._rows_after_blocking(rows[origin_indices], source, station),
+                rate,
+                event,
+            )
         elif blocking == LOSS:
             # The loss and the move that follows it are separate transitions, so that each event is
             # counted once. Only arrivals from outside are no event themselves.
             loss = self.event(LOST if event >= 0 else LOST_OUTSIDE, class_index, station)
-            yield origin, rows[origin], rate, loss
+            yield origin_indices, rows[origin_indices], rate, loss
             if self.open_classes[class_index]:
-                yield origin, rows_after_departure, rate, event
+                yield origin_indices, rows_after_departure, rate, event
                 return
             for next_class, restart_station, restart_probability in self.restart[class_index]:
                 yield from self._transitions_to(
                     rows,
-                    origin,
+                    origin_indices,
                     rows_after_departure,
                     rate * restart_probability,
                     (next_class, restart_station),
@@ -756,23 +767,23 @@ class ServedByPhase(StationState):
         ]
 
     def _begin_service(
-        self, rows: Rows, origin: NDArray[np.int64], class_index: int
+        self, rows: Rows, origin_indices: NDArray[np.int64], class_index: int
     ) -> Iterator[Entries]:
         """Yield the rows after a customer of a class begins its service, for each phase that it may
         begin in.
         """
         for phase, probability in enumerate(self.service_time_by_class[class_index].start):
-            if probability != 0 and len(origin):
-                rows_after = with_added(rows[origin], (self.column[class_index, phase], 1))
-                yield origin, rows_after, np.full(len(origin), probability)
+            if probability != 0 and len(origin_indices):
+                rows_after = with_added(rows[origin_indices], (self.column[class_index, phase], 1))
+                yield origin_indices, rows_after, np.full(len(origin_indices), probability)
 
     def serve(self, rows: Rows) -> Iterator[Completions]:
         work_by_column = self._work_by_column(rows)
         for cell_index, (class_index, phase) in enumerate(self.class_phases):
-            origin = np.flatnonzero(work_by_column[:, cell_index])
+            origin_indices = np.flatnonzero(work_by_column[:, cell_index])
             column = self.first_service_column + cell_index
             rate = (
-                work_by_column[origin, cell_index]
+                work_by_column[origin_indices, cell_index]
                 * self.service_time_by_class[class_index].rates[phase]
             )
             for next_phase, probability in enumerate(
@@ -780,16 +791,18 @@ class ServedByPhase(StationState):
             ):
                 if probability != 0:
                     rows_after = with_added(
-                        rows[origin], (column, -1), (self.column[class_index, next_phase], 1)
+                        rows[origin_indices],
+                        (column, -1),
+                        (self.column[class_index, next_phase], 1),
                     )
-                    yield origin, rows_after, rate * probability, -1
+                    yield origin_indices, rows_after, rate * probability, -1
             exit_probability = self.service_time_by_class[class_index].exits[phase]
             if exit_probability != 0:
                 for service_indices, rows_after, probability in self._next_service(
-                    with_added(rows[origin], (column, -1))
+                    with_added(rows[origin_indices], (column, -1))
                 ):
                     yield (
-                        origin[service_indices],
+                        origin_indices[service_indices],
                         rows_after,
                         rate[service_indices] * exit_probability * probability,
                         class_index,
@@ -802,10 +815,10 @@ class ServedByPhase(StationState):
         yield from _rows_unchanged(rows, np.arange(len(rows)))
 
 
-def _rows_unchanged(rows: Rows, origin: NDArray[np.int64]) -> Iterator[Entries]:
+def _rows_unchanged(rows: Rows, origin_indices: NDArray[np.int64]) -> Iterator[Entries]:
     """Yield the rows unchanged, with probability 1."""
-    if len(origin):
-        yield origin, rows[origin], np.ones(len(origin))
+    if len(origin_indices):
+        yield origin_indices, rows[origin_indices], np.ones(len(origin_indices))
 
 
 class SharedServers(ServedByPhase):
@@ -944,10 +957,14 @@ class CountedQueue(ServedByPhase):
         return rows
 
     def abandon(self, rows: Rows, class_index: int) -> Iterator[Entries]:
-        origin = np.flatnonzero(rows[:, self.waiting_column[class_index]])
-        if len(origin):
+        origin_indices = np.flatnonzero(rows[:, self.waiting_column[class_index]])
+        if len(origin_indices):
             column = self.waiting_column[class_index]
-            yield origin, with_added(rows[origin], (column, -1)), rows[origin, column].astype(float)
+            yield (
+                origin_indices,
+                with_added(rows[origin_indices], (column, -1)),
+                rows[origin_indices, column].astype(float),
+            )
 
     def _next_service(self, rows: Rows) -> Iterator[Entries]:
         waiting_count = rows[:, : self.first_service_column].sum(axis=1)
@@ -957,14 +974,16 @@ class CountedQueue(ServedByPhase):
             # Only the first rank with a waiting customer is served next.
             if self.is_ranked:
                 has_unserved[called_indices] = False
-            for origin, rows_after, probability in self._begin_service(
+            for origin_indices, rows_after, probability in self._begin_service(
                 with_added(rows, (column, -1)), called_indices, class_index
             ):
                 if self.shares is not None:
                     probability = self.shares[class_index] * probability
                 elif not self.is_ranked:
-                    probability = probability * rows[origin, column] / waiting_count[origin]
-                yield origin, rows_after, probability
+                    probability = (
+                        probability * rows[origin_indices, column] / waiting_count[origin_indices]
+                    )
+                yield origin_indices, rows_after, probability
         yield from _rows_unchanged(rows, np.flatnonzero(waiting_count == 0))
 
 
@@ -1080,20 +1099,22 @@ class OrderedQueue(StationState):
             for code, (class_index, phase) in enumerate(self.class_and_phase_by_code):
                 if phase < 0:
                     continue
-                origin = np.flatnonzero(rows[:, position] == code)
-                if not len(origin):
+                origin_indices = np.flatnonzero(rows[:, position] == code)
+                if not len(origin_indices):
                     continue
-                rate = speed[origin] * self.service_time_by_class[class_index].rates[phase]
-                yield from self._phase_changes(rows, origin, position, class_index, phase, rate)
+                rate = speed[origin_indices] * self.service_time_by_class[class_index].rates[phase]
+                yield from self._phase_changes(
+                    rows, origin_indices, position, class_index, phase, rate
+                )
                 exit_probability = self.service_time_by_class[class_index].exits[phase]
                 if exit_probability != 0:
-                    remaining = np.delete(rows[origin], position, axis=1)
+                    remaining = np.delete(rows[origin_indices], position, axis=1)
                     rows_after = np.concatenate(
-                        [remaining, np.zeros((len(origin), 1), dtype=rows.dtype)], axis=1
+                        [remaining, np.zeros((len(origin_indices), 1), dtype=rows.dtype)], axis=1
                     )
                     for service_indices, begun_rows, probability in self._begin_service(rows_after):
                         yield (
-                            origin[service_indices],
+                            origin_indices[service_indices],
                             begun_rows,
                             rate[service_indices] * exit_probability * probability,
                             class_index,
@@ -1104,15 +1125,19 @@ class OrderedQueue(StationState):
             class_index, -1 if (class_index, -1) in self.code_by_class_and_phase else 0
         ]
         for position in range(self.served_places, self.width):
-            origin = np.flatnonzero(rows[:, position] == code)
-            if len(origin):
-                remaining = np.delete(rows[origin], position, axis=1)
-                yield origin, np.pad(remaining, ((0, 0), (0, 1))), np.ones(len(origin))
+            origin_indices = np.flatnonzero(rows[:, position] == code)
+            if len(origin_indices):
+                remaining = np.delete(rows[origin_indices], position, axis=1)
+                yield (
+                    origin_indices,
+                    np.pad(remaining, ((0, 0), (0, 1))),
+                    np.ones(len(origin_indices)),
+                )
 
     def _phase_changes(
         self,
         rows: Rows,
-        origin: NDArray[np.int64],
+        origin_indices: NDArray[np.int64],
         position: int,
         class_index: int,
         phase: int,
@@ -1123,9 +1148,9 @@ class OrderedQueue(StationState):
             self.service_time_by_class[class_index].onward[phase]
         ):
             if probability != 0:
-                rows_after = rows[origin]
+                rows_after = rows[origin_indices]
                 rows_after[:, position] = self.code_by_class_and_phase[class_index, next_phase]
-                yield origin, self._sorted_in_service(rows_after), rate * probability, -1
+                yield origin_indices, self._sorted_in_service(rows_after), rate * probability, -1
 
     def _begin_service(self, rows: Rows) -> Iterator[Entries]:
         """Yield the rows after the first phase is drawn of the customer whose service begins; there
@@ -1149,17 +1174,17 @@ class OrderedQueue(StationState):
                 np.ones(len(unchanged_indices)),
             )
         for class_index, service_time in self.service_time_by_class.items():
-            origin = np.flatnonzero(beginning_class == class_index + 1)
+            origin_indices = np.flatnonzero(beginning_class == class_index + 1)
             for phase, probability in enumerate(service_time.start):
-                if len(origin) and probability != 0:
-                    rows_after = rows[origin]
-                    rows_after[np.arange(len(origin)), beginning_place[origin]] = (
+                if len(origin_indices) and probability != 0:
+                    rows_after = rows[origin_indices]
+                    rows_after[np.arange(len(origin_indices)), beginning_place[origin_indices]] = (
                         self.code_by_class_and_phase[class_index, phase]
                     )
                     yield (
-                        origin,
+                        origin_indices,
                         self._sorted_in_service(rows_after),
-                        np.full(len(origin), probability),
+                        np.full(len(origin_indices), probability),
                     )
 
     def _sorted_in_service(self, rows: Rows) -> Rows:

@@ -207,7 +207,7 @@ class Calibration:
                 timed_kernels.append(self._kernel_of_grain(timing, self.parties, barrier=barrier))
         return self._run_kernels(timed_kernels)
 
-    def grains(self) -> list[Timing]:
+    def run_test_grains(self) -> list[Timing]:
         """Run the test grains whose times are compared with predictions; no value of the machine is
         estimated from them.
         """

@@ -109,7 +109,7 @@ def calibrate(
         err=True,
     )
     timings = calibration.timings()
-    grains = calibration.grains()
+    grains = calibration.run_test_grains()
     host_values = estimates(timings, clock_frequency())
     spec = machine_spec(
         host_values, timings, clock_frequency(), len(core_numbers), str(out or machine_file)

@@ -867,7 +867,7 @@ def _log_error(fitted_formula: FittedFormula, p: float) -> float:
     """Return the standard error of the logarithm of the time that a fit predicts on `p`
     processors [1].
     """
-    time = fitted_formula.time_at(p)
+    time = fitted_formula.time_function_at(p)
     return fitted_formula.standard_error(lambda thetas: np.log(time(thetas)))
 
 
@@ -1178,6 +1178,6 @@ def _scaling_limits(extrapolation: Extrapolation, rows: MeasuredRows) -> dict[st
         if rows.agrees_on_efficiency(efficient_processors):
             values["efficient_processors"] = Value(efficient_processors, "1")
     values["most_processors"] = Value(float(extrapolation.p[-1]), "1")
-    if extrapolation.base > 1:
-        values["base_processors"] = Value(extrapolation.base, "1")
+    if extrapolation.base_processors > 1:
+        values["base_processors"] = Value(extrapolation.base_processors, "1")
     return values

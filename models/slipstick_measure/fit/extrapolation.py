@@ -64,7 +64,7 @@ class Extrapolation:
         return self.fitted.predict(self.p, self.n)
 
     @cached_property
-    def base(self) -> float:
+    def base_processors(self) -> float:
         """The smallest number of processors of the largest size measured, over which speed-ups are
         computed.
         """
@@ -72,14 +72,14 @@ class Extrapolation:
 
     @cached_property
     def base_time(self) -> float:
-        """The time of the fit on `base` processors [s]."""
-        return float(self.fitted.predict(np.array([self.base]), self.n)[0])
+        """The time of the fit on `base_processors` processors [s]."""
+        return float(self.fitted.predict(np.array([self.base_processors]), self.n)[0])
 
     def _speedup_over_base(self, p: Array, time: Array) -> Array:
         """Return the speed-up over the base b, T(b) / T(p) for a shared work, else p T(b) / (b
         T(p)).
         """
-        work_ratio = p / self.base if self.fitted.timings.weak_scaling else 1.0
+        work_ratio = p / self.base_processors if self.fitted.timings.weak_scaling else 1.0
         speedups: Array = self.base_time / time * work_ratio
         return speedups
 
@@ -87,7 +87,11 @@ class Extrapolation:
         """Return the efficiency on `p` processors, b speed-up / p over the base b, for a time
         [s].
         """
-        return float(self._speedup_over_base(np.array([p]), np.array([time]))[0]) * self.base / p
+        return (
+            float(self._speedup_over_base(np.array([p]), np.array([time]))[0])
+            * self.base_processors
+            / p
+        )
 
     def _refine_choice(
         self,
@@ -158,7 +162,7 @@ class Extrapolation:
         """
 
         def index_of_first_inefficient(p: Array, time: Array) -> int | None:
-            efficiencies = self._speedup_over_base(p, time) * self.base / p
+            efficiencies = self._speedup_over_base(p, time) * self.base_processors / p
             indices = np.flatnonzero(~(efficiencies >= efficiency * (1 - 1e-12)))
             return int(indices[0]) if len(indices) else None
 

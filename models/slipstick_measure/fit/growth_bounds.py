@@ -267,10 +267,12 @@ def _loss_growth(timings: Timings, processor_counts: tuple[float, ...], noise: f
     times_by_count = [
         timings.time[timings.p == processor_count] for processor_count in processor_counts
     ]
-    sharing_counts = [1.0] * len(processor_counts) if timings.weak_scaling else processor_counts
+    processors_per_problem = (
+        [1.0] * len(processor_counts) if timings.weak_scaling else processor_counts
+    )
     works = [
         sharing_count * float(np.exp(np.log(times).mean()))
-        for sharing_count, times in zip(sharing_counts, times_by_count, strict=True)
+        for sharing_count, times in zip(processors_per_problem, times_by_count, strict=True)
     ]
     deviations = [noise / math.sqrt(len(times)) for times in times_by_count]
     return LossGrowth(

@@ -86,7 +86,7 @@ class FittedFormula:
         """
         return self.formula.time(self.theta, self.timings.points(p, n))
 
-    def time_at(self, p: float) -> ParameterFunction:
+    def time_function_at(self, p: float) -> ParameterFunction:
         """Return a function from sets of parameters to the times on `p` processors [s], for the
         largest size measured.
         """

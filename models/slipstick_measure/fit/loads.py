@@ -602,7 +602,7 @@ def _response_with_saturation(station: StationFit, load: float) -> ParameterFunc
     """Return a function from rows of parameters to the response times at a load [s], which are
     beyond `SATURATED_RESPONSE_TIME` where the station saturates.
     """
-    time = station.fitted.time_at(load)
+    time = station.fitted.time_function_at(load)
 
     def time_or_saturated(thetas: Array) -> Array:
         times = time(thetas)

@@ -182,8 +182,8 @@ class Posterior:
         return self.widened * DEVIATION_PER_SCALE * self.noise
 
     def _parameters_at_rows(self, groups: RowGroups) -> Array:
-        """Return the logarithms of the parameters at each row, with the offsets of its owners, (n,
-        k).
+        """Return the logarithms of the parameters at each row, with the offsets of the groups that
+        the row belongs to, (n, k).
         """
         means = np.empty((sum(len(rows) for _, rows in groups.rows_by_owners), len(self.priors)))
         for owner_by_column, rows in groups.rows_by_owners:

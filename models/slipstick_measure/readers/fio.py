@@ -281,7 +281,7 @@ class _TextJobs:
         self._job: dict[str, Any] = {}
         self._options: dict[str, Any] = {}
         self._statistics_of_direction: dict[str, Any] = {}
-        self._nanoseconds = 1.0
+        self._nanoseconds_per_unit = 1.0
         self._run_index = 0
         self._lines_of_run: set[str] = set()
 
@@ -326,7 +326,7 @@ class _TextJobs:
             self._statistics_of_direction["runtime"] = runtime["milliseconds"]
 
     def _read_requests(self, text: str) -> None:
-        """Read how many requests were in flight, or how many there were."""
+        """Read the number of requests in flight, or the total number, whichever the line states."""
         if levels := _DEPTH_SHARE.search(text):
             self._job["iodepth_level"] = {"1": levels["share"]}
         elif issued := _ISSUED.search(text):
@@ -340,12 +340,12 @@ class _TextJobs:
             mean = float(latency["mean"]) * _PREFIXES[latency["k"]] * _NANOSECONDS[latency["unit"]]
             self._statistics_of_direction[latency["kind"] + "_ns"] = {"mean": mean}
         elif percentiles := _PERCENTILES.search(text):
-            self._nanoseconds = _NANOSECONDS[percentiles["unit"]]
+            self._nanoseconds_per_unit = _NANOSECONDS[percentiles["unit"]]
         elif shares := _PERCENTILE.findall(text):
             if "|" in text:
                 clat = self._statistics_of_direction.setdefault("clat_ns", {})
                 clat.setdefault("percentile", {}).update(
-                    {share: float(value) * self._nanoseconds for share, value in shares}
+                    {share: float(value) * self._nanoseconds_per_unit for share, value in shares}
                 )
         else:
             return False

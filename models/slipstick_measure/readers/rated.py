@@ -434,7 +434,7 @@ threads leave less of 10 threads in good order."""
 
 
 def _read_gromacs(input_file: Reading) -> Measurements:
-    """Read the simulated time in a day of each run."""
+    """Read the simulated time per day of each run."""
     system_name, column = "", 0
     size = input_file.hints.size
     run = _GromacsRun()

@@ -246,7 +246,8 @@ def _busy_users_sentence(think: float, station: LoadedStation, quantile: float |
     asymptotic bounds of the throughput, N / (Z + R) and the saturation rate, meet. Return nothing
     if means are unknown.
     """
-    users = (max(think, 0.0) + station.least_response) * station.saturates
+    saturation_rate = station.saturates
+    users = (max(think, 0.0) + station.least_response) * saturation_rate
     if quantile is not None or not isfinite(users):
         return []
     sentence = (

@@ -714,10 +714,12 @@ def _innermost_spans(spans: TraceSpans, resolution: float) -> tuple[TraceSpans, 
     ):
         spans_of_processor = spans.select(slice(first_index, end_index))
         if processor in processors_with_overlaps:
-            label, start, end, crossing_of_processor = _top_of_stack(spans_of_processor, resolution)
-            crossing_count += crossing_of_processor
-            owner_column = np.full(len(label), processor, dtype=np.intc)
-            spans_of_processor = TraceSpans(owner_column, *map(_as_array, (label, start, end)))
+            label, start, end, crossings_of_processor = _top_of_stack(
+                spans_of_processor, resolution
+            )
+            crossing_count += crossings_of_processor
+            processor_column = np.full(len(label), processor, dtype=np.intc)
+            spans_of_processor = TraceSpans(processor_column, *map(_as_array, (label, start, end)))
         for column, name in zip(parts_by_column, TraceSpans.__slots__, strict=True):
             column.append(getattr(spans_of_processor, name))
     del spans

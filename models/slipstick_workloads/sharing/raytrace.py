@@ -268,7 +268,7 @@ def raytrace(
     scene = Balls(generations)
     balls = layout.array(len(scene.radii), BALL_BYTES)
     frame = layout.array(image * image, PIXEL_BYTES)
-    records = layout.array(processors + 1, QUEUE_BYTES)
+    queue_records = layout.array(processors + 1, QUEUE_BYTES)
     jobs = [
         _trace_jobs(scene, area, image, balls, numbered_at_once)
         for area in _cut_image(image, processors, job_across, job_down)
@@ -279,10 +279,12 @@ def raytrace(
         if processor == 0:
             queues[:] = [deque(processor_jobs) for processor_jobs in jobs]
             yield balls.write_span(0, len(scene.radii))
-            yield records.write_span(0, processors + 1)
+            yield queue_records.write_span(0, processors + 1)
         yield Arrive(START)
         for offset in range(processors):
-            yield from _empty_queues(queues, (processor + offset) % processors, records, frame)
+            yield from _empty_queues(
+                queues, (processor + offset) % processors, queue_records, frame
+            )
         yield Arrive("render")
 
     return SharedProgram(

@@ -34,7 +34,7 @@ def test_intervals_cover_at_the_stated_rate(name: str, sets: int) -> None:
         draws = resample(fitted, seed, DRAWS)
         for key, interval in draws.parameters(LEVEL).items():
             covered[key] += interval.low <= truth.parameters[key] <= interval.high
-        beyond = draws.interval_of_positive(fitted.time_at(64.0), level=LEVEL)
+        beyond = draws.interval_of_positive(fitted.time_function_at(64.0), level=LEVEL)
         ahead += beyond.low <= truth.time(np.array([64.0]))[0] <= beyond.high
     assert min(*covered.values(), ahead) >= ENOUGH[sets], (covered, ahead)
     assert any(count < sets for count in (*covered.values(), ahead)), (
@@ -46,7 +46,9 @@ def test_draws_follow_from_the_seed_alone() -> None:
     fitted = fit(FAMILIES["amdahl"], noisy(TRUTHS["serial part"], 0))
     assert resample(fitted, 1, 5).parameters() == resample(fitted, 1, 5).parameters()
     assert resample(fitted, 1, 5).parameters() != resample(fitted, 2, 5).parameters()
-    first = [resample(fitted, 1, 5).interval_of_positive(fitted.time_at(p)) for p in (4.0, 64.0)]
+    first = [
+        resample(fitted, 1, 5).interval_of_positive(fitted.time_function_at(p)) for p in (4.0, 64.0)
+    ]
     assert all(each.low <= each.value <= each.high for each in first)
     assert first[1].high / first[1].low > first[0].high / first[0].low  # farther out is less sure
 

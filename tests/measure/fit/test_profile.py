@@ -25,7 +25,7 @@ def test_a_single_factor_has_the_interval_of_the_textbook() -> None:
     assert serial.high <= 1.0 + 1e-9
     logs = np.log(time)
     width = t.ppf(0.95, 6) * np.sqrt(((logs - logs.mean()) ** 2).sum() / 6 / 8)
-    there = profile(fitted).interval_of_positive(fitted.time_at(4.0), level=0.9)
+    there = profile(fitted).interval_of_positive(fitted.time_function_at(4.0), level=0.9)
     assert np.log(there.high / there.value) == pytest.approx(width, rel=0.35)
 
 
@@ -37,8 +37,8 @@ def test_the_profile_and_the_bootstrap_agree(name: str) -> None:
     pairs = [*zip(one.parameters().values(), other.parameters().values(), strict=True)]
     pairs.append(
         (
-            one.interval_of_positive(fitted.time_at(64.0)),
-            other.interval_of_positive(fitted.time_at(64.0)),
+            one.interval_of_positive(fitted.time_function_at(64.0)),
+            other.interval_of_positive(fitted.time_function_at(64.0)),
         )
     )
     for ours, theirs in pairs:
@@ -73,7 +73,7 @@ def test_a_profile_from_a_bound_is_the_least_that_a_grid_finds() -> None:
     fits = ((off - off.mean(axis=1)[:, None]) ** 2).sum(axis=1) <= worst
     single = np.exp(off.mean(axis=1))
     for p in (34.0, 128.0):
-        found = profile(fitted).interval_of_positive(fitted.time_at(p))
+        found = profile(fitted).interval_of_positive(fitted.time_function_at(p))
         times = single * fitted.formula.times(thetas, fitted.timings.points([p]))[:, 0]
         assert found.low == pytest.approx(times[fits].min(), rel=0.03)
         assert found.high == pytest.approx(times[fits].max(), rel=0.03)

@@ -847,9 +847,7 @@ class Kernel(EventLoop):
         # Through the queue also where a unit is free, so that its wait of 0 s is counted.
         counter.request(token, now)
         counter.queue.append(token)
-        if counter.busy_count:
-            counter.busy_count -= 1
-            counter.take_first_waiting(now)
+        if counter.take_free_unit(now):
             return True
         if monitor is not None:
             monitor.release(token, now)

@@ -69,7 +69,7 @@ class PatientQueue(QueueStatistics):
 
     __slots__ = ()
 
-    def await_service(self, token: Token, now: float) -> None:
+    def plan_abandonment(self, token: Token, now: float) -> None:
         """Plan the time at which a customer abandons the queue; the event is void if its service
         begins before.
         """
@@ -197,7 +197,7 @@ class Fcfs(SimulatedStation):
             token.work = work
             self.queue.append(token)
             if token.patience >= 0:
-                self.await_service(token, now)
+                self.plan_abandonment(token, now)
 
     def leave_queue(self, token: Token, now: float) -> None:
         """Take a customer out of the queue."""
@@ -280,7 +280,7 @@ class Ordered(SimulatedStation):
                 return
         self._add_to_queue(token)
         if token.patience >= 0:
-            self.await_service(token, now)
+            self.plan_abandonment(token, now)
 
     def leave_queue(self, token: Token, now: float) -> None:
         """Take a customer out of the queue."""
@@ -759,7 +759,7 @@ class SimulatedLock(PatientQueue):
         put_in_order(self.queue, token)
         if token.patience >= 0:
             token.wait_label = token.label
-            self.await_service(token, now)
+            self.plan_abandonment(token, now)
         return False
 
     def leave_queue(self, token: Token, now: float) -> None:
@@ -793,6 +793,16 @@ class SimulatedLock(PatientQueue):
         self.grants += 1
         self.waiting_time += wait
         self.squared_waits += wait * wait
+
+    def take_free_unit(self, now: float) -> bool:
+        """Give a free unit of a counter to the token that has waited longest; return whether there
+        was one. The busy units of a counter are those that no token has taken.
+        """
+        if not self.busy_count:
+            return False
+        self.busy_count -= 1
+        self.take_first_waiting(now)
+        return True
 
     def take_first_waiting(self, now: float) -> Token:
         """Remove and return the token that has waited longest for a unit of a counter."""
