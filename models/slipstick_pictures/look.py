@@ -310,24 +310,6 @@ _TITLES_OF_PARTS = {
 """Components of recorded runs and of page-sharing programs whose names are no words."""
 
 
-CLASS_TITLES: Mapping[str, str] = {
-    "application": "computation",
-    "software": "run-time software",
-    "system": "system calls",
-    "protocol": "protocol software",
-    "signal": "signals",
-    "adapter": "network adapters",
-    "switch": "switches",
-    "wire": "the wire",
-    "memory": "memory traffic",
-    "memory_latency": "waiting for memory",
-    "storage": "storage",
-    "storage_latency": "waiting for storage",
-    "waiting": "waiting",
-}
-"""Classes of cost in the words of a sentence."""
-
-
 def part_label(label: str) -> str:
     """Return the label of an area in words for a legend: of a wait such as ``lock:door``, of a step
     such as ``request.wire`` and of a component of this package such as ``not-running``.

@@ -28,11 +28,10 @@ from slipstick.report.formatting import (
 from slipstick.report.html import NARROW
 from slipstick.results.study import Results
 from slipstick.results.sweep import Axis, Sweep, split_name
-from slipstick.results.words import NO_WORDS, Words
+from slipstick.results.words import CLASS_TITLES, NO_WORDS, Words
 from slipstick.units import choose_unit
 from slipstick.vocabulary import TECHNOLOGIES
 from slipstick_pictures.look import (
-    CLASS_TITLES,
     MOST_LETTERS,
     MOST_MARKERS,
     axis_title,

@@ -23,6 +23,7 @@ from slipstick.errors import (
 from slipstick.late import Array, NDArray, late_pattern, np
 from slipstick.report.formatting import (
     NO_ENDS,
+    OF_THE_PRESENT,
     Ends,
     bracketed,
     capital,
@@ -32,6 +33,7 @@ from slipstick.report.formatting import (
     limit_phrase,
     percent,
     quantity,
+    setting_amount,
     setting_phrase,
     uncapitalized,
     value_amount,
@@ -1340,10 +1342,14 @@ def _nearest_sentence(search: ConditionSearch) -> str:
 
 def _range_searched(search: ConditionSearch, words: Words) -> str:
     """Return the range of the quantity in which a condition was searched."""
-    subject = "" if search.of == YEAR else f"{words.quantity(search.of)} "
-    return (
-        f"{subject}from {_value_text(search, search.first)} to {_value_text(search, search.last)}"
+    if search.of == YEAR:
+        return f"from {year_text(search.first)} to {year_text(search.last)}"
+    first_amount, last_amount = (
+        setting_amount(search.of, value, search.unit, words)
+        for value in (search.first, search.last)
     )
+    first_amount = first_amount.removesuffix(OF_THE_PRESENT)
+    return f"{words.quantity(search.of)} from {first_amount} to {last_amount}"
 
 
 def _change_bound_text(

@@ -11,11 +11,10 @@ from itertools import combinations
 
 from slipstick.late import Array, np
 from slipstick.report.formatting import percent, quantity
-from slipstick.results.words import NO_WORDS, Words, as_words
+from slipstick.results.words import CLASS_TITLES, NO_WORDS, Words, as_words
 from slipstick.schema.library import TECHNOLOGY
 from slipstick.schema.text import Node, plain_data
 from slipstick.study.evaluator import Evaluator
-from slipstick_pictures.look import CLASS_TITLES
 from slipstick_questions.trends import TrendedCase, year_text
 from slipstick_rates.trend import PROCESSORS, Draws
 

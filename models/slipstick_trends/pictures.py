@@ -10,11 +10,10 @@ from slipstick.errors import ModelError, UnknownNameError
 from slipstick.expression.nodes import Dimension
 from slipstick.late import Array, np
 from slipstick.report.formatting import quantity
-from slipstick.results.words import as_words
+from slipstick.results.words import CLASS_TITLES, as_words
 from slipstick.schema.kinds.study import YEAR
 from slipstick.units import choose_unit
 from slipstick_pictures.look import (
-    CLASS_TITLES,
     STROKES,
     axis_title,
     make_logarithmic,

@@ -136,8 +136,17 @@ _PERCENT_WORDS = ("share", "part", "utilization", "efficiency")
 """First words of what is written in percent."""
 
 
+OF_THE_PRESENT = " of the present"
+
+
 def setting_amount(path: str, value: float, unit: str, words: Words, ends: Ends = NO_ENDS) -> str:
-    """Write the amount of a setting without its name, shares in percent."""
+    """Write the amount of a setting without its name, shares in percent.
+
+    >>> setting_amount("technology.protocol", 0.1572, "1", Words())
+    '15.7 % of the present'
+    """
+    if words.is_factor_on_time(path):
+        return f"{percent(value, ends=ends)}{OF_THE_PRESENT}"
     if unit == "1" and 0 < value < 1 and words.quantity(path).startswith(_PERCENT_WORDS):
         return percent(value, ends=ends)
     return quantity(value, unit, 6 if value == int(value) else 4, ends)

@@ -150,11 +150,30 @@ _TERM = late_pattern(
 _COMPARISON = late_pattern(
     rf"({ONE_VALUE})\s*+(<=|>=|<|>)\s*+([\d.eE+-]++)\s*+([A-Za-z%/][\w/%]*)?"
 )
+CLASS_TITLES: Mapping[str, str] = {
+    "application": "computation",
+    "software": "run-time software",
+    "system": "system calls",
+    "protocol": "protocol software",
+    "signal": "signals",
+    "adapter": "network adapters",
+    "switch": "switches",
+    "wire": "the wire",
+    "memory": "memory traffic",
+    "memory_latency": "waiting for memory",
+    "storage": "storage",
+    "storage_latency": "waiting for storage",
+    "waiting": "waiting",
+}
+"""Classes of cost in the words of a sentence."""
+
 _TECHNOLOGY_PHRASES = {
     "processors": "gain of processors",
     "benefit": "part of the processors' gain that software realizes",
 }
 """What a technology has beside a factor on the time of each class."""
+
+_TECHNOLOGY_PATH = late_pattern(r"(?:.*\.)?technology\.(\w+)")
 
 _OPERATOR_WORDS = {"+": "plus", "-": "minus", "*": "times", "/": "divided by"}
 
@@ -223,7 +242,7 @@ class Words:
     >>> words.quantity("stations.server.servers"), words.quantity("resources.pool.permits")
     ('servers', 'permits of pool')
     >>> words.quantity("technology.processors"), words.quantity("technology.wire")
-    ('gain of processors', 'factor on the time of the class wire')
+    ('gain of processors', 'time of the wire')
     >>> words.value("utilization[db]"), words.component_phrase("lock:table")
     ('utilization of db', 'waiting for the lock table')
     >>> (
@@ -299,8 +318,8 @@ class Words:
         last_key = keys[-1]
         owner = keys[-2] if len(keys) > 1 else ""
         if owner == "technology":
-            factor_phrase = f"factor on the time of the class {as_words(last_key)}"
-            return _TECHNOLOGY_PHRASES.get(last_key, factor_phrase)
+            time_phrase = f"time of {CLASS_TITLES.get(last_key, as_words(last_key))}"
+            return _TECHNOLOGY_PHRASES.get(last_key, time_phrase)
         if owner and last_key in _PHRASES_OF_KEYS:
             # A part that is named after its quantity, such as ``server.servers``, is said once.
             if owner in (last_key, last_key[:-1]):
@@ -310,6 +329,16 @@ class Words:
                 as_words(owner)
             )
         return as_words(last_key) if not owner else f"{as_words(last_key)} of {as_words(owner)}"
+
+    def is_factor_on_time(self, path: str) -> bool:
+        """Return whether a quantity is the factor of a technology on the time of a class, which a
+        reader is given as a share of the present time.
+
+        >>> [Words().is_factor_on_time(f"technology.{key}") for key in ("wire", "processors")]
+        [True, False]
+        """
+        factor = _TECHNOLOGY_PATH.fullmatch(path)
+        return bool(factor and factor[1] not in _TECHNOLOGY_PHRASES and path not in self.meanings)
 
     def quantity_with_value(self, path: str, value: str) -> str:
         """Return a phrase for a quantity with its value, such as ``16 processors`` or ``hold 3
