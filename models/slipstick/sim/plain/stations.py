@@ -795,7 +795,7 @@ class SimulatedLock(PatientQueue):
         self.squared_waits += wait * wait
 
     def take_free_unit(self, now: float) -> bool:
-        """Give a free unit of a counter to the token that has waited longest; return whether there
+        """Grant a free unit of a counter to the token that has waited longest; return whether there
         was one. The busy units of a counter are those that no token has taken.
         """
         if not self.busy_count:
