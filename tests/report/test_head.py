@@ -11,10 +11,11 @@ import pytest
 from slipstick import run as run_study
 from slipstick import solve
 from slipstick.answer import Answer, Value
+from slipstick.cli.main import main
 from slipstick.errors import NotConverged, SpecError
 from slipstick.report.answer import answer_text
 from slipstick.report.formatting import TextTable
-from slipstick.report.head import decision_table, head_lines, title_remark
+from slipstick.report.head import decision_table, head_lines, is_title_answered
 from slipstick.results.words import Words
 from slipstick.study.check import check_reference
 from slipstick.study.run import prepare, run
@@ -675,8 +676,8 @@ def test_a_title_that_may_ask_for_the_opposite_of_a_search_gets_neither_yes_nor_
     )
     assert not head[0].startswith(("Yes", "No"))
     note = (
-        "the title asks yes or no; write what has to be true under statements, and the report"
-        " will begin with yes or no"
+        "the title asks yes or no, and nothing in the study answers it: write what has to be true"
+        " under statements"
     )
     assert note in check_reference(str(tmp_path / "study.yaml"))[0]
 
@@ -704,16 +705,20 @@ p,size,time [s]
 
 
 @pytest.mark.turns(3)
-def test_a_prediction_that_the_title_names_is_answered_yes_or_no(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("target", "word"), [(40, "Yes, on"), (60, "Undecided, on")])
+def test_a_prediction_that_the_title_names_is_answered_yes_or_no(
+    tmp_path: Path, target: int, word: str
+) -> None:
+    """A throughput that rises no further would take 22 s, which is an efficiency of 45 %."""
     (tmp_path / "weak.csv").write_text(WEAK)
     (tmp_path / "study.yaml").write_text(
-        "study: 1\ntitle: Is my program at least 60 % efficient on 64 processors?\n"
-        "fits: {runs: {data: weak.csv, at: [64], efficiency: 60%}}\n"
+        f"study: 1\ntitle: Is my program at least {target} % efficient on 64 processors?\n"
+        f"fits: {{runs: {{data: weak.csv, at: [64], efficiency: {target}%}}}}\n"
     )
     results = run(prepare(str(tmp_path / "study.yaml")))
     first, *_ = head_lines(results, results.answer)
-    assert first.startswith("Yes, on 64 processors: time 11.")
-    assert " and efficiency 8" in first
+    assert first.startswith(f"{word} 64 processors")
+    assert ": time 11.2 (8.147 to 22) s and efficiency 8" in first
 
 
 @pytest.mark.turns(3)
@@ -973,8 +978,8 @@ def test_a_title_that_asks_yes_or_no_and_has_no_answer_begins_with_the_base(tmp_
     head, _ = study_of(tmp_path, text % "Is a shorter wait worth it?")
     assert head[0].startswith("Compared with base: ")
     results = run(prepare(str(tmp_path / "study.yaml")))
-    assert title_remark(results).startswith("the title asks yes or no, and nothing in the study")
-    assert title_remark(replace(results, title="How long does it take?")) == ""
+    assert not is_title_answered(results)
+    assert is_title_answered(replace(results, title="How long does it take?"))
 
 
 def test_a_stated_error_names_the_cases_of_its_model(tmp_path: Path) -> None:
@@ -988,3 +993,41 @@ def test_a_stated_error_names_the_cases_of_its_model(tmp_path: Path) -> None:
     results = run(prepare(str(tmp_path / "study.yaml")))
     basis = head_lines(results, results.answer)[-1]
     assert "easured error of the model of measured: 5 % too fast" in basis
+
+
+SAMPLED = "sample: {of: {parameters.work: {distribution: uniform, from: 5 ms, to: 15 ms}}%s}\n"
+STATED = "statements: {soon: {value: time, of: [base], to: 15 ms, says: a cycle ends soon}}\n"
+SEARCHED = SOUGHT.format(limit="15 ms")
+UNDER_STATEMENTS = "what has to be true under statements"
+
+
+@pytest.mark.parametrize(
+    ("title", "questions", "way_out"),
+    [
+        ("Does it end in time?", "", f"the condition under seek or choose, or {UNDER_STATEMENTS}"),
+        ("Does it end in time?", SEARCHED, ""),
+        ("Does it take less than 15 ms?", SEARCHED, UNDER_STATEMENTS),
+        ("Does it take less than 15 ms?", STATED, ""),
+        ("Does it take less than 15 ms?", SAMPLED % "", "the condition under watch of sample"),
+        ("Does it end in time?", SAMPLED % "" + STATED, "the condition under watch of sample"),
+        ("Does it take less than 15 ms?", SAMPLED % ", watch: [time <= 15 ms]", ""),
+        ("Does it end in time?", SAMPLED % ", watch: [time <= 15 ms]" + STATED, ""),
+        ("How long does it take?", "", ""),
+    ],
+)
+def test_check_and_run_give_the_same_advice_on_a_title_that_nothing_answers(
+    title: str, questions: str, way_out: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    head, _ = study_of(tmp_path, f"title: {title}\nbase: {{model: program.yaml}}\n{questions}")
+    path, out = str(tmp_path / "study.yaml"), str(tmp_path / "out")
+    assert main(["run", path, "--no-html", "--out", out]) == 0
+    notes_of_run = [line for line in capsys.readouterr().err.splitlines() if "asks yes" in line]
+    notes_of_check = [
+        note for note in "; ".join(check_reference(path)).split("; ") if "asks yes" in note
+    ]
+    beginning = "the title asks yes or no, and nothing in the study answers it: write "
+    assert notes_of_check == [beginning + way_out] * bool(way_out)
+    assert notes_of_run == [f"note: {beginning}{way_out}"] * bool(way_out)
+    # Where there is no note, something answers the title.
+    if not way_out and title.endswith("time?"):
+        assert re.match("Yes|No|Undecided|Probably", head[0])

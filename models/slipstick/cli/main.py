@@ -549,8 +549,9 @@ def run(
     from slipstick.report.answer import stated_rate_unit
     from slipstick.report.folder import check_folder
     from slipstick.report.formatting import with_noun
-    from slipstick.report.head import title_remark
+    from slipstick.report.head import is_title_answered
     from slipstick.report.write import HTML, certain_file_names, missing_pictures, write
+    from slipstick.study.check import note_on_title
     from slipstick.study.journal import Journal
     from slipstick.study.run import MOST_ANSWERS, prepare
     from slipstick.study.run import run as run_study
@@ -585,7 +586,8 @@ def run(
     if journal.reused_points:
         reused_in_words = with_noun(journal.reused_points, "point is", "points are")
         notes.insert(0, f"{reused_in_words} from an earlier run; --fresh solves again")
-    remarks = (missing_pictures(prepared_study.spec), title_remark(results))
+    title_note = "" if is_title_answered(results) else note_on_title(prepared_study.spec)
+    remarks = (missing_pictures(prepared_study.spec), title_note)
     notes += filter(None, remarks)
     with with_rates_in(next(map(stated_rate_unit, results.cases.values()), "")):
         write(

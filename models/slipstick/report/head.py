@@ -215,14 +215,11 @@ def _verdict_on_title(results: Results) -> tuple[QuestionResult | None, TitleAns
     return None, _NO_VERDICT
 
 
-def title_remark(results: Results) -> str:
-    """Return a remark on a title that asks yes or no, if no question of the study answers it."""
-    if not asks_yes_or_no(results.title) or _verdict_on_title(results)[1].sentence:
-        return ""
-    return (
-        "the title asks yes or no, and nothing in the study answers it: write the condition under"
-        " seek or choose, or the title as a statement under statements"
-    )
+def is_title_answered(results: Results) -> bool:
+    """Return whether the title asks nothing, or a question of the study answers it with yes or no
+    or with a likelihood.
+    """
+    return not asks_yes_or_no(results.title) or bool(_verdict_on_title(results)[1].sentence)
 
 
 def decision_table(results: Results, value_names: Sequence[str]) -> TextTable | None:

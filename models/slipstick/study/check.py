@@ -104,7 +104,7 @@ def _check_spec(path: Path) -> Iterator[str]:
     if model_description(kind) or kind in ("workload", "study"):
         _check_models(kind, spec, tree, path, library)
     if kind == "study":
-        notes += _notes_on_title(cast("StudySpec", spec))
+        notes += filter(None, [note_on_title(cast("StudySpec", spec))])
     yield kind
     yield from notes
     default_variations = list(_default_variations(spec))
@@ -153,26 +153,28 @@ def _check_models(kind: str, spec: BaseModel, tree: Table, path: Path, library: 
         build_workload(reference, library)
 
 
-_DECIDING_QUESTIONS = ("statements", "agree", "seek", "choose", "fits")
-"""Questions that can answer a title that asks yes or no."""
-
-
-def _notes_on_title(study: StudySpec) -> list[str]:
-    """Return a note on a title that asks yes or no where no question of the study answers it."""
-    deciding_questions = [name for name in _DECIDING_QUESTIONS if name in study.questions]
-    is_answered = deciding_questions and not may_ask_for_opposite(study.title)
-    if (
-        not asks_yes_or_no(study.title)
-        or is_answered
-        or {"statements", "agree"} & {*deciding_questions}
-    ):
-        return []
-    return [
-        (
-            "the title asks yes or no; write what has to be true under statements, and the report"
-            " will begin with yes or no"
-        )
-    ]
+def note_on_title(study: StudySpec) -> str:
+    """Return a note on a title that asks yes or no where no question of the study can answer it,
+    with what to write; empty if one can.
+    """
+    names = study.questions.keys()
+    watches = {
+        name: watch
+        for name, spec in study.questions.items()
+        if (watch := getattr(spec, "watch", None)) is not None
+    }
+    # A statement is on the values as given: where some are drawn, it does not answer the title.
+    is_stated = "agree" in names or ("statements" in names and "sample" not in names)
+    # A search has the condition only, and the title may ask for its opposite.
+    is_searched = {"seek", "choose", "fits"} & names and not may_ask_for_opposite(study.title)
+    if not asks_yes_or_no(study.title) or is_stated or is_searched or any(watches.values()):
+        return ""
+    way_out = "what has to be true under statements"
+    if watches:
+        way_out = f"the condition under watch of {next(iter(watches))}"
+    elif not may_ask_for_opposite(study.title):
+        way_out = f"the condition under seek or choose, or {way_out}"
+    return f"the title asks yes or no, and nothing in the study answers it: write {way_out}"
 
 
 def _notes_on_fitted_model(model: str, tree: Table, path: Path) -> list[str]:
