@@ -129,6 +129,13 @@ def _of_law(sentence: str, every: np.ndarray, law: np.ndarray, efficiency: float
             yield f"{sentence}\n  at p = {every[speedup.argmax()]} it is {speedup.max()}"
         if ("still" in hit[1]) != (at == every[-1]):
             yield f"{sentence}\n  the last is {every[-1]}"
+    if hit := re.search(r"Speed-up is at most ([\d.]+), reached with (\d+)", sentence):
+        at, most = int(hit[2]), speedup.max()
+        is_first = speedup[at - 1] >= 0.995 * most * (1 - 1e-9) > speedup[at - 2]
+        if not is_first or speedup[at:].min() < 0.995 * most * (1 - 1e-9):
+            yield f"{sentence}\n  the speed-ups are {speedup}"
+        if abs(most / float(hit[1]) - 1) > 0.006:
+            yield f"{sentence}\n  at p = {every[speedup.argmax()]} it is {most}"
     hit = re.search(r"Fastest at (\d+) processors?, in", sentence)
     if hit and law.min() < law[int(hit[1]) - 1] * (1 - 1e-6):
         yield f"{sentence}\n  it is fastest at {every[law.argmin()]}"
@@ -136,7 +143,7 @@ def _of_law(sentence: str, every: np.ndarray, law: np.ndarray, efficiency: float
 
 def _of_truth(sentence: str, truth: Callable[[float], float], numbers: list[int]) -> Iterator[str]:
     """Compare the largest speed-up and the efficient processors with the true times of the rows."""
-    if hit := re.search(r"Speed-up (?:is at most|still rises, to) ([\d.]+), at (\d+)", sentence):
+    if hit := re.search(r"Speed-up (?:is at most|still rises, to) ([\d.]+), ", sentence):
         most = max(truth(1) / truth(p) for p in range(1, numbers[-1] + 1))
         if numbers[0] == 1 and most > float(hit[1]) * (1 + FAR_OFF):
             yield f"{sentence}\n  within the rows the truth has {most}"

@@ -1174,6 +1174,8 @@ def _scaling_limits(extrapolation: Extrapolation, rows: MeasuredRows) -> dict[st
                 "largest_speedup": Value(largest_speedup, "1"),
                 "largest_speedup_processors": Value(processors, "1"),
             }
+            if (level_processors := extrapolation.first_of_level()) is not None:
+                values["level_processors"] = Value(level_processors, "1")
         efficient_processors = extrapolation.largest_efficient(rows.efficiency)
         if rows.agrees_on_efficiency(efficient_processors):
             values["efficient_processors"] = Value(efficient_processors, "1")

@@ -23,6 +23,14 @@ MOST_CONSECUTIVE_NUMBERS, RATIO_OF_NUMBERS = 256, 1.02
 ratio `RATIO_OF_NUMBERS`, and all between them near a result.
 """
 
+LEVEL = 0.005
+"""Relative difference of speed-ups that are called the same."""
+
+RATIO_OF_LEVEL = 1.5
+"""The least ratio of the ends of a level stretch; around a highest speed-up that falls again, less
+than this lies within `LEVEL` of it.
+"""
+
 
 @dataclass(frozen=True)
 class Extrapolation:
@@ -148,6 +156,23 @@ class Extrapolation:
         assert count_and_time is not None
         p, time = count_and_time
         return float(self._speedup_over_base(np.array([p]), np.array([time]))[0]), int(p)
+
+    def first_of_level(self) -> int | None:
+        """Return the smallest number of processors with the largest speed-up, within `LEVEL`, where
+        more processors change the speed-up no further; None if it falls again, or still grows at
+        the largest number evaluated.
+        """
+        largest_speedup, processors = self.largest_speedup()
+
+        def index_of_first(p: Array, time: Array) -> int | None:
+            is_level = self._speedup_over_base(p, time) >= (1 - LEVEL) * largest_speedup
+            return int(np.argmax(is_level)) if is_level[-1] else None
+
+        count_and_time = self._refine_choice(index_of_first, 1, 0)
+        if processors == self.p[-1] or count_and_time is None:
+            return None
+        first_count = int(count_and_time[0])
+        return first_count if self.p[-1] >= RATIO_OF_LEVEL * first_count else None
 
     def largest_efficient(self, efficiency: float) -> int:
         """Return the largest number of processors up to which the efficiency of the fit is at least

@@ -24,6 +24,7 @@ from slipstick.report.formatting import (
 )
 from slipstick.results.question import TitleAnswer, verdict_word
 from slipstick.results.words import Words, is_plural
+from slipstick_measure.fit.extrapolation import LEVEL
 from slipstick_measure.report.measured import INDENT, LOST, amount_text, with_noun_for_processors
 from slipstick_measure.results import Fitting
 from slipstick_pictures.look import (
@@ -51,6 +52,7 @@ _NAMES_OF_DERIVED_VALUES = (
     "fastest_time",
     "largest_speedup",
     "largest_speedup_processors",
+    "level_processors",
     "efficient_processors",
     "most_processors",
     "base_processors",
@@ -505,6 +507,11 @@ def _speedup_sentence(answer: Answer, time_fits: Fitting) -> str:
             doubt_clause = _doubt_on_rise(answer, time_fits)
             rise_verb = "would be" if doubt_clause else "still rises, to"
         largest_speedup = plain_decimal(answer["largest_speedup"] or 0.0, 3)
+        if "level_processors" in answer.values:
+            return (
+                f"Speed-up{_base_clause(answer)} is at most {largest_speedup}, reached with"
+                f" p = {answer['level_processors']:g}; more raise it by less than {percent(LEVEL)}."
+            )
         sentence = (
             f"Speed-up{_base_clause(answer)} {rise_verb} {largest_speedup}, at"
             f" {_place_text(answer, answer['largest_speedup_processors'])}{doubt_clause}."
