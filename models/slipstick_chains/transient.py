@@ -594,8 +594,8 @@ def _value_by_chain(
     """
     if crossing := passage_of(name):
         station, present = crossing
-        number = time_until(model, station, present, values)
-        if not (number or present):
+        value_before_steady_state = time_until(model, station, present, values)
+        if not (value_before_steady_state or present):
             raise NeverReachedError(message_of_empty_start(station))
     elif name_and_time := transient_value_of(name):
         steady_name, time_text = name_and_time
@@ -608,10 +608,10 @@ def _value_by_chain(
                 " are not counted in a network with a backlog or a profile"
             )
         # More customers than a station can have are there with probability 0.
-        number = float(columns.get(steady_name, np.zeros(1))[0])
+        value_before_steady_state = float(columns.get(steady_name, np.zeros(1))[0])
     else:
         return None
-    return Value(number, unit_of(name))
+    return Value(value_before_steady_state, unit_of(name))
 
 
 def _names_of_queue_lengths(columns: Columns) -> list[str]:

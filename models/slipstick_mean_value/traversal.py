@@ -1058,7 +1058,7 @@ class _SynchronizedStart:
         servers).
         """
         servers = self.traversal.servers(visits_at_queue[0].queue)
-        request_count = _requests_at_once(node, visits_at_queue)
+        request_count = _most_requests_at_once(node, visits_at_queue)
         work, other_time, turn_count = self._work_at_queue(node, visits_at_queue)
         server_groups = max(1, servers // request_count)
         group_work = work.scaled(np.full(1, server_groups / servers))
@@ -1242,13 +1242,15 @@ class _RepeatedPassing:
             )
 
 
-def _requests_at_once(node: Activity, visits_at_queue: Sequence[Visit]) -> int:
+def _most_requests_at_once(node: Activity, visits_at_queue: Sequence[Visit]) -> int:
     """Return the largest number of the visits at a queue that an activity can make at the same
     time; all items of a pipeline count as one.
     """
     if not any(map(visits_at_queue.count, visits_of_tree_part(node))):
         return 0
-    requests_of_children = [_requests_at_once(child, visits_at_queue) for child in node.children]
+    requests_of_children = [
+        _most_requests_at_once(child, visits_at_queue) for child in node.children
+    ]
     children_run_in_parallel = node.combination is Combination.LONGEST
     return max(
         1,

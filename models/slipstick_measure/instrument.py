@@ -724,7 +724,7 @@ def _cause_at_call(kind: str) -> str:
     return f"{kind}-{_name_by_call_site[call_site]}"
 
 
-def _lock_of(make_lock: Callable[[], Any]) -> Callable[[], Any]:
+def _lock_maker(make_lock: Callable[[], Any]) -> Callable[[], Any]:
     """Return a function that makes timed locks for a program, and plain locks for the standard
     library, whose waits are recorded where the program calls it.
     """
@@ -755,7 +755,7 @@ def patch(folder: str) -> None:
 
     _record_into(Path(folder))
     for name in ("Lock", "RLock"):
-        setattr(threading, name, _lock_of(getattr(threading, name)))
+        setattr(threading, name, _lock_maker(getattr(threading, name)))
     for owner, name, kind in (
         (threading.Condition, "wait", "condition"),
         (threading.Event, "wait", "event"),

@@ -201,8 +201,8 @@ def _live_html(model: LiveModel) -> str:
     components = [
         name for name in answer.account if model.grid is None or name in model.grid["shares"]
     ]
-    units = {name: answer.unit(name) for name in model.outputs}
-    dimensions = sorted({"s", *units.values(), *(slider.unit for slider in model.sliders)})
+    unit_by_output = {name: answer.unit(name) for name in model.outputs}
+    dimensions = sorted({"s", *unit_by_output.values(), *(slider.unit for slider in model.sliders)})
     data = {
         "tape": tape,
         "grid": model.grid,
@@ -211,7 +211,7 @@ def _live_html(model: LiveModel) -> str:
         "noise": model.noise,
         "outputs": [
             {"name": name, "unit": unit, "label": model.words.value(name)}
-            for name, unit in units.items()
+            for name, unit in unit_by_output.items()
         ],
         "shown": model.shown,
         "busy": model.busy,

@@ -166,22 +166,23 @@ class CompareResult(QuestionResult):
         """Return sentences on the differences of computed values from published ones."""
         if small_table_sentences := list(_small_table_sentences(self.compared, words)):
             return small_table_sentences
-        counts, errors = _verdict_counts_and_errors(self.compared)
+        count_by_verdict, errors = _verdict_counts_and_errors(self.compared)
         lines = []
-        if cell_count := sum(counts[kind] for kind in ("agrees", "slip", "miss")):
+        if cell_count := sum(count_by_verdict[kind] for kind in ("agrees", "slip", "miss")):
             agreement_text = (
-                f"{counts['agrees']} of {cell_count} printed values are reproduced to rounding"
+                f"{count_by_verdict['agrees']} of {cell_count} printed values are reproduced to"
+                " rounding"
             )
-            if counts["agrees"] == cell_count:
+            if count_by_verdict["agrees"] == cell_count:
                 agreement_text = (
                     f"all {cell_count} printed values are reproduced to rounding"
                     if cell_count > 1
                     else ("the printed value is reproduced to rounding")
                 )
             other_errors = [
-                f"{counts[kind]} {clause}"
+                f"{count_by_verdict[kind]} {clause}"
                 for kind, clause in (("slip", "are slips of the source"), ("miss", "are missed"))
-                if counts[kind]
+                if count_by_verdict[kind]
             ]
             lines.append(join_phrases([agreement_text, *other_errors], "and"))
         lines += [
@@ -580,8 +581,8 @@ def summary_of_tables(comparisons: Sequence[PublishedTable]) -> str:
     """Return a sentence on the number of computed cells that agree with the printed ones, and the
     mean errors against measured and exact values.
     """
-    counts, errors = _verdict_counts_and_errors(comparisons)
-    compared_count = sum(counts[kind] for kind in ("agrees", "slip", "miss"))
+    count_by_verdict, errors = _verdict_counts_and_errors(comparisons)
+    compared_count = sum(count_by_verdict[kind] for kind in ("agrees", "slip", "miss"))
     rows = [row for comparison in comparisons for row in comparison.rows]
     allows_more = any(
         cell.allows_more_than_rounding
@@ -594,19 +595,19 @@ def summary_of_tables(comparisons: Sequence[PublishedTable]) -> str:
     allowance = "the difference that the study allows" if allows_more else "rounding"
     text = (
         f"{with_noun(compared_count, 'printed cell is', 'printed cells are')} compared:"
-        f" {with_noun(counts['agrees'], 'agrees', 'agree')} within {allowance},"
-        f" {with_noun(counts['slip'], 'is a slip', 'are slips')} of the source,"
-        f" {with_noun(counts['miss'], 'is a miss', 'are misses')}."
+        f" {with_noun(count_by_verdict['agrees'], 'agrees', 'agree')} within {allowance},"
+        f" {with_noun(count_by_verdict['slip'], 'is a slip', 'are slips')} of the source,"
+        f" {with_noun(count_by_verdict['miss'], 'is a miss', 'are misses')}."
     )
     input_count = sum(cell.printed is not None for row in rows if row.input for cell in row.cells)
-    if input_count and counts:
+    if input_count and count_by_verdict:
         text += (
             f" {with_noun(input_count, 'further printed cell is', 'further printed cells are')}"
             " inputs of the model, and not compared."
         )
-    if not counts:
+    if not count_by_verdict:
         text = ""
-    if uncomputed_count := counts["nothing computed"]:
+    if uncomputed_count := count_by_verdict["nothing computed"]:
         text += f" {with_noun(uncomputed_count, 'printed cell')} without a computed value."
     for kind, errors_of_kind in errors.items():
         mean = percent(fmean(map(abs, errors_of_kind)))

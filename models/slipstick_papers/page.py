@@ -466,12 +466,12 @@ def _earlier_verdicts_list(path: Path, reports: Sequence[_Report]) -> str:
     present_rows = {
         (report.folder.name, row.statement): row for report in reports for row in report.statements
     }
-    counts: Counter[str] = Counter()
+    count_by_verdict: Counter[str] = Counter()
     items = []
     for row in earlier_rows:
         present_row = present_rows.get((row["study"], row["statement"]))
         verdict = "gone" if present_row is None else present_row.verdict
-        counts[verdict] += 1
+        count_by_verdict[verdict] += 1
         holds = f" (holds in {present_row.holds})" if present_row and present_row.holds else ""
         decided_by = (
             f", decided by {present_row.decided_by}"
@@ -484,7 +484,7 @@ def _earlier_verdicts_list(path: Path, reports: Sequence[_Report]) -> str:
             f" before, now {verdict}{holds}{escape(decided_by + changed)}"
         )
     counts_text = ", ".join(
-        f"{counts[kind]} {kind}" for kind in (*VERDICTS, "gone") if counts[kind]
+        f"{count_by_verdict[kind]} {kind}" for kind in (*VERDICTS, "gone") if count_by_verdict[kind]
     )
     commits = ", ".join(dict.fromkeys(row["commit"] for row in earlier_rows))
     items_text = "\n".join(items)

@@ -163,17 +163,19 @@ def _counting_sentence(rows: Sequence[StatementRow], source_clause: str) -> str:
     first that they do not. `source_clause` follows the word for the statements.
     """
     verdicts = verdicts_of(rows)
-    counts = Counter(verdicts.values())
-    statement_count = len(verdicts) - counts["input"]
+    count_by_verdict = Counter(verdicts.values())
+    statement_count = len(verdicts) - count_by_verdict["input"]
     confirmed_clause = (
-        f"{counts['hit']} of {with_noun(statement_count, 'statement')}{source_clause}"
+        f"{count_by_verdict['hit']} of {with_noun(statement_count, 'statement')}{source_clause}"
     )
-    if counts["hit"] == statement_count:
+    if count_by_verdict["hit"] == statement_count:
         all_statements = {1: "the one statement", 2: "both statements"}.get(
             statement_count, f"all {statement_count} statements"
         )
         return f"the computed values confirm {all_statements}{source_clause}"
-    undecided_text = f", {counts['undecided']} undecided" if counts["undecided"] else ""
+    undecided_text = (
+        f", {count_by_verdict['undecided']} undecided" if count_by_verdict["undecided"] else ""
+    )
     missed_rows = [
         row
         for row in rows
@@ -339,22 +341,22 @@ def _value_problems(
                 reason = f"{answer_name}, under {place[0]}, has no value {value_name}{hint}"
                 yield value_place, reason
                 return
-    units = {
+    compared_units = {
         names_by_answer[answer_name][value_name]
         for place, answer_name in spec.compared_cases()
         for value_name in _values_of(spec, str(place[0]))
     }
-    if len(units) > 1:
+    if len(compared_units) > 1:
         key = next((key for key in ("per", "added", "other") if getattr(spec, key)), "of")
-        yield (key,), f"values of several units are compared: {', '.join(sorted(units))}"
+        yield (key,), f"values of several units are compared: {', '.join(sorted(compared_units))}"
         return
-    unit = "1" if spec.per or spec.relative_to else units.pop()
-    for key, number in _stated_numbers(spec).items():
-        if number.dimension != Dimension.of(unit):
+    unit = "1" if spec.per or spec.relative_to else compared_units.pop()
+    for key, stated_number in _stated_numbers(spec).items():
+        if stated_number.dimension != Dimension.of(unit):
             wanted_unit = (
                 "a plain number" if Dimension.of(unit) == COUNT else f"a quantity in {unit}"
             )
-            yield (key,), f"{number.text} is compared with {wanted_unit}; write such a value"
+            yield (key,), f"{stated_number.text} is compared with {wanted_unit}; write such a value"
 
 
 @dataclass(frozen=True)

@@ -181,7 +181,7 @@ def _draw_bars(results: Results, spec: BarsSpec, order: Mapping[str, int]) -> Fi
     bars = _stacked_bars(results, spec, order)
     if spec.along:
         return _draw_areas(results, spec, bars)
-    bars_in_row = _bars_in_row(spec.cases)
+    bars_in_row = _bar_count_in_row(spec.cases)
     row_count = -(-len(spec.cases) // bars_in_row)
     short_titles, common_parts = labels_without_common_parts(bars.titles)
     figure, titles, is_tilted = _sheet_of_bars(short_titles, bars_in_row, row_count)
@@ -358,7 +358,7 @@ def _unit_of_axis(values: Array, unit: str) -> tuple[str, float]:
     )
 
 
-def _bars_in_row(cases: Sequence[str]) -> int:
+def _bar_count_in_row(cases: Sequence[str]) -> int:
     """Return the number of bars in a row, if possible so that a case and those whose names begin
     with its name share a row.
     """
@@ -989,7 +989,7 @@ def write_limit(axes: Axes, limit: float, text: str, lines: Sequence[Line2D]) ->
     """
     label_positions = [(right, is_above) for is_above in (True, False) for right in (True, False)]
     right, is_above = min(
-        label_positions, key=lambda side: _crossing_lines(axes, limit, len(text), lines, *side)
+        label_positions, key=lambda side: _crossing_line_count(axes, limit, len(text), lines, *side)
     )
     axes.annotate(
         text,
@@ -1007,7 +1007,7 @@ def write_limit(axes: Axes, limit: float, text: str, lines: Sequence[Line2D]) ->
 _LETTER_WIDTH, _LABEL_HEIGHT = 0.017, 0.06  # of a limit's label, as parts of a panel
 
 
-def _crossing_lines(
+def _crossing_line_count(
     axes: Axes,
     limit: float,
     letter_count: int,

@@ -382,14 +382,14 @@ def chrome_trace(timeline: Timeline) -> str:
     ]
     for name, changes in timeline.levels.items():
         for time, present, busy in changes:
-            counts = {"present": present, "busy": busy}
+            present_and_busy = {"present": present, "busy": busy}
             events.append(
                 {
                     "name": name,
                     "ph": "C",
                     "pid": RESOURCE_PROCESS,
                     "ts": time * MICROSECONDS,
-                    "args": counts,
+                    "args": present_and_busy,
                 }
             )
     other_data = {

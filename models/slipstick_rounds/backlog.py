@@ -334,7 +334,7 @@ class Backlog:
         that is uniform in it. In front of it are then the pieces left by that round, and those
         of the customers that came in the same round before.
         """
-        rate, units_per_round, units = (
+        rate, units_per_round, units_of_group = (
             column[:, :, None, None] for column in (self._rate, self._units_per_round, self._units)
         )
         chances = self._stationary * self._times
@@ -351,7 +351,7 @@ class Backlog:
         pieces_of_customer = (self._units / self._rounds.first_units)[:, :, None, None]
         work_of_others = (self._pieces_left[:, :likely_numbers] * units_of_piece)[
             :, :, None, None
-        ] + units * arrivals_before
+        ] + units_of_group * arrivals_before
         all_ends, all_weights, all_left = [], [], []
         for work in self._rounds.first_work.T:
             work_ahead = work_of_others + work[:, None, None, None]
@@ -361,14 +361,14 @@ class Backlog:
             expected_behind = rate * (remaining_time + full_time)
             none_behind = np.exp(-expected_behind)
             last_units = work_ahead - full_rounds * units_per_round
-            units_behind = units * expected_behind / np.maximum(1 - none_behind, 1e-9)
+            units_behind = units_of_group * expected_behind / np.maximum(1 - none_behind, 1e-9)
             all_weights += [weights * none_behind, weights * (1 - none_behind)]
             for units_of_later in (np.zeros_like(units_behind), units_behind):
                 own_round = self._interpolated_time(last_units + units_of_later)
                 all_ends.append(remaining_time + full_time + own_round)
                 # Its last round does what it has room for of those behind; others come meanwhile.
                 pieces_left = (
-                    np.maximum(last_units + units_of_later - units_per_round, 0.0) / units
+                    np.maximum(last_units + units_of_later - units_per_round, 0.0) / units_of_group
                     + rate * own_round
                 )
                 all_left.append(pieces_left * pieces_of_customer)

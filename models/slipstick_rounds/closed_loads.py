@@ -58,12 +58,12 @@ def point_of_population(point: PointNumbers) -> ComputedPoint:
     _check_run(point, present_means.waiting)
     customers_served = max(present_means.present, 1.0)
     waiting = present_means.waiting / present_means.throughput
-    in_first = _first_phase_closed(point, rounds, customers_served, present_means)
+    in_first = _first_phase_time_if_closed(point, rounds, customers_served, present_means)
     first_phase_time = point.delay + waiting + in_first
     present = present_means.present + present_means.waiting
     response_time = present / present_means.throughput + point.delay
     second_phase_time = response_time - first_phase_time
-    units = float(min(rounds.first_units[0, 0], rounds.room(customers_served)[0, 0]))
+    first_phase_units = float(min(rounds.first_units[0, 0], rounds.room(customers_served)[0, 0]))
     times = (
         point.delay,
         waiting,
@@ -71,7 +71,7 @@ def point_of_population(point: PointNumbers) -> ComputedPoint:
         second_phase_time,
         customers_served,
         customers_served,
-        units,
+        first_phase_units,
     )
     round_times = np.array([_round_times_closed(rounds, present_means)])
     phase_times = PhaseTimes(*(np.array([time]) for time in times))
@@ -142,7 +142,7 @@ def _round_times_closed(rounds: MeanRounds, present_means: _PresentMeans) -> Rou
     return RoundTimes(mean_time, mean_time / present_means.busy_share)
 
 
-def _first_phase_closed(
+def _first_phase_time_if_closed(
     point: PointNumbers, rounds: MeanRounds, present: float, present_means: _PresentMeans
 ) -> float:
     """Return the mean time from admission to the end of the first phase in a closed population
@@ -200,11 +200,11 @@ def _first_phase_closed(
     steady_time = remaining_time + own_time + waiting_time
     if not point.visits:
         return steady_time
-    first_time = _first_phase_of_a_burst(rounds, customers)
+    first_time = _first_phase_time_of_burst(rounds, customers)
     return first_time / point.visits + (1 - 1 / point.visits) * steady_time
 
 
-def _first_phase_of_a_burst(rounds: MeanRounds, customers: int) -> float:
+def _first_phase_time_of_burst(rounds: MeanRounds, customers: int) -> float:
     """Return the mean time from the start to the end of a first phase if the first phases of all
     customers begin at once and are served one after the other [s].
 
@@ -223,9 +223,9 @@ def _first_phase_of_a_burst(rounds: MeanRounds, customers: int) -> float:
     round_count = int(last_rounds[-1])
     served_before = np.searchsorted(rounds_at_end, np.arange(1.0, round_count))
     present = np.append(0, served_before)[None, :].astype(np.float64)
-    units = rounds.room(present)
-    units[:, -1] *= rounds_at_end[-1] - (round_count - 1)
-    return float(np.cumsum(rounds.time(present, units))[last_rounds - 1].mean())
+    units_by_round = rounds.room(present)
+    units_by_round[:, -1] *= rounds_at_end[-1] - (round_count - 1)
+    return float(np.cumsum(rounds.time(present, units_by_round))[last_rounds - 1].mean())
 
 
 def _rounds_of_cycle(
@@ -235,11 +235,11 @@ def _rounds_of_cycle(
     number of rounds of a whole cycle, by mean value analysis [1].
     """
     residence = cycle = number_queued = busy_share = 0.0
-    for number in range(1, customers + 1):
+    for customer_count in range(1, customers + 1):
         residence = rounds_needed * (1 + number_queued - busy_share * (1 - variation) / 2)
         cycle = max(residence, 1.0) + rounds_outside
-        number_queued = number * residence / cycle
-        busy_share = number * rounds_needed / cycle
+        number_queued = customer_count * residence / cycle
+        busy_share = customer_count * rounds_needed / cycle
     return residence, cycle
 
 
@@ -262,9 +262,12 @@ def _time_of_shared_round(
 
     other_counts = np.arange(float(customers))
     chances = binom.pmf(other_counts, customers - 1, min(mean_others / max(customers - 1, 1), 1.0))
-    units = other_counts * rounds.first_units[0, 0] + work
+    first_phase_units = other_counts * rounds.first_units[0, 0] + work
     room = float(rounds.room(present)[0, 0])
-    whole_rounds = np.ceil(units / room - 1e-9) - 1
+    whole_rounds = np.ceil(first_phase_units / room - 1e-9) - 1
     full_round_time = float(rounds.time(present, room)[0, 0]) if whole_rounds.any() else 0.0
-    times = whole_rounds * full_round_time + rounds.time(present, units - whole_rounds * room)[0]
+    times = (
+        whole_rounds * full_round_time
+        + rounds.time(present, first_phase_units - whole_rounds * room)[0]
+    )
     return float(chances @ times)

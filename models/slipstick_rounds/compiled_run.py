@@ -514,10 +514,10 @@ def _fill_contents(tables: Tables) -> float:
         tables.contents[2 * phases + phase] += share * (customer.units_held + share / 2)
         tables.contents[3 * phases] += customer.units_held
         tables.growth[phase] += share * share
-    units = 0.0
+    units_of_work = 0.0
     for phase in range(phases):
-        units += tables.contents[phases + phase]
-    return float(units)
+        units_of_work += tables.contents[phases + phase]
+    return float(units_of_work)
 
 
 @compiled

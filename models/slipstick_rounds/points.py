@@ -238,8 +238,13 @@ class BatchServerForm(CompiledModel):
         }
         customers = self.model.customers
         if not isinstance(customers, OpenCustomers):
-            counts = [customers.population, *([customers.visits] if customers.visits else [])]
-            timeless_names -= {parameter.name for parameter in parameters_of(*counts)}
+            population_and_visits = [
+                customers.population,
+                *([customers.visits] if customers.visits else []),
+            ]
+            timeless_names -= {
+                parameter.name for parameter in parameters_of(*population_and_visits)
+            }
         values_at_point = {
             name: value
             for name, value in {**own_values, **changed_numbers}.items()

@@ -382,22 +382,26 @@ class RoundByRound:
         component of the time [components, rounds; s].
         """
         round_index = np.arange(round_count, dtype=np.float64)
-        customers = [0.0] * self.phases
-        units = [0.0] * self.phases
-        products = [0.0] * self.phases
-        growth = [0.0] * self.phases
+        customers_by_phase = [0.0] * self.phases
+        units_by_phase = [0.0] * self.phases
+        products_by_phase = [0.0] * self.phases
+        growth_by_phase = [0.0] * self.phases
         for customer, share in shares:
             phase = customer.phase
-            customers[phase] += share > 0
-            units[phase] += share
-            products[phase] += share * (customer.units_held + share / 2)
-            growth[phase] += share * share
-        held = sum(customer.units_held for customer, _ in shares) + round_index * sum(units)
+            customers_by_phase[phase] += share > 0
+            units_by_phase[phase] += share
+            products_by_phase[phase] += share * (customer.units_held + share / 2)
+            growth_by_phase[phase] += share * share
+        held = sum(customer.units_held for customer, _ in shares) + round_index * sum(
+            units_by_phase
+        )
         product_sums = [
             product + round_index * growth_of_round
-            for product, growth_of_round in zip(products, growth, strict=True)
+            for product, growth_of_round in zip(products_by_phase, growth_by_phase, strict=True)
         ]
-        component_times = self.server.duration(RoundContents(customers, units, held, product_sums))
+        component_times = self.server.duration(
+            RoundContents(customers_by_phase, units_by_phase, held, product_sums)
+        )
         return np.broadcast_to(component_times, (len(component_times), round_count))
 
     def _advance(self, customer: _Customer, units: float) -> None:

@@ -188,7 +188,7 @@ class BatchServerSimulation(BatchServerForm):
             notes.append(_note_not_settled(load))
         elif not is_precise:
             notes.append(_note_not_precise(estimates["response_time"]))
-        idle_periods = _idle_periods(run)
+        idle_periods = _idle_period_count(run)
         if idle_periods < FEWEST_IDLE:
             estimates["utilization"] = Estimate(estimates["utilization"].mean)
             times_phrase = "once" if idle_periods == 1 else f"{idle_periods} times"
@@ -457,7 +457,7 @@ def _check_ended(run: RoundRun, visits: int, settings: Simulation) -> None:
         )
 
 
-def _idle_periods(run: RoundRun) -> int:
+def _idle_period_count(run: RoundRun) -> int:
     """Count the groups of rounds of a run before which the server was idle."""
     time, _, busy, *_ = np.diff(run.log, axis=0).T
     return int(np.count_nonzero(time - busy > ROUNDING * run.log[-1, 0]))

@@ -783,9 +783,13 @@ def _cells_at(
     points : values of parameters of the case by path, and what a way keeps, such as
         ``scale.memory.most``; aligned
     """
-    numbers = sorted({number for pair in pairs for number in pair})
-    processor_counts = np.tile(numbers, point_count)
-    columns = {path: np.repeat(column, len(numbers)) for path, column in points.items()}
+    distinct_processor_counts = sorted(
+        {processor_count for pair in pairs for processor_count in pair}
+    )
+    processor_counts = np.tile(distinct_processor_counts, point_count)
+    columns = {
+        path: np.repeat(column, len(distinct_processor_counts)) for path, column in points.items()
+    }
     others = {path: columns[path] for path in columns if path in scaled_case.built.parameters}
     runs = scaled_case.runs.without_check()
     cells: list[dict[str, dict[str, Value]]] = [{} for _ in range(point_count)]
@@ -804,20 +808,29 @@ def _cells_at(
         table = runs.solved(np.where(has_size, factors, 1.0), processor_counts, others)
         provenance = table.provenance
         time, efficiency = (
-            np.where(has_size, table.columns[name], np.nan).reshape(point_count, len(numbers))
+            np.where(has_size, table.columns[name], np.nan).reshape(
+                point_count, len(distinct_processor_counts)
+            )
             for name in ("time", "efficiency")
         )
         for point in range(point_count):
             matrix = scalability(time[point], efficiency[point])
             for smaller_count, larger_count in pairs:
-                cell = matrix[numbers.index(smaller_count), numbers.index(larger_count)]
+                cell = matrix[
+                    distinct_processor_counts.index(smaller_count),
+                    distinct_processor_counts.index(larger_count),
+                ]
                 values_of_cell = cells[point].setdefault(
                     cell_name(scaled_case.case, smaller_count, larger_count), {}
                 )
                 values_of_cell[_cell_value(way)] = Value(finite_or_none(cell), "1")
     return [
         {
-            name: Answer(scaled_case.case, provenance.methods[row * len(numbers)], values_of_cell)
+            name: Answer(
+                scaled_case.case,
+                provenance.methods[row * len(distinct_processor_counts)],
+                values_of_cell,
+            )
             for name, values_of_cell in values_by_cell.items()
         }
         for row, values_by_cell in enumerate(cells)

@@ -593,8 +593,8 @@ def _headline(sampled_value: SampledValue, case: str, words: Words) -> str:
     the reader's nouns.
     """
     low, middle, high = _outer_quantiles(sampled_value)
-    levels = list(sampled_value.quantiles)
-    percent_inside = 100 * (levels[-1] - levels[0])
+    quantile_levels = list(sampled_value.quantiles)
+    percent_inside = 100 * (quantile_levels[-1] - quantile_levels[0])
     cause = ""
     if sampled_value.influences:
         largest_influence = sampled_value.influences[0]
@@ -615,10 +615,10 @@ def _sentence_on_value(sampled_value: SampledValue) -> str:
     """Return a sentence on the quantiles of an answer and on the quantity that causes most of its
     variance.
     """
-    levels = list(sampled_value.quantiles)
+    quantile_levels = list(sampled_value.quantiles)
     low, high = (
         quantity(sampled_value.quantiles[level][0], sampled_value.unit)
-        for level in (levels[0], levels[-1])
+        for level in (quantile_levels[0], quantile_levels[-1])
     )
     range_in_words = (
         ""
@@ -636,7 +636,7 @@ def _sentence_on_value(sampled_value: SampledValue) -> str:
     elif sampled_value.why:
         cause = f"; {sampled_value.why}"
     mean_clause = f", {quantity(sampled_value.mean, sampled_value.unit)} on average"
-    share_inside = percent(levels[-1] - levels[0])
+    share_inside = percent(quantile_levels[-1] - quantile_levels[0])
     return (
         f"{sampled_value.name} lies between {low} and {high} in {share_inside} of the"
         f" points{mean_clause}{range_in_words}{cause}"
@@ -690,12 +690,12 @@ def _draw_histogram(axes: Axes, sampled_value: SampledValue) -> None:
     """Draw the histogram of a sampled value."""
     finite_values = sampled_value.points[np.isfinite(sampled_value.points)]
     unit, factor = choose_unit(finite_values.tolist(), Dimension.of(sampled_value.unit))
-    counts, edges = np.histogram(
+    draw_counts, edges = np.histogram(
         finite_values / factor, bins=min(_MOST_HISTOGRAM_BINS, max(8, len(finite_values) // 25))
     )
     axes.bar(
         edges[:-1],
-        counts / len(finite_values),
+        draw_counts / len(finite_values),
         np.diff(edges),
         align="edge",
         facecolor="#d9f0fa",

@@ -229,11 +229,15 @@ def _extremes_headline(projection: Projection, words: Words) -> Iterator[str]:
     columns = [track.sweep.columns[name] for track in tracks_by_last]
     if not all(isfinite(column[row]) for column in columns for row in (0, -1)):
         return
-    counts = Counter(_direction_verb(float(column[0]), float(column[-1])) for column in columns)
+    count_by_verb = Counter(
+        _direction_verb(float(column[0]), float(column[-1])) for column in columns
+    )
     verb_counts = [
-        f"{verb} in {counts[verb]}" for verb in ("falls", "rises", "stays") if counts[verb]
+        f"{verb} in {count_by_verb[verb]}"
+        for verb in ("falls", "rises", "stays")
+        if count_by_verb[verb]
     ]
-    common_verb = next((verb for verb, count in counts.items() if count == len(tracks)), "")
+    common_verb = next((verb for verb, count in count_by_verb.items() if count == len(tracks)), "")
     direction_clause = f"{common_verb} in all" if common_verb else f"{join_phrases(verb_counts)} of"
     undecided_cases = [
         track_name(track, projection, words)

@@ -117,7 +117,7 @@ class MemoryPort:
         if self.retries_refused and isinstance(interconnect, Multistage):
             circuit = Lock("tas", back_off="constant", base=interconnect.retry, together=True)
             lock_names = [
-                *map(_circuit_name, range(self._modules)),
+                *map(_circuit_name, range(self._module_count)),
                 *(_output_names(interconnect) if self.has_contention else ()),
             ]
             return {self.lock_word: Station(), **dict.fromkeys(lock_names, circuit)}
@@ -241,7 +241,7 @@ class MemoryPort:
             raise ModelError(
                 f"the memory modules of {self.machine.name} belong to no processor; leave out local"
             )
-        modules = self._modules
+        modules = self._module_count
         return _access_one_module(
             _AccessSteps(f"{name}.own", "memory"),
             (1 / modules,) * modules,
@@ -266,7 +266,7 @@ class MemoryPort:
         return _access_one_module(_AccessSteps(name, "lock"), ratios, seconds)
 
     @property
-    def _modules(self) -> int:
+    def _module_count(self) -> int:
         return int(structural_number(self.machine.memory.modules, "the number of memory modules"))
 
     def far_share(self, ring: Ring) -> Expr:

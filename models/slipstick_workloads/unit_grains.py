@@ -887,17 +887,17 @@ class Addresses:
             else self.spacing
         )
         visited_elements = self.elements // spacing
-        visits_per_round = _visits_until_repeat(spacing, elements_per_block * modules)
+        visits_per_round = _visit_count_until_repeat(spacing, elements_per_block * modules)
         rounds, remaining_visits = divmod(visited_elements, visits_per_round)
-        counts = _visits_by_module(remaining_visits, spacing, elements_per_block, modules)
+        remaining_counts = _visits_by_module(remaining_visits, spacing, elements_per_block, modules)
         repeated_counts = (
             _visits_by_module(visits_per_round, spacing, elements_per_block, modules)
             if rounds
-            else counts
+            else remaining_counts
         )
         return tuple(
             (count + rounds * repeated_count) / visited_elements
-            for count, repeated_count in zip(counts, repeated_counts, strict=True)
+            for count, repeated_count in zip(remaining_counts, repeated_counts, strict=True)
         )
 
     def miss_ratio(self, elements_per_line: float, lines: float) -> float:
@@ -926,7 +926,7 @@ class Addresses:
         return min(1.0, self.stride / elements_per_line)
 
 
-def _visits_until_repeat(spacing: int, turn_length: int) -> int:
+def _visit_count_until_repeat(spacing: int, turn_length: int) -> int:
     """Return the number of visits after which the order of the modules repeats; `turn_length`
     elements fill one block in each module.
     """

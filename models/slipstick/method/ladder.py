@@ -535,7 +535,7 @@ class _NamedMethod:
             setattr(
                 form,
                 attribute_name,
-                self._point_by_point(getattr(form, attribute_name), form.quantity),
+                self._point_by_point_solver(getattr(form, attribute_name), form.quantity),
             )
         return form
 
@@ -589,7 +589,7 @@ class _NamedMethod:
 
         return guarded_call
 
-    def _point_by_point(
+    def _point_by_point_solver(
         self, solve: Callable[[Values], Solution], quantity: str
     ) -> Callable[[Values], Solution]:
         """Wrap a function that solves points, so that an error in its code leaves only the points

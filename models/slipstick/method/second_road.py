@@ -554,7 +554,7 @@ def _expected_of_activity(
             time_name: float(entry_at(column, point_index))
             for time_name, column in step_columns.items()
         }
-    cycles_needed = _cycles_needed(solution, point_index)
+    cycles_needed = _needed_cycle_count(solution, point_index)
     expected_by_group = {}
     for group_index, group in enumerate(plan.groups):
         time_name = _name_of_time(plan, group_index, solution)
@@ -603,7 +603,7 @@ def _expected_of_network(
 
     assert isinstance(model, QueueingNetwork)
     planned_network = flat_network(NetworkLayout(model), parameter_values)
-    cycles_needed = _cycles_needed(solution, point_index)
+    cycles_needed = _needed_cycle_count(solution, point_index)
     expected_by_group = {}
     for group_index, group in enumerate(planned_network.plan.groups):
         time_name = _name_of_time(planned_network.plan, group_index, solution)
@@ -639,7 +639,7 @@ def _mean_time_of_group(
     return time_name, float(entry_at(solution.values[time_name], point_index))
 
 
-def _cycles_needed(solution: Solution, point_index: int) -> float:
+def _needed_cycle_count(solution: Solution, point_index: int) -> float:
     """Return the number of requests of a stream after which a run is in steady state: 100 / (1 -
     load)^2.
     """

@@ -809,14 +809,14 @@ def _check_values(
         if rates is not None and not (np.isfinite(rates).all() and (rates.real > 0).all()):
             raise ModelError(f"{station}: rates must be finite and above 0")
     for name, values in (number_arrays | whole_number_arrays).items():
-        if not _in_range(values, name in whole_number_arrays):
+        if not _is_in_range(values, name in whole_number_arrays):
             _refuse_number(network, name, values, name in whole_number_arrays)
     for station, server_count in zip(network.stations, network.servers.tolist(), strict=True):
         if server_count < 1:
             raise ModelError(f"{station}: servers is {server_count}; give 1 or more")
 
 
-def _in_range(values: Array, is_whole: bool) -> bool:
+def _is_in_range(values: Array, is_whole: bool) -> bool:
     """Return whether all numbers are finite and none is negative, and all are whole if `is_whole`;
     a single number is compared in Python, which takes less time.
     """

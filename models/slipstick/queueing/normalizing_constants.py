@@ -956,8 +956,8 @@ def _add_station(grid: _Grid, planes: Array, load: Array, pace: Array, speed: Ar
         return grid.with_single_server(planes, pace)
     served_planes = planes
     level_planes = planes
-    for number in range(1, min(last_index, grid.plane_count)):
-        level_planes = grid.shift(level_planes, load) / speed[:, number - 1][expanded_index]
+    for customer_count in range(1, min(last_index, grid.plane_count)):
+        level_planes = grid.shift(level_planes, load) / speed[:, customer_count - 1][expanded_index]
         served_planes = served_planes + level_planes
     if last_index >= grid.plane_count:
         return served_planes
@@ -976,9 +976,11 @@ def _station_levels(
     level_planes = planes_without_station
     corner_terms = []
     terms_with_one_less = []
-    for number in range(grid.plane_count):
+    for customer_count in range(grid.plane_count):
         constants, with_one_less = grid.at_full_population(level_planes)
         corner_terms.append(constants.copy())  # not a view, which would keep its level
         terms_with_one_less.append(with_one_less)
-        level_planes = grid.shift(level_planes, load) / speed_by_number[:, number][expanded_index]
+        level_planes = (
+            grid.shift(level_planes, load) / speed_by_number[:, customer_count][expanded_index]
+        )
     return np.stack(corner_terms, axis=1), np.stack(terms_with_one_less, axis=2)

@@ -735,7 +735,9 @@ class Result(ReplicationResult):
 
     def share_within(self, time: float, group_index: int = 0) -> Estimate:
         """Estimate the share of the cycles that take at most `time` seconds [1]."""
-        dropped_cycles = 0 if self.pooled else dropped_cycles_of(self, self.layout, group_index)
+        dropped_cycles = (
+            0 if self.pooled else dropped_cycle_count_of(self, self.layout, group_index)
+        )
         estimate = self.quantiles[group_index].share_within(
             time, dropped_cycles, self.settings.level
         )
@@ -743,7 +745,9 @@ class Result(ReplicationResult):
 
     def time_quantile(self, p: float, group_index: int = 0) -> Estimate:
         """Estimate a quantile of the time of a cycle [s]."""
-        dropped_cycles = 0 if self.pooled else dropped_cycles_of(self, self.layout, group_index)
+        dropped_cycles = (
+            0 if self.pooled else dropped_cycle_count_of(self, self.layout, group_index)
+        )
         estimate = self.quantiles[group_index].estimate(p, dropped_cycles, self.settings.level)
         return self._with_trusted_interval(estimate)
 
@@ -889,7 +893,9 @@ def _weights_of_booked_time(plan: Plan, group_index: int) -> Array:
     return weights
 
 
-def dropped_cycles_of(run: Result | ReplicationResult, layout: Layout, group_index: int) -> int:
+def dropped_cycle_count_of(
+    run: Result | ReplicationResult, layout: Layout, group_index: int
+) -> int:
     """Return how many of the cycles dropped as warm-up belong to a group, in proportion to the
     cycles that each group ended.
     """

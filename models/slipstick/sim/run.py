@@ -36,7 +36,7 @@ from slipstick.sim.estimate import (
     ReplicationResult,
     Result,
     cycles_per_row,
-    dropped_cycles_of,
+    dropped_cycle_count_of,
     is_correlated,
     is_precise_enough,
     ratio,
@@ -198,7 +198,7 @@ def simulate(plan: Plan, simulation: Simulation | None = None) -> Result:
         settings = replace(
             settings, least=min(settings.least, 4 * BATCHES * max(plan.population, 1))
         )
-    settings = replace(settings, least=max(settings.least, _customers_of_periods(plan)))
+    settings = replace(settings, least=max(settings.least, _least_customer_count(plan)))
     if plan.is_program:
         return _with_kernel(plan, settings, _run_programs)
     if settings.replications > 1 and plan.is_random:
@@ -217,7 +217,7 @@ def _arrival_times(plan: Plan) -> list[Any]:
     return [plan.draws[group.arrivals].distribution for group in plan.groups if group.kind == OPEN]
 
 
-def _customers_of_periods(plan: Plan) -> int:
+def _least_customer_count(plan: Plan) -> int:
     """Return the number of customers that a run must serve at least, so that it includes `BURSTS`
     bursts of arrivals or `PERIODS` periods of a profile.
     """
@@ -611,7 +611,7 @@ def expected_rare_events(result: Result) -> float:
     """
     return min(
         (
-            FEWEST_EVENTS_SEEN * _cycles_of_group(result, group_index) / needed_cycles
+            FEWEST_EVENTS_SEEN * _ended_cycle_count(result, group_index) / needed_cycles
             for group_index in range(len(result.plan.groups))
             if (needed_cycles := fewest_cycles(result.plan, group_index))
         ),
@@ -619,7 +619,7 @@ def expected_rare_events(result: Result) -> float:
     )
 
 
-def _cycles_of_group(result: Result, group_index: int) -> float:
+def _ended_cycle_count(result: Result, group_index: int) -> float:
     """Return the number of ended cycles of a group; of a program, the number of replications."""
     if result.plan.is_program:
         return result.cycles
@@ -638,7 +638,7 @@ def _pooled_quantiles(
         for group_index, quantiles in enumerate(pooled_quantiles):
             quantiles.join(
                 replication_result.quantiles[group_index],
-                dropped_cycles_of(replication_result, layout, group_index),
+                dropped_cycle_count_of(replication_result, layout, group_index),
             )
     return pooled_quantiles
 

@@ -177,7 +177,7 @@ class _RangeReader:
             return self._spaced_values(start_value, end_value, self.spec.count)
         if self.spec.factor is not None:
             factor = float(self.spec.factor)
-            step_count = self._whole_steps(
+            step_count = self._whole_step_count(
                 math.log(self._ratio_of_ends(start_value, end_value)) / math.log(factor)
             )
             # By powers of the factor, not by repeated products, in which rounding would add up.
@@ -189,7 +189,7 @@ class _RangeReader:
             raise self._error_at_key("step", "a step of 0 never reaches the end; write another")
         return [
             start_value + k * step
-            for k in range(self._whole_steps((end_value - start_value) / step) + 1)
+            for k in range(self._whole_step_count((end_value - start_value) / step) + 1)
         ]
 
     def _spaced_values(self, start_value: float, end_value: float, count: int) -> list[float]:
@@ -214,7 +214,7 @@ class _RangeReader:
         if not math.isfinite(width):
             raise self._error_at_key("", "the range is too wide for a double")
 
-    def _whole_steps(self, step_count: float) -> int:
+    def _whole_step_count(self, step_count: float) -> int:
         """Count the whole steps of a range, rounding up a last step that only rounding errors cut
         short.
         """

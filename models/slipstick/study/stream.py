@@ -139,12 +139,15 @@ def write_points(
         other_types = {"case": polars.Categorical, **other_types}
     type_by_column = {**dict.fromkeys(columns, polars.Float64), **other_types}
     axes, solvable = points_of_cases[0].axes, points_of_cases[0].solvable
-    units = {
+    unit_by_value = {
         name: solvable.form.unit(name)
         for name in type_by_column
         if name not in (*axes, *other_types)
     }
-    unit_by_column = {**{path: str(solvable.parameters[path].dimension) for path in axes}, **units}
+    unit_by_column = {
+        **{path: str(solvable.parameters[path].dimension) for path in axes},
+        **unit_by_value,
+    }
     written_count = failed_count = outside_count = 0
     refusal_reasons = Counter[str]()
 
@@ -186,7 +189,7 @@ def write_points(
     with replacement_file(path) as temporary_path:
         table.sink_parquet(temporary_path, row_group_size=ROWS_PER_GROUP, metadata=metadata)
     return StreamedSweep(
-        path, written_count, failed_count, outside_count, units, refusal_reasons, notes
+        path, written_count, failed_count, outside_count, unit_by_value, refusal_reasons, notes
     )
 
 

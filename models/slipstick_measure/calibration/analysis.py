@@ -189,7 +189,7 @@ def machine_values(
             ]
             values_by_path |= _lock_values(lock, latency, timings_of("swap")[0][1], turns_of_lock)
     for settings, time in timings_of("barrier"):
-        values_by_path[f"barriers.{settings['barrier']}.access"] = time / _consecutive_accesses(
+        values_by_path[f"barriers.{settings['barrier']}.access"] = time / _consecutive_access_count(
             settings["barrier"], settings["processors"]
         )
     return values_by_path
@@ -216,7 +216,7 @@ def _lock_values(
     return {f"locks.{lock}.{key}": value for key, value in value_by_key.items()}
 
 
-def _consecutive_accesses(barrier: str, processors: int) -> float:
+def _consecutive_access_count(barrier: str, processors: int) -> float:
     """Return how many accesses to shared words a processor makes in a row in a barrier."""
     if barrier == "central":
         return float(CENTRAL_BARRIER(processors=processors, update=1.0, notice=1.0))

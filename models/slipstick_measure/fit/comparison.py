@@ -480,7 +480,9 @@ class FitComparison:
         bounds = self.bounds.times(p, level) if self.bounds else None
         if bounds:
             return bounds[1]
-        return min((losses.longest(p, level) for losses in self._growth_of_losses), default=0.0)
+        return min(
+            (losses.longest_time(p, level) for losses in self._growth_of_losses), default=0.0
+        )
 
     @cached_property
     def _growth_of_losses(self) -> tuple[LossGrowth, ...]:

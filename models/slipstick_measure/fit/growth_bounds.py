@@ -191,7 +191,7 @@ class LossGrowth:
     noise: tuple[float, ...]
     own_work: bool
 
-    def longest(self, p: float, level: float) -> float:
+    def longest_time(self, p: float, level: float) -> float:
         """Return the upper end of the interval of the time on `p` processors [s].
 
         Parameters
@@ -244,7 +244,7 @@ def loss_growths(timings: Timings, noise: float) -> tuple[LossGrowth, ...]:
     >>> p = np.array([4.0, 8.0, 16.0])
     >>> rows = Timings(p, np.ones(3), np.array([25.0, 14.0, 9.5]))
     >>> growth, _ = loss_growths(rows, 1e-9)
-    >>> round(growth.longest(32.0, 0.9), 2)
+    >>> round(growth.longest_time(32.0, 0.9), 2)
     11.57
     """
     timings = timings.select(timings.n == timings.n.max())
@@ -252,8 +252,10 @@ def loss_growths(timings: Timings, noise: float) -> tuple[LossGrowth, ...]:
     if len(processor_counts) < LEAST_NUMBERS:
         return ()
     last_count = float(processor_counts[-1])
-    count_before = _nearest_to_half(processor_counts[1:-1], last_count)
-    first_count = _nearest_to_half(processor_counts[processor_counts < count_before], count_before)
+    count_before = _processors_nearest_to_half(processor_counts[1:-1], last_count)
+    first_count = _processors_nearest_to_half(
+        processor_counts[processor_counts < count_before], count_before
+    )
     return (
         _loss_growth(timings, (first_count, count_before, last_count), noise),
         _loss_growth(
@@ -280,6 +282,6 @@ def _loss_growth(timings: Timings, processor_counts: tuple[float, ...], noise: f
     )
 
 
-def _nearest_to_half(processor_counts: Array, largest_count: float) -> float:
+def _processors_nearest_to_half(processor_counts: Array, largest_count: float) -> float:
     """Return the number of processors whose ratio to the largest one is nearest to one half."""
     return float(processor_counts[np.abs(np.log(processor_counts * 2 / largest_count)).argmin()])

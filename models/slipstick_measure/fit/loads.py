@@ -574,7 +574,7 @@ def _predicted_response(load_fit: LoadFit, load: float, has_servers: bool) -> Pr
     for station in load_fit.likely_stations:
         value = float(load_fit.response(station, [load])[0])
         interval = profile(station.fitted).interval_of_positive(
-            _response_with_saturation(station, load), CONFIDENCE_LEVEL
+            _response_function_with_saturation(station, load), CONFIDENCE_LEVEL
         )
         factor_beyond = np.exp(station.form_error) if load > load_of(load_fit.rows[-1]) else 1.0
         predictions.append(value)
@@ -598,7 +598,7 @@ def _predicted_response(load_fit: LoadFit, load: float, has_servers: bool) -> Pr
     return PredictedResponse(load, predictions[0], low, high)
 
 
-def _response_with_saturation(station: StationFit, load: float) -> ParameterFunction:
+def _response_function_with_saturation(station: StationFit, load: float) -> ParameterFunction:
     """Return a function from rows of parameters to the response times at a load [s], which are
     beyond `SATURATED_RESPONSE_TIME` where the station saturates.
     """

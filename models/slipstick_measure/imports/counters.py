@@ -23,14 +23,14 @@ def counters_spec(input_file: Reading) -> ImportedSpec:
     ------
     SpecError : processors not told, or no time, cycles and instructions
     """
-    counts, busy_time = _counts_and_busy_time(input_file)
+    line_and_count_by_event, busy_time = _counts_and_busy_time(input_file)
 
     def source(name: str, detail: str = "") -> str:
-        return f"perf stat, {name}, {input_file.name}:{counts[name][0]}{detail}"
+        return f"perf stat, {name}, {input_file.name}:{line_and_count_by_event[name][0]}{detail}"
 
-    cycles = counts["cycles"][1]
-    instructions = counts["instructions"][1]
-    stalls = min(counts.get("stalled-cycles-backend", (0, 0.0))[1], cycles)
+    cycles = line_and_count_by_event["cycles"][1]
+    instructions = line_and_count_by_event["instructions"][1]
+    stalls = min(line_and_count_by_event.get("stalled-cycles-backend", (0, 0.0))[1], cycles)
     cycles_quantity = quantity(
         (cycles - stalls) / instructions, "", source("cycles", ", stalls taken off, an instruction")
     )

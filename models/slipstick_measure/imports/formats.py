@@ -37,7 +37,7 @@ class ImportFormat(NamedTuple):
     make: Callable[[Reading, str | None], ImportedSpec]
 
 
-def _has_patterns(*patterns: str) -> Callable[[Reading], bool]:
+def _pattern_recognizer(*patterns: str) -> Callable[[Reading], bool]:
     """Return a function that recognizes the files in which each of some regular expressions
     matches.
     """
@@ -51,17 +51,19 @@ IMPORTS: Mapping[str, ImportFormat] = Registry(
     "slipstick.imports",
     {
         "stream": ImportFormat(
-            _has_patterns(r"^Function\s+(?:Best Rate MB/s|Mi?Bytes/sec)|^function,num_times,"),
+            _pattern_recognizer(
+                r"^Function\s+(?:Best Rate MB/s|Mi?Bytes/sec)|^function,num_times,"
+            ),
             stream_spec,
         ),
         "hpcg": ImportFormat(
-            _has_patterns(
+            _pattern_recognizer(
                 "^(Final|GFLOP/s|Machine) Summary::|^HPCG-Benchmark-[0-9.]+:|^final = [0-9.]+ GF"
             ),
             hpcg_spec,
         ),
         "mlc": ImportFormat(
-            _has_patterns(
+            _pattern_recognizer(
                 "Memory Latency Checker - v|^Measuring (?:idle latencies|Loaded Latencies)"
             ),
             mlc_spec,
@@ -70,31 +72,33 @@ IMPORTS: Mapping[str, ImportFormat] = Registry(
             perf.is_perf_stat, lambda input_file, base: counters_spec(input_file)
         ),
         "jsim": ImportFormat(
-            _has_patterns(r"<sim\b"), lambda input_file, base: jsim_spec(input_file)
+            _pattern_recognizer(r"<sim\b"), lambda input_file, base: jsim_spec(input_file)
         ),
         "jmva": ImportFormat(
-            _has_patterns(r"<(listation|ldstation)\b"),
+            _pattern_recognizer(r"<(listation|ldstation)\b"),
             lambda input_file, base: jmva_spec(input_file),
         ),
         "lqn": ImportFormat(
             lambda input_file: "<lqn-model" in input_file.text or is_text(input_file),
             lambda input_file, base: layered_spec(input_file),
         ),
-        "kerncraft": ImportFormat(_has_patterns(r"^kerncraft version\s*:"), kerncraft_spec),
-        "simgrid": ImportFormat(_has_patterns(r"<platform\b"), simgrid_spec),
-        "calculon": ImportFormat(_has_patterns(r'"mem1"\s*:\s*\{'), calculon_spec),
-        "hwloc": ImportFormat(_has_patterns(r"<topology\b"), hwloc_spec),
+        "kerncraft": ImportFormat(_pattern_recognizer(r"^kerncraft version\s*:"), kerncraft_spec),
+        "simgrid": ImportFormat(_pattern_recognizer(r"<platform\b"), simgrid_spec),
+        "calculon": ImportFormat(_pattern_recognizer(r'"mem1"\s*:\s*\{'), calculon_spec),
+        "hwloc": ImportFormat(_pattern_recognizer(r"<topology\b"), hwloc_spec),
         "lstopo": ImportFormat(
-            _has_patterns(
+            _pattern_recognizer(
                 r"^(?:(?:Machine|System)\b"
                 r"| *(?:Package|Socket|NUMANode|Group[0-9]?|Die|L3) L#[0-9])",
                 r"\bPU (?:L#)?[0-9]",
             ),
             lstopo_spec,
         ),
-        "likwid-topology": ImportFormat(_has_patterns(r"^Hardware Thread Topology"), likwid_spec),
+        "likwid-topology": ImportFormat(
+            _pattern_recognizer(r"^Hardware Thread Topology"), likwid_spec
+        ),
         "pdq": ImportFormat(
-            _has_patterns(r"\b(PDQ_)?[Cc]reate(Open|Closed|Node|MultiNode)\s*\("),
+            _pattern_recognizer(r"\b(PDQ_)?[Cc]reate(Open|Closed|Node|MultiNode)\s*\("),
             lambda input_file, base: pdq_spec(input_file),
         ),
     },

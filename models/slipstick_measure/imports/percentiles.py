@@ -288,10 +288,10 @@ class _CustomerAmongOthers:
         """
         log_weights = np.zeros(self.other_counts[0].shape)
         for tier_index, tier in enumerate(self.tiers):
-            counts = np.arange(1, self.other_counts.shape[tier_index + 1])
-            weights = np.cumsum(np.log(tier.demand / np.minimum(counts, tier.servers)))
+            customer_counts = np.arange(1, self.other_counts.shape[tier_index + 1])
+            weights = np.cumsum(np.log(tier.demand / np.minimum(customer_counts, tier.servers)))
             if not self.customers.population:
-                weights = weights + counts * np.log(self.customers.rate)
+                weights = weights + customer_counts * np.log(self.customers.rate)
             log_weights += np.concatenate([[0.0], weights])[
                 self.other_counts[tier_index].astype(int)
             ]

@@ -230,7 +230,7 @@ def read(specs: Mapping[str, FitSpec], study: StudyContext) -> Question:
             raise study.refusal((*place, "families"), str(error)) from None
         if spec.made is None:
             runs = read_runs(spec.data, (*place, "data"), study)
-            compute_timings = _measured_timings(runs, spec, place, study)
+            compute_timings = _getter_of_measured_timings(runs, spec, place, study)
             source = spec.data.rpartition("/")[2]
             notes += timing_notes(runs, spec.region)
         else:
@@ -339,7 +339,7 @@ def _base_with_fit(base: PreparedModel, time_fits: Fitting, source: str) -> dict
     return node_by_parameter
 
 
-def _measured_timings(
+def _getter_of_measured_timings(
     runs: Measurements, spec: FitSpec, place: Place, study: StudyContext
 ) -> Callable[[], _TimingsAndTruth]:
     """Return a function that returns the measured timings of a fit, without true times; raise for

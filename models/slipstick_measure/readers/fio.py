@@ -110,7 +110,7 @@ def _fio_row(
         job_count = _job_count(
             input_file, job, options, entry_counts[str(job.get("jobname", index))]
         )
-        users += _requests_in_flight(input_file, job, options) * job_count
+        users += _request_count_in_flight(input_file, job, options) * job_count
         limit_by_direction = _rate_limits(options)
         active_directions = [
             direction for direction in ("read", "write") if (job.get(direction) or {}).get("iops")
@@ -170,7 +170,7 @@ def _job_count(
     return job_count
 
 
-def _requests_in_flight(
+def _request_count_in_flight(
     input_file: Reading, job: Mapping[str, Any], options: Mapping[str, Any]
 ) -> float:
     """Return the number of requests of a job that were in flight: its option; 1 if fio saw no more,

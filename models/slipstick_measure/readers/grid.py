@@ -707,17 +707,22 @@ def _split_at_blanks(content: Sequence[tuple[int, str]]) -> list[tuple[int, list
     """
     (line, first_line), *other_lines = content
     if not _MARK_AT_END.search(first_line):
-        other_lines = [(number, _MARK_AT_END.sub("", text)) for number, text in other_lines]
+        other_lines = [
+            (line_number, _MARK_AT_END.sub("", text)) for line_number, text in other_lines
+        ]
     heading = re.sub(r"(?<!\s)\s++(?=[\[(])", "", first_line).strip()
     rows_by_pattern = [
-        [(number, pattern.split(text.strip())) for number, text in [(line, heading), *other_lines]]
+        [
+            (line_number, pattern.split(text.strip()))
+            for line_number, text in [(line, heading), *other_lines]
+        ]
         for pattern in (_WIDE_GAP, re.compile(r"\s+"))
     ]
     for rows in rows_by_pattern:
         if len(rows[0][1]) > 1 and len({len(cells) for _, cells in rows}) == 1:
             return rows
         if _has_row_numbers(rows, (0,) if rows is rows_by_pattern[0] else (0, 1)):
-            return [rows[0], *((number, cells[1:]) for number, cells in rows[1:])]
+            return [rows[0], *((line_number, cells[1:]) for line_number, cells in rows[1:])]
     for rows in rows_by_pattern:
         width = len(rows[0][1])
         short_rows = sum(len(cells) < width for _, cells in rows)
@@ -726,7 +731,9 @@ def _split_at_blanks(content: Sequence[tuple[int, str]]) -> list[tuple[int, list
             and all(len(cells) <= width for _, cells in rows)
             and 3 * short_rows < len(rows)
         ):
-            return [(number, [*cells, *[""] * (width - len(cells))]) for number, cells in rows]
+            return [
+                (line_number, [*cells, *[""] * (width - len(cells))]) for line_number, cells in rows
+            ]
     return rows_by_pattern[-1]
 
 

@@ -356,7 +356,7 @@ def _rows_by_users(
     ----------
     users_at : the number of users from a point in time on; that of the samples if None
     """
-    users_at = users_at or _users_by_samples(samples)
+    users_at = users_at or _user_count_function(samples)
     response_times_by_users: dict[float, list[float]] = defaultdict(list)
     for sample in samples:
         response_times_by_users[users_at(sample.start)].append(sample.elapsed)
@@ -379,7 +379,7 @@ def _rows_by_users(
     ]
 
 
-def _users_by_samples(samples: Sequence[_Sample]) -> Callable[[float], float]:
+def _user_count_function(samples: Sequence[_Sample]) -> Callable[[float], float]:
     """Return a function from a point in time to the number of active threads after it; each sample
     has that number at its end.
     """
@@ -473,14 +473,18 @@ def read_k6_points(input_file: Reading) -> list[LoadRow]:
         )
     if failed_requests:
         input_file.add_note(1, "", f"{failed_requests} requests failed, and are left out")
-    counts = sorted(count for count in users if count[1])
+    times_and_user_counts = sorted(count for count in users if count[1])
     samples = [
-        _Sample(end - elapsed, elapsed, _users_at(counts, end), "")
+        _Sample(end - elapsed, elapsed, _users_at(times_and_user_counts, end), "")
         for end, elapsed in end_times_and_durations
     ]
     samples_in_order = sorted(_with_users(input_file, samples), key=lambda sample: sample.start)
     pauses = _indices_before_pauses(input_file, samples_in_order)
-    users_at = (lambda instant: _users_at(counts, instant) or 0.0) if counts else None
+    users_at = (
+        (lambda instant: _users_at(times_and_user_counts, instant) or 0.0)
+        if times_and_user_counts
+        else None
+    )
     rows = _rows_by_users(samples_in_order, pauses, users_at)
     if failed_requests <= LARGEST_FAILED_SHARE * (failed_requests + len(end_times_and_durations)):
         return rows

@@ -190,7 +190,8 @@ def _toml_runs(texts: Sequence[str]) -> list[BarLine]:
     its values. The name of a table that is not repeated is the first part of the names in it.
     """
     lines = [
-        (number, _TOML_COMMENT.sub(r"\1", text).strip()) for number, text in enumerate(texts, 1)
+        (line_number, _TOML_COMMENT.sub(r"\1", text).strip())
+        for line_number, text in enumerate(texts, 1)
     ]
     runs = [match["name"] for _, text in lines if (match := _TOML_TABLE.fullmatch(text))]
     if any(name.startswith(f"{other}.") for name in runs for other in {*runs}):
@@ -198,16 +199,16 @@ def _toml_runs(texts: Sequence[str]) -> list[BarLine]:
     counts_of_names = Counter(text.partition("=")[0].strip() for _, text in lines)
     settings, rows = list[str](), list[BarLine]()
     is_run, prefix = False, ""
-    for number, text in lines:
+    for line_number, text in lines:
         if table := _TOML_TABLE.fullmatch(text):
             is_run, prefix = True, ""
-            rows += [(number, f"region = {table['name']}")] if len({*runs}) > 1 else []
-            rows += [(number, setting) for setting in settings]
+            rows += [(line_number, f"region = {table['name']}")] if len({*runs}) > 1 else []
+            rows += [(line_number, setting) for setting in settings]
         elif section := _TOML_SECTION.fullmatch(text):
             inner = section["name"].split(".")
             prefix = "".join(f"{name}." for name in (inner[1:] if is_run else inner))
         elif text and is_run:
-            rows.append((number, f"{prefix}{text}"))
+            rows.append((line_number, f"{prefix}{text}"))
         elif text:
             is_setting_alone = counts_of_names[text.partition("=")[0].strip()] == 1
             settings.append(text if is_setting_alone else f"{prefix}{text}")
@@ -235,7 +236,7 @@ def _toml_records(texts: Sequence[str]) -> list[BarLine]:
         name: value for name, value in document.items() if not isinstance(value, list | dict)
     }
     first_lines = [
-        number for number, line in enumerate(texts, 1) if line.lstrip()[:1] in ("{", "[")
+        line_number for line_number, line in enumerate(texts, 1) if line.lstrip()[:1] in ("{", "[")
     ]
     return _lines_of_records([settings | run for run in runs], first_lines)
 
@@ -247,7 +248,7 @@ def _flat_record(record: dict[str, Any]) -> dict[str, Any]:
     inner_records = {
         name: _flat_record(value) for name, value in record.items() if isinstance(value, dict)
     }
-    counts = Counter(name for inner in (record, *inner_records.values()) for name in inner)
+    count_by_name = Counter(name for inner in (record, *inner_records.values()) for name in inner)
     flat = {
         name: str(value) if isinstance(value, int) and not isinstance(value, bool) else value
         for name, value in record.items()
@@ -255,7 +256,7 @@ def _flat_record(record: dict[str, Any]) -> dict[str, Any]:
     }
     for outer_name, inner in inner_records.items():
         flat |= {
-            name if counts[name] == 1 else f"{outer_name}.{name}": value
+            name if count_by_name[name] == 1 else f"{outer_name}.{name}": value
             for name, value in inner.items()
         }
     return flat
@@ -269,19 +270,21 @@ def _blocks_of_names_and_values(texts: Sequence[str]) -> list[BarLine]:
         lines = _toml_runs(texts)
     else:
         lines = [
-            (number, text.strip())
-            for number, text in enumerate(texts, 1)
+            (line_number, text.strip())
+            for line_number, text in enumerate(texts, 1)
             if text.strip() and not PROMPT.fullmatch(text)
         ]
     if len(lines) < 4 or len(lines) > MOST_RECORD_LINES:
         return []
     pairs = list[tuple[int, str, str]]()
-    for number, text in lines:
+    for line_number, text in lines:
         match = _NAME_AND_VALUE.fullmatch(text) if len(text) < LONGEST_LINE else None
         if match is None:
             return []
         quoted = _QUOTED.fullmatch(match[2].strip())
-        pairs.append((number, match[1].strip(), quoted["text"] if quoted else match[2].strip()))
+        pairs.append(
+            (line_number, match[1].strip(), quoted["text"] if quoted else match[2].strip())
+        )
     first_name = pairs[0][1]
     width = next((index for index, pair in enumerate(pairs) if index and pair[1] == first_name), 0)
     names = [name for _, name, _ in pairs[:width]]
@@ -309,7 +312,9 @@ def _rows_of_names(texts: Sequence[str]) -> list[BarLine]:
     """Return lines with a name and the values of all runs each, such as ``threads = [1, 2, 4]``, as
     a table with a row for each run; one of the names is a word for processors.
     """
-    lines = [(number, text.strip()) for number, text in enumerate(texts, 1) if text.strip()]
+    lines = [
+        (line_number, text.strip()) for line_number, text in enumerate(texts, 1) if text.strip()
+    ]
     if not 2 <= len(lines) <= MOST_ROWS_OF_NAMES or any(
         len(text) > LONGEST_LINE for _, text in lines
     ):
@@ -340,8 +345,8 @@ def _fenced_table(texts: Sequence[str]) -> list[BarLine]:
         tables = [
             rows_of(
                 [
-                    (number, text.strip())
-                    for number, text in enumerate(texts[first + 1 : last], first + 2)
+                    (line_number, text.strip())
+                    for line_number, text in enumerate(texts[first + 1 : last], first + 2)
                     if text.strip()[:1] in ("|", "!") and not text.strip().startswith("|+")
                 ]
             )
@@ -425,15 +430,15 @@ def _directive_rows(texts: Sequence[str], directive_index: int) -> list[BarLine]
     """Return the rows below a directive of reStructuredText."""
     depth = len(texts[directive_index]) - len(texts[directive_index].lstrip())
     body = [
-        (number, text.strip())
-        for number, text in _indented_lines(texts, directive_index + 1, depth)
+        (line_number, text.strip())
+        for line_number, text in _indented_lines(texts, directive_index + 1, depth)
         if not text.strip().startswith(":") or ":header:" in text
     ]
     if "csv-table" in texts[directive_index]:
-        rows = [(number, text.removeprefix(":header:").strip()) for number, text in body]
+        rows = [(line_number, text.removeprefix(":header:").strip()) for line_number, text in body]
         return [
-            _bar_line(number, next(csv.reader([row], skipinitialspace=True)))
-            for number, row in rows
+            _bar_line(line_number, next(csv.reader([row], skipinitialspace=True)))
+            for line_number, row in rows
             if "|" not in row
         ]
     begins_row = (text.startswith("* -") for _, text in body)
@@ -486,7 +491,7 @@ def _criterion_times(texts: Sequence[str]) -> list[BarLine]:
     """
     rows = list[BarLine]()
     nouns = set[str]()
-    for number, text in enumerate(texts[:MOST_RECORD_LINES], 1):
+    for line_number, text in enumerate(texts[:MOST_RECORD_LINES], 1):
         name, _, times = text[:LONGEST_LINE].partition(" time:")
         match = _CRITERION_TIMES.fullmatch(times.strip())
         if test := _RUST_TEST.fullmatch(text[:LONGEST_LINE].strip()):
@@ -495,14 +500,16 @@ def _criterion_times(texts: Sequence[str]) -> list[BarLine]:
             time = match["time"]
         else:
             continue
-        name = name.strip() or (texts[number - 2].strip()[:LONGEST_LINE] if number > 1 else "")
+        name = name.strip() or (
+            texts[line_number - 2].strip()[:LONGEST_LINE] if line_number > 1 else ""
+        )
         count = _COUNT_AT_END.search(name)
         if count is None or (count["noun"] and name[: count.start()].rstrip(" -")[-1:].isdigit()):
             return []  # 4 cores/1000 counts four cores
         nouns.add((count["noun"] or count["behind"]).lower())
         stem = name[: count.start()].strip("/_ ")
         cells = [stem, count["number"] or count["before"], time]
-        rows.append(_bar_line(number, cells))
+        rows.append(_bar_line(line_number, cells))
     if len(nouns) != 1:
         return []
     return [_bar_line(rows[0][0], ["region", *nouns, "time"]), *rows]
@@ -616,20 +623,22 @@ def _parse_sentence(number: int, text: str) -> _TimedSentence | None:
         return None
     time = " ".join(filter(None, times[0].groupdict().values()))
     text_without_time = f"{text[: times[0].start()]}#{text[times[0].end() :]}"
-    counts = list(_COUNT_IN_WORDS.finditer(text_without_time))
-    if not counts and _SERIAL_SENTENCE.fullmatch(text[: times[0].start()]):
+    count_matches = list(_COUNT_IN_WORDS.finditer(text_without_time))
+    if not count_matches and _SERIAL_SENTENCE.fullmatch(text[: times[0].start()]):
         return _TimedSentence(number, "", "", "serial", time)
-    if len(counts) != 1 or _names_one(counts[0]):
+    if len(count_matches) != 1 or _names_one(count_matches[0]):
         return None
-    noun = (counts[0]["noun"] or counts[0]["name"]).lower()
+    noun = (count_matches[0]["noun"] or count_matches[0]["name"]).lower()
     plural = f"{noun}es" if noun.endswith("ss") else f"{noun.removesuffix('s')}s"
     words = _SPEEDUP_BEHIND.sub(
-        "", f"{text_without_time[: counts[0].start()]}#{text_without_time[counts[0].end() :]}"
+        "",
+        f"{text_without_time[: count_matches[0].start()]}#"
+        f"{text_without_time[count_matches[0].end() :]}",
     )
     sizes = list(_SIZE_IN_WORDS.finditer(words))
     size = (sizes[0]["before"] or sizes[0]["behind"]) if len(sizes) == 1 else ""
     words = _SIZE_IN_WORDS.sub("#", words) if size else words
-    processors = counts[0]["before"] or counts[0]["behind"]
+    processors = count_matches[0]["before"] or count_matches[0]["behind"]
     return _TimedSentence(number, words, plural, processors, time, size)
 
 
@@ -665,13 +674,13 @@ def _with_counts_above_times(texts: Sequence[str]) -> Sequence[str]:
     for index, text in enumerate(texts):
         text = text[:LONGEST_LINE]
         times = [*_TIME_IN_WORDS.finditer(text)] or [*_TIME_WITHOUT_UNIT.finditer(text)]
-        counts = list(_COUNT_IN_WORDS.finditer(text))
-        if times and (counts or has_time):
+        count_matches = list(_COUNT_IN_WORDS.finditer(text))
+        if times and (count_matches or has_time):
             return texts
         if times:
             joined_lines[index], has_time = f"{count_line}: {text}", True
-        elif counts:
-            if not has_time or len(counts) > 1:
+        elif count_matches:
+            if not has_time or len(count_matches) > 1:
                 return texts
             count_line, has_time = text.strip(), False
     return joined_lines if has_time else texts
@@ -683,12 +692,12 @@ def line_of_count_without_time(texts: Sequence[str]) -> int:
     """
     count_lines, lines_without_time, has_times = 0, list[int](), False
     waiting_line = 0
-    for number, text in enumerate(texts[:MOST_SENTENCES], 1):
+    for line_number, text in enumerate(texts[:MOST_SENTENCES], 1):
         text = text[:LONGEST_LINE]
         has_time = bool(_TIME_IN_WORDS.search(text) or _TIME_WITHOUT_UNIT.search(text))
         if _COUNT_IN_WORDS.search(text):
             lines_without_time += [waiting_line] if waiting_line else []
-            count_lines, waiting_line = count_lines + 1, 0 if has_time else number
+            count_lines, waiting_line = count_lines + 1, 0 if has_time else line_number
         elif has_time:
             has_times, waiting_line = True, 0
     lines_without_time += [waiting_line] if waiting_line else []
@@ -702,9 +711,9 @@ def _sentences(texts: Sequence[str]) -> list[BarLine]:
     """
     sentences = _sentences_of(texts)
     nouns = {sentence.noun for sentence in sentences} - {""}
-    counts = {sentence.processors for sentence in sentences}
+    processor_texts = {sentence.processors for sentence in sentences}
     have_size = {bool(sentence.size) for sentence in sentences if sentence.noun}
-    if len(nouns) != 1 or len(counts) < 2 or len(kinds_of_sentences(texts)) != 1:
+    if len(nouns) != 1 or len(processor_texts) < 2 or len(kinds_of_sentences(texts)) != 1:
         return []
     if have_size != {True}:
         rows = [

@@ -191,8 +191,8 @@ def _read_perf_stat(input_file: Reading) -> Measurements:
             "perf stat does not say how many processors the run had; name them with --processors",
         )
     coordinates = Coordinates(input_file.hints.processors, input_file.hints.size)
-    counts = event_counts(input_file)
-    for event_count in counts:
+    counts_of_events = event_counts(input_file)
+    for event_count in counts_of_events:
         if event_count.event == "cpu-clock":
             input_file.add_problem(
                 event_count.line,
@@ -208,8 +208,8 @@ def _read_perf_stat(input_file: Reading) -> Measurements:
                 event_count.value,
                 unit,
             )
-    if all(event_count.event != "duration_time" for event_count in counts):
-        _add_elapsed_time(input_file, coordinates, counts)
+    if all(event_count.event != "duration_time" for event_count in counts_of_events):
+        _add_elapsed_time(input_file, coordinates, counts_of_events)
     return input_file.finished()
 
 

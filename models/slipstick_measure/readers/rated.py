@@ -142,7 +142,7 @@ def _read_hpcg(input_file: Reading) -> Measurements:
     """Read the rating of each run. Processors are processes times threads; in NVIDIA's HPCG on GPUs
     alone, each process counts as one GPU.
     """
-    counts = dict[str, int]()
+    count_by_noun = dict[str, int]()
     for line, text in enumerate(input_file.lines, 1):
         if _HPCG_MIXED.match(text) and input_file.hints.processors is None:
             message = (
@@ -153,25 +153,25 @@ def _read_hpcg(input_file: Reading) -> Measurements:
         if HPCG_ON_GPUS.match(text):
             input_file.add_note(line, "", "each process has a GPU, which counts as one processor")
         if grid := HPCG_GRID.fullmatch(text):
-            counts["Distributed Processes"] = prod(map(int, grid.groups()))
+            count_by_noun["Distributed Processes"] = prod(map(int, grid.groups()))
         if final := HPCG_FINAL.match(text):
             input_file.add_note(line, "", "each process has a GPU, which counts as one processor")
         if count := _HPCG_COUNT.search(text):
-            counts[count[1]] = input_file.processors(line, count[1], count[2]) or 1
+            count_by_noun[count[1]] = input_file.processors(line, count[1], count[2]) or 1
         elif rating := final or _HPCG_RATING.search(text):
-            processes = counts.get("Distributed Processes", input_file.hints.processors)
+            processes = count_by_noun.get("Distributed Processes", input_file.hints.processors)
             if processes is None:
                 message = "the number of processes is not printed before it; write --processors N"
                 input_file.refuse(line, "rating", message)
             is_on_gpus = any(HPCG_ON_GPUS.match(text) for text in input_file.lines[:line])
-            p = processes * (1 if is_on_gpus else counts.get("Threads per processes", 1))
+            p = processes * (1 if is_on_gpus else count_by_noun.get("Threads per processes", 1))
             p = input_file.hints.processors or p
             coordinates = Coordinates(p, input_file.hints.size)
             input_file.add(line, coordinates, "throughput", rating[1], "GFLOP/s")
             if input_file.text.endswith(rating[1]):
                 message = "the file ends with this number, which may be cut"
                 input_file.add_note(line, "rating", message)
-            counts = {}
+            count_by_noun = {}
     return _measurements_with_note(input_file, "HPCG")
 
 

@@ -98,7 +98,7 @@ def _ratio_matrix_text(scalability: MeasuredScalability) -> str:
     """Return the triangle of the matrix L / L' as text; each cell has the three ways, like Figure
     14 of Scale-Graph.
     """
-    counts = scalability.processors
+    processor_counts = scalability.processors
     rows = [
         [
             str(smaller_count),
@@ -109,12 +109,12 @@ def _ratio_matrix_text(scalability: MeasuredScalability) -> str:
                 )
                 if larger_count > smaller_count
                 else ""
-                for larger_count in counts[1:]
+                for larger_count in processor_counts[1:]
             ),
         ]
-        for smaller_count in counts[:-1]
+        for smaller_count in processor_counts[:-1]
     ]
-    headings = ["from", *(f"to {count}" for count in counts[1:])]
+    headings = ["from", *(f"to {count}" for count in processor_counts[1:])]
     explanation = (
         "scalability L / L' from fewer processors to more, at equal time / efficiency / memory; 1"
         " is scalable,\nand - is where no measured size reaches the goal"
@@ -145,7 +145,7 @@ def _sources_text(scalability: MeasuredScalability) -> str:
 
 def scalability_document(scalability: MeasuredScalability) -> dict[str, Any]:
     """Return the goals, runs, ratios and sources of latency as plain data."""
-    counts = scalability.processors
+    processor_counts = scalability.processors
     return {
         "goals": dict(scalability.goals),
         "runs": [
@@ -157,8 +157,8 @@ def scalability_document(scalability: MeasuredScalability) -> dict[str, Any]:
         "scalability": [
             {"way": way, "from": smaller_count, "to": larger_count, "value": ratio}
             for way in WAYS
-            for smaller_count in counts
-            for larger_count in counts
+            for smaller_count in processor_counts
+            for larger_count in processor_counts
             if larger_count > smaller_count
             and (ratio := scalability.latency_ratio(way, smaller_count, larger_count)) is not None
         ],

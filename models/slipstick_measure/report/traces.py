@@ -432,26 +432,28 @@ def _traces_by_line(traces: Mapping[str, TraceViews]) -> list[list[str]]:
     names_by_line: list[list[str]] = []
     for name, views in traces.items():
         last_line = names_by_line[-1] if names_by_line else []
-        column_counts = [_used_columns(traces[trace_name]) for trace_name in last_line]
+        column_counts = [_used_column_count(traces[trace_name]) for trace_name in last_line]
         fits_on_line = (
             max(column_counts, default=_LEAST_WIDE_COLUMNS) < _LEAST_WIDE_COLUMNS
             and len(last_line) < _MOST_PICTURES_IN_LINE
         )
-        if fits_on_line and _used_columns(views) < _LEAST_WIDE_COLUMNS:
+        if fits_on_line and _used_column_count(views) < _LEAST_WIDE_COLUMNS:
             last_line.append(name)
         else:
             names_by_line.append([name])
     return names_by_line
 
 
-def _used_columns(views: TraceViews) -> int:
+def _used_column_count(views: TraceViews) -> int:
     """Return the number of objects of a trace that are accessed."""
     return int(views.matrix.any(axis=0).sum())
 
 
 def _width_of(traces: Mapping[str, TraceViews], lines: Sequence[Sequence[str]]) -> float:
     """Return the width of a picture of matrices, which is smaller for few columns [in]."""
-    largest_column_count = max(sum(_used_columns(traces[name]) for name in line) for line in lines)
+    largest_column_count = max(
+        sum(_used_column_count(traces[name]) for name in line) for line in lines
+    )
     most_traces = max(map(len, lines))
     return min(_PICTURE_WIDTH, 0.7 * largest_column_count + 2.8 * most_traces)
 

@@ -419,7 +419,7 @@ COMMON_INPUTS = (
 """Inputs of every application beside its counts."""
 
 
-def _build_with_counts(
+def _builder_with_counts(
     model_function: Callable[[Machine, Counts, InputValues], Model],
 ) -> Callable[[Machine, InputValues], Model]:
     """Return a function that builds a model from a machine and inputs, with the counts that the
@@ -448,6 +448,6 @@ APPLICATION = Program(
         ),
         *COMMON_INPUTS,
     ),
-    _build_with_counts(application_model),
-    sample=_build_with_counts(sample_model),
+    _builder_with_counts(application_model),
+    sample=_builder_with_counts(sample_model),
 )

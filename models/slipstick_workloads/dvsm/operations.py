@@ -266,7 +266,7 @@ def _arrival_to_release(machine: Machine, inputs: InputValues) -> Activity:
     )
 
 
-def _single_operation_program(
+def _builder_of_single_operation(
     operation: Callable[[Machine, InputValues], Activity], name: str
 ) -> Callable[[Machine, InputValues], Model]:
     """Return the function that builds the model of one operation: a processor that repeats it and
@@ -301,7 +301,7 @@ MESSAGE = Program(
         Input("send_call", TIME, "extra system-call time of the send"),
         Input("receive_call", TIME, "extra system-call time of the receive"),
     ),
-    _single_operation_program(message, "dvsm/message"),
+    _builder_of_single_operation(message, "dvsm/message"),
 )
 
 PAGE_FAULT = Program(
@@ -314,7 +314,7 @@ PAGE_FAULT = Program(
         Input("call", TIME, "extra system-call time of all sends and receives"),
         *_REMOTE_INPUTS,
     ),
-    _single_operation_program(page_fault, "dvsm/page-fault"),
+    _builder_of_single_operation(page_fault, "dvsm/page-fault"),
 )
 
 DIFF_REQUEST = Program(
@@ -338,7 +338,7 @@ DIFF_REQUEST = Program(
         Input("compute", TIME, "computation of the fault handler, for the whole fault"),
         *_REMOTE_INPUTS,
     ),
-    _single_operation_program(diff_request, "dvsm/diff-request"),
+    _builder_of_single_operation(diff_request, "dvsm/diff-request"),
 )
 
 LOCK = Program(
@@ -361,7 +361,7 @@ LOCK = Program(
         Input("compute", TIME, "lock acquisition computation at the source"),
         *_REMOTE_INPUTS,
     ),
-    _single_operation_program(lock, "dvsm/lock"),
+    _builder_of_single_operation(lock, "dvsm/lock"),
 )
 
 BARRIER_SLAVE = Program(
@@ -373,7 +373,7 @@ BARRIER_SLAVE = Program(
         Input("notices", TIME, "making the write notices, at the slave"),
         Input("receive_call", TIME, "extra system-call time of the slave's receive"),
     ),
-    _single_operation_program(barrier_slave, "dvsm/barrier-slave"),
+    _builder_of_single_operation(barrier_slave, "dvsm/barrier-slave"),
 )
 
 BARRIER_MASTER = Program(
@@ -381,7 +381,7 @@ BARRIER_MASTER = Program(
     "Barrier from the view of its master",
     f"{PARSONS}, section on barriers",
     _BARRIER_INPUTS,
-    _single_operation_program(barrier_master, "dvsm/barrier-master"),
+    _builder_of_single_operation(barrier_master, "dvsm/barrier-master"),
 )
 
 

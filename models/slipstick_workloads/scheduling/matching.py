@@ -106,15 +106,17 @@ def comparisons_by_task(letter_count: int, repeated_share: float, seed: int) -> 
         if earlier_position == 0 or sequence[earlier_position - 1] != sequence[later_position - 1]
     )
     return tuple(
-        _letters_compared(
+        _compared_letter_count(
             sequence, earlier_position + WORD_LETTERS, later_position + WORD_LETTERS, 1
         )
-        + _letters_compared(sequence, earlier_position - 1, later_position - 1, -1)
+        + _compared_letter_count(sequence, earlier_position - 1, later_position - 1, -1)
         for earlier_position, later_position in block_starts
     )
 
 
-def _letters_compared(text: str, first_position: int, second_position: int, direction: int) -> int:
+def _compared_letter_count(
+    text: str, first_position: int, second_position: int, direction: int
+) -> int:
     """Return the number of letters that are compared in one direction, up to a differing letter
     that `LETTERS_AFTER_DIFFERENCE` equal letters do not follow.
     """

@@ -153,7 +153,7 @@ def longest(work: Array, p: float, noise: float = 1e-9) -> float:
     """Return the longest time on `p` processors after exact rows of a shared work on 8, 16, 32."""
     numbers = np.array([8.0, 16.0, 32.0])
     growths = loss_growths(Timings(numbers, np.ones(3), work / numbers), noise)
-    return min(growth.longest(p, 0.9) for growth in growths)
+    return min(growth.longest_time(p, 0.9) for growth in growths)
 
 
 def test_without_losses_the_longest_time_is_that_of_a_throughput_that_rises_no_further() -> None:
@@ -194,7 +194,7 @@ def test_a_lock_that_slows_with_pairs_is_held_or_refused(seed: int) -> None:
 
 def test_a_plateau_that_rows_show_is_not_taken_to_fall_much() -> None:
     timings = noisy(TRUTHS["lock"], 2)
-    close, apart = (growth.longest(64.0, 0.9) for growth in loss_growths(timings, 0.01))
+    close, apart = (growth.longest_time(64.0, 0.9) for growth in loss_growths(timings, 0.01))
     assert min(close, apart) < 64 * 1.6 < max(close, apart)
 
 

@@ -79,7 +79,7 @@ def network_bounds(model: QueueingNetwork) -> tuple[Answer, ...]:
             Solution(
                 model=model.name,
                 method=f"{BOUNDS}/{bound_kind}",
-                remarks=_remarks(bound_kind, () if kind_index else missing_reasons),
+                remarks=_remarks_function(bound_kind, () if kind_index else missing_reasons),
                 **_values_and_bounds(network_points, low_throughputs, high_throughputs),
             )
         ).answer(0)
@@ -89,7 +89,7 @@ def network_bounds(model: QueueingNetwork) -> tuple[Answer, ...]:
     )
 
 
-def _remarks(bound_kind: str, further_notes: Sequence[str]) -> Callable[[int], Remarks]:
+def _remarks_function(bound_kind: str, further_notes: Sequence[str]) -> Callable[[int], Remarks]:
     """Return the function that gives the notes of a kind of bounds at any point."""
     return lambda _: Remarks(notes=(KINDS[bound_kind][1], *further_notes))
 

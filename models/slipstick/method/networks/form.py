@@ -339,7 +339,7 @@ def has_quantiles(model: QueueingNetwork, chain_name: str, exact: bool = False) 
         not network.closed[chain_index]
         or 0 < int(network.population[0, chain_index]) <= MOST_TRACED
     )
-    if is_traceable and _without_overtaking(network, chain_index, station_indices):
+    if is_traceable and _has_no_overtaking(network, chain_index, station_indices):
         return True
     return not exact and _has_product_form_visits(network, chain_index)
 
@@ -353,7 +353,7 @@ def _exact_transform(
     service_times = network.service[0, chain_index, station_indices].real.tolist()
     population = int(network.population[0, chain_index])
     think_time = float(network.think[0, chain_index].real)
-    if not _without_overtaking(network, chain_index, station_indices) or (
+    if not _has_no_overtaking(network, chain_index, station_indices) or (
         network.closed[chain_index] and not 0 < population <= MOST_TRACED
     ):
         return None
@@ -442,7 +442,7 @@ def _approximate_transform(
     return approximate_path(visit_transforms)
 
 
-def _without_overtaking(
+def _has_no_overtaking(
     network: NetworkArrays, chain_index: int, station_indices: NDArray[np.intp]
 ) -> bool:
     """Return whether no customer of a class is overtaken on its path, and none is delayed by a

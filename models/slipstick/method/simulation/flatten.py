@@ -387,10 +387,10 @@ class Writer:
                     f"simulation has no rule for resources of the kind {type(resource).__name__};"
                     " ask for another method"
                 )
-            for counter_name, units in (
+            for counter_name, unit_count in (
                 {} if isinstance(resource, TaskPool) else resource.counters.items()
             ):
-                self.builder.add_permits(f"{resource_name}.{counter_name}", units, COUNTER)
+                self.builder.add_permits(f"{resource_name}.{counter_name}", unit_count, COUNTER)
         if any(
             step.resource is not None and step.resource not in self.model.resources
             for step in self.model.steps
@@ -417,7 +417,7 @@ class Writer:
         """
         counts_by_node: dict[int, float] = {}
         branches_at_once = members * max(
-            self._branches_at_once(body, counts_by_node) for body in self.model.bodies
+            self._branch_count_at_once(body, counts_by_node) for body in self.model.bodies
         )
         queue_count = sum(pool.queues for pool in self.model.pools.values())
         numbers_in_words = (
@@ -434,11 +434,11 @@ class Writer:
             "numbers", numbers_held, numbers_in_words, f"{advice}, ask for mean-value", ModelError
         )
 
-    def _branches_at_once(self, activity: Activity, counts_by_node: dict[int, float]) -> float:
+    def _branch_count_at_once(self, activity: Activity, counts_by_node: dict[int, float]) -> float:
         """Return the number of branches and items of an activity that may exist at once."""
         if id(activity) not in counts_by_node:
             counts_of_children = [
-                self._branches_at_once(child, counts_by_node) for child in activity.children
+                self._branch_count_at_once(child, counts_by_node) for child in activity.children
             ] or [1.0]
             item_count = self.numbers[activity.items] if isinstance(activity, Pipeline) else 1.0
             # Branches exist together, children in turn replace each other, and all items of a
@@ -592,12 +592,12 @@ class Writer:
 
     def _write_fork(self, node: Fork, parties: Parties) -> None:
         """Write the instructions of a fork and its branches."""
-        branches_awaited = None if node.join is None else self._branches_awaited(node)
+        branches_awaited = None if node.join is None else self._awaited_branch_count(node)
         self.builder.fork(
             [self._branch_writer(branch, parties) for branch in node.branches], branches_awaited
         )
 
-    def _branches_awaited(self, node: Fork) -> int:
+    def _awaited_branch_count(self, node: Fork) -> int:
         """Return the number of branches of a fork that are waited for."""
         assert node.join is not None
         return _whole_number(self.numbers[node.join], "the join of a fork", 0, len(node.branches))
@@ -682,7 +682,7 @@ class Writer:
             retries=node.retries,
             back_off=pause_time,
             doubles=node.doubling,
-            queue_limit=None if node.queue is None else self._queue_places(node),
+            queue_limit=None if node.queue is None else self._queue_place_count(node),
             cuts_service=node.cuts,
             breaker=None if node.breaker is None else self._breaker_and_open_time(node.breaker),
         )
@@ -693,7 +693,7 @@ class Writer:
         assert isinstance(resource, Breaker)
         return name, open_time(name, self.numbers[resource.open], resource.scv)
 
-    def _queue_places(self, node: Attempt) -> int:
+    def _queue_place_count(self, node: Attempt) -> int:
         """Return the number of places in the queue of an attempt."""
         assert node.queue is not None
         queue_in_words = f"the queue of an attempt at {node.resource}"

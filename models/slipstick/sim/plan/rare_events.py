@@ -89,7 +89,7 @@ def fewest_cycles(plan: Plan, group_index: int) -> float:
         starts /= len(group.starts)
     drawn_times = np.array([_mean_of_drawn_time(plan, row) for row in plan.code])
     visits, times_left = _visits_and_times_left(plan, starts, drawn_times)
-    cycles = _cycles_of_round(plan, group, visits)
+    cycles = _mean_cycles_per_round(plan, group, visits)
     mean_time = float(visits @ drawn_times) / cycles
     events = (
         event
@@ -120,7 +120,7 @@ def _is_significant(event: RareEvent, mean_time: float, customers: int) -> bool:
     )
 
 
-def _cycles_of_round(plan: Plan, group: CustomerGroup, visits: Array) -> float:
+def _mean_cycles_per_round(plan: Plan, group: CustomerGroup, visits: Array) -> float:
     """Return the mean number of cycles that end in one round of a group, from the mean numbers of
     visits to the instructions. A round is a sequence of cycles of one customer in which the end of
     a cycle decides how the next one begins, as after a change of class.
@@ -237,10 +237,12 @@ def _visits_and_times_left(plan: Plan, starts: Array, drawn_times: Array) -> tup
         for instruction in range(len(plan.code))
         for target, count in _next_instructions(plan, instruction)
     ]
-    instructions, targets, counts = zip(*triples, strict=True)
+    instructions, targets, execution_counts = zip(*triples, strict=True)
     size = len(plan.code)
     # Slightly fewer, so that a loop without an end has a solution too.
-    executions = _NEARLY_ALL * csc_array((counts, (instructions, targets)), shape=(size, size))
+    executions = _NEARLY_ALL * csc_array(
+        (execution_counts, (instructions, targets)), shape=(size, size)
+    )
     factors = splu((eye_array(size) - executions).tocsc())
     return factors.solve(starts, trans="T"), factors.solve(drawn_times)
 
