@@ -322,7 +322,7 @@ class ChooseResult(QuestionResult):
         ]
         headings += [] if first_choice.is_objective_told else [f"{objective}{unit}"]
         headings += [
-            words.condition(first_choice.conditions[condition_index])
+            words.limited_value(first_choice.conditions[condition_index])
             for condition_index in _conditions_on_values(first_choice)
         ]
         headings += map(words.value, first_choice.asked_beside)

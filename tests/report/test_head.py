@@ -883,6 +883,30 @@ def test_simulations_that_have_not_converged_are_counted_and_the_first_is_named(
     assert line.count("onverged") == 1
 
 
+def test_a_value_that_is_equal_in_all_cases_has_no_column_unless_the_title_asks_for_it() -> None:
+    """Two cases with the same serial time: the title decides whether it is shown."""
+    answers = {
+        case: Answer(
+            "m",
+            "closed-form",
+            values={
+                "time": Value(seconds, "s"),
+                "account[serial]": Value(1.0, "s"),
+                "account[busy]": Value(seconds - 1.0, "s"),
+            },
+        )
+        for case, seconds in (("base", 5.0), ("slow", 6.0))
+    }
+    results = replace(with_sweeps(), cases=answers, title="Which is faster?")
+    names = ["time", "account[serial]", "account[busy]"]
+    table = decision_table(results, names)
+    assert table is not None
+    assert [*table.titles] == ["", "time", "time of useful work"]
+    table = decision_table(replace(results, title="How long is the time of serial?"), names)
+    assert table is not None
+    assert [*table.titles] == ["", "time", "time of serial", "time of useful work"]
+
+
 def test_no_case_is_best_of_equals(tmp_path: Path) -> None:
     (tmp_path / "shop.yaml").write_text(SHOP)
     equal = CHANGES.replace("stations.db.servers: 2", "stations.db.servers: 1").replace(

@@ -234,14 +234,25 @@ def decision_table(results: Results, value_names: Sequence[str]) -> TextTable | 
     name_and_cases = _comparable_cases(results, value_names)
     if not 1 < len(results.cases) <= 1 + _FEW_CASES or name_and_cases is None:
         return None
+    answers = {
+        case: answer_of_case
+        for case, answer_of_case in results.cases.items()
+        if not answer_of_case.failed and any(map(answer_of_case.find, value_names))
+    }
+    # A value that is the same in all cases tells them not apart.
     shown_names = [
-        name for name in value_names if any(answer.find(name) for answer in results.cases.values())
+        name
+        for name in value_names
+        if any(answer.find(name) for answer in answers.values())
+        and (
+            len({_value_text(answer, name) for answer in answers.values()}) > 1
+            or words.value(name) in results.title.lower()
+        )
     ][:_MOST_COLUMNS]
     rows = [
         [words.case(case), *(_value_text(answer_of_case, name) for name in shown_names)]
-        for case, answer_of_case in results.cases.items()
-        if not answer_of_case.failed
-        and any(answer_of_case.find(name) is not None for name in shown_names)
+        for case, answer_of_case in answers.items()
+        if any(answer_of_case.find(name) is not None for name in shown_names)
     ]
     titles = ["", *map(words.value, shown_names)]
     return TextTable(titles, rows, range(1, len(titles))) if len(rows) > 1 else None

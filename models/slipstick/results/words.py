@@ -535,6 +535,20 @@ class Words:
             number_text, unit_text = f"{100 * float(number_text):g}", "%"
         return self.rate_with_noun(name, " ".join(filter(None, (number_text, unit_text))))
 
+    def limited_value(self, comparison_text: str) -> str:
+        """Return the heading of a value that a comparison limits, with its limit in brackets; of
+        other comparisons the clause.
+
+        >>> Words().limited_value("response_time_quantile[requests,0.99] <= 300 ms")
+        'time within which 99 % of requests are answered (at most 300 ms)'
+        """
+        comparison = _COMPARISON.fullmatch(comparison_text)
+        if comparison is None:
+            return self.condition(comparison_text)
+        name, relation, _, _ = comparison.groups()
+        limit = f"{_RELATION_PHRASES[relation]} {self.limit(comparison_text)}".removeprefix("is ")
+        return f"{self.value(name)} ({limit})"
+
     def _comparison_clause(self, comparison_text: str) -> str:
         """Return one comparison of a condition as a clause."""
         # A single comparison with a number can be written with its unit or in percent; longer

@@ -18,7 +18,7 @@ from slipstick.errors import (
 )
 from slipstick.late import np
 from slipstick.report.formatting import NOTHING, escape, markdown_blocks, markdown_table, percent
-from slipstick.results.question import QuestionResult, TitleAnswer
+from slipstick.results.question import Decision, QuestionResult, TitleAnswer
 from slipstick.results.words import NO_WORDS, Words
 from slipstick.schema.inputs import Settings
 from slipstick.schema.text import Node, Scalar, from_plain
@@ -42,6 +42,7 @@ from slipstick_measure.report.fits import (
     fit_verdict,
     fitted_values,
     main_findings,
+    prediction_table,
     refused_in_title,
 )
 from slipstick_measure.report.measured import amount_text, with_noun_for_processors
@@ -94,6 +95,12 @@ class FitsResult(QuestionResult):
         """Return whether the first fit reaches its target efficiency where the title asks."""
         first_fit = next(iter(self.fits.values()))
         return fit_verdict(first_fit, _with_noun(words, first_fit.member))
+
+    def decision(self, words: Words) -> Decision | None:
+        """Return the table of the predictions of a single fit."""
+        first_fit, *further_fits = self.fits.values()
+        words = _with_noun(words, first_fit.member)
+        return None if further_fits else prediction_table(first_fit, words)
 
     def sentences(self) -> list[str]:
         """Return sentences on each fit: what limits it, the size that the largest number of

@@ -22,7 +22,7 @@ from slipstick.report.formatting import (
     value_amount,
     with_article,
 )
-from slipstick.results.question import TitleAnswer, verdict_word
+from slipstick.results.question import Decision, TitleAnswer, verdict_word
 from slipstick.results.words import Words, is_plural
 from slipstick_measure.fit.extrapolation import LEVEL
 from slipstick_measure.report.measured import INDENT, LOST, amount_text, with_noun_for_processors
@@ -340,6 +340,33 @@ def _prediction_text(answer: Answer, processors: float) -> str:
         for name in names
         if (value := answer.values.get(name))
     )
+
+
+def prediction_table(time_fits: Fitting, words: Words) -> Decision | None:
+    """Return the table of the times and efficiencies that the preferred fit predicts, with a row
+    for each number of processors; None with fewer than two of them.
+    """
+    best_answer = time_fits.answers[0]
+    counts = [
+        float(name[len(_TIME_NAME_PREFIX) : -1])
+        for name in best_answer.values
+        if name.startswith(_TIME_NAME_PREFIX)
+    ]
+    efficiencies = [f"{_EFFICIENCY_NAME_PREFIX}{count:g}]" for count in counts]
+    if len(counts) < 2 or not all(name in best_answer.values for name in efficiencies):
+        return None
+    rows = [
+        [
+            words.member_count(count),
+            *(
+                value_amount(name, value.value, value.unit, value.ends)
+                for name in (f"{_TIME_NAME_PREFIX}{count:g}]", efficiency)
+                for value in [best_answer.values[name]]
+            ),
+        ]
+        for count, efficiency in zip(counts, efficiencies, strict=True)
+    ]
+    return ["", "time", "efficiency"], rows
 
 
 def fit_verdict(time_fits: Fitting, words: Words) -> TitleAnswer | None:

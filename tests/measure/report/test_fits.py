@@ -8,8 +8,9 @@ import pytest
 
 from slipstick.answer import Value
 from slipstick.report.formatting import WIDTH
+from slipstick.results.words import Words
 from slipstick_measure.fit.comparison import IntervalSettings, fits
-from slipstick_measure.report.fits import fits_text, main_findings
+from slipstick_measure.report.fits import fits_text, main_findings, prediction_table
 from tests.measure.fit.truths import TRUTHS, noisy
 
 
@@ -58,3 +59,19 @@ def test_the_size_needed_is_said_with_its_interval_as_far_as_it_has_one() -> Non
     )
     assert said(Value(10, "1")) == f"An {goal} needs n = 10."
     assert said(Value(None, "1")) == f"No size has an {goal}."
+
+
+def test_predictions_of_a_single_fit_stand_side_by_side_with_their_efficiencies() -> None:
+    """With a serial part of 5 %, the efficiency on p processors is 1 / (0.05 p + 0.95)."""
+    truth = noisy(TRUTHS["serial part"], 0, noise=0.0)
+    words = Words(member="core")
+    settings = IntervalSettings()
+    table = prediction_table(fits(truth, ["amdahl"], p=[6, 39], intervals=settings), words)
+    assert table is not None
+    titles, rows = table
+    assert titles == ["", "time", "efficiency"]
+    assert [row[0] for row in rows] == ["6 cores", "39 cores"]
+    for row, count in zip(rows, (6, 39), strict=True):
+        efficiency = float(row[2].split()[0]) / 100
+        assert efficiency == pytest.approx(1 / (0.05 * count + 0.95), rel=1e-2)
+    assert prediction_table(fits(truth, ["amdahl"], p=[6], intervals=settings), words) is None

@@ -547,7 +547,7 @@ def test_an_objective_that_is_chosen_itself_is_told_once(folder: Path) -> None:
     decision = result.decision(Words())
     assert decision is not None
     titles, rows = decision
-    limit = "response time of jobs is at most 1.1 s"
+    limit = "response time of jobs (at most 1.1 s)"
     assert titles == ["", "web servers", limit, "highest utilization"]
     assert [len(row) for row in rows] == [4]
 
@@ -590,7 +590,7 @@ def test_totals_and_words_of_values_stand_in_the_sentence_and_the_table(folder: 
     assert decision is not None
     head, (row,) = decision
     assert head[1] == "servers"
-    assert head[-2:] == ["mean time of an answer is at most 90 ms", "highest utilization"]
+    assert head[-2:] == ["mean time of an answer (at most 90 ms)", "highest utilization"]
     assert row[1] == f"{web + app:g}"
 
 
