@@ -526,6 +526,48 @@ def test_each_parameter_that_may_lack_a_unit_is_named(
     assert message in capsys.readouterr().err
 
 
+BATCH = """\
+activity: 1
+machine: epyc-milan-7763
+parameters: {{records: {records}, p: 4096}}
+population: {{processors: p}}
+cycle:
+  - {{name: match, bytes: {bytes}, component: busy}}
+  - {{name: rules, {rules}, component: busy}}
+"""
+FLOPS = "flops: 200000 * records / p"
+
+
+@pytest.mark.parametrize(
+    ("formula", "rules", "ways"),
+    [
+        ("30000 * records / p", FLOPS, ["'30000 B * records / p'"]),
+        (
+            "3e4 * records / p",
+            "bytes: 8 * records",
+            ["'3e4 B * records / p'", "records: '4e+09 B' or '4e+09 kB'"],
+        ),
+        ("records / p", "delay: 1 s", ["'4e+09 B' or '4e+09 kB'"]),
+    ],
+)
+def test_each_advised_unit_leads_out_of_the_mistake(
+    formula: str, rules: str, ways: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Records are counted in one formula, and give bytes in another; processors are a count."""
+    path = Path("batch.yaml")
+    path.write_text(BATCH.format(records="4e9", bytes=formula, rules=rules))
+    assert main(["check", str(path)]) == 2
+    message = capsys.readouterr().err.splitlines()[0]
+    advice = message.partition("write ")[2].partition(": cycle")[0]
+    assert advice == "; or ".join(ways)
+    assert "/B" not in message
+    for way in ways:
+        unit_at_records = "4e+09 B" if "4e+09" in way else "4e9"
+        changed = formula if "4e+09" in way else way.strip("'")
+        path.write_text(BATCH.format(records=unit_at_records, bytes=changed, rules=rules))
+        assert main(["check", str(path)]) == 0 or "cycle.0" not in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     "written",
     ["p95", "p95[a]", "quantile[a, 95%]", "percentile", "response_time_quantile[a, 95%]", "a_p95"],

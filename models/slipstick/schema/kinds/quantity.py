@@ -67,6 +67,7 @@ from slipstick.schema.text import (
     Table,
     canonical,
     join_path,
+    leaves,
     node_at,
     plain_data,
     problem,
@@ -872,9 +873,11 @@ def _refuse_without_unit(
     expr_by_name: Mapping[str, Expr],
     dimension: Dimension,
 ) -> None:
-    """Raise if the formula would have the right dimension with a unit at one of its parameters
-    that have none: at the place of this parameter if it is the only one.
+    """Raise if the formula would have the right dimension with a unit at one of its plain numbers,
+    or at one of its parameters that have none: at the place of this parameter if it is the only
+    way.
     """
+    formula_text = _with_unit_at_number(formula.text, found_dimension, expr_by_name, dimension)
     units_by_name = {}
     for name in dict.fromkeys(re.findall(r"\w+", formula.text)):
         parameter = expr_by_name.get(name)
@@ -882,28 +885,87 @@ def _refuse_without_unit(
             continue
         # A parameter may be a factor or a divisor.
         for missing_dimension in (dimension / found_dimension, found_dimension / dimension):
-            # Nothing is measured in squares of units.
-            if max(map(abs, missing_dimension.powers)) > 1:
+            if not _may_be_missing(missing_dimension):
                 continue
             names = {**expr_by_name, name: Parameter(name, missing_dimension)}
             with suppress(FormulaError):
-                if read_expression(formula.text, names).dimension == dimension:
-                    value = 1.0 if parameter.value is None else parameter.value
-                    units_by_name[name] = (value, with_usual_units(value, missing_dimension))
-    if len(units_by_name) == 1:
+                if read_expression(formula.text, names).dimension != dimension:
+                    continue
+                # With the unit, formulas of other keys would be wrong in their turn.
+                keys_changed = _keys_changed(tree, name, expr_by_name, names) - {str(location[-1])}
+                if "population" in keys_changed or (formula_text and keys_changed):
+                    continue
+                value = 1.0 if parameter.value is None else parameter.value
+                units_by_name[name] = (value, with_usual_units(value, missing_dimension))
+    if len(units_by_name) == 1 and not formula_text:
         [(name, (value, units_text))] = units_by_name.items()
         message = (
             f"{value:g} lacks its unit; write {units_text}:"
             f" {join_path(location)} wants a [{dimension}]"
         )
         raise SpecError([problem(tree, ("parameters", name), message)])
-    if units_by_name:
-        choices = "; or ".join(f"{name}: {text}" for name, (_, text) in units_by_name.items())
+    choices = [f"'{formula_text}'"] * bool(formula_text)
+    choices += [f"{name}: {text}" for name, (_, text) in units_by_name.items()]
+    if choices:
+        subject = "numbers" if formula_text else "parameters"
         message = (
             f"{formula.text} gives a [{found_dimension}], but a [{dimension}] is wanted; one of its"
-            f" parameters lacks its unit: write {choices}"
+            f" {subject} lacks its unit: write {'; or '.join(choices)}"
         )
         raise value_mark(tree, location).error(message, location)
+
+
+_PLAIN_NUMBER = late_pattern(r"(?<![\w.])\d+(?:\.\d*)?(?:[eE][+-]?\d+)?(?![\w.]|\s*[A-Za-z%])")
+
+
+def _with_unit_at_number(
+    text: str, found_dimension: Dimension, expr_by_name: Mapping[str, Expr], dimension: Dimension
+) -> str:
+    """Return a formula with a unit at its first plain number that gives it the right dimension;
+    empty if there is no such number.
+    """
+    missing_dimension = dimension / found_dimension
+    if not _may_be_missing(missing_dimension):
+        return ""
+    unit = with_usual_units(1.0, missing_dimension).split("'")[1].removeprefix("1 ")
+    for number in _PLAIN_NUMBER.finditer(text):
+        changed_text = f"{text[: number.end()]} {unit}{text[number.end() :]}"
+        with suppress(FormulaError):
+            if read_expression(changed_text, expr_by_name).dimension == dimension:
+                return changed_text
+    return ""
+
+
+def _may_be_missing(dimension: Dimension) -> bool:
+    """Return whether a number may have been meant in a dimension: not in squares of units, nor in
+    1/B, as only rates of events are told without their unit.
+    """
+    powers = dimension.powers
+    return max(map(abs, powers)) <= 1 and (max(powers) > 0 or dimension == RATE)
+
+
+def _keys_changed(
+    tree: Node, name: str, expr_by_name: Mapping[str, Expr], changed_names: Mapping[str, Expr]
+) -> set[str]:
+    """Return the keys of the formulas of a file whose dimension changes with that of a parameter;
+    of the population, that key.
+    """
+    keys = set()
+    for path, leaf in leaves(tree):
+        if name not in re.findall(r"\w+", leaf.text):
+            continue
+        # A title is no formula, and a name that stands below is read later.
+        with suppress(FormulaError):
+            dimension = read_expression(leaf.text, expr_by_name).dimension
+            first_key, last_key = path.partition(".")[0], path.rpartition(".")[2]
+            key = first_key if first_key == "population" else last_key
+            try:
+                if read_expression(leaf.text, changed_names).dimension == dimension:
+                    continue
+            except FormulaError:
+                pass
+            keys.add(key)
+    return keys
 
 
 class QuantityReader:
