@@ -447,12 +447,14 @@ class FittedDistribution:
         # divides by 0.
         self.mean = time.mean + 1e-290
         floored_scv = time.variance / without_zeros(self.mean * self.mean) + 1e-18
-        self.hyperexponential = floored_scv.real > LEAST_VARIED
+        self.is_hyperexponential = floored_scv.real > LEAST_VARIED
         self.variation = np.sqrt(floored_scv)
-        self.short_probability = balanced_means(np.where(self.hyperexponential, floored_scv, 2.0))
-        self.low = np.where(self.hyperexponential, 0.0, self._root_quantile(-_REACH))
+        self.short_probability = balanced_means(
+            np.where(self.is_hyperexponential, floored_scv, 2.0)
+        )
+        self.low = np.where(self.is_hyperexponential, 0.0, self._root_quantile(-_REACH))
         self.middle = np.where(
-            self.hyperexponential,
+            self.is_hyperexponential,
             4 * self.mean,
             self._root_quantile(np.sqrt(2.0 * np.log(count.real))),
         )
@@ -463,7 +465,7 @@ class FittedDistribution:
         function.
         """
         root_quantile = self._root_quantile(z)
-        if not np.any(self.hyperexponential):
+        if not np.any(self.is_hyperexponential):
             return root_quantile
         # Newton's method for -log P(time > t), which is concave: from 0 it comes to the quantile
         # from below.
@@ -483,7 +485,7 @@ class FittedDistribution:
                 for phase_probability, phase_tail in phase_tails
             )
             relative_time = relative_time + (wanted_exponent + np.log(tail)) * tail / time_density
-        return np.where(self.hyperexponential, self.mean * relative_time, root_quantile)
+        return np.where(self.is_hyperexponential, self.mean * relative_time, root_quantile)
 
     def _root_quantile(self, z: Array | float) -> Array:
         """Return the time at a standard normal quantile z, for a time whose cube root is normal
@@ -498,7 +500,9 @@ class FittedDistribution:
         """Return the upper limit of the integral for the longest of `count` times; see `_REACH`."""
         slow_mean = self.mean / (2.0 * (1.0 - self.short_probability))
         root_end = self._root_quantile(_REACH + np.sqrt(2.0 * np.log(count)))
-        return np.where(self.hyperexponential, slow_mean * (3.0 * _REACH + np.log(count)), root_end)
+        return np.where(
+            self.is_hyperexponential, slow_mean * (3.0 * _REACH + np.log(count)), root_end
+        )
 
     def distribution(self, t: Array) -> Array:
         """Return P(time <= t), or the probability that all `count` times are at most t."""
@@ -506,7 +510,7 @@ class FittedDistribution:
         mean = self.mean[new_axes]
         variation = self.variation[new_axes]
         short_probability = self.short_probability[new_axes]
-        is_hyperexponential = self.hyperexponential[new_axes]
+        is_hyperexponential = self.is_hyperexponential[new_axes]
         relative_time = t / mean
         # The cube root has no derivative at 0; values this close to 0 do not count.
         relative_time = np.where(relative_time.real > 1e-30, relative_time, 1e-30)

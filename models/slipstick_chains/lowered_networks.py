@@ -213,19 +213,19 @@ class _NetworkReading:
         """Return whether the station may lose customers of the class."""
         return self._network.stations[station_name].loses(class_name)
 
-    def _present(self, class_name: str, station_name: str) -> Array:
+    def _present_count(self, class_name: str, station_name: str) -> Array:
         """Return the mean number of customers of a class that are present at a station [1]."""
         step_name = f"{class_name}.{station_name}"
         return self._mean("here", step_name) + self._mean("waits", step_name)
 
-    def _completions(self, class_name: str, station_name: str) -> Array:
+    def _completion_rate(self, class_name: str, station_name: str) -> Array:
         """Return how many services of a class end at a station in a second [1/s]."""
         visits, service = self._visits_and_service(class_name, station_name)
         if not self._may_fail(class_name, station_name):
             return self._cycle_rates[class_name] * visits
         return self._mean("here", f"{class_name}.{station_name}") / service
 
-    def _abandonments(self, class_name: str, station_name: str) -> Array:
+    def _abandonment_rate(self, class_name: str, station_name: str) -> Array:
         """Return how many customers of a class abandon the queue of a station in a second [1/s]."""
         if class_name not in self._network.stations[station_name].patience:
             return np.zeros(1)
@@ -235,7 +235,7 @@ class _NetworkReading:
         patience = self._arrays.patience[0, class_index, station_index]
         return np.asarray(self._mean("waits", f"{class_name}.{station_name}") / patience)
 
-    def _visits(self, class_name: str, station_name: str) -> Array:
+    def _visit_rate(self, class_name: str, station_name: str) -> Array:
         """Return how many visits a class makes to a station in a second: visits of customers that
         are let in, or that try again until they are [1/s].
         """
@@ -243,30 +243,30 @@ class _NetworkReading:
         tries_again = class_name in self._network.stations[station_name].retries
         if tries_again or not self._may_fail(class_name, station_name):
             return self._cycle_rates[class_name] * visits
-        return self._completions(class_name, station_name) + self._abandonments(
+        return self._completion_rate(class_name, station_name) + self._abandonment_rate(
             class_name, station_name
         )
 
-    def _cycles(self, class_name: str, visits_or_completions: Any) -> Array:
+    def _cycle_rate(self, class_name: str, visit_or_completion_rate: Any) -> Array:
         """Return how many cycles of a class are counted at its first station in a second [1/s].
 
         Parameters
         ----------
         class_name : of the class
-        visits_or_completions : `_visits`, or `_completions` for those that end there
+        visit_or_completion_rate : `_visit_rate`, or `_completion_rate` for those that end there
         """
         for station_name in self._stations_of_class(class_name)[:1]:
             if self._may_fail(class_name, station_name):
                 visits, _ = self._visits_and_service(class_name, station_name)
-                return np.asarray(visits_or_completions(class_name, station_name) / visits)
+                return np.asarray(visit_or_completion_rate(class_name, station_name) / visits)
         return self._cycle_rates[class_name]
 
     def values(self) -> NamedValues:
         """Yield the values of the network, its classes and its stations, by name."""
         for class_name, members in self._members.items():
             thinking = self._mean("here", f"{class_name}.{THINK}")
-            cycles = self._cycles(class_name, self._visits)
-            yield f"throughput[{class_name}]", self._cycles(class_name, self._completions)
+            cycles = self._cycle_rate(class_name, self._visit_rate)
+            yield f"throughput[{class_name}]", self._cycle_rate(class_name, self._completion_rate)
             yield f"response_time[{class_name}]", (members - thinking) / without_zeros(cycles)
             for station_name in self._stations_of_class(class_name):
                 yield from self._values_of_place(class_name, station_name, cycles)
@@ -288,10 +288,10 @@ class _NetworkReading:
         station = self._network.stations[station_name]
         label = f"[{class_name},{station_name}]"
         visits, present = (
-            self._visits(class_name, station_name),
-            self._present(class_name, station_name),
+            self._visit_rate(class_name, station_name),
+            self._present_count(class_name, station_name),
         )
-        served = self._completions(class_name, station_name)
+        served = self._completion_rate(class_name, station_name)
         _, service = self._visits_and_service(class_name, station_name)
         yield f"queue_length{label}", present
         yield f"residence_time{label}", present / without_zeros(cycles)
@@ -311,7 +311,7 @@ class _NetworkReading:
             lost = (
                 _difference_beyond_rounding(visits, served)
                 if tries_again
-                else self._abandonments(class_name, station_name)
+                else self._abandonment_rate(class_name, station_name)
             )
             yield f"abandonment{label}", lost / without_zeros(visits)
         if turns_away and has_one_cause:
@@ -331,11 +331,11 @@ class _NetworkReading:
         visitors = [name for name in self._members if station_name in self._stations_of_class(name)]
         yield (
             f"queue_length[{station_name}]",
-            sum((self._present(name, station_name) for name in visitors), np.zeros(1)),
+            sum((self._present_count(name, station_name) for name in visitors), np.zeros(1)),
         )
         if not DISCIPLINES[station.discipline].delay:
             work = (
-                self._completions(name, station_name)
+                self._completion_rate(name, station_name)
                 * self._visits_and_service(name, station_name)[1]
                 for name in visitors
             )
@@ -346,15 +346,15 @@ class _NetworkReading:
         if len(self._members) > 1:
             return
         (class_name,) = self._members
-        cycles = without_zeros(self._cycles(class_name, self._visits))
+        cycles = without_zeros(self._cycle_rate(class_name, self._visit_rate))
         yield THINK, self._mean("here", f"{class_name}.{THINK}") / cycles
         for name in self._stations_of_class(class_name):
             _, service = self._visits_and_service(class_name, name)
-            work = self._completions(class_name, name) * service
+            work = self._completion_rate(class_name, name) * service
             yield name, work / cycles
             yield (
                 f"wait:{name}",
-                _difference_beyond_rounding(self._present(class_name, name), work) / cycles,
+                _difference_beyond_rounding(self._present_count(class_name, name), work) / cycles,
             )
             if class_name in self._network.stations[name].retries:
                 pause = f"{BACK_OFF_TIME}:{name}"

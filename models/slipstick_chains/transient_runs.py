@@ -340,7 +340,7 @@ class _RunFromStart:
         kernel.now = 0.0
         kernel.ready.extend(customers)
 
-    def present(self, resource_name: str) -> int:
+    def customers_present(self, resource_name: str) -> int:
         """Return the number of customers that are present at a resource, without servers that are
         away.
         """
@@ -385,7 +385,7 @@ class _RunFromStart:
         # Customers that are there at time 0 begin.
         kernel.run(0)
         initial_counts = {
-            passage.resource: self.present(passage.resource)
+            passage.resource: self.customers_present(passage.resource)
             for passage in passage_by_index.values()
         }
         while kernel.events < MOST_EVENTS_OF_RUN:
@@ -394,12 +394,14 @@ class _RunFromStart:
                 _, question_index = times.pop(0)
                 question = questions[question_index]
                 assert isinstance(question, _NumberAtTime)
-                observations[question_index] = question.observation(self.present(question.resource))
+                observations[question_index] = question.observation(
+                    self.customers_present(question.resource)
+                )
             for question_index in [
                 question_index
                 for question_index, passage in passage_by_index.items()
                 if passage.has_ended(
-                    self.present(passage.resource), initial_counts[passage.resource]
+                    self.customers_present(passage.resource), initial_counts[passage.resource]
                 )
             ]:
                 del passage_by_index[question_index]

@@ -356,7 +356,7 @@ def _network_paragraphs(model: QueueingNetwork, explanation: Explanation) -> lis
     laws = [equation_text for equation_text, _ in _laws_that_hold(model)]
     lines = [
         _indented_line(equation_text)
-        for equation_text in filter(None, [*laws, _lack_of_formula(model)])
+        for equation_text in filter(None, [*laws, _reason_without_formula(model)])
     ]
     lines += [
         "",
@@ -445,7 +445,7 @@ def _loses_arrivals(model: QueueingNetwork) -> bool:
     return is_open and (has_capacity or _has_failing_visits(model))
 
 
-def _lack_of_formula(model: QueueingNetwork) -> str:
+def _reason_without_formula(model: QueueingNetwork) -> str:
     """Return a sentence on why residence times have no formula; empty if they have one."""
     reasons = reasons_without_formula(model)
     return (
@@ -636,7 +636,7 @@ def explain_latex(explanation: Explanation) -> str:
         rows = _symbols(parameters_used, explanation.entries, Notes())
         symbols = [(latex_text(path), value, meaning) for path, value, meaning, _ in rows]
     reason_without_formula = (
-        _lack_of_formula(subject) if isinstance(subject, QueueingNetwork) else ""
+        _reason_without_formula(subject) if isinstance(subject, QueueingNetwork) else ""
     )
     comment_lines = (
         f"{explanation.name}: {explanation.title}",

@@ -108,7 +108,7 @@ def _lines_of_equations(answer: Answer) -> Iterator[str]:
         equations = Equations(whole_time(model)).latex
         if method == CLOSED_FORM:
             yield from equations
-        elif part_without_equations := _part_without_equations(model):
+        elif part_without_equations := _phrase_for_part_without_equations(model):
             raise NoAnswerError(_no_equations_message(answer, part_without_equations))
         elif any(isinstance(node, BarrierWait) for node in distinct_activities(model.bodies)):
             yield from _section_equations(model, equations)
@@ -116,7 +116,7 @@ def _lines_of_equations(answer: Answer) -> Iterator[str]:
             yield from _wait_equations(model, equations)
 
 
-def _part_without_equations(model: Model) -> str:
+def _phrase_for_part_without_equations(model: Model) -> str:
     """Return a phrase for the first part of a model whose rules in mean value go beyond a sequence
     of queues, so that no equations are written; empty if there is no such part.
     """
@@ -176,7 +176,7 @@ def _wait_equations(model: Model, equations: list[str]) -> Iterator[str]:
 
     A wait follows from what the same cycle has with one processor fewer: the number present Q and
     the utilization U. A lock is a queue whose service is all that is done while it is held. Models
-    with `_part_without_equations` have none.
+    with `_phrase_for_part_without_equations` have none.
     """
     steps_by_queue = _plain_queues(model, list(distinct_activities(model.bodies)))
     first_equation, *further_equations = equations

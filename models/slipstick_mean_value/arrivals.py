@@ -16,11 +16,11 @@ longer. The rules beyond that, each an approximation of its own:
 - *simultaneous possession*: a lock, or a number of permits, is a queue whose service is all that is
   done while it is held, waits included, as in the method of surrogate delays (Source: Jacobson and
   Lazowska, CACM 25(2), 1982, 142-151). Corrections of the numbers found keep it from counting
-  processors that the lock keeps elsewhere: `_met_fraction`, `_present_at`, `_add_predecessors` and
-  `_limit_to_work`, derived there. Against Markov chains of a lock whose body uses a station that is
-  used outside it too, the time errs by 1 % in the median and 4 % in 95 of 100
-  (tests/method/mean_value/test_arrivals.py). What only holders of some permits use is solved for
-  each number of them (`FlowEquivalentServer` in `closed`);
+  processors that the lock keeps elsewhere: `_met_fraction`, `_present_count_at`,
+  `_add_predecessors` and `_limit_to_work`, derived there. Against Markov chains of a lock whose
+  body uses a station that is used outside it too, the time errs by 1 % in the median and 4 % in 95
+  of 100 (tests/method/mean_value/test_arrivals.py). What only holders of some permits use is solved
+  for each number of them (`FlowEquivalentServer` in `closed`);
 - *variance of the wait*: the number ahead is taken as geometric (`_variance_ahead`).
 
 Source: Reiser and Lavenberg, J. ACM 27(2), 1980, 313-322 (arrival theorem, exact in product form);
@@ -346,7 +346,7 @@ class ArrivalState:
             if np.any(fraction):
                 number_served = fraction * self.in_service[met_visit.index]
                 waiting_and_served[met_visit] = (
-                    fraction * self._present_at(visit, met_visit, queue) - number_served,
+                    fraction * self._present_count_at(visit, met_visit, queue) - number_served,
                     number_served,
                 )
                 busy_servers = busy_servers + number_served
@@ -489,7 +489,7 @@ class ArrivalState:
             fraction = fraction * self.other_holder_fraction.get(permit_name, 0.0)
         return fraction
 
-    def _present_at(self, visit: Visit, met_visit: Visit, queue: Queue) -> Array:
+    def _present_count_at(self, visit: Visit, met_visit: Visit, queue: Queue) -> Array:
         """Return the mean number of processors at `met_visit` that a processor arriving at `visit`
         can meet [1]. Processors that wait there for an earlier holder of a lock that is held at
         `visit` are left out.

@@ -38,7 +38,7 @@ from slipstick_measure.measurements import (
     Measurements,
     Reduced,
     reduce_repetitions,
-    unknown_metrics,
+    unknown_metric_notes,
 )
 
 ARROW = "->"
@@ -247,7 +247,7 @@ def measured(
             for point in points
             if any(region in point.regions(metric) for metric in _METRICS_OF_WHOLE)
         ]
-    notes = [*runs.notes, *notes, *unknown_metrics(runs.records), *regions.notes]
+    notes = [*runs.notes, *notes, *unknown_metric_notes(runs.records), *regions.notes]
     account = _Account(runs, points, regions, runs.timer or 0.0 if timer is None else timer, notes)
     answers = tuple(map(account.answer, points))
     check_waits(runs, points, answers)

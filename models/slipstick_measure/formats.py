@@ -97,7 +97,7 @@ def read(path: Path | str, hints: Hints | None = None, format: str | None = None
     if format is None and format_name in (None, "csv") and not is_records:
         if known_file := known_text(input_file.text):
             input_file.refuse(1, "", f"this is {known_file.description}: {known_file.advice}")
-        if keys_text := _keys_of_json(input_file.text):
+        if keys_text := _phrase_on_json_keys(input_file.text):
             message = (
                 f"this is JSON that no reader knows, with {keys_text}; write a table of its"
                 " values as CSV"
@@ -158,7 +158,7 @@ def _refuse_unknown_format(input_file: Reading) -> NoReturn:
     )
 
 
-def _keys_of_json(text: str) -> str:
+def _phrase_on_json_keys(text: str) -> str:
     """Return a phrase on the first keys of a JSON document, such as "the keys a, b"; empty for
     other texts.
     """

@@ -367,7 +367,7 @@ def _problems_of_repeated_numbers(runs: Sequence[Measurement]) -> list[Problem]:
     return problems
 
 
-def unknown_metrics(runs: Sequence[Measurement]) -> list[Problem]:
+def unknown_metric_notes(runs: Sequence[Measurement]) -> list[Problem]:
     """Return notes on metrics that the account does not use: one for each that resembles a known
     metric, and one for all others.
     """

@@ -117,7 +117,7 @@ class GridForm:
             self.compiled_by_counts[key] = self.compile_with(dict(key))
         return self.compiled_by_counts[key]
 
-    def failure(self, name: str, value: float) -> str:
+    def failure_reason(self, name: str, value: float) -> str:
         """Return the reason why there is no answer if one input is changed to a value; empty if
         there is one.
         """
@@ -277,7 +277,7 @@ class AnswerGrid:
         """
         for slider in sliders:
             for slider_end in (slider.low, slider.high):
-                reason = self.form.failure(slider.name, slider_end)
+                reason = self.form.failure_reason(slider.name, slider_end)
                 if reason:
                     setting_text = f"{slider.name} = {quantity(slider_end, slider.unit)}"
                     return f"at {setting_text} there is no answer: {reason}"
@@ -320,8 +320,11 @@ def _stored_column(column: Array, digits: int = 6) -> dict[str, Any]:
     """Return a column of the grid as the page stores it: as logarithms if all values are above
     0.
     """
-    logs = bool((column > 0).all())
-    return {"logs": logs, "column": _rounded_values(np.log(column) if logs else column, digits)}
+    are_logs = bool((column > 0).all())
+    return {
+        "logs": are_logs,
+        "column": _rounded_values(np.log(column) if are_logs else column, digits),
+    }
 
 
 def _axis_nodes(slider: Slider, node_count: int, structures: Mapping[str, Parameter]) -> Array:

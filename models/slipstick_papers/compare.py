@@ -307,9 +307,9 @@ def _unit_problems(
         names_of_cases = [names_by_case[case] for case in table.columns]
         for row, spec in enumerate(table.rows):
             for position, name in enumerate(spec.sum):
-                if reason := _unit_mismatch(name, table.unit, names_of_cases):
+                if reason := _unit_mismatch_reason(name, table.unit, names_of_cases):
                     yield study.problem(("compare", index, "rows", row, "sum", position), reason)
-            if spec.per and (reason := _unit_mismatch(spec.per, "1", names_of_cases)):
+            if spec.per and (reason := _unit_mismatch_reason(spec.per, "1", names_of_cases)):
                 yield study.problem(("compare", index, "rows", row, "per"), reason)
 
 
@@ -323,7 +323,7 @@ def _compared_table(spec: TableSpec, answers: Mapping[str, Answer]) -> Published
     )
 
 
-def _unit_mismatch(name: str, wanted_unit: str, names_by_case: Sequence[ValueNames]) -> str:
+def _unit_mismatch_reason(name: str, wanted_unit: str, names_by_case: Sequence[ValueNames]) -> str:
     """Return the reason why a value cannot be written in a table's unit; an empty text if it
     can.
     """

@@ -98,8 +98,8 @@ class Condition:
             re.split(r"[<>]", clause)[0].strip()
             for clause in re.split(r"(?<!\s)\s++and\s++", self.text.strip())
         ]
-        as_written = len(clauses) == len(self.parts)
-        return clauses if as_written else [str(part.left) for part in self.parts]
+        has_all_clauses = len(clauses) == len(self.parts)
+        return clauses if has_all_clauses else [str(part.left) for part in self.parts]
 
     def sides(self, columns: Mapping[str, Array]) -> list[ConditionSides]:
         """Return the two sides of each comparison of the condition.
@@ -308,7 +308,7 @@ class _ConditionNames(Mapping[str, Expr]):
             f"{prefix}{name}" for prefix, case in self._cases.items() for name in case.names
         )
 
-    def as_written(self, message: str) -> str:
+    def message_as_written(self, message: str) -> str:
         """Return a message on a condition with its names as they are written in it."""
         for name, (parameter, _, _) in self.used_names.items():
             message = message.replace(parameter.name, name)
@@ -372,7 +372,7 @@ def condition_of(
         else:
             comparisons = read_condition(text, condition_names, allow_answers=True)
     except FormulaError as error:
-        message = condition_names.as_written(str(error))
+        message = condition_names.message_as_written(str(error))
         if error.name in case.built.entries:
             message = (
                 f"{error.name} is an input with one value here; a condition compares values of an"

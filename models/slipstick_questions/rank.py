@@ -233,8 +233,8 @@ class RankResult(QuestionResult):
         yield _READING_OF_SHARES if self.rankings else ""
         for ranking in self.rankings:
             yield _quantities_table(ranking)
-            yield _undecided_order(ranking)
-            yield _unanswered_changes(ranking)
+            yield _undecided_order_clause(ranking)
+            yield _unanswered_changes_sentence(ranking)
             yield (
                 f"Without effect here: {', '.join(map(code, ranking.idle))}."
                 if ranking.idle
@@ -938,7 +938,7 @@ def _reason_undecided(ranking: Ranking) -> str:
     return " within the ranges" if ranking.ranges else ", because their intervals overlap"
 
 
-def _undecided_order(ranking: Ranking) -> str:
+def _undecided_order_clause(ranking: Ranking) -> str:
     """Return a clause on the adjacent rows of a ranking of estimates that may be in the wrong
     order; empty if there are none.
     """
@@ -1191,7 +1191,7 @@ def _range_of_percent(shares: Sequence[float]) -> str:
     return low if low == high else f"{low.removesuffix(' %')} to {high}"
 
 
-def _unanswered_changes(ranking: Ranking) -> str:
+def _unanswered_changes_sentence(ranking: Ranking) -> str:
     """Return a sentence on the changes that have no answer, for instance because they saturate a
     server; empty if there are none.
     """

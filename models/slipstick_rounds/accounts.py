@@ -94,7 +94,7 @@ def points_from_times(
     """
     round_time, time_between = round_times.T
     first_accounts, wait, second_accounts = _account_of_first_phase(rounds, phase_times)
-    customers_served = rounds.served(throughput * time_between, phase_times.with_first)
+    customers_served = rounds.served_per_round(throughput * time_between, phase_times.with_first)
     columns = (first_accounts.T, second_accounts.T, wait, customers_served, throughput, round_time)
     times = map(PhaseTimes[float]._make, np.transpose(phase_times).tolist())
     rows = zip(*(column.tolist() for column in columns), strict=True)

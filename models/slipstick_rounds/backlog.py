@@ -79,7 +79,7 @@ class Backlog:
         self._number_queued = np.maximum(
             pieces_waiting * group_size / self._pieces_per_first_phase - 1, 0.0
         )
-        without_limit = self._present_without_limit(present, mean_queued)
+        without_limit = self._present_count_without_limit(present, mean_queued)
         self._present = np.where(
             pieces_waiting > 0, np.minimum(without_limit, self._largest_second_phase()), present[0]
         )
@@ -108,7 +108,7 @@ class Backlog:
         """
         return np.asarray(np.maximum(self._rounds.largest_mean_number, self._with_first))
 
-    def _present_without_limit(
+    def _present_count_without_limit(
         self, present_without_and_with_first: Array, mean_queued: Array
     ) -> Array:
         """Return the number of customers in the second phase, by the number of pieces that wait, as

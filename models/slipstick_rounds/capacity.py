@@ -193,7 +193,7 @@ class MeanRounds:
         whole_number = np.where(is_reserved, whole_number, number_with_growing_memory)
         return np.where(np.isfinite(memory), whole_number, in_memory)
 
-    def served(self, visits_ended: Array, present: Array) -> Array:
+    def served_per_round(self, visits_ended: Array, present: Array) -> Array:
         """Return the mean number of customers that a round serves [points; 1].
 
         Little's law, where time is counted in rounds: each customer is in as many rounds as its

@@ -818,12 +818,12 @@ class Isoefficiency:
         return tuple(
             DominantTerm(
                 self.needs[dominant_indices[index]].term.expression,
-                self._overtaking_point(dominant_indices, int(index), processor_counts),
+                self._overtaking_processor_count(dominant_indices, int(index), processor_counts),
             )
             for index in changes
         )
 
-    def _overtaking_point(
+    def _overtaking_processor_count(
         self, dominant_indices: Array, index: int, processor_counts: Array
     ) -> float:
         """Return the number of processors at which one need overtakes another, by bisection."""

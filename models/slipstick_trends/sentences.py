@@ -288,10 +288,10 @@ def _last_and_first_value(
 
 def outcome_sentences(projection: Projection, words: Words) -> Iterator[str]:
     """Yield sentences on the results of a projection, the most important first."""
-    yield from map(capital, _all_outcomes(projection, words))
+    yield from map(capital, _outcome_sentences(projection, words))
 
 
-def _all_outcomes(projection: Projection, words: Words) -> Iterator[str]:
+def _outcome_sentences(projection: Projection, words: Words) -> Iterator[str]:
     """Yield all sentences on the results, in order of importance."""
     for track in projection.tracks:
         beginning = _beginning_of_sentence(track, projection, words)
@@ -457,8 +457,8 @@ def _amount_in_unit_of(last_amount: str, first_value: float, unit: str, first_am
     if "(" in first_amount or first_amount.endswith(f" {unit_of_last}") or unit == "1":
         return first_amount
     in_unit = first_value / to_base(f"1 {unit_of_last}", Dimension.of(unit))
-    few_digits = 0.01 <= abs(in_unit) < 100_000
-    return f"{plain_decimal(in_unit)} {unit_of_last}" if few_digits else first_amount
+    has_few_digits = 0.01 <= abs(in_unit) < 100_000
+    return f"{plain_decimal(in_unit)} {unit_of_last}" if has_few_digits else first_amount
 
 
 def _value_clauses(track: ProjectedCase, words: Words) -> Iterator[str]:

@@ -327,7 +327,7 @@ class ClosedForm(CompiledModel):
             # For each group its rate of cycles times the service that a cycle asks for.
             busy_by_resource = {
                 resource_name: rate * work_time
-                + _busy_for_other_groups(resource_name, columns.groups)
+                + _servers_busy_for_other_groups(resource_name, columns.groups)
                 for resource_name, work_time in columns.work.items()
             }
         return {
@@ -381,7 +381,7 @@ def _nan_where_negative(time: Array) -> Array:
     return time if np.min(time, initial=0.0) >= 0 else np.where(time >= 0, time, np.nan)
 
 
-def _busy_for_other_groups(
+def _servers_busy_for_other_groups(
     resource_name: str, columns_by_group: Mapping[str, tuple[Array, Array, Mapping[str, Array]]]
 ) -> Array:
     """Return the mean number of servers of a resource that are busy for the groups after the

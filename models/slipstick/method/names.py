@@ -135,11 +135,11 @@ class AnswerNames(Mapping[str, str]):
     units : by name
     counted_stations : stations that ``probability[station,n]`` is known of, for any number n of
         customers, and transient values
-    with_intervals : every value may have ends, such as ``low[time]``
+    has_intervals : every value may have ends, such as ``low[time]``
     filling_resources : resources of an activity, of which ``time_until[resource,n]``,
         ``queue_length_at[resource,time]`` and ``probability_at[resource,n,time]`` are known
 
-    >>> names = AnswerNames({"time": "s"}, ["cpu"], with_intervals=True)
+    >>> names = AnswerNames({"time": "s"}, ["cpu"], has_intervals=True)
     >>> names["high[time]"], names["probability[cpu,3]"], "speed" in names
     ('s', '1', False)
     """
@@ -148,13 +148,13 @@ class AnswerNames(Mapping[str, str]):
         self,
         units: Mapping[str, str],
         counted_stations: Iterable[str] = (),
-        with_intervals: bool = False,
+        has_intervals: bool = False,
         filling_resources: Iterable[str] = (),
     ) -> None:
         self._units = dict(units)
         self._counted_stations = frozenset(counted_stations)
         self._filling_resources = self._counted_stations | frozenset(filling_resources)
-        self._has_intervals = with_intervals
+        self._has_intervals = has_intervals
         # Of any number; one is listed, to be suggested.
         self._listed_names = (
             *units,
@@ -212,7 +212,7 @@ def names_of(
     >>> [name for name in names if "[bus]" in name]
     ['utilization[bus]', 'queue_length[bus]', 'wait[bus]', 'step[bus]', 'once[bus]']
     """
-    with_intervals = method in (None, SIMULATION, BOUNDS)
+    has_intervals = method in (None, SIMULATION, BOUNDS)
     if isinstance(model, Law):
         return AnswerNames({model.gives.name: str(model.gives.dimension)})
     counted_stations: Iterable[str] = ()
@@ -244,7 +244,7 @@ def names_of(
     return AnswerNames(
         {name: unit_of(name) for name in listed_names},
         counted_stations,
-        with_intervals,
+        has_intervals,
         filling_resources,
     )
 

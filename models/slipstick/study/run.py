@@ -691,7 +691,7 @@ def _absent_value_notes(
         [name for name in study.spec.answer if name not in known_names] if has_answer else []
     )
     notes = [
-        AbsentValue(f"no answer has a value of {name}{_way_to_value(name, answers)}")
+        AbsentValue(f"no answer has a value of {name}{_reason_without_value(name, answers)}")
         for name in absent_names
     ]
     return [*notes, *_missing_value_notes(study.spec.answer, sweeps)]
@@ -717,7 +717,7 @@ def _missing_value_notes(names: Sequence[str], sweeps: Sequence[Sweep]) -> Itera
                 )
 
 
-def _way_to_value(name: str, answers: Mapping[str, Answer]) -> str:
+def _reason_without_value(name: str, answers: Mapping[str, Answer]) -> str:
     """Return the reason why no case has a value, and how to obtain it."""
     asked_values = (answer.asked[name] for answer in answers.values() if name in answer.asked)
     asked_value = next(

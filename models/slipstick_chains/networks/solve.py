@@ -209,8 +209,8 @@ def _first_truncation(point: NetworkPoint, largest_error: float) -> int:
     """
     network = point.network
     is_open = ~network.closed
-    without_losses = not network.losses
-    if without_losses:
+    has_no_losses = not network.losses
+    if has_no_losses:
         open_load(network)  # raises an error where a station is saturated
     speed_by_station = np.array(
         [highest_speed(network, station)[0].real for station in range(len(network.stations))]
@@ -231,7 +231,7 @@ def _first_truncation(point: NetworkPoint, largest_error: float) -> int:
     # truncation will do.
     least_truncation = (
         0.5 * math.log(largest_error) / math.log(load_by_station.max())
-        if without_losses and 0 < load_by_station.max(initial=0.0) < 1
+        if has_no_losses and 0 < load_by_station.max(initial=0.0) < 1
         else 0.0
     )
     return math.ceil(max(8 + likely_levels + 1.1 * tail_levels, least_truncation)) + 4 * max(

@@ -20,7 +20,7 @@ from slipstick_measure.measurements import (
     Measurement,
     Measurements,
     reduce_repetitions,
-    unknown_metrics,
+    unknown_metric_notes,
 )
 
 if TYPE_CHECKING:
@@ -267,7 +267,7 @@ def timing_notes(runs: Measurements, region: str | None = None) -> list[Problem]
     runs, region : as for `observations_of`
     """
     points, repetition_notes = reduce_repetitions(runs)
-    notes = [*runs.notes, *repetition_notes, *unknown_metrics(runs.records)]
+    notes = [*runs.notes, *repetition_notes, *unknown_metric_notes(runs.records)]
     regions = regions_of(points, region)
     whole_region = regions.whole
     notes += [] if region else regions.notes  # why parts of the time are no causes

@@ -205,9 +205,9 @@ def _rate_limits(options: Mapping[str, Any]) -> Mapping[str, float]:
     for text in str(options.get("rate_iops", "")).split(","):
         if not (match := _COUNT.fullmatch(text.strip() or "0")):
             raise ValueError(f"its option rate_iops has {short(text)!s}, not a number such as 2k")
-        thousand = (str(options.get("kb_base", "1024")) == "1000") != bool(match["i"])
+        is_decimal = (str(options.get("kb_base", "1024")) == "1000") != bool(match["i"])
         power = " kmg".index(match["prefix"].lower() or " ")
-        limits.append(float(match["number"]) * (1000 if thousand else 1024) ** power)
+        limits.append(float(match["number"]) * (1000 if is_decimal else 1024) ** power)
     return dict(zip(("read", "write"), limits * 2 if len(limits) == 1 else limits, strict=False))
 
 

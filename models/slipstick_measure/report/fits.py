@@ -531,7 +531,7 @@ def _speedup_sentence(answer: Answer, time_fits: Fitting) -> str:
         doubt_clause = ""
         rise_verb = "is at most"
         if _still_rises(answer):
-            doubt_clause = _doubt_on_rise(answer, time_fits)
+            doubt_clause = _reason_to_doubt_rise(answer, time_fits)
             rise_verb = "would be" if doubt_clause else "still rises, to"
         largest_speedup = plain_decimal(answer["largest_speedup"] or 0.0, 3)
         if "level_processors" in answer.values:
@@ -619,7 +619,7 @@ def _agree_on_speedup(law: Answer, rival: Answer) -> bool:
     )
 
 
-def _doubt_on_rise(answer: Answer, time_fits: Fitting) -> str:
+def _reason_to_doubt_rise(answer: Answer, time_fits: Fitting) -> str:
     """Return the reason why the speed-up may stop rising although it still rises by a fit; empty if
     there is none.
     """

@@ -286,7 +286,9 @@ class ChromeReader:
         time = self._time(event, event_number)
         process_and_thread = (event.get("pid"), event.get("tid"))
         lane = columns.lanes.get(process_and_thread)
-        return (columns.named(columns.lanes, process_and_thread) if lane is None else lane), time
+        return (
+            columns.number_of_name(columns.lanes, process_and_thread) if lane is None else lane
+        ), time
 
     def _time(self, event: dict[str, Any], event_number: int) -> float:
         """Return the time of an event."""
@@ -300,7 +302,7 @@ class ChromeReader:
         name = event.get("cat" if self.is_own_format else "name", BUSY_LABEL)
         name = name if type(name) is str else str(name)
         label = self.columns.labels.get(name)
-        return self.columns.named(self.columns.labels, name) if label is None else label
+        return self.columns.number_of_name(self.columns.labels, name) if label is None else label
 
     def _record_name(self, event: dict[str, Any]) -> None:
         """Record the name of a process or a thread that an event states."""

@@ -73,7 +73,7 @@ def read_memory_samples(path: Path | str, lines: Iterable[tuple[int, str]]) -> R
             continue
         if _CODE_AFTER_ADDRESS.fullmatch(sample["rest"]):
             columns.refuse(f"the sample has no address; print it, too: {_FIELDS}", line_number)
-        lane = columns.named(columns.lanes, f"{sample['name'][:60]} {sample['thread']}")
+        lane = columns.number_of_name(columns.lanes, f"{sample['name'][:60]} {sample['thread']}")
         cache_line = int(sample["address"], 16) >> LINE_BITS
         lanes_by_line[cache_line].add(lane)
         access_count_by_line[cache_line] += 1

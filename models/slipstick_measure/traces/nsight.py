@@ -103,7 +103,9 @@ def read_gpu_list(path: Path | str, lines: Iterator[tuple[int, str]]) -> ReadTra
             else start + columns.number(cells[index_by_key["duration"]], "duration", line_number)
         )
         device_prefix = f"{cells[device_index]}/" if device_index is not None else ""
-        lane = columns.named(columns.lanes, f"{device_prefix}stream {cells[stream_index]}")
-        columns.span(lane, columns.named(columns.labels, cells[index_by_key["name"]]), start, end)
+        lane = columns.number_of_name(columns.lanes, f"{device_prefix}stream {cells[stream_index]}")
+        columns.span(
+            lane, columns.number_of_name(columns.labels, cells[index_by_key["name"]]), start, end
+        )
     stream_names = [str(name) for name in columns.lanes]
     return columns.finished(stream_names, kinds=[STREAM] * len(stream_names))

@@ -162,9 +162,9 @@ class _Database:
                 f" WHERE end > 0 ORDER BY start"
             )
             for start, end, device, stream, operation_value in self.database.execute(query):
-                lane = self.columns.named(self.columns.lanes, f"{device}/stream {stream}")
+                lane = self.columns.number_of_name(self.columns.lanes, f"{device}/stream {stream}")
                 operation_name = _operation_name(table, operation_value, name_by_id)
-                label = self.columns.named(self.columns.labels, operation_name)
+                label = self.columns.number_of_name(self.columns.labels, operation_name)
                 self.columns.span(lane, label, float(start), float(end))
         return [str(lane) for lane in self.columns.lanes]
 
@@ -198,9 +198,9 @@ class _Database:
         for thread, first_time, last_time in self.database.execute(
             f"{extents_query} ORDER BY globalTid"
         ):
-            lane = self.columns.named(self.columns.lanes, ("thread", thread))
+            lane = self.columns.number_of_name(self.columns.lanes, ("thread", thread))
             thread_numbers.append(thread)
-            label = self.columns.named(self.columns.labels, label_between_calls)
+            label = self.columns.number_of_name(self.columns.labels, label_between_calls)
             self.columns.span(lane, label, float(first_time), float(last_time))
         # Of calls that begin together the outer one comes first, so that time is the inner one's.
         ordered_query = (
@@ -209,7 +209,7 @@ class _Database:
         for start, end, thread, name in self.database.execute(ordered_query):
             lane = self.columns.lanes["thread", thread]
             call_name = _VERSION.sub("", name_by_id.get(name, f"call {name}"))
-            label = self.columns.named(self.columns.labels, call_name)
+            label = self.columns.number_of_name(self.columns.labels, call_name)
             self.columns.span(lane, label, float(start), float(end))
         return self._thread_names(name_by_id, thread_numbers)
 

@@ -189,7 +189,7 @@ class _ArchiveReader:
         columns = self.columns
         event_kind = type(event).__name__
         if thread.lane < 0:
-            thread.lane = columns.named(columns.lanes, thread.name)
+            thread.lane = columns.number_of_name(columns.lanes, thread.name)
         region: Any = getattr(event, "region", "")
         if region is None:
             columns.refuse(
@@ -215,7 +215,7 @@ class _ArchiveReader:
         elif event_kind == "BufferFlush":
             columns.span(
                 thread.lane,
-                columns.named(columns.labels, _FLUSH_LABEL),
+                columns.number_of_name(columns.labels, _FLUSH_LABEL),
                 time,
                 time + event.stop_time - event.time,
             )
@@ -243,7 +243,9 @@ class _ArchiveReader:
             or _enumeration_name(region.paradigm) in _PARADIGMS_OF_WAITS
         ):
             self.lost_labels.add(name)
-        return self.labels.setdefault(region, self.columns.named(self.columns.labels, name))
+        return self.labels.setdefault(
+            region, self.columns.number_of_name(self.columns.labels, name)
+        )
 
     def _receiver_name(self, communicator: Any, rank: int) -> str:
         """Return the name of the processor with a rank in a communicator."""

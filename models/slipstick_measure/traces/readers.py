@@ -264,15 +264,15 @@ def _read_paraver(path: Path | str, unit: str | None) -> ReadTrace:
             if kind == "1" and len(fields) == 7:
                 _, application, task, thread, begin, end, state = map(int, fields)
                 if fields[6] not in label_by_state:
-                    label_by_state[fields[6]] = columns.named(
+                    label_by_state[fields[6]] = columns.number_of_name(
                         columns.labels, name_by_state.get(state, f"state {state}")
                     )
-                lane = columns.named(columns.lanes, (application, task, thread))
+                lane = columns.number_of_name(columns.lanes, (application, task, thread))
                 columns.span(lane, label_by_state[fields[6]], begin, end)
             elif kind == "3" and len(fields) == 14:
                 *endpoint_fields, _, _ = map(int, fields)
-                receiver = columns.named(columns.lanes, tuple(endpoint_fields[7:10]))
-                lane = columns.named(columns.lanes, tuple(endpoint_fields[1:4]))
+                receiver = columns.number_of_name(columns.lanes, tuple(endpoint_fields[7:10]))
+                lane = columns.number_of_name(columns.lanes, tuple(endpoint_fields[1:4]))
                 columns.access(
                     lane, _thread_name(list(columns.lanes)[receiver]), endpoint_fields[5]
                 )
@@ -348,7 +348,8 @@ def _read_timehist(path: Path | str, unit: str | None) -> ReadTrace:
     heading = ""
     wait_columns = slice(0, 0)
     running_label, delayed_label, waiting_label = (
-        columns.named(columns.labels, label) for label in (BUSY_LABEL, "wait:processor", "wait")
+        columns.number_of_name(columns.labels, label)
+        for label in (BUSY_LABEL, "wait:processor", "wait")
     )
     for line_number, line in _numbered_lines(path):
         row = (
@@ -374,7 +375,11 @@ def _read_timehist(path: Path | str, unit: str | None) -> ReadTrace:
         time, task, *durations, text_after = row.groups()
         if task.startswith("<idle>"):
             continue
-        lane = columns.lanes[task] if task in columns.lanes else columns.named(columns.lanes, task)
+        lane = (
+            columns.lanes[task]
+            if task in columns.lanes
+            else columns.number_of_name(columns.lanes, task)
+        )
         end_time, (wait_time, delay_time, run_time) = float(time), map(float, durations)
         absence_label = (
             delayed_label
@@ -450,7 +455,7 @@ def _read_records(path: Path | str, unit: str | None, is_reordered: bool = False
             [*cells, ""].__getitem__, index_of_heading
         )
         time = columns.number(time_text, "time", line_number)
-        lane = columns.named(columns.lanes, str(processor))
+        lane = columns.number_of_name(columns.lanes, str(processor))
         if time < 0:
             columns.refuse(
                 f"a time is not negative; got {short(str(time_text))}", line_number, "time"
@@ -473,7 +478,7 @@ def _read_records(path: Path | str, unit: str | None, is_reordered: bool = False
         if event in ("create", "enter"):
             name = BUSY_LABEL if event == "create" else str(destination or BUSY_LABEL)
             open_spans_by_lane[lane].append(
-                columns.begin(lane, columns.named(columns.labels, name), time)
+                columns.begin(lane, columns.number_of_name(columns.labels, name), time)
             )
         elif ends_span:
             if not open_spans_by_lane[lane]:
@@ -512,7 +517,7 @@ def _add_access(columns: TraceColumns, access: _RecordedAccess, line_number: int
     has_count = access.count_text not in ("", None)
     count = columns.number(access.count_text, "count", line_number) if has_count else 1.0
     has_source = access.source not in ("", None)
-    user = columns.named(columns.lanes, str(access.source)) if has_source else access.lane
+    user = columns.number_of_name(columns.lanes, str(access.source)) if has_source else access.lane
     columns.access(user, access.destination, access.time, count)
 
 

@@ -382,7 +382,7 @@ class TraceColumns:
             self.refuse(f"{short(str(value))} is no finite {subject}", line, subject)
         return number
 
-    def named(self, number_by_name: dict[Any, int], name: Hashable) -> int:
+    def number_of_name(self, number_by_name: dict[Any, int], name: Hashable) -> int:
         """Return the number of a name in a table of names; a new name gets the next number."""
         if isinstance(name, str) and len(name) > LONGEST_NAME:
             note = f"names are cut after {LONGEST_NAME:,} characters: {short(name)}"
@@ -437,7 +437,7 @@ class TraceColumns:
     def access(self, lane: int, target: str, time: float, count: float = 1.0) -> None:
         """Add `count` accesses of a lane, at a time in the file's unit, to an object."""
         self.user.append(lane)
-        self.target.append(self.named(self.objects, target))
+        self.target.append(self.number_of_name(self.objects, target))
         self.time.append(time)
         self.count.append(count)
 
@@ -845,14 +845,14 @@ def trace_of_timeline(timeline: Timeline, name: str) -> ProgramTrace:
     columns = TraceColumns(name)
     complete_until = timeline.covered
     for span in timeline.spans:
-        label = columns.named(columns.labels, timeline.component(span))
-        lane = columns.named(columns.lanes, (span.member, span.branch))
+        label = columns.number_of_name(columns.labels, timeline.component(span))
+        lane = columns.number_of_name(columns.lanes, (span.member, span.branch))
         columns.span(lane, label, span.start, span.end)
         if label == columns.labels.get("monitor") and span.start < complete_until:
             columns.access(lane, timeline.places[span.label], span.start)
     for member, station, start in timeline.visits:
         if start < complete_until and not is_processor(station):
-            columns.access(columns.named(columns.lanes, (member, 0)), station, start)
+            columns.access(columns.number_of_name(columns.lanes, (member, 0)), station, start)
     return trace_of_members(columns, timeline.useful, timeline.covered, timeline.levels).booked()
 
 

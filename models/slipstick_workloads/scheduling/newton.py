@@ -84,8 +84,8 @@ def count_iterations(blocks: int, variables: int, coupling: float, seed: int) ->
     6
     """
     random = np.random.default_rng(seed)
-    band = np.abs(np.subtract.outer(np.arange(variables), np.arange(variables))) <= HALF_WIDTH
-    matrices = random.uniform(-1, 1, (blocks, variables, variables)) * band + 2 * (
+    is_in_band = np.abs(np.subtract.outer(np.arange(variables), np.arange(variables))) <= HALF_WIDTH
+    matrices = random.uniform(-1, 1, (blocks, variables, variables)) * is_in_band + 2 * (
         2 * HALF_WIDTH + 1
     ) * np.eye(variables)
     coupling_coefficients, right_side = random.uniform(-coupling, coupling, (2, blocks, variables))

@@ -62,10 +62,10 @@ def made(
     """Make a trace of processors 0 to 3."""
     found = TraceColumns("made")
     for processor in range(4):
-        found.named(found.lanes, processor)
-    found.span(0, found.named(found.labels, "busy"), 0.0, 1.0)
+        found.number_of_name(found.lanes, processor)
+    found.span(0, found.number_of_name(found.labels, "busy"), 0.0, 1.0)
     for processor, label, start, length in spans:
-        found.span(processor, found.named(found.labels, label), start, start + length)
+        found.span(processor, found.number_of_name(found.labels, label), start, start + length)
     for processor, target, time, count in accesses:
         found.access(processor, str(target), time, count)
     return found.finished(["0", "1", "2", "3"]).booked()
@@ -395,7 +395,9 @@ def test_what_is_too_much_for_a_view_is_refused() -> None:
         views_of(trace, width=trace.end / 1e6)
     many = TraceColumns("many")
     for each in range(3000):
-        many.span(many.named(many.lanes, each), many.named(many.labels, f"a{each}"), 0.0, 1.0)
+        many.span(
+            many.number_of_name(many.lanes, each), many.named(many.labels, f"a{each}"), 0.0, 1.0
+        )
     with pytest.raises(
         ModelError,
         match=(
