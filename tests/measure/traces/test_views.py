@@ -396,7 +396,10 @@ def test_what_is_too_much_for_a_view_is_refused() -> None:
     many = TraceColumns("many")
     for each in range(3000):
         many.span(
-            many.number_of_name(many.lanes, each), many.named(many.labels, f"a{each}"), 0.0, 1.0
+            many.number_of_name(many.lanes, each),
+            many.number_of_name(many.labels, f"a{each}"),
+            0.0,
+            1.0,
         )
     with pytest.raises(
         ModelError,
