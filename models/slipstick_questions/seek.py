@@ -23,6 +23,7 @@ from slipstick.errors import (
 from slipstick.late import Array, NDArray, late_pattern, np
 from slipstick.report.formatting import (
     NO_ENDS,
+    NOTHING,
     OF_THE_PRESENT,
     Ends,
     bracketed,
@@ -126,6 +127,7 @@ class ConditionSearch:
     setting : path, value and unit of the quantities that the study chooses among and this search
         keeps
     is_one_of_cases : the study has further cases, which are not searched
+    values_at_limit : what the study asks for, at the last or first place where the condition holds
     """
 
     name: str
@@ -156,6 +158,7 @@ class ConditionSearch:
     has_trend_named: bool = field(default=False, repr=False)
     setting: tuple[tuple[str, float, str], ...] = field(default=(), repr=False)
     is_one_of_cases: bool = field(default=False, repr=False)
+    values_at_limit: Mapping[str, Value] = field(default_factory=dict, repr=False)
 
     @property
     def ends_of_answers(self) -> Iterator[tuple[float, bool]]:
@@ -217,6 +220,8 @@ class ConditionSearch:
 
 
 _MOST_SEARCHES_WITH_DETAILS = 8
+_MOST_VALUES_AT_LIMIT = 3
+"""Values at the limit in the table of searches."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -345,11 +350,15 @@ class SeekResult(QuestionResult):
         if len(self.searches) > 1 and len(quantities) == 1:
             searches = [search for search in self.searches if search.of != YEAR]
             if len(searches) == len(self.searches):
-                return ["", "condition", *quantities], [
+                names = [*searches[0].values_at_limit][:_MOST_VALUES_AT_LIMIT]
+                names = names if all(search.values_at_limit for search in searches) else []
+                titles = [f"{words.value(name)} at the limit" for name in names]
+                return ["", "condition", *quantities, *titles], [
                     [
                         words.case(search.case),
                         capital(_condition_clause(search, words)),
                         _range_of_condition_text(search, words, False),
+                        *(_value_at_limit_text(search, name) for name in names),
                     ]
                     for search in searches
                 ]
@@ -458,6 +467,7 @@ class _CaseSearch:
     has_trend_named: bool = False
     setting: tuple[tuple[str, float, str], ...] = ()
     is_one_of_cases: bool = False
+    asked_names: tuple[str, ...] = ()
 
     @property
     def has_only_places(self) -> bool:
@@ -488,14 +498,28 @@ class _CaseSearch:
         """Solve the case at places. Return the answers in a table; simulations are longer than the
         case's own by the factor `run_factor`.
         """
+        return self._values_at(places, self.condition.needed_columns, run_factor)
+
+    def asked_values(self, place: float) -> dict[str, Value]:
+        """Return the values that the study asks for at a place, by name."""
+        names = [name for name in self.asked_names if name in self.case.names]
+        columns = self._values_at(np.array([place]), {*names}).columns
+        return {
+            name: Value(float(columns[name][0]), self.case.names[name])
+            for name in names
+            if name in columns and np.isfinite(columns[name][0])
+        }
+
+    def _values_at(
+        self, places: Array, names: set[str] | None, run_factor: float = 1.0
+    ) -> PointTable:
+        """Return the values with some names, or all, at places."""
         if self.model_at is None:
             return self.case.with_longer_simulations(run_factor).point_table(
-                self.values(places), self.condition.needed_columns
+                self.values(places), names
             )
         tables = (
-            self.model_at(float(place))
-            .with_longer_simulations(run_factor)
-            .point_table({}, self.condition.needed_columns)
+            self.model_at(float(place)).with_longer_simulations(run_factor).point_table({}, names)
             for place in places
         )
         rows_and_tables = ((np.array([row]), table) for row, table in enumerate(tables))
@@ -628,6 +652,7 @@ def _search_of_parameter(name: str, spec: SeekSpec, case: str, study: StudyConte
         is_whole=is_whole,
         setting=tuple(_chosen_elsewhere(path, case_evaluator, study)),
         is_one_of_cases=len(study.cases) > 1 and len(spec.cases) == 1,
+        asked_names=tuple(study.spec.answer),
     )
 
 
@@ -767,7 +792,25 @@ def _search_case(case_search: _CaseSearch) -> ConditionSearch:
         has_trend_named=case_search.has_trend_named,
         setting=case_search.setting,
         is_one_of_cases=case_search.is_one_of_cases,
+        values_at_limit=_values_at_limit(case_search, changes),
     )
+
+
+def _values_at_limit(case_search: _CaseSearch, changes: Sequence[Change]) -> Mapping[str, Value]:
+    """Return the values that the study asks for at the last or first place at which a condition
+    holds, if it is the only change and known for certain; a simulation is not run for them.
+    """
+    if len(changes) != 1 or case_search.case.form.is_estimated:
+        return {}
+    (change,) = changes
+    if change.low != change.high:
+        return {}
+    has_step = change.before is not None
+    place = change.before if has_step and not change.starts else change.value
+    values = case_search.asked_values(place or 0.0)
+    if not has_step and (limit := LIMIT.match(case_search.condition.text)):
+        values.pop(limit[1], None)  # it is the limit itself
+    return values
 
 
 class _SearchedPlaces(NamedTuple):
@@ -1119,6 +1162,12 @@ def _most_further_searches(count: int) -> int:
     (3, 5, 3)
     """
     return count if count <= MOST_FURTHER_CASES + _FEW_UNSHOWN else MOST_FURTHER_CASES
+
+
+def _value_at_limit_text(search: ConditionSearch, name: str) -> str:
+    """Return a value at the limit of a search as text; a dash if it has none."""
+    value = search.values_at_limit.get(name)
+    return value_amount(name, value.value, value.unit, value.ends) if value else NOTHING
 
 
 def _condition_clause(search: ConditionSearch, words: Words) -> str:

@@ -1055,3 +1055,32 @@ def test_check_and_run_give_the_same_advice_on_a_title_that_nothing_answers(
     # Where there is no note, something answers the title.
     if not way_out and title.endswith("time?"):
         assert re.match("Yes|No|Undecided|Probably", head[0])
+
+
+def test_a_table_of_searches_has_the_asked_values_at_each_limit(tmp_path: Path) -> None:
+    """At 6 and at 9 jobs a second, with 0.1 s and 0.08 s each, a queue of one server has the
+    utilization of the rate times the time, and the response time of this over its idle share.
+    """
+    (tmp_path / "desk.yaml").write_text(
+        "queueing-network: 1\nclasses: {jobs: {arrivals: 1 /s}}\n"
+        "stations: {desk: {service: {jobs: 0.1 s}}}\n"
+    )
+    path = tmp_path / "study.yaml"
+    path.write_text(
+        "study: 1\ntitle: t\nbase: {model: desk.yaml}\n"
+        "cases: {fast: {stations.desk.service.jobs: 0.08 s}}\n"
+        "answer: ['response_time[jobs]', 'utilization[desk]']\n"
+        "seek: {load: {of: classes.jobs.arrivals, from: 1 /s, to: 12 /s, step: 1 /s,"
+        " where: 'response_time[jobs] <= 0.3 s', cases: [base, fast]}}\n"
+    )
+    prepared = prepare(str(path))
+    table = decision_table(run(prepared), prepared.spec.answer)
+    assert table is not None
+    assert [*table.titles][3:] == [
+        "response time of jobs at the limit",
+        "utilization of desk at the limit",
+    ]
+    assert [row[2:] for row in table.rows] == [
+        ["at most 6 /s", "250 ms", "60 %"],
+        ["at most 9 /s", "285.7 ms", "72 %"],
+    ]

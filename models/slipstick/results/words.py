@@ -540,14 +540,15 @@ class Words:
         other comparisons the clause.
 
         >>> Words().limited_value("response_time_quantile[requests,0.99] <= 300 ms")
-        'time within which 99 % of requests are answered (at most 300 ms)'
+        '99 % of requests are answered within (at most 300 ms)'
         """
         comparison = _COMPARISON.fullmatch(comparison_text)
         if comparison is None:
             return self.condition(comparison_text)
         name, relation, _, _ = comparison.groups()
         limit = f"{_RELATION_PHRASES[relation]} {self.limit(comparison_text)}".removeprefix("is ")
-        return f"{self.value(name)} ({limit})"
+        clause = self.value_with_amount(name, "") if self._is_quantile_clause(name) else ""
+        return f"{clause.strip() or self.value(name)} ({limit})"
 
     def _comparison_clause(self, comparison_text: str) -> str:
         """Return one comparison of a condition as a clause."""

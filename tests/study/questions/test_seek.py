@@ -712,5 +712,5 @@ def test_cases_with_the_same_limit_stand_together(folder: Path) -> None:
     # The table has the quantity in its heading, and the amounts in its rows.
     table = result.decision(results.words)
     assert table is not None
-    assert [*table[0]] == ["", "condition", "latency"]
+    assert [*table[0]] == ["", "condition", "latency", "time at the limit"]
     assert [row[2] for row in table[1]] == ["at most 25 us", "at most 25 us", "at most 125 us"]
