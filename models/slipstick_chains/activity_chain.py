@@ -348,12 +348,12 @@ class _UnfitPart(NamedTuple):
 
 def _reasons_by_point(model: Model, value_by_expr: Mapping[Expr, Array]) -> dict[int, str]:
     """Return, by the index of the point, why a chain has no answer for the numbers of a model."""
-    counts = model.population.counts
+    population_counts = model.population.counts
     reason_by_point = reasons_out_of_range(model, value_by_expr, MARKOV_CHAIN)
-    for size_expr in counts:
-        least_count = int(size_expr is counts[0])
+    for population_count in population_counts:
+        least_count = int(population_count is population_counts[0])
         reason_by_point |= reasons_not_whole(
-            value_by_expr[size_expr], "the processors", least_count, method=MARKOV_CHAIN
+            value_by_expr[population_count], "the processors", least_count, method=MARKOV_CHAIN
         )
     return reason_by_point
 
@@ -1832,7 +1832,7 @@ class _States:
 
     def _number_present(self, positions: Sequence[Position], resource_name: str) -> int:
         """Count the processors that use a resource, or wait for it."""
-        held_locks = [lock for customer in positions for lock in self._resources_held(customer)]
+        held_locks = [lock for position in positions for lock in self._resources_held(position)]
         holders = [lock for lock in held_locks if lock.resource == resource_name]
         return (
             len(holders)
@@ -2277,8 +2277,8 @@ class _States:
         resource_name = node.resource
         holds = [
             lock
-            for customer in positions
-            for lock in self._resources_held(customer)
+            for position in positions
+            for lock in self._resources_held(position)
             if lock.resource == resource_name
         ]
         if node.mode == act.WRITE or any(lock.mode == act.WRITE for lock in holds):

@@ -180,7 +180,9 @@ def _simulated_columns(
             (f"low[{name}]", "low"),
             (f"high[{name}]", "high"),
         ):
-            columns[column_name] = np.array([getattr(value, attribute) for value in estimates])
+            columns[column_name] = np.array(
+                [getattr(estimate, attribute) for estimate in estimates]
+            )
     return columns
 
 

@@ -218,7 +218,7 @@ def _parts_of_period(absences: Sequence[Absence], servers: int) -> list[tuple[fl
         (absence_start - period, absence_end - period)
         for absence_start, absence_end in absence_spans
     ]
-    inner_times = {time for ends in absence_spans for time in ends if 0 < time < period}
+    inner_times = {end_time for span in absence_spans for end_time in span if 0 < end_time < period}
     times = [0.0, *sorted(inner_times), period]
     schedule: list[tuple[float, int]] = []
     for begin, end in pairwise(times):

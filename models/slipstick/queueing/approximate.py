@@ -883,8 +883,8 @@ def _solve_by_general_substitution(
     station_indices = range(open_loads.shape[1])
     # Closed classes have what open ones leave of the highest speed.
     highest_speeds = [
-        speeds(network, station).max(axis=1) * np.ones(network.points)
-        for station in station_indices
+        speeds(network, station_index).max(axis=1) * np.ones(network.points)
+        for station_index in station_indices
     ]
     speed_limit = np.stack(highest_speeds, axis=1)
     closed_demand = np.where(
@@ -963,8 +963,8 @@ def _guess_queues(network: NetworkArrays, population: Array, open_loads: Array) 
     demand_share = demand / np.where(cycle == 0, 1, cycle)[:, :, None]
     station_indices = range(open_loads.shape[1])
     last_speeds = [
-        np.broadcast_to(speeds(network, station)[:, -1], len(open_loads))
-        for station in station_indices
+        np.broadcast_to(speeds(network, station_index)[:, -1], len(open_loads))
+        for station_index in station_indices
     ]
     speed_limit = np.stack(last_speeds, axis=1)
     idle_part = 1 - np.where(network.is_delay, 0, open_loads / speed_limit)

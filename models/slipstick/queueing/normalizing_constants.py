@@ -224,18 +224,18 @@ class _Series:
         for queue_index in list(speeds_by_queue)[:1]:
             self.full_series = self._series_with(self.series_without[queue_index], [queue_index])
 
-    def _series_with(self, series: Array, stations: list[int]) -> Array:
+    def _series_with(self, series: Array, queue_indices: list[int]) -> Array:
         """Return the series of normalizing constants with some stations added."""
         series = geometric(
             series,
             *(
                 self.pace[queue_index]
-                for queue_index in stations
+                for queue_index in queue_indices
                 if queue_index not in self.speeds_by_queue
             ),
         )
         for queue_index in (
-            queue_index for queue_index in stations if queue_index in self.speeds_by_queue
+            queue_index for queue_index in queue_indices if queue_index in self.speeds_by_queue
         ):
             series = convolved_with_station(
                 series,

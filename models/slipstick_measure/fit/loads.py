@@ -494,8 +494,8 @@ def _family_of_station(kind: StationModel, think: float | None, quantile: float 
             min(share * kind.servers / highest_rate, shortest_time) for share in (0.5, 0.9, 0.99)
         ]
         return [
-            np.array([max(shortest_time - service, 0.1 * shortest_time), service])
-            for service in service_times
+            np.array([max(shortest_time - service_time, 0.1 * shortest_time), service_time])
+            for service_time in service_times
         ]
 
     formula = TimeFormula(kind.description, "R = B + S + W", parameters, time, starts)

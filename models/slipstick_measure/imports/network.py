@@ -142,7 +142,9 @@ def _fitted_lines(sizes: Array, times: Array) -> tuple[Array, Array, Array]:
             relative_sizes,
         )
     )
-    sum_ff, sum_fg, sum_gg, sum_f, sum_g = (total[None, 1:] - total[:-1, None] for total in sums)
+    sum_ff, sum_fg, sum_gg, sum_f, sum_g = (
+        running_sum[None, 1:] - running_sum[:-1, None] for running_sum in sums
+    )
     # Values are undefined where the last index is below the first, and where all sizes are 0.
     with np.errstate(all="ignore"):
         fixed = (sum_f * sum_gg - sum_g * sum_fg) / (sum_ff * sum_gg - sum_fg**2)

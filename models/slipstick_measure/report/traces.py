@@ -244,10 +244,11 @@ def _matrix_table(views: TraceViews) -> _HeadingsAndRows:
     column_indices = _indices_of_largest(views.matrix[:, used_columns].sum(axis=0), _MOST_COLUMNS)
     access_counts = _rows_and_sum_of_others(views.matrix[:, used_columns], row_indices)
     column_names = [
-        _shortened_name(views.objects[used_columns[column]]) for column in column_indices
+        _shortened_name(views.objects[used_columns[column_index]])
+        for column_index in column_indices
     ]
     access_counts = _rows_and_sum_of_others(access_counts.T, column_indices).T
-    row_names = [views.processors[row] for row in row_indices]
+    row_names = [views.processors[row_index] for row_index in row_indices]
     row_names += [_OTHERS] * (len(access_counts) - len(row_names))
     column_names += [_OTHERS] * (access_counts.shape[1] - len(column_names))
     rows = [
@@ -544,7 +545,7 @@ def _draw_matrix(axes: Axes, views: TraceViews) -> None:
     )
     _write_counts(axes, access_counts)
     label_step = -(-access_counts.shape[1] // 24)
-    object_names = [views.objects[column] for column in column_indices]
+    object_names = [views.objects[column_index] for column_index in column_indices]
     column_labels = _tick_labels(object_names, _MODULE_PREFIX)
     write_names_along(axes, column_labels[::label_step] if label_step > 1 else column_labels)
     if label_step > 1:

@@ -220,7 +220,8 @@ class _Database:
             rows = self.database.execute("SELECT globalTid, nameId FROM ThreadNames")
             name_by_thread = {thread: name_by_id.get(name, "") for thread, name in rows}
         process_and_thread_ids = [
-            (thread >> 24 & 0xFFFFFF, thread & 0xFFFFFF) for thread in thread_numbers
+            (thread_number >> 24 & 0xFFFFFF, thread_number & 0xFFFFFF)
+            for thread_number in thread_numbers
         ]
         return processor_names(
             [

@@ -294,21 +294,23 @@ class ProgramTrace(TraceOutline):
             self._account_measurement("busy", busy_time, "", index + 1)
             for index, busy_time in enumerate(busy_times)
         ]
-        lost_labels = [
+        lost_label_indices = [
             index
             for index, label in enumerate(self.labels)
             if label not in self.useful and event_counts[index]
         ]
         measurements += [
             self._account_measurement("wait", wait_by_label[index], self.labels[index])
-            for index in lost_labels
+            for index in lost_label_indices
         ]
         measurements += [
             self._account_measurement("events", event_counts[index], self.labels[index])
-            for index in lost_labels
+            for index in lost_label_indices
         ]
         # The time without a kernel of a GPU's streams is no communication, as that of threads is.
-        idle_label = "no kernel" if set(self.kinds) == {STREAM} and not lost_labels else self.rest
+        idle_label = (
+            "no kernel" if set(self.kinds) == {STREAM} and not lost_label_indices else self.rest
+        )
         if idle_label != "idle" and idle_label not in self.labels:
             gap_time = max(0.0, processor_count * self.end - float(durations.sum()))
             measurements.append(self._account_measurement("wait", gap_time, idle_label))
