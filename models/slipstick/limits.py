@@ -206,6 +206,29 @@ def with_lower_limits(limit_by_name: Mapping[str, float]) -> Iterator[None]:
 
 
 @contextmanager
+def announcing_for(subject: str) -> Iterator[None]:
+    """Begin each announcement in the body with its subject, such as a case or a point of a study.
+
+    >>> texts = []
+    >>> token = ANNOUNCE.set(texts.append)
+    >>> with announcing_for("servers = 2"):
+    ...     ANNOUNCE.get()("the simulation takes long")
+    >>> ANNOUNCE.reset(token)
+    >>> texts
+    ['servers = 2: the simulation takes long']
+    """
+    announce = ANNOUNCE.get()
+    if announce is None or not subject:
+        yield
+        return
+    token = ANNOUNCE.set(lambda text: announce(f"{subject}: {text}"))
+    try:
+        yield
+    finally:
+        ANNOUNCE.reset(token)
+
+
+@contextmanager
 def with_summed_costs() -> Iterator[list[float]]:
     """Apply limits to the sum of all requests in the body; yield a list to which each request adds
     its cost, as a fraction of its limit.

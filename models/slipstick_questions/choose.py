@@ -27,7 +27,7 @@ from slipstick.answer import Answer, Value
 from slipstick.errors import Saturated, SpecError, UnknownNameError, cause_of, did_you_mean
 from slipstick.expression.nodes import parameters
 from slipstick.late import Array, NDArray, late_pattern, np
-from slipstick.limits import check_cost
+from slipstick.limits import announcing_for, check_cost
 from slipstick.method.asked import needs_simulation
 from slipstick.report.formatting import (
     capital,
@@ -483,7 +483,8 @@ class _Choosing:
         tables_of_groups = []
         for indices, case, values_by_path in self.groups_by_model(rows):
             longer_case = case.with_longer_simulations(run_factor)
-            table = longer_case.point_table(values_by_path, needed_columns, with_reasons=True)
+            with announcing_for(self._model_in_words(rows, int(indices[0]))):
+                table = longer_case.point_table(values_by_path, needed_columns, with_reasons=True)
             intervals = interval_ends(longer_case, values_by_path, table.columns, len(indices))
             provenance = table.provenance
             if intervals:
@@ -494,6 +495,12 @@ class _Choosing:
             )
         joined_table = PointTable.join(len(rows), tables_of_groups)
         return replace(joined_table, columns={**joined_table.columns, **self.varied_values(rows)})
+
+    def _model_in_words(self, rows: Rows, index: int) -> str:
+        """Return the case, and the values that shape the model of a point."""
+        values = self.varied_values(rows[index : index + 1])
+        paths = [list(self.values)[column] for column in self.shaping_columns]
+        return ", ".join([self.case.case, *(f"{path} = {values[path][0]:g}" for path in paths)])
 
     def with_asked_values(self, answer: Answer, run_factor: float) -> Answer:
         """Return the answer of a solved point with the values that the study asks for and the

@@ -815,6 +815,10 @@ def _usage_message(error: click.ClickException, arguments: Sequence[str]) -> str
         path = error.ctx.command_path
         return f"{path} needs a command: {', '.join(group.commands)}; {path} --help describes them"
     if isinstance(error, click.MissingParameter) and error.ctx:
+        if error.param is not None and error.param.name == "kind":
+            from slipstick.schema.library import KINDS
+
+            message = f"{message.rstrip('.')}: one of {', '.join(KINDS)}"
         return f"{message.rstrip('.')}; {error.ctx.command_path} --help has examples"
     return message
 

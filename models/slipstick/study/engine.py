@@ -36,7 +36,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from slipstick.errors import InputError, SlipstickError, import_optional
-from slipstick.limits import ONE_THREAD, WorkPace, given_limits, with_limits
+from slipstick.limits import ONE_THREAD, WorkPace, announcing_for, given_limits, with_limits
 from slipstick.study.points import (
     Block,
     PointBlock,
@@ -525,11 +525,21 @@ def _with_cached_model(block: Block) -> Block:
     return replace(block, solvable=cached_solvable)
 
 
+def _point_in_words(block: Block) -> str:
+    """Return the case and place of the point of a block; empty for several points."""
+    if not isinstance(block, PointBlock) or block.count > 1:
+        return ""
+    return block.subject or ", ".join(
+        f"{path} = {values[0]:g}" for path, values in block.values.items()
+    )
+
+
 def _solve_with_time(block: Block) -> tuple[SolvedBlock, float]:
     """Solve a block in this process; return its results and the seconds taken."""
     start_time = monotonic()
     try:
-        result = solve_block(block)
+        with announcing_for(_point_in_words(block)):
+            result = solve_block(block)
     except MemoryError:
         result = SolvedBlock.without_answer(block, "takes more memory than there is")
     return result, monotonic() - start_time

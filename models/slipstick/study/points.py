@@ -129,6 +129,7 @@ class PointBlock:
         given
     axis_values : of the axes, for values before the steady state, which may be at a time that an
         axis varies [points]
+    subject : case and place of a single point, for announcements
     """
 
     solvable: SolvableModel
@@ -140,6 +141,7 @@ class PointBlock:
     with_answers: bool = False
     with_reasons: bool = False
     axis_values: Mapping[str, Array] = field(default_factory=dict)
+    subject: str = ""
 
     @property
     def key(self) -> bytes:

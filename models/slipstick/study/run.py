@@ -30,7 +30,7 @@ from slipstick.answer import ANSWERED, Answer, unit_of
 from slipstick.errors import AbsentValue, ModelError, NoAnswerError, Problem, SpecError
 from slipstick.extensions import code_hash
 from slipstick.late import np
-from slipstick.limits import with_limits
+from slipstick.limits import announcing_for, with_limits
 from slipstick.method.names import first_quantity, is_transient
 from slipstick.model.system import need_model
 from slipstick.results.sweep import Axis, Sweep, split_name
@@ -472,9 +472,10 @@ def _solve_study(study: PreparedStudy, with_answers: bool, progress: Progress) -
     question_names = (name for question in questions for name in question.named_values)
     wanted_names = list(dict.fromkeys([*spec.answer, *question_names, *_named_columns(spec)]))
     for case, settings in cases.items():
-        answers[case], inputs_by_case[case] = _solve_case(
-            study, case, settings, base_settings, wanted_names
-        )
+        with announcing_for(case):
+            answers[case], inputs_by_case[case] = _solve_case(
+                study, case, settings, base_settings, wanted_names
+            )
         progress(1)
     answers = with_overheads(answers, BASE, wanted_names)
     with_answers = with_answers and study.point_count <= MOST_ANSWERS

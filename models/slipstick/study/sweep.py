@@ -556,7 +556,17 @@ def _group_blocks(
         values = {path: column[indices] for path, column in group.values.items()}
         axis_values = _axis_values(plan, rows[indices], value_names)
         block = replace(whole_group, values=values, axis_values=axis_values, count=len(indices))
+        if len(indices) == 1:
+            block = replace(block, subject=_point_in_words(plan, int(rows[indices[0]])))
         yield group, rows[indices], block
+
+
+def _point_in_words(plan: SweepPlan, row: int) -> str:
+    """Return the case of a point and its values, in base units."""
+    values = (plan.points[axis.path][row] for axis in plan.axes)
+    texts = [value if isinstance(value, str) else f"{value:g}" for value in values]
+    pairs = zip(plan.axes, texts, strict=True)
+    return ", ".join([plan.cases[row], *(f"{axis.path} = {text}" for axis, text in pairs)])
 
 
 def _axis_values(
