@@ -33,7 +33,7 @@ from slipstick.study.questions import BaseAnswers, Question, ValueNames
 from slipstick_papers.page import STATEMENTS, StatementRow, summary_of_statements, verdicts_of
 from slipstick_papers.specs import StatementSpec
 
-_OF_THE_SOURCE = " of the source"
+OF_THE_SOURCE = " of the source"
 
 
 class ComparedNumber(NamedTuple):
@@ -77,7 +77,7 @@ class StatementsResult(QuestionResult):
     statements: tuple[StatementRow, ...]
     ranged: bool = False
     sampled: bool = False
-    source_clause: str = field(default=_OF_THE_SOURCE, repr=False)
+    source_clause: str = field(default=OF_THE_SOURCE, repr=False)
 
     @property
     def heading(self) -> str:
@@ -223,7 +223,7 @@ def read(statements: Mapping[str, StatementSpec], study: StudyContext) -> Questi
             tuple(_Sentence(name, spec, answers.named).as_row() for name, spec in readings.items()),
             ranged="unpublished" in study.spec.questions,
             sampled="sample" in study.spec.questions,
-            source_clause=_OF_THE_SOURCE if has_source else "",
+            source_clause=OF_THE_SOURCE if has_source else "",
         )
 
     def name_problems_of(names_by_answer: Mapping[str, ValueNames]) -> Iterator[Problem]:

@@ -35,7 +35,12 @@ from slipstick.study.evaluator import Evaluator, evaluator
 from slipstick.study.questions import BaseAnswers, Question, read_question
 from slipstick_papers.page import RANGES, RangedRow, StatementRow, verdicts_of
 from slipstick_papers.specs import StatementSpec, UnpublishedInputSpec, UnpublishedSpec
-from slipstick_papers.statements import check_statement, names_needed_by_answer, read_one_by_one
+from slipstick_papers.statements import (
+    OF_THE_SOURCE,
+    check_statement,
+    names_needed_by_answer,
+    read_one_by_one,
+)
 from slipstick_questions.rank import ChangeReader, effect_name, settings_under
 from slipstick_questions.specs import RankSpec
 
@@ -79,6 +84,7 @@ class UnpublishedResult(QuestionResult):
     inputs : in words: what each is, its range, and why
     drawn, kept : draws, and those that agree with what is printed
     is_complete : they are all combinations of the values of the inputs, each once
+    source_clause : "of the source" behind statements; empty where the study names no source
     agree : the statements that say what is printed
     rows : a verdict for each statement
     ranges : the values that the statements compare, over the kept draws
@@ -92,6 +98,7 @@ class UnpublishedResult(QuestionResult):
     rows: tuple[RangedRow, ...]
     ranges: tuple[RangedValue, ...] = field(repr=False)
     is_complete: bool = False
+    source_clause: str = field(default=OF_THE_SOURCE, repr=False)
 
     def sentences(self) -> list[str]:
         """Return a sentence that counts the statements that always hold, that depend on the
@@ -127,7 +134,9 @@ class UnpublishedResult(QuestionResult):
                 "because the words can mean several numbers",
             ),
         }
-        inputs_text = "the inputs that it does not print"
+        inputs_text = (
+            "the inputs that it does not print" if self.source_clause else "the inputs with ranges"
+        )
         count_clauses = []
         for verdict, (singular_text, plural_text, reason) in phrases.items():
             if not count_by_verdict[verdict]:
@@ -144,7 +153,15 @@ class UnpublishedResult(QuestionResult):
             verb = "depends" if count == 1 else "depend"
             decision_in_words = f"; {with_noun(count, 'statement')} {verb} on {input_title}"
         counts_text = join_phrases(count_clauses, "and")
-        return [f"of {statements_text} of the source, {counts_text}{decision_in_words}"]
+        statements_text = f"{statements_text}{self.source_clause}"
+        if len(count_clauses) == 1 and count_clauses[0].startswith("1 "):
+            (row,) = (row for row in self.rows if row.verdict != "input")
+            share_text = f", true in {row.holds} draws" if row.holds else ""
+            deciding = f"; it depends on {row.decided_by}" if row.decided_by else ""
+            return [
+                f"the one statement{self.source_clause} {counts_text[2:]}{share_text}{deciding}"
+            ]
+        return [f"of {statements_text}, {counts_text}{decision_in_words}"]
 
     @property
     def _draws_text(self) -> str:
@@ -882,6 +899,9 @@ class _Verdicts:
             )._replace(complete="yes" if is_complete else "")
             for name in dict.fromkeys(map(self._statement_of, self.statements))
         )
+        has_source = bool(self.at_draws.study.spec.source) or any(
+            statement.source for statement in self.statements.values()
+        )
         return UnpublishedResult(
             tuple(
                 (drawn_input.spec.title, drawn_input.range_text, drawn_input.spec.reason)
@@ -893,6 +913,7 @@ class _Verdicts:
             rows,
             tuple(self._ranges_of_values(answers, statements_counted)),
             is_complete,
+            source_clause=OF_THE_SOURCE if has_source else "",
         )
 
     def _draws(self) -> tuple[list[InputLevels], bool]:

@@ -12,8 +12,10 @@ import pytest
 
 from slipstick.cli.main import main
 from slipstick.errors import SpecError
+from slipstick.results.words import Words
 from slipstick.study.check import check_file
 from slipstick.study.run import prepare, run
+from slipstick_papers.page import RangedRow
 from slipstick_papers.unpublished import UnpublishedResult
 from tests.questions import result_of
 from tests.specs import activity
@@ -325,3 +327,21 @@ def test_a_reading_has_a_name_of_its_own(folder: Path) -> None:
     Path("study.yaml").write_text("\n".join([*lines, f"  s-2: {{{reading}, to: 1 s}}", ""]))
     with pytest.raises(SpecError, match="its readings are called s-1 and so on, and s-2 stands"):
         check_file(Path("study.yaml"))
+
+
+@pytest.mark.parametrize(
+    ("source_clause", "inputs_text"),
+    [(" of the source", "inputs that it does not print"), ("", "inputs with ranges")],
+)
+def test_a_single_statement_is_told_with_the_share_of_the_draws_in_which_it_is_true(
+    source_clause: str, inputs_text: str
+) -> None:
+    row = RangedRow(
+        "in-time", "depends", "it is in time", "", "400", "191 of 400", "the number of records"
+    )
+    result = UnpublishedResult((), 400, 400, (), (row,), (), source_clause=source_clause)
+    (sentence,) = result.headline(Words())
+    assert sentence == (
+        f"the one statement{source_clause} is true or false depending on the {inputs_text}, true in"
+        " 191 of 400 draws; it depends on the number of records"
+    )
