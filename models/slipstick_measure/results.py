@@ -17,6 +17,10 @@ LEAST_CRITERION_DIFFERENCE = 4.0
 4 to 7 is less support, over 10 none)."""
 
 
+LEVEL = 0.005
+"""Relative difference of speed-ups that are called the same."""
+
+
 @dataclass(frozen=True, slots=True)
 class TraceViews:
     """The views of a trace.

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from slipstick.late import Array, np
 from slipstick_measure.fit.least_squares import FittedFormula
+from slipstick_measure.results import LEVEL
 
 if TYPE_CHECKING:
     from slipstick_measure.fit.formula import Timings
@@ -22,9 +23,6 @@ MOST_CONSECUTIVE_NUMBERS, RATIO_OF_NUMBERS = 256, 1.02
 """Number of processors up to which every number is evaluated; beyond it, numbers that differ by the
 ratio `RATIO_OF_NUMBERS`, and all between them near a result.
 """
-
-LEVEL = 0.005
-"""Relative difference of speed-ups that are called the same."""
 
 RATIO_OF_LEVEL = 1.5
 """The least ratio of the ends of a level stretch; around a highest speed-up that falls again, less

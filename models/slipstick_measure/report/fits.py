@@ -24,9 +24,8 @@ from slipstick.report.formatting import (
 )
 from slipstick.results.question import Decision, TitleAnswer, verdict_word
 from slipstick.results.words import Words, is_plural
-from slipstick_measure.fit.extrapolation import LEVEL
 from slipstick_measure.report.measured import INDENT, LOST, amount_text, with_noun_for_processors
-from slipstick_measure.results import Fitting
+from slipstick_measure.results import LEVEL, Fitting
 from slipstick_pictures.look import (
     STROKES,
     axis_title,
@@ -610,9 +609,11 @@ def _agree_on_speedup(law: Answer, rival: Answer) -> bool:
     """Return whether two laws agree on the largest speed-up, on its place, and on whether it still
     rises there.
     """
+    # Of a level curve, the number with the largest value means nothing.
+    are_level = all("level_processors" in answer.values for answer in (law, rival))
+    place_name = "level_processors" if are_level else "largest_speedup_processors"
     pairs = [
-        sorted((law[name] or 0.0, rival[name] or 0.0))
-        for name in ("largest_speedup", "largest_speedup_processors")
+        sorted((law[name] or 0.0, rival[name] or 0.0)) for name in ("largest_speedup", place_name)
     ]
     return _still_rises(law) == _still_rises(rival) and all(
         high <= LARGEST_DISAGREEMENT * low for low, high in pairs

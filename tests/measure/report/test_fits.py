@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from slipstick.answer import Value
+from slipstick.answer import Answer, Value
 from slipstick.report.formatting import WIDTH
 from slipstick.results.words import Words
 from slipstick_measure.fit.comparison import IntervalSettings, fits
@@ -75,3 +75,27 @@ def test_predictions_of_a_single_fit_stand_side_by_side_with_their_efficiencies(
         efficiency = float(row[2].split()[0]) / 100
         assert efficiency == pytest.approx(1 / (0.05 * count + 0.95), rel=1e-2)
     assert prediction_table(fits(truth, ["amdahl"], p=[6], intervals=settings), words) is None
+
+
+def test_two_level_laws_agree_where_the_numbers_with_their_largest_values_differ() -> None:
+    """The largest value of a level curve lies anywhere on it."""
+    found = fits(noisy(TRUTHS["lock"], 0), intervals=IntervalSettings(draws=10))
+    first, second, *_ = found.undistinguished
+    common = {"largest_speedup": Value(13.1, "1"), "most_processors": Value(96.0, "1")}
+
+    def own_values(answer: Answer) -> dict[str, Value]:
+        return {name: value for name, value in answer.values.items() if name[:5] != "level"}
+
+    def sentence(*values_of_law: dict[str, Value]) -> str:
+        answers = tuple(
+            replace(answer, values={**own_values(answer), **common, **values})
+            for answer, values in zip((first, second), values_of_law, strict=True)
+        )
+        return " ".join(main_findings(replace(found, answers=answers)))
+
+    places = [{"largest_speedup_processors": Value(p, "1")} for p in (39.0, 60.0)]
+    level = {"level_processors": Value(24.0, "1")}
+    assert "the laws that describe the rows differ" in sentence(*places)
+    text = sentence(*({**place, **level} for place in places))
+    assert "Speed-up is at most 13.1, reached with 24 " in text
+    assert "differ:" not in text
