@@ -258,7 +258,7 @@ WRONG = [
         ),
     ),
     (["run", "x"], "x: there is no study 'x'; known: 1997-looks-ahead, agreement, "),
-    (["check"], "command line: Missing argument 'SPECS...'."),
+    (["check"], "command line: Missing argument 'SPECS...'"),
     (["solv"], "command line: No such command 'solv'."),
     (["solve", "x", "--sett", "a=1"], "command line: No such option"),
     (

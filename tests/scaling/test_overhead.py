@@ -134,7 +134,7 @@ WRONG = [
     ),
     (
         lambda: run_in_symbols(ADDING, "items", against="one"),
-        "there is no work 'one' to hold a run against; known: useful, one-processor",
+        "there is no work 'one' to hold a run against; did you mean 'one-processor'?",
     ),
     (
         lambda: run_in_symbols(LAWS["amdahl-time"], "parallel", "processors"),

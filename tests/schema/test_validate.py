@@ -329,7 +329,7 @@ ACTIVITIES = [
     (activity("{barrier: meet, parties: 0}"), ["4:30: cycle.0.parties: at least 1; got 0"]),
     (
         activity("{barrier: meet, parties: 9999999999}"),
-        ["4:30: cycle.0.parties: at most 1000000000; got 9999999999"],
+        ["4:30: cycle.0.parties: at most 1e+09; got 9999999999"],
     ),
     (
         activity("{delay: 1 s}", head="population: {processors: 0}"),

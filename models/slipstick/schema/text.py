@@ -701,7 +701,8 @@ class _TreeReader:
         )
         self.path.clear()  # the parser knows the place only
         line_number = context_and_error_marks[1].line
-        line = self.text.split("\n", line_number)[line_number - 1]
+        # An error may stand behind the last line.
+        line = "".join(self.text.split("\n", line_number)[line_number - 1 : line_number])
         if "mapping values" in error_text and (key_match := _KEY_BEFORE_BRACKET.match(line)):
             mark = Mark(self.file, line_number, key_match.start(1) + 1)
             self.report(mark, f"write a ':' and a space after {key_match[1]}")

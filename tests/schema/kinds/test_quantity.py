@@ -123,7 +123,7 @@ REFUSED: list[tuple[Any, object, str]] = [
     (Whole, 2.5, "must be a whole number, got 2.5"),
     (Factor, 0, "must be more than 0, got 0"),
     (Rate, "0 /s", "must be more than 0 /s, got 0 /s"),
-    (Probability, 1.5, "must be at most 1, got 1.5"),
+    (Probability, 1.5, "must be at most 1, got 1.5; write 1.5 % if this is a share"),
     (AnyQuantity, "-5 us", "must be at least 0 s, got -5 us"),
     (AnyQuantity, True, "write a number or a quantity such as '5 us'; got true"),
     (Time, {"value": 5}, f"{UNIT} 5"),

@@ -41,7 +41,7 @@ WRONG = [
     ("18 month", "0 month", "rates.processors.0.doubling: must be more than 0 s, got 0 s"),
     ("spread: 2%", "spread: -2%", "rates.processors.0.spread: must be at least 0, got -0.02"),
     ("to: 2000", "to: 1985", "the period ends in 1985, before it has begun in 1990"),
-    ("to: 2000", "to: 20000", "rates.processors.0.to: at most 2200.0; got 20000"),
+    ("to: 2000", "to: 20000", "rates.processors.0.to: at most 2200; got 20000"),
     (
         "from: 2000",
         "from: 2001",

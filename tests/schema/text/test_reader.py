@@ -147,7 +147,7 @@ REFUSED = {
         " or allow more with --limit spec_bytes=1.1e+06 (limits: in a study, limits= in Python)"
     ),
     "a: b: c": "1:5: ':' cannot stand here; quote text with ': ' in it, or check the indentation",
-    "a:\n  b {c: 1}": "2:3: write a ':' and a space after b",
+    "a:\n  b {c: 1, d: 2}": "2:3: write a ':' and a space after b",
     "a:\n- b:{c: 1, d: 2}": "2:3: write a ':' and a space after b",
     "a: {b 5 ms}": (
         "1:5: a: 'b 5 ms' is no 'key: value'; write a ':' and a space after the key, or quotes"
