@@ -568,6 +568,13 @@ def test_the_best_case_is_told_with_its_setting_and_where_a_sweep_has_another(
         "Other is the best of 2 with 10 rows of a step: it is the fastest (15 ms); base is faster"
         " with 2 rows of a step and 3 rows of a step."
     )
+    # What does less work is faster everywhere, and is not compared.
+    (tmp_path / "small.yaml").write_text(CROSSING.replace("10 ms", "1 ms"))
+    unlike = "cases: {small: {model: small.yaml}, other"
+    third = text.replace("cases: {other", unlike) + vary.replace("other]", "small, other]")
+    head, _ = study_of(tmp_path, third, CROSSING)
+    best = next(line for line in head if "is the best of" in line)
+    assert best.endswith("; base is faster with 2 rows of a step and 3 rows of a step.")
     head, _ = study_of(tmp_path, text + vary.replace("2, 3, ", ""), CROSSING)
     assert head[0] == "Other is the best of 2 with 10 rows of a step: it is the fastest (15 ms)."
 

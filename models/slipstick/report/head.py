@@ -343,21 +343,29 @@ def _recommendation_lines(results: Results, value_names: Sequence[str]) -> Itera
     amount += f"{', and ' if reason else ''}{reason}"
     place = join_phrases(_varied_values(results, [answer for _, answer in ranked_cases]))
     with_place = f" with {place}" if place else ""
-    exceptions = _better_cases_in_sweeps(results, value_name, first_case)
+    exceptions = _better_cases_in_sweeps(results, value_name, [case for case, _ in ranked_cases])
     beginning = f"{words.case(first_case)} is the best of {len(ranked_cases)}{with_place}"
     yield "; ".join([f"{beginning}: {quality}{amount}", *exceptions])
 
 
-def _better_cases_in_sweeps(results: Results, value_name: str, best_case: str) -> Iterator[str]:
+def _better_cases_in_sweeps(
+    results: Results, value_name: str, ranked_cases: Sequence[str]
+) -> Iterator[str]:
     """Yield a clause for each case that a sweep shows to be better than the recommended one, with
     the settings at which it is.
+
+    Parameters
+    ----------
+    results : of the study
+    value_name : the value by which cases are compared
+    ranked_cases : the cases that do the same work, the recommended one first
     """
     adjective = "faster" if value_name == "time" else "better"
     for sweep in results.sweeps:
         if len(sweep.axes) != 1 or value_name not in sweep.columns:
             continue
         rows_by_case: dict[str, list[int]] = {}
-        for row in _rows_of_better_cases(sweep, value_name, best_case):
+        for row in _rows_of_better_cases(sweep, value_name, ranked_cases):
             rows_by_case.setdefault(sweep.cases[row], []).append(row)
         for case, rows in rows_by_case.items():
             settings = [_setting_at(sweep, sweep.axes[0], row, results.words) for row in rows]
@@ -369,18 +377,22 @@ def _better_cases_in_sweeps(results: Results, value_name: str, best_case: str) -
             yield f"{results.words.case(case)} is {adjective} with {settings_text}"
 
 
-def _rows_of_better_cases(sweep: Sweep, value_name: str, best_case: str) -> Iterator[int]:
+def _rows_of_better_cases(
+    sweep: Sweep, value_name: str, ranked_cases: Sequence[str]
+) -> Iterator[int]:
     """Yield the row of the best case at each setting of a sweep along one axis at which it is not
-    the recommended case, and the order is decided.
+    the recommended case, which comes first, and the order is decided.
     """
     rows_by_setting: dict[float | str, list[int]] = {}
     for row, setting in enumerate(sweep.points[sweep.axes[0].path]):
-        if _has_value(sweep, value_name, row):
+        if sweep.cases[row] in ranked_cases and _has_value(sweep, value_name, row):
             rows_by_setting.setdefault(setting, []).append(row)
     values = sweep.columns[value_name]
     lows, highs = sweep.ends(value_name)
     for rows in rows_by_setting.values():
-        row_of_recommended = next((row for row in rows if sweep.cases[row] == best_case), None)
+        row_of_recommended = next(
+            (row for row in rows if sweep.cases[row] == ranked_cases[0]), None
+        )
         choose_best = max if _is_more_better(value_name) else min
         best_row = choose_best(rows, key=lambda row: values[row])
         if row_of_recommended is None or isclose(values[best_row], values[row_of_recommended]):
