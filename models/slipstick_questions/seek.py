@@ -30,6 +30,7 @@ from slipstick.report.formatting import (
     capital,
     do_overlap,
     join_phrases,
+    limit_advice,
     limit_amount,
     limit_phrase,
     percent,
@@ -1236,23 +1237,15 @@ def _recommendation(searches: Sequence[ConditionSearch], words: Words) -> str:
         return ""
     verb = asks_for_setting[1]
     first_search = ranked[0]
-    limits = [_range_of_condition_text(first_search, words, True)]
+    limits = [_range_of_condition_text(first_search, words, True, verb)]
     limits += [_range_of_condition_text(search, words, False) for search in ranked[1:]]
-    quantity_clause = re.fullmatch(r"if (the .*) is (at (?:least|most) .*)", limits[0])
-    if quantity_clause:
-        beginning, limits[0] = f"{quantity_clause[1]} {verb} be", quantity_clause[2]
-    elif limits[0].startswith("with "):
-        beginning, limits[0] = f"there {verb} be", limits[0].removeprefix("with ")
-    else:
-        return ""
-    amounts = limits
     if len(ranked) > 1:
-        amounts = [
+        limits = [
             f"{limit} for {words.case(search.case)}"
             for search, limit in zip(ranked, limits, strict=True)
         ]
     return (
-        f"{capital(beginning)} {join_phrases(amounts)}; then"
+        f"{capital(join_phrases(limits))}; then"
         f" {uncapitalized(_condition_clause(first_search, words))}"
         f"{_setting_text(first_search, words) if len(ranked) == 1 else ''}"
     )
@@ -1324,7 +1317,9 @@ def _first_is_widest(ranked: Sequence[ConditionSearch]) -> bool:
     return not do_overlap(*intervals)
 
 
-def _range_of_condition_text(search: ConditionSearch, words: Words, with_title: bool) -> str:
+def _range_of_condition_text(
+    search: ConditionSearch, words: Words, with_title: bool, verb: str = ""
+) -> str:
     """Return the values for which a condition holds as text, with the reader's nouns.
 
     Parameters
@@ -1332,6 +1327,7 @@ def _range_of_condition_text(search: ConditionSearch, words: Words, with_title: 
     search : by a search
     words : of the study
     with_title : say what the values are of, not only their amounts
+    verb : such as "should", to advise a value; by default the text is a condition
     """
 
     def bound_text(value: float | None, starts: bool, ends: Ends = NO_ENDS) -> str:
@@ -1339,6 +1335,9 @@ def _range_of_condition_text(search: ConditionSearch, words: Words, with_title: 
             whole_years = [None if year is None else round(year) for year in (value, *ends)]
             amount = bracketed(*map(year_text, whole_years))
             return f"from {amount} on" if starts else f"until {amount}"
+        if verb:
+            path_and_amount = (search.of, value or 0.0, search.unit)
+            return limit_advice(*path_and_amount, words, ends, verb, is_lower=starts)
         amount_and_noun = limit_phrase if with_title else limit_amount
         return amount_and_noun(search.of, value or 0.0, search.unit, words, ends, is_lower=starts)
 

@@ -243,20 +243,56 @@ def limit_phrase(
     >>> limit_phrase("parameters.far", 2e-7, "s", words, is_lower=False)
     'if the latency of a read is at most 200 ns'
     """
+    meaning, limit_text = _meaning_and_limit(path, value, unit, words, ends, is_lower)
+    if not meaning:
+        return f"with {limit_text}"
+    is_or_are = "are" if _is_plural_meaning(meaning) else "is"
+    return f"if {_with_definite_article(meaning)} {is_or_are} {limit_text}"
+
+
+def limit_advice(
+    path: str, value: float, unit: str, words: Words, ends: Ends, verb: str, *, is_lower: bool
+) -> str:
+    """Write a clause that advises to keep a setting at a lower or an upper limit.
+
+    >>> words = Words(
+    ...     {}, {"parameters.edge": "cells along an edge", "parameters.far": "latency of a read"}
+    ... )
+    >>> limit_advice("parameters.edge", 386, "1", words, NO_ENDS, "should", is_lower=True)
+    'there should be at least 386 cells along an edge'
+    >>> limit_advice("parameters.far", 2e-7, "s", words, NO_ENDS, "may", is_lower=False)
+    'the latency of a read may be at most 200 ns'
+    """
+    meaning, limit_text = _meaning_and_limit(path, value, unit, words, ends, is_lower)
+    subject = _with_definite_article(meaning) if meaning else "there"
+    return f"{subject} {verb} be {limit_text}"
+
+
+def _meaning_and_limit(
+    path: str, value: float, unit: str, words: Words, ends: Ends, is_lower: bool
+) -> tuple[str, str]:
+    """Return the meaning of a setting and its limit as text; of things that are counted, an empty
+    meaning, and the limit with their name.
+    """
     setting_text = setting_phrase(path, value, unit, words, ends)
     amount = setting_amount(path, value, unit, words, ends)
     if rate_text := _rate_of_class(path, amount):
-        return f"with at {'least' if is_lower else 'most'} {rate_text}"
+        return "", f"at {'least' if is_lower else 'most'} {rate_text}"
     limit_text = limit_amount(path, value, unit, words, ends, is_lower=is_lower)
     # The amount of a quantity stands at the end, that of things that are counted before them.
     if setting_text.endswith(f" of {amount}"):
-        meaning = words.quantity(path)
-        subject_and_verb = (
-            f"{meaning} are" if is_plural(meaning.partition(" ")[0]) else f"the {meaning} is"
-        )
-        return f"if {subject_and_verb} {limit_text}"
+        return words.quantity(path), limit_text
     text_before, _, text_after = setting_text.partition(amount)
-    return f"with {text_before}{limit_text}{text_after}"
+    return "", f"{text_before}{limit_text}{text_after}"
+
+
+def _is_plural_meaning(meaning: str) -> bool:
+    return is_plural(meaning.partition(" ")[0])
+
+
+def _with_definite_article(meaning: str) -> str:
+    """Return a meaning with its article, unless it is plural."""
+    return meaning if _is_plural_meaning(meaning) else f"the {meaning}"
 
 
 def limit_amount(
