@@ -251,15 +251,10 @@ def fit_headline(time_fits: Fitting, words: Words) -> list[str]:
     best_answer = time_fits.answers[0]
     lines = [finding.removeprefix("Measured: ").rstrip(".") for finding in time_fits.findings]
     lines = [f"measured {line}" for line in lines]
-    if time_fits.has_law and (limits_text := _limits_sentence(best_answer, time_fits)):
+    asks_how_many = bool(_ASKS_HOW_MANY.match(words.title))
+    if time_fits.has_law and (law_line := _law_line(best_answer, time_fits, asks_how_many)):
         # What the law leaves out stands before what it says.
         law_position = bool(time_fits.growing_causes)
-        law_line = uncapitalized(limits_text)
-        if not limits_text.startswith("Beyond "):
-            law_line = f"by the fitted {_law_or_model(best_answer)}, {law_line}"
-        if _ASKS_HOW_MANY.match(words.title):
-            answer_first = r"up to \4, by the fitted \1, for an \2 of \3"
-            law_line = _EFFICIENT_UP_TO.sub(answer_first, law_line)
         lines.insert(law_position, law_line)
     if time_fits.has_law:
         position = bool(time_fits.growing_causes)
@@ -294,9 +289,33 @@ def fit_headline(time_fits: Fitting, words: Words) -> list[str]:
 
 
 _ASKS_HOW_MANY = re.compile(r"(?:up to )?how many\b", re.IGNORECASE)
-_EFFICIENT_UP_TO = re.compile(
-    r"by the fitted (\w+ \S+), (efficiency) is (at least [\d.]+ %) up to ([^.;]+?)(?=[.;])"
-)
+
+
+def _law_line(answer: Answer, time_fits: Fitting, asks_how_many: bool) -> str:
+    """Return what the preferred law says of the efficiency and of the speed-up, or how the laws
+    that the data cannot distinguish differ in the speed-up.
+
+    Parameters
+    ----------
+    answer : the fit of the law
+    time_fits : all fits
+    asks_how_many : whether the number of processors comes first, for a title that asks for it
+    """
+    by_law = f"by the fitted {_law_or_model(answer)}"
+    efficient_text = _efficiency_sentence(answer, time_fits)
+    if efficient_text and asks_how_many and not _base_clause(answer):
+        efficient_text = (
+            f"up to {_place_text(answer, answer['efficient_processors'])}, {by_law}, for an"
+            f" efficiency of at least {percent(time_fits.efficiency)}."
+        )
+    elif efficient_text:
+        efficient_text = f"{by_law}, {uncapitalized(efficient_text)}"
+    speedup_text = _speedup_sentence(answer, time_fits)
+    if speedup_text and (differing_laws := _laws_that_differ(answer, time_fits)):
+        speedup_text = _difference_sentence(answer, differing_laws, time_fits)
+    elif speedup_text and not efficient_text:
+        speedup_text = f"{by_law}, {uncapitalized(speedup_text)}"
+    return f"{efficient_text} {speedup_text}".strip()
 
 
 def _numbers_in(title: str) -> set[float]:
