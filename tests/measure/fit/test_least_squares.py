@@ -15,7 +15,7 @@ def test_few_parameters_are_found_as_well_as_by_scipy(
 ) -> None:
     """Times a + b / p with noise, of which one parameter may vanish."""
     generator = np.random.default_rng([2026113021, seed])
-    p = 2.0 ** np.arange(8)
+    p = np.array([2.0**power for power in range(8)])
     constant = generator.choice([0.0, 10 ** generator.uniform(-3, 1)])
     noise = np.exp(0.05 * generator.standard_normal(len(p)))
     times = (constant + 10 ** generator.uniform(-1, 2) / p) * noise
