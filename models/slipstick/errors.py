@@ -115,7 +115,9 @@ class MeasuredError(Doubt):
 
 
 class StatedError(Doubt):
-    """A sentence on the errors of a model that its file states."""
+    """A sentence on the errors of a model that its file states; `errors` is the file's text."""
+
+    errors: str
 
 
 class NotConverged(Doubt):

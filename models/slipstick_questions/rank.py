@@ -24,6 +24,7 @@ from slipstick.report.formatting import (
     finite_or_none,
     join_phrases,
     percent,
+    plain_decimal,
     quantity,
     three_digits,
 )
@@ -65,12 +66,12 @@ class Ranking:
     Parameters
     ----------
     case : the case
-    change : how much less and more of each quantity is solved [1]
+    change : how much less of each quantity is solved, and more by the same factor [1]
     rows : the quantities that matter, best first, each as an answer: its ``value``, its ``share``
         (see `slipstick.answer.Answer`; none for counts, sizes and ratios), its ``elasticity``
         (relative change of the time for a relative change of the quantity), and ``time_saved`` by
         the better of the two changes (1 - after / before; none where neither has an answer, such as
-        half a processor) and by the ``opposite`` change
+        half a processor) and by the ``opposite`` change; ``change`` says by which factor
     idle : quantities that change nothing here
     under : the technology that the case is ranked under; none is the case as it is
     ranges : settings have ranges, and each row has the same draws of them
@@ -90,6 +91,11 @@ class Ranking:
     failed: bool = False
     has_untried: bool = False
     named_idle: tuple[str, ...] = field(default=(), repr=False)
+
+    @property
+    def factor_in_words(self) -> str:
+        """The factor by which each quantity is divided and multiplied, in words."""
+        return f"a factor of {plain_decimal(1 / (1 - self.change), 4)}"
 
     @property
     def that_has_an_answer(self) -> str:
@@ -138,8 +144,8 @@ _MOST_CHOICES = 6
 
 
 _READING_OF_SHARES = (
-    "Change: less or more of the quantity, whichever saves more; both are solved anew where the"
-    " model has an answer. Share: one percent less of a time, or one percent more of a rate, saves"
+    "Change: less or more of the quantity by the same factor, whichever saves more; both are solved"
+    " anew where the model has an answer. Share: one percent less of a time, or one percent more of a rate, saves"
     " this much of one percent of the time; the shares of all quantities add up to 100 %."
     " Elasticity: relative change of the time for a relative change of the quantity."
 )
@@ -448,9 +454,10 @@ class _CaseRanking:
         value = described_value.given.value
         # Of several groups the first is ranked, whose time has no name of its own here.
         time_before = answer.find(time_name) or 0.0
+        # Half of a cost is compared with twice a rate: equal factors.
         effects = {
-            f"{percent(change)} {direction}": self._effect(path, signed_change, answer)
-            for direction, signed_change in (("less", -change), ("more", change))
+            _factor_text(factor): self._effect(path, factor, answer)
+            for factor in (1 - change, 1 / (1 - change))
         }
         best_change = max(effects, key=lambda change_text: _time_saved(effects[change_text]))
         effect = effects[best_change]
@@ -497,7 +504,7 @@ class _CaseRanking:
         )
 
     def _saving_by_paired_draws(
-        self, changed_model: BuiltModel, path: str, change: float, remaining_share: float
+        self, changed_model: BuiltModel, path: str, factor: float, remaining_share: float
     ) -> Value:
         """Return the share of the time that a change saves, with its interval from the same draws
         of uncertain settings before and after the change [1].
@@ -507,7 +514,7 @@ class _CaseRanking:
             self.case.with_mean_value_default,
             changed_case.with_mean_value_default,
             path,
-            1.0 + change,
+            factor,
         )
         if interval_ends.low is None or interval_ends.high is None:
             return Value(1 - remaining_share, "1")
@@ -518,16 +525,16 @@ class _CaseRanking:
             max(interval_ends.high, 1 - remaining_share),
         )
 
-    def _effect(self, path: str, change: float, answer: Answer) -> Answer:
-        """Return the effect of one changed value on the time. The time saved is None if the spec
-        does not allow the value, such as half a processor.
+    def _effect(self, path: str, factor: float, answer: Answer) -> Answer:
+        """Return the effect on the time of one value that is multiplied by a factor. The time saved
+        is None if the spec does not allow the value, such as half a processor.
         """
         given_value = self.case.built.entries[path].given
         time_name = self.case.form.quantity
         if given_value.value == 0.0 or not answer.find(time_name):
             return Answer("rank", "", {"time_saved": Value(0.0, "1")}, exact=True)
         node = quantity_node(
-            given_value.value * (1.0 + change), str(given_value.dimension), Mark("rank", 1, 1)
+            given_value.value * factor, str(given_value.dimension), Mark("rank", 1, 1)
         )
         try:
             changed_model = build(self.case.inputs.with_value(path, node))
@@ -552,7 +559,7 @@ class _CaseRanking:
             time_saved = Value(None, "1")
         elif self.case.built.uncertain.paths:
             time_saved = self._saving_by_paired_draws(
-                changed_model, path, change, value_after.value / value_before.value
+                changed_model, path, factor, value_after.value / value_before.value
             )
         else:
             time_saved = reduction(value_after, value_before)
@@ -601,6 +608,22 @@ class _CaseRanking:
 def _has_effect(row: Answer) -> bool:
     """Return whether a change of a quantity has any effect on the time."""
     return bool(row["elasticity"]) or bool(row["time_saved"]) or bool(row["opposite"])
+
+
+def _factor_text(factor: float) -> str:
+    """Return a factor on a quantity in words, to be written before the quantity.
+
+    >>> [_factor_text(factor) for factor in (0.5, 2.0, 0.75, 4 / 3, 1 / 0.999)]
+    ['half', 'twice', '0.75 times', '1.33 times', '1.001 times']
+    """
+    # A small change of the factor 1 is visible only with more digits.
+    digits = max(3, 2 - math.floor(math.log10(abs(factor - 1))))
+    return {0.5: "half", 2.0: "twice"}.get(factor, f"{plain_decimal(factor, digits)} times")
+
+
+def _multiplied(row: Answer) -> str:
+    """Return the path of a ranked quantity after the factor of its better change."""
+    return f"{row.point['change']} {row.point['parameter']}".replace("half ", "half of ")
 
 
 def _time_saved(effect: Answer) -> float:
@@ -956,7 +979,6 @@ def _undecided_order_clause(ranking: Ranking) -> str:
 
 def _best_quantity_sentence(ranking: Ranking) -> str:
     """Return a sentence on the quantity whose change saves most time, solved with that change."""
-    change_text = percent(ranking.change)
     rows_without_loads = [row for row in ranking.rows if not _is_load(str(row.point["parameter"]))]
     best_row, *further_rows = rows_without_loads or ranking.rows or (None,)
     if best_row is None:
@@ -966,17 +988,16 @@ def _best_quantity_sentence(ranking: Ranking) -> str:
     time_saved = best_row.values["time_saved"]
     if time_saved.value is None:
         return (
-            f"no quantity that changes the time has an answer with {change_text} less or more"
-            " of it;"
-            " a smaller change may have one"
+            f"no quantity that changes the time has an answer with {ranking.factor_in_words} less"
+            " or more of it; a smaller change may have one"
         )
     if time_saved.value <= 0.0:
         return (
-            f"no change of a single quantity by {change_text}{ranking.that_has_an_answer} shortens"
-            " the time"
+            f"no change of a single quantity by {ranking.factor_in_words}"
+            f"{ranking.that_has_an_answer} shortens the time"
         )
     rivals = [
-        f"{row.point['change']} of {row.point['parameter']}"
+        _multiplied(row)
         for row in further_rows
         if do_overlap(time_saved.ends, row.values["time_saved"].ends)
     ]
@@ -989,8 +1010,7 @@ def _best_quantity_sentence(ranking: Ranking) -> str:
     if time_saved.low is not None and time_saved.low <= 0.0:
         undecided_text += ", and whether it saves any is undecided"
     return (
-        f"among single quantities, {best_row.point['change']} of {best_row.point['parameter']}"
-        " helps most:"
+        f"among single quantities, {_multiplied(best_row)} helps most:"
         f" it saves {percent(time_saved.value, ends=time_saved.ends)} of"
         f" {ranking.time_in_words}{undecided_text}"
     )
@@ -1060,7 +1080,7 @@ _MOST_IDLE = 3
 
 def _quantity_headline(ranking: Ranking, words: Words, are_several: bool) -> str:
     """Return a sentence on the quantity whose change saves most time, with the reader's nouns."""
-    size_text = percent(ranking.change)
+    size_text = ranking.factor_in_words
     beginning = f"{words.case(ranking.case)}: " if are_several else ""
     solved_rows = [
         row
@@ -1079,8 +1099,7 @@ def _quantity_headline(ranking: Ranking, words: Words, are_several: bool) -> str
         certainty = "surely " if (time_saved.value or 0.0) > 0.0 else ""
         return (
             f"{beginning}no change of a single quantity by {size_text}{condition_text}"
-            f" {certainty}shortens"
-            " the time"
+            f" {certainty}shortens the time"
         )
     change = words.change(str(best_row.point["change"]), str(best_row.point["parameter"]))
     idle = join_phrases([f"the {words.quantity(path)}" for path in ranking.named_idle[:_MOST_IDLE]])
@@ -1196,7 +1215,7 @@ def _unanswered_changes_sentence(ranking: Ranking) -> str:
     server; empty if there are none.
     """
     changes = [
-        f"{row.point['without an answer']} of {code(str(row.point['parameter']))}"
+        f"{row.point['without an answer']} {code(str(row.point['parameter']))}"
         for row in ranking.rows
         if row.point["without an answer"]
     ]
@@ -1215,7 +1234,7 @@ def _quantities_table(ranking: Ranking) -> ResultTable:
     def column_of(name: str, title: str, **options: Any) -> ResultColumn:
         return ResultColumn.from_values(title, [row.values[name] for row in rows], "1", **options)
 
-    changes = [_change_text(str(row.point["change"])) for row in rows]
+    changes = [row.point["change"] or NOTHING for row in rows]
     columns = [
         ResultColumn("parameter", [row.point["parameter"] for row in rows], place=True),
         ResultColumn("meaning", [row.point["meaning"] for row in rows]),
@@ -1229,16 +1248,6 @@ def _quantities_table(ranking: Ranking) -> ResultTable:
     return ResultTable(
         "", columns, Provenance.of(rows), title=f"### {escape(_case_in_words(ranking))}"
     )
-
-
-def _change_text(change: str) -> str:
-    """Return a relative change in short form as text.
-
-    >>> _change_text("50 % less"), _change_text("50 % more"), _change_text("")
-    ('-50 %', '+50 %', '-')
-    """
-    size, _, direction = change.rpartition(" ")
-    return f"{'-' if direction == 'less' else '+'}{size}" if change else NOTHING
 
 
 def _changes_table(change_ranking: ChangeRanking) -> ResultTable:

@@ -50,7 +50,11 @@ class RankSpec(QuestionSpec):
 
     cases: DistinctNames = Field(["base"], description="names of the cases", min_length=1)
     change: Fraction = Field(
-        Given(0.5, COUNT, "50%"), description="improvement of each quantity, such as 50%"
+        Given(0.5, COUNT, "50%"),
+        description=(
+            "how much less of each quantity is tried, such as 50%; more is tried by the same"
+            " factor: half beside twice"
+        ),
     )
     of: DistinctNotes = Field(
         [], description="paths to rank; by default all that matter, or none if there are changes"
@@ -68,7 +72,12 @@ class RankSpec(QuestionSpec):
     )
 
     def check_rules(self) -> None:
-        """Raise if keys of the ranking contradict one another."""
+        """Raise if the change has no opposite, or keys of the ranking contradict one another."""
+        if self.change.value >= 1:
+            raise broken_rule(
+                "no factor is the opposite of 100 % less; write a smaller change, such as 99%",
+                "change",
+            )
         if self.budget is None:
             return
         if len(self.changes) < 2:

@@ -128,8 +128,8 @@ def ranked(
     point = {
         "parameter": path,
         "meaning": meaning,
-        "change": "50 % less" if saved is not None else "",
-        "without an answer": "" if saved is not None else "50 % less and 50 % more",
+        "change": "half" if saved is not None else "",
+        "without an answer": "" if saved is not None else "half and twice",
     }
     return Answer(
         "rank",

@@ -404,7 +404,7 @@ def test_a_changed_parameter_keeps_its_meaning(tmp_path: Path) -> None:
         tmp_path,
         "base: {model: program.yaml, parameters.work: 20 ms}\nrank: {of: [parameters.work]}\n",
     )
-    assert head[0] == "50 % less work of a step saves most: 45.5 % of the time."
+    assert head[0] == "Half the work of a step saves most: 45.5 % of the time."
 
 
 def test_a_sweep_alone_is_told_from_end_to_end(tmp_path: Path) -> None:
@@ -432,7 +432,7 @@ def test_a_ranking_does_not_answer_how_long_a_step_takes(tmp_path: Path) -> None
         "title: How long is a step?\nbase: {model: program.yaml}\nrank: {of: [parameters.work]}\n",
     )
     assert head[0].startswith("As given: time 12 ms; a thread spends")
-    assert head[1].startswith("50 % less work of a step saves most")
+    assert head[1].startswith("Half the work of a step saves most")
 
 
 SERVICE = """
@@ -524,8 +524,8 @@ def test_several_ranked_cases_stand_side_by_side(tmp_path: Path) -> None:
     prepared = prepare(str(tmp_path / "study.yaml"))
     results = run(prepared)
     lines = head_lines(results, prepared.spec.answer)
-    assert lines[0].startswith("Today: 10 % less ")
-    assert lines[1].startswith("Two db servers: 10 % less ")
+    assert lines[0].startswith("Today: 0.9 times the ")
+    assert lines[1].startswith("Two db servers: 0.9 times the ")
     table = decision_table(results, prepared.spec.answer)
     assert table is not None
     assert table.titles == ["time saved by", "today", "two db servers"]

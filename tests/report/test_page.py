@@ -33,7 +33,7 @@ PAGE = """\
 
 - Wire: base 11.84 us (printed 12 us) and faster 5.2 us (printed 12 us).
 - Measured: base 1705 us (measured 1759 us) and faster 853 us (measured 800 us).
-- 50 % less send call saves most: 35 % of the time.
+- Half the send call saves most: 35 % of the time.
 - Compared with base: 2 times as fast for faster.
 - Base: time 1.705 ms; a processor spends 58.7 % of its time on useful work and 41.3 % on fault; diffs is limited by sends.
 - 1 of 4 answers is approximate (closed form); waiting for own is ignored; no answer as given for broken, because the time comes out as inf s; 1 point has no answer, with a latency of the network adapter of 20 us for base: the time comes out as nan s.
@@ -83,18 +83,18 @@ Misses:
 
 ## What would help most: base
 
-- base: among single quantities, 50 % less of send_call helps most: it saves 35 % of the time
+- base: among single quantities, half of send_call helps most: it saves 35 % of the time
 
-Change: less or more of the quantity, whichever saves more; both are solved anew where the model has an answer. Share: one percent less of a time, or one percent more of a rate, saves this much of one percent of the time; the shares of all quantities add up to 100 %. Elasticity: relative change of the time for a relative change of the quantity.
+Change: less or more of the quantity by the same factor, whichever saves more; both are solved anew where the model has an answer. Share: one percent less of a time, or one percent more of a rate, saves this much of one percent of the time; the shares of all quantities add up to 100 %. Elasticity: relative change of the time for a relative change of the quantity.
 
 All rows have the same exact (no).
 
 | parameter | meaning          | value | share | elasticity | change | time saved | by the opposite |
 | --------- | ---------------- | ----: | ----: | ---------: | ------ | ---------: | --------------: |
-| send_call | each send        | 42 us |  70 % |        0.7 | -50 %  |       35 % |           -35 % |
+| send_call | each send        | 42 us |  70 % |        0.7 | half   |       35 % |           -35 % |
 | parts     | processors asked |     3 |     - |        0.2 | -      |          - |               - |
 
-Without an answer: 50 % less and 50 % more of `parts`.
+Without an answer: half and twice `parts`.
 
 Without effect here: `machine.memory.page`.
 

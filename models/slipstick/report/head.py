@@ -943,7 +943,7 @@ def _stated_error_clauses(results: Results, notes: Iterable[str]) -> Iterator[st
         models = {results.cases[case].model for case in cases}
         if cases and any(answer.model not in models for answer in results.cases.values()):
             names = join_phrases([*map(results.words.case, cases)])
-            yield note.replace("of the model", f"of the model of {names}", 1)
+            yield f"measured error of the model of {names}: {note.errors}"
         else:
             yield note
 

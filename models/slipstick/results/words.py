@@ -364,20 +364,13 @@ class Words:
             return f"{value} {quantity}"
         return f"1 {first_word.removesuffix('s')} {other_words}".rstrip()
 
-    def change(self, change_text: str, path: str) -> str:
-        """Return a phrase for the change of a quantity, such as ``50 % less memory`` or ``50 %
-        fewer nodes``.
+    def change(self, factor_text: str, path: str) -> str:
+        """Return a phrase for a quantity that is multiplied by a factor.
 
-        >>> Words().change("50 % less", "memory"), Words().change("50 % less", "number of nodes")
-        ('50 % less memory', '50 % fewer nodes')
-        >>> Words().change("25 % less", "stations.db.visits.requests")
-        '25 % fewer visits of requests to db'
+        >>> Words().change("half", "memory"), Words().change("1.33 times", "rate of one")
+        ('half the memory', '1.33 times the rate of one')
         """
-        quantity = self.quantity(path)
-        counted_noun = quantity.removeprefix("number of ")
-        # English has "less memory" but "fewer servers".
-        is_count = counted_noun != quantity or is_plural(quantity.partition(" ")[0])
-        return f"{change_text.replace('less', 'fewer') if is_count else change_text} {counted_noun}"
+        return f"{factor_text} the {self.quantity(path)}"
 
     def resource(self, name: str) -> str:
         """Return the name of a resource with its noun, such as ``the lock "table"``."""

@@ -1030,7 +1030,7 @@ def _notes_of_build(
     distributions.
     """
     if isinstance(node := node_at(inputs.tree, "measured_error"), Scalar) and node.text:
-        yield StatedError(f"measured error of the model: {node.text}")
+        yield StatedError(f"measured error of the model: {node.text}", errors=node.text)
     if inputs.kind == "program":
         for name, data in inputs.data.items():
             yield from data.notes(name, parameter_by_path)

@@ -55,7 +55,7 @@ def test_effects_are_those_of_solving_again(tmp_path: Path) -> None:
     for row in found.rows:
         if row["time_saved"] is None:
             continue
-        changed = number(row, "value") * (1.5 if str(row.point["change"]).endswith("more") else 0.5)
+        changed = number(row, "value") * {"half": 0.5, "twice": 2.0}[str(row.point["change"])]
         assert (
             row["time_saved"]
             == 1.0 - time(**written(parameter(row), changed, row.unit("value"))) / base
@@ -106,14 +106,14 @@ def test_the_best_come_first_and_no_more_than_asked_for(tmp_path: Path) -> None:
 @pytest.mark.turns(3)
 def test_less_of_some_is_no_help_and_more_is(tmp_path: Path) -> None:
     rows = {parameter(row): row for row in ranking(tmp_path, "rank: {most: 100}").rows}
-    assert rows["machine.processors.speed"].point["change"] == "50 % more"
-    assert rows["machine.network.adapter"].point["change"] == "50 % less"
+    assert rows["machine.processors.speed"].point["change"] == "twice"
+    assert rows["machine.network.adapter"].point["change"] == "half"
 
 
 @pytest.mark.turns(3)
 def test_a_change_that_is_not_allowed_has_no_effect_to_tell(tmp_path: Path) -> None:
-    rows = {parameter(row): row for row in ranking(tmp_path, "rank: {change: 50%, most: 100}").rows}
-    assert rows["parts"]["time_saved"] is None  # three and a half
+    rows = {parameter(row): row for row in ranking(tmp_path, "rank: {change: 25%, most: 100}").rows}
+    assert rows["parts"]["time_saved"] is None  # 5.25 and 9.33
     assert number(rows["parts"], "elasticity") > 0
 
 
@@ -184,8 +184,8 @@ def test_changes_that_save_the_same_are_said_to(tmp_path: Path) -> None:
     found = ranking(tmp_path, "rank: {change: 50%}", base=f"{{model: {tmp_path}/model.yaml}}")
     (head,) = RankResult((found,)).headline(NO_WORDS)
     assert re.fullmatch(
-        r"50 % less service time of jobs at cpu saves most: [\d.]+ % of the time;"
-        r" 50 % less service time of jobs at disk saves as much",
+        r"half the service time of jobs at cpu saves most: [\d.]+ % of the time;"
+        r" half the service time of jobs at disk saves as much",
         head,
     )
 
@@ -218,12 +218,12 @@ def test_near_saturation_the_change_that_helps_is_named_not_the_one_without_an_a
     (tmp_path / "x.yaml").write_text(study("rank: {change: 10%}", base="{model: busy.yaml}"))
     found = result_of(run(prepare(str(tmp_path / "x.yaml"))), RankResult)
     first, second = found.rankings[0].rows
-    assert (parameter(first), first.point["change"]) == ("parameters.speed", "10 % more")
-    assert first["time_saved"] == pytest.approx(1 - (1 / 15) / (1 / 5))
+    assert (parameter(first), first.point["change"]) == ("parameters.speed", "1.11 times")
+    assert first["time_saved"] == pytest.approx(1 - (1 / (100 / 0.9 - 95)) / (1 / 5))
     assert first["opposite"] is None
-    assert first.point["without an answer"] == "10 % less"
-    assert (parameter(second), second.point["change"]) == ("classes.jobs.arrivals", "10 % less")
-    assert "10 % more speed saves most" in found.headline(Words())[0]
+    assert first.point["without an answer"] == "0.9 times"
+    assert (parameter(second), second.point["change"]) == ("classes.jobs.arrivals", "0.9 times")
+    assert "1.11 times the speed saves most" in found.headline(Words())[0]
 
 
 @pytest.mark.turns(3)
@@ -264,13 +264,14 @@ def test_what_is_said_to_help_most_does_and_its_opposite_does_not_help_more(
         return None if time is None else 1 - time / number(before, "response_time[jobs]")
 
     solved = {
-        (path, word): saved(path, factor)
+        (path, is_more): saved(path, factor)
         for path in values
-        for word, factor in (("less", 1 - change), ("more", 1 + change))
+        for is_more, factor in ((False, 1 - change), (True, 1 / (1 - change)))
     }
     best = max((each, where) for where, each in solved.items() if each is not None)
     row = found.rows[0]
-    assert (parameter(row), str(row.point["change"]).rpartition(" ")[2]) == best[1]
+    factor = float(str(row.point["change"]).removesuffix(" times"))
+    assert (parameter(row), factor > 1) == best[1]
     assert row["time_saved"] == pytest.approx(best[0], rel=1e-9)
 
 
@@ -322,7 +323,7 @@ def test_a_change_of_another_method_is_compared_with_the_case_by_that_method(
     lines = ("rank:", f"  of: [{path}]", "  change: 10 %")
     (row,) = ranking(tmp_path, *lines, base=model).rows
     by_mean_value = []
-    for scv in ("1", "0.9", "1.1"):
+    for scv in ("1", "0.9", repr(1 / 0.9)):
         given = settings(model="layered-serial", method="mean-value", **{path: scv})
         (answer,), _ = solve_settings(given, Library())
         by_mean_value.append(number(answer, "time"))
@@ -385,7 +386,7 @@ def test_a_change_that_saves_next_to_nothing_is_not_called_the_next(tmp_path: Pa
     )
     found = ranking(tmp_path, "rank: {change: 50%}", base="{model: two.yaml}")
     assert RankResult((found,)).headline(Words()) == [
-        "50 % less write saves most: 50 % of the time; no other saves 0.1 %"
+        "half the write saves most: 50 % of the time; no other saves 0.1 %"
     ]
 
 
@@ -400,7 +401,33 @@ def test_a_change_without_an_answer_is_not_said_to_shorten_nothing(tmp_path: Pat
     (words,) = RankResult((ranking(tmp_path, *lines, base="{model: server.yaml}"),)).headline(
         NO_WORDS
     )
-    assert words == "no quantity has an answer when it is changed by 30 %"
+    assert words == "no quantity has an answer when it is changed by a factor of 1.429"
     base = "{model: server.yaml, parameters.p: 300}"
     (words,) = RankResult((ranking(tmp_path, *lines, base=base),)).headline(NO_WORDS)
     assert "saves most" in words
+
+
+def test_a_cost_and_a_rate_are_changed_by_equal_factors(tmp_path: Path) -> None:
+    """A time of 6 ms and a rate that makes 4 ms: half of the time saves 3 of 10 ms, twice the rate
+    2 of them; one and a half times the rate would save 1.33.
+    """
+    (tmp_path / "two.yaml").write_text(
+        activity(
+            "{name: write, delay: write}",
+            "{name: parse, delay: 8 MB / speed}",
+            head="parameters: {write: 6 ms, speed: 2 GB/s}\npopulation: {processors: 1}\n",
+        )
+    )
+    found = ranking(tmp_path, "rank: {}", base="{model: two.yaml}")
+    assert RankResult((found,)).headline(Words()) == [
+        "half the write saves most: 30 % of the time; next comes twice the speed (20 %)"
+    ]
+    assert RankResult((found,)).sentences() == [
+        "base: among single quantities, half of parameters.write helps most: it saves 30 % of the"
+        " time"
+    ]
+
+
+def test_all_of_a_quantity_has_no_opposite_change(tmp_path: Path) -> None:
+    with pytest.raises(SpecError, match="no factor is the opposite of 100 % less"):
+        ranking(tmp_path, "rank: {change: 100%}")
