@@ -145,8 +145,9 @@ _MOST_CHOICES = 6
 
 _READING_OF_SHARES = (
     "Change: less or more of the quantity by the same factor, whichever saves more; both are solved"
-    " anew where the model has an answer. Share: one percent less of a time, or one percent more of a rate, saves"
-    " this much of one percent of the time; the shares of all quantities add up to 100 %."
+    " anew where the model has an answer. Share: one percent less of a time, or one percent more of"
+    " a rate, saves this much of one percent of the time; the shares of all quantities add up to"
+    " 100 %."
     " Elasticity: relative change of the time for a relative change of the quantity."
 )
 _READING_OF_REDUCTIONS = (

@@ -423,8 +423,10 @@ def test_a_cost_and_a_rate_are_changed_by_equal_factors(tmp_path: Path) -> None:
         "half the write saves most: 30 % of the time; next comes twice the speed (20 %)"
     ]
     assert RankResult((found,)).sentences() == [
-        "base: among single quantities, half of parameters.write helps most: it saves 30 % of the"
-        " time"
+        (
+            "base: among single quantities, half of parameters.write helps most: it saves 30 % of"
+            " the time"
+        )
     ]
 
 
