@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from slipstick.answer import Answer
-from slipstick.errors import Problem
+from slipstick.errors import Problem, TypedSentence
 from slipstick.late import Array
 
 LEAST_CRITERION_DIFFERENCE = 4.0
@@ -19,6 +19,30 @@ LEAST_CRITERION_DIFFERENCE = 4.0
 
 LEVEL = 0.005
 """Relative difference of speed-ups that are called the same."""
+
+
+class RefusedPrediction(TypedSentence):
+    """A sentence on the reason why there is no prediction for a number of processors, with advice.
+    `cause` is the sentence without the advice.
+    """
+
+    processors: float
+    cause: str
+    advice: str
+
+    @classmethod
+    def of(cls, processors: float, reason: str, advice: str) -> RefusedPrediction:
+        """Return the sentence.
+
+        >>> RefusedPrediction.of(64, ": too few rows", "measure on 32")
+        'no prediction at p = 64: too few rows; measure on 32'
+        """
+        cause = f"no prediction at p = {processors:g}{reason}"
+        return cls(f"{cause}; {advice}", processors=processors, cause=cause, advice=advice)
+
+
+class ExtrapolatedPrediction(TypedSentence):
+    """A sentence that a prediction is beyond the rows, and how far off models are there."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ answers with intervals.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -38,7 +39,13 @@ from slipstick_measure.fit.measured_causes import (
 )
 from slipstick_measure.fit.posterior import ASSUMED_NOISE, ENOUGH_FREEDOM
 from slipstick_measure.fit.rows import MeasuredRows
-from slipstick_measure.results import LEAST_CRITERION_DIFFERENCE, Curve, Fitting
+from slipstick_measure.results import (
+    LEAST_CRITERION_DIFFERENCE,
+    Curve,
+    ExtrapolatedPrediction,
+    Fitting,
+    RefusedPrediction,
+)
 
 TESTED_STEPS = (2.0, 4.0)
 """Ratios of the largest number of processors to those of the smaller runs, at which predictions are
@@ -67,9 +74,6 @@ ones of ``benchmarks/fit_coverage.py``."""
 
 WIDEST_PREDICTION_RATIO = 4.0
 """High over low above which a prediction is refused: it is of no use."""
-
-EXTRAPOLATION_WARNING = "the prediction for "
-"""Beginning of a warning that a prediction is beyond the rows."""
 
 MEMBERS_OF_ONE_MACHINE = ("thread", "core")
 """What the processors of one machine are called."""
@@ -304,20 +308,22 @@ class FitComparison:
             cause = "a limit of memory"
             if best_candidate.fitted.timings.domain is None:
                 cause += " or a second node (then say how many processors a node has)"
-            return (
-                f"no prediction at p = {p:g}, beyond the rows, as no law describes them: the"
-                f" nearest is {best_candidate.name}, but {self.misfit}; something may begin there,"
-                f" such as {cause}; measure on {self.next_runs()} next"
+            return RefusedPrediction.of(
+                p,
+                ", beyond the rows, as no law describes them: the nearest is"
+                f" {best_candidate.name}, but {self.misfit}",
+                f"something may begin there, such as {cause}; measure on {self.next_runs()} next",
             )
         if extrapolation_factor <= 1 or best_candidate.test(extrapolation_factor):
             return ""
-        return (
-            f"no prediction at p = {p:g}, {extrapolation_factor:.3g} times the largest measured,"
-            f" {self.largest_measured:g}: to test {best_candidate.name} at such a step takes runs"
-            f" on {len(best_candidate.fitted.theta) + 1} numbers of processors, each more than once"
-            f" or on more numbers, and runs on {extrapolation_factor:.3g} times the largest of"
-            " these; measure on"
-            f" more than {self.largest_measured:g} processors, so that the step is smaller"
+        return RefusedPrediction.of(
+            p,
+            f", {extrapolation_factor:.3g} times the largest measured, {self.largest_measured:g}:"
+            f" to test {best_candidate.name} at such a step takes runs on"
+            f" {len(best_candidate.fitted.theta) + 1} numbers of processors, each more than once or"
+            f" on more numbers, and runs on {extrapolation_factor:.3g} times the largest of these",
+            f"measure on more than {self.largest_measured:g} processors, so that the step is"
+            " smaller",
         )
 
     def warning(self, p: float) -> str:
@@ -338,8 +344,8 @@ class FitComparison:
             if largest_percent - least_percent < 0.05
             else f"{least_percent:.1f} to {largest_percent:.1f} %"
         )
-        return (
-            f"{EXTRAPOLATION_WARNING}{p:g} processors is extrapolated to"
+        return ExtrapolatedPrediction(
+            f"the prediction for {p:g} processors is extrapolated to"
             f" {extrapolation_factor:.3g} times the largest"
             f" measured number, {self.largest_measured:g}. Models fitted to the runs on up to"
             f" {self.largest_measured / tests_at_step[0].step:g} processors are {percents_text}"
@@ -573,6 +579,53 @@ class FitComparison:
         low, high = self.predict(p, level)
         return None if high * interval[0] <= low * interval[1] else interval
 
+    def interval(self, p: float, level: float) -> tuple[float, float]:
+        """Return the interval of the time on `p` processors: by bounds that need no law where these
+        are narrower, else by the laws [s].
+        """
+        return self.interval_by_bounds(p, level) or self.predict(p, level)
+
+    def ends_of_efficient_processors(
+        self, efficiency: float, level: float
+    ) -> tuple[float, float | None]:
+        """Return the interval of the number of processors up to which the efficiency reaches a
+        goal: the largest numbers at which the low and the high end of the predicted efficiency
+        reach it. The high end is None if its efficiency reaches the goal at `reach`, too.
+
+        Parameters
+        ----------
+        efficiency : the goal, above 0 and at most 1 [1]
+        level : of the intervals [1]
+        """
+        extrapolation = Extrapolation(self.best.fitted, reach=self.reach)
+
+        def largest_number(end: int) -> float:
+            """Return the largest number at which an end of the interval reaches the goal."""
+
+            def is_inefficient(p: float) -> bool:
+                time = self.interval(p, level)[end]
+                return time > 0 and extrapolation.efficiency(p, time) < efficiency
+
+            # Beyond the rows the interval widens, so that its high end may rise to the goal again:
+            # the first number below the goal is wanted.
+            numbers = range(int(extrapolation.base_processors), int(extrapolation.p[-1]) + 1)
+            spaced_indices = np.unique(
+                np.geomspace(1, len(numbers), 2 + int(4 * np.log2(len(numbers)))).astype(int) - 1
+            ).tolist()
+            last_efficient = 0
+            for index in spaced_indices:
+                if is_inefficient(numbers[index]):
+                    within = range(last_efficient, index)
+                    first = last_efficient + bisect_left(
+                        within, True, key=lambda place: is_inefficient(numbers[place])
+                    )
+                    return float(numbers[max(first - 1, 0)])
+                last_efficient = index
+            return float(numbers[-1])
+
+        high_count = largest_number(0)
+        return largest_number(1), None if high_count >= extrapolation.p[-1] else high_count
+
     def intervals_by_bounds(
         self, processor_counts: Sequence[float], level: float
     ) -> dict[float, tuple[float, float]]:
@@ -592,9 +645,10 @@ class FitComparison:
         if high <= WIDEST_PREDICTION_RATIO * low:
             return ""
         if not np.isfinite(high):
-            return (
-                f"no prediction at p = {p:g}: the error of a fit is beyond all numbers; are the"
-                " measured times right?"
+            return RefusedPrediction.of(
+                p,
+                ": the error of a fit is beyond all numbers",
+                "are the measured times right?",
             )
         throughput_unit = self.best.fitted.timings.rate
         range_text = f"the time lies between {low:.3g} s and {high:.3g} s"
@@ -604,9 +658,10 @@ class FitComparison:
             range_text = (
                 f"the throughput lies between {least_rate} and {most_rate} {throughput_name}"
             )
-        return (
-            f"no prediction at p = {p:g}: {range_text}, a factor of {high / low:.3g}; measure"
-            f" on {self.next_runs()} next"
+        return RefusedPrediction.of(
+            p,
+            f": {range_text}, a factor of {high / low:.3g}",
+            f"measure on {self.next_runs()} next",
         )
 
     def disagreement(self, p: float) -> float:
@@ -980,9 +1035,11 @@ def fits(
     predictions = comparison.predictions(p, intervals.level)
     measured_rows = MeasuredRows(timings, efficiency)
     answers = [
-        _answer_of_fit(candidate, intervals, measured_rows, predictions, comparison.reach)
+        _answer_of_fit(candidate, intervals, measured_rows, predictions, comparison)
         for candidate in comparison.candidates
     ]
+    if not comparison.misfit:
+        answers = _with_ends_of_efficient_processors(answers, comparison, efficiency, intervals)
     answers += [Answer(name, "fit", failed=reason) for name, reason in comparison.failed.items()]
     curves = (
         _curves_of_fits(
@@ -1049,7 +1106,7 @@ def _answer_of_fit(
     intervals: IntervalSettings,
     rows: MeasuredRows,
     predictions: Mapping[float, tuple[float, float]],
-    reach: float,
+    comparison: FitComparison,
 ) -> Answer:
     """Return the answer of a fit; it has intervals only if the data do not exclude the family."""
     fitted_formula = candidate.fitted
@@ -1075,15 +1132,23 @@ def _answer_of_fit(
     if candidate.missed is not None:
         values["missed"] = Value(candidate.missed, "1")
     efficiency = rows.efficiency
-    extrapolation = Extrapolation(fitted_formula, reach=reach)
-    values |= _scaling_limits(extrapolation, rows)
+    extrapolation = Extrapolation(fitted_formula, reach=comparison.reach)
+    limits = _scaling_limits(extrapolation, rows)
+    if fit_intervals and not comparison.misfit:
+        limits |= _limits_with_intervals(limits, extrapolation, comparison, intervals.level)
+    values |= limits
     values |= _efficiency_estimates(extrapolation, values, predictions)
     if extrapolation.time[0] <= 0:
         notes.append("it has no work for one processor, so no speed-up over it")
     if fitted_formula.timings.has_sizes:
         values |= {
             f"size_needed[{p:g}]": _size_needed(
-                fitted_formula, p, efficiency, fit_intervals, intervals.level
+                fitted_formula,
+                p,
+                efficiency,
+                fit_intervals,
+                intervals.level,
+                values.get(f"efficiency[{p:g}]", Value(None, "1")),
             )
             for p in predictions
         }
@@ -1143,9 +1208,18 @@ def _size_needed(
     efficiency: float,
     fit_intervals: FitIntervals | None,
     level: float,
+    predicted_efficiency: Value,
 ) -> Value:
     """Return the size that `p` processors need for an efficiency; the upper end is None where even
-    the largest sizes may not be enough.
+    the largest sizes may not be enough, and the lower end where the smallest measured may be.
+
+    Parameters
+    ----------
+    fitted_formula, fit_intervals : a fit, and the intervals of its parameters
+    p : processors
+    efficiency : the goal [1]
+    level : of the intervals [1]
+    predicted_efficiency : of the largest size measured, on `p` processors, with its interval
     """
     size = size_needed(fitted_formula, p, efficiency)
     if size is None or fit_intervals is None or size <= fitted_formula.timings.n.min():
@@ -1153,10 +1227,39 @@ def _size_needed(
     size_interval = fit_intervals.interval_of_positive(
         partial(sizes_needed, fitted_formula, p, efficiency), level
     )
-    is_open_ended = size_interval.high >= LARGEST_SIZE_RATIO * fitted_formula.timings.n.max() * (
-        1 - SIZE_TOLERANCE
+    # The interval of the parameters takes the formula to be right; that of the prediction at the
+    # same point also has its error, which is taken to be the same part of the lost time at any
+    # size.
+    largest_size = LARGEST_SIZE_RATIO * fitted_formula.timings.n.max()
+    low, high = size_interval.low, size_interval.high
+    if efficiency < 1 and (factors := _factors_on_lost_time(predicted_efficiency)):
+        # With twice the lost time, a size that loses half as much by the formula is needed.
+        size_for_most_lost, size_for_least_lost = (
+            size_needed(fitted_formula, p, factor / (factor + 1 / efficiency - 1)) or largest_size
+            for factor in factors
+        )
+        low, high = min(low, size_for_least_lost), max(high, size_for_most_lost)
+    is_open_above = high >= largest_size * (1 - SIZE_TOLERANCE)
+    is_open_below = low <= fitted_formula.timings.n.min() * (1 + SIZE_TOLERANCE)
+    return Value(
+        size,
+        "1",
+        None if is_open_below and not is_open_above else low,
+        None if is_open_above else high,
     )
-    return Value(size, "1", size_interval.low, None if is_open_ended else size_interval.high)
+
+
+def _factors_on_lost_time(efficiency: Value) -> tuple[float, float] | None:
+    """Return the lost time at the low and at the high end of an efficiency, over that at its value;
+    None if it has no interval, or if no time is lost.
+
+    >>> _factors_on_lost_time(Value(0.5, "1", 0.25, 1.0))
+    (3.0, 0.0)
+    """
+    if not (efficiency.value and efficiency.low and efficiency.high) or efficiency.value >= 1:
+        return None
+    lost_time = 1 / efficiency.value - 1
+    return (1 / efficiency.low - 1) / lost_time, max(0.0, 1 / efficiency.high - 1) / lost_time
 
 
 def _scaling_limits(extrapolation: Extrapolation, rows: MeasuredRows) -> dict[str, Value]:
@@ -1185,3 +1288,66 @@ def _scaling_limits(extrapolation: Extrapolation, rows: MeasuredRows) -> dict[st
     if extrapolation.base_processors > 1:
         values["base_processors"] = Value(extrapolation.base_processors, "1")
     return values
+
+
+def _limits_with_intervals(
+    limits: Mapping[str, Value],
+    extrapolation: Extrapolation,
+    comparison: FitComparison,
+    level: float,
+) -> dict[str, Value]:
+    """Return the least time and the largest speed-up of a fit with the intervals of the times on
+    these numbers of processors.
+    """
+
+    def value_with_ends(name: str, place_name: str, is_speedup: bool) -> dict[str, Value]:
+        value, processors = (limits[key].value or 0.0 for key in (name, place_name))
+        ends = comparison.interval(processors, level)
+        if not np.isfinite(ends[1]):
+            return {}
+        if is_speedup:
+            low, high = (
+                extrapolation.efficiency(processors, time)
+                * processors
+                / extrapolation.base_processors
+                for time in ends[::-1]
+            )
+        else:
+            low, high = ends
+        return {name: replace(limits[name], low=min(low, value), high=max(high, value))}
+
+    values: dict[str, Value] = {}
+    if "largest_speedup" in limits:
+        values |= value_with_ends("largest_speedup", "largest_speedup_processors", is_speedup=True)
+    if "fastest_time" in limits:
+        values |= value_with_ends("fastest_time", "fastest_processors", is_speedup=False)
+    return values
+
+
+def _with_ends_of_efficient_processors(
+    answers: Sequence[Answer],
+    comparison: FitComparison,
+    efficiency: float,
+    intervals: IntervalSettings,
+) -> list[Answer]:
+    """Return answers of fits; each law that the data cannot distinguish from the best one has the
+    interval of the efficient processors, which holds the numbers of all these laws.
+    """
+    name = "efficient_processors"
+    count_by_law = {
+        answer.model: answer[name] or 0.0
+        for answer in answers
+        if name in answer.values and (answer["behind"] or 0.0) < LEAST_CRITERION_DIFFERENCE
+    }
+    if not count_by_law:
+        return [*answers]
+    low, high = comparison.ends_of_efficient_processors(efficiency, intervals.level)
+    most_efficient = max(count_by_law.values())
+    is_open = high is None or most_efficient >= comparison.reach
+    ends = min(low, *count_by_law.values()), None if is_open else max(high or 0.0, most_efficient)
+    return [
+        replace(answer, values={**answer.values, name: Value(answer[name], "1", *ends)})
+        if answer.model in count_by_law
+        else answer
+        for answer in answers
+    ]

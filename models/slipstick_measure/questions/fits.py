@@ -24,12 +24,7 @@ from slipstick.schema.inputs import Settings
 from slipstick.schema.text import Node, Scalar, from_plain
 from slipstick.study.cases import Place, StudyContext
 from slipstick.study.questions import Question
-from slipstick_measure.fit.comparison import (
-    EXTRAPOLATION_WARNING,
-    IntervalSettings,
-    families_to_fit,
-    fits,
-)
+from slipstick_measure.fit.comparison import IntervalSettings, families_to_fit, fits
 from slipstick_measure.fit.families import family_named
 from slipstick_measure.fit.formula import Family, Timings, observations_of, timing_notes
 from slipstick_measure.fit.model import FitSettings, PreparedModel, prepare_model
@@ -46,7 +41,11 @@ from slipstick_measure.report.fits import (
     refused_in_title,
 )
 from slipstick_measure.report.measured import amount_text, with_noun_for_processors
-from slipstick_measure.results import LEAST_CRITERION_DIFFERENCE, Fitting
+from slipstick_measure.results import (
+    LEAST_CRITERION_DIFFERENCE,
+    ExtrapolatedPrediction,
+    Fitting,
+)
 from slipstick_measure.specs import FitSpec, FitsPictureSpec, MadeSpec
 
 if TYPE_CHECKING:
@@ -134,15 +133,16 @@ class FitsResult(QuestionResult):
         if fit_with_warnings is None:
             return ""
         warning = fit_with_warnings.warnings[0]
-        if warning.startswith(EXTRAPOLATION_WARNING):
+        if isinstance(warning, ExtrapolatedPrediction):
             warning = [
                 text
                 for text in fit_with_warnings.warnings
-                if text.startswith(EXTRAPOLATION_WARNING)
+                if isinstance(text, ExtrapolatedPrediction)
             ][-1]
-        if warning == refused_in_title(fit_with_warnings, words.title):
-            # The headline has the beginning.
-            warning = warning.partition("; ")[2]
+        refusal = refused_in_title(fit_with_warnings, words.title)
+        if refusal and warning == refusal:
+            # The headline has the cause.
+            warning = refusal.advice
         return with_noun_for_processors(warning, _with_noun(words, fit_with_warnings.member))
 
     def parts(self) -> Iterator[str]:

@@ -25,7 +25,7 @@ from slipstick.report.formatting import (
 from slipstick.results.question import Decision, TitleAnswer, verdict_word
 from slipstick.results.words import Words, is_plural
 from slipstick_measure.report.measured import INDENT, LOST, amount_text, with_noun_for_processors
-from slipstick_measure.results import LEVEL, Fitting
+from slipstick_measure.results import LEVEL, Fitting, RefusedPrediction
 from slipstick_pictures.look import (
     STROKES,
     axis_title,
@@ -252,7 +252,10 @@ def fit_headline(time_fits: Fitting, words: Words) -> list[str]:
     lines = [finding.removeprefix("Measured: ").rstrip(".") for finding in time_fits.findings]
     lines = [f"measured {line}" for line in lines]
     asks_how_many = bool(_ASKS_HOW_MANY.match(words.title))
-    if time_fits.has_law and (law_line := _law_line(best_answer, time_fits, asks_how_many)):
+    size_noun = words.meanings.get(time_fits.size_path, "") or "size"
+    if time_fits.has_law and (
+        law_line := _law_line(best_answer, time_fits, asks_how_many, size_noun)
+    ):
         # What the law leaves out stands before what it says.
         law_position = bool(time_fits.growing_causes)
         lines.insert(law_position, law_line)
@@ -267,13 +270,10 @@ def fit_headline(time_fits: Fitting, words: Words) -> list[str]:
         for name in best_answer.values
         if name.startswith(_SIZE_NAME_PREFIX) and time_fits.has_law
     ]
-    size_noun = words.meanings.get(time_fits.size_path, "")
-    for name in size_names[-1:]:
-        size_text = _size_text(best_answer.values[name], _goal_text(time_fits, name))
-        if is_plural(size_noun.partition(" ")[0]):
-            lines.append(re.sub(r"n = (\S+?)(?=[,.]( |$))", rf"\1 {size_noun}", size_text))
-        else:
-            lines.append(size_text.replace("n = ", f"{with_article(size_noun or 'size')} of "))
+    lines += [
+        _size_text(best_answer.values[name], _goal_text(time_fits, name), size_noun)
+        for name in size_names[-1:]
+    ]
     refusal = refused_in_title(time_fits, words.title)
     if not (time_fits.has_law or refusal):
         lines.append(time_fits.verdict)
@@ -284,14 +284,14 @@ def fit_headline(time_fits: Fitting, words: Words) -> list[str]:
         for p, line in zip(time_fits.bounded, _bound_sentences(time_fits), strict=False)
         if p in asked_counts
     ]
-    lines = [*[refusal.partition("; ")[0]] * bool(refusal), *bounds[:1], *lines]
+    lines = [*([refusal.cause] if refusal else []), *bounds[:1], *lines]
     return [with_noun_for_processors(line.rstrip("."), words) for line in lines]
 
 
 _ASKS_HOW_MANY = re.compile(r"(?:up to )?how many\b", re.IGNORECASE)
 
 
-def _law_line(answer: Answer, time_fits: Fitting, asks_how_many: bool) -> str:
+def _law_line(answer: Answer, time_fits: Fitting, asks_how_many: bool, size_noun: str) -> str:
     """Return what the preferred law says of the efficiency and of the speed-up, or how the laws
     that the data cannot distinguish differ in the speed-up.
 
@@ -300,13 +300,15 @@ def _law_line(answer: Answer, time_fits: Fitting, asks_how_many: bool) -> str:
     answer : the fit of the law
     time_fits : all fits
     asks_how_many : whether the number of processors comes first, for a title that asks for it
+    size_noun : what a size counts
     """
     by_law = f"by the fitted {_law_or_model(answer)}"
-    efficient_text = _efficiency_sentence(answer, time_fits)
+    efficient_text = _efficiency_sentence(answer, time_fits, size_noun)
     if efficient_text and asks_how_many and not _base_clause(answer):
         efficient_text = (
-            f"up to {_place_text(answer, answer['efficient_processors'])}, {by_law}, for an"
-            f" efficiency of at least {percent(time_fits.efficiency)}."
+            f"up to {_place_text(answer, answer.values['efficient_processors'])}, {by_law}, for an"
+            f" efficiency of at least {percent(time_fits.efficiency)}"
+            f"{_size_clause(time_fits, size_noun)}."
         )
     elif efficient_text:
         efficient_text = f"{by_law}, {uncapitalized(efficient_text)}"
@@ -323,12 +325,13 @@ def _numbers_in(title: str) -> set[float]:
     return {float(number) for number in re.findall(r"\d+", title)}
 
 
-def refused_in_title(time_fits: Fitting, title: str) -> str:
+def refused_in_title(time_fits: Fitting, title: str) -> RefusedPrediction | None:
     """Return the warning that there is no prediction for a number of processors that a title names;
-    empty if there is none.
+    None if there is none.
     """
-    beginnings = tuple(f"no prediction at p = {number:g}" for number in _numbers_in(title))
-    return next((line for line in time_fits.warnings if line.startswith(beginnings)), "")
+    numbers = _numbers_in(title)
+    refusals = (line for line in time_fits.warnings if isinstance(line, RefusedPrediction))
+    return next((refusal for refusal in refusals if refusal.processors in numbers), None)
 
 
 def predicted_counts_in_title(title: str, answer: Answer) -> list[float]:
@@ -413,13 +416,38 @@ def fit_verdict(time_fits: Fitting, words: Words) -> TitleAnswer | None:
     return TitleAnswer(word_and_place, sentence, replaces_headline=False)
 
 
-def _size_text(size: Value, goal: str) -> str:
+def _size_clause(time_fits: Fitting, size_noun: str) -> str:
+    """Return the size that the limits of a fit hold for, in words; empty where there is one size
+    only.
+    """
+    return "" if time_fits.size is None else f" with {_size_in_words(time_fits.size, size_noun)}"
+
+
+def _size_in_words(size: float, noun: str) -> str:
+    """Return a size with its noun, or with its symbol if it has none.
+
+    >>> _size_in_words(8e6, "cells"), _size_in_words(8e6, "size"), _size_in_words(8e6, "")
+    ('8,000,000 cells', 'a size of 8,000,000', 'n = 8,000,000')
+    """
+    number_text = _size_with_separators(size)
+    if not noun:
+        return f"n = {number_text}"
+    is_counted = is_plural(noun.partition(" ")[0])
+    return f"{number_text} {noun}" if is_counted else f"{with_article(noun)} of {number_text}"
+
+
+def _size_text(size: Value, goal: str, noun: str = "") -> str:
     """Return a needed size in words, with its interval and the goal that it is needed for."""
     if not size.value:
         return f"No size has an {goal}."
-    phrase = f"An {goal} needs n = {_size_with_separators(size.value)}"
+    phrase = f"An {goal} needs {_size_in_words(size.value, noun)}"
     if size.low is None:
-        return f"{phrase}."
+        no_lower_limit = (
+            f", at most {_size_with_separators(size.high)}; the data give no lower limit"
+            if size.high is not None
+            else ""
+        )
+        return f"{phrase}{no_lower_limit}."
     low_size = _size_with_separators(size.low)
     if size.high is None:
         return f"{phrase}, at least {low_size}; the data give no upper limit."
@@ -515,10 +543,26 @@ def _limits_sentence(answer: Answer, time_fits: Fitting, is_alone: bool = False)
     return f"{efficient_text} {speedup_text}".strip()
 
 
-def _place_text(answer: Answer, processors: float | None) -> str:
-    """Return a number of processors, with a remark if it is the largest one examined."""
-    is_largest = processors == answer["most_processors"]
-    return f"p = {processors or 0.0:g}{', the largest number examined' if is_largest else ''}"
+def _place_text(answer: Answer, processors: Value) -> str:
+    """Return a number of processors with its interval, and with a remark if it is the largest one
+    examined.
+    """
+    is_largest = processors.value == answer["most_processors"]
+    remark = ", the largest number examined" if is_largest else ""
+    return f"p = {processors.value or 0.0:g}{_count_ends_text(processors)}{remark}"
+
+
+def _count_ends_text(count: Value) -> str:
+    """Return the interval of a whole number in brackets; empty if it has no width or is unknown.
+
+    >>> _count_ends_text(Value(28.0, "1", 27.0, 30.0)), _count_ends_text(Value(28.0, "1", 27.0))
+    (' (27 to 30)', ' (27 or more)')
+    """
+    if count.low is None or count.low == count.value == count.high:
+        return ""
+    return (
+        f" ({count.low:g} or more)" if count.high is None else f" ({count.low:g} to {count.high:g})"
+    )
 
 
 def _base_clause(answer: Answer) -> str:
@@ -527,15 +571,22 @@ def _base_clause(answer: Answer) -> str:
     return "" if base_processors is None else f" over p = {base_processors:g}"
 
 
-def _efficiency_sentence(answer: Answer, time_fits: Fitting) -> str:
+def _efficiency_sentence(answer: Answer, time_fits: Fitting, size_noun: str = "") -> str:
     """Return a sentence on the number of processors up to which a fit is efficient; empty if the
     rows contradict it.
+
+    Parameters
+    ----------
+    answer : the fit
+    time_fits : all fits
+    size_noun : what a size counts; empty for its symbol
     """
     if "efficient_processors" not in answer.values:
         return ""
     return (
         f"Efficiency{_base_clause(answer)} is at least {percent(time_fits.efficiency)} up to"
-        f" {_place_text(answer, answer['efficient_processors'])}."
+        f" {_place_text(answer, answer.values['efficient_processors'])}"
+        f"{_size_clause(time_fits, size_noun)}."
     )
 
 
@@ -551,7 +602,7 @@ def _speedup_sentence(answer: Answer, time_fits: Fitting) -> str:
         if _still_rises(answer):
             doubt_clause = _reason_to_doubt_rise(answer, time_fits)
             rise_verb = "would be" if doubt_clause else "still rises, to"
-        largest_speedup = plain_decimal(answer["largest_speedup"] or 0.0, 3)
+        largest_speedup = _speedup_text(answer.values["largest_speedup"])
         if "level_processors" in answer.values:
             return (
                 f"Speed-up{_base_clause(answer)} is at most {largest_speedup}, reached with"
@@ -559,15 +610,28 @@ def _speedup_sentence(answer: Answer, time_fits: Fitting) -> str:
             )
         sentence = (
             f"Speed-up{_base_clause(answer)} {rise_verb} {largest_speedup}, at"
-            f" {_place_text(answer, answer['largest_speedup_processors'])}{doubt_clause}."
+            f" {_place_text(answer, answer.values['largest_speedup_processors'])}{doubt_clause}."
         )
     if "fastest_processors" in answer.values:
-        time_text = amount_text(answer.values["fastest_time"])
+        fastest_time = answer.values["fastest_time"]
+        has_interval = fastest_time.low is not None
+        time_text = (
+            f"{amount_text(fastest_time)}{f' ({ends_in_words(fastest_time)})' * has_interval}"
+        )
         fastest_count = answer["fastest_processors"]
         if fastest_count == answer.values.get("largest_speedup_processors", UNKNOWN_COUNT).value:
             return f"{sentence.removesuffix('.')}, in {time_text}, the least time."
         sentence = f"{sentence} Fastest at p = {fastest_count:g}, in {time_text}.".strip()
     return sentence
+
+
+def _speedup_text(speedup: Value) -> str:
+    """Return a speed-up with its interval in brackets, if it has one that is visible."""
+    text, *end_texts = (
+        plain_decimal(number or 0.0, 3) for number in (speedup.value, speedup.low, speedup.high)
+    )
+    is_visible = speedup.low is not None and end_texts != [text, text]
+    return f"{text} ({' to '.join(end_texts)})" if is_visible else text
 
 
 def _laws_that_differ(answer: Answer, time_fits: Fitting) -> list[Answer]:

@@ -161,7 +161,8 @@ def test_members_are_called_as_the_heading_calls_them(
     said = " ".join(first.split())
     assert said.startswith(
         "Measured: efficiency falls below 50 % between 32 nodes (52 %) and 64 nodes (30.9 %)."
-        " By usl (the universal scalability law): Efficiency is at least 50 % up to 34 nodes."
+        " By usl (the universal scalability law): Efficiency is at least 50 % up to 34 nodes"
+        " (33 to 34)."
     )
     assert "of 96 nodes. On 96 nodes: " in said
     assert "warning: the prediction for 96 nodes is extrapolated to 1.5 times" in warned

@@ -78,19 +78,74 @@ def sized(scatter: float, seed: int = 1) -> Timings:
 def test_the_size_needed_has_an_interval_that_holds_the_truth(by: str, efficiency: float) -> None:
     truth = (64 * efficiency - 1) * 3 / ((1 - efficiency) * 2)
     found = fits(sized(0.01), ["latency"], [64], IntervalSettings(by), efficiency=efficiency)
-    needed = found.answers[0].values["size_needed[64]"]
+    values = found.answers[0].values
+    needed, predicted = values["size_needed[64]"], values["efficiency[64]"]
     assert found.efficiency == efficiency
-    assert needed.low is not None
+    # The formula of the law, with its values: of E = T(1) / (64 T(64)).
+    work, latency = values["work"].value, values["latency"].value
+    assert work is not None
+    assert latency is not None
+
+    def size_of(reached: float) -> float:
+        return (64 * reached - 1) * latency / ((1 - reached) * work)
+
+    def lost(reached: float | None) -> float:
+        return 1 / (reached or 1.0) - 1
+
+    assert needed.value == pytest.approx(size_of(efficiency), rel=1e-9)
     assert needed.high is not None
-    assert needed.low < truth < needed.high
-    assert needed.high / needed.low < 1.3
-    wider = fits(sized(0.03), ["latency"], [64], IntervalSettings(by), efficiency=efficiency)
-    more = wider.answers[0].values["size_needed[64]"]
-    assert more.low is not None
-    assert more.high is not None
-    assert np.log(more.high / more.low) == pytest.approx(
-        3 * np.log(needed.high / needed.low), rel=0.3
+    assert (needed.low or 100.0) < truth < needed.high
+    # The needed size is known as well as the efficiency on as many processors: where twice the time
+    # may be lost, half of the loss is aimed at.
+    assert (predicted.low or 1.0) < (predicted.value or 0.0) < (predicted.high or 0.0)
+    ratio = lost(predicted.low) / lost(predicted.value)
+    assert ratio > 1.1
+    assert needed.high == pytest.approx(size_of(1 / (1 + lost(efficiency) / ratio)), rel=1e-6)
+    ratio = lost(predicted.high) / lost(predicted.value)
+    if ratio <= 0:
+        assert needed.low is None
+    else:
+        assert needed.low == pytest.approx(size_of(1 / (1 + lost(efficiency) / ratio)), rel=1e-6)
+
+
+def test_the_efficient_processors_have_the_interval_of_the_predicted_efficiency() -> None:
+    """On as many processors as the interval begins with, even the low end of the efficiency reaches
+    the goal; on one more it does not; and the high end accordingly.
+    """
+    p = np.repeat([1.0, 2, 4, 8, 16, 24, 32], 3)
+    noise = np.exp(0.02 * np.random.default_rng(3).standard_normal(len(p)))
+    timings = Timings(p, np.ones(len(p)), 100 * (1 + 0.02 * (p - 1)) / p * noise)
+    counts = fits(timings).answers[0].values["efficient_processors"]
+    assert counts.low is not None
+    assert counts.high is not None
+    assert counts.low < (counts.value or 0.0) < counts.high
+    edges = [counts.low, counts.low + 1, counts.high, counts.high + 1]
+    found = fits(timings, p=edges)
+    rivals = [answer["efficient_processors"] or 0.0 for answer in found.undistinguished]
+    assert counts.low <= min(rivals)
+    assert counts.high >= max(rivals)
+    ends = [found.answers[0].values[f"efficiency[{edge:g}]"] for edge in edges]
+    assert (ends[0].low or 0.0) >= 0.75 or counts.low == min(rivals)
+    assert (ends[1].low or 1.0) < 0.75
+    assert (ends[2].high or 0.0) >= 0.75 or counts.high == max(rivals)
+    assert (ends[3].high or 1.0) < 0.75
+
+
+def test_the_largest_speedup_has_the_interval_of_the_time_there() -> None:
+    p = np.repeat([1.0, 2, 4, 8, 12, 16, 20, 24], 3)
+    noise = np.exp(0.003 * np.random.default_rng(3).standard_normal(len(p)))
+    timings = Timings(
+        p, np.ones(len(p)), 100 * (1 + 0.03 * (p - 1) + 0.001 * p * (p - 1)) / p * noise
     )
+    fastest = fits(timings, ["usl"]).answers[0]
+    place = fastest["fastest_processors"] or 0.0
+    values = fits(timings, ["usl"], [place]).answers[0].values
+    time, fitted = values[f"time[{place:g}]"], fastest.values["fastest_time"]
+    assert (fitted.low, fitted.high) == (time.low, time.high)
+    assert place == fastest["largest_speedup_processors"]
+    speedup, efficiency = fastest.values["largest_speedup"], values[f"efficiency[{place:g}]"]
+    assert speedup.low == pytest.approx(place * (efficiency.low or 0.0))
+    assert speedup.high == pytest.approx(place * (efficiency.high or 0.0))
 
 
 def test_a_goal_that_no_size_reaches_has_no_size() -> None:

@@ -453,12 +453,14 @@ def test_a_largest_speedup_is_told_only_if_the_laws_that_describe_the_rows_agree
     low, high = (times_of_48 := usl["time[48]"]).low or 0.0, times_of_48.high or 0.0
     first, *_ = result_of(results, FitsResult).headline(Words(title=results.title))
     assert first == (
-        "up to 17 nodes, by the fitted law usl, for an efficiency of at least 75 %. Beyond 24"
-        f" nodes, the laws that describe the rows differ: at 48 nodes, {low:.4g} s to {high:.4g} s"
+        "up to 17 nodes (17 to 18), by the fitted law usl, for an efficiency of at least 75 %."
+        " Beyond 24 nodes, the laws that describe the rows differ: at 48 nodes,"
+        f" {low:.4g} s to {high:.4g} s"
     )
     report = " ".join(fits_text(fitting).split())
     assert "Speed-up is at most" not in report
-    assert "By this law alone, speed-up is at most 22.4, at 68 nodes" in report
+    ends = f"({usl['largest_speedup'].low:.3g} to {usl['largest_speedup'].high:.3g})"
+    assert f"By this law alone, speed-up is at most 22.4 {ends}, at 68 nodes" in report
     doubt = result_of(results, FitsResult).doubt(Words(title=results.title))
     assert doubt.startswith("the prediction for 48 nodes is extrapolated to 2 times")
     # Without a prediction, each law has its own largest speed-up.

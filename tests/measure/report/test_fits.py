@@ -10,7 +10,13 @@ from slipstick.answer import Answer, Value
 from slipstick.report.formatting import WIDTH
 from slipstick.results.words import Words
 from slipstick_measure.fit.comparison import IntervalSettings, fits
-from slipstick_measure.report.fits import fits_text, main_findings, prediction_table
+from slipstick_measure.report.fits import (
+    fits_text,
+    main_findings,
+    prediction_table,
+    refused_in_title,
+)
+from slipstick_measure.results import ExtrapolatedPrediction, RefusedPrediction
 from tests.measure.fit.truths import TRUTHS, noisy
 
 
@@ -22,7 +28,8 @@ def test_what_a_person_needs_comes_first() -> None:
     assert first.startswith(
         "Measured: efficiency falls below 75 % between 8 processors (78.2 %) and 12 processors"
         " (69.2 %). By usl (the universal scalability law): Efficiency is at least 75 % up to 9"
-        " processors. Speed-up is at most 11.7, at 35 processors, in 8.512 s, the least time."
+        " processors. Speed-up is at most 11.7 (11.1 to 12.4), at 35 processors, in 8.512 s"
+        " (8.044 s to 9.007 s), the least time."
     )
     assert " Most is lost to coherency: " in first
     assert " of 64 processors. On 64 processors: 9.5" in first
@@ -56,6 +63,10 @@ def test_the_size_needed_is_said_with_its_interval_as_far_as_it_has_one() -> Non
     assert (
         said(Value(10, "1", 8, None))
         == f"An {goal} needs n = 10, at least 8; the data give no upper limit."
+    )
+    assert (
+        said(Value(10, "1", None, 12))
+        == f"An {goal} needs n = 10, at most 12; the data give no lower limit."
     )
     assert said(Value(10, "1")) == f"An {goal} needs n = 10."
     assert said(Value(None, "1")) == f"No size has an {goal}."
@@ -99,3 +110,17 @@ def test_two_level_laws_agree_where_the_numbers_with_their_largest_values_differ
     text = sentence(*({**place, **level} for place in places))
     assert "Speed-up is at most 13.1, reached with 24 " in text
     assert "differ:" not in text
+
+
+def test_a_refusal_and_an_extrapolation_are_known_by_their_kind_and_number() -> None:
+    """Of p = 8 and p = 80 only the number that the title names is meant, whatever the words."""
+    refusals = [RefusedPrediction.of(p, ": it is far", "measure on 6") for p in (80.0, 8.0)]
+    found = fits(noisy(TRUTHS["coherency"], 0), p=[64], intervals=IntervalSettings(draws=40))
+    found = replace(found, warnings=(*found.warnings, *refusals))
+    assert [type(warning) for warning in found.warnings[:1]] == [ExtrapolatedPrediction]
+    assert refused_in_title(found, "How long on 8 nodes?") is refusals[1]
+    assert refused_in_title(found, "How long on 64 nodes?") is None
+    assert (refusals[1].cause, refusals[1].advice) == (
+        "no prediction at p = 8: it is far",
+        "measure on 6",
+    )
