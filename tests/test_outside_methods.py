@@ -36,7 +36,8 @@ from pydantic import Field
 
 from slipstick.expression.nodes import Expr
 from slipstick.model.steps import ALWAYS, NOTHING, Activity, Combination
-from slipstick.schema.kinds.activity import ItemSpec, Probability
+from slipstick.schema.kinds.activity import ItemSpec
+from slipstick.schema.kinds.resources import Probability
 
 if TYPE_CHECKING:
     from slipstick.schema.kinds.activity import Item

@@ -237,9 +237,8 @@ def test_the_integration_of_a_maximum_errs_as_stated(
 ) -> None:
     times = [random_time(1.0, scv) for scv in (0.01, 0.25, 1.0, 4.0, 20.0)]
     found = [maximum_of_identical(each, count * ONE) for each in times]
-    nodes, weights = np.polynomial.legendre.leggauss(48)
-    monkeypatch.setattr("slipstick.random_times._NODES", nodes)
-    monkeypatch.setattr("slipstick.random_times._WEIGHTS", weights)
+    finer_rule = np.polynomial.legendre.leggauss(48)
+    monkeypatch.setattr("slipstick.random_times._gauss_legendre_rule", lambda: finer_rule)
     exact = [maximum_of_identical(each, count * ONE) for each in times]
     off = [
         (abs(a.mean[0] / b.mean[0] - 1), abs(a.variance[0] / b.variance[0] - 1))

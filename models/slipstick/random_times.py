@@ -33,6 +33,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import combinations
 from typing import Any
 
@@ -169,7 +170,6 @@ def mixture_of_times(options: Sequence[tuple[Array, RandomTime]]) -> RandomTime:
 MOST_EXPONENTIAL = 8
 """The largest number of exponential times whose maximum is computed exactly, by 2^8 terms."""
 
-_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(12)
 _PANELS = 8
 _MOST_EDGES = 32
 """Ends of panels at most in the integral of a maximum; 10 times that differ have as many."""
@@ -186,6 +186,12 @@ LEAST_VARIED = 1 + 1e-6
 """The squared coefficient of variation above which a time is hyperexponential; a smaller one above
 1 is the rounding of an exponential time [1].
 """
+
+
+@cache
+def _gauss_legendre_rule() -> tuple[Array, Array]:
+    """Return the nodes and weights of a panel on the interval from -1 to 1."""
+    return np.polynomial.legendre.leggauss(12)
 
 
 def normal_distribution(x: Array) -> Array:
@@ -428,7 +434,8 @@ def _integral_of_survival(
 def _gauss_points_and_weights(panels: Array) -> tuple[Array, Array]:
     """Return the points and weights of Gauss's rule on panels [..., panels, points]."""
     width = (panels[..., 1:] - panels[..., :-1])[..., None]
-    return panels[..., :-1, None] + width * (0.5 + 0.5 * _NODES), 0.5 * _WEIGHTS * width
+    nodes, weights = _gauss_legendre_rule()
+    return panels[..., :-1, None] + width * (0.5 + 0.5 * nodes), 0.5 * weights * width
 
 
 class FittedDistribution:

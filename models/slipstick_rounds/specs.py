@@ -10,7 +10,7 @@ from pydantic import Field
 from slipstick.errors import KeyMeaning, ModelFaultsError, SpecError
 from slipstick.expression.nodes import COUNT, RATE, TIME, Dimension, Expr, Number, zero
 from slipstick.model.requirement import Requirement
-from slipstick.schema.kinds.activity import RequirementSpec, Word
+from slipstick.schema.kinds.activity import RequirementSpec
 from slipstick.schema.kinds.constraints import Name, Note, broken_rule
 from slipstick.schema.kinds.quantity import (
     PARAMETERS_IN_WORDS,
@@ -23,6 +23,7 @@ from slipstick.schema.kinds.quantity import (
     Spec,
     TimeOrFormula,
 )
+from slipstick.schema.kinds.resources import Word
 from slipstick.schema.text import Node
 from slipstick_rounds import model as rounds
 

@@ -14,8 +14,6 @@ from slipstick.extensions import FUNCTIONS
 from slipstick.law import Law
 from slipstick.method.amounts import Amounts
 from slipstick.method.answers import CompiledModel
-from slipstick.method.bounds import CompiledBounds
-from slipstick.method.closed_form import ClosedForm, CompiledLaw, with_takeovers
 from slipstick.method.identities import Identities
 from slipstick.method.ladder import (
     APPROXIMATE_RANK,
@@ -78,6 +76,28 @@ SIMULATED = (
 NOT_SIMULATED = "not simulated, because derivatives or thousands of points were requested"
 
 _DEFAULT_SIMULATION = Simulation()
+
+
+def _compile_closed_form(
+    model: Subject, parameters: Parameters, simulation: Simulation
+) -> CompiledModel:
+    from slipstick.method.closed_form import ClosedForm
+
+    return ClosedForm(cast(Model, model))
+
+
+def _compile_law(model: Subject, parameters: Parameters, simulation: Simulation) -> CompiledModel:
+    from slipstick.method.closed_form import CompiledLaw
+
+    return CompiledLaw(cast(Law, model), parameters)
+
+
+def _compile_bounds(
+    model: Subject, parameters: Parameters, simulation: Simulation
+) -> CompiledModel:
+    from slipstick.method.bounds import CompiledBounds
+
+    return CompiledBounds(cast(Model, model))
 
 
 def _accepts_simulation(model: Subject, must_be_smooth: bool) -> Acceptance:
@@ -155,7 +175,7 @@ _METHODS_OF_ACTIVITIES = (
     Method(
         CLOSED_FORM,
         ACTIVITY,
-        lambda model, *_: ClosedForm(cast(Model, model)),
+        _compile_closed_form,
         EXACT_RANK,
         partial=True,
     ),
@@ -167,7 +187,7 @@ _METHODS_OF_ACTIVITIES = (
         _accepts_simulation,
         estimates=True,
     ),
-    Method(BOUNDS, ACTIVITY, lambda model, *_: CompiledBounds(cast(Model, model))),
+    Method(BOUNDS, ACTIVITY, _compile_bounds),
 )
 
 _OWN_METHODS = (
@@ -175,7 +195,7 @@ _OWN_METHODS = (
     Method(
         CLOSED_FORM,
         LAW,
-        lambda model, parameters, _: CompiledLaw(cast(Law, model), parameters),
+        _compile_law,
         EXACT_RANK,
     ),
     Method(
@@ -381,7 +401,11 @@ def _with_stage_takeovers(form: CompiledModel | None, answer: Answer) -> Answer:
     becomes the slowest. Each pipeline is searched by itself, so this is left out if more than
     `_MOST_TAKEOVERS` pipelines have a limit.
     """
-    if not isinstance(form, ClosedForm) or answer.failed or len(answer.limits) > _MOST_TAKEOVERS:
+    if answer.failed or not 0 < len(answer.limits) <= _MOST_TAKEOVERS:
+        return answer
+    from slipstick.method.closed_form import ClosedForm, with_takeovers
+
+    if not isinstance(form, ClosedForm):
         return answer
     return replace(answer, limits=with_takeovers(form, answer.limits, {}))
 

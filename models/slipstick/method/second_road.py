@@ -36,7 +36,6 @@ from slipstick.model.network import QueueingNetwork
 from slipstick.model.steps import ASKED, distinct_activities, is_parallel
 from slipstick.model.system import Model
 from slipstick.results.words import NO_WORDS
-from slipstick.sim.plan.plan import Plan
 from slipstick.sim.settings import Simulation
 from slipstick.vocabulary import (
     AGREED,
@@ -99,6 +98,7 @@ _KNEE_UTILIZATION = 0.85
 """Utilization of the point that is nearest to a knee [1]."""
 
 if TYPE_CHECKING:
+    from slipstick.sim.plan.plan import Plan
     from slipstick.sim.short_check import CheckResult, Expected
 
 Simulated = Callable[[Values], Solution]

@@ -8,7 +8,7 @@ import pytest
 from pydantic import TypeAdapter, ValidationError
 
 from slipstick.expression.nodes import BYTES, COUNT, RATE, TIME, TIME_PER_BYTE
-from slipstick.schema.kinds.activity import Amount, Probability
+from slipstick.schema.kinds.activity import Amount
 from slipstick.schema.kinds.quantity import (
     AnyQuantity,
     Bytes,
@@ -23,6 +23,7 @@ from slipstick.schema.kinds.quantity import (
     TimeOrFormula,
     Whole,
 )
+from slipstick.schema.kinds.resources import Probability
 
 
 def read(field: Any, written: object) -> Any:

@@ -17,22 +17,6 @@ from slipstick.method.names import value_parameters
 from slipstick.model import network as networks
 from slipstick.model.network import unknown_class_message, unknown_station_message
 from slipstick.schema.arrivals import StreamSpec, pattern_data
-from slipstick.schema.kinds.activity import (
-    BALKING_IN_WORDS,
-    BREAKDOWN_IN_WORDS,
-    FINISH_IN_WORDS,
-    FINISH_WITHOUT_ABSENCE,
-    NOT_OF_STATION,
-    SCHEDULE_IN_WORDS,
-    SERVERS_BY_SCHEDULE,
-    BreakdownSpec,
-    BreakerSpec,
-    Probability,
-    ShiftSpec,
-    Word,
-    finishing_stations,
-    schedules_of,
-)
 from slipstick.schema.kinds.constraints import Name, broken_rule, known_word, one_of
 from slipstick.schema.kinds.distribution import (
     TimeOrDistribution,
@@ -60,6 +44,22 @@ from slipstick.schema.kinds.quantity import (
     Spec,
     TimeOrFormula,
     Weight,
+)
+from slipstick.schema.kinds.resources import (
+    BALKING_IN_WORDS,
+    BREAKDOWN_IN_WORDS,
+    FINISH_IN_WORDS,
+    FINISH_WITHOUT_ABSENCE,
+    NOT_OF_STATION,
+    SCHEDULE_IN_WORDS,
+    SERVERS_BY_SCHEDULE,
+    BreakdownSpec,
+    BreakerSpec,
+    Probability,
+    ShiftSpec,
+    Word,
+    finishing_stations,
+    schedules_of,
 )
 from slipstick.schema.text import Node
 from slipstick.time_distributions import TimeDistribution
