@@ -320,6 +320,8 @@ def exchanged(mutant: Mutant, source: Path) -> int:
     """
     path = str(source / mutant.path.relative_to(MODELS))
     text = mutant.path.read_text()
+    module = mutant.path.relative_to(MODELS).with_suffix("")
+    import_module(".".join(module.parts).removesuffix(".__init__"))  # which tests load when used
     codes = list(
         zip(
             _codes(compile(text, path, "exec")),
@@ -448,9 +450,9 @@ class Trial:
     def measure(self) -> None:
         """Run the tests once with marks, and keep what each executes."""
         source = self._copied("marked")
-        modules = {mutant.path: _used(mutant.path) for mutant in self.mutants}
-        for path, module in {**modules, _KERNEL: _used(_KERNEL)}.items():
+        for path in {*(mutant.path for mutant in self.mutants), *_CALLERS.values()}:
             if path not in _COMPILED:
+                module = _used(path)
                 text = path.read_text()
                 places = [(*place, module) for place in _returned(text)]
                 places += [
@@ -483,7 +485,7 @@ class Trial:
         files = {name.partition("::")[0] for name in place}
         mates = {name for name in sound if name.partition("::")[0] in files} - place
         path = self.mutants[number].path
-        module = _used(_KERNEL if path == _COMPILED[0] else path)
+        module = _used(_CALLERS.get(path, path))
         users = {name for name, test in sound.items() if module in test.executed} - place - mates
         package, *folders = path.relative_to(MODELS).parts
         beside = package.removeprefix("slipstick_")
@@ -564,7 +566,8 @@ class Trial:
             )
 
         try:
-            killer = self._judged(source, number, _COMPILE if "sim" in path.parts else 0.0, run)
+            compiles = path in _COMPILED or "sim" in path.parts
+            killer = self._judged(source, number, _COMPILE if compiles else 0.0, run)
         finally:
             shutil.copy2(path, place)
         self._keep(number, killer)
@@ -649,16 +652,18 @@ def verdict(by: str) -> str:
     return "SURVIVES" if not by else "unknown" if by.startswith(_NO_VERDICT) else "killed"
 
 
-_KERNEL = MODELS / "slipstick_compiled" / "kernel.py"
-"""What calls the compiled loop."""
-
-
 _COMPILED = (
     MODELS / "slipstick_compiled" / "loop.py",
     MODELS / "slipstick" / "queueing" / "compiled.py",
     MODELS / "slipstick_measure" / "calibration" / "kernels.py",
 )
 """What Numba compiles, which knows no marks."""
+
+_CALLERS = {
+    _COMPILED[0]: MODELS / "slipstick_compiled" / "kernel.py",
+    _COMPILED[2]: MODELS / "slipstick_measure" / "calibration" / "timing.py",
+}
+"""What calls a compiled module, and has marks in its place."""
 
 
 def _used(path: Path) -> int:

@@ -27,7 +27,16 @@ from slipstick_measure.calibration.analysis import (
     estimates,
 )
 from slipstick_measure.calibration.timing import Cores, TimedKernel, Timing
-from tests.calibration import CLOCK, HOST, FakeCalibration, times_of, use_made_times
+from tests.calibration import (
+    CLOCK,
+    HOST,
+    SOME_CROWDED,
+    SOME_DISTURBED,
+    FakeCalibration,
+    times_of,
+    use_computed_clocks,
+    use_made_times,
+)
 
 
 def values_of(known: Mapping[str, Any]) -> dict[str, float]:
@@ -86,6 +95,55 @@ def test_a_host_comes_back_from_its_times_within_the_intervals(
         if not found[path].low * 0.999 <= value <= found[path].high * 1.001
     }
     assert outside == {}
+
+
+def test_a_host_comes_back_from_the_clocks_of_its_kernels(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The kernels take the times of a known host; clocks are computed, none is read."""
+    clock = use_computed_clocks(monkeypatch)
+    calibration = host.Calibration([0, 1], 6.0)
+    timings = calibration.timings()
+    found = estimates(timings, CLOCK)
+    for path, value in values_of(HOST).items():
+        assert found[path].value == pytest.approx(value, rel=1e-4), path
+    # Twice the time of a cycle goes by in a third of the seconds at least, and not much more.
+    assert 2.0 < clock.now - 5.0 < 2 * 6.0
+    counted = sum(len(timing.seconds) for timing in timings)
+    left_out = sum(timing.disturbed for timing in timings)
+    parts = 1 / SOME_DISTURBED + 1 / SOME_CROWDED
+    assert left_out / (counted + left_out) == pytest.approx(parts, rel=0.2)
+    assert all(len(timing.seconds) >= 5 for timing in timings)
+    # A repetition is long enough for the clocks, and no longer than needed.
+    turns = {timing.kernel: timing.turns for timing in timings}
+    assert 0.00075 <= turns["swap"] * HOST["own"] < 0.0015
+    assert 0.00075 <= turns["ping"] * 2 * HOST["handed"] < 0.0015
+
+
+def test_grains_of_a_known_host_take_the_time_of_their_parts(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    use_computed_clocks(monkeypatch)
+    grains: list[dict[str, Any]] = [
+        {"accesses": 0, "compute": 120, "lock": "mcs", "critical": 5},
+        {"accesses": 0, "compute": 120, "lock": "array", "critical": 5, "competitors": 1},
+        {"pattern": "random", "elements": 4096, "accesses": 3, "compute": 7},
+        {"accesses": 1, "elements": 4096, "access": "write", "competitors": 1},
+        {"accesses": 0, "compute": 10, "barrier": "dissemination", "competitors": 1},
+    ]
+    timings = host.Calibration([0, 1], 2.0).times_of(grains)
+    quickest = [min(timing.seconds) for timing in timings]
+    step, own, handed = HOST["step"], HOST["own"], HOST["handed"]
+    assert quickest == pytest.approx(
+        [
+            125 * step + HOST["latency"],
+            125 * step + HOST["latency"] + 4 * (handed - own),
+            7 * step + 3 * HOST["hits"][0],
+            5 * HOST["hits"][0],
+            10 * step + 2 * HOST["central"],
+        ],
+        rel=1e-4,
+    )
 
 
 @pytest.mark.turns(3)
