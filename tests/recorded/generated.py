@@ -31,8 +31,15 @@ FIT_OPTIONS = (
     "--scaling weak --at 64",
     "--json",
     "--statistic min --at 32",
+    "--statistic mean --intervals profile --at 48",
+    "--waits mean --at 64 --seed 3",
+    "--model usl --servers 8 --domain 4 --at 32 --json",
+    "--size 500 --efficiency 80% --json",
 )
-LOAD_OPTIONS = ("--at 100", "--at 50/s --servers 4", "--json --at 30")
+LOAD_OPTIONS = (
+    *("--at 100", "--at 50/s --servers 4", "--json --at 30"),
+    *("--servers 2 --efficiency 70% --json", "--at 10/s,20/s --seed 2"),
+)
 
 
 def _fit_names() -> Iterator[str]:
@@ -57,6 +64,14 @@ MODEL_OPTIONS = (
     "--model lock-and-bus --free parameters.work --with closed-form --json",
     "--model lock-and-bus --free parameters.work=1ms..40ms@host --group host --json",
     "--model lock-and-bus --free parameters.work=1ms..40ms --group host --fitted f.yaml",
+    "--model lock-and-bus --free parameters.work=1ms..40ms --choice population.processors=2|4@host",
+    "--model lock-and-bus --free parameters.work=1ms..40ms --fitted f.yaml && show f.yaml",
+    "--model lock-and-bus --free parameters.work --measured 'efficiency=time' --json",
+    "--model lock-and-bus --free parameters.work --intervals profile --with mean-value --json",
+    (
+        "--model lock-and-bus --free parameters.work=1ms..40ms --set parameters.critical=2ms "
+        "--cycles 2 --population population.processors"
+    ),
 )
 
 
@@ -237,6 +252,102 @@ QUESTIONS = (
         "parameters.work, from: 5 ms, to: 14 ms}}}"
     ),
     "vary: {method: [closed-form, mean-value], population.processors: [1, HIGH]}",
+    (
+        "choose: {vary: {population.processors: {from: 1, to: HIGH, step: 1}, parameters.work: "
+        "{from: 2 ms, to: 9 ms, count: 3}}, minimize: [time, population.processors], "
+        "where: efficiency >= PART}"
+    ),
+    (
+        "choose: {vary: {population.processors: [2, 4, HIGH]}, maximize: efficiency, "
+        "where: time <= 1 ms}"
+    ),
+    (
+        "choose: {vary: {population.processors: {from: 1, to: HIGH, step: 1}}, maximize: "
+        "throughput, cases: [base, few]}"
+    ),
+    (
+        "choose: {vary: {parameters.work: {from: 1 ms, to: 20 ms}}, minimize: time, "
+        "where: efficiency >= PART}"
+    ),
+    (
+        "seek: {w: {of: parameters.work, from: 1 ms, to: 40 ms, where: efficiency >= PART, "
+        "cases: [base, few]}}"
+    ),
+    "seek: {w: {of: parameters.trips, from: 1, to: HIGH, where: time <= 50 ms}}",
+    ("seek: {w: {of: parameters.work, from: 1 ms, to: 40 ms, where: few.time < PART * base.time}}"),
+    (
+        "seek: {n: {of: population.processors, from: 1, to: 64, step: 1, where: "
+        '"wait[door] <= HIGH ms"}}'
+    ),
+    "answer: [time, speedup, efficiency]\nrank: {of: [parameters.trips], under: [few]}",
+    (
+        "rank: {of: [population.processors, parameters.work, resources.bus.servers], "
+        "cases: [base, few]}"
+    ),
+    (
+        "sample: {of: {parameters.work: {distribution: lognormal, mean: 9 ms, cv: PART}}, "
+        "samples: 40, cases: [base, few], answer: [time, efficiency]}"
+    ),
+    (
+        "sample: {of: {parameters.critical: {distribution: triangular, from: 0.5 ms, mode: 1 "
+        "ms, to: 2 ms}}, samples: 40, correlate: []}"
+    ),
+    "bottleneck: {along: {parameters.work: {from: 1 ms, to: 40 ms, count: 5}}}",
+    "bottleneck: {along: {population.processors: [1, 4, HIGH]}, cases: [base, few]}",
+    (
+        "scale: {processors: {population.processors: {from: 1, to: HIGH, step: 1}}, threshold: "
+        "PART, cases: [base, few]}"
+    ),
+    (
+        "scale: {processors: {population.processors: [1, 2, 4, HIGH]}, size: {parameters.work: "
+        "1, parameters.critical: 0.5}, threshold: PART}"
+    ),
+    (
+        "project: {trends: [trend.yaml], base_year: 2005, years: {from: 2005, to: 2015, step: 2}, "
+        "samples: 32, watch: [efficiency >= PART, time <= HIGH ms], cases: [base, few]}"
+    ),
+    (
+        "seek: {y: {of: year, trend: trend.yaml, base_year: 2005, from: 2005, to: 2020, where: "
+        "time <= HIGH ms, points: 5}}"
+    ),
+    "fits: {f: {data: t.csv, families: [amdahl, usl, latency], at: [64, HIGH]}}",
+    (
+        "fits: {f: {data: t.csv, families: [amdahl], at: [64]}, g: {data: t.csv, scaling: strong, "
+        "families: [usl, saturating], at: [HIGH], efficiency: PART}}"
+    ),
+    "measured: {m: {data: t.csv, statistic: mean}}",
+    "measured: {m: {data: t.csv}}\nfits: {f: {made: {case: few, processors: [1, 2, 4, 8]}}}",
+    (
+        "statements: {s: {says: s, value: time, of: [base], to: HIGH ms}, t: {says: t, value: "
+        '"wait[bus]", of: [base, few], greatest: [base]}}'
+    ),
+    (
+        "statements: {s: {says: s, value: time, of: [base], above: [few], by: PART}, u: {says: u, "
+        "value: speedup, of: [base], from: 1, to: HIGH}}"
+    ),
+    "agree: {methods: [mean-value, simulation], cases: [base, few], within: PART}",
+    "vary: {s: {axes: {population.processors: [1, 2, HIGH]}, answer: ['utilization[bus]']}}",
+    "vary: {cases: [base, few], parameters.work: {from: 1 ms, to: 100 ms, spacing: geometric}}",
+    (
+        "unpublished: {draws: 16, inputs: {work: {title: w, reason: r, path: parameters.work, "
+        "from: 5 ms, to: 14 ms}, trips: {title: x, reason: r, path: parameters.trips, from: 1, "
+        "to: HIGH}}}"
+    ),
+    (
+        "validation: {v: {data: r.csv, source: s, known: k, unknown: u, measured: {time: "
+        '"time [ms]"}, groups: [host], free: [parameters.work=1ms..40ms@host, '
+        "parameters.critical=0.1ms..5ms], peers: [{name: p, error: HIGH%, of: o, source: q}]}}"
+    ),
+    (
+        "validation: {v: {data: r.csv, source: s, known: k, unknown: u, measured: {time: "
+        '"time [ms]"}, groups: [host], fitted_to: {host: [a, b]}, '
+        "free: [parameters.work=1ms..40ms]}}"
+    ),
+    (
+        "compare: [{title: t, columns: [base, few], unit: ms, rows: [{row: r, sum: [time, "
+        "'wait[bus]'], printed: [10, HIGH]}, {row: q, sum: ['account[busy]'], printed: [HIGH, 3], "
+        "within: 0.1}]}]"
+    ),
 )
 """Of the activity above; HIGH and PART are drawn."""
 NETWORK_QUESTIONS = (
@@ -257,6 +368,19 @@ NETWORK_QUESTIONS = (
         "sample: {of: {stations.cpu.service.jobs: {distribution: uniform, from: 0.2 s, to: "
         "0.5 s}}, samples: 16}"
     ),
+    "vary: {stations.cpu.servers: [1, 2], classes.jobs.think_time: {from: 0.5 s, to: HIGH s}}",
+    (
+        "seek: {z: {of: classes.jobs.think_time, from: 0.1 s, to: 60 s, where: "
+        "'response_time[jobs] <= PART s'}}"
+    ),
+    (
+        "choose: {vary: {classes.jobs.population: {from: 1, to: HIGH, step: 1}}, maximize: "
+        "'throughput[jobs]', where: 'response_time[jobs] <= HIGH s', cases: [base, few]}"
+    ),
+    "agree: {methods: [exact, linearizer, simulation, markov-chain], within: PART}",
+    "rank: {changes: {cpu: {times: {stations.cpu.service.jobs: PART}}}, cases: [base, few]}",
+    "statements: {s: {says: s, value: 'utilization[cpu]', of: [base], above: [few]}}",
+    "scale: {processors: {stations.cpu.servers: [1, 2, 4]}}",
 )
 RUN = "run study.yaml --out out --no-html && cat out/report.md"
 
@@ -283,6 +407,8 @@ def _question(rest: str) -> tuple[str, Files]:
         "study.yaml": text,
         "model.yaml": ACTIVITY if model == "activity" else NETWORK,
         "trend.yaml": TREND,
+        "t.csv": _strong(chance),
+        "r.csv": _rows(chance),
     }
 
 

@@ -37,6 +37,14 @@ from tests.measure.data import SAMPLES
 from tests.mutations import SHIPPED, text_mutated
 from tests.paired_constructs import WITH
 from tests.paired_networks import network_pairs
+from tests.recorded.further import (
+    FILES_OF_HOSTS,
+    commands_of_hosts,
+    commands_of_shipped,
+    host_of,
+    laws_at_points,
+    numbers_of_law,
+)
 from tests.recorded.generated import CREATED
 from tests.shelf.shelf import cases
 
@@ -350,6 +358,30 @@ def _created(kind: str, rest: str, folder: Path) -> Outcome:
     return _printed(commands.split(" && "))
 
 
+# Hosts and what is shipped
+
+
+def _calibrated(rest: str, folder: Path) -> Outcome:
+    name, _, commands = rest.partition(" | ")
+    for file, text in FILES_OF_HOSTS.items():
+        (folder / file).write_text(text)
+    with host_of(name):
+        return _printed(commands.split(" && "))
+
+
+def _shipped(rest: str, folder: Path) -> Outcome:
+    place, mutation, commands = rest.split(" | ")
+    kind, _, name = place.partition(" ")
+    if kind == "study":
+        (folder / "s.yaml").write_bytes(
+            _changed(SHIPPED[f"studies/{name}"], place, mutation).encode("utf-8", "surrogatepass")
+        )
+    if kind == "trace":
+        (folder / Path(name).name).write_bytes((ROOT / name).read_bytes())
+        commands = commands.replace("trace f", f"trace {Path(name).name}")
+    return _printed(commands.split(" && "))
+
+
 # Commands
 
 
@@ -410,6 +442,9 @@ _LISTED: Mapping[str, Callable[[], Iterator[str]]] = {
     "step": _steps,
     "network": _networks,
     "formula": _formulas,
+    "host": commands_of_hosts,
+    "law": laws_at_points,
+    "shipped": commands_of_shipped,
     **{kind: names for kind, (names, _) in CREATED.items()},
 }
 _KINDS: Mapping[str, Callable[[str, Path], Outcome]] = {
@@ -419,5 +454,8 @@ _KINDS: Mapping[str, Callable[[str, Path], Outcome]] = {
     "step": lambda rest, _: _solved(_step_makers(), rest),
     "network": lambda rest, _: _solved(_network_makers(), rest),
     "formula": lambda rest, _: _evaluated(rest),
+    "host": _calibrated,
+    "law": lambda rest, _: summed(0, numbers_of_law(rest)),
+    "shipped": _shipped,
     **{kind: partial(_created, kind) for kind in CREATED},
 }
