@@ -9,6 +9,7 @@ import threading
 import time
 import types
 from collections.abc import Callable, Mapping
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -256,7 +257,7 @@ def test_a_visit_reads_a_quarter_of_the_lines_of_a_page_each_once() -> None:
     assert {line // 64 for line in lines} == {0, 1, 2, 3}
     assert {index % 8 for index in memory.read} == {0}
     # In no order: neighbours in time are seldom neighbours in memory.
-    steps = [abs(b - a) for visit in visits for a, b in zip(visit, visit[1:], strict=False)]
+    steps = [abs(b - a) for visit in visits for a, b in pairwise(visit)]
     assert sum(step == 1 for step in steps) / len(steps) < 0.1
 
 
