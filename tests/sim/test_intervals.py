@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from scipy.stats import t as student
 
 from slipstick.sim.estimate import Quantiles, ratio, t_quantile
 from slipstick.sim.plan.builder import Builder
@@ -78,3 +79,13 @@ def test_constant_times_that_are_not_in_step_hold_the_time_of_a_full_station() -
     assert estimate.high is not None
     assert estimate.low < 64 * 6.05 < estimate.high
     assert estimate.half_width < 0.001 * estimate.mean
+
+
+@pytest.mark.parametrize("level", [0.9, 0.95, 0.99])
+def test_students_t_is_that_of_scipy(level: float) -> None:
+    """The series of Abramowitz and Stegun, whose terms fall with the degrees of freedom."""
+    for degrees, tolerance in ((1, 1e-9), (2, 1e-9), (3, 1e-2), (5, 1e-3), (8, 1e-4), (12, 3e-5)):
+        exact = float(student.ppf((1 + level) / 2, degrees))
+        assert t_quantile(level, degrees) == pytest.approx(exact, rel=tolerance), degrees
+    assert t_quantile(0.9, 6) == pytest.approx(1.94318, rel=2e-5)
+    assert t_quantile(0.9, 8) == pytest.approx(1.859548, rel=1e-5)
