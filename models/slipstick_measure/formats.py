@@ -29,8 +29,8 @@ from slipstick_measure.readers import (
     rated,
     tidy,
 )
-from slipstick_measure.readers.known import known_text
-from slipstick_measure.readers.load_tests import GENERATORS, load_format, read_load
+from slipstick_measure.readers.known import known_file_of_text
+from slipstick_measure.readers.load_tests import GENERATORS, name_of_load_format, read_load
 from slipstick_measure.readers.markup import (
     bar_lines,
     cut_criterion_rows,
@@ -87,15 +87,17 @@ def read(path: Path | str, hints: Hints | None = None, format: str | None = None
         return _measurements_of_trace(path, trace_format_name, hints)
     input_file = open_file(path, hints)
     if not input_file.content:
-        if known_file := known_text(input_file.text):
+        if known_file := known_file_of_text(input_file.text):
             input_file.refuse(1, "", f"this is {known_file.description}: {known_file.advice}")
         return input_file.finished()  # which says that there is nothing in it
-    if (load_format_name := load_format(input_file) if format is None else format) in LOAD_FORMATS:
+    if (
+        load_format_name := name_of_load_format(input_file) if format is None else format
+    ) in LOAD_FORMATS:
         return _measurements_of_load_test(input_file, load_format_name)
     format_name = format or _recognize_format(input_file)
     is_records = format_name == "csv" and bool(bar_lines(input_file.lines))
     if format is None and format_name in (None, "csv") and not is_records:
-        if known_file := known_text(input_file.text):
+        if known_file := known_file_of_text(input_file.text):
             input_file.refuse(1, "", f"this is {known_file.description}: {known_file.advice}")
         if keys_text := _phrase_on_json_keys(input_file.text):
             message = (
@@ -269,7 +271,7 @@ def load_test(
             return None
         input_file = open_file(path, file_hints)
         format_name = (
-            format if format in LOAD_FORMATS else "" if format else load_format(input_file)
+            format if format in LOAD_FORMATS else "" if format else name_of_load_format(input_file)
         )
         if not format_name and not load_tests:
             return None

@@ -18,7 +18,7 @@ class Metric:
 
     dimension: Dimension
     meaning: str
-    others: tuple[str, ...] = ()
+    other_names: tuple[str, ...] = ()
 
 
 EFFICIENCIES: Mapping[str, Metric] = {

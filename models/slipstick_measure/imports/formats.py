@@ -24,7 +24,7 @@ from slipstick_measure.imports.pdq import pdq_spec
 from slipstick_measure.imports.topology import hwloc_spec, likwid_spec, lstopo_spec
 from slipstick_measure.measurements import Hints
 from slipstick_measure.readers import messages, perf
-from slipstick_measure.readers.known import known_text
+from slipstick_measure.readers.known import known_file_of_text
 from slipstick_measure.readers.reading import Reading, open_file
 
 
@@ -138,7 +138,7 @@ def import_spec(
         for input_file in (open_file(path, hints or Hints()) for path in paths)
     ]
     for input_file, name in recognized:
-        if not name and (known_file := known_text(input_file.text)):
+        if not name and (known_file := known_file_of_text(input_file.text)):
             input_file.refuse(1, "", f"this is {known_file.description}: {known_file.advice}")
         if not name:
             input_file.refuse(

@@ -145,7 +145,7 @@ JMVA_TABLE = FieldTable(JMVA_ELEMENTS, JMVA_ATTRIBUTES)
 
 def declare_parameters(node: XmlElement, file_losses: FileLosses) -> None:
     """Declare the parameters of a node that the import does not know."""
-    for section in node.every("section"):
+    for section in node.descendants("section"):
         known_parameters = JSIM_PARAMETERS.get(section.get("className"))
         for parameter in section.children if known_parameters is not None else ():
             kind = parameter.get("classPath").rpartition(".")[2]

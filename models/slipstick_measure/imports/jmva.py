@@ -35,11 +35,11 @@ def jmva_spec(input_file: Reading) -> ImportedSpec:
     declare_fields(model.root, file_losses, JMVA_TABLE)
     classes = {
         model.new_name(element, "class"): _customers_of_class(model, file_losses, element)
-        for element in model.root.every("closedclass", "openclass")
+        for element in model.root.descendants("closedclass", "openclass")
     }
     stations = {
         model.new_name(element, "station"): _station_document(model, element, classes)
-        for element in model.root.every("listation", "ldstation", "delaystation")
+        for element in model.root.descendants("listation", "ldstation", "delaystation")
     }
     _set_references(model, stations)
     serving_stations = {name: station for name, station in stations.items() if station["service"]}
@@ -113,7 +113,7 @@ def _set_references(model: ToolModel, stations: dict[str, Any]) -> None:
     """Divide the visits of each class by those at its reference station, where JMVA counts the
     throughput of the class.
     """
-    for element in model.root.every("Class"):
+    for element in model.root.descendants("Class"):
         reference_station = element.get("refStation")
         if not reference_station or not element.get("name"):
             continue
@@ -136,7 +136,7 @@ def _what_if_axes(
     SpecError : a range that no study has
     """
     axes: list[SpecAxes] = []
-    for element in model.root.every("whatIf"):
+    for element in model.root.descendants("whatIf"):
         values = [
             model.number(element, text) for text in element.get("values").split(";") if text.strip()
         ]
@@ -270,7 +270,7 @@ def _elements_by_class(
     """
     element_by_class: dict[str, tuple[XmlElement, str]] = {}
     # Times that depend on the load are in elements with the plural name.
-    class_elements = station.every(tag, f"{tag}s")
+    class_elements = station.descendants(tag, f"{tag}s")
     for element in (
         child for child in class_elements if child.tag == tag or child.get("customerclass")
     ):

@@ -190,7 +190,7 @@ class _JsimReader:
         return next(
             (
                 section
-                for section in self.nodes[node].every("section")
+                for section in self.nodes[node].descendants("section")
                 if section.get("className") in kinds
             ),
             None,
@@ -229,9 +229,9 @@ class _JsimReader:
         self, element: XmlElement, name: str, least: float = 0.0
     ) -> float | None:
         """Return the number that an element states for a parameter; None if it states none."""
-        for child in element.every("parameter", "subParameter"):
+        for child in element.descendants("parameter", "subParameter"):
             if child.get("name") == name:
-                value_element = next(child.every("value"), child)
+                value_element = next(child.descendants("value"), child)
                 return self.model.number(value_element, value_element.text.strip(), least)
         return None
 
@@ -242,7 +242,7 @@ class _JsimReader:
         class_at_node = f"{place[0]} at {place[1]}"
         class_names = [
             child.get("classPath").rpartition(".")[2]
-            for child in (distribution, *distribution.every("subParameter"))
+            for child in (distribution, *distribution.descendants("subParameter"))
         ]
         if class_names[0] == "ZeroServiceTimeStrategy":
             return 0.0, 0.0
@@ -300,7 +300,8 @@ class _JsimReader:
     def _moments_of_file(self, distribution: XmlElement, class_at_node: str) -> tuple[float, float]:
         """Return the mean and the squared coefficient of variation of times from a file."""
         file_name = next(
-            (child for child in distribution.every("value") if not child.children), distribution
+            (child for child in distribution.descendants("value") if not child.children),
+            distribution,
         ).text.strip()
         moments = jmt_times.moments_of_file(self.model.input_file.file, file_name)
         if moments is None:
@@ -348,15 +349,17 @@ class _JsimReader:
         """Return the rows of a matrix of a distribution; an empty list if the distribution has no
         such matrix or it is too large.
         """
-        for matrix in distribution.every("subParameter"):
+        for matrix in distribution.descendants("subParameter"):
             if matrix.get("name") == name:
-                rows = [row for row in matrix.every("subParameter") if row.get("name") == "vector"]
+                rows = [
+                    row for row in matrix.descendants("subParameter") if row.get("name") == "vector"
+                ]
                 if len(rows) > jmt_times.MOST_PHASES:
                     return []
                 return [
                     [
                         self.model.number(cell, cell.text.strip(), -1e300)
-                        for cell in row.every("value")
+                        for cell in row.descendants("value")
                     ]
                     for row in rows
                 ]
@@ -366,7 +369,7 @@ class _JsimReader:
         """Read the classes, nodes, times, routes and regions of the model."""
         root = self.model.root
         declare_fields(root, self.file_losses, JSIM_TABLE)
-        simulation_elements = list(root.every("sim"))
+        simulation_elements = list(root.descendants("sim"))
         simulation_element = simulation_elements[0] if simulation_elements else root
         for element in simulation_element.children:
             if element.tag in ("userClass", "node"):
@@ -375,14 +378,14 @@ class _JsimReader:
                 elements_by_name[element.get("name")] = element
         for node, element in self.nodes.items():
             declare_parameters(element, self.file_losses)
-            for section in element.every("section"):
+            for section in element.descendants("section"):
                 self._refuse_unknown_section(section, node)
             server = self.find_section(node, *_DISCIPLINE_OF_SERVER)
             for name, strategy in self.elements_by_class(server, "ServiceStrategy").items():
                 if (moments := self.moments(strategy, (name, node))) is not None and moments[0] > 0:
                     self.times[name, node] = moments
         targets_by_node: dict[str, list[str]] = {}
-        for connection in simulation_element.every("connection"):
+        for connection in simulation_element.descendants("connection"):
             for end in ("source", "target"):
                 if connection.get(end) not in self.nodes:
                     self.refuse(connection, f"there is no node {short(connection.get(end))}")
@@ -394,8 +397,8 @@ class _JsimReader:
                 self.routes[name, node] = list(
                     self._routes_from(name, node, targets_by_node.get(node, []))
                 )
-        for region in simulation_element.every("blockingRegion"):
-            region_node_names = [node.get("nodeName") for node in region.every("regionNode")]
+        for region in simulation_element.descendants("blockingRegion"):
+            region_node_names = [node.get("nodeName") for node in region.descendants("regionNode")]
             nodes_of_regions = {name for _, nodes in self.regions for name in nodes}
             if region_node_names and set(region_node_names) <= set(self.nodes) - nodes_of_regions:
                 self.regions.append((region, region_node_names))
@@ -503,9 +506,9 @@ class _JsimReader:
         """Return the routing probability of each node that a router names."""
         share_by_node = dict[str, float]()
         named_node = ""
-        for node_element in router.every("subParameter"):
+        for node_element in router.descendants("subParameter"):
             if node_element.get("name") == "stationName":
-                target_name = next(node_element.every("value"), node_element).text.strip()
+                target_name = next(node_element.descendants("value"), node_element).text.strip()
                 if target_name not in self.nodes:
                     self.refuse(node_element, f"there is no node {short(target_name)} to go to")
                 named_node = target_name
@@ -523,7 +526,7 @@ class _JsimReader:
 
     def number_in(self, element: XmlElement) -> float:
         """Return the number in an element."""
-        value_element = next(element.every("value"), element)
+        value_element = next(element.descendants("value"), element)
         return self.model.number(value_element, value_element.text.strip())
 
     def _class_changes(self, switch: XmlElement, class_name: str, node: str) -> dict[str, float]:
@@ -692,7 +695,7 @@ def jsim_spec(input_file: Reading) -> ImportedSpec:
     for note in jsim_reader.notes:
         spec.add_note(note)
     spec.axes = _what_if_axes(jsim_reader, chains)
-    if not spec.axes and any(True for _ in jsim_reader.model.root.every("parametric")):
+    if not spec.axes and any(True for _ in jsim_reader.model.root.descendants("parametric")):
         spec.add_note("the what-if analysis of the file is left out; vary the spec in a study")
     return jsim_reader.file_losses.close(spec)
 
@@ -771,8 +774,10 @@ def _what_if_axes(jsim_reader: _JsimReader, chains: Mapping[str, Any]) -> list[S
 
     The range of one class is from its own value; that of all classes is in percent of their own.
     """
-    for element in jsim_reader.model.root.every("parametric"):
-        value_by_field = {field.get("name"): field.get("value") for field in element.every("field")}
+    for element in jsim_reader.model.root.descendants("parametric"):
+        value_by_field = {
+            field.get("name"): field.get("value") for field in element.descendants("field")
+        }
         analysis_kind = element.get("classPath").rpartition(".")[2]
         if element.get("enabled") == "false" or not {"Steps", "To"} <= set(value_by_field):
             continue
@@ -932,7 +937,7 @@ def _arrivals_of_class(jsim_reader: _JsimReader, element: XmlElement) -> dict[st
         return None
     if any(
         child.get("classPath").endswith((".MMPP2", ".MMPP2Distr"))
-        for child in distribution.every("subParameter")
+        for child in distribution.descendants("subParameter")
     ):
         quiet_rate, burst_rate, burst_begin_rate, burst_end_rate = (
             jsim_reader.number_of_parameter(distribution, parameter_name)
@@ -1082,7 +1087,9 @@ def _declare_losses(
     for name, element in jsim_reader.elements_by_class(queue, "Impatience").items():
         if name in visitors and element.get("name") in ("Reneging", "Balking"):
             jsim_reader.file_losses.declare("impatience", element.line, f"{name} at {node}")
-    parameter_by_name = {element.get("name"): element for element in server.every("parameter")}
+    parameter_by_name = {
+        element.get("name"): element for element in server.descendants("parameter")
+    }
     for parameter_name in ("delayOffTime", "setUpTime", "SwitchoverStrategy"):
         if parameter_name in parameter_by_name:
             jsim_reader.file_losses.declare(
@@ -1110,7 +1117,7 @@ def _has_different_servers(parameter_by_name: Mapping[str, XmlElement], class_co
     """
     compatibilities = parameter_by_name.get("serverCompatibilities")
     if compatibilities and any(
-        value.text.strip() == "false" for value in compatibilities.every("value")
+        value.text.strip() == "false" for value in compatibilities.descendants("value")
     ):
         return True
     server_names = parameter_by_name.get("serverNames")
@@ -1142,9 +1149,9 @@ def _shares_by_rank(jsim_reader: _JsimReader, server: XmlElement, visitors: Iter
     """Return whether a shared server serves classes of a higher priority first."""
     uses_priorities = any(
         value.text.strip() == "true"
-        for parameter in server.every("parameter")
+        for parameter in server.descendants("parameter")
         if parameter.get("name") == "PSPriorityUsed"
-        for value in parameter.every("value")
+        for value in parameter.descendants("value")
     )
     strategies = jsim_reader.elements_by_class(server, "PSStrategy")
     return uses_priorities or any(
@@ -1163,7 +1170,7 @@ def _sharing_weights(
     weight_by_class = {
         name: jsim_reader.model.number(element, value.text.strip())
         for name, element in jsim_reader.elements_by_class(server, "serviceWeights").items()
-        for value in element.every("value")
+        for value in element.descendants("value")
         if name in visitors
     }
     strategies = _strategies_of_sharing(jsim_reader, server, visitors)
@@ -1181,7 +1188,7 @@ def _discipline_of_queue(
     jsim_reader: _JsimReader, node: str, queue: XmlElement | None, visitors: list[str]
 ) -> str:
     """Return the discipline in which servers take customers from a queue, by its name in a spec."""
-    for parameter in queue.every("parameter") if queue else ():
+    for parameter in queue.descendants("parameter") if queue else ():
         order_name = parameter.get("classPath").rpartition(".")[2]
         if parameter.get("name") == _QUEUE_ORDER and order_name not in ("", _QUEUE_ORDER):
             jsim_reader.refuse(
@@ -1216,7 +1223,7 @@ def _capacity_of_station(
         return {}
     strategies = jsim_reader.elements_by_class(queue, "dropStrategies")
     rule_names = {
-        next(strategies[name].every("value"), strategies[name]).text.strip()
+        next(strategies[name].descendants("value"), strategies[name]).text.strip()
         for name in visitors
         if name in strategies
     } or {"drop"}
@@ -1283,7 +1290,7 @@ def _region_documents(
         has_single_limit = len(limits) == 1 and (
             limits[0][0].tag == "globalConstraint" or len(visitors) == 1
         )
-        weight_texts = {weight.get("weight") for weight in element.every("classWeight")}
+        weight_texts = {weight.get("weight") for weight in element.descendants("classWeight")}
         has_blocking_station = any(
             stations[name].get("blocking", "loss") != "loss" for name in station_names
         )
@@ -1319,7 +1326,7 @@ def _has_other_limits(jsim_reader: _JsimReader, region: XmlElement) -> bool:
     limits = (
         jsim_reader.model.number(element, element.get(key), -1.0)
         for tag, key in _OTHER_LIMITS.items()
-        for element in region.every(tag)
+        for element in region.descendants(tag)
     )
     return any(limit >= 0 for limit in limits)
 
@@ -1329,7 +1336,7 @@ def _stated_limits(jsim_reader: _JsimReader, region: XmlElement) -> list[tuple[X
     limits = [
         (element, jsim_reader.model.number(element, element.get(key), -1.0))
         for tag, key in (("globalConstraint", "maxJobs"), ("classConstraint", "maxJobsPerClass"))
-        for element in region.every(tag)
+        for element in region.descendants(tag)
     ]
     return [(element, limit) for element, limit in limits if limit >= 0]
 
@@ -1340,7 +1347,7 @@ def _loss_flags(region: XmlElement, visitors: Iterable[str]) -> set[bool]:
     """
     loses_by_class = {
         rule.get("jobClass"): rule.get("dropThisClass").casefold() == "true"
-        for rule in region.every("dropRules")
+        for rule in region.descendants("dropRules")
     }
     return {loses_by_class.get(name, False) for name in visitors}
 

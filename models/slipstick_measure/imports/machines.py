@@ -427,7 +427,7 @@ def simgrid_spec(input_file: Reading, base: str | None) -> ImportedSpec:
     _refuse_base(input_file, base)
     input_file.text = without_document_type(input_file.text)
     root = parse_xml(input_file)
-    clusters = list(root.every("cluster"))
+    clusters = list(root.descendants("cluster"))
     if len(clusters) != 1:
         line = clusters[1].line if clusters else 1
         message = (
@@ -502,10 +502,10 @@ def _simgrid_losses(
         file_losses.declare(
             "limiter", cluster.line, f"limiter_link {cluster.get('limiter_link')[:40]}"
         )
-    if other_hosts := list(root.every("host")):
+    if other_hosts := list(root.descendants("host")):
         names = ", ".join(host.get("id")[:40] for host in other_hosts[:4])
         file_losses.declare("other-hosts", other_hosts[0].line, names)
-    for setting in root.every("prop"):
+    for setting in root.descendants("prop"):
         if setting.get("id").endswith("-factor"):
             file_losses.declare("network-factors", setting.line, setting.get("id")[:60])
     return file_losses

@@ -20,7 +20,7 @@ from slipstick.late import Array, np
 from slipstick.vocabulary import PLACEMENTS
 from slipstick_measure.imports.imported import ImportedSpec, quantity
 from slipstick_measure.measurements import Measurement, Measurements
-from slipstick_measure.readers.messages import is_between_two, without_number
+from slipstick_measure.readers.messages import is_between_two_processes, name_without_number
 
 MOST_RANGES, LEAST_POINTS = 4, 3
 """Ranges that are looked for, and sizes that each needs: two give its line, a third shows
@@ -173,7 +173,7 @@ def network_spec(tables: Sequence[Measurements], placement: str) -> ImportedSpec
         sizes
     """
     records = [run for table in tables for run in table.records]
-    pair_records = [run for run in records if is_between_two(run.region)]
+    pair_records = [run for run in records if is_between_two_processes(run.region)]
     latencies = _latencies_of_pairs(records, pair_records)
     sizes = np.unique([run.n or 0.0 for run in latencies])
     if len(sizes) < LEAST_POINTS:
@@ -264,7 +264,7 @@ def _latencies_of_pairs(
         raise SpecError([records[0].problem(message, "")])
     names = list(dict.fromkeys(run.region for run in latencies))
     if one_way_name := next((name for name in ONE_WAY_BENCHMARKS if name in names), None):
-        names = [name for name in names if without_number(name) == one_way_name]
+        names = [name for name in names if name_without_number(name) == one_way_name]
         latencies = [run for run in latencies if run.region in names]
     if len(names) > 1:
         message = f"latencies of several benchmarks, {', '.join(names)}; give one"

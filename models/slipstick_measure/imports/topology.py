@@ -54,7 +54,7 @@ class ComputerPart:
     allowed: bool = True
     parts: list[ComputerPart] = field(default_factory=list)
 
-    def every(self, *kinds: str) -> Iterator[ComputerPart]:
+    def descendants(self, *kinds: str) -> Iterator[ComputerPart]:
         """Yield the nested parts of given kinds, at any depth, in order."""
         pending = self.parts[::-1]
         while pending:
@@ -118,7 +118,7 @@ def hwloc_spec(input_file: Reading, base: str | None) -> ImportedSpec:
     computer = ComputerPart("", 1)
     kind_by_thread = {
         thread_number: str(kind_number)
-        for kind_number, core_kind in enumerate(root.every("cpukind"))
+        for kind_number, core_kind in enumerate(root.descendants("cpukind"))
         for thread_number in _threads_of_set(core_kind.get("cpuset"))
     }
     allowed: set[int] | None = None
@@ -262,13 +262,13 @@ def _count_parts(input_file: Reading, computer: ComputerPart) -> Topology:
     """Count the cores, threads, memories and adapters in the tree of a computer."""
     cores = list[ComputerPart]()
     disallowed = 0
-    for core in computer.every("Core"):
-        hardware_threads = list(core.every("PU"))
+    for core in computer.descendants("Core"):
+        hardware_threads = list(core.descendants("PU"))
         if any(thread.allowed for thread in hardware_threads) or not hardware_threads:
             cores.append(core)
         else:
             disallowed += 1
-    cores = cores or [thread for thread in computer.every("PU") if thread.allowed]
+    cores = cores or [thread for thread in computer.descendants("PU") if thread.allowed]
     if not cores:
         input_file.refuse(1, "", "there is no core in it; is the file cut off?")
     domains = _nearby_memories(computer, cores)
@@ -279,12 +279,12 @@ def _count_parts(input_file: Reading, computer: ComputerPart) -> Topology:
         domains.append(
             NearbyMemory(whole_computers[0].line, "0", len(cores), whole_computers[0].memory)
         )
-    threads = [sum(thread.allowed for thread in core.every("PU")) or 1 for core in cores]
+    threads = [sum(thread.allowed for thread in core.descendants("PU")) or 1 for core in cores]
     kinds_of_cores = {
         (core.core_kind, thread_count) for core, thread_count in zip(cores, threads, strict=True)
     }
     adapter_counts = Counter(
-        match[1] for device in computer.every("OSDev", "OpenFabrics", "Net", "Network")
+        match[1] for device in computer.descendants("OSDev", "OpenFabrics", "Net", "Network")
         if (match := _ADAPTER.fullmatch(device.name))
     )  # fmt: skip
     adapters = max(adapter_counts.values(), default=0)
@@ -304,12 +304,16 @@ def _nearby_memories(computer: ComputerPart, cores: Sequence[ComputerPart]) -> l
         holder = unvisited_parts.pop()
         for part in holder.parts:
             holder_of_cores = (
-                part if part.kind in _MEMORY_OBJECTS and any(part.every("Core", "PU")) else holder
+                part
+                if part.kind in _MEMORY_OBJECTS and any(part.descendants("Core", "PU"))
+                else holder
             )
             memories = [part] if part.kind in _MEMORY else []
-            memories += part.every(*_MEMORY) if part.kind == "MemCache" else []
+            memories += part.descendants(*_MEMORY) if part.kind == "MemCache" else []
             nearby_core_ids = [
-                id(core) for core in holder_of_cores.every("Core", "PU") if id(core) in core_ids
+                id(core)
+                for core in holder_of_cores.descendants("Core", "PU")
+                if id(core) in core_ids
             ]
             for memory in memories:
                 key = f"{min(nearby_core_ids, default=0)}-{len(nearby_core_ids)}"

@@ -46,8 +46,8 @@ def coordinates_of(
     """
     hints = input_file.hints
     role_by_heading = {heading.casefold(): role for role, heading in hints.columns.items()}
-    p = hints.processors
-    n = hints.size
+    processors = hints.processors
+    size = hints.size
     other_settings = list[str]()
     name_by_role = dict[str, str]()
     for name, value in parameters.items():
@@ -64,24 +64,24 @@ def coordinates_of(
             )
             input_file.refuse(line, "", f"{message}{name}")
         if role == "p":
-            p = input_file.processors(line, name, str(value))
-            if p is None:
+            processors = input_file.processors(line, name, str(value))
+            if processors is None:
                 return None
         elif role == "n":
-            n = input_file.size(line, name, str(value))
-            if n is None:
+            size = input_file.size(line, name, str(value))
+            if size is None:
                 return None
         else:
             other_settings.append(f"{name}={value}")
-    if p is None:
-        names = ", ".join(parameters) or "none"
+    if processors is None:
+        names_in_words = ", ".join(parameters) or "none"
         input_file.refuse(
             line,
             "",
-            f"no parameter counts processors (there are: {names}); name it with --column p=NAME, or"
-            " write --processors",
+            f"no parameter counts processors (there are: {names_in_words}); name it with --column"
+            " p=NAME, or write --processors",
         )
-    return Coordinates(p, n, " ".join([region, *other_settings]).strip())
+    return Coordinates(processors, size, " ".join([region, *other_settings]).strip())
 
 
 def line_of_first_number(tree: Any) -> int:
@@ -118,7 +118,7 @@ def _read_commands(input_file: Reading, rows: Sequence[Mapping[str, Any]]) -> Me
             if len(commands) > 1
             else ""
         )
-        parameters = row.get("parameters") or _count_in_command(str(row.get("command", "")))
+        parameters = row.get("parameters") or _count_by_role_in_command(str(row.get("command", "")))
         coordinates = coordinates_of(input_file, line, parameters, region)
         times = row.get("times") or [row.get("mean", "")]
         for repetition, time in enumerate(times, 1):
@@ -129,7 +129,9 @@ def _read_commands(input_file: Reading, rows: Sequence[Mapping[str, Any]]) -> Me
                 )
                 input_file.add(line_of_time, coordinates_of_time, "time", str(time), "s")
     if any(
-        _count_in_command(str(row.get("command", ""))) for row in rows if not row.get("parameters")
+        _count_by_role_in_command(str(row.get("command", "")))
+        for row in rows
+        if not row.get("parameters")
     ):
         message = "the number of processors is that after the only name in it that counts some"
         input_file.add_note(1, "command", message)
@@ -171,19 +173,31 @@ def _read_hyperfine_text(input_file: Reading) -> Measurements:
             rows.append({"command": cells["command"], "parameters": parameters, "mean": mean})
         return _read_commands(input_file, rows)
     command = ""
-    unit = 1.0
+    seconds_per_unit = 1.0
     for line, text in enumerate(input_file.lines, 1):
         if begin_match := _COMMAND.fullmatch(text):
             command = begin_match["command"]
-        elif heading := _MARKDOWN_HEAD.fullmatch(text):
-            unit = _SECONDS[heading["unit"]]
-        elif time := _TIME.fullmatch(text):
-            if time["unit"] not in _SECONDS:
-                input_file.add_problem(line, "time", f"there is no unit {time['unit']!r} of time")
+        elif heading_match := _MARKDOWN_HEAD.fullmatch(text):
+            seconds_per_unit = _SECONDS[heading_match["unit"]]
+        elif time_match := _TIME.fullmatch(text):
+            if time_match["unit"] not in _SECONDS:
+                input_file.add_problem(
+                    line, "time", f"there is no unit {time_match['seconds_per_unit']!r} of time"
+                )
                 continue
-            rows.append(_command_row(command, line, float(time["mean"]) * _SECONDS[time["unit"]]))
-        elif row := _MARKDOWN_ROW.fullmatch(text):
-            rows.append(_command_row(row["command"].strip(" `\t"), line, float(row["mean"]) * unit))
+            rows.append(
+                _command_row(
+                    command, line, float(time_match["mean"]) * _SECONDS[time_match["unit"]]
+                )
+            )
+        elif row_match := _MARKDOWN_ROW.fullmatch(text):
+            rows.append(
+                _command_row(
+                    row_match["command"].strip(" `\t"),
+                    line,
+                    float(row_match["mean"]) * seconds_per_unit,
+                )
+            )
     return _read_commands(input_file, rows)
 
 
@@ -196,16 +210,16 @@ def _command_row(command: str, line: int, seconds: float) -> dict[str, Any]:
     return {"command": command, "mean": mean}
 
 
-def _count_in_command(command: str) -> dict[str, str]:
+def _count_by_role_in_command(command: str) -> dict[str, str]:
     """Return the number of processors, as ``p``, from the option of a command that counts them;
     empty unless exactly one option does.
     """
-    counts = [
+    count_texts = [
         value
         for name, value in _numeric_options(command)
         if _is_count_of_processors(name) or name in _COUNTING_OPTIONS
     ]
-    return {"p": counts[0]} if len(counts) == 1 else {}
+    return {"p": count_texts[0]} if len(count_texts) == 1 else {}
 
 
 def _is_count_of_processors(name: str) -> bool:
@@ -221,11 +235,11 @@ def _numeric_options(command: str) -> Iterator[tuple[str, str]]:
     ``-j 8``, ``-j8``, ``--jobs=8``, and by ``OMP_NUM_THREADS=8`` or ``threads: 8``.
     """
     words = command.split()
-    for option, option_value in pairwise([*words, ""]):
+    for option, next_word in pairwise([*words, ""]):
         name, equals_sign, value = option.lstrip("-").partition("=")
         if not equals_sign:
             letters = name.rstrip(_DIGITS)
-            name, value = letters, name[len(letters) :] or option_value
+            name, value = letters, name[len(letters) :] or next_word
         is_set = option.startswith("-") or bool(equals_sign) or option.endswith(":")
         name = name.rstrip(":")
         if is_set and name[:1].isalpha() and value and not value.strip(_DIGITS):
@@ -234,9 +248,9 @@ def _numeric_options(command: str) -> Iterator[tuple[str, str]]:
 
 def _command_without_parameters(command: str, row: Mapping[str, Any]) -> str:
     """Return a command without the values of its parameters, which vary."""
-    for value in (row.get("parameters") or _count_in_command(command)).values():
-        number = rf"(?:(?<![\w.])|(?<=\s-[a-z])){re.escape(str(value))}(?![\w.])"
-        command = re.sub(number, "*", command)
+    for value in (row.get("parameters") or _count_by_role_in_command(command)).values():
+        number_pattern = rf"(?:(?<![\w.])|(?<=\s-[a-z])){re.escape(str(value))}(?![\w.])"
+        command = re.sub(number_pattern, "*", command)
     return command
 
 
@@ -283,8 +297,8 @@ def _read_functions(
     for row in failed_rows:
         message = f"{str(row.get('name'))[:80]} failed, and is left out: {row.get('error_message')}"
         input_file.add_note(line_of_first_number(row) or 1, "", message[:200])
-    rows = list(_single_rows(input_file, [row for row in rows if row not in failed_rows]))
-    names = {_base_name(row) for row in rows}
+    rows = list(_rows_of_single_runs(input_file, [row for row in rows if row not in failed_rows]))
+    function_names = {_name_without_arguments(row) for row in rows}
     rate_name = next(
         (
             name
@@ -297,29 +311,36 @@ def _read_functions(
         rate_name = ""
         message = "rates count the processor time of all threads, so the times are read"
         input_file.add_note(1, "process_time", message)
-    repetitions: dict[Coordinates, int] = {}
+    repetition_count_by_run: dict[Coordinates, int] = {}
     has_multiplied = False
     has_threads = any(str(row.get("threads", "1")) != "1" for row in rows)
     for row in rows:
         line = line_of_first_number(row) or 1
-        arguments = _arguments_of_command(row, has_threads)
-        run = coordinates_of(input_file, line, arguments, _base_name(row) if len(names) > 1 else "")
-        if run is None:
+        arguments = _arguments_of_function(row, has_threads)
+        run_coordinates = coordinates_of(
+            input_file,
+            line,
+            arguments,
+            _name_without_arguments(row) if len(function_names) > 1 else "",
+        )
+        if run_coordinates is None:
             continue
-        repetitions[run] = repetitions.get(run, 0) + 1
-        coordinates = run._replace(repetition=repetitions[run])
+        repetition_count_by_run[run_coordinates] = (
+            repetition_count_by_run.get(run_coordinates, 0) + 1
+        )
+        coordinates = run_coordinates._replace(repetition=repetition_count_by_run[run_coordinates])
         unit = str(row.get("time_unit", "ns"))
         if rate_name:
-            work = "items/s" if rate_name == "items_per_second" else "B/s"
-            input_file.add(line, coordinates, "throughput", str(row[rate_name]), work)
-        elif is_wall_time or run.p == 1:
+            rate_unit = "items/s" if rate_name == "items_per_second" else "B/s"
+            input_file.add(line, coordinates, "throughput", str(row[rate_name]), rate_unit)
+        elif is_wall_time or run_coordinates.p == 1:
             metric = "cycle" if has_threads else "time"
             input_file.add(line, coordinates, metric, str(row.get("real_time", "")), unit)
         else:
             time = input_file.number(line, "real_time", str(row.get("real_time", "")))
             if time:
                 has_multiplied = True
-                input_file.add(line, coordinates, "cycle", repr(time * run.p), unit)
+                input_file.add(line, coordinates, "cycle", repr(time * run_coordinates.p), unit)
     if has_multiplied and is_wall_time is None:
         input_file.add_note(
             1,
@@ -330,7 +351,7 @@ def _read_functions(
     return input_file.finished()
 
 
-def _arguments_of_command(row: Mapping[str, Any], has_threads: bool) -> dict[str, Any]:
+def _arguments_of_function(row: Mapping[str, Any], has_threads: bool) -> dict[str, Any]:
     """Return the arguments of a function by name, with the library's threads and an unnamed size.
 
     Parameters
@@ -361,28 +382,30 @@ def _measures_processor_time(row: Mapping[str, Any]) -> bool:
     return "process_time" in segments and not {"real_time", "manual_time"} & set(segments)
 
 
-def _single_rows(
+def _rows_of_single_runs(
     input_file: Reading, rows: Sequence[Mapping[str, Any]]
 ) -> Iterator[Mapping[str, Any]]:
     """Yield the rows of single runs. Of a function with aggregates only
     (``--benchmark_report_aggregates_only``), yield the mean as if it were a run, and note this.
     """
     single_runs = [row for row in rows if row.get("run_type") != "aggregate"]
-    names = {row.get("name") for row in single_runs}
-    means = [
+    single_names = {row.get("name") for row in single_runs}
+    mean_rows = [
         {**row, "name": name}
         for row in rows
         if row.get("run_type") == "aggregate" and row.get("aggregate_name") == "mean"
-        if (name := str(row.get("name", "")).removesuffix("_mean")) not in names
+        if (name := str(row.get("name", "")).removesuffix("_mean")) not in single_names
     ]
-    if means:
+    if mean_rows:
         functions_in_words = (
-            f" of {len(means)} of {len(means) + len(names)} functions" if single_runs else ""
+            f" of {len(mean_rows)} of {len(mean_rows) + len(single_names)} functions"
+            if single_runs
+            else ""
         )
         message = f"only aggregates{functions_in_words} are written, of which the means are read"
         input_file.add_note(1, "", message)
     yield from single_runs
-    yield from means
+    yield from mean_rows
 
 
 _GOOGLE_HEAD = late_pattern(r"Benchmark +Time +CPU +Iterations\b.*")
@@ -417,17 +440,17 @@ def _read_google_text(input_file: Reading) -> Measurements:
         time = JsonNumber(match["time"])
         time.line = line
         row: dict[str, Any] = {"name": match["name"], "real_time": time, "time_unit": match["unit"]}
-        for counter in _COUNTER.finditer(match["rest"]):
-            base = 1024.0 if counter["name"].startswith("bytes") else 1000.0
-            power = "kMGT".index(counter["prefix"]) + 1 if counter["prefix"] else 0
-            row[counter["name"]] = repr(float(counter["value"]) * base**power)
+        for counter_match in _COUNTER.finditer(match["rest"]):
+            prefix_base = 1024.0 if counter_match["name"].startswith("bytes") else 1000.0
+            power = "kMGT".index(counter_match["prefix"]) + 1 if counter_match["prefix"] else 0
+            row[counter_match["name"]] = repr(float(counter_match["value"]) * prefix_base**power)
         rows.append(row)
-    threads = re.compile(r"/threads:([0-9]+)")
+    thread_pattern = re.compile(r"/threads:([0-9]+)")
     for row in rows:
         # The number of threads stands in the name of those that run on several only.
         if _AGGREGATED.search(str(row["name"])):
             row["run_type"] = "aggregate"
-        thread_match = threads.search(str(row["name"]))
+        thread_match = thread_pattern.search(str(row["name"]))
         row["threads"] = thread_match[1] if thread_match else "1"
     if any(row["threads"] != "1" and "items_per_second" not in row for row in rows):
         input_file.add_note(
@@ -473,11 +496,11 @@ def _unnamed_size(row: Mapping[str, Any]) -> str | None:
     several.
     """
     name = str(row.get("run_name") or row.get("name", ""))
-    sizes = [segment for segment in name.split("/")[1:] if segment.isdecimal()]
-    return sizes[0] if len(sizes) == 1 else None
+    size_segments = [segment for segment in name.split("/")[1:] if segment.isdecimal()]
+    return size_segments[0] if len(size_segments) == 1 else None
 
 
-def _base_name(row: Mapping[str, Any]) -> str:
+def _name_without_arguments(row: Mapping[str, Any]) -> str:
     """Return the name of a function without its arguments and settings."""
     name = str(row.get("run_name") or row.get("name", ""))[:200]
     segments = [
@@ -498,13 +521,13 @@ def _function_name(row: Mapping[str, Any]) -> str:
 def _read_pytest(input_file: Reading) -> Measurements:
     """Read the times of each test in pytest-benchmark's JSON."""
     rows = _objects_under(input_file, "benchmarks")
-    names = {_function_name(row) for row in rows}
+    function_names = {_function_name(row) for row in rows}
     for row in rows:
         line = line_of_first_number(row) or 1
-        stats: Mapping[str, Any] = row["stats"] if isinstance(row.get("stats"), dict) else {}
-        region = _function_name(row)[:200] if len(names) > 1 else ""
+        statistics: Mapping[str, Any] = row["stats"] if isinstance(row.get("stats"), dict) else {}
+        region = _function_name(row)[:200] if len(function_names) > 1 else ""
         coordinates = coordinates_of(input_file, line, row.get("params") or {}, region)
-        times = stats.get("data") or [stats.get("median", stats.get("mean", ""))]
+        times = statistics.get("data") or [statistics.get("median", statistics.get("mean", ""))]
         for repetition, time in enumerate(times, 1):
             if coordinates is not None:
                 coordinates_of_time = coordinates._replace(
@@ -516,19 +539,25 @@ def _read_pytest(input_file: Reading) -> Measurements:
     return input_file.finished()
 
 
-def _recognizer(*texts: str) -> Callable[[Reading], bool]:
+def _recognition_function(*texts: str) -> Callable[[Reading], bool]:
     """Return a function that recognizes a JSON object that contains some texts."""
     return lambda input_file: _is_object_with(input_file, *texts)
 
 
 FORMATS = (
-    FileFormat("hyperfine", _recognizer('"results"', '"command"', '"times"'), _read_hyperfine),
+    FileFormat(
+        "hyperfine", _recognition_function('"results"', '"command"', '"times"'), _read_hyperfine
+    ),
     FileFormat("hyperfine-text", _is_hyperfine_text, _read_hyperfine_text),
     FileFormat(
-        "google-benchmark", _recognizer('"benchmarks"', '"real_time"', '"time_unit"'), _read_google
+        "google-benchmark",
+        _recognition_function('"benchmarks"', '"real_time"', '"time_unit"'),
+        _read_google,
     ),
     FileFormat("google-benchmark-text", _is_google_text, _read_google_text),
     FileFormat(
-        "pytest-benchmark", _recognizer('"benchmarks"', '"stats"', '"machine_info"'), _read_pytest
+        "pytest-benchmark",
+        _recognition_function('"benchmarks"', '"stats"', '"machine_info"'),
+        _read_pytest,
     ),
 )

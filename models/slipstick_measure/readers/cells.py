@@ -113,18 +113,18 @@ def parse_seconds(text: str) -> Fraction | None:
     text_without_blanks = text.strip()
     if NUMBER.fullmatch(text_without_blanks):
         return None
-    if clock := _CLOCK_TIME.fullmatch(text_without_blanks):
-        fields = [int(field) for field in clock["fields"].split(":")]
+    if clock_match := _CLOCK_TIME.fullmatch(text_without_blanks):
+        fields = [int(field) for field in clock_match["fields"].split(":")]
         if any(field > 59 for field in fields[1:]):
             return None
-        if len(fields) == 2 and clock["days"]:
+        if len(fields) == 2 and clock_match["days"]:
             fields = [*fields, 0]  # days-hours:minutes
         total_seconds: int = sum(field * 60**power for power, field in enumerate(reversed(fields)))
-        return Fraction(clock["rest"].rstrip(".") or 0 if clock["rest"] else 0) + (
-            total_seconds + 86_400 * int(clock["days"] or 0)
+        return Fraction(clock_match["rest"].rstrip(".") or 0 if clock_match["rest"] else 0) + (
+            total_seconds + 86_400 * int(clock_match["days"] or 0)
         )
-    if hours := _HOURS_BEFORE_MINUTES.fullmatch(text_without_blanks):
-        return Fraction(3_600 * int(hours[1]) + 60 * int(hours[2]))
+    if hours_match := _HOURS_BEFORE_MINUTES.fullmatch(text_without_blanks):
+        return Fraction(3_600 * int(hours_match[1]) + 60 * int(hours_match[2]))
     amounts = _TIME_PARTS.findall(text_without_blanks)
     if len(amounts) < 2 or _TIME_PARTS.sub("", text_without_blanks):
         return None
@@ -136,8 +136,8 @@ def parse_seconds(text: str) -> Fraction | None:
         return None
     return sum(
         (
-            Fraction(number.rstrip(".")) * unit
-            for (number, _), unit in zip(amounts, seconds_of_parts, strict=True)
+            Fraction(number.rstrip(".")) * unit_seconds
+            for (number, _), unit_seconds in zip(amounts, seconds_of_parts, strict=True)
         ),
         Fraction(0),
     )
@@ -167,8 +167,8 @@ def split_value(text: str) -> tuple[str, str | None, bool]:
     cell_text = bare_cell(text)
     if NUMBER.fullmatch(cell_text):
         return cell_text, None, False
-    if speedup := _MULTIPLE.fullmatch(cell_text):
-        return speedup[1], None, False
+    if speedup_match := _MULTIPLE.fullmatch(cell_text):
+        return speedup_match[1], None, False
     spread_match = _SPREAD.fullmatch(cell_text)
     if spread_match:
         number_text, text_behind = (
@@ -190,16 +190,16 @@ def split_amount(text: str) -> tuple[str, str | None]:
     if scaled_match := _SCALED_AMOUNT.fullmatch(bare_cell(text)):
         factor = 1000.0 ** ("kMGT".index(scaled_match[2].replace("K", "k")) + 1)
         return repr(float(scaled_match[1]) * factor), scaled_match[3]
-    number, unit, _ = split_value(text)
-    return number, unit
+    number_text, unit, _ = split_value(text)
+    return number_text, unit
 
 
 def device_of(text: str) -> str:
     """Return the name of the device that a cell counts, such as A100 for 4x A100; empty if it names
     none.
     """
-    devices = _DEVICES.fullmatch(bare_cell(text))
-    return re.split(r"[x×]\s*", devices[0], maxsplit=1)[1] if devices else ""
+    devices_match = _DEVICES.fullmatch(bare_cell(text))
+    return re.split(r"[x×]\s*", devices_match[0], maxsplit=1)[1] if devices_match else ""
 
 
 def whole_number(text: str) -> str:
@@ -213,10 +213,12 @@ def whole_number(text: str) -> str:
     ... )
     ('8', '64', '4', 'x')
     """
-    if devices := _DEVICES.fullmatch(bare_cell(text)) or _NAMED_COUNT.fullmatch(bare_cell(text)):
-        return devices[1]
-    number, noun, _ = split_value(text)
-    return number if noun is None or (noun.isalpha() and noun not in "kKMG") else text
+    if count_match := _DEVICES.fullmatch(bare_cell(text)) or _NAMED_COUNT.fullmatch(
+        bare_cell(text)
+    ):
+        return count_match[1]
+    number_text, noun, _ = split_value(text)
+    return number_text if noun is None or (noun.isalpha() and noun not in "kKMG") else text
 
 
 def is_serial(text: str) -> bool:
@@ -245,27 +247,29 @@ def size_number(text: str) -> str:
     ... )
     ('4194304', '4', '262144', '32768', '134217728')
     """
-    cell_text = bare_cell(_RAISED_EXPONENT.sub(lambda power: f"^{power[1] or power[2]}", text))
-    if lengths := _TUPLE.fullmatch(cell_text):
-        cell_text = " x ".join(lengths[1].split(","))
+    cell_text = bare_cell(
+        _RAISED_EXPONENT.sub(lambda power_match: f"^{power_match[1] or power_match[2]}", text)
+    )
+    if lengths_match := _TUPLE.fullmatch(cell_text):
+        cell_text = " x ".join(lengths_match[1].split(","))
     cell_text = _SUPERSCRIPT_POWER.sub(
-        lambda power: str(int(power[1]) ** _EXPONENTS[power[2]]), cell_text
+        lambda power_match: str(int(power_match[1]) ** _EXPONENTS[power_match[2]]), cell_text
     )
     if NUMBER.fullmatch(cell_text):
         return cell_text
-    if power := _POWER.fullmatch(cell_text):
-        return str(int(power[1]) ** int(power[2]))
+    if power_match := _POWER.fullmatch(cell_text):
+        return str(int(power_match[1]) ** int(power_match[2]))
     if _PRODUCT.fullmatch(cell_text):
-        value = prod(float(factor) for factor in re.findall(_NUMBER, cell_text))
-        return f"{value:.0f}" if isfinite(value) and value == int(value) else repr(value)
-    if number_and_word := _NUMBER_AND_WORD.fullmatch(cell_text):
-        return repr(
-            float(number_and_word[1]) * _WORD_FACTORS[number_and_word[2][:2].lower()]
-        ).removesuffix(".0")
-    if number_and_prefix := _NUMBER_AND_PREFIX.fullmatch(cell_text):
-        base = 2**10 if number_and_prefix[2].endswith("i") else 10**3
-        exponent = "KMGT".index(number_and_prefix[2][0].upper()) + 1
-        return repr(float(number_and_prefix[1]) * base**exponent).removesuffix(".0")
+        product = prod(float(factor) for factor in re.findall(_NUMBER, cell_text))
+        return f"{product:.0f}" if isfinite(product) and product == int(product) else repr(product)
+    if word_match := _NUMBER_AND_WORD.fullmatch(cell_text):
+        return repr(float(word_match[1]) * _WORD_FACTORS[word_match[2][:2].lower()]).removesuffix(
+            ".0"
+        )
+    if prefix_match := _NUMBER_AND_PREFIX.fullmatch(cell_text):
+        prefix_base = 2**10 if prefix_match[2].endswith("i") else 10**3
+        exponent = "KMGT".index(prefix_match[2][0].upper()) + 1
+        return repr(float(prefix_match[1]) * prefix_base**exponent).removesuffix(".0")
     return whole_number(cell_text)
 
 
@@ -274,10 +278,10 @@ def number_in(text: str) -> float | None:
     clock_seconds = parse_seconds(text)
     if clock_seconds is not None:
         return float(clock_seconds)
-    stripped_cell = size_number(split_value(text)[0])
+    number_text = size_number(split_value(text)[0])
     return (
-        float(stripped_cell)
-        if NUMBER.fullmatch(stripped_cell) and isfinite(float(stripped_cell))
+        float(number_text)
+        if NUMBER.fullmatch(number_text) and isfinite(float(number_text))
         else None
     )
 
@@ -315,14 +319,14 @@ def without_points_of_thousands(
     >>> without_points_of_thousands([(2, ["1", "1.203.400"]), (3, ["2", "601.700"])])
     [(2, ['1', '1203400']), (3, ['2', '601700'])]
     """
-    numbers = [
+    number_texts = [
         match[0]
         for _, cells in rows
         for cell in cells
         if "." in cell and (match := _LEADING_NUMBER.match(bare_cell(cell)))
     ]
-    are_thousands = any(number.count(".") > 1 for number in numbers)
-    if not are_thousands or not all(map(_POINTS.fullmatch, numbers)):
+    are_thousands = any(number.count(".") > 1 for number in number_texts)
+    if not are_thousands or not all(map(_POINTS.fullmatch, number_texts)):
         return [(line, [*cells]) for line, cells in rows]
     return [
         (
@@ -366,7 +370,7 @@ def meaning_of_commas(cells: Iterable[str]) -> str:
     return "." if is_decimal and not has_points else ","
 
 
-def with_points(cell: str, comma: str) -> str:
+def with_points(cell: str, comma_meaning: str) -> str:
     """Return a cell with a point before its decimals and nothing between its thousands.
 
     Parameters
@@ -377,7 +381,7 @@ def with_points(cell: str, comma: str) -> str:
     >>> with_points("1.600,50", "."), with_points("1,600.5", "")
     ('1600.50', '1600.5')
     """
-    if comma == ".":  # points then stand between thousands
+    if comma_meaning == ".":  # points then stand between thousands
         grouped_digits = r"(?<![\d.])(\d{1,3}(?:\.\d{3})+)(?=,\d)"
         cell = re.sub(grouped_digits, lambda match: match[1].replace(".", ""), cell)
-    return cell if comma == "," else cell.replace(",", comma)
+    return cell if comma_meaning == "," else cell.replace(",", comma_meaning)

@@ -63,27 +63,27 @@ def _read_nccl(input_file: Reading) -> Measurements:
     test = _NcclTest()
     lines_without_heading = list[int]()
     for line, text in enumerate(input_file.lines, 1):
-        settings = _SETTINGS.match(text)
-        operation = _OPERATION.fullmatch(text)
-        rank = _RANK.fullmatch(text)
-        if test.shares and (settings or operation or rank):
+        settings_match = _SETTINGS.match(text)
+        operation_match = _OPERATION.fullmatch(text)
+        rank_match = _RANK.fullmatch(text)
+        if test.shares and (settings_match or operation_match or rank_match):
             test = _NcclTest()
-        if settings:
-            test.least_ranks = int(settings[1]) * int(settings[2])
-        elif operation:
-            test.operation = operation[1]
-        elif rank:
-            test.ranks.add(int(rank[1]))
+        if settings_match:
+            test.least_ranks = int(settings_match[1]) * int(settings_match[2])
+        elif operation_match:
+            test.operation = operation_match[1]
+        elif rank_match:
+            test.ranks.add(int(rank_match[1]))
         elif _NCCL_HEAD.match(text):
             test.columns = text.lstrip("# ").split()
         elif test.columns and _NCCL_ROW.fullmatch(text):
             if not tests or tests[-1] is not test:
-                test.count = (
+                test.rank_count = (
                     _rank_count(input_file, test.ranks, test.least_ranks)
                     or input_file.hints.processors
                 )
                 tests.append(test)
-            if test.count is None:
+            if test.rank_count is None:
                 input_file.refuse(
                     line, "", "the ranks are not listed in it; say how many with --processors"
                 )
@@ -94,9 +94,13 @@ def _read_nccl(input_file: Reading) -> Measurements:
         message = f"{len(lines_without_heading)} rows have no heading above them, and are left out"
         input_file.add_note(lines_without_heading[0], "", message)
     measurements = input_file.finished()
-    names = [test.operation or _likely_operation(test.shares, test.count or 0) for test in tests]
-    records = [replace(run, region=names[int(run.region)]) for run in measurements.records]
-    title = ", ".join(dict.fromkeys(names))
+    operation_names = [
+        test.operation or _likely_operation(test.shares, test.rank_count or 0) for test in tests
+    ]
+    records = [
+        replace(run, region=operation_names[int(run.region)]) for run in measurements.records
+    ]
+    title = ", ".join(dict.fromkeys(operation_names))
     source = f"nccl-tests {input_file.name}"
     # Without loss an operation of more ranks takes as long: its bus bandwidth stays.
     return replace(
@@ -118,7 +122,7 @@ class _NcclTest:
     operation : its name, empty where the output does not say it
     least_ranks : least number of ranks, from the threads and GPUs of a process
     shares : bus bandwidth over algorithm bandwidth of each row
-    count : ranks, None where neither the output nor an option says how many
+    rank_count : None where neither the output nor an option says how many
     """
 
     operation: str = ""
@@ -126,7 +130,7 @@ class _NcclTest:
     least_ranks: int = 0
     columns: Sequence[str] = ()
     shares: list[float] = field(default_factory=list)
-    count: int | None = None
+    rank_count: int | None = None
 
 
 def _rank_count(input_file: Reading, ranks: set[int], least_ranks: int) -> int:
@@ -177,32 +181,36 @@ def _read_nccl_row(
     if wrong_counts and re.fullmatch("[1-9][0-9]*", wrong_counts[0]):
         message = f"{wrong_counts[0]} results of this row are wrong, so its time may be, too"
         input_file.add_note(line, "#wrong", message)
-    first_columns = [index for index, column in enumerate(columns) if column == "time"]
-    for first_column, metric in zip(first_columns, ("time", "in place"), strict=False):
-        coordinates = Coordinates(test.count or 1, size, region)
-        cells = [words[first_column + index] for index in _COLUMN_AFTER_SIZE.values()]
+    time_indices = [index for index, column in enumerate(columns) if column == "time"]
+    for time_index, metric in zip(time_indices, ("time", "in place"), strict=False):
+        coordinates = Coordinates(test.rank_count or 1, size, region)
+        cells = [words[time_index + index] for index in _COLUMN_AFTER_SIZE.values()]
         input_file.add(line, coordinates, metric, cells[0], "us")
         if metric == "time":
             input_file.add(line, coordinates, "throughput", cells[2], "GB/s")
-        rates = [input_file.number(line, "bandwidth", cell) for cell in cells[1:]]
-        if rates[0] and rates[1]:
-            test.shares.append(rates[1] / rates[0])
+        bandwidths = [input_file.number(line, "bandwidth", cell) for cell in cells[1:]]
+        if bandwidths[0] and bandwidths[1]:
+            test.shares.append(bandwidths[1] / bandwidths[0])
 
 
-def _likely_operation(shares: Sequence[float], count: int) -> str:
+def _likely_operation(shares: Sequence[float], rank_count: int) -> str:
     """Return the collective operation that the ratios of bus to algorithm bandwidth suggest, which
     are the shares of the data that a link carries.
     """
-    if not shares or count < 3:
+    if not shares or rank_count < 3:
         return "collective operation"
     median_share = sorted(shares)[len(shares) // 2]
-    names = {
-        2 * (count - 1) / count: "all-reduce",
-        (count - 1) / count: "all-gather, reduce-scatter or all-to-all",
+    operation_by_ratio = {
+        2 * (rank_count - 1) / rank_count: "all-reduce",
+        (rank_count - 1) / rank_count: "all-gather, reduce-scatter or all-to-all",
         1.0: "broadcast or reduce",
     }
-    nearest = min(names, key=lambda ratio: abs(ratio - median_share))
-    return names[nearest] if abs(nearest - median_share) < 0.03 else "collective operation"
+    nearest_ratio = min(operation_by_ratio, key=lambda ratio: abs(ratio - median_share))
+    return (
+        operation_by_ratio[nearest_ratio]
+        if abs(nearest_ratio - median_share) < 0.03
+        else "collective operation"
+    )
 
 
 def _is_hpl(input_file: Reading) -> bool:
@@ -232,17 +240,24 @@ def _read_hpl(input_file: Reading) -> Measurements:
     """
     runs = list[_LinpackRun]()
     for line, text in enumerate(input_file.lines, 1):
-        if row := _HPL_ROW.fullmatch(text):
-            processors = input_file.processors(line, "P x Q", str(int(row[4]) * int(row[5])))
-            size = input_file.size(line, "N", row[2])
-            rate = input_file.number(line, "Gflops", row[7])
-            is_last = not any(map(str.strip, input_file.lines[line:]))
-            if is_last and _is_cut_in_exponent(int(row[2]), row[6], row[7]):
+        if row_match := _HPL_ROW.fullmatch(text):
+            processors = input_file.processors(
+                line, "P x Q", str(int(row_match[4]) * int(row_match[5]))
+            )
+            size = input_file.size(line, "N", row_match[2])
+            rate = input_file.number(line, "Gflops", row_match[7])
+            is_last_line = not any(map(str.strip, input_file.lines[line:]))
+            if is_last_line and _is_cut_in_exponent(int(row_match[2]), row_match[6], row_match[7]):
                 input_file.add_note(line, "Gflops", "the last row is cut, and is left out")
                 continue
             if processors is not None and size is not None and rate is not None:
-                setting = f"{row[1]}, N {row[2]}, NB {row[3]}, P x Q {row[4]} x {row[5]}"
-                runs.append(_LinpackRun(line, processors, size, setting, row[6], row[7]))
+                setting = (
+                    f"{row_match[1]}, N {row_match[2]}, NB {row_match[3]},"
+                    f" P x Q {row_match[4]} x {row_match[5]}"
+                )
+                runs.append(
+                    _LinpackRun(line, processors, size, setting, row_match[6], row_match[7])
+                )
         elif _CUT_HPL_ROW.fullmatch(text):
             input_file.add_note(line, "", "the row of a run is cut, and is left out")
         elif "FAILED" in text and "PASSED" not in text and "tests" not in text:
@@ -259,31 +274,31 @@ def _read_hpl(input_file: Reading) -> Measurements:
     return input_file.finished()
 
 
-def _is_cut_in_exponent(order: int, time: str, rate: str) -> bool:
+def _is_cut_in_exponent(matrix_order: int, time_text: str, rate_text: str) -> bool:
     """Return whether the end of a rate [GFLOP/s], its exponent, is missing: the rate without one is
     less than half of the operations for a matrix of an order, divided by the time.
     """
-    if re.search(r"e[+-][0-9]{2}$", rate) or not (
-        NUMBER.fullmatch(rate) and NUMBER.fullmatch(time)
+    if re.search(r"e[+-][0-9]{2}$", rate_text) or not (
+        NUMBER.fullmatch(rate_text) and NUMBER.fullmatch(time_text)
     ):
         return False
-    operations = 2 / 3 * order**3 + 3 / 2 * order**2
-    return float(rate) * float(time) * 1e9 < 0.5 * operations
+    operation_count = 2 / 3 * matrix_order**3 + 3 / 2 * matrix_order**2
+    return float(rate_text) * float(time_text) * 1e9 < 0.5 * operation_count
 
 
 def _runs_of_fastest_setting(input_file: Reading, runs: Sequence[_LinpackRun]) -> list[_LinpackRun]:
     """Return the runs with the same setting as the fastest run; note the choice if there are
     several settings.
     """
-    fastest = max(runs, key=lambda run: float(run.rate))
+    fastest_run = max(runs, key=lambda run: float(run.rate))
     settings = dict.fromkeys(run.setting for run in runs)
     if len(settings) > 1:
         message = (
-            f"the fastest of {len(settings)} settings on {fastest.processors} processors is read:"
-            f" {fastest.setting}"
+            f"the fastest of {len(settings)} settings on {fastest_run.processors} processors is"
+            f" read: {fastest_run.setting}"
         )
-        input_file.add_note(fastest.line, "", message)
-    return [run for run in runs if run.setting == fastest.setting]
+        input_file.add_note(fastest_run.line, "", message)
+    return [run for run in runs if run.setting == fastest_run.setting]
 
 
 _LIKWID_TABLE = late_pattern(
@@ -322,48 +337,54 @@ def _read_likwid_totals(input_file: Reading) -> Measurements:
     for line, text in enumerate(input_file.lines, 1):
         match = _LIKWID_TOTALS.fullmatch(text)
         cells = match["cells"].rstrip("|").split("|") if match else []
-        thread_seconds, _, largest, mean = [
+        thread_seconds, _, largest_seconds, mean_seconds = [
             input_file.number(line, "Runtime", cell) for cell in cells
         ] or [None] * 4
-        if thread_seconds and largest and mean:
-            threads = input_file.hints.processors or round(thread_seconds / mean)
-            coordinates = Coordinates(threads, input_file.hints.size)
-            input_file.add(line, coordinates, "time", f"{largest!r}", "s")
+        if thread_seconds and largest_seconds and mean_seconds:
+            thread_count = input_file.hints.processors or round(thread_seconds / mean_seconds)
+            coordinates = Coordinates(thread_count, input_file.hints.size)
+            input_file.add(line, coordinates, "time", f"{largest_seconds!r}", "s")
     message = "threads are the sum over the mean; the tables of each thread are not in the file"
     input_file.add_note(1, "", message)
     return input_file.finished()
 
 
-def _as_likwid_csv(lines: Sequence[str]) -> list[str]:
+def _likwid_csv_lines(lines: Sequence[str]) -> list[str]:
     """Return tables that are drawn with bars as lines of likwid's CSV, one for each line."""
-    csv_lines = list[str]()
+    table_lines = list[str]()
     group_name = "Group 1"
     is_inside_table = False
     for index, text in enumerate(lines):
-        if group := _LIKWID_GROUP.fullmatch(text):
-            region = f"Region {group['region'].replace(',', ' ')}," if group["region"] else ""
-            group_name = f"{region}Group {group['group']}"
+        if group_match := _LIKWID_GROUP.fullmatch(text):
+            region = (
+                f"Region {group_match['region'].replace(',', ' ')},"
+                if group_match["region"]
+                else ""
+            )
+            group_name = f"{region}Group {group_match['group_match']}"
         starts_table = (
             index + 1 < len(lines) and _LIKWID_METRICS.fullmatch(lines[index + 1]) is not None
         )
         if starts_table:
             is_inside_table = True
-            csv_lines.append(f"TABLE,{group_name} Metric,")
+            table_lines.append(f"TABLE,{group_name} Metric,")
         elif is_inside_table and _LIKWID_STATISTICS.match(text):
             is_inside_table = False
-            csv_lines.append("")
+            table_lines.append("")
         elif is_inside_table and text.strip().startswith("|"):
-            csv_lines.append(",".join(cell.strip() for cell in text.strip().strip("|").split("|")))
+            table_lines.append(
+                ",".join(cell.strip() for cell in text.strip().strip("|").split("|"))
+            )
         else:
             is_inside_table = is_inside_table and text.strip().startswith("+")
-            csv_lines.append("")
-    return csv_lines
+            table_lines.append("")
+    return table_lines
 
 
 def _read_likwid(input_file: Reading) -> Measurements:
     """Read the runtime of the slowest thread for each group of events and each region."""
-    table = None
-    threads = 0
+    table_match = None
+    thread_count = 0
     has_runtime = False
     other_metrics: dict[str, None] = {}
     has_bars = any(_LIKWID_METRICS.fullmatch(line) for line in input_file.lines[:MOST_LINES_ABOVE])
@@ -371,32 +392,34 @@ def _read_likwid(input_file: Reading) -> Measurements:
         _LIKWID_TABLE.fullmatch(line) for line in input_file.lines[:MOST_LINES_ABOVE]
     ):
         return _read_likwid_totals(input_file)
-    lines = _as_likwid_csv(input_file.lines) if has_bars else input_file.lines
+    lines = _likwid_csv_lines(input_file.lines) if has_bars else input_file.lines
     for line, text in enumerate(lines, 1):
         if text.startswith(("TABLE,", "STRUCT,")):
-            table = _LIKWID_TABLE.fullmatch(text)
-            table = table if table is not None and table["kind"] == "Metric" else None
-            threads = 0
+            table_match = _LIKWID_TABLE.fullmatch(text)
+            table_match = (
+                table_match if table_match is not None and table_match["kind"] == "Metric" else None
+            )
+            thread_count = 0
             continue
         name, *cells = text.rstrip(", ").split(",")
-        if table is None or not name:
+        if table_match is None or not name:
             continue
         if name == "Metric":
-            threads = len(cells)
+            thread_count = len(cells)
         elif not name.startswith("Runtime (RDTSC)"):
             other_metrics[name] = None
-        elif len(cells) != threads:
+        elif len(cells) != thread_count:
             input_file.add_problem(
-                line, name, f"{len(cells)} values, where the heading has {threads} threads"
+                line, name, f"{len(cells)} values, where the heading has {thread_count} threads"
             )
         else:
             has_runtime = True
             times = [input_file.number(line, name, cell) for cell in cells]
             coordinates = Coordinates(
-                input_file.hints.processors or threads,
+                input_file.hints.processors or thread_count,
                 input_file.hints.size,
-                table["region"] or "",
-                int(table["group"]) if int(table["group"]) > 1 else None,
+                table_match["region"] or "",
+                int(table_match["group"]) if int(table_match["group"]) > 1 else None,
             )
             if None not in times:
                 input_file.add(

@@ -45,7 +45,7 @@ class TableColumn:
     """
 
     index: int
-    text: str
+    heading: str
     words: str
     unit: str | None
     cells: Sequence[str]
@@ -55,16 +55,20 @@ class TableColumn:
     @classmethod
     def of(cls, index: int, text: str, cells: Sequence[str]) -> TableColumn:
         """Build a column, and derive the kind of its values from its heading."""
-        bare_text = text.strip().rstrip(":")
-        cause_match = _METRIC_WITH_CAUSE.fullmatch(bare_text)
-        if cause_match and not names.is_time(cause_match["cause"]) and cause_match["cause"] != "%":
+        heading_text = text.strip().rstrip(":")
+        cause_match = _METRIC_WITH_CAUSE.fullmatch(heading_text)
+        if (
+            cause_match
+            and not names.is_time_unit(cause_match["cause"])
+            and cause_match["cause"] != "%"
+        ):
             column = cls.of(index, f"{cause_match['metric']}{cause_match['rest']}", cells)
-            column.text, column.cause = text.strip(), cause_match["cause"].strip()
+            column.heading, column.cause = text.strip(), cause_match["cause"].strip()
             return column
-        words, unit = names.rate_heading(bare_text) or names.split_heading(bare_text)
+        words, unit = names.split_rate_heading(heading_text) or names.split_heading(heading_text)
         column = cls(index, text.strip(), words, unit, cells)
         column.kind = column.kind_by_name()
-        if symbol_kind := _kind_of_symbol(bare_text, cells):
+        if symbol_kind := _kind_of_symbol(heading_text, cells):
             column.kind = column.words = symbol_kind
             return column
         if not column.kind and (processor_noun := _noun_of_counts(cells)):
@@ -73,7 +77,7 @@ class TableColumn:
         if column.words in names.PROGRAMMING_MODELS and unit is None and _are_counts(cells):
             column.kind = "p"
             return column
-        separated_words = names.words_by_capitals(bare_text)
+        separated_words = names.words_by_capitals(heading_text)
         if column.kind or " " not in separated_words:
             return column
         words, unit = names.split_heading(separated_words)
@@ -111,11 +115,11 @@ class TableColumn:
         return len(set(self.known_numbers)) < 2
 
     @property
-    def rate(self) -> names.RateUnit | None:
+    def unit_of_rate(self) -> names.RateUnit | None:
         """The unit of a rate, from the brackets of the heading or from the heading itself."""
         if not self.unit and self.words in names.TIMES:
             return None
-        return names.rate_unit(self.unit if self.unit else self.text.rstrip(":"))
+        return names.rate_unit(self.unit if self.unit else self.heading.rstrip(":"))
 
     @property
     def is_efficiency(self) -> bool:
@@ -153,22 +157,22 @@ class TableColumn:
         """Whether times of two fields are hours and minutes, by the heading or by cells with
         days.
         """
-        return bool(_HOURS_AND_MINUTES.search(self.text)) or has_no_seconds(self.cells)
+        return bool(_HOURS_AND_MINUTES.search(self.heading)) or has_no_seconds(self.cells)
 
     @property
     def is_share_of_time(self) -> bool:
         """Whether the values are parts in percent of the elapsed time that are lost or spent."""
         cells = [cell for cell in self.cells if not is_missing(cell)]
-        are_percentages = self.text.rstrip(" )]").endswith("%")
+        are_percentages = self.heading.rstrip(" )]").endswith("%")
         are_percentages |= all(cell.strip().endswith("%") for cell in cells)
         return self.kind in ("wait", "busy") and are_percentages
 
     @property
     def is_per_processor(self) -> bool:
         """Whether each value belongs to a single processor."""
-        head, _, tail = self.words.rpartition(" per ")
-        return (bool(head) and tail in names.PROCESSORS) or bool(
-            self.rate and self.rate.per_processor
+        counted_words, _, divisor_words = self.words.rpartition(" per ")
+        return (bool(counted_words) and divisor_words in names.PROCESSORS) or bool(
+            self.unit_of_rate and self.unit_of_rate.per_processor
         )
 
     def has_cells_in_several_runs(self, runs: Sequence[tuple[str, ...]]) -> bool:
@@ -191,7 +195,7 @@ class TableColumn:
         metric = metric_name(word)
         if word in ("n", "p"):
             return word
-        if self.rate is not None and word not in names.DERIVED:
+        if self.unit_of_rate is not None and word not in names.DERIVED:
             return "ideal" if word.partition(" ")[0] in names.IDEALS else "rate"
         if _COMPARED.sub("", word) in names.SPEEDUPS:
             return "speedup"
@@ -203,16 +207,18 @@ class TableColumn:
         for role in ("region", "metric", "unit"):
             if word in (role, *COLUMNS[role]):
                 return role
-        head, _, tail = word.rpartition(" per ")
-        if head in names.SIZES and tail in names.SIDES:
+        counted_words, _, divisor_words = word.rpartition(" per ")
+        if counted_words in names.SIZES and divisor_words in names.SIDES:
             return "n"
-        if head and tail in names.PROCESSORS:
+        if counted_words and divisor_words in names.PROCESSORS:
             kind_for_processor = {"n": "n of one", "rate": "rate", "memory": "memory"}
-            return kind_for_processor.get(TableColumn.of(0, head, []).kind, "")
-        stem = word.removesuffix(" time")
-        if _SUMMED.search(self.text):
+            return kind_for_processor.get(TableColumn.of(0, counted_words, []).kind, "")
+        words_without_time = word.removesuffix(" time")
+        if _SUMMED.search(self.heading):
             return ""
-        if (self.has_time_unit or stem != word) and stem not in names.OCCASIONS:
+        if (
+            self.has_time_unit or words_without_time != word
+        ) and words_without_time not in names.OCCASIONS:
             return "part"
         return ""
 
@@ -301,38 +307,38 @@ class Roles:
     Attributes
     ----------
     index_by_role : index of the column for p, n, region, metric, unit, repetition and processor
-    values : metric and region of each column of values, by its index; the metric is None if another
-        column names it
-    program_columns : indices of columns whose words together name the program or its variant, which
+    metric_and_region_by_index : metric and region of each column of values, by its index; the
+        metric is None if another column names it
+    program_indices : indices of columns whose words together name the program or its variant, which
         is the region
-    per_processor : indices of columns whose values are those of one processor each
-    shared_hours : indices of columns whose values are hours of all processors together
+    per_processor_indices : indices of columns whose values are those of one processor each
+    shared_hours_indices : indices of columns whose values are hours of all processors together
     guessed_columns : the column that was taken by a guess, by role
     unread_headings : headings of columns that are not read
     refusals : pairs of a heading and the problem with its column
-    weak : whether the work grows with the processors; None if the columns do not show it
+    work_grows : whether the work grows with the processors; None if the columns do not show it
     heading_of_growth : heading of the efficiencies or speed-ups that show that the work grows
     """
 
     index_by_role: dict[str, int] = field(default_factory=dict)
-    values: dict[int, tuple[str | None, str]] = field(default_factory=dict)
-    program_columns: list[int] = field(default_factory=list)
-    per_processor: set[int] = field(default_factory=set)
-    shared_hours: set[int] = field(default_factory=set)
+    metric_and_region_by_index: dict[int, tuple[str | None, str]] = field(default_factory=dict)
+    program_indices: list[int] = field(default_factory=list)
+    per_processor_indices: set[int] = field(default_factory=set)
+    shared_hours_indices: set[int] = field(default_factory=set)
     guessed_columns: dict[str, TableColumn] = field(default_factory=dict)
     unread_headings: list[str] = field(default_factory=list)
     refusals: list[tuple[str, str]] = field(default_factory=list)
-    weak: bool | None = None
+    work_grows: bool | None = None
     heading_of_growth: str = ""
 
 
 def looks_like_runs(columns: Sequence[TableColumn]) -> bool:
     """Return whether headings name processors, or a metric beside something else."""
-    kinds = {column.kind for column in columns}
-    if "p" in kinds or {"load", "rate"} <= kinds:
+    column_kinds = {column.kind for column in columns}
+    if "p" in column_kinds or {"load", "rate"} <= column_kinds:
         return True
     return len(columns) > 1 and bool(
-        kinds & {"time", "rate", "speedup", "value", "metric", *METRICS}
+        column_kinds & {"time", "rate", "speedup", "value", "metric", *METRICS}
     )
 
 
@@ -343,7 +349,9 @@ def heading_of_model_parameter(columns: Sequence[TableColumn]) -> str:
     """
     if any(column.kind == "p" for column in columns):
         return ""
-    return next((column.text for column in columns if column.text.startswith("parameters.")), "")
+    return next(
+        (column.heading for column in columns if column.heading.startswith("parameters.")), ""
+    )
 
 
 def roles_of(
@@ -362,14 +370,19 @@ def roles_of(
     free_columns = _assign_coordinates(roles, free_columns, columns)
     _assign_values(roles, free_columns, columns, unit_is_rate)
     _assign_programs(roles, columns, "region" in heading_by_role)
-    used_indices = {*roles.index_by_role.values(), *roles.values, *roles.program_columns}
+    used_indices = {
+        *roles.index_by_role.values(),
+        *roles.metric_and_region_by_index,
+        *roles.program_indices,
+    }
     roles.unread_headings = [
-        column.text for column in columns if column.index not in used_indices and column.text
+        column.heading for column in columns if column.index not in used_indices and column.heading
     ]
-    roles.per_processor |= {
+    roles.per_processor_indices |= {
         column.index
         for column in columns
-        if column.index in roles.values and (column.is_per_processor or column.is_efficiency)
+        if column.index in roles.metric_and_region_by_index
+        and (column.is_per_processor or column.is_efficiency)
     }
     return roles
 
@@ -384,11 +397,11 @@ def _assign_programs(roles: Roles, columns: Sequence[TableColumn], region_is_nam
     """
     if "p" not in roles.index_by_role or roles.refusals:
         return
-    used_columns = {*roles.index_by_role.values(), *roles.values}
+    used_indices = {*roles.index_by_role.values(), *roles.metric_and_region_by_index}
     free_columns = [
         column
         for column in columns
-        if column.index not in used_columns
+        if column.index not in used_indices
         and column.kind in _KINDS_OF_PROGRAMS
         and column.words not in names.OCCASIONS
     ]
@@ -401,7 +414,7 @@ def _assign_programs(roles: Roles, columns: Sequence[TableColumn], region_is_nam
         message = (
             "its empty cells may repeat the word above or stand for none; write a word in every row"
         )
-        roles.refusals.append((unclear_column.text, message))
+        roles.refusals.append((unclear_column.heading, message))
         return
     word_columns = [
         column
@@ -416,15 +429,17 @@ def _assign_programs(roles: Roles, columns: Sequence[TableColumn], region_is_nam
             program_columns.append(column)
             runs = _runs_with_column(runs, column)
     if program_columns and "region" not in roles.index_by_role:
-        roles.program_columns = [column.index for column in program_columns]
-        roles.index_by_role["region"] = roles.program_columns[0]
+        roles.program_indices = [column.index for column in program_columns]
+        roles.index_by_role["region"] = roles.program_indices[0]
     elif program_columns and not region_is_named:
         message = "its words tell rows of one region apart; keep rows of each in a file of its own"
-        roles.refusals.append((program_columns[0].text, message))
+        roles.refusals.append((program_columns[0].heading, message))
         return
     for column in free_columns:
         tells_apart = len({*_runs_with_column(runs, column)}) > len({*runs})
-        is_count = column.kind in ("p", "load") or names.counts_in_one(column.text)
+        is_count = column.kind in ("p", "load") or names.counts_processors_in_another(
+            column.heading
+        )
         if column.known_numbers and (_is_setting(column, runs) or (is_count and tells_apart)):
             size_option = "" if "n" in roles.index_by_role else ", n=NAME"
             message = (
@@ -433,7 +448,7 @@ def _assign_programs(roles: Roles, columns: Sequence[TableColumn], region_is_nam
                 " take the"
                 " column out of the file"
             )
-            roles.refusals.append((column.text, message))
+            roles.refusals.append((column.heading, message))
             return
 
 
@@ -465,7 +480,7 @@ def _has_unclear_gaps(column: TableColumn, runs: Sequence[_Run]) -> bool:
     filled_cells = list[str]()
     for cell in cells:
         filled_cells.append(cell or (filled_cells[-1] if filled_cells else ""))
-    filled_column = TableColumn(column.index, column.text, column.words, None, filled_cells)
+    filled_column = TableColumn(column.index, column.heading, column.words, None, filled_cells)
     tells_apart = filled_column.has_cells_in_several_runs(runs) and len(
         {*_runs_with_column(runs, filled_column)}
     ) > len({*runs})
@@ -502,7 +517,11 @@ def _assign_named_columns(
                 candidate
                 for candidate in columns
                 if heading
-                in (candidate.text.casefold(), candidate.words, names.plain_words(candidate.text))
+                in (
+                    candidate.heading.casefold(),
+                    candidate.words,
+                    names.plain_words(candidate.heading),
+                )
             ),
             None,
         )
@@ -518,7 +537,7 @@ def _assign_named_columns(
                 if candidate is column or candidate.kind not in _VALUE_KINDS
             ]
         elif role in METRICS or role == "speedup":
-            roles.values[column.index] = (role, "")
+            roles.metric_and_region_by_index[column.index] = (role, "")
             free_columns = [
                 candidate
                 for candidate in free_columns
@@ -557,18 +576,18 @@ def _assign_coordinates(
         if len(chosen_columns) > 1 and _are_proportional(chosen_columns):
             chosen_columns = chosen_columns[:1]
         if len(chosen_columns) > 1:
-            names_in_words = " or ".join(column.text for column in chosen_columns)
+            names_in_words = " or ".join(column.heading for column in chosen_columns)
             roles.refusals.append(
                 (
-                    chosen_columns[1].text,
+                    chosen_columns[1].heading,
                     f"which column is the size, {names_in_words}? write --column n=NAME",
                 )
             )
         elif chosen_columns:
             roles.index_by_role["n"] = chosen_columns[0].index
             if chosen_columns[0].kind == "n of one":
-                roles.per_processor.add(chosen_columns[0].index)
-                roles.weak = True if chosen_columns[0].is_constant else roles.weak
+                roles.per_processor_indices.add(chosen_columns[0].index)
+                roles.work_grows = True if chosen_columns[0].is_constant else roles.work_grows
         free_columns = [column for column in free_columns if column not in size_columns]
     return free_columns
 
@@ -590,13 +609,13 @@ def _assign_processors(
             free_columns = [column for column in free_columns if column is not chosen_column]
     elif not roles.refusals:
         _check_named_processors(roles, columns, counting_columns)
-    columns_of_one = [
+    member_columns = [
         column
         for column in counting_columns
         if column.words in ("processor", *COLUMNS["processor"])
     ]
-    if columns_of_one and "p" in roles.index_by_role and "processor" not in roles.index_by_role:
-        roles.index_by_role["processor"] = columns_of_one[0].index
+    if member_columns and "p" in roles.index_by_role and "processor" not in roles.index_by_role:
+        roles.index_by_role["processor"] = member_columns[0].index
     return [column for column in free_columns if column not in counting_columns]
 
 
@@ -622,11 +641,11 @@ def _check_named_processors(
     )
     if larger_column is not None:
         message = (
-            f"counts more than {chosen_column.text} in some rows, so {chosen_column.text} is not"
-            f" all processors; write --column p={chosen_column.text}*{larger_column.text} if they"
-            " multiply"
+            f"counts more than {chosen_column.heading} in some rows, so {chosen_column.heading} is"
+            f" not all processors; write --column p={chosen_column.heading}*{larger_column.heading}"
+            " if they multiply"
         )
-        roles.refusals.append((larger_column.text, message))
+        roles.refusals.append((larger_column.heading, message))
 
 
 def _choose_processors(
@@ -654,18 +673,25 @@ def _choose_processors(
         if not _are_proportional(varied_columns) and not _is_product(
             largest_column, varied_columns
         ):
-            names_in_words = " or ".join(column.text for column in varied_columns)
-            counted_in_one = [column for column in free_columns if names.counts_in_one(column.text)]
-            if not _is_product(largest_column, [*varied_columns, *counted_in_one]):
-                factors = sorted(
-                    {column.index: column for column in (*varied_columns, *counted_in_one)}.items()
+            names_in_words = " or ".join(column.heading for column in varied_columns)
+            columns_counted_in_another = [
+                column
+                for column in free_columns
+                if names.counts_processors_in_another(column.heading)
+            ]
+            if not _is_product(largest_column, [*varied_columns, *columns_counted_in_another]):
+                factor_columns = sorted(
+                    {
+                        column.index: column
+                        for column in (*varied_columns, *columns_counted_in_another)
+                    }.items()
                 )
-                product = "*".join(column.text for _, column in factors)
+                product_text = "*".join(column.heading for _, column in factor_columns)
                 message = (
                     f"which column counts the processors, {names_in_words}? write --column p=NAME,"
-                    f" or p={product} if they multiply"
+                    f" or p={product_text} if they multiply"
                 )
-                roles.refusals.append((varied_columns[1].text, message))
+                roles.refusals.append((varied_columns[1].heading, message))
         varied_columns = [largest_column]
         roles.guessed_columns["p"] = largest_column
     if varied_columns:
@@ -698,17 +724,20 @@ def _refuse_varied_counts(
     count the parts itself.
     """
     for other_column in free_columns:
-        is_varied_count = names.counts_in_one(other_column.text) and not other_column.is_constant
+        is_varied_count = (
+            names.counts_processors_in_another(other_column.heading)
+            and not other_column.is_constant
+        )
         column_counts_all = (
             _is_multiple(column, other_column) and column.words not in names.CONTAINERS
         )
         if is_varied_count and other_column is not column and not column_counts_all:
             message = (
-                f"it varies, so {column.text} alone does not count the processors; write --column"
-                f" p={quote(f'{column.text}*{other_column.text}')}, or p={column.text} if that is"
-                " meant"
+                f"it varies, so {column.heading} alone does not count the processors; write"
+                f" --column p={quote(f'{column.heading}*{other_column.heading}')}, or"
+                f" p={column.heading} if that is meant"
             )
-            roles.refusals.append((other_column.text, message))
+            roles.refusals.append((other_column.heading, message))
 
 
 def _is_multiple(column: TableColumn, divisor: TableColumn) -> bool:
@@ -755,10 +784,10 @@ def _is_product(largest_column: TableColumn, columns: Sequence[TableColumn]) -> 
     columns in its row.
     """
     factor_columns = [column for column in columns if column is not largest_column]
-    for row, largest_number in enumerate(largest_column.numbers):
+    for row_index, largest_number in enumerate(largest_column.numbers):
         product = 1.0
         for column in factor_columns:
-            product *= column.numbers[row] or 0.0
+            product *= column.numbers[row_index] or 0.0
         if largest_number != product:
             return False
     return True
@@ -787,13 +816,14 @@ def _assign_values(
     """
     _assign_other_metrics(roles, free_columns)
     if any(
-        metric in (None, "time", "throughput", "speedup") for metric, _ in roles.values.values()
+        metric in (None, "time", "throughput", "speedup")
+        for metric, _ in roles.metric_and_region_by_index.values()
     ):
         return
     time_columns = [
         column
         for column in free_columns
-        if column.kind == "time" and not (column.rate or unit_is_rate)
+        if column.kind == "time" and not (column.unit_of_rate or unit_is_rate)
     ]
     part_columns = [
         column for column in free_columns if column.kind == "part" and column.is_numeric
@@ -807,10 +837,10 @@ def _assign_values(
         time_columns = [column for column in time_columns if not _is_duration(column)]
     if time_columns or (part_columns and not rate_columns):
         _assign_times(roles, time_columns, part_columns)
-        if len(rate_columns) == 1 and roles.weak is None:
-            roles.weak = _work_grows(roles, columns, rate_columns[0])
-        if roles.weak is None:
-            roles.weak = _work_grows_by_stated_ratios(roles, columns)
+        if len(rate_columns) == 1 and roles.work_grows is None:
+            roles.work_grows = _work_grows(roles, columns, rate_columns[0])
+        if roles.work_grows is None:
+            roles.work_grows = _work_grows_by_stated_ratios(roles, columns)
     elif rate_columns:
         _assign_rate(roles, rate_columns)
     elif speedup_columns := [
@@ -821,7 +851,7 @@ def _assign_values(
         and column.known_numbers
         and (kind == "speedup" or column.is_efficiency)
     ]:
-        roles.values[speedup_columns[0].index] = ("speedup", "")
+        roles.metric_and_region_by_index[speedup_columns[0].index] = ("speedup", "")
         _refuse_ratio(roles, speedup_columns[0], free_columns, columns)
     elif hours_columns := [column for column in free_columns if column.words in names.HOURS]:
         _assign_hours(roles, hours_columns[0], columns)
@@ -830,7 +860,7 @@ def _assign_values(
         for column in free_columns
         if column.kind == "spread" and _is_least_time(column) and column.known_numbers
     ]:
-        roles.values[least_time_columns[0].index] = ("time", "")
+        roles.metric_and_region_by_index[least_time_columns[0].index] = ("time", "")
         roles.guessed_columns["time"] = least_time_columns[0]
     else:
         _assign_by_direction(roles, free_columns, columns, unit_is_rate)
@@ -843,13 +873,13 @@ def _assign_other_metrics(roles: Roles, free_columns: Sequence[TableColumn]) -> 
     for column in free_columns:
         if column.kind == "memory":
             if column.is_in_bytes:
-                roles.values[column.index] = ("memory", "")
+                roles.metric_and_region_by_index[column.index] = ("memory", "")
         elif column.kind in METRICS and column.kind not in ("time", "throughput", "speedup"):
-            roles.values[column.index] = (column.kind, column.cause)
+            roles.metric_and_region_by_index[column.index] = (column.kind, column.cause)
         elif column.words == "value" and {"metric", "unit"} & roles.index_by_role.keys():
-            roles.values[column.index] = (None, "")
+            roles.metric_and_region_by_index[column.index] = (None, "")
         elif column.words == "value" and column.has_time_unit:
-            roles.values[column.index] = ("time", "")
+            roles.metric_and_region_by_index[column.index] = ("time", "")
 
 
 def _is_least_time(column: TableColumn) -> bool:
@@ -873,14 +903,14 @@ def _assign_hours(roles: Roles, hours_column: TableColumn, columns: Sequence[Tab
     hours_noun = hours_column.words.split()[0]
     if counted_noun != hours_noun and {counted_noun, hours_noun} != {"core", "cpu"}:
         message = (
-            f"is of {hours_noun}s, and {columns[roles.index_by_role['p']].text} counts others:"
+            f"is of {hours_noun}s, and {columns[roles.index_by_role['p']].heading} counts others:"
             " write a"
             f" column of {hours_noun}s, or of the elapsed time"
         )
-        roles.refusals.append((hours_column.text, message))
+        roles.refusals.append((hours_column.heading, message))
         return
-    roles.values[hours_column.index] = ("time", "")
-    roles.shared_hours.add(hours_column.index)
+    roles.metric_and_region_by_index[hours_column.index] = ("time", "")
+    roles.shared_hours_indices.add(hours_column.index)
 
 
 def _refuse_ratio(
@@ -923,13 +953,16 @@ def _refuse_ratio(
         )
         if len(times_and_ratios) > 1 and is_ratio and not is_of_one:
             are_rates = _trend_with_processors(processor_counts, first_column.numbers, sizes) > 0
-            role = f"throughput={first_column.text}" if are_rates else f"time={second_column.text}"
-            message = (
-                f"is {first_column.text} over {second_column.text}, and not over one processor;"
-                " write"
-                f" --column {role}"
+            role = (
+                f"throughput={first_column.heading}"
+                if are_rates
+                else f"time={second_column.heading}"
             )
-            roles.refusals.append((speedup_column.text, message))
+            message = (
+                f"is {first_column.heading} over {second_column.heading}, and not over one"
+                f" processor; write --column {role}"
+            )
+            roles.refusals.append((speedup_column.heading, message))
             return
 
 
@@ -949,7 +982,7 @@ def _assign_times(
     region that has the name of the column.
     """
     message_columns = [
-        column for column in time_columns if column.text.casefold().startswith("mpi")
+        column for column in time_columns if column.heading.casefold().startswith("mpi")
     ]
     if len(message_columns) < len(time_columns):
         time_columns = [column for column in time_columns if column not in message_columns]
@@ -965,20 +998,20 @@ def _assign_times(
         # The words of "compute time" and "total time" are "time", too.
         plain_columns = sorted(
             (column for column in candidate_columns if column.words == "time"),
-            key=lambda column: ("total" not in column.text.casefold(), len(column.text)),
+            key=lambda column: ("total" not in column.heading.casefold(), len(column.heading)),
         )
         candidate_columns = (
             total_columns[:1] or plain_columns[:1] or mean_columns[:1] or candidate_columns
         )
     if len(candidate_columns) > 1:
-        names_in_words = " or ".join(column.text for column in candidate_columns)
+        names_in_words = " or ".join(column.heading for column in candidate_columns)
         message = f"which column is the elapsed time, {names_in_words}? write --column time=NAME"
-        roles.refusals.append((candidate_columns[1].text, message))
+        roles.refusals.append((candidate_columns[1].heading, message))
         return
-    roles.values[candidate_columns[0].index] = ("time", "")
+    roles.metric_and_region_by_index[candidate_columns[0].index] = ("time", "")
     inner_columns = [column for column in part_columns if column is not candidate_columns[0]]
-    roles.values |= {
-        column.index: ("time", column.text.partition("[")[0].strip()) for column in inner_columns
+    roles.metric_and_region_by_index |= {
+        column.index: ("time", column.heading.partition("[")[0].strip()) for column in inner_columns
     }
     if candidate_columns[0].kind == "part":
         roles.guessed_columns["time"] = candidate_columns[0]
@@ -994,13 +1027,13 @@ def _assign_rate(roles: Roles, rate_columns: Sequence[TableColumn]) -> None:
         rate_columns[:1]
     )
     if len(varied_columns) > 1 and not _are_proportional(varied_columns):
-        names_in_words = " or ".join(column.text for column in varied_columns)
+        names_in_words = " or ".join(column.heading for column in varied_columns)
         message = (
             f"which column is the throughput, {names_in_words}? write --column throughput=NAME"
         )
-        roles.refusals.append((varied_columns[1].text, message))
+        roles.refusals.append((varied_columns[1].heading, message))
         return
-    roles.values[varied_columns[0].index] = ("throughput", "")
+    roles.metric_and_region_by_index[varied_columns[0].index] = ("throughput", "")
 
 
 def _work_grows(
@@ -1013,7 +1046,9 @@ def _work_grows(
     if "p" not in roles.index_by_role:
         return None
     time_column = next(
-        column_by_index[index] for index, value in roles.values.items() if value == ("time", "")
+        column_by_index[index]
+        for index, metric_and_region in roles.metric_and_region_by_index.items()
+        if metric_and_region == ("time", "")
     )
     rows = zip(
         column_by_index[roles.index_by_role["p"]].numbers,
@@ -1021,15 +1056,17 @@ def _work_grows(
         rate_column.numbers,
         strict=True,
     )
-    work_by_run = [
+    processors_and_work = [
         (processors, time_value * rate_value * (processors if rate_column.is_per_processor else 1))
         for processors, time_value, rate_value in rows
         if processors and time_value and rate_value
     ]
-    if len({processors for processors, _ in work_by_run}) < 2:
+    if len({processors for processors, _ in processors_and_work}) < 2:
         return None
-    work_per_processor = [work_amount / processors for processors, work_amount in work_by_run]
-    work_amounts = [work_amount for _, work_amount in work_by_run]
+    work_per_processor = [
+        work_amount / processors for processors, work_amount in processors_and_work
+    ]
+    work_amounts = [work_amount for _, work_amount in processors_and_work]
     if max(work_per_processor) < 1.1 * min(work_per_processor):
         return True
     return False if max(work_amounts) < 1.1 * min(work_amounts) else None
@@ -1043,7 +1080,9 @@ def _work_grows_by_stated_ratios(roles: Roles, columns: Sequence[TableColumn]) -
     column_by_index = {column.index: column for column in columns}
     derived_columns = [column for column in columns if column.kind in ("speedup", "efficiency")]
     time_indices = [
-        index for index, expected_ratio in roles.values.items() if expected_ratio == ("time", "")
+        index
+        for index, metric_and_region in roles.metric_and_region_by_index.items()
+        if metric_and_region == ("time", "")
     ]
     if (
         "p" not in roles.index_by_role
@@ -1082,7 +1121,7 @@ def _work_grows_by_stated_ratios(roles: Roles, columns: Sequence[TableColumn]) -
                 abs(ratio / full_ratio - expected_ratio) <= 2 * MULTIPLE_TOLERANCE * expected_ratio
                 for (*_, ratio), expected_ratio in zip(rows, expected_ratios, strict=True)
             ):
-                roles.heading_of_growth = column.text if is_weak else ""
+                roles.heading_of_growth = column.heading if is_weak else ""
                 return is_weak
     return None
 
@@ -1113,18 +1152,19 @@ def _assign_by_direction(
     )
     direction = _trend_with_processors(processor_column.numbers, value_column.numbers, sizes)
     if unit_is_rate or direction > 0:
-        roles.values[value_column.index] = ("throughput", "")
+        roles.metric_and_region_by_index[value_column.index] = ("throughput", "")
         roles.guessed_columns["throughput"] = value_column
     elif direction < 0:
-        roles.values[value_column.index] = ("time", "")
+        roles.metric_and_region_by_index[value_column.index] = ("time", "")
         roles.guessed_columns["time"] = value_column
     else:
         roles.refusals.append(
             (
-                value_column.text,
+                value_column.heading,
                 (
-                    f"is it a time or a throughput? write --column time={quote(value_column.text)}"
-                    f" or --column throughput={quote(value_column.text)}"
+                    "is it a time or a throughput? write --column"
+                    f" time={quote(value_column.heading)} or --column"
+                    f" throughput={quote(value_column.heading)}"
                 ),
             )
         )
@@ -1139,10 +1179,10 @@ def _trend_with_processors(
     are compared, unless each number of processors has a size of its own.
     """
     rows = [row for row in zip(sizes, processor_counts, values, strict=True) if None not in row[1:]]
-    is_one_size = len({size for size, *_ in rows}) == len(rows)
+    are_sizes_different = len({size for size, *_ in rows}) == len(rows)
     points = sorted(
-        (0.0 if is_one_size else n or 0.0, processor_count or 0.0, value or 0.0)
-        for n, processor_count, value in rows
+        (0.0 if are_sizes_different else row_size or 0.0, processor_count or 0.0, value or 0.0)
+        for row_size, processor_count, value in rows
     )
     value_changes = [
         next_point[2] - previous_point[2]
@@ -1151,7 +1191,7 @@ def _trend_with_processors(
     ]
     rise_count = sum(change > 0 for change in value_changes)
     fall_count = sum(change < 0 for change in value_changes)
-    is_level = len({n for n, *_ in points}) == 1 and points[0][2] != 0.0
-    if is_level and 0.9 < points[-1][2] / points[0][2] < 1.1:
+    has_one_size = len({row_size for row_size, *_ in points}) == 1 and points[0][2] != 0.0
+    if has_one_size and 0.9 < points[-1][2] / points[0][2] < 1.1:
         return 0
     return 1 if rise_count > 2 * fall_count else -1 if fall_count > 2 * rise_count else 0

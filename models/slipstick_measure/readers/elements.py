@@ -27,14 +27,14 @@ class XmlElement:
     text: str = ""
     children: list[XmlElement] = field(default_factory=list)
 
-    def every(self, *tags: str) -> Iterator[XmlElement]:
+    def descendants(self, *tags: str) -> Iterator[XmlElement]:
         """Yield all elements inside this one that have one of the given tags, at any depth, in
         order.
         """
         for child in self.children:
             if child.tag in tags:
                 yield child
-            yield from child.every(*tags)
+            yield from child.descendants(*tags)
 
     def get(self, name: str) -> str:
         """Return the value of an attribute; an empty text if it is missing."""
@@ -62,7 +62,7 @@ def parse_xml(input_file: Reading) -> XmlElement:
     stack = [root]
     parser = expat.ParserCreate()
 
-    def begin(tag: str, attributes: dict[str, str]) -> None:
+    def begin_element(tag: str, attributes: dict[str, str]) -> None:
         if len(stack) > MOST_DEPTH:
             input_file.refuse(
                 parser.CurrentLineNumber,
@@ -72,7 +72,7 @@ def parse_xml(input_file: Reading) -> XmlElement:
         stack.append(XmlElement(tag, attributes, parser.CurrentLineNumber))
         stack[-2].children.append(stack[-1])
 
-    def text(data: str) -> None:
+    def add_text(data: str) -> None:
         stack[-1].text += data
 
     def refuse(*_: object) -> NoReturn:
@@ -82,8 +82,8 @@ def parse_xml(input_file: Reading) -> XmlElement:
             "a model file must not contain a document type or an entity; take it out",
         )
 
-    parser.StartElementHandler = begin
-    parser.CharacterDataHandler = text
+    parser.StartElementHandler = begin_element
+    parser.CharacterDataHandler = add_text
     parser.EndElementHandler = lambda tag: stack.pop()
     parser.StartDoctypeDeclHandler = parser.EntityDeclHandler = refuse
     parser.buffer_text = True

@@ -38,9 +38,13 @@ def _index_by_role(input_file: Reading, line: int, names: Sequence[str]) -> dict
     lower_names = [name.casefold() for name in names]
     for role in ("p", "n"):
         heading = input_file.hints.columns.get(role)
-        candidates = [heading.casefold()] if heading else [role, *COLUMNS[role]]
+        candidate_names = [heading.casefold()] if heading else [role, *COLUMNS[role]]
         index = next(
-            (lower_names.index(candidate) for candidate in candidates if candidate in lower_names),
+            (
+                lower_names.index(candidate_name)
+                for candidate_name in candidate_names
+                if candidate_name in lower_names
+            ),
             None,
         )
         if index is not None:
@@ -82,28 +86,28 @@ def _parse_point(
     line: int,
     index_by_role: Mapping[str, int],
     names: Sequence[str],
-    coordinates: Sequence[str],
+    coordinate_texts: Sequence[str],
 ) -> Coordinates | None:
     """Return the coordinates of a point; values of parameters that are neither processors nor size
     become a part of the region's name. Return None after recording a problem.
     """
-    p = (
-        input_file.processors(line, "p", coordinates[index_by_role["p"]])
+    processors = (
+        input_file.processors(line, "p", coordinate_texts[index_by_role["p"]])
         if "p" in index_by_role
         else input_file.hints.processors
     )
-    n = (
-        input_file.size(line, "n", coordinates[index_by_role["n"]])
+    size = (
+        input_file.size(line, "n", coordinate_texts[index_by_role["n"]])
         if "n" in index_by_role
         else input_file.hints.size
     )
     settings = [
         f"{name} = {value}"
-        for index, (name, value) in enumerate(zip(names, coordinates, strict=False))
+        for index, (name, value) in enumerate(zip(names, coordinate_texts, strict=False))
         if index not in index_by_role.values()
     ]
-    is_complete = p is not None and ("n" not in index_by_role or n is not None)
-    return Coordinates(p or 1, n, ", ".join(settings)) if is_complete else None
+    is_complete = processors is not None and ("n" not in index_by_role or size is not None)
+    return Coordinates(processors or 1, size, ", ".join(settings)) if is_complete else None
 
 
 _BEFORE_SETTINGS = " with "
@@ -223,8 +227,8 @@ def _read_points(input_file: Reading, line: int, sections: _TextSections, points
         if parameter_count > 1 or "(" in points_text
         else points_text.split()
     ):
-        coordinates = point_text.replace(",", " ").split()
-        if len(coordinates) != parameter_count:
+        coordinate_texts = point_text.replace(",", " ").split()
+        if len(coordinate_texts) != parameter_count:
             input_file.add_problem(
                 line,
                 "POINTS",
@@ -232,8 +236,10 @@ def _read_points(input_file: Reading, line: int, sections: _TextSections, points
                 f" ({point_text.strip()})",
             )
         sections.points.append(
-            _parse_point(input_file, line, sections.index_by_role, sections.parameters, coordinates)
-            if len(coordinates) == parameter_count
+            _parse_point(
+                input_file, line, sections.index_by_role, sections.parameters, coordinate_texts
+            )
+            if len(coordinate_texts) == parameter_count
             else None
         )
 
@@ -244,7 +250,7 @@ def _read_data_line(
     """Read a line DATA, which has the repetitions at the next point."""
     if not sections.points:
         input_file.refuse(line, "DATA", "the POINTS line must come before the data")
-    index = sections.data_line_count or 0
+    point_index = sections.data_line_count or 0
     sections.data_line_count = (sections.data_line_count or 0) + 1
     sections.begin_line = sections.begin_line or line
     if not words:
@@ -252,7 +258,7 @@ def _read_data_line(
     _add_repetitions(
         input_file,
         line,
-        sections.points[index] if index < len(sections.points) else None,
+        sections.points[point_index] if point_index < len(sections.points) else None,
         sections.region,
         sections.metric,
         words,
@@ -261,13 +267,13 @@ def _read_data_line(
 
 def _check_data_lines(input_file: Reading, sections: _TextSections) -> None:
     """Record a problem if a region has not as many data lines as there are points."""
-    expected_lines = f"line {sections.points_line} promises {len(sections.points)}"
+    expectation = f"line {sections.points_line} promises {len(sections.points)}"
     if sections.data_line_count is not None and sections.data_line_count != len(sections.points):
         data_in_words = f"{sections.region or 'the whole'}, {sections.metric}"
         input_file.add_problem(
             sections.begin_line,
             "DATA",
-            f"{sections.data_line_count} DATA lines for {data_in_words}, where {expected_lines}"
+            f"{sections.data_line_count} DATA lines for {data_in_words}, where {expectation}"
             " points",
         )
     elif (
@@ -282,7 +288,7 @@ def _check_data_lines(input_file: Reading, sections: _TextSections) -> None:
         )
         if next_section not in ("METRIC", "REGION"):
             input_file.add_problem(
-                sections.begin_line, "DATA", f"no DATA line follows; {expected_lines}"
+                sections.begin_line, "DATA", f"no DATA line follows; {expectation}"
             )
 
 
@@ -300,7 +306,7 @@ def _read_extra_p_json(input_file: Reading) -> Measurements:
         case {"parameters": [*names], "measurements": {}} if all(
             isinstance(name, str) for name in names
         ):
-            paths = document["measurements"]
+            metrics_by_path = document["measurements"]
         case {"callpaths": _, "coordinates": _}:
             input_file.refuse(
                 1,
@@ -315,26 +321,29 @@ def _read_extra_p_json(input_file: Reading) -> Measurements:
                 "Extra-P's JSON has the keys 'parameters', a list of names, and 'measurements'",
             )
     index_by_role = _index_by_role(input_file, 1, names)
-    count_and_line: dict[tuple[str, str], tuple[int, int]] = {}
-    for path, metrics in paths.items():
-        if not isinstance(metrics, dict):
+    count_and_line_by_series: dict[tuple[str, str], tuple[int, int]] = {}
+    for path, points_by_metric in metrics_by_path.items():
+        if not isinstance(points_by_metric, dict):
             input_file.refuse(
                 1, path, "the measurements of a call path are lists of points by metric"
             )
-        for metric, points in metrics.items():
+        for metric, points in points_by_metric.items():
             if not isinstance(points, list):
                 input_file.refuse(
                     1,
                     path,
                     "the points of a metric are a list of objects with 'point' and 'values'",
                 )
-            lines = [
+            point_lines = [
                 _read_json_point(input_file, index_by_role, names, path, metric, point)
                 for point in points
             ]
-            count_and_line[path, metric] = (len(lines), lines[0] if lines else 1)
-    most_points = max((count for count, _ in count_and_line.values()), default=0)
-    for (path, metric), (count, line) in count_and_line.items():
+            count_and_line_by_series[path, metric] = (
+                len(point_lines),
+                point_lines[0] if point_lines else 1,
+            )
+    most_points = max((count for count, _ in count_and_line_by_series.values()), default=0)
+    for (path, metric), (count, line) in count_and_line_by_series.items():
         if count < most_points:
             input_file.add_note(
                 line, path, f"{count} points of {metric}, where others have {most_points}"
@@ -352,9 +361,9 @@ def _read_json_point(
 ) -> int:
     """Read the values of one point. Return its line."""
     line = next((number.line for number in _numbers_in(point)), 1)
-    members = point if isinstance(point, dict) else {}
-    coordinates: Any = members.get("point")
-    values: Any = members.get("values")
+    value_by_key = point if isinstance(point, dict) else {}
+    coordinates: Any = value_by_key.get("point")
+    values: Any = value_by_key.get("values")
     if not (_are_numbers(coordinates) and _are_numbers(values)):
         input_file.refuse(
             line, path, "a point is an object with 'point' and 'values', both lists of numbers"
@@ -398,14 +407,16 @@ def _numbers_in(tree: Any) -> Iterator[JsonNumber]:
 
 def _is_extra_p_lines(input_file: Reading) -> bool:
     """Return whether a file has the format of Extra-P with a JSON object on each line."""
-    first = input_file.content[0][1] if input_file.content else ""
-    return first.lstrip()[:1] == "{" and ('"params"' in first or '"parameters"' in first)
+    first_line = input_file.content[0][1] if input_file.content else ""
+    return first_line.lstrip()[:1] == "{" and (
+        '"params"' in first_line or '"parameters"' in first_line
+    )
 
 
 _OUTSIDE_TEXT = late_pattern(r'"(?:[^"\\]|\\.)*"|;')
 
 
-def _with_commas(text: str) -> str:
+def _json_of_talpas_line(text: str) -> str:
     """Return a line of TALPAS, which separates values by semicolons, as JSON."""
     line = text.strip().removesuffix(";")
     return _OUTSIDE_TEXT.sub(lambda match: "," if match[0] == ";" else match[0], line)
@@ -417,25 +428,25 @@ def _read_extra_p_lines(input_file: Reading) -> Measurements:
     """
     index_by_role_of_names: dict[tuple[str, ...], dict[str, int]] = {}
     for line, text in input_file.content:
-        record: Any = parse_json(input_file, _with_commas(text), line)
-        coordinates = (
+        record: Any = parse_json(input_file, _json_of_talpas_line(text), line)
+        coordinate_by_name = (
             (record.get("params") or record.get("parameters")) if isinstance(record, dict) else None
         )
-        if not (isinstance(coordinates, dict) and "value" in record):
+        if not (isinstance(coordinate_by_name, dict) and "value" in record):
             input_file.add_problem(
                 line, "", "a line has the keys 'params', numbers by name, and 'value'"
             )
             continue
         values = record["value"] if isinstance(record["value"], list) else [record["value"]]
-        names = tuple(coordinates)
-        texts = list(coordinates.values())
+        names = tuple(coordinate_by_name)
+        coordinate_numbers = list(coordinate_by_name.values())
         path = record.get("callpath", "")
         metric = record.get("metric", "time")
         if any(
             isinstance(name, JsonNumber) or not isinstance(name, str) for name in (path, metric)
         ):
             input_file.add_problem(line, "", "'callpath' and 'metric' are texts")
-        elif not values or not _are_numbers([*values, *texts]):
+        elif not values or not _are_numbers([*values, *coordinate_numbers]):
             input_file.add_problem(
                 line, "value", "values and parameters are numbers, and there is at least one value"
             )
@@ -445,7 +456,9 @@ def _read_extra_p_lines(input_file: Reading) -> Measurements:
             _add_repetitions(
                 input_file,
                 line,
-                _parse_point(input_file, line, index_by_role_of_names[names], names, texts),
+                _parse_point(
+                    input_file, line, index_by_role_of_names[names], names, coordinate_numbers
+                ),
                 path,
                 metric,
                 values,

@@ -45,7 +45,7 @@ def _read_fio_2(input_file: Reading, jobs: Sequence[Mapping[str, Any]]) -> Seque
     """Read the JSON of fio 2, one row for each group of jobs that ran at the same time. It has no
     options, so the number of requests in flight is known only where it was always one.
     """
-    groups: dict[object, list[tuple[Mapping[str, Any], Mapping[str, Any]]]] = {}
+    jobs_by_group: dict[object, list[tuple[Mapping[str, Any], Mapping[str, Any]]]] = {}
     is_depth_given = _is_depth_given(input_file, {job.get("groupid") for job in jobs})
     for job in jobs:
         is_always_one = (
@@ -57,8 +57,8 @@ def _read_fio_2(input_file: Reading, jobs: Sequence[Mapping[str, Any]]) -> Seque
                 " were in flight (iodepth); keep one job and write --processors N, or give its text"
             )
             input_file.refuse(1, "iodepth", message)
-        groups.setdefault(job.get("groupid"), []).append((job, {}))
-    return [_fio_row(input_file, group) for group in groups.values()]
+        jobs_by_group.setdefault(job.get("groupid"), []).append((job, {}))
+    return [_fio_row(input_file, group) for group in jobs_by_group.values()]
 
 
 def _is_depth_given(input_file: Reading, groups: Collection[object]) -> bool:
@@ -99,38 +99,46 @@ def _fio_row(
     """Return the row of a group of jobs: their load, throughput, mean latency, and percentiles if
     the group has a single job that only reads or only writes.
     """
-    entry_counts = Counter(str(job.get("jobname", index)) for index, (job, _) in enumerate(jobs))
+    entry_count_by_name = Counter(
+        str(job.get("jobname", index)) for index, (job, _) in enumerate(jobs)
+    )
     throughput = 0.0
-    weighted_time = 0.0
+    latency_sum_weighted_by_rate = 0.0
     users = 0.0
     workloads: dict[str, None] = {}
     offered_rates = list[float | None]()
     quantiles: dict[float, float] = {}
     for index, (job, options) in enumerate(jobs):
         job_count = _job_count(
-            input_file, job, options, entry_counts[str(job.get("jobname", index))]
+            input_file, job, options, entry_count_by_name[str(job.get("jobname", index))]
         )
         users += _request_count_in_flight(input_file, job, options) * job_count
-        limit_by_direction = _rate_limits(options)
+        limit_by_direction = _rate_limit_by_direction(options)
         active_directions = [
             direction for direction in ("read", "write") if (job.get(direction) or {}).get("iops")
         ]
-        block = str(options.get("bs", ""))
-        workloads[f"{options.get('rw') or ' and '.join(active_directions)} {block}".strip()] = None
-        limits = [limit_by_direction[direction] for direction in active_directions]
-        offered_rates.append(sum(limits) * job_count if all(limits) else 0.0)
+        block_size = str(options.get("bs", ""))
+        workloads[
+            f"{options.get('rw') or ' and '.join(active_directions)} {block_size}".strip()
+        ] = None
+        active_limits = [limit_by_direction[direction] for direction in active_directions]
+        offered_rates.append(sum(active_limits) * job_count if all(active_limits) else 0.0)
         for direction in active_directions:
             statistics = job[direction]
-            latency, unit = _latency_statistics(statistics, "lat", "clat")
+            latency, seconds_per_unit = _latency_statistics(statistics, "lat", "clat")
             throughput += float(statistics["iops"])
-            weighted_time += float(statistics["iops"]) * float(latency.get("mean", 0.0)) * unit
+            latency_sum_weighted_by_rate += (
+                float(statistics["iops"]) * float(latency.get("mean", 0.0)) * seconds_per_unit
+            )
             if len(jobs) == 1 and len(active_directions) == 1:
-                completion, completion_unit = _latency_statistics(statistics, "clat")
-                shares = completion.get("percentile") or {}
+                completion_statistics, seconds_per_completion_unit = _latency_statistics(
+                    statistics, "clat"
+                )
+                time_by_percentage = completion_statistics.get("percentile") or {}
                 quantiles = {
-                    float(share) / 100: float(percentile_time) * completion_unit
-                    for share, percentile_time in shares.items()
-                    if float(share) in (50, 90, 95, 99, 99.9)
+                    float(percentage) / 100: float(percentile_time) * seconds_per_completion_unit
+                    for percentage, percentile_time in time_by_percentage.items()
+                    if float(percentage) in (50, 90, 95, 99, 99.9)
                 }
     offered_rate = sum(rate or 0.0 for rate in offered_rates) if all(offered_rates) else None
     return LoadRow(
@@ -138,7 +146,9 @@ def _fio_row(
         None if offered_rate else users,
         offered_rate,
         throughput or None,
-        weighted_time / throughput if throughput and weighted_time else None,
+        latency_sum_weighted_by_rate / throughput
+        if throughput and latency_sum_weighted_by_rate
+        else None,
         quantiles,
         workload=", ".join(workloads),
     )
@@ -154,12 +164,12 @@ def _job_count(
     ----------
     entry_count : of this name, one for each copy where they are not reported together
     """
-    jobs_of_option = float(options.get("numjobs", 1))
-    job_count = jobs_of_option / entry_count if jobs_of_option > 1 else 1.0
-    longest = max(
+    option_job_count = float(options.get("numjobs", 1))
+    job_count = option_job_count / entry_count if option_job_count > 1 else 1.0
+    longest_runtime = max(
         float((job.get(direction) or {}).get("runtime", 0)) for direction in ("read", "write")
     )
-    running_jobs = float(job.get("job_runtime", 0)) / longest if longest else 0.0
+    running_jobs = float(job.get("job_runtime", 0)) / longest_runtime if longest_runtime else 0.0
     if running_jobs > job_count + 0.5:
         message = (
             f"{short(str(job.get('jobname', '')))} is reported together with others: by their"
@@ -192,7 +202,7 @@ _COUNT = late_pattern(
 )
 
 
-def _rate_limits(options: Mapping[str, Any]) -> Mapping[str, float]:
+def _rate_limit_by_direction(options: Mapping[str, Any]) -> Mapping[str, float]:
     """Return the limits of a job's rates of reads and of writes [1/s], 0 without a limit.
 
     One number limits each of the two; of several, the first limits reads and the second writes. A
@@ -262,8 +272,8 @@ def read_fio_text(input_file: Reading) -> Sequence[LoadRow]:
     jobs = _TextJobs()
     for text in input_file.lines:
         jobs.read_line(text)
-    _check_text_groups(input_file, jobs.groups)
-    return [_fio_row(input_file, group) for group in jobs.groups.values()]
+    _check_text_groups(input_file, jobs.jobs_by_group)
+    return [_fio_row(input_file, group) for group in jobs.jobs_by_group.values()]
 
 
 class _TextJobs:
@@ -271,12 +281,12 @@ class _TextJobs:
 
     Attributes
     ----------
-    groups : by run and group, the statistics and the options of each job, with the keys of fio's
-        JSON
+    jobs_by_group : by run and group, the statistics and the options of each job, with the keys
+        of fio's JSON
     """
 
     def __init__(self) -> None:
-        self.groups: dict[str, list[tuple[dict[str, Any], dict[str, Any]]]] = {}
+        self.jobs_by_group: dict[str, list[tuple[dict[str, Any], dict[str, Any]]]] = {}
         self._settings_by_job: dict[str, dict[str, str]] = {}
         self._job: dict[str, Any] = {}
         self._options: dict[str, Any] = {}
@@ -287,18 +297,20 @@ class _TextJobs:
 
     def read_line(self, text: str) -> None:
         """Read one line; a line without statistics is skipped."""
-        if (job_settings := _JOB_SETTINGS.search(text)) and (
-            requests := _DEPTH_OPTION.search(text, job_settings.end())
+        if (settings_match := _JOB_SETTINGS.search(text)) and (
+            depth_match := _DEPTH_OPTION.search(text, settings_match.end())
         ):
-            settings = self._settings_by_job[job_settings["name"]] = {"iodepth": requests["depth"]}
-            if workload := _WORKLOAD.search(text, job_settings.end()):
-                settings |= {"rw": workload["rw"], "bs": workload["block"]}
+            settings = self._settings_by_job[settings_match["name"]] = {
+                "iodepth": depth_match["depth"]
+            }
+            if workload_match := _WORKLOAD.search(text, settings_match.end()):
+                settings |= {"rw": workload_match["rw"], "bs": workload_match["block"]}
         elif begin_match := _TEXT_JOB.search(text):
             self._begin_job(text, begin_match)
         elif text.lstrip().startswith("Run status group"):
             self._lines_of_run.add("")
-        elif direction := _DIRECTION.search(text):
-            self._begin_direction(text, direction)
+        elif direction_match := _DIRECTION.search(text):
+            self._begin_direction(text, direction_match)
         elif not self._read_latency(text):
             self._read_requests(text)
 
@@ -313,46 +325,55 @@ class _TextJobs:
             self._lines_of_run.clear()
         self._lines_of_run.add(text)
         group_name = f"{self._run_index} {begin_match['group']}"
-        self.groups.setdefault(group_name, []).append((self._job, self._options))
+        self.jobs_by_group.setdefault(group_name, []).append((self._job, self._options))
 
-    def _begin_direction(self, text: str, direction: re.Match[str]) -> None:
+    def _begin_direction(self, text: str, direction_match: re.Match[str]) -> None:
         """Begin the statistics of reads, writes or trims of the job."""
-        prefix = _PREFIXES[direction["k"]]
-        self._statistics_of_direction = self._job[direction["direction"]] = {
-            "iops": float(direction["iops"]) * prefix,
-            "last digit": _last_digit(direction["iops"]) * prefix,
+        prefix_factor = _PREFIXES[direction_match["k"]]
+        self._statistics_of_direction = self._job[direction_match["direction"]] = {
+            "iops": float(direction_match["iops"]) * prefix_factor,
+            "last digit": _last_digit_value(direction_match["iops"]) * prefix_factor,
         }
-        if runtime := _RUNTIME.search(text, direction.end()):
-            self._statistics_of_direction["runtime"] = runtime["milliseconds"]
+        if runtime_match := _RUNTIME.search(text, direction_match.end()):
+            self._statistics_of_direction["runtime"] = runtime_match["milliseconds"]
 
     def _read_requests(self, text: str) -> None:
         """Read the number of requests in flight, or the total number, whichever the line states."""
-        if levels := _DEPTH_SHARE.search(text):
-            self._job["iodepth_level"] = {"1": levels["share"]}
-        elif issued := _ISSUED.search(text):
-            _restore_digits(self._job, issued.groupdict())
-        elif depth := _DEPTH.search(text):
-            self._options.setdefault("iodepth", depth["depth"])
+        if share_match := _DEPTH_SHARE.search(text):
+            self._job["iodepth_level"] = {"1": share_match["share"]}
+        elif issued_match := _ISSUED.search(text):
+            _restore_digits(self._job, issued_match.groupdict())
+        elif depth_match := _DEPTH.search(text):
+            self._options.setdefault("iodepth", depth_match["depth"])
 
     def _read_latency(self, text: str) -> bool:
         """Read a mean latency, or quantiles of it; return whether the line has one of them."""
-        if latency := _LATENCY.search(text):
-            mean = float(latency["mean"]) * _PREFIXES[latency["k"]] * _NANOSECONDS[latency["unit"]]
-            self._statistics_of_direction[latency["kind"] + "_ns"] = {"mean": mean}
-        elif percentiles := _PERCENTILES.search(text):
-            self._nanoseconds_per_unit = _NANOSECONDS[percentiles["unit"]]
-        elif shares := _PERCENTILE.findall(text):
+        if latency_match := _LATENCY.search(text):
+            mean_nanoseconds = (
+                float(latency_match["mean"])
+                * _PREFIXES[latency_match["k"]]
+                * _NANOSECONDS[latency_match["unit"]]
+            )
+            self._statistics_of_direction[latency_match["kind"] + "_ns"] = {
+                "mean": mean_nanoseconds
+            }
+        elif unit_match := _PERCENTILES.search(text):
+            self._nanoseconds_per_unit = _NANOSECONDS[unit_match["unit"]]
+        elif percentages_and_times := _PERCENTILE.findall(text):
             if "|" in text:
-                clat = self._statistics_of_direction.setdefault("clat_ns", {})
-                clat.setdefault("percentile", {}).update(
-                    {share: float(value) * self._nanoseconds_per_unit for share, value in shares}
+                completion_statistics = self._statistics_of_direction.setdefault("clat_ns", {})
+                completion_statistics.setdefault("percentile", {}).update(
+                    {
+                        percentage: float(value) * self._nanoseconds_per_unit
+                        for percentage, value in percentages_and_times
+                    }
                 )
         else:
             return False
         return True
 
 
-def _last_digit(number: str) -> float:
+def _last_digit_value(number: str) -> float:
     """Return the value of the last digit of a decimal number, such as 0.1 for 20.4."""
     return 10.0 ** -len(number.partition(".")[2])
 
@@ -375,14 +396,17 @@ def _restore_digits(job: Mapping[str, Any], request_counts: Mapping[str, str]) -
 
 
 def _check_text_groups(
-    input_file: Reading, groups: Mapping[str, Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]]]
+    input_file: Reading,
+    jobs_by_group: Mapping[str, Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]]],
 ) -> None:
     """Raise if the number of requests in flight of a job is unknown; note where only the completion
     latency (clat) is printed.
     """
-    jobs = [job_and_options for group in groups.values() for job_and_options in group]
-    if not _is_depth_given(input_file, groups) and any(
-        "iodepth" not in options for _, options in jobs
+    jobs_and_options = [
+        job_and_options for group in jobs_by_group.values() for job_and_options in group
+    ]
+    if not _is_depth_given(input_file, jobs_by_group) and any(
+        "iodepth" not in options for _, options in jobs_and_options
     ):
         input_file.refuse(
             1,
@@ -391,7 +415,10 @@ def _check_text_groups(
             " requests were in flight with --processors N",
         )
     all_statistics = [
-        statistics for job, _ in jobs for name, statistics in job.items() if name != "iodepth_level"
+        statistics
+        for job, _ in jobs_and_options
+        for name, statistics in job.items()
+        if name != "iodepth_level"
     ]
     if any(
         "mean" in statistics.get("clat_ns", {}) and "lat_ns" not in statistics

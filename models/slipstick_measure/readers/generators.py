@@ -48,8 +48,10 @@ def _read_siege(input_file: Reading) -> LoadRow:
     text = input_file.text
     rate = _siege_number("Transaction rate", text)
     requests_under_way = _siege_number("Concurrency", text)
-    preparing = first_match(r"Preparing ([0-9]+) concurrent users", text)
-    users_match = preparing or _match_of_option(text, r"\bsiege", "-c|--concurrent", "ransaction")
+    preparing_match = first_match(r"Preparing ([0-9]+) concurrent users", text)
+    users_match = preparing_match or _match_of_option(
+        text, r"\bsiege", "-c|--concurrent", "ransaction"
+    )
     failed_requests = _siege_number("Failed transactions", text) or 0.0
     completed_requests = _siege_number("Transactions", text) or 0.0
     if failed_requests:
@@ -124,8 +126,12 @@ def _read_redis(input_file: Reading) -> LoadRow:
     values_match = first_match(
         r"^[ \t]*avg +min +p50 +p95 +p99 +max\s*\n[ \t]*[0-9.]+ +[0-9.]+ +([0-9. ]+)", text
     )
-    values = [float(value) for value in values_match[1].split()] if values_match else []
-    quantiles = dict(zip((0.5, 0.95, 0.99), (value * 1e-3 for value in values), strict=False))
+    median_and_percentiles = (
+        [float(value) for value in values_match[1].split()] if values_match else []
+    )
+    quantiles = dict(
+        zip((0.5, 0.95, 0.99), (value * 1e-3 for value in median_and_percentiles), strict=False)
+    )
     return replace(
         _load_of_redis(input_file, clients, "requests completed"),
         throughput=number_of_match(
@@ -138,15 +144,15 @@ def _read_redis(input_file: Reading) -> LoadRow:
 
 def _read_redis_quiet(input_file: Reading) -> LoadRow:
     """Read a line of redis-benchmark -q."""
-    line, *_ = _REDIS_QUIET.finditer(input_file.text)  # by which the test is recognized
-    results = "requests per second"
+    line_match, *_ = _REDIS_QUIET.finditer(input_file.text)  # by which the test is recognized
+    begin_of_results = "requests per second"
     clients = number_of_match(
-        _match_of_option(input_file.text, r"\b(?:redis|valkey)-benchmark", "-c", results)
+        _match_of_option(input_file.text, r"\b(?:redis|valkey)-benchmark", "-c", begin_of_results)
     )
     return replace(
-        _load_of_redis(input_file, clients, results),
-        throughput=float(line["rate"]),
-        quantiles={0.5: float(line["median"]) * 1e-3} if line["median"] else {},
+        _load_of_redis(input_file, clients, begin_of_results),
+        throughput=float(line_match["rate"]),
+        quantiles={0.5: float(line_match["median"]) * 1e-3} if line_match["median"] else {},
     )
 
 
@@ -162,7 +168,7 @@ def refuse_several_tests(input_file: Reading, names: Sequence[str]) -> None:
         input_file.refuse(1, "", message)
 
 
-def _cells_by_heading(heading: str, row: str) -> dict[str, str]:
+def _cell_by_heading(heading: str, row: str) -> dict[str, str]:
     """Return the cells of a row of a printed table by its headings; raise ValueError if their
     numbers differ.
     """
@@ -184,29 +190,37 @@ def _read_memtier(input_file: Reading) -> LoadRow:
     """
     text = input_file.text
     _, average_heading, text_behind = text.partition("AGGREGATED AVERAGE RESULTS")
-    heading = first_match(_MEMTIER_HEADING, text_behind if average_heading else text)
-    totals = first_match(r"^[ \t]*Totals\s.*$", text_behind if average_heading else text)
-    if heading is None or totals is None:
+    heading_match = first_match(_MEMTIER_HEADING, text_behind if average_heading else text)
+    totals_match = first_match(r"^[ \t]*Totals\s.*$", text_behind if average_heading else text)
+    if heading_match is None or totals_match is None:
         raise ValueError("its row of totals is missing; is the output cut?")
-    cells = _cells_by_heading(heading[0], totals[0])
-    threads = number_of_match(first_match(r"^[ \t]*([0-9]+) +Threads\b", text))
-    connections = number_of_match(first_match(r"^[ \t]*([0-9]+) +Connections per thread", text))
-    mean = cells.get("Avg. Latency", cells.get("Latency", "---"))
-    requests_ahead, rate_of_one = (
+    cell_by_heading = _cell_by_heading(heading_match[0], totals_match[0])
+    thread_count = number_of_match(first_match(r"^[ \t]*([0-9]+) +Threads\b", text))
+    connections_per_thread = number_of_match(
+        first_match(r"^[ \t]*([0-9]+) +Connections per thread", text)
+    )
+    mean_text = cell_by_heading.get("Avg. Latency", cell_by_heading.get("Latency", "---"))
+    requests_ahead, rate_of_connection = (
         number_of_match(_match_of_option(text, r"\bmemtier_benchmark", option, "Ops/sec"))
         for option in ("--pipeline", "--rate-limiting")
     )
-    clients = threads * connections if threads and connections else None
-    is_rate_limited = _is_rate_limited(input_file, rate_of_one)
+    client_count = (
+        thread_count * connections_per_thread if thread_count and connections_per_thread else None
+    )
+    is_rate_limited = _is_rate_limited(input_file, rate_of_connection)
     return LoadRow(
         1,
-        users=None if is_rate_limited or not clients else clients * (requests_ahead or 1.0),
-        rate=rate_of_one * clients if is_rate_limited and rate_of_one and clients else None,
-        throughput=float(cells["Ops/sec"]),
-        response=None if mean == "---" else float(mean) * 1e-3,
+        users=None
+        if is_rate_limited or not client_count
+        else client_count * (requests_ahead or 1.0),
+        rate=rate_of_connection * client_count
+        if is_rate_limited and rate_of_connection and client_count
+        else None,
+        throughput=float(cell_by_heading["Ops/sec"]),
+        response=None if mean_text == "---" else float(mean_text) * 1e-3,
         quantiles={
             float(match[1]) / 100: float(cell) * 1e-3
-            for name, cell in cells.items()
+            for name, cell in cell_by_heading.items()
             if (match := _PERCENTILE.fullmatch(name)) and cell != "---"
         },
     )
@@ -233,57 +247,57 @@ def _read_ycsb(input_file: Reading) -> LoadRow:
         values_by_operation.setdefault(match["operation"], {})[match["name"]] = (
             float(match["value"]) * seconds
         )
-    completed_operations = _completed_operations(input_file, values_by_operation)
-    operation_count = sum(values["Operations"] for values in completed_operations)
+    values_of_operations = _values_of_completed_operations(input_file, values_by_operation)
+    operation_count = sum(values["Operations"] for values in values_of_operations)
     total_time = sum(
-        values["Operations"] * values.get("AverageLatency", 0.0) for values in completed_operations
+        values["Operations"] * values.get("AverageLatency", 0.0) for values in values_of_operations
     )
-    if not all("AverageLatency" in values for values in completed_operations):
+    if not all("AverageLatency" in values for values in values_of_operations):
         input_file.add_note(1, "AverageLatency", "is no number, so no mean time is taken")
         total_time = 0.0
-    if len(completed_operations) > 1:
+    if len(values_of_operations) > 1:
         message = "percentiles of several operations cannot be put together, so they are left out"
         input_file.add_note(1, "", message)
     text_before, _, _ = text.partition("[OVERALL]")
-    command = re.search(_YCSB_COMMAND, text_before)
-    threads = _match_of_option(text, _YCSB_COMMAND, "-threads?|-p threadcount", "[OVERALL]")
-    target = number_of_match(
+    command_match = re.search(_YCSB_COMMAND, text_before)
+    threads_match = _match_of_option(text, _YCSB_COMMAND, "-threads?|-p threadcount", "[OVERALL]")
+    target_rate = number_of_match(
         _match_of_option(text, _YCSB_COMMAND, "-target|-p target", "[OVERALL]")
     )
-    if command and not threads and not target:
+    if command_match and not threads_match and not target_rate:
         message = "its command has no -threads: one is taken, as YCSB does by itself"
         input_file.add_note(1, "", message)
     throughput = values_by_operation.get("OVERALL", {}).get("Throughput")
     return LoadRow(
         1,
         users=None
-        if target or not command
-        else number_of_match(threads) or (1.0 if threads is None else None),
-        rate=target or None,
+        if target_rate or not command_match
+        else number_of_match(threads_match) or (1.0 if threads_match is None else None),
+        rate=target_rate or None,
         throughput=throughput,
         response=total_time / operation_count if operation_count and total_time else None,
         quantiles={
-            float(percentile[1]) / 100: value
+            float(percentile_match[1]) / 100: value
             for name, value in (
-                completed_operations[0] if len(completed_operations) == 1 else {}
+                values_of_operations[0] if len(values_of_operations) == 1 else {}
             ).items()
-            if (percentile := re.fullmatch(r"([0-9]{2})thPercentileLatency", name))
+            if (percentile_match := re.fullmatch(r"([0-9]{2})thPercentileLatency", name))
         },
     )
 
 
-def _completed_operations(
+def _values_of_completed_operations(
     input_file: Reading, values_by_operation: Mapping[str, Mapping[str, float]]
 ) -> list[Mapping[str, float]]:
     """Return the values of the operations of YCSB that did not fail, and note those that failed;
     none if an operation counts others again.
     """
-    failed_operations = {
+    values_by_failed_operation = {
         operation: values
         for operation, values in values_by_operation.items()
         if operation.endswith("-FAILED")
     }
-    for operation, values in failed_operations.items():
+    for operation, values in values_by_failed_operation.items():
         failed_count = values.get("Operations", 0.0)
         message = f"{failed_count:g} operations failed, and are left out of the times"
         input_file.add_note(1, operation, message)
@@ -295,7 +309,7 @@ def _completed_operations(
         values
         for operation, values in values_by_operation.items()
         if operation not in _YCSB_NO_OPERATIONS
-        and operation not in failed_operations
+        and operation not in values_by_failed_operation
         and values.get("Operations")
     ]
 
@@ -314,26 +328,26 @@ def _artillery_report(input_file: Reading) -> str:
     behind it; of an output that is cut before its summary, the last report.
     """
     text = input_file.text
-    reports = list(_ARTILLERY_REPORT.finditer(text))
-    ends = [*(report.start() for report in reports[1:]), len(text)]
-    for report, end in zip(reports, ends, strict=True):
-        if report["summary"]:
-            return text[report.start() : end]
-    if not reports:
+    report_matches = list(_ARTILLERY_REPORT.finditer(text))
+    report_ends = [*(report_match.start() for report_match in report_matches[1:]), len(text)]
+    for report_match, report_end in zip(report_matches, report_ends, strict=True):
+        if report_match["summary"]:
+            return text[report_match.start() : report_end]
+    if not report_matches:
         return text
     message = "the output is cut before its summary: the last of its periods is taken"
     input_file.add_note(1, "", message)
-    return text[reports[-1].start() :]
+    return text[report_matches[-1].start() :]
 
 
 def _read_artillery(input_file: Reading) -> LoadRow:
     """Read a summary of Artillery, whose users arrive at a rate. Version 1 prints no mean."""
     text = _artillery_report(input_file)
-    for failure in _ARTILLERY_FAILURES.finditer(text):
-        failure_line = " ".join(failure[0].split())[:200]
+    for failure_match in _ARTILLERY_FAILURES.finditer(text):
+        failure_line = " ".join(failure_match[0].split())[:200]
         message = f"requests failed, and are counted in the rate and the times: {failure_line}"
         input_file.add_note(1, "", message)
-    times = text[max(text.rfind("http.response_time:"), 0) :]
+    times_text = text[max(text.rfind("http.response_time:"), 0) :]
     rate = number_of_match(
         first_match(
             r"^[ \t]*(?:http\.request_rate: ?\.*|Mean response/sec:|RPS sent:) +([0-9.]+)", text
@@ -342,16 +356,16 @@ def _read_artillery(input_file: Reading) -> LoadRow:
     quantiles = {
         share: float(match[1]) * 1e-3
         for name, share in (("median", 0.5), ("p95", 0.95), ("p99", 0.99))
-        if (match := first_match(rf"^[ \t]*{name}:[ .]+([0-9][0-9.]*)", times))
+        if (match := first_match(rf"^[ \t]*{name}:[ .]+([0-9][0-9.]*)", times_text))
     }
-    mean = first_match(r"^[ \t]*mean:[ .]+([0-9][0-9.]*)", times)
+    mean_match = first_match(r"^[ \t]*mean:[ .]+([0-9][0-9.]*)", times_text)
     message = "the mean rate over the whole run is taken as the rate at which requests are sent"
     input_file.add_note(1, "", message)
     return LoadRow(
         1,
         rate=rate,
         throughput=rate,
-        response=number_of_match(mean, 1e-3),
+        response=number_of_match(mean_match, 1e-3),
         quantiles=quantiles,
     )
 
@@ -361,31 +375,33 @@ def _read_autocannon(input_file: Reading) -> LoadRow:
     sends ahead (pipelining).
     """
     text = input_file.text
-    latencies = _autocannon_row("Latency", text)
-    requests = _autocannon_row("Req/Sec", text)
+    latency_by_statistic = _autocannon_cell_by_heading("Latency", text)
+    rate_by_statistic = _autocannon_cell_by_heading("Req/Sec", text)
     connections = number_of_match(first_match(r"^[ \t]*([0-9]+) connections", text))
-    rate, rate_of_one = (
+    rate, rate_of_connection = (
         number_of_match(_match_of_option(text, r"\bautocannon", option, "connections"))
         for option in ("-R|--overallRate", "-r|--connectionRate")
     )
-    rate = rate or (rate_of_one * connections if rate_of_one and connections else None)
+    rate = rate or (
+        rate_of_connection * connections if rate_of_connection and connections else None
+    )
     is_rate_limited = _is_rate_limited(input_file, rate)
-    pipelining = number_of_match(first_match(r"with ([0-9]+) pipelining factor", text))
+    pipeline_depth = number_of_match(first_match(r"with ([0-9]+) pipelining factor", text))
     return LoadRow(
         1,
-        users=None if is_rate_limited or not connections else connections * (pipelining or 1.0),
+        users=None if is_rate_limited or not connections else connections * (pipeline_depth or 1.0),
         rate=rate,
-        throughput=float(requests.get("Avg", "0").replace(",", "")),
-        response=parse_time(latencies.get("Avg", "").replace(",", "")),
+        throughput=float(rate_by_statistic.get("Avg", "0").replace(",", "")),
+        response=parse_time(latency_by_statistic.get("Avg", "").replace(",", "")),
         quantiles={
             float(name.removesuffix("%")) / 100: time
-            for name, cell in latencies.items()
+            for name, cell in latency_by_statistic.items()
             if name.endswith("%") and (time := parse_time(cell.replace(",", ""))) is not None
         },
     )
 
 
-def _autocannon_row(name: str, text: str) -> Mapping[str, str]:
+def _autocannon_cell_by_heading(name: str, text: str) -> Mapping[str, str]:
     """Return the cells of a row of autocannon by the headings of its table; empty if it is
     missing.
     """
@@ -394,7 +410,7 @@ def _autocannon_row(name: str, text: str) -> Mapping[str, str]:
         if re.match(r"[\s│|]*Stat\b", line):
             heading = line
         elif heading and re.match(rf"[\s│|]*{name}\b", line):
-            return _cells_by_heading(heading, line)
+            return _cell_by_heading(heading, line)
     return {}
 
 
@@ -403,24 +419,32 @@ def _read_h2load(input_file: Reading) -> LoadRow:
     the command alone (-m), as are limits of the rate of requests or of new clients.
     """
     text = input_file.text
-    heading = first_match(r"^[ \t]+min +max .*$", text)
-    row = first_match(r"^[ \t]*time for request: +(.*)$", text)
-    times = _cells_by_heading(heading[0], row[1]) if heading and row else {}
-    clients = [float(count) for count in re.findall(r"thread #[0-9]+: ([0-9]+) total client", text)]
-    streams, rate_of_one, rate_of_clients = (
+    heading_match = first_match(r"^[ \t]+min +max .*$", text)
+    row_match = first_match(r"^[ \t]*time for request: +(.*)$", text)
+    time_by_statistic = (
+        _cell_by_heading(heading_match[0], row_match[1]) if heading_match and row_match else {}
+    )
+    clients_of_threads = [
+        float(count) for count in re.findall(r"thread #[0-9]+: ([0-9]+) total client", text)
+    ]
+    streams_of_client, rate_of_client, rate_of_clients = (
         number_of_match(_match_of_option(text, r"\bh2load", option, "finished in"))
         for option in ("-m|--max-concurrent-streams", "--rps", "-r|--rate")
     )
-    is_rate_limited = _is_rate_limited(input_file, rate_of_one)
+    is_rate_limited = _is_rate_limited(input_file, rate_of_client)
     if not re.search(r"\bh2load\s", text.partition("finished in")[0]):
         message = "its command (-m) is not in the file, so one request of each client is taken"
         input_file.add_note(1, "", message)
     return LoadRow(
         1,
-        users=None if is_rate_limited or not clients else sum(clients) * (streams or 1.0),
-        rate=sum(clients) * rate_of_one if is_rate_limited and rate_of_one else None,
+        users=None
+        if is_rate_limited or not clients_of_threads
+        else sum(clients_of_threads) * (streams_of_client or 1.0),
+        rate=sum(clients_of_threads) * rate_of_client
+        if is_rate_limited and rate_of_client
+        else None,
         throughput=number_of_match(first_match(r"^[ \t]*finished in \S+, ([0-9.]+) req/s", text)),
-        response=parse_time(times.get("mean", "")),
+        response=parse_time(time_by_statistic.get("mean", "")),
         unsteady="its clients begin at a rate (-r)" if rate_of_clients else "",
     )
 
@@ -429,39 +453,42 @@ FURTHER_GENERATORS: Mapping[str, LoadFormat] = {
     "siege": LoadFormat(
         re.compile(rf'^{_MARK}Transaction rate:|"transaction_rate":', re.MULTILINE),
         _read_siege,
-        header=line_pattern(r".{0,20}Preparing [0-9]+ concurrent users"),
-        unique_lines=(re.compile(rf"^{_MARK}Transactions:", re.MULTILINE),),
-        ends=re.compile(rf"^{_MARK}Transaction rate:", re.MULTILINE),
+        header_pattern=line_pattern(r".{0,20}Preparing [0-9]+ concurrent users"),
+        unique_line_patterns=(re.compile(rf"^{_MARK}Transactions:", re.MULTILINE),),
+        end_pattern=re.compile(rf"^{_MARK}Transaction rate:", re.MULTILINE),
     ),
     "redis-benchmark": LoadFormat(
         line_pattern(r"[0-9]+ requests completed in [0-9.]+ seconds"),
         _read_redis,
         line_pattern(_REDIS_TEST),
-        header=line_pattern(_REDIS_COMMAND),
-        loop=line_pattern(_REDIS_COMMAND),
-        unique_lines=(line_pattern(_REDIS_TEST), line_pattern(r"[0-9]+ requests completed in")),
-        commands=line_pattern(_REDIS_TEST),
+        header_pattern=line_pattern(_REDIS_COMMAND),
+        loop_pattern=line_pattern(_REDIS_COMMAND),
+        unique_line_patterns=(
+            line_pattern(_REDIS_TEST),
+            line_pattern(r"[0-9]+ requests completed in"),
+        ),
+        command_pattern=line_pattern(_REDIS_TEST),
     ),
     "redis-benchmark-quiet": LoadFormat(
         _REDIS_QUIET,
         _read_redis_quiet,
-        header=line_pattern(_REDIS_COMMAND),
-        unique_lines=(_REDIS_QUIET,),
-        commands=_REDIS_QUIET,
+        header_pattern=line_pattern(_REDIS_COMMAND),
+        unique_line_patterns=(_REDIS_QUIET,),
+        command_pattern=_REDIS_QUIET,
     ),
     "memtier": LoadFormat(
         line_pattern(r"Type +Ops/sec +Hits/sec"),
         _read_memtier,
         line_pattern(r"[0-9]+ +Threads *$"),
-        header=line_pattern(r".{0,80}\bmemtier_benchmark\s+-.*"),
-        loop=line_pattern(r".{0,80}\bmemtier_benchmark\s+-.*"),
-        unique_lines=(line_pattern(r"[0-9]+ +Threads *$"), line_pattern("ALL STATS")),
+        header_pattern=line_pattern(r".{0,80}\bmemtier_benchmark\s+-.*"),
+        loop_pattern=line_pattern(r".{0,80}\bmemtier_benchmark\s+-.*"),
+        unique_line_patterns=(line_pattern(r"[0-9]+ +Threads *$"), line_pattern("ALL STATS")),
     ),
     "ycsb": LoadFormat(
         line_pattern(r"\[OVERALL\], Throughput\(ops/sec\),"),
         _read_ycsb,
         line_pattern(r"\[OVERALL\], RunTime\(ms\),"),
-        header=line_pattern(
+        header_pattern=line_pattern(
             r".{0,200}(?:bin/ycsb\S* (?:run|load) .*(?:(?:\n.*){0,3}?\nCommand line:)?"
             r"|Command line:)"
         ),
@@ -472,7 +499,7 @@ FURTHER_GENERATORS: Mapping[str, LoadFormat] = {
         ),
         _read_artillery,
         line_pattern(r"All (?:VUs|virtual users) finished"),
-        unique_lines=(line_pattern("Summary report @"),),
+        unique_line_patterns=(line_pattern("Summary report @"),),
     ),
     "autocannon": LoadFormat(
         re.compile(r"^[ \t]*[│|] *Stat *[│|] *1%", re.MULTILINE),
@@ -481,9 +508,9 @@ FURTHER_GENERATORS: Mapping[str, LoadFormat] = {
         line_pattern(
             r"[0-9.]+k? errors \([0-9]+k? timeouts\)|[0-9]+ 2xx responses, [1-9][0-9]* non 2xx.*"
         ),
-        header=line_pattern(r".{0,80}\bautocannon\s.*-.*"),
-        loop=line_pattern(r".{0,80}\bautocannon\s.*-.*"),
-        unique_lines=(
+        header_pattern=line_pattern(r".{0,80}\bautocannon\s.*-.*"),
+        loop_pattern=line_pattern(r".{0,80}\bautocannon\s.*-.*"),
+        unique_line_patterns=(
             line_pattern(r"Running .* test @"),
             re.compile(r"^[ \t]*[│|] *Stat *[│|] *1%", re.MULTILINE),
         ),
@@ -492,10 +519,10 @@ FURTHER_GENERATORS: Mapping[str, LoadFormat] = {
         line_pattern(r"finished in \S+, [0-9.]+ req/s"),
         _read_h2load,
         line_pattern("starting benchmark"),
-        header=line_pattern(r".{0,80}\bh2load\s.*-.*"),
-        loop=line_pattern(r".{0,80}\bh2load\s.*-.*"),
-        unique_lines=(line_pattern("starting benchmark"),),
-        failures=line_pattern(r"requests: .* [1-9][0-9]* (?:failed|errored|timeout).*"),
+        header_pattern=line_pattern(r".{0,80}\bh2load\s.*-.*"),
+        loop_pattern=line_pattern(r".{0,80}\bh2load\s.*-.*"),
+        unique_line_patterns=(line_pattern("starting benchmark"),),
+        failure_pattern=line_pattern(r"requests: .* [1-9][0-9]* (?:failed|errored|timeout).*"),
     ),
 }
 """Further outputs of load generators by name."""

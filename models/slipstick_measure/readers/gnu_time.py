@@ -89,12 +89,12 @@ class _TimedCommand(NamedTuple):
 
     line: int
     command: str
-    values: dict[str, tuple[int, str]]
+    line_and_text_by_key: dict[str, tuple[int, str]]
 
     @property
     def is_launched(self) -> bool:
         """Whether the command starts several processes."""
-        return any(_name_of(word) in (*_LAUNCHERS, *_OTHER_LAUNCHERS) for word in self.words)
+        return any(_program_name(word) in (*_LAUNCHERS, *_OTHER_LAUNCHERS) for word in self.words)
 
     @property
     def words(self) -> list[str]:
@@ -102,13 +102,13 @@ class _TimedCommand(NamedTuple):
         return self.command.split()
 
     @property
-    def ranks(self) -> int:
+    def rank_count(self) -> int:
         """The number of ranks that the options of the launcher state; 0 if they state none."""
-        index, _ = self._indices_of_ranks_and_program()
-        match = _RANKS.fullmatch(self.words[index]) if index is not None else None
-        if index is None or match is None:
+        rank_index, _ = self._indices_of_ranks_and_program()
+        match = _RANKS.fullmatch(self.words[rank_index]) if rank_index is not None else None
+        if rank_index is None or match is None:
             return 0
-        return int(match["count"] or self.words[index + 1])
+        return int(match["count"] or self.words[rank_index + 1])
 
     def _indices_of_ranks_and_program(self) -> tuple[int | None, int]:
         """Return two indices of words of the command: of the launcher's option that counts ranks,
@@ -117,7 +117,11 @@ class _TimedCommand(NamedTuple):
         """
         words = self.words
         index = next(
-            (word_index for word_index, word in enumerate(words) if _name_of(word) in _LAUNCHERS),
+            (
+                word_index
+                for word_index, word in enumerate(words)
+                if _program_name(word) in _LAUNCHERS
+            ),
             None,
         )
         if index is None:
@@ -157,44 +161,49 @@ class _TimedCommand(NamedTuple):
         ]
 
     @property
-    def doubtful_threads(self) -> str:
+    def doubtful_thread_option(self) -> str:
         """The option of one letter that may count threads or be another argument of the program;
         empty if there is none, or if the time that the processors were busy decides.
         """
         thread_options = self._thread_options()[:1]
         if not thread_options or not thread_options[0]["letter"]:
             return ""
-        threads, ranks = int(thread_options[0]["letter"]), max(self.ranks, 1)
+        thread_count, rank_count = int(thread_options[0]["letter"]), max(self.rank_count, 1)
         busy_processors = (
-            float(self.values["Percent"][1]) / 100 if "Percent" in self.values else None
+            float(self.line_and_text_by_key["Percent"][1]) / 100
+            if "Percent" in self.line_and_text_by_key
+            else None
         )
-        if self.ranks and (busy_processors is None or busy_processors <= 1.1 * ranks):
+        if self.rank_count and (busy_processors is None or busy_processors <= 1.1 * rank_count):
             return thread_options[0][0].strip()
-        is_idle = busy_processors is not None and threads > 1 and busy_processors < 1.1
-        return thread_options[0][0].strip() if is_idle and not self.ranks else ""
+        is_idle = busy_processors is not None and thread_count > 1 and busy_processors < 1.1
+        return thread_options[0][0].strip() if is_idle and not self.rank_count else ""
 
     @property
-    def processors(self) -> int:
+    def processor_count(self) -> int:
         """The ranks times the threads that the command names; 0 if it names none."""
         thread_counts = [
             int(next(filter(None, match.groups()))) for match in self._thread_options()
         ]
-        names = {_name_of(word) for word in self.words}
-        if not self.ranks and names & {*_LAUNCHERS, *_RANKS_IN_OTHER_WORDS}:
-            _, index = self._indices_of_ranks_and_program()
-            is_option = "".join(self.words[index : index + 1]).startswith("-")
-            if is_option or ":" in self.words or not names & {*_SERIAL_LAUNCHERS}:
+        program_names = {_program_name(word) for word in self.words}
+        if not self.rank_count and program_names & {*_LAUNCHERS, *_RANKS_IN_OTHER_WORDS}:
+            _, option_index = self._indices_of_ranks_and_program()
+            is_option = "".join(self.words[option_index : option_index + 1]).startswith("-")
+            if is_option or ":" in self.words or not program_names & {*_SERIAL_LAUNCHERS}:
                 return 0
-        counts = [*([self.ranks] if self.ranks else []), *thread_counts[:1]]
-        return prod(counts) if counts else 0
+        rank_and_thread_counts = [
+            *([self.rank_count] if self.rank_count else []),
+            *thread_counts[:1],
+        ]
+        return prod(rank_and_thread_counts) if rank_and_thread_counts else 0
 
     @property
     def program(self) -> str:
         """The command without the numbers of ranks and threads, which tells programs apart."""
         words = self.words
-        index, _ = self._indices_of_ranks_and_program()
-        if index is not None:
-            count_index = index + (not words[index][-1].isdigit())
+        rank_index, _ = self._indices_of_ranks_and_program()
+        if rank_index is not None:
+            count_index = rank_index + (not words[rank_index][-1].isdigit())
             words[count_index] = words[count_index].rstrip("0123456789") + "N"
         without_ranks = " ".join(words)
         return _THREADS.sub(lambda match: match[0].rstrip("0123456789") + "N", without_ranks)[:200]
@@ -207,64 +216,80 @@ def _seconds_of_clock(text: str) -> float:
     return float(parse_seconds(text) or 0) if ":" in text else float(text)
 
 
-def _name_of(word: str) -> str:
+def _program_name(word: str) -> str:
     """Return the name of a program without its folder."""
     return word.rpartition("/")[2]
 
 
 def _is_gnu_time(input_file: Reading) -> bool:
+    """Return whether a file has an output of GNU time or of a shell's time."""
     lines = input_file.lines[:MOST_LINES_ABOVE]
     if any(_COMMAND.fullmatch(text) or _ZSH.fullmatch(text) for text in lines):
         return True
-    return any("Elapsed" in command.values for command in _commands_of_shells(input_file))
+    return any(
+        "Elapsed" in command.line_and_text_by_key for command in _commands_of_shells(input_file)
+    )
 
 
 def _commands_of_shells(input_file: Reading) -> Iterator[_TimedCommand]:
     """Yield the commands that a shell timed, with the elapsed time of each."""
-    exported = ""
-    prompt: tuple[int, str] | None = None
+    exported_threads = ""
+    prompt_line_and_command: tuple[int, str] | None = None
     for line, text in enumerate(input_file.lines, 1):
         if len(text) > LONGEST_LINE:
             continue
-        if export := _EXPORTED_THREADS.fullmatch(text):
-            exported = f"{export['threads']} "
-        elif variable := _THREADS_ALONE.fullmatch(text):
-            if prompt and not prompt[1]:
-                yield _TimedCommand(prompt[0], exported.strip(), {})
-            exported = f"OMP_NUM_THREADS={variable['threads']} "
-            prompt = (line, "")
+        if export_match := _EXPORTED_THREADS.fullmatch(text):
+            exported_threads = f"{export_match['threads']} "
+        elif variable_match := _THREADS_ALONE.fullmatch(text):
+            if prompt_line_and_command and not prompt_line_and_command[1]:
+                yield _TimedCommand(prompt_line_and_command[0], exported_threads.strip(), {})
+            exported_threads = f"OMP_NUM_THREADS={variable_match['threads']} "
+            prompt_line_and_command = (line, "")
         elif match := _PROMPT_WITH_TIME.fullmatch(text):
-            prompt = (line, f"{exported}{match['before']}{match['command']}")
+            prompt_line_and_command = (
+                line,
+                f"{exported_threads}{match['before']}{match['command']}",
+            )
         elif match := _ZSH.fullmatch(text):
-            values = {"Percent": (line, match["percent"]), "Elapsed": (line, match["elapsed"])}
-            yield _TimedCommand(line, f"{exported}{match['command']}", values)
-            prompt = None
-        elif (match := _REAL.fullmatch(text)) and prompt:
+            line_and_text_by_key = {
+                "Percent": (line, match["percent"]),
+                "Elapsed": (line, match["elapsed"]),
+            }
+            yield _TimedCommand(line, f"{exported_threads}{match['command']}", line_and_text_by_key)
+            prompt_line_and_command = None
+        elif (match := _REAL.fullmatch(text)) and prompt_line_and_command:
             seconds = 60 * int(match["minutes"] or 0) + float(match["seconds"].replace(",", "."))
-            command = prompt[1] or exported.strip()
-            yield _TimedCommand(prompt[0], command, {"Elapsed": (line, repr(seconds))})
-            prompt = None
-    if prompt and not prompt[1]:
-        yield _TimedCommand(prompt[0], exported.strip(), {})
+            command = prompt_line_and_command[1] or exported_threads.strip()
+            yield _TimedCommand(
+                prompt_line_and_command[0], command, {"Elapsed": (line, repr(seconds))}
+            )
+            prompt_line_and_command = None
+    if prompt_line_and_command and not prompt_line_and_command[1]:
+        yield _TimedCommand(prompt_line_and_command[0], exported_threads.strip(), {})
 
 
 def _timed_commands(input_file: Reading) -> Iterator[_TimedCommand]:
     """Yield the commands with the values that are printed below each."""
     yield from _commands_of_shells(input_file)
     timed_command: _TimedCommand | None = None
-    signal: tuple[int, str] | None = None
+    signal_line_and_number: tuple[int, str] | None = None
     for line, text in enumerate(input_file.lines, 1):
-        if command := _COMMAND.fullmatch(text):
+        if command_match := _COMMAND.fullmatch(text):
             if timed_command:
                 yield timed_command
             timed_command = _TimedCommand(
-                line, command["command"], {"Signal": signal} if signal else {}
+                line,
+                command_match["command"],
+                {"Signal": signal_line_and_number} if signal_line_and_number else {},
             )
-            signal = None
+            signal_line_and_number = None
         elif match := _SIGNAL.fullmatch(text):
-            signal = (line, match["signal"])
-        elif timed_command and (value := _VALUE.fullmatch(text)):
-            timed_command.values[value["key"].partition(" ")[0]] = (line, value["value"])
+            signal_line_and_number = (line, match["signal"])
+        elif timed_command and (value_match := _VALUE.fullmatch(text)):
+            timed_command.line_and_text_by_key[value_match["key"].partition(" ")[0]] = (
+                line,
+                value_match["value"],
+            )
     if timed_command:
         yield timed_command
 
@@ -274,54 +299,56 @@ def _read_gnu_time(input_file: Reading) -> Measurements:
     runs = list(_timed_commands(input_file))
     programs = {run.program for run in runs}
     for run in runs:
-        status = run.values.get("Exit", (run.line, "0"))
-        if "Signal" in run.values:
-            line, signal = run.values["Signal"]
+        status_line, status = run.line_and_text_by_key.get("Exit", (run.line, "0"))
+        if "Signal" in run.line_and_text_by_key:
+            line, signal = run.line_and_text_by_key["Signal"]
             message = f"the command was ended by signal {signal}, and is left out"
             input_file.add_note(line, "", message)
             continue
-        if status[1] != "0":
-            message = f"the command failed with status {status[1]}, and is left out"
-            input_file.add_note(status[0], "", message)
+        if status != "0":
+            message = f"the command failed with status {status}, and is left out"
+            input_file.add_note(status_line, "", message)
             continue
-        if (option := run.doubtful_threads) and not input_file.hints.processors:
+        if (option := run.doubtful_thread_option) and not input_file.hints.processors:
             message = (
                 f"does {short(option)} of {short(run.command)} count threads, or is it an argument"
                 " of the program? write --processors N for one run, or a table with the heading"
                 " p,time [s]"
             )
             input_file.refuse(run.line, "", message)
-        p = input_file.hints.processors if run.doubtful_threads else run.processors
-        p = p or input_file.hints.processors
-        if not p:
+        processors = (
+            input_file.hints.processors if run.doubtful_thread_option else run.processor_count
+        )
+        processors = processors or input_file.hints.processors
+        if not processors:
             message = (
                 f"{short(run.command)} names no number of ranks or threads; write --processors N"
                 " for one run, or a table with the heading p,time [s]"
             )
             input_file.refuse(run.line, "", message)
-        if "Elapsed" not in run.values:
+        if "Elapsed" not in run.line_and_text_by_key:
             input_file.add_note(
                 run.line, "", "the run is cut before its elapsed time, and left out"
             )
             continue
-        for threads in run._thread_options()[:1]:
-            if threads["letter"]:
+        for threads_match in run._thread_options()[:1]:
+            if threads_match["letter"]:
                 message = "is taken for the number of threads"
-                input_file.add_note(run.line, threads[0].strip(), message)
-        line, clock = run.values["Elapsed"]
+                input_file.add_note(run.line, threads_match[0].strip(), message)
+        line, elapsed_text = run.line_and_text_by_key["Elapsed"]
         region = run.program if len(programs) > 1 else ""
-        coordinates = Coordinates(p, input_file.hints.size, region)
-        input_file.add(line, coordinates, "time", repr(_seconds_of_clock(clock)), "s")
-        if "Maximum" not in run.values:
+        coordinates = Coordinates(processors, input_file.hints.size, region)
+        input_file.add(line, coordinates, "time", repr(_seconds_of_clock(elapsed_text)), "s")
+        if "Maximum" not in run.line_and_text_by_key:
             continue
-        line, memory = run.values["Maximum"]
+        line, memory_text = run.line_and_text_by_key["Maximum"]
         if run.is_launched:
             message = "is that of the largest process and not of all, so it is left out"
             input_file.add_note(line, "Maximum resident set size", message)
         else:
             message = "is that of the largest process: of all only if the program starts no other"
             input_file.add_note(line, "Maximum resident set size", message)
-            input_file.add(line, coordinates, "memory", memory, "KiB")
+            input_file.add(line, coordinates, "memory", memory_text, "KiB")
     return input_file.finished()
 
 

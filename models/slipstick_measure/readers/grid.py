@@ -30,7 +30,7 @@ from slipstick_measure.readers.names import (
     LOADS,
     PROCESSORS,
     SIZES,
-    is_time,
+    is_time_unit,
     plain_words,
     rate_unit,
     split_heading,
@@ -103,9 +103,9 @@ class CellGrid(NamedTuple):
     heading: Sequence[str]
     rows: Sequence[tuple[int, Sequence[str]]]
     delimiter: str
-    outside: Sequence[int]
-    other_table: int = 0
-    means: Sequence[str] = ()
+    outside_lines: Sequence[int]
+    other_table_line: int = 0
+    mean_headings: Sequence[str] = ()
 
 
 LINES_TO_RECOGNIZE = 200
@@ -129,9 +129,11 @@ def table_of_file(input_file: Reading, most_lines: int | None = None) -> CellGri
     """
     is_json = input_file.text.lstrip()[:1] in ("{", "[")
     lines = [
-        (line_number, text.translate(_BARS))
-        for line_number, text in _plain_lines(input_file.lines[: None if is_json else most_lines])
-        if text.strip()
+        (line_number, first_line.translate(_BARS))
+        for line_number, first_line in _plain_lines(
+            input_file.lines[: None if is_json else most_lines]
+        )
+        if first_line.strip()
     ]
     table_line_numbers = _lines_of_drawn_table(lines)
     table_content = _lines_of_table(lines, table_line_numbers)
@@ -140,10 +142,10 @@ def table_of_file(input_file: Reading, most_lines: int | None = None) -> CellGri
     table_content = _content_from_heading(table_content, lines)
     sheet = table_of_sheet(input_file, table_content)
     table_content = list(sheet.lines)
-    first_line_number, text = table_content[0]
-    delimiter = _separator_of_table(text, [row for _, row in table_content[1:]])
-    is_ruled = any(_COLUMN_RULE.fullmatch(line) for _, line in lines)
-    if is_ruled and not any(delimiter in line for _, line in table_content):
+    first_line_number, first_line = table_content[0]
+    delimiter = _separator_of_table(first_line, [row for _, row in table_content[1:]])
+    has_column_rule = any(_COLUMN_RULE.fullmatch(line) for _, line in lines)
+    if has_column_rule and not any(delimiter in line for _, line in table_content):
         delimiter = " "  # a heading of one word over several columns
     table_content = _with_comment_as_heading(input_file, table_content, delimiter)
     rows = (
@@ -154,28 +156,30 @@ def table_of_file(input_file: Reading, most_lines: int | None = None) -> CellGri
         for line_number, _ in lines
         if table_line_numbers and line_number not in table_line_numbers
     ]
-    lines_outside += sheet.outside
+    lines_outside += sheet.outside_lines
     lines_outside += [
         line_number_of_latex
-        for line_number_of_latex, text in enumerate(input_file.lines[:most_lines], 1)
-        if LATEX_TABLE in text
+        for line_number_of_latex, first_line in enumerate(input_file.lines[:most_lines], 1)
+        if LATEX_TABLE in first_line
     ][1:]
     if not rows:
         return CellGrid(first_line_number, [], [], delimiter, lines_outside)
-    _check_width(input_file, rows)
-    rows = [(number, [*map(joined_thousands, cells)]) for number, cells in rows]
+    _check_columns_and_cells(input_file, rows)
+    rows = [(line_number, [*map(joined_thousands, cells)]) for line_number, cells in rows]
     (heading_line_number, heading), *body = rows
     body = _without_repeated_headings(input_file, heading_line_number, heading, body)
     heading_with_units, body_without_units = _with_units(heading, body) if body else (heading, body)
-    headings, body_of_runs, means = with_repetitions_in_rows(heading_with_units, body_without_units)
+    headings, body_of_runs, mean_headings = with_repetitions_in_rows(
+        heading_with_units, body_without_units
+    )
     grid = CellGrid(
         heading_line_number,
         headings,
         body_of_runs,
         delimiter,
         lines_outside,
-        sheet.other_table,
-        means,
+        sheet.other_table_line,
+        mean_headings,
     )
     return _with_one_run_per_row(input_file, _transposed_table(_with_empty_heading_filled(grid)))
 
@@ -231,23 +235,30 @@ def _rows_below_rule(
     )
     if rule is None or heading_line >= lines[-1][0]:
         return []
-    columns = [slice(*match.span()) for match in re.finditer("-+", rule)]
-    gaps = [match.start() for match in re.finditer(r"(?<=-) (?=-)", rule)]
-    if any(text[gap : gap + 1].strip() for _, text in content for gap in gaps):
+    column_slices = [slice(*match.span()) for match in re.finditer("-+", rule)]
+    gap_starts = [match.start() for match in re.finditer(r"(?<=-) (?=-)", rule)]
+    if any(
+        text[gap_start : gap_start + 1].strip() for _, text in content for gap_start in gap_starts
+    ):
         return []  # a row is not aligned with the rule
     return [
-        (line_number, [text[column].strip() for column in columns]) for line_number, text in content
+        (line_number, [text[column].strip() for column in column_slices])
+        for line_number, text in content
     ]
 
 
-def _check_width(input_file: Reading, rows: Sequence[tuple[int, list[str]]]) -> None:
+def _check_columns_and_cells(input_file: Reading, rows: Sequence[tuple[int, list[str]]]) -> None:
     """Raise if a table has too many columns, or a cell that is too long."""
-    if (count := len(rows[0][1])) > MOST_COLUMNS:
-        message = f"{count:,} columns; a table has at most {MOST_COLUMNS:,}: split it"
+    if (column_count := len(rows[0][1])) > MOST_COLUMNS:
+        message = f"{column_count:,} columns; a table has at most {MOST_COLUMNS:,}: split it"
         input_file.refuse(rows[0][0], "", message)
     for line, row in rows:
-        if longest := max((cell for cell in row if len(cell) > LONGEST_CELL), key=len, default=""):
-            message = f"a cell of {len(longest):,} characters; a table has at most {LONGEST_CELL:,}"
+        if longest_cell := max(
+            (cell for cell in row if len(cell) > LONGEST_CELL), key=len, default=""
+        ):
+            message = (
+                f"a cell of {len(longest_cell):,} characters; a table has at most {LONGEST_CELL:,}"
+            )
             input_file.refuse(line, "", message)
 
 
@@ -267,16 +278,20 @@ def _plain_lines(lines: Sequence[str]) -> list[tuple[int, str]]:
         texts = ["" if PROMPT.fullmatch(text) else text for text in texts]
     if not _names_and_values(next((text for text in texts if text.strip()), "")):
         return list(enumerate(texts, 1))
-    pairs = [_names_and_values(text) for text in texts]
-    names_by_row = [[name for name, _ in row] for row in pairs if row]
-    are_alike = len(names_by_row) > 1 and all(row == names_by_row[0] for row in names_by_row)
-    if are_alike and all(row or not text.strip() for row, text in zip(pairs, texts, strict=True)):
-        first_number = next(line_number for line_number, row in enumerate(pairs, 1) if row)
+    pairs_of_lines = [_names_and_values(text) for text in texts]
+    names_by_row = [[name for name, _ in row] for row in pairs_of_lines if row]
+    have_same_names = len(names_by_row) > 1 and all(row == names_by_row[0] for row in names_by_row)
+    if have_same_names and all(
+        row or not text.strip() for row, text in zip(pairs_of_lines, texts, strict=True)
+    ):
+        first_line_number = next(
+            line_number for line_number, row in enumerate(pairs_of_lines, 1) if row
+        )
         drawn_lines = [
             (line_number, " | ".join(value for _, value in row))
-            for line_number, row in enumerate(pairs, 1)
+            for line_number, row in enumerate(pairs_of_lines, 1)
         ]
-        return [(first_number, " | ".join(names_by_row[0])), *drawn_lines]
+        return [(first_line_number, " | ".join(names_by_row[0])), *drawn_lines]
     return list(enumerate(texts, 1))
 
 
@@ -284,14 +299,14 @@ def _names_and_values(text: str) -> list[tuple[str, str]]:
     """List the names and values in a line such as p=1 time=2.5s; empty for other lines."""
     if len(text) > LONGEST_PAIRS:
         return []
-    for pieces, pair in (
+    for pieces, pair_pattern in (
         (re.split(r"[,;|]\s+|\t+", text.strip()), _NAME_VALUE_PAIR),
         (
             re.split(r"(?<!\s)\s++(?=[A-Za-z#]\w*=)", text.strip()),
             _JOINED_NAME_VALUE_PAIR,
         ),
     ):
-        matches = [pair.fullmatch(piece.strip()) for piece in pieces]
+        matches = [pair_pattern.fullmatch(piece.strip()) for piece in pieces]
         if len(matches) > 1 and all(matches):
             return [(match[1], match[2]) for match in matches if match]
     return []
@@ -301,12 +316,12 @@ def _rows_of_latex(lines: Sequence[str]) -> Iterator[tuple[int, str]]:
     """Yield the rows of the first tabular of LaTeX by line number, with bars between cells; a line
     may hold several rows.
     """
-    begin = next(index for index, text in enumerate(lines) if LATEX_TABLE in text)
-    for line_number, text in enumerate(lines[begin:], begin + 1):
+    begin_index = next(index for index, text in enumerate(lines) if LATEX_TABLE in text)
+    for line_number, text in enumerate(lines[begin_index:], begin_index + 1):
         for row in _ROW_END.split(_LATEX_COMMENT.sub("", text)):
             if "&" in row.replace("\\&", ""):
-                for pattern, printed in _LATEX_COMMANDS:
-                    row = pattern.sub(printed, row)
+                for pattern, replacement in _LATEX_COMMANDS:
+                    row = pattern.sub(replacement, row)
                 yield line_number, "| " + re.sub(r"(?<!\\)&", " | ", row).replace("\\", "")
         if "\\end{tabular" in text:
             return
@@ -328,13 +343,13 @@ def _without_repeated_headings(
         for line_number, cells in body
         if cells[:1] == [*heading[:1]] and "".join("".join(cells).split()) == words_of_heading
     ]
-    are_runs = any(plain_words(cell) in (*PROCESSORS, *LOADS, *SIZES) for cell in heading)
-    if not repeated_lines or not are_runs:
+    holds_runs = any(plain_words(cell) in (*PROCESSORS, *LOADS, *SIZES) for cell in heading)
+    if not repeated_lines or not holds_runs:
         return body
     block_starts = [line, *repeated_lines, float("inf")]
     first_cells_by_block = [
-        {cells[0] for number, cells in body if first < number < last}
-        for first, last in pairwise(block_starts)
+        {cells[0] for row_line, cells in body if block_start < row_line < next_start}
+        for block_start, next_start in pairwise(block_starts)
     ]
     if sum(map(len, first_cells_by_block)) > len(set[str]().union(*first_cells_by_block)):
         message = (
@@ -343,18 +358,21 @@ def _without_repeated_headings(
             " and write a column that tells the tables apart"
         )
         input_file.refuse(repeated_lines[0], "", message)
-    for first, last in pairwise([line, *repeated_lines]):
-        last_row = max((number for number, _ in body if first <= number < last), default=first)
-        title = " ".join(" ".join(input_file.lines[last_row : last - 1]).split())
+    for block_start, next_start in pairwise([line, *repeated_lines]):
+        last_row_line = max(
+            (row_line for row_line, _ in body if block_start <= row_line < next_start),
+            default=block_start,
+        )
+        title = " ".join(" ".join(input_file.lines[last_row_line : next_start - 1]).split())
         if re.search(r"\w", title):
             message = (
                 f"the heading comes again below {short(title)}, which may name another program;"
                 " keep one table in the file, or take these two lines out if all rows are of one"
             )
-            input_file.refuse(last, "", message)
+            input_file.refuse(next_start, "", message)
     message = "the heading comes again here, so all rows are taken for runs of one table"
     input_file.add_note(repeated_lines[0], "", message)
-    return [(number, cells) for number, cells in body if number not in repeated_lines]
+    return [(row_line, cells) for row_line, cells in body if row_line not in repeated_lines]
 
 
 def _with_units(
@@ -368,7 +386,7 @@ def _with_units(
     if len(cells) != len(heading) or any(re.search("[0-9]", cell) for cell in cells):
         return heading, body
     units = [unit for unit in unit_texts if unit and unit not in ("-", "#", "–", "—")]
-    if not any(is_time(unit) or rate_unit(unit) for unit in units) or any(
+    if not any(is_time_unit(unit) or rate_unit(unit) for unit in units) or any(
         len(unit) > LONGEST_UNIT for unit in units
     ):
         return heading, body
@@ -410,7 +428,7 @@ def _with_empty_heading_filled(grid: CellGrid) -> CellGrid:
     ]
     if len(empty_indices) != 1 or not units:
         return grid
-    if all(unit and is_time(unit) for unit in units):
+    if all(unit and is_time_unit(unit) for unit in units):
         name = "time"
     elif {*units} <= {"k", "M", "G"}:
         name = "memory"
@@ -430,12 +448,14 @@ def _transposed_table(grid: CellGrid) -> CellGrid:
     return other tables unchanged. The values of a run then have the line of the heading.
     """
     if are_times_below_counts(grid):
-        counted = [match for text in grid.heading if (match := _COUNT.fullmatch(text.strip()))]
-        noun = plain_words(counted[-1]["name"] or counted[-1]["noun"])
-        line, times = grid.rows[0]
+        heading_matches = [
+            match for text in grid.heading if (match := _COUNT.fullmatch(text.strip()))
+        ]
+        noun = plain_words(heading_matches[-1]["name"] or heading_matches[-1]["noun"])
+        line, time_cells = grid.rows[0]
         runs_of_counts = [
             (line, [match["count"] or match["of"], time])
-            for match, time in zip(counted, times, strict=True)
+            for match, time in zip(heading_matches, time_cells, strict=True)
         ]
         return grid._replace(heading=[noun, "time"], rows=runs_of_counts)
     count_matches = [_COUNT.fullmatch(text.strip()) for text in grid.heading[1:]]
@@ -446,14 +466,14 @@ def _transposed_table(grid: CellGrid) -> CellGrid:
         and nouns <= {*PROCESSORS}
     ):
         noun = max(nouns, key=len, default="")
-        numbers = [match["count"] or match["of"] for match in count_matches if match]
-        grid = grid._replace(heading=[noun, *numbers])
+        count_texts = [match["count"] or match["of"] for match in count_matches if match]
+        grid = grid._replace(heading=[noun, *count_texts])
     rows = [[*grid.heading], *(list(cells) for _, cells in grid.rows)]
-    width = len(grid.heading)
+    column_count = len(grid.heading)
     has_names_in_first_column = (
-        width > 2
+        column_count > 2
         and len(rows) > 1
-        and all(len(row) == width for row in rows)
+        and all(len(row) == column_count for row in rows)
         and all(NUMBER.fullmatch(bare_cell(cell)) for cell in grid.heading[1:])
         and not any(NUMBER.fullmatch(bare_cell(row[0])) for row in rows)
     )
@@ -479,7 +499,7 @@ def are_times_below_counts(grid: CellGrid) -> bool:
         and len(nouns) == 1
         and bool(nouns & {word.removesuffix("s") for word in PROCESSORS})
         and len(cells) == len(matches)
-        and all(map(is_time, units))
+        and all(map(is_time_unit, units))
     )
 
 
@@ -552,17 +572,19 @@ def _unit_of_counts(grid: CellGrid) -> str:
     """Return the unit of time that stands behind the count in each heading but the first, as in 16
     cores [s]; empty if there is none, or if they differ.
     """
-    texts = grid.heading[1:]
-    units = {match["unit"] for text in texts if (match := _UNIT_BEHIND.search(text))}
-    have_counts = all(_COUNT.fullmatch(_UNIT_BEHIND.sub("", text).strip()) for text in texts)
+    count_headings = grid.heading[1:]
+    units = {match["unit"] for text in count_headings if (match := _UNIT_BEHIND.search(text))}
+    have_counts = all(
+        _COUNT.fullmatch(_UNIT_BEHIND.sub("", text).strip()) for text in count_headings
+    )
     (unit,) = units if len(units) == 1 else {""}
-    return unit if len(texts) > 1 and have_counts and is_time(unit) else ""
+    return unit if len(count_headings) > 1 and have_counts and is_time_unit(unit) else ""
 
 
 def _heading_of_values(rows: Sequence[tuple[int, Sequence[str]]]) -> str:
     """Return the heading of the last column: time if each of its values has a unit of time."""
     units = [split_value(row[-1])[1] for _, row in rows if not is_missing(row[-1])]
-    are_times = units and all(unit is not None and is_time(unit) for unit in units)
+    are_times = units and all(unit is not None and is_time_unit(unit) for unit in units)
     return "time" if are_times else "measured"
 
 
@@ -664,8 +686,8 @@ def _separator_of_table(line: str, rows: Sequence[str]) -> str:
     is_in_name = (
         rows and _WIDE_GAP.search(line.strip()) and not any(delimiter in row for row in rows)
     )
-    is_usual = delimiter in line or len(line.split()) < 2
-    return delimiter if is_usual and not is_in_name else " "
+    can_delimit = delimiter in line or len(line.split()) < 2
+    return delimiter if can_delimit and not is_in_name else " "
 
 
 def _split_rows(
@@ -687,14 +709,14 @@ def _split_rows(
         (f"{text.strip(' ')}\n" for text in texts), delimiter=delimiter, strict=True
     )
     rows: list[tuple[int, list[str]]] = []
-    lines_read = 0
+    read_line_count = 0
     try:
         for cells in reader:
             if cells:
                 rows.append((content[reader.line_num - 1][0], [cell.strip() for cell in cells]))
-            lines_read = reader.line_num
+            read_line_count = reader.line_num
     except csv.Error as error:
-        line = content[min(lines_read, len(content) - 1)][0]
+        line = content[min(read_line_count, len(content) - 1)][0]
         input_file.refuse(line, "", f"this is not a line of a table: {error}; check the quotes")
     return rows
 
@@ -711,30 +733,31 @@ def _split_at_blanks(content: Sequence[tuple[int, str]]) -> list[tuple[int, list
             (line_number, _MARK_AT_END.sub("", text)) for line_number, text in other_lines
         ]
     heading = re.sub(r"(?<!\s)\s++(?=[\[(])", "", first_line).strip()
-    rows_by_pattern = [
+    alternative_rows = [
         [
             (line_number, pattern.split(text.strip()))
             for line_number, text in [(line, heading), *other_lines]
         ]
         for pattern in (_WIDE_GAP, re.compile(r"\s+"))
     ]
-    for rows in rows_by_pattern:
+    for rows in alternative_rows:
         if len(rows[0][1]) > 1 and len({len(cells) for _, cells in rows}) == 1:
             return rows
-        if _has_row_numbers(rows, (0,) if rows is rows_by_pattern[0] else (0, 1)):
+        if _has_row_numbers(rows, (0,) if rows is alternative_rows[0] else (0, 1)):
             return [rows[0], *((line_number, cells[1:]) for line_number, cells in rows[1:])]
-    for rows in rows_by_pattern:
-        width = len(rows[0][1])
-        short_rows = sum(len(cells) < width for _, cells in rows)
+    for rows in alternative_rows:
+        column_count = len(rows[0][1])
+        short_row_count = sum(len(cells) < column_count for _, cells in rows)
         if (
-            width > 1
-            and all(len(cells) <= width for _, cells in rows)
-            and 3 * short_rows < len(rows)
+            column_count > 1
+            and all(len(cells) <= column_count for _, cells in rows)
+            and 3 * short_row_count < len(rows)
         ):
             return [
-                (line_number, [*cells, *[""] * (width - len(cells))]) for line_number, cells in rows
+                (line_number, [*cells, *[""] * (column_count - len(cells))])
+                for line_number, cells in rows
             ]
-    return rows_by_pattern[-1]
+    return alternative_rows[-1]
 
 
 _MARK_AT_END = late_pattern(r"(?<=\S)\s++[!*<>†‡?^]{1,3}\s*$")
@@ -747,13 +770,16 @@ def _has_row_numbers(
     """Return whether the first column has no heading and counts the rows from one of
     `first_numbers`, as pandas prints it from 0 and R from 1.
     """
-    width = len(rows[0][1])
+    column_count = len(rows[0][1])
     body = [cells for _, cells in rows[1:]]
     return (
         len(body) > 1
-        and all(len(cells) == width + 1 for cells in body)
+        and all(len(cells) == column_count + 1 for cells in body)
         and [cells[0] for cells in body]
-        in ([str(index + first) for index in range(len(body))] for first in first_numbers)
+        in (
+            [str(index + first_number) for index in range(len(body))]
+            for first_number in first_numbers
+        )
     )
 
 

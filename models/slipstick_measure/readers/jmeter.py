@@ -73,14 +73,14 @@ class _Sample(NamedTuple):
     """
 
     start: float
-    elapsed: float
+    response_time: float
     users: float | None
-    thread: str
+    thread_name: str
 
     @property
     def end(self) -> float:
         """The end of the request [ms]."""
-        return self.start + self.elapsed
+        return self.start + self.response_time
 
 
 def read_jtl(input_file: Reading) -> list[LoadRow]:
@@ -96,7 +96,7 @@ def read_jtl(input_file: Reading) -> list[LoadRow]:
         _rows_of_xml if input_file.text.lstrip("\ufeff \t\r\n")[:1] == "<" else _rows_of_table
     )
     samples = list[_Sample]()
-    failed_samples = transactions = 0
+    failed_count = transaction_count = 0
     line = 1
     numbered_rows = list(read_rows(input_file))
     heading_lines = [line for line, cells in numbered_rows if cells.get("elapsed") == "elapsed"]
@@ -108,18 +108,18 @@ def read_jtl(input_file: Reading) -> list[LoadRow]:
         if line_number in part_lines:
             pass
         elif _TRANSACTION in cells.get("responseMessage", ""):
-            transactions += 1
+            transaction_count += 1
         elif cells.get("success", "true").casefold() != "true":
-            failed_samples += 1
+            failed_count += 1
         else:
             samples += _parse_sample(input_file, line_number, cells)
         line = line_number
     if input_file.problems:
         input_file.finished()
-    if failed_samples:
-        input_file.add_note(1, "success", f"{failed_samples} samples failed, and are left out")
-    if transactions:
-        input_file.add_note(1, "", f"{transactions} samples of transactions are left out")
+    if failed_count:
+        input_file.add_note(1, "success", f"{failed_count} samples failed, and are left out")
+    if transaction_count:
+        input_file.add_note(1, "", f"{transaction_count} samples of transactions are left out")
     if part_lines:
         message = (
             f"{len(part_lines)} samples are parts of others, as of a request that was redirected,"
@@ -128,16 +128,16 @@ def read_jtl(input_file: Reading) -> list[LoadRow]:
         input_file.add_note(min(part_lines), "label", message)
     if not samples:
         counts_in_words = (
-            f"{failed_samples} samples failed, and {transactions} are sums of a transaction"
+            f"{failed_count} samples failed, and {transaction_count} are sums of a transaction"
         )
         input_file.refuse(line, "", f"no request succeeded, so there is no load: {counts_in_words}")
     samples_in_order = sorted(_with_users(input_file, samples), key=lambda sample: sample.start)
     rows_by_users = _rows_by_users(
         samples_in_order, _indices_before_pauses(input_file, samples_in_order)
     )
-    if failed_samples <= LARGEST_FAILED_SHARE * (failed_samples + len(samples)):
+    if failed_count <= LARGEST_FAILED_SHARE * (failed_count + len(samples)):
         return rows_by_users
-    return [replace(row, unsteady=f"{failed_samples} requests failed") for row in rows_by_users]
+    return [replace(row, unsteady=f"{failed_count} requests failed") for row in rows_by_users]
 
 
 _MOST_COPIES = 9
@@ -152,16 +152,16 @@ def _check_copies(input_file: Reading, rows: Sequence[tuple[int, object]]) -> No
     rows : the requests, each after its line
     """
     entries = [entry for _, entry in rows]
-    for copies in range(2, _MOST_COPIES + 1):
-        request_count, remainder = divmod(len(entries), copies)
-        is_copied = not remainder and entries == entries[:request_count] * copies
+    for copy_count in range(2, _MOST_COPIES + 1):
+        request_count, remainder = divmod(len(entries), copy_count)
+        is_copied = not remainder and entries == entries[:request_count] * copy_count
         if is_copied and any(entry != entries[0] for entry in entries):
             message = f"from here on the file repeats its {request_count} requests; keep one copy"
             input_file.refuse(rows[request_count][0], "", message)
 
 
 def _check_runs(
-    input_file: Reading, rows: Sequence[tuple[int, Mapping[str, str]]], headings: Sequence[int]
+    input_file: Reading, rows: Sequence[tuple[int, Mapping[str, str]]], heading_lines: Sequence[int]
 ) -> None:
     """Raise if a request stands in the file twice, or if runs under separate headings overlap in
     time: their requests would add up, but each run counts only its own threads.
@@ -172,20 +172,20 @@ def _check_runs(
         if (interval := _start_and_end(cells)) is None:
             continue
         start, end = interval
-        run = bisect_right(headings, line)
-        earliest, latest = interval_by_run.get(run, interval)
-        interval_by_run[run] = min(start, earliest), max(end, latest)
+        run_index = bisect_right(heading_lines, line)
+        earliest, latest = interval_by_run.get(run_index, interval)
+        interval_by_run[run_index] = min(start, earliest), max(end, latest)
         first_line = line_by_request.setdefault(tuple(cells.values()), line)
         # A thread cannot begin two requests in the same instant, unless they take none of its time.
         if first_line != line and cells.get("threadName") and end > start + _CLOCK_STEP:
             message = f"{short(cells['threadName'])} has the same request in line {first_line}"
             input_file.refuse(line, "threadName", f"{message}; keep one of the two copies")
     intervals_in_order = sorted(
-        (*interval_of_run, run) for run, interval_of_run in interval_by_run.items()
+        (*interval_of_run, run_index) for run_index, interval_of_run in interval_by_run.items()
     )
-    for (_, end, first_line), (start, _, later_run) in pairwise(intervals_in_order):
+    for (_, end, earlier_run), (start, _, later_run) in pairwise(intervals_in_order):
         if start < end:
-            line = headings[max(first_line, later_run) - 1]
+            line = heading_lines[max(earlier_run, later_run) - 1]
             message = (
                 "the run under this heading overlaps in time with an earlier one, and each counts"
                 " only its own threads; give each run a file of its own"
@@ -201,22 +201,28 @@ def _lines_of_parts(rows: Sequence[tuple[int, Mapping[str, str]]]) -> set[int]:
     embedded resources: a part has the label of the whole with a number, and lies within the time of
     the whole in the same thread.
     """
-    intervals: dict[tuple[str, str], list[tuple[float, float]]] = defaultdict(list)
+    intervals_by_thread_and_label: dict[tuple[str, str], list[tuple[float, float]]] = defaultdict(
+        list
+    )
     timed_samples = [
         (line, cells.get("threadName", ""), cells.get("label", ""), *interval)
         for line, cells in rows
         if (interval := _start_and_end(cells)) is not None
     ]
     for _, thread, label, start, end in timed_samples:
-        intervals[thread, label].append((start, end))
-    for intervals_of_whole in intervals.values():
+        intervals_by_thread_and_label[thread, label].append((start, end))
+    for intervals_of_whole in intervals_by_thread_and_label.values():
         intervals_of_whole.sort()
     part_lines = set[int]()
     for line, thread, label, start, end in timed_samples:
         part_match = _PART_LABEL.fullmatch(label)
-        intervals_of_whole = intervals.get((thread, part_match["whole"]), []) if part_match else []
-        index = bisect_right(intervals_of_whole, (start, inf)) - 1
-        if index >= 0 and end <= intervals_of_whole[index][1] + _CLOCK_STEP:
+        intervals_of_whole = (
+            intervals_by_thread_and_label.get((thread, part_match["whole"]), [])
+            if part_match
+            else []
+        )
+        interval_index = bisect_right(intervals_of_whole, (start, inf)) - 1
+        if interval_index >= 0 and end <= intervals_of_whole[interval_index][1] + _CLOCK_STEP:
             part_lines.add(line)
     return part_lines
 
@@ -245,8 +251,8 @@ def _rows_of_table(input_file: Reading) -> Iterator[tuple[int, Mapping[str, str]
         elif len(cells) < len(grid.heading) and line == grid.rows[-1][0]:
             input_file.add_note(line, "", "the last row is cut, and is left out")
         else:
-            counts = f"{len(cells)} values, where the header promises {len(grid.heading)}"
-            input_file.add_problem(line, "", counts)
+            counts_in_words = f"{len(cells)} values, where the header promises {len(grid.heading)}"
+            input_file.add_problem(line, "", counts_in_words)
 
 
 def _rows_of_xml(input_file: Reading) -> Iterator[tuple[int, Mapping[str, str]]]:
@@ -270,8 +276,8 @@ def _parse_sample(input_file: Reading, line: int, cells: Mapping[str, str]) -> I
     """Parse a sample; yield nothing after recording a problem."""
     start = _parse_instant(input_file, line, cells.get("timeStamp", ""))
     elapsed = input_file.number(line, "elapsed", cells.get("elapsed", ""))
-    active = cells.get("allThreads")
-    users = input_file.number(line, "allThreads", active) if active is not None else None
+    active_text = cells.get("allThreads")
+    users = input_file.number(line, "allThreads", active_text) if active_text is not None else None
     if start is not None and elapsed is not None:
         yield _Sample(start, elapsed, users, cells.get("threadName", ""))
 
@@ -305,44 +311,51 @@ def _with_users(input_file: Reading, samples: Sequence[_Sample]) -> Iterator[_Sa
     if all(sample.users is not None for sample in samples):
         yield from samples
         return
-    count = input_file.hints.processors or len({sample.thread for sample in samples} - {""})
-    if not count:
+    user_count = input_file.hints.processors or len(
+        {sample.thread_name for sample in samples} - {""}
+    )
+    if not user_count:
         message = (
             "the samples do not say how many threads were active (allThreads); write --processors N"
         )
         input_file.refuse(1, "", message)
     if input_file.hints.processors is None:
         message = (
-            f"the samples do not say how many threads were active (allThreads), so the {count} that"
-            " have a name in them are taken; write --processors N if there were others"
+            f"the samples do not say how many threads were active (allThreads), so the {user_count}"
+            " that have a name in them are taken; write --processors N if there were others"
         )
         input_file.add_note(1, "threadName", message)
     for sample in samples:
-        yield sample._replace(users=float(count))
+        yield sample._replace(users=float(user_count))
 
 
 def _indices_before_pauses(input_file: Reading, samples: Sequence[_Sample]) -> set[int]:
     """Return the indices of the samples after which nothing ran for long, as between two runs that
     wrote into one file.
     """
-    gaps = [following.start - sample.start for sample, following in pairwise(samples)]
-    longest_response = max(sample.elapsed for sample in samples)
-    usual_gap = median(gaps) if gaps else 0.0
+    gaps_between_starts = [
+        next_sample.start - sample.start for sample, next_sample in pairwise(samples)
+    ]
+    longest_response = max(sample.response_time for sample in samples)
+    usual_gap = median(gaps_between_starts) if gaps_between_starts else 0.0
     shortest_pause = max(_PAUSE_RATIO * longest_response, _PAUSE_RATIO * usual_gap, _LEAST_PAUSE)
-    pauses = {index: gap for index, gap in enumerate(gaps) if gap > shortest_pause}
-    if pauses:
-        seconds = max(pauses.values()) / 1e3
+    gap_by_index = {
+        index: gap for index, gap in enumerate(gaps_between_starts) if gap > shortest_pause
+    }
+    if gap_by_index:
+        longest_pause = max(gap_by_index.values()) / 1e3
         message = (
-            f"{len(pauses) + 1} runs are in it, up to {seconds:g} s apart; the pauses are left out"
+            f"{len(gap_by_index) + 1} runs are in it, up to {longest_pause:g} s apart;"
+            " the pauses are left out"
         )
         input_file.add_note(1, "timeStamp", message)
-    return set(pauses)
+    return set(gap_by_index)
 
 
 def _rows_by_users(
     samples: Sequence[_Sample],
-    pauses: set[int],
-    users_at: Callable[[float], float] | None = None,
+    pause_indices: set[int],
+    user_count_function: Callable[[float], float] | None = None,
 ) -> list[LoadRow]:
     """Return a row for each number of threads.
 
@@ -354,24 +367,24 @@ def _rows_by_users(
 
     Parameters
     ----------
-    users_at : the number of users from a point in time on; that of the samples if None
+    user_count_function : the number of users from a point in time on; that of the samples if None
     """
-    users_at = users_at or _user_count_function(samples)
+    user_count_function = user_count_function or _user_count_function(samples)
     response_times_by_users: dict[float, list[float]] = defaultdict(list)
     for sample in samples:
-        response_times_by_users[users_at(sample.start)].append(sample.elapsed)
+        response_times_by_users[user_count_function(sample.start)].append(sample.response_time)
     duration_by_users: dict[float, float] = defaultdict(float)
     busy_time_by_users: dict[float, float] = defaultdict(float)
-    pause_ends = {samples[index + 1].start for index in pauses}
-    changes = sorted(
+    pause_ends = {samples[index + 1].start for index in pause_indices}
+    times_and_changes = sorted(
         change for sample in samples for change in ((sample.start, 1), (sample.end, -1))
     )
-    under_way = 0
-    for (start, change), (end, _) in pairwise(changes):
-        under_way += change
-        if under_way or end not in pause_ends:
-            duration_by_users[users_at(start)] += end - start
-            busy_time_by_users[users_at(start)] += under_way * (end - start)
+    requests_under_way = 0
+    for (start, change), (end, _) in pairwise(times_and_changes):
+        requests_under_way += change
+        if requests_under_way or end not in pause_ends:
+            duration_by_users[user_count_function(start)] += end - start
+            busy_time_by_users[user_count_function(start)] += requests_under_way * (end - start)
     return [
         _row_of_threads(users, response_times, duration_by_users[users], busy_time_by_users[users])
         for users, response_times in sorted(response_times_by_users.items())
@@ -389,7 +402,7 @@ def _user_count_function(samples: Sequence[_Sample]) -> Callable[[float], float]
     starts = sorted(sample.start for sample in samples)
     ends = sorted(sample.end for sample in samples)
 
-    def users_at(instant: float) -> float:
+    def user_count_at(instant: float) -> float:
         """Return the number of users at an instant: the number at the next end of a sample, or at
         the last end if no sample is under way, because threads that think remain.
         """
@@ -397,7 +410,7 @@ def _user_count_function(samples: Sequence[_Sample]) -> Callable[[float], float]
         is_idle = bisect_right(starts, instant) == index > 0
         return users_by_end[ends[index - 1 if is_idle else min(index, len(ends) - 1)]]
 
-    return users_at
+    return user_count_at
 
 
 def _row_of_threads(
@@ -412,18 +425,18 @@ def _row_of_threads(
     busy_time : sum over the requests of their parts in this time [ms]
     """
     response_times.sort()
-    count = len(response_times)
-    mean = sum(response_times) / count
-    completed = busy_time / mean if mean else count
+    request_count = len(response_times)
+    mean_response = sum(response_times) / request_count
+    completed_requests = busy_time / mean_response if mean_response else request_count
     return LoadRow(
         1,
         users=users,
-        throughput=completed / (duration / 1e3) if duration else None,
-        response=mean / 1e3,
+        throughput=completed_requests / (duration / 1e3) if duration else None,
+        response=mean_response / 1e3,
         quantiles={
-            share: response_times[min(int(share * count), count - 1)] / 1e3
+            share: response_times[min(int(share * request_count), request_count - 1)] / 1e3
             for share in _QUANTILES
-            if count * (1 - share) >= 1
+            if request_count * (1 - share) >= 1
         },
     )
 
@@ -443,9 +456,9 @@ def read_k6_points(input_file: Reading) -> list[LoadRow]:
     SpecError : what is wrong with it, by line
     """
     end_times_and_durations = list[tuple[float, float]]()
-    users = list[tuple[float, float]]()
-    rows_of_ends = list[tuple[int, object]]()
-    failed_requests = 0
+    instants_and_counts = list[tuple[float, float]]()
+    lines_and_requests = list[tuple[int, object]]()
+    failed_count = 0
     for line, text in input_file.content:
         point = parse_json(input_file, text, line)
         if not isinstance(point, dict) or point.get("type") != "Point":
@@ -458,37 +471,37 @@ def read_k6_points(input_file: Reading) -> list[LoadRow]:
         if instant is None or value is None:
             continue
         if metric == "vus":
-            users.append((instant, value))
+            instants_and_counts.append((instant, value))
         elif (point_data.get("tags") or {}).get("expected_response") == "false":
-            failed_requests += 1
+            failed_count += 1
         else:
             end_times_and_durations.append((instant, value))
-            rows_of_ends.append((line, end_times_and_durations[-1]))
+            lines_and_requests.append((line, end_times_and_durations[-1]))
     if input_file.problems:
         input_file.finished()
-    _check_copies(input_file, rows_of_ends)
+    _check_copies(input_file, lines_and_requests)
     if not end_times_and_durations:
         input_file.refuse(
-            1, "", f"no request succeeded, so there is no load; {failed_requests} failed"
+            1, "", f"no request succeeded, so there is no load; {failed_count} failed"
         )
-    if failed_requests:
-        input_file.add_note(1, "", f"{failed_requests} requests failed, and are left out")
-    times_and_user_counts = sorted(count for count in users if count[1])
+    if failed_count:
+        input_file.add_note(1, "", f"{failed_count} requests failed, and are left out")
+    times_and_user_counts = sorted(count for count in instants_and_counts if count[1])
     samples = [
         _Sample(end - elapsed, elapsed, _users_at(times_and_user_counts, end), "")
         for end, elapsed in end_times_and_durations
     ]
     samples_in_order = sorted(_with_users(input_file, samples), key=lambda sample: sample.start)
-    pauses = _indices_before_pauses(input_file, samples_in_order)
-    users_at = (
+    pause_indices = _indices_before_pauses(input_file, samples_in_order)
+    user_count_function = (
         (lambda instant: _users_at(times_and_user_counts, instant) or 0.0)
         if times_and_user_counts
         else None
     )
-    rows = _rows_by_users(samples_in_order, pauses, users_at)
-    if failed_requests <= LARGEST_FAILED_SHARE * (failed_requests + len(end_times_and_durations)):
+    rows = _rows_by_users(samples_in_order, pause_indices, user_count_function)
+    if failed_count <= LARGEST_FAILED_SHARE * (failed_count + len(end_times_and_durations)):
         return rows
-    return [replace(row, unsteady=f"{failed_requests} requests failed") for row in rows]
+    return [replace(row, unsteady=f"{failed_count} requests failed") for row in rows]
 
 
 def _users_at(counts: Sequence[tuple[float, float]], instant: float) -> float | None:
@@ -513,7 +526,12 @@ _SUMMARY_LINE = late_pattern(
 
 
 _TOTAL_NAME = "Total"
-_STATISTICS = {0.5: "medianResTime", 0.9: "pct1ResTime", 0.95: "pct2ResTime", 0.99: "pct3ResTime"}
+_STATISTIC_BY_SHARE = {
+    0.5: "medianResTime",
+    0.9: "pct1ResTime",
+    0.95: "pct2ResTime",
+    0.99: "pct3ResTime",
+}
 """Times of statistics.json by share: the percentiles are those that JMeter computes by default."""
 
 
@@ -544,7 +562,9 @@ def read_statistics(input_file: Reading) -> LoadRow:
         throughput=float(row["throughput"]),
         response=float(row["meanResTime"]) / 1e3,
         quantiles={
-            share: float(row[name]) / 1e3 for share, name in _STATISTICS.items() if name in row
+            share: float(row[name]) / 1e3
+            for share, name in _STATISTIC_BY_SHARE.items()
+            if name in row
         },
     )
 
@@ -553,29 +573,37 @@ def read_summary(input_file: Reading) -> LoadRow:
     """Read the last line in which JMeter sums up since the start, with the largest number of active
     threads.
     """
-    lines = list(_SUMMARY_LINE.finditer(input_file.text))
-    if not lines:
+    line_matches = list(_SUMMARY_LINE.finditer(input_file.text))
+    if not line_matches:
         input_file.refuse(
             1, "", "the lines in which JMeter sums up are cut before their mean time (Avg)"
         )
-    unsteady = ""
-    total_lines = [line for line in lines if line["of"] == "="] or lines
-    thread_counts = list(dict.fromkeys(int(line["active"]) for line in lines if line["active"]))
+    unsteady_reason = ""
+    total_matches = [
+        line_match for line_match in line_matches if line_match["of"] == "="
+    ] or line_matches
+    thread_counts = list(
+        dict.fromkeys(
+            int(line_match["active"]) for line_match in line_matches if line_match["active"]
+        )
+    )
     most_threads = max(thread_counts, default=0)
-    if len(counts_above_0 := [count for count in thread_counts if count]) > 1:
-        counts_text = ", ".join(map(str, counts_above_0))
+    if len(positive_counts := [count for count in thread_counts if count]) > 1:
+        counts_text = ", ".join(map(str, positive_counts))
         message = (
             f"active threads changed ({counts_text}); throughput and mean time are of all together"
         )
         input_file.add_note(1, "", message)
-        unsteady = f"active threads changed in the run, up to {most_threads}"
-    if int(total_lines[-1]["failed"]):
-        message = f"{total_lines[-1]['failed']} requests failed, and are counted in the throughput"
+        unsteady_reason = f"active threads changed in the run, up to {most_threads}"
+    if int(total_matches[-1]["failed"]):
+        message = (
+            f"{total_matches[-1]['failed']} requests failed, and are counted in the throughput"
+        )
         input_file.add_note(1, "", message)
     return LoadRow(
         1,
         users=float(most_threads) if most_threads else None,
-        throughput=float(total_lines[-1]["rate"]),
-        response=float(total_lines[-1]["mean"]) / 1e3,
-        unsteady=unsteady,
+        throughput=float(total_matches[-1]["rate"]),
+        response=float(total_matches[-1]["mean"]) / 1e3,
+        unsteady=unsteady_reason,
     )

@@ -73,10 +73,10 @@ def _read_json(input_file: Reading) -> Measurements:
     results = list[_JmhResult]()
     part_count = 0
     for result in document:
-        metric = result.get("primaryMetric")
-        metric = metric if isinstance(metric, dict) else {}
+        metric_fields = result.get("primaryMetric")
+        metric_fields = metric_fields if isinstance(metric_fields, dict) else {}
         part_count += len(result.get("secondaryMetrics") or {})
-        forks = metric.get("rawData") or []
+        forks = metric_fields.get("rawData") or []
         scores = [score for fork in forks if isinstance(fork, list) for score in fork]
         results.append(
             _JmhResult(
@@ -84,9 +84,9 @@ def _read_json(input_file: Reading) -> Measurements:
                 str(result.get("mode", "")),
                 result.get("params") or {},
                 str(result.get("threads", "")),
-                scores or [metric.get("score", "")],
-                str(metric.get("scoreUnit", "")),
-                line_of_first_number(metric) or line_of_first_number(result) or 1,
+                scores or [metric_fields.get("score", "")],
+                str(metric_fields.get("scoreUnit", "")),
+                line_of_first_number(metric_fields) or line_of_first_number(result) or 1,
             )
         )
     return _as_measurements(input_file, results, part_count)
@@ -95,13 +95,13 @@ def _read_json(input_file: Reading) -> Measurements:
 def _read_text(input_file: Reading) -> Measurements:
     """Read the results in the table or the CSV of JMH."""
     results = list(
-        _csv_rows(input_file) if _CSV.match(input_file.text) else _table_rows(input_file)
+        _csv_results(input_file) if _CSV.match(input_file.text) else _table_results(input_file)
     )
     whole_results = [row for row in results if not re.search("[:·]", row.benchmark)]
     return _as_measurements(input_file, whole_results, len(results) - len(whole_results))
 
 
-def _csv_rows(input_file: Reading) -> Iterator[_JmhResult]:
+def _csv_results(input_file: Reading) -> Iterator[_JmhResult]:
     """Yield the results in the CSV of JMH."""
     for line, cell_by_name in rows_of_csv(input_file, input_file.text):
         cell_by_lower_name = {name.casefold(): value for name, value in cell_by_name.items()}
@@ -115,23 +115,23 @@ def _csv_rows(input_file: Reading) -> Iterator[_JmhResult]:
         yield _JmhResult(name, mode, parameters, threads, [score], unit, line)
 
 
-def _table_rows(input_file: Reading) -> Iterator[_JmhResult]:
+def _table_results(input_file: Reading) -> Iterator[_JmhResult]:
     """Yield the results in the tables that JMH prints, with the threads of the runs above each.
 
     Columns are told from the right: units, an error, a score, how many samples; between the name
     and the mode stand the parameters, one word each.
     """
     heading = list[str]()
-    threads: dict[str, set[str]] = {}
-    benchmark = count = ""
+    thread_counts_by_benchmark: dict[str, set[str]] = {}
+    benchmark = thread_count = ""
     for line, text in enumerate(input_file.lines, 1):
         if match := _THREADS.fullmatch(text):
-            count = match[1]
+            thread_count = match[1]
         elif match := _BENCHMARK.fullmatch(text):
             benchmark = match[1]
             if heading:  # the runs before it were of another table
-                heading, threads = [], {}
-            threads.setdefault(benchmark, set()).add(count)
+                heading, thread_counts_by_benchmark = [], {}
+            thread_counts_by_benchmark.setdefault(benchmark, set()).add(thread_count)
         elif _TABLE.fullmatch(text):
             heading = text.split()
         elif heading and _has_mode_of_heading(text.split(), heading):
@@ -139,7 +139,7 @@ def _table_rows(input_file: Reading) -> Iterator[_JmhResult]:
             if not cells:
                 input_file.add_note(line, "", "the row is cut before its unit, and is left out")
                 continue
-            yield _table_row(input_file, line, heading, cells, threads)
+            yield _table_result(input_file, line, heading, cells, thread_counts_by_benchmark)
         elif heading and text.strip() and line == len(input_file.lines):
             input_file.add_note(line, "", "the last line is no whole row, and is left out")
 
@@ -159,18 +159,18 @@ def _has_mode_of_heading(cells: Sequence[str], heading: Sequence[str]) -> bool:
     return mode_index < len(cells) and cells[mode_index] in MODES
 
 
-def _table_row(
+def _table_result(
     input_file: Reading,
     line: int,
     heading: Sequence[str],
     cells: Sequence[str],
-    threads: Mapping[str, set[str]],
+    thread_counts_by_benchmark: Mapping[str, set[str]],
 ) -> _JmhResult:
     """Return the result in a row of a table."""
     parameter_names = [
         heading_text[1:-1] for heading_text in heading if _PARAMETER.fullmatch(heading_text)
     ]
-    name, values, mode = (
+    name, parameter_values, mode = (
         cells[0],
         cells[1 : 1 + len(parameter_names)],
         cells[1 + len(parameter_names)],
@@ -192,23 +192,25 @@ def _table_row(
     score = number_cells[score_index] if score_index < len(number_cells) else ""
     parameters = {
         parameter: value
-        for parameter, value in zip(parameter_names, values, strict=True)
+        for parameter, value in zip(parameter_names, parameter_values, strict=True)
         if value != "N/A"
     }
-    count = ""
+    count_text = ""
     if "Thr" in count_headings and score_index == len(count_headings):
-        count = number_cells[count_headings.index("Thr")]
+        count_text = number_cells[count_headings.index("Thr")]
     elif thread_counts := {
         thread_count
-        for benchmark, counts_of_benchmark in threads.items()
+        for benchmark, counts_of_benchmark in thread_counts_by_benchmark.items()
         if f".{benchmark}".endswith(f".{name.partition(':')[0]}")
         for thread_count in counts_of_benchmark
     }:
         if len(thread_counts) > 1:
             message = "ran with several numbers of threads, which its table does not tell apart"
             input_file.refuse(line, name, f"{message}; let JMH write JSON: -rf json -rff FILE")
-        count = thread_counts.pop()
-    return _JmhResult(name, mode, parameters, count, [score.replace(",", ".")], cells[-1], line)
+        count_text = thread_counts.pop()
+    return _JmhResult(
+        name, mode, parameters, count_text, [score.replace(",", ".")], cells[-1], line
+    )
 
 
 def _as_measurements(
@@ -229,23 +231,23 @@ def _as_measurements(
         name: min((row.mode for row in rows if row.benchmark == name), key=_rank_of_mode)
         for name in dict.fromkeys(row.benchmark for row in rows)
     }
-    rows_taken = [row for row in rows if row.mode == mode_by_benchmark[row.benchmark]]
-    if len(rows_taken) < len(rows):
+    rows_of_chosen_modes = [row for row in rows if row.mode == mode_by_benchmark[row.benchmark]]
+    if len(rows_of_chosen_modes) < len(rows):
         message = (
-            f"{len(rows) - len(rows_taken)} results in other modes of the same benchmarks are"
-            " left out"
+            f"{len(rows) - len(rows_of_chosen_modes)} results in other modes of the same benchmarks"
+            " are left out"
         )
         input_file.add_note(1, "mode", message)
-    have_several_threads = any(row.threads not in ("", "1") for row in rows_taken)
-    repetitions: dict[Any, int] = {}
-    for row in rows_taken:
+    have_several_threads = any(row.threads not in ("", "1") for row in rows_of_chosen_modes)
+    repetition_count_by_run: dict[Any, int] = {}
+    for row in rows_of_chosen_modes:
         # Threads that the benchmark starts itself are a parameter; JMH then counts one.
         is_counted_by_jmh = bool(row.threads) and (
-            have_several_threads or not any(map(_is_count, row.parameters))
+            have_several_threads or not any(map(_counts_processors_or_users, row.parameters))
         )
         parameters = _parameters_with_threads(input_file, row, is_counted_by_jmh)
         region = (
-            _without_package(row.benchmark, mode_by_benchmark)[:200]
+            _name_without_package(row.benchmark, mode_by_benchmark)[:200]
             if len(mode_by_benchmark) > 1
             else ""
         )
@@ -259,7 +261,9 @@ def _as_measurements(
                 )
                 input_file.add_note(row.line, "score", f"{message}; print a smaller unit: -tu ns")
                 continue
-            repetition = repetitions[coordinates] = repetitions.get(coordinates, 0) + 1
+            repetition = repetition_count_by_run[coordinates] = (
+                repetition_count_by_run.get(coordinates, 0) + 1
+            )
             coordinates_of_score = coordinates._replace(repetition=repetition)
             line = score.line if isinstance(score, JsonNumber) else row.line
             if row.mode == "thrpt":
@@ -287,7 +291,11 @@ def _parameters_with_threads(
     if is_counted_by_jmh:
         parameters[_THREADS_PARAMETER] = row.threads
     hints = input_file.hints
-    if not any(map(_is_count, parameters)) and hints.processors is None and not hints.columns:
+    if (
+        not any(map(_counts_processors_or_users, parameters))
+        and hints.processors is None
+        and not hints.columns
+    ):
         message = (
             "the table does not say how many threads ran; write --processors N, or let JMH write"
             " JSON: -rf json -rff FILE"
@@ -296,11 +304,13 @@ def _parameters_with_threads(
     return parameters
 
 
-def _without_package(benchmark: str, other_names: Iterable[str]) -> str:
+def _name_without_package(benchmark: str, other_names: Iterable[str]) -> str:
     """Return the name of a benchmark without the package and the class that all have in common."""
-    levels = zip(*(name.split(".")[:-1] for name in other_names), strict=False)
-    common_levels = sum(1 for _ in takewhile(lambda names: len(set(names)) == 1, levels))
-    return ".".join(benchmark.split(".")[common_levels:])
+    parts_by_level = zip(*(name.split(".")[:-1] for name in other_names), strict=False)
+    common_level_count = sum(
+        1 for _ in takewhile(lambda names: len(set(names)) == 1, parts_by_level)
+    )
+    return ".".join(benchmark.split(".")[common_level_count:])
 
 
 def _rank_of_mode(mode: str) -> int:
@@ -308,7 +318,7 @@ def _rank_of_mode(mode: str) -> int:
     return MODES.index(mode) if mode in MODES else len(MODES)
 
 
-def _is_count(name: str) -> bool:
+def _counts_processors_or_users(name: str) -> bool:
     """Return whether a parameter counts processors or users."""
     return plain_words(name) in (*PROCESSORS, *LOADS)
 

@@ -453,7 +453,10 @@ _PATTERNS: tuple[tuple[str, str, str], ...] = (
 which they are tried.
 """
 
-KNOWN_TEXTS = tuple(KnownFile(late_pattern(pattern), what, way) for pattern, what, way in _PATTERNS)
+KNOWN_TEXTS = tuple(
+    KnownFile(late_pattern(pattern), description, advice)
+    for pattern, description, advice in _PATTERNS
+)
 
 GZIP = b"\x1f\x8b"
 PACKED_FORMATS: Mapping[bytes, tuple[str, str]] = {
@@ -490,7 +493,7 @@ KNOWN_SUFFIXES: Mapping[str, tuple[str, str]] = {
 """Endings of names of files that are no text, with what they are and the way out."""
 
 
-def known_text(text: str) -> KnownFile | None:
+def known_file_of_text(text: str) -> KnownFile | None:
     """Return the known kind of file that a text is; None if it is unknown."""
     return next(
         (known_file for known_file in KNOWN_TEXTS if known_file.pattern.search(text[:200_000])),
@@ -498,7 +501,7 @@ def known_text(text: str) -> KnownFile | None:
     )
 
 
-def known_bytes(path: Path | str) -> str:
+def description_of_binary_file(path: Path | str) -> str:
     """Return the kind of a binary file with advice on reading it; empty if its kind is unknown."""
     file = Path(path)
     if not file.is_file():

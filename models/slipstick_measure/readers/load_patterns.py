@@ -53,11 +53,15 @@ def number_of_match(match: re.Match[str] | None, factor: float = 1.0) -> float |
     return float(match[1].replace(",", "")) * factor if match else None
 
 
-def parse_quantiles(text: str, pattern: str, unit: float | None = None) -> dict[float, float]:
-    """Parse lines with a percentage and a time, in `unit` or with its own unit."""
+def parse_quantiles(
+    text: str, pattern: str, seconds_per_unit: float | None = None
+) -> dict[float, float]:
+    """Parse lines with a percentage and a time, in `seconds_per_unit` or with its own unit."""
     quantiles = {}
     for match in re.finditer(pattern, text, re.MULTILINE):
-        time = parse_time(match[2]) if unit is None else float(match[2]) * unit
+        time = (
+            parse_time(match[2]) if seconds_per_unit is None else float(match[2]) * seconds_per_unit
+        )
         share = float(match[1]) / 100
         if time is not None and 0 < share < 1:
             quantiles[share] = time
@@ -75,26 +79,27 @@ class LoadFormat(NamedTuple):
     ----------
     pattern : identifies the format
     read : its reader
-    begin : begins each test in a file with several; None: `pattern`
-    failures : the lines on failed requests
-    header : begins each test if it was pasted as a whole
-    ends : the line that ends the results of a test
-    unique_lines : lines that each test has once, before its values; the most frequent separates
-        tests whose first lines were not copied
-    commands : the lines that name the command of each test, in a group `name`; tests of different
-        commands are no curve over the load
-    loop : the command, of which the only one in a file stands before a loop over all its tests
+    begin_pattern : begins each test in a file with several; None: `pattern`
+    failure_pattern : the lines on failed requests
+    header_pattern : begins each test if it was pasted as a whole
+    end_pattern : the line that ends the results of a test
+    unique_line_patterns : lines that each test has once, before its values; the most frequent
+        separates tests whose first lines were not copied
+    command_pattern : the lines that name the command of each test, in a group `name`; tests of
+        different commands are no curve over the load
+    loop_pattern : the command, of which the only one in a file stands before a loop over all its
+        tests
     """
 
     pattern: re.Pattern[str]
     read: LoadReader
-    begin: re.Pattern[str] | None = None
-    failures: re.Pattern[str] | None = None
-    header: re.Pattern[str] | None = None
-    ends: re.Pattern[str] | None = None
-    unique_lines: tuple[re.Pattern[str], ...] = ()
-    commands: re.Pattern[str] | None = None
-    loop: re.Pattern[str] | None = None
+    begin_pattern: re.Pattern[str] | None = None
+    failure_pattern: re.Pattern[str] | None = None
+    header_pattern: re.Pattern[str] | None = None
+    end_pattern: re.Pattern[str] | None = None
+    unique_line_patterns: tuple[re.Pattern[str], ...] = ()
+    command_pattern: re.Pattern[str] | None = None
+    loop_pattern: re.Pattern[str] | None = None
 
 
 def line_pattern(pattern: str) -> re.Pattern[str]:

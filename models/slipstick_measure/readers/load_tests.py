@@ -151,7 +151,7 @@ def _classify_column(column: TableColumn) -> _LoadColumn | None:
     is not known.
     """
     if tier := _tier_in_brackets(column):
-        return _LoadColumn("busy", tier, "%" if "%" in column.text else None)
+        return _LoadColumn("busy", tier, "%" if "%" in column.heading else None)
     name = re.sub(r"[\[(].*", "", column.words).strip()
     if name in LOADS and name not in ("load",):
         return _LoadColumn("users", name, None)
@@ -175,22 +175,22 @@ def _classify_column(column: TableColumn) -> _LoadColumn | None:
     if not is_throughput or column.is_per_processor or _NOT_COMPLETED.search(name):
         return None
     unit = f"{column.unit}/s" if column.unit in _PREFIXES_ALONE else column.unit
-    return _LoadColumn("throughput", name, unit or column.text)
+    return _LoadColumn("throughput", name, unit or column.heading)
 
 
 def _tier_in_brackets(column: TableColumn) -> str:
     """Return the tier that stands in brackets behind its utilization; empty for other columns."""
-    match = _UTILIZATION_OF_TIER.fullmatch(column.text.strip().replace("_", " "))
+    match = _UTILIZATION_OF_TIER.fullmatch(column.heading.strip().replace("_", " "))
     tier = match["tier"] if match else ""
     return "" if tier.casefold() in _WORDS_OF_NO_TIER else tier
 
 
-def _classified_columns(grid: CellGrid) -> dict[int, _LoadColumn]:
+def _load_columns_by_index(grid: CellGrid) -> dict[int, _LoadColumn]:
     """Return the meaning of the columns of a load test, by index; empty for tables of runs on
     processors and for data of a model.
     """
     columns = [TableColumn.of(index, text, []) for index, text in enumerate(grid.heading)]
-    load_columns = {
+    load_column_by_index = {
         column.index: load_column
         for column in columns
         if (load_column := _classify_column(column)) is not None
@@ -201,7 +201,11 @@ def _classified_columns(grid: CellGrid) -> dict[int, _LoadColumn]:
     )
     if heading_of_model_parameter(columns):
         return {}
-    return _with_threads_as_users(grid, columns, load_columns) if has_processors else load_columns
+    return (
+        _with_threads_as_users(grid, columns, load_column_by_index)
+        if has_processors
+        else load_column_by_index
+    )
 
 
 _WORDS_OF_CLIENTS = ("threads", "thread", "workers", "worker")
@@ -209,7 +213,7 @@ _LITTLE_TOLERANCE = 0.1
 
 
 def _with_threads_as_users(
-    grid: CellGrid, columns: Sequence[TableColumn], load_columns: Mapping[int, _LoadColumn]
+    grid: CellGrid, columns: Sequence[TableColumn], load_column_by_index: Mapping[int, _LoadColumn]
 ) -> dict[int, _LoadColumn]:
     """Return the columns of a load test whose threads are its users: in every row they are the
     throughput times the mean latency (Little's law). Return no columns if no throughput of requests
@@ -218,16 +222,18 @@ def _with_threads_as_users(
     thread_indices = [column.index for column in columns if column.words in _WORDS_OF_CLIENTS]
     latency_indices = [
         index
-        for index, column in load_columns.items()
+        for index, column in load_column_by_index.items()
         if column.kind == "response" and re.search("latency|response", column.name)
     ]
-    rate_indices = [index for index, column in load_columns.items() if column.kind == "throughput"]
+    rate_indices = [
+        index for index, column in load_column_by_index.items() if column.kind == "throughput"
+    ]
     if len(thread_indices) != 1 or len(latency_indices) != 1:
         return {}
-    unit = time_of_unit(load_columns[latency_indices[0]].unit or "")[0]
+    latency_unit = time_of_unit(load_column_by_index[latency_indices[0]].unit or "")[0]
     for rate_index in rate_indices:
-        unit_of_rate = rate_unit(load_columns[rate_index].unit or "1/s")
-        factor = float(unit_of_rate.factor) if unit_of_rate else 1.0
+        unit_of_rate = rate_unit(load_column_by_index[rate_index].unit or "1/s")
+        rate_factor = float(unit_of_rate.factor) if unit_of_rate else 1.0
         users_rates_and_latencies = [
             [
                 number_in(cells[index])
@@ -241,21 +247,23 @@ def _with_threads_as_users(
             users
             and rate
             and latency
-            and abs(rate * factor * latency * SECONDS.get(unit, 0.0) - users)
+            and abs(rate * rate_factor * latency * SECONDS.get(latency_unit, 0.0) - users)
             <= _LITTLE_TOLERANCE * users
             for users, rate, latency in users_rates_and_latencies
         ):
-            left_out = {index for index in rate_indices if index != rate_index}
+            left_out_indices = {index for index in rate_indices if index != rate_index}
             kept_columns = {
-                index: column for index, column in load_columns.items() if index not in left_out
+                index: column
+                for index, column in load_column_by_index.items()
+                if index not in left_out_indices
             }
             users_column = _LoadColumn("users", grid.heading[thread_indices[0]], None)
             return {thread_indices[0]: users_column, **kept_columns}
     return {}
 
 
-def _without_others_of_a_kind(
-    input_file: Reading, grid: CellGrid, load_columns: Mapping[int, _LoadColumn]
+def _one_column_of_each_kind(
+    input_file: Reading, grid: CellGrid, load_column_by_index: Mapping[int, _LoadColumn]
 ) -> dict[int, _LoadColumn]:
     """Return the columns of a load test, by index, with at most one column each of users, rates,
     response times and throughputs. A response time with a unit has precedence, and requests have
@@ -267,34 +275,36 @@ def _without_others_of_a_kind(
     SpecError : several throughputs of requests, none of which is the total
     """
     index_by_kind = dict[str, int]()
-    throughput_indices = dict[str, list[int]](bytes=[], requests=[])
-    for index, column in sorted(load_columns.items(), key=lambda item: item[1].unit is None):
+    throughput_indices_by_work = dict[str, list[int]](bytes=[], requests=[])
+    for index, column in sorted(
+        load_column_by_index.items(), key=lambda item: item[1].unit is None
+    ):
         if column.kind == "throughput":
             unit = rate_unit(column.unit or "")
             is_of_bytes = unit is not None and unit.unit == "B/s"
-            throughput_indices["bytes" if is_of_bytes else "requests"].append(index)
+            throughput_indices_by_work["bytes" if is_of_bytes else "requests"].append(index)
         elif column.kind in ("users", "rate", "response"):
             index_by_kind.setdefault(column.kind, index)
-    if request_indices := sorted(throughput_indices["requests"]):
-        index_by_kind["throughput"] = _total_throughput(input_file, grid, request_indices)
-    elif throughput_indices["bytes"] and not {"users", "response"} <= index_by_kind.keys():
-        index_by_kind["throughput"] = min(throughput_indices["bytes"])
+    if request_indices := sorted(throughput_indices_by_work["requests"]):
+        index_by_kind["throughput"] = _total_throughput_index(input_file, grid, request_indices)
+    elif throughput_indices_by_work["bytes"] and not {"users", "response"} <= index_by_kind.keys():
+        index_by_kind["throughput"] = min(throughput_indices_by_work["bytes"])
     return {
         index: column
-        for index, column in load_columns.items()
+        for index, column in load_column_by_index.items()
         if column.kind in ("quantile", "busy") or index in index_by_kind.values()
     }
 
 
-def _total_throughput(input_file: Reading, grid: CellGrid, indices: Sequence[int]) -> int:
+def _total_throughput_index(input_file: Reading, grid: CellGrid, indices: Sequence[int]) -> int:
     """Return the index of the column of throughputs that is the sum of the others, or of one of
     equal columns; raise for other sets of columns, such as the throughputs of reads and of writes.
     """
     total_by_index = {
         index: sum(
-            number_in(split_amount(row[index])[0]) or 0.0
-            for _, row in grid.rows
-            if index < len(row)
+            number_in(split_amount(cells[index])[0]) or 0.0
+            for _, cells in grid.rows
+            if index < len(cells)
         )
         for index in indices
     }
@@ -328,9 +338,9 @@ def is_load_table(input_file: Reading) -> bool:
         return False  # of quotes that do not end, which the reader of tables says
     if "time_unit" in grid.heading:
         return False  # of Google Benchmark, whose rates are those of functions and not of a load
-    kinds = {load_column.kind for load_column in _classified_columns(grid).values()}
-    return bool(kinds & {"users", "rate", "throughput"}) and bool(
-        kinds & {"response", "quantile", "busy"}
+    column_kinds = {load_column.kind for load_column in _load_columns_by_index(grid).values()}
+    return bool(column_kinds & {"users", "rate", "throughput"}) and bool(
+        column_kinds & {"response", "quantile", "busy"}
     )
 
 
@@ -342,8 +352,8 @@ def read_load_table(input_file: Reading) -> LoadTest:
     SpecError : everything that is wrong, by line
     """
     grid = with_decimal_points(input_file, table_of_file(input_file))
-    load_columns = _without_others_of_a_kind(input_file, grid, _classified_columns(grid))
-    _check_one_test(input_file, grid, load_columns)
+    load_column_by_index = _one_column_of_each_kind(input_file, grid, _load_columns_by_index(grid))
+    _check_one_test(input_file, grid, load_column_by_index)
     rows = list[LoadRow]()
     for line, cells in grid.rows:
         if len(cells) != len(grid.heading):
@@ -351,18 +361,23 @@ def read_load_table(input_file: Reading) -> LoadTest:
                 line, "", f"{len(cells)} values, where the header promises {len(grid.heading)}"
             )
             continue
-        index = next((i for i, column in load_columns.items() if column.kind == "users"), None)
-        if rows and index is not None and plain_words(cells[index]) in SUMMARIES:
-            input_file.add_note(line, cells[index], "sums up the rows above, and is left out")
+        users_index = next(
+            (index for index, column in load_column_by_index.items() if column.kind == "users"),
+            None,
+        )
+        if rows and users_index is not None and plain_words(cells[users_index]) in SUMMARIES:
+            input_file.add_note(line, cells[users_index], "sums up the rows above, and is left out")
             continue
-        rows.append(_row_of_cells(input_file, line, cells, load_columns))
+        rows.append(_row_of_cells(input_file, line, cells, load_column_by_index))
     columns_in_words = ", ".join(
         f"{_MEANINGS.get(column.kind, column.kind)}"
         f"{f' of {column.name}' if column.kind == 'busy' else ''} = {grid.heading[index]}"
-        for index, column in load_columns.items()
+        for index, column in load_column_by_index.items()
     )
-    left_out = [text for index, text in enumerate(grid.heading) if index not in load_columns]
-    left_out_in_words = f"; left out: {', '.join(left_out)}" if left_out else ""
+    left_out_headings = [
+        text for index, text in enumerate(grid.heading) if index not in load_column_by_index
+    ]
+    left_out_in_words = f"; left out: {', '.join(left_out_headings)}" if left_out_headings else ""
     input_file.add_note(
         grid.line, "columns", f"read as a load test: {columns_in_words}{left_out_in_words}"
     )
@@ -370,15 +385,17 @@ def read_load_table(input_file: Reading) -> LoadTest:
 
 
 def _check_one_test(
-    input_file: Reading, grid: CellGrid, load_columns: Mapping[int, _LoadColumn]
+    input_file: Reading, grid: CellGrid, load_column_by_index: Mapping[int, _LoadColumn]
 ) -> None:
     """Raise if rows have no load and differ in a name, because they are of different tests."""
-    if {column.kind for column in load_columns.values()} & {"users", "rate"} or len(grid.rows) < 2:
+    if {column.kind for column in load_column_by_index.values()} & {"users", "rate"} or len(
+        grid.rows
+    ) < 2:
         return
     for index, heading in enumerate(grid.heading):
         cells = [row[index] for _, row in grid.rows if index < len(row)]
         if (
-            index not in load_columns
+            index not in load_column_by_index
             and len(different_cells := list(dict.fromkeys(cells))) > 1
             and not any(NUMBER.fullmatch(bare_cell(cell)) for cell in cells)
         ):
@@ -394,13 +411,16 @@ _MEANINGS = {"busy": "utilization", "response": "mean response time", "rate": "r
 
 
 def _row_of_cells(
-    input_file: Reading, line: int, cells: Sequence[str], load_columns: Mapping[int, _LoadColumn]
+    input_file: Reading,
+    line: int,
+    cells: Sequence[str],
+    load_column_by_index: Mapping[int, _LoadColumn],
 ) -> LoadRow:
     """Return a row of a table as a row of a load test, in base units."""
-    row_values: dict[str, float] = {}
+    value_by_kind: dict[str, float] = {}
     quantiles: dict[float, float] = {}
-    utilization: dict[str, float] = {}
-    for index, column in load_columns.items():
+    utilization_by_tier: dict[str, float] = {}
+    for index, column in load_column_by_index.items():
         text = bare_cell(cells[index])
         if is_missing(text):
             continue
@@ -418,45 +438,47 @@ def _row_of_cells(
         if value < 0:
             input_file.add_problem(line, column.name, f"must be at least 0; got {text}")
         elif column.kind == "users":
-            row_values["users"] = value
+            value_by_kind["users"] = value
         elif column.kind == "busy":
-            share = (
+            utilization = (
                 value / 100
                 if (unit or column.unit or "%") == "%"
-                and _is_in_percent(cells, index, load_columns, value)
+                and _is_in_percent(cells, index, load_column_by_index, value)
                 else value
             )
-            utilization[column.name] = share
+            utilization_by_tier[column.name] = utilization
         elif column.kind in ("rate", "throughput"):
-            rate = rate_unit(unit or column.unit or "1/s")
-            row_values[column.kind] = value * float(rate.factor if rate else 1)
+            unit_of_rate = rate_unit(unit or column.unit or "1/s")
+            value_by_kind[column.kind] = value * float(unit_of_rate.factor if unit_of_rate else 1)
         else:
-            seconds = _in_seconds(input_file, line, column.name, value, unit or column.unit)
+            seconds = _seconds_of_value(input_file, line, column.name, value, unit or column.unit)
             if column.kind == "quantile":
                 quantiles[float(column.name)] = seconds
             else:
-                row_values["response"] = seconds
+                value_by_kind["response"] = seconds
     return LoadRow(
         line,
-        users=row_values.get("users"),
-        rate=row_values.get("rate"),
-        throughput=row_values.get("throughput"),
-        response=row_values.get("response"),
+        users=value_by_kind.get("users"),
+        rate=value_by_kind.get("rate"),
+        throughput=value_by_kind.get("throughput"),
+        response=value_by_kind.get("response"),
         quantiles=quantiles,
-        utilization=utilization,
+        utilization=utilization_by_tier,
     )
 
 
 def _is_in_percent(
-    cells: Sequence[str], index: int, load_columns: Mapping[int, _LoadColumn], value: float
+    cells: Sequence[str], index: int, load_column_by_index: Mapping[int, _LoadColumn], value: float
 ) -> bool:
     """Return whether a utilization is in percent: by the unit of its column or cell, or because it
     exceeds 1.
     """
-    return load_columns[index].unit == "%" or "%" in cells[index] or value > 1
+    return load_column_by_index[index].unit == "%" or "%" in cells[index] or value > 1
 
 
-def _in_seconds(input_file: Reading, line: int, name: str, value: float, unit: str | None) -> float:
+def _seconds_of_value(
+    input_file: Reading, line: int, name: str, value: float, unit: str | None
+) -> float:
     """Return a time in seconds; return 0 after recording that its unit is missing or is no unit of
     time.
     """
@@ -513,20 +535,25 @@ def _read_wrk(input_file: Reading) -> LoadRow:
     failed_requests = (
         sum(map(int, re.findall(r"\s([0-9]+)", errors_match[1]))) if errors_match else 0
     )
-    are_few_failed = (
+    has_few_failures = (
         request_count is None or failed_requests <= LARGEST_FAILED_SHARE * request_count
     )
     recorded_mean_match = first_match(r"^[ \t]*#\[Mean\s+=\s+([0-9.]+),", text)
-    mean = (
+    mean_latency = (
         parse_time(latency_match[1])
         if latency_match
         else number_of_match(recorded_mean_match, 1e-3)
     )
     duration_match = first_match(r" in ([0-9.]+[a-z]+),", text)
-    seconds = parse_time(duration_match[1]) if duration_match else None
-    if mean and seconds and rate is not None and mean > _LARGE_SHARE_OF_RUN * seconds:
+    run_seconds = parse_time(duration_match[1]) if duration_match else None
+    if (
+        mean_latency
+        and run_seconds
+        and rate is not None
+        and mean_latency > _LARGE_SHARE_OF_RUN * run_seconds
+    ):
         unsteady_reason = (
-            f"the mean response time is a large part of the {seconds:g} s of the run: more was"
+            f"the mean response time is a large part of the {run_seconds:g} s of the run: more was"
             " offered than completed, and the times grow with the length of the run"
         )
         input_file.add_note(1, "", unsteady_reason)
@@ -539,9 +566,9 @@ def _read_wrk(input_file: Reading) -> LoadRow:
         else None,
         rate=rate,
         throughput=throughput,
-        response=mean,
+        response=mean_latency,
         quantiles=parse_quantiles(text, r"^[ \t]*([0-9.]+)%\s+([0-9.]+[a-z]+)\s*$"),
-        unsteady="" if are_few_failed else f"{failed_requests} requests failed",
+        unsteady="" if has_few_failures else f"{failed_requests} requests failed",
     )
 
 
@@ -589,7 +616,9 @@ def _read_hey(input_file: Reading) -> LoadRow:
     if rate_match and rate_match.end() == len(text):
         message = "the file ends with this number, which may be cut"
         input_file.add_note(text.count("\n") + 1, "Requests/sec", message)
-    rate = _rate_of_hey(command_match[1] if command_match else "", _program_like_hey(text), users)
+    rate = _rate_limit_of_hey(
+        command_match[1] if command_match else "", _program_like_hey(text), users
+    )
     return LoadRow(
         1,
         users=users if rate is None else None,
@@ -600,13 +629,13 @@ def _read_hey(input_file: Reading) -> LoadRow:
     )
 
 
-def _rate_of_hey(options: str, program: str, users: float | None) -> float | None:
+def _rate_limit_of_hey(option_text: str, program: str, users: float | None) -> float | None:
     """Return the total rate of requests to which the options of hey, oha or ghz limit the test;
     None without a limit. The option of hey limits each worker, and is multiplied by their number.
     """
-    option = {"hey": "-q", "oha": "-q", "ghz": "(?:-r|--rps)"}.get(program, "-q")
-    options = re.sub(r"'[^']*'|\"[^\"]*\"", "", options)  # headers and bodies of requests
-    limit = number_of_match(re.search(rf"(?:^|\s){option}[ =]*([0-9.]+)\b", options))
+    option_pattern = {"hey": "-q", "oha": "-q", "ghz": "(?:-r|--rps)"}.get(program, "-q")
+    option_text = re.sub(r"'[^']*'|\"[^\"]*\"", "", option_text)  # headers and bodies of requests
+    limit = number_of_match(re.search(rf"(?:^|\s){option_pattern}[ =]*([0-9.]+)\b", option_text))
     if not limit:  # 0 is no limit
         return None
     if program != "hey":
@@ -627,8 +656,8 @@ def _read_oha_json(input_file: Reading) -> LoadRow:
     """Read what oha --output-format json writes [s], without the number of connections."""
     document = json.loads(input_file.text)
     summary = document["summary"]
-    if float(success := summary.get("successRate", 1)) < 1:
-        failure_note = f"requests failed: a part of {float(success):g} succeeded"
+    if float(success_share := summary.get("successRate", 1)) < 1:
+        failure_note = f"requests failed: a part of {float(success_share):g} succeeded"
         input_file.add_note(1, "successRate", failure_note)
     return LoadRow(
         1,
@@ -636,8 +665,8 @@ def _read_oha_json(input_file: Reading) -> LoadRow:
         response=None if summary.get("average") is None else float(summary["average"]),
         quantiles={
             share: float(time)
-            for name, time in document["latencyPercentiles"].items()
-            if (share := _k6_share(name)) and time is not None
+            for percentile_name, time in document["latencyPercentiles"].items()
+            if (share := _share_of_k6_statistic(percentile_name)) and time is not None
         },
     )
 
@@ -682,14 +711,14 @@ def _read_rates_alone(input_file: Reading) -> list[LoadRow]:
     rows = []
     previous_end = 0
     for match in _RATE_ALONE.finditer(input_file.text):
-        times = _LATENCY_ALONE.findall(input_file.text, previous_end, match.start())
+        time_texts = _LATENCY_ALONE.findall(input_file.text, previous_end, match.start())
         previous_end = match.end()
         rows.append(
             LoadRow(
                 input_file.text.count("\n", 0, match.start("rate")) + 1,
                 users=float(match["users"]) if match["users"] else None,
                 throughput=float(match["rate"]),
-                response=parse_time(times[-1]) if times else None,
+                response=parse_time(time_texts[-1]) if time_texts else None,
             )
         )
     return rows
@@ -702,7 +731,7 @@ def _read_sysbench(input_file: Reading) -> LoadRow:
     text = input_file.text
     threads_and_rates = re.findall(r"\bthds: ([0-9]+),? tps: ([0-9.]+)\b,? ", text)
     event_count = number_of_match(first_match(r"total number of events:\s+([0-9]+)", text))
-    seconds = number_of_match(first_match(r"total time:\s+([0-9.]+)s", text))
+    run_seconds = number_of_match(first_match(r"total time:\s+([0-9.]+)s", text))
     events_per_thread = number_of_match(first_match(r"events \(avg/stddev\):\s+([0-9.]+)", text))
     users = number_of_match(first_match(r"(?:Number of threads: |-threads=)([0-9]+)", text))
     throughput = number_of_match(
@@ -722,10 +751,10 @@ def _read_sysbench(input_file: Reading) -> LoadRow:
             input_file.add_note(1, "", unsteady_reason)
     quantile_match = first_match(r"(?<![0-9])([0-9]++)(?:th)? percentile:\s++([0-9.]+)", text)
     target_rate = number_of_match(first_match(r"Target transaction rate: ([0-9.]+)/sec", text))
-    total_time = number_of_match(first_match(r"^[ \t]*sum:\s+([0-9.]+)", text), 1e-3)
-    mean = number_of_match(first_match(r"^[ \t]*avg:\s+([0-9.]+)", text), 1e-3)
-    if total_time and event_count and not mean:
-        mean = total_time / event_count  # times below 10 us are printed as 0.00 ms
+    total_latency = number_of_match(first_match(r"^[ \t]*sum:\s+([0-9.]+)", text), 1e-3)
+    mean_latency = number_of_match(first_match(r"^[ \t]*avg:\s+([0-9.]+)", text), 1e-3)
+    if total_latency and event_count and not mean_latency:
+        mean_latency = total_latency / event_count  # times below 10 us are printed as 0.00 ms
     users = users or (
         round(event_count / events_per_thread) if event_count and events_per_thread else None
     )
@@ -733,8 +762,9 @@ def _read_sysbench(input_file: Reading) -> LoadRow:
         1,
         users=users if target_rate is None else None,
         rate=target_rate,
-        throughput=throughput or (event_count / seconds if event_count and seconds else None),
-        response=mean,
+        throughput=throughput
+        or (event_count / run_seconds if event_count and run_seconds else None),
+        response=mean_latency,
         quantiles=(
             {float(quantile_match[1]) / 100: float(quantile_match[2]) / 1e3}
             if quantile_match and 0 < float(quantile_match[1]) < 100 and float(quantile_match[2])
@@ -753,17 +783,19 @@ def _read_pgbench(input_file: Reading) -> LoadRow:
     rate_limit_match = first_match(r"^[ \t]*rate limit schedule lag", text)
     throughput_match = first_match(r"^[ \t]*tps = ([0-9.]+) \(excluding connections", text)
     throughput = number_of_match(throughput_match or first_match(r"^[ \t]*tps = ([0-9.]+)", text))
-    progress_lines = re.findall(
+    rates_and_latencies = re.findall(
         r"^[ \t]*progress: [0-9.]+ s, ([0-9.]+) tps, lat ([0-9.]+) ms", text, re.MULTILINE
     )
     response = number_of_match(
         first_match(r"^[ \t]*latency average(?: =|:) ([0-9.]+) ms", text), 1e-3
     )
     if throughput is None:
-        rates = [float(rate) for rate, _ in progress_lines]
+        rates = [float(rate) for rate, _ in rates_and_latencies]
         throughput = sum(rates) / len(rates) if rates else None
-        weighted_latency = sum(float(rate) * float(latency) for rate, latency in progress_lines)
-        response = weighted_latency / sum(rates) * 1e-3 if sum(rates) else None
+        latency_sum_weighted_by_rate = sum(
+            float(rate) * float(latency) for rate, latency in rates_and_latencies
+        )
+        response = latency_sum_weighted_by_rate / sum(rates) * 1e-3 if sum(rates) else None
         unsteady_reason = (
             f"the end of the output is missing: {len(rates)} intervals give the throughput"
         )
@@ -791,7 +823,7 @@ _K6_PART = late_pattern(
 """The metrics of a part of a run, which k6 prints below those of the whole."""
 
 
-def _without_parts(input_file: Reading, text: str) -> str:
+def _output_without_parts(input_file: Reading, text: str) -> str:
     """Return the output of k6 without the metrics of scenarios and groups, and note which were left
     out.
     """
@@ -807,7 +839,7 @@ _METRIC_MARK = "[ \\t\u2713\u2717]*+"
 """What stands before a metric of k6: blanks, and the mark of its threshold."""
 
 
-def _k6_share(name: str) -> float | None:
+def _share_of_k6_statistic(name: str) -> float | None:
     """Return the share of requests that a statistic of k6 is a percentile of, such as p(95) or med;
     None for other statistics.
     """
@@ -822,14 +854,16 @@ def _read_k6(input_file: Reading) -> LoadRow:
     """
     text = input_file.text
     duration_match = first_match(rf"^{_METRIC_MARK}http_req_duration\.*:\s+(.*)$", text)
-    words = [word.partition("=") for word in duration_match[1].split()] if duration_match else []
-    statistics = {name: value for name, _, value in words if name and value}
+    name_value_parts = (
+        [word.partition("=") for word in duration_match[1].split()] if duration_match else []
+    )
+    text_by_statistic = {name: value for name, _, value in name_value_parts if name and value}
     quantiles = {
         share: time
-        for name, value in statistics.items()
-        if (share := _k6_share(name)) and (time := parse_time(value)) is not None
+        for name, value in text_by_statistic.items()
+        if (share := _share_of_k6_statistic(name)) and (time := parse_time(value)) is not None
     }
-    largest_time = parse_time(statistics.get("max", ""))
+    largest_time = parse_time(text_by_statistic.get("max", ""))
     if largest_time and (
         impossible_shares := [share for share, time in quantiles.items() if time > largest_time]
     ):
@@ -869,7 +903,7 @@ def _read_k6(input_file: Reading) -> LoadRow:
         users=None if rate_match else users,
         rate=throughput if rate_match else None,
         throughput=throughput,
-        response=parse_time(statistics.get("avg", "")),
+        response=parse_time(text_by_statistic.get("avg", "")),
         quantiles=quantiles,
         unsteady=_USERS_CHANGED.format(users)
         if did_users_vary and not rate_match and users
@@ -890,13 +924,13 @@ _LEAST_CONSTANT_RATIO = 0.5
 _USERS_CHANGED = "the users changed in the run, up to {:g}"
 
 
-def _k6_metrics(document: Mapping[str, Any]) -> Mapping[str, Any]:
+def _k6_metrics_by_name(document: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the metrics of a summary of k6 by name; with --new-machine-readable-summary they are a
     list, whose counters have no rate.
     """
     if "results" not in document:
-        metrics: Mapping[str, Any] = document["metrics"]
-        return metrics
+        metric_by_name: Mapping[str, Any] = document["metrics"]
+        return metric_by_name
     seconds = float(document["config"]["duration"])
     values_by_name = {metric["name"]: metric["values"] for metric in document["results"]["metrics"]}
     return {
@@ -907,38 +941,40 @@ def _k6_metrics(document: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _read_k6_json(input_file: Reading) -> LoadRow:
     """Read the summary of k6 as JSON [ms]."""
-    metrics = _k6_metrics(json.loads(input_file.text))
-    if "http_reqs" not in metrics:
+    metric_by_name = _k6_metrics_by_name(json.loads(input_file.text))
+    if "http_reqs" not in metric_by_name:
         message = (
             "its metrics have no http_reqs: a script wrote its own summary (handleSummary);"
             " slipstick measured reads k6 run --summary-export=FILE"
         )
         input_file.refuse(1, "", message)
 
-    def metric_values(name: str) -> Mapping[str, Any]:
-        metric: Mapping[str, Any] = metrics.get(name) or {}
+    def statistics_of_metric(name: str) -> Mapping[str, Any]:
+        metric: Mapping[str, Any] = metric_by_name.get(name) or {}
         statistics: Mapping[str, Any] = metric.get("values", metric)
         return statistics
 
-    duration_statistics = metric_values("http_req_duration")
-    request_statistics = metric_values("http_reqs")
+    duration_statistics = statistics_of_metric("http_req_duration")
+    request_statistics = statistics_of_metric("http_reqs")
     quantiles = {
         share: float(value) / 1e3
         for name, value in duration_statistics.items()
-        if (share := _k6_share(name))
+        if (share := _share_of_k6_statistic(name))
     }
-    users = metric_values("vus_max").get("max", metric_values("vus_max").get("value"))
-    running_users = metric_values("vus")
+    users = statistics_of_metric("vus_max").get("max", statistics_of_metric("vus_max").get("value"))
+    running_users_statistics = statistics_of_metric("vus")
     # At a rate of iterations k6 makes users ready that may never run.
-    users = running_users.get("max") or users
-    failed_requests = metric_values("http_req_failed")
-    if share := float(failed_requests.get("rate", failed_requests.get("value")) or 0.0):
+    users = running_users_statistics.get("max") or users
+    failure_statistics = statistics_of_metric("http_req_failed")
+    if failed_share := float(
+        failure_statistics.get("rate", failure_statistics.get("value")) or 0.0
+    ):
         failure_note = (
-            f"{100 * share:.3g} % of the requests failed, and are counted in the throughput"
+            f"{100 * failed_share:.3g} % of the requests failed, and are counted in the throughput"
         )
         input_file.add_note(1, "http_req_failed", f"{failure_note} and the times")
     did_users_vary = users is not None and _did_users_vary(
-        float(running_users.get("min", users)), float(users)
+        float(running_users_statistics.get("min", users)), float(users)
     )
     return LoadRow(
         1,
@@ -967,17 +1003,19 @@ def _read_locust_text(input_file: Reading) -> LoadRow:
     requests, requests and failures per second. Locust before 1.0 prints the rate alone.
     """
     text = input_file.text
-    total_row = list(_LOCUST_ROW.finditer(text))[-1]
-    row_numbers = [float(number_text) for number_text in re.findall("[0-9.]+", total_row["rest"])]
+    total_match = list(_LOCUST_ROW.finditer(text))[-1]
+    statistic_values = [
+        float(number_text) for number_text in re.findall("[0-9.]+", total_match["rest"])
+    ]
     users_match = first_match(r"\(([0-9]+) total users\)", text) or first_match(
         r"^(?>.*?\blocust ).*(?:-c|-u|--users)[ =]*+([0-9]+)", text
     )
-    percentages_match = _LOCUST_SHARES.search(text, total_row.end())
+    percentages_match = _LOCUST_SHARES.search(text, total_match.end())
     times_match = _LOCUST_TIMES.search(text, percentages_match.end()) if percentages_match else None
-    heading = text[: total_row.start()].rpartition("# reqs")[2]
+    heading = text[: total_match.start()].rpartition("# reqs")[2]
     quantiles = {}
-    if re.match(r"[^\n]*\bAvg\s+Min\s+Max\b[ |]+Med", heading) and len(row_numbers) > 4:
-        quantiles[0.5] = row_numbers[3] / 1e3
+    if re.match(r"[^\n]*\bAvg\s+Min\s+Max\b[ |]+Med", heading) and len(statistic_values) > 4:
+        quantiles[0.5] = statistic_values[3] / 1e3
     if percentages_match and times_match:
         for share, time in zip(
             percentages_match["shares"].split(), times_match["times"].split(), strict=False
@@ -986,8 +1024,8 @@ def _read_locust_text(input_file: Reading) -> LoadRow:
     return LoadRow(
         1,
         users=number_of_match(users_match),
-        throughput=row_numbers[-2] if "failures/s" in text else row_numbers[-1],
-        response=row_numbers[0] / 1e3 if len(row_numbers) > 4 else None,
+        throughput=statistic_values[-2] if "failures/s" in text else statistic_values[-1],
+        response=statistic_values[0] / 1e3 if len(statistic_values) > 4 else None,
         quantiles={share: time for share, time in quantiles.items() if share < 1},
     )
 
@@ -1000,21 +1038,21 @@ def _read_vegeta(input_file: Reading) -> LoadRow:
     )
     latencies_match = first_match(r"^[ \t]*Latencies\s+\[(.*?)\]\s+(.*)$", text)
     statistic_names = latencies_match[1].split(", ") if latencies_match else []
-    time_texts = dict(
+    time_text_by_statistic = dict(
         zip(
             statistic_names, latencies_match[2].split(", ") if latencies_match else [], strict=False
         )
     )
     quantiles = {
-        float(name) / 100: time
-        for name, value in time_texts.items()
-        if name.replace(".", "").isdigit() and (time := parse_time(value)) is not None
+        float(statistic) / 100: time
+        for statistic, value in time_text_by_statistic.items()
+        if statistic.replace(".", "").isdigit() and (time := parse_time(value)) is not None
     }
     return LoadRow(
         1,
         rate=float(rates_match[1]) if rates_match else None,
         throughput=float(rates_match[2] or rates_match[1]) if rates_match else None,
-        response=parse_time(time_texts.get("mean", "")),
+        response=parse_time(time_text_by_statistic.get("mean", "")),
         quantiles=quantiles,
     )
 
@@ -1110,15 +1148,17 @@ GENERATORS: Mapping[str, LoadFormat] = {
     "wrk": LoadFormat(
         line_pattern(r"[0-9]+ (?:threads and [0-9]+ connections|goroutine\(s\) running)"),
         _read_wrk,
-        failures=line_pattern(r"(?:Socket errors:.*[1-9]|Non-2xx or 3xx responses: [1-9]).*"),
-        ends=line_pattern("Requests/sec:"),
+        failure_pattern=line_pattern(
+            r"(?:Socket errors:.*[1-9]|Non-2xx or 3xx responses: [1-9]).*"
+        ),
+        end_pattern=line_pattern("Requests/sec:"),
     ),
     "ab": LoadFormat(
         line_pattern("Concurrency Level:"),
         _read_ab,
         line_pattern("Server Software:"),
         line_pattern(r"(?:Failed requests|Non-2xx responses):\s+[1-9].*"),
-        unique_lines=(line_pattern("Concurrency Level:"),),
+        unique_line_patterns=(line_pattern("Concurrency Level:"),),
     ),
     "hey": LoadFormat(
         line_pattern(
@@ -1142,7 +1182,7 @@ GENERATORS: Mapping[str, LoadFormat] = {
     "vegeta": LoadFormat(
         line_pattern(r"Requests\s+\[total, rate"),
         _read_vegeta,
-        failures=line_pattern(r"Success\s+\[ratio\]\s++(?!100\.00%).*"),
+        failure_pattern=line_pattern(r"Success\s+\[ratio\]\s++(?!100\.00%).*"),
     ),
     "vegeta-json": LoadFormat(
         late_pattern(r'\A\s*\{\s*"latencies"\s*:', re.DOTALL), _read_vegeta_json
@@ -1150,8 +1190,8 @@ GENERATORS: Mapping[str, LoadFormat] = {
     "bombardier": LoadFormat(
         line_pattern("Bombarding .* connection"),
         _read_bombardier,
-        ends=line_pattern("Reqs/sec"),
-        failures=line_pattern(r".*\b(?:[45]xx|others) - [1-9].*"),
+        end_pattern=line_pattern("Reqs/sec"),
+        failure_pattern=line_pattern(r".*\b(?:[45]xx|others) - [1-9].*"),
     ),
     "bombardier-json": LoadFormat(
         late_pattern(r'\A\s*\{\s*"spec"\s*:\s*\{\s*"numberOfConnections"'), _read_bombardier_json
@@ -1161,7 +1201,7 @@ GENERATORS: Mapping[str, LoadFormat] = {
         _read_gatling,
         late_pattern(r"^[-=]+ *Global Information", re.MULTILINE),
         line_pattern(r"> request count.*(?:KO= *[1-9].*|\| +[1-9][0-9,]* *)$"),
-        unique_lines=(line_pattern("> request count"),),
+        unique_line_patterns=(line_pattern("> request count"),),
     ),
     "sysbench": LoadFormat(
         line_pattern(
@@ -1171,8 +1211,8 @@ GENERATORS: Mapping[str, LoadFormat] = {
         _read_sysbench,
         line_pattern("Running the test with following options:"),
         line_pattern(r"ignored errors:\s+[1-9].*"),
-        ends=line_pattern("total number of events:"),
-        unique_lines=(
+        end_pattern=line_pattern("total number of events:"),
+        unique_line_patterns=(
             line_pattern("Number of threads:"),
             line_pattern("SQL statistics:"),
             line_pattern("CPU speed:"),
@@ -1183,7 +1223,7 @@ GENERATORS: Mapping[str, LoadFormat] = {
         _read_pgbench,
         line_pattern("transaction type:"),
         line_pattern("number of failed transactions: [1-9].*"),
-        unique_lines=(
+        unique_line_patterns=(
             line_pattern("number of clients:"),
             line_pattern("latency average"),
             line_pattern(r"tps = [0-9.]+ \((?:without|excluding)"),
@@ -1192,8 +1232,8 @@ GENERATORS: Mapping[str, LoadFormat] = {
     "k6": LoadFormat(
         late_pattern(rf"^{_METRIC_MARK}http_req_duration\.+:", re.MULTILINE),
         _read_k6,
-        header=line_pattern("execution: (?:local|cloud)"),
-        failures=late_pattern(
+        header_pattern=line_pattern("execution: (?:local|cloud)"),
+        failure_pattern=late_pattern(
             rf"^{_METRIC_MARK}http_req_failed\.+:\s+(?!0\.00%)[0-9.]+%.*", re.MULTILINE
         ),
     ),
@@ -1224,7 +1264,7 @@ GENERATORS: Mapping[str, LoadFormat] = {
 """Outputs of load generators by name."""
 
 
-def load_format(input_file: Reading) -> str:
+def name_of_load_format(input_file: Reading) -> str:
     """Return the name of the format of a load test; empty if the file is no load test."""
     for name, generator in GENERATORS.items():
         if generator.pattern.search(input_file.text):
@@ -1268,7 +1308,7 @@ _QUANTILE_COLUMN = late_pattern(
 )
 
 
-def _check_lengths(input_file: Reading, grid: CellGrid) -> None:
+def _check_row_lengths(input_file: Reading, grid: CellGrid) -> None:
     """Raise if rows have fewer values than the heading, such as cut rows, or more values because of
     unquoted decimal commas.
     """
@@ -1284,7 +1324,7 @@ def _check_lengths(input_file: Reading, grid: CellGrid) -> None:
         input_file.finished()
 
 
-def _quantile_of_column(name: str) -> float | None:
+def _share_of_column(name: str) -> float | None:
     """Return the share of requests that a column of percentiles or medians is for; None for other
     columns.
     """
@@ -1302,7 +1342,7 @@ def _read_totals(input_file: Reading) -> LoadRow:
     SpecError : several rows and none of all requests
     """
     grid = table_of_file(input_file)
-    _check_lengths(input_file, grid)
+    _check_row_lengths(input_file, grid)
     total_rows = [
         (line, cells)
         for line, cells in grid.rows
@@ -1337,13 +1377,13 @@ def _read_totals(input_file: Reading) -> LoadRow:
     quantiles = {
         share: float(cell) / 1e3
         for name, cell in cell_by_heading.items()
-        if (share := _quantile_of_column(name)) and re.fullmatch(r"[0-9.]+", cell)
+        if (share := _share_of_column(name)) and re.fullmatch(r"[0-9.]+", cell)
     }
-    unit = rate_unit(re.sub(r"^[0-9.]+\s*", "", rate_text)) if "/" in rate_text else None
+    unit_of_rate = rate_unit(re.sub(r"^[0-9.]+\s*", "", rate_text)) if "/" in rate_text else None
     rate_match = first_match(r"^([0-9.]+)", rate_text)
     return LoadRow(
         line,
-        throughput=number_of_match(rate_match, float(unit.factor) if unit else 1.0),
+        throughput=number_of_match(rate_match, float(unit_of_rate.factor) if unit_of_rate else 1.0),
         response=number_of_match(first_match(r"^([0-9.]+)", mean_text), 1e-3),
         quantiles=quantiles,
     )
@@ -1358,7 +1398,7 @@ def _read_locust_history(input_file: Reading) -> list[LoadRow]:
     response times cover the whole run and are left out.
     """
     grid = table_of_file(input_file)
-    _check_lengths(input_file, grid)
+    _check_row_lengths(input_file, grid)
     index_by_heading = {heading: index for index, heading in enumerate(grid.heading)}
     index_by_percentile = {
         heading: index
@@ -1436,11 +1476,11 @@ _TESTED_ADDRESS = late_pattern(
 def _positions_of_tests(text: str, name: str) -> list[int]:
     """Return the positions at which the tests of a load generator begin in a text."""
     generator = GENERATORS[name]
-    begin_pattern = generator.begin or generator.pattern
-    if generator.header and generator.header.search(text):
-        begin_pattern = generator.header
+    begin_pattern = generator.begin_pattern or generator.pattern
+    if generator.header_pattern and generator.header_pattern.search(text):
+        begin_pattern = generator.header_pattern
     test_starts = [match.start() for match in begin_pattern.finditer(text)]
-    for unique_line in generator.unique_lines:
+    for unique_line in generator.unique_line_patterns:
         line_starts = [match.start() for match in unique_line.finditer(text)]
         test_starts = line_starts if len(line_starts) > len(test_starts) else test_starts
     if len(test_starts) < 2 or name == "fio" or text.lstrip()[:1] == "{":
@@ -1452,9 +1492,11 @@ def _read_all_tests(input_file: Reading, name: str) -> list[LoadRow]:
     """Read all tests in the output of a load generator, which may contain runs at several loads."""
     generator = GENERATORS[name]
     test_starts = _positions_of_tests(input_file.text, name)
-    if generator.commands:
-        commands = [match["name"] for match in generator.commands.finditer(input_file.text)]
-        refuse_several_tests(input_file, commands)
+    if generator.command_pattern:
+        command_names = [
+            match["name"] for match in generator.command_pattern.finditer(input_file.text)
+        ]
+        refuse_several_tests(input_file, command_names)
     rows = list[LoadRow]()
     if len(addresses := list(dict.fromkeys(_TESTED_ADDRESS.findall(input_file.text)))) > 1:
         addresses_in_words = ", ".join(short(address) for address in addresses)
@@ -1463,7 +1505,9 @@ def _read_all_tests(input_file: Reading, name: str) -> list[LoadRow]:
             "",
             f"the runs are of {len(addresses)} addresses, in this order: {addresses_in_words}",
         )
-    commands_of_loop = generator.loop.findall(input_file.text) if generator.loop else []
+    commands_of_loop = (
+        generator.loop_pattern.findall(input_file.text) if generator.loop_pattern else []
+    )
     is_loop = len(commands_of_loop) == 1 < len(test_starts)
     line = 1
     previous_start = 0
@@ -1476,10 +1520,12 @@ def _read_all_tests(input_file: Reading, name: str) -> list[LoadRow]:
                 line, "", "the run that begins here has no summary, so it is left out"
             )
             continue
-        results_count = len(generator.ends.findall(test_reading.text)) if generator.ends else 1
-        if results_count > 1:
+        result_count = (
+            len(generator.end_pattern.findall(test_reading.text)) if generator.end_pattern else 1
+        )
+        if result_count > 1:
             message = (
-                f"{results_count} results follow this head, and the first is read; give each run"
+                f"{result_count} results follow this head, and the first is read; give each run"
                 " its"
                 " head"
             )
@@ -1495,11 +1541,17 @@ def _read_all_tests(input_file: Reading, name: str) -> list[LoadRow]:
             replace(row, line=line + max(row.line - is_loop, 1) - 1)
             for row in ([rows_of_test] if isinstance(rows_of_test, LoadRow) else rows_of_test)
         ]
-        for failure in generator.failures.finditer(test_reading.text) if generator.failures else ():
-            failure_line = " ".join(failure[0].split())[:200]
+        for failure_match in (
+            generator.failure_pattern.finditer(test_reading.text)
+            if generator.failure_pattern
+            else ()
+        ):
+            failure_line = " ".join(failure_match[0].split())[:200]
             message = f"requests failed, and {name} counts them in its own way: {failure_line}"
             input_file.add_note(
-                line + test_reading.text.count("\n", 0, failure.start()) - is_loop, "", message
+                line + test_reading.text.count("\n", 0, failure_match.start()) - is_loop,
+                "",
+                message,
             )
     return rows
 
@@ -1522,16 +1574,16 @@ def _with_users_before(text: str, rows: Sequence[LoadRow]) -> list[LoadRow]:
     """
     matches = list(_USERS_BEFORE.finditer(text))
     # A line below the last run may belong to a run that is cut.
-    line_pairs = [
+    alternating_lines = [
         line
         for match, row in zip(matches, rows, strict=False)
         for line in (text.count("\n", 0, match.end()) + 1, row.line)
     ]
-    have_ascending_lines = len(rows) == 1 or all(
-        line_before < line_after for line_before, line_after in pairwise(line_pairs)
+    are_lines_ascending = len(rows) == 1 or all(
+        line_before < line_after for line_before, line_after in pairwise(alternating_lines)
     )
     is_load_known = any(row.users or row.rate for row in rows)
-    if len(matches) != len(rows) or is_load_known or not have_ascending_lines:
+    if len(matches) != len(rows) or is_load_known or not are_lines_ascending:
         return list(rows)
     user_counts = [float(match["after"] or match["before"]) for match in matches]
     return [
@@ -1599,8 +1651,8 @@ def _name_of_generator(input_file: Reading, name: str) -> str:
 
 
 def read_load(input_file: Reading, name: str) -> LoadTest:
-    """Read a load test of a format from `load_format`; missing numbers of users are taken from the
-    option for processors.
+    """Read a load test of a format from `name_of_load_format`; missing numbers of users are taken
+    from the option for processors.
 
     Raises
     ------
@@ -1608,18 +1660,18 @@ def read_load(input_file: Reading, name: str) -> LoadTest:
     """
     if name == "load-table":
         return read_load_table(input_file)
-    tables: Mapping[str, LoadReader] = {
+    table_reader_by_format: Mapping[str, LoadReader] = {
         "locust": _read_totals,
         "locust-history": _read_locust_history,
         "jtl": read_jtl,
     }
     try:
-        if name in tables:
-            rows_of_table = tables[name](input_file)
+        if name in table_reader_by_format:
+            rows_of_table = table_reader_by_format[name](input_file)
             rows = [rows_of_table] if isinstance(rows_of_table, LoadRow) else list(rows_of_table)
         else:
             text = textwrap.dedent(input_file.text)
-            text = _without_parts(input_file, text) if name == "k6" else text
+            text = _output_without_parts(input_file, text) if name == "k6" else text
             reading_with_points = replace(input_file, text=_with_decimal_points(input_file, text))
             rows = _read_all_tests(reading_with_points, name)
     except (AttributeError, KeyError, TypeError, ValueError) as error:
@@ -1627,11 +1679,11 @@ def read_load(input_file: Reading, name: str) -> LoadTest:
     if not rows or not all(row.throughput for row in rows):
         input_file.refuse(1, "", f"{name} completed no request, or its output is cut")
     rows = _with_users_before(input_file.text, rows)
-    users = input_file.hints.processors
-    if users is not None and len(rows) == 1 and rows[0].rate is None:
+    given_users = input_file.hints.processors
+    if given_users is not None and len(rows) == 1 and rows[0].rate is None:
         # The option says that a constant number of users is meant.
         reason = "" if name in ("k6", "k6-json") else rows[0].unsteady
-        rows = [replace(rows[0], users=float(users), unsteady=reason)]
+        rows = [replace(rows[0], users=float(given_users), unsteady=reason)]
     if any(row.users is None and row.rate is None for row in rows):
         generator_name = _name_of_generator(input_file, name)
         where_users_are = _WHERE_USERS_ARE.get(generator_name, "")

@@ -42,20 +42,20 @@ def bar_lines(texts: Sequence[str]) -> list[BarLine]:
     """Return the heading and the rows of the first table in markup, or of records, with bars
     between cells; empty if there is none.
     """
-    for read in (
+    for read_table in (
         *(
-            _json_records,
-            _blocks_of_names_and_values,
-            _rows_of_names,
-            _toml_records,
-            _fenced_table,
-            _jira_table,
-            _directive_table,
-            _julia_frame,
+            _lines_of_json,
+            _lines_of_blocks,
+            _lines_of_named_rows,
+            _lines_of_toml,
+            _lines_of_fenced_table,
+            _lines_of_jira_table,
+            _lines_of_directive_table,
+            _lines_of_julia_frame,
         ),
-        *(_go_benchmarks, _criterion_times, _sentences),
+        *(_lines_of_go_benchmarks, _lines_of_criterion, _lines_of_sentences),
     ):
-        if len(lines := read(texts)) > 1:
+        if len(lines := read_table(texts)) > 1:
             return lines
     return []
 
@@ -65,12 +65,12 @@ def without_types(texts: Sequence[str]) -> list[str]:
     return ["|---|" if _DTYPES.fullmatch(text) else text for text in texts]
 
 
-def _bar_line(number: int, cells: Sequence[str]) -> BarLine:
+def _bar_line(line_number: int, cells: Sequence[str]) -> BarLine:
     """Return a line of cells with bars around them."""
-    return number, f"| {' | '.join(cells)} |"
+    return line_number, f"| {' | '.join(cells)} |"
 
 
-def _json_records(texts: Sequence[str]) -> list[BarLine]:
+def _lines_of_json(texts: Sequence[str]) -> list[BarLine]:
     """Return flat JSON objects with equal names as lines with bars: of a list, of one object on
     each line, or of an object of equally long lists.
     """
@@ -103,13 +103,13 @@ def _lines_of_records(rows: Sequence[Any], first_lines: Sequence[int]) -> list[B
     """
     if not rows or not all(isinstance(row, dict) for row in rows):
         return []
-    rows_with_parts = [_run_and_parts(_flat_record(row)) for row in rows]
-    if len(first_lines) == len(rows) or any(len(parts) > 1 for parts in rows_with_parts):
-        lines = first_lines if len(first_lines) == len(rows) else [1] * len(rows)
+    runs_with_parts = [_run_and_parts(_flat_record(row)) for row in rows]
+    if len(first_lines) == len(rows) or any(len(parts) > 1 for parts in runs_with_parts):
+        record_lines = first_lines if len(first_lines) == len(rows) else [1] * len(rows)
         first_lines = [
-            line for line, parts in zip(lines, rows_with_parts, strict=True) for _ in parts
+            line for line, parts in zip(record_lines, runs_with_parts, strict=True) for _ in parts
         ]
-    rows = [part for parts in rows_with_parts for part in parts]
+    rows = [part for parts in runs_with_parts for part in parts]
     if not all(row.keys() == rows[0].keys() for row in rows):
         return []
     names = list(rows[0])
@@ -118,10 +118,13 @@ def _lines_of_records(rows: Sequence[Any], first_lines: Sequence[int]) -> list[B
         not isinstance(cell, str) or "|" in cell for row in [names, *cells_by_row] for cell in row
     ):
         return []
-    numbers = first_lines if len(first_lines) == len(rows) else [1] * len(rows)
+    line_numbers = first_lines if len(first_lines) == len(rows) else [1] * len(rows)
     return [
         _bar_line(1, names),
-        *(_bar_line(number, row) for number, row in zip(numbers, cells_by_row, strict=True)),
+        *(
+            _bar_line(line_number, row)
+            for line_number, row in zip(line_numbers, cells_by_row, strict=True)
+        ),
     ]
 
 
@@ -133,30 +136,33 @@ def _run_and_parts(run: dict[str, Any]) -> list[dict[str, Any]]:
     """Return a run and, in rows of their own, its parts: the records of its only list, if each has
     a name and values that the run has too. Without such records, return the run alone.
     """
-    lists = [name for name, value in run.items() if isinstance(value, list) and value]
-    parts = run[lists[0]] if len(lists) == 1 else []
-    plain = {name: value for name, value in run.items() if name not in lists}
+    list_names = [name for name, value in run.items() if isinstance(value, list) and value]
+    parts = run[list_names[0]] if len(list_names) == 1 else []
+    plain_value_by_name = {name: value for name, value in run.items() if name not in list_names}
     if not parts or not all(isinstance(part, dict) for part in parts):
         return [run]
     shared_names = set.intersection(*({*part} for part in parts))
-    names = [name for name in parts[0] if name in shared_names and name not in plain]
+    names = [name for name in parts[0] if name in shared_names and name not in plain_value_by_name]
     names = [name for name in parts[0] if name in shared_names & {*_PART_NAMES}] or names
-    if len(names) != 1 or not all({*part} - {*plain} <= {*names} for part in parts):
+    if len(names) != 1 or not all({*part} - {*plain_value_by_name} <= {*names} for part in parts):
         return [run]
     (name,) = names
-    plain.pop(name, None)
-    regions = [{**plain, **_flat_record(part)} for part in parts]
-    return [{"region": "", **plain}, *({"region": row.pop(name), **row} for row in regions)]
+    plain_value_by_name.pop(name, None)
+    part_records = [{**plain_value_by_name, **_flat_record(part)} for part in parts]
+    return [
+        {"region": "", **plain_value_by_name},
+        *({"region": row.pop(name), **row} for row in part_records),
+    ]
 
 
 def _parse_json(text: str) -> Any:
     """Parse JSON with its numbers as text. Raise ValueError if an object has a name twice."""
     return json.loads(
-        text, parse_int=str, parse_float=str, parse_constant=str, object_pairs_hook=_without_repeats
+        text, parse_int=str, parse_float=str, parse_constant=str, object_pairs_hook=_object_of_pairs
     )
 
 
-def _without_repeats(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+def _object_of_pairs(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     """Return the names and values of a JSON object as a dictionary. Raise ValueError if a name
     occurs twice.
     """
@@ -184,7 +190,7 @@ PROMPT = late_pattern(r"\s*(?:\$|[\w.-]+@\S*[$#%])\s.*")
 _QUOTED = late_pattern(r"([\"'])(?P<text>[^\"']*)\1")
 
 
-def _toml_runs(texts: Sequence[str]) -> list[BarLine]:
+def _lines_of_toml_runs(texts: Sequence[str]) -> list[BarLine]:
     """Return the lines of the repeated tables of TOML, each followed by the settings that stand
     before the first table. If the tables have different names, the name of each is the region of
     its values. The name of a table that is not repeated is the first part of the names in it.
@@ -193,29 +199,37 @@ def _toml_runs(texts: Sequence[str]) -> list[BarLine]:
         (line_number, _TOML_COMMENT.sub(r"\1", text).strip())
         for line_number, text in enumerate(texts, 1)
     ]
-    runs = [match["name"] for _, text in lines if (match := _TOML_TABLE.fullmatch(text))]
-    if any(name.startswith(f"{other}.") for name in runs for other in {*runs}):
+    table_names = [match["name"] for _, text in lines if (match := _TOML_TABLE.fullmatch(text))]
+    if any(
+        name.startswith(f"{outer_name}.") for name in table_names for outer_name in {*table_names}
+    ):
         return []  # tables within a run
-    counts_of_names = Counter(text.partition("=")[0].strip() for _, text in lines)
+    count_by_name = Counter(text.partition("=")[0].strip() for _, text in lines)
     settings, rows = list[str](), list[BarLine]()
     is_run, prefix = False, ""
     for line_number, text in lines:
-        if table := _TOML_TABLE.fullmatch(text):
+        if table_match := _TOML_TABLE.fullmatch(text):
             is_run, prefix = True, ""
-            rows += [(line_number, f"region = {table['name']}")] if len({*runs}) > 1 else []
+            rows += (
+                [(line_number, f"region = {table_match['name']}")]
+                if len({*table_names}) > 1
+                else []
+            )
             rows += [(line_number, setting) for setting in settings]
-        elif section := _TOML_SECTION.fullmatch(text):
-            inner = section["name"].split(".")
-            prefix = "".join(f"{name}." for name in (inner[1:] if is_run else inner))
+        elif section_match := _TOML_SECTION.fullmatch(text):
+            section_names = section_match["name"].split(".")
+            prefix = "".join(
+                f"{name}." for name in (section_names[1:] if is_run else section_names)
+            )
         elif text and is_run:
             rows.append((line_number, f"{prefix}{text}"))
         elif text:
-            is_setting_alone = counts_of_names[text.partition("=")[0].strip()] == 1
+            is_setting_alone = count_by_name[text.partition("=")[0].strip()] == 1
             settings.append(text if is_setting_alone else f"{prefix}{text}")
     return rows
 
 
-def _toml_records(texts: Sequence[str]) -> list[BarLine]:
+def _lines_of_toml(texts: Sequence[str]) -> list[BarLine]:
     """Return the tables of a list of TOML as lines with bars, or several tables with equal names;
     the numbers and words before them stand in each line, and tables within a table are joined
     with it.
@@ -227,9 +241,15 @@ def _toml_records(texts: Sequence[str]) -> list[BarLine]:
         document = tomllib.loads(text, parse_float=str)
     except (tomllib.TOMLDecodeError, RecursionError):
         return []
-    lists = [value for value in document.values() if isinstance(value, list)]
+    list_values = [value for value in document.values() if isinstance(value, list)]
     tables = [value for value in document.values() if isinstance(value, dict)]
-    runs = lists[0] if len(lists) == 1 and not tables else tables if not lists else []
+    runs = (
+        list_values[0]
+        if len(list_values) == 1 and not tables
+        else tables
+        if not list_values
+        else []
+    )
     if len(runs) < 2 or not all(isinstance(run, dict) for run in runs):
         return []
     settings = {
@@ -248,26 +268,28 @@ def _flat_record(record: dict[str, Any]) -> dict[str, Any]:
     inner_records = {
         name: _flat_record(value) for name, value in record.items() if isinstance(value, dict)
     }
-    count_by_name = Counter(name for inner in (record, *inner_records.values()) for name in inner)
-    flat = {
+    count_by_name = Counter(
+        name for inner_record in (record, *inner_records.values()) for name in inner_record
+    )
+    flat_value_by_name = {
         name: str(value) if isinstance(value, int) and not isinstance(value, bool) else value
         for name, value in record.items()
         if name not in inner_records
     }
-    for outer_name, inner in inner_records.items():
-        flat |= {
+    for outer_name, inner_record in inner_records.items():
+        flat_value_by_name |= {
             name if count_by_name[name] == 1 else f"{outer_name}.{name}": value
-            for name, value in inner.items()
+            for name, value in inner_record.items()
         }
-    return flat
+    return flat_value_by_name
 
 
-def _blocks_of_names_and_values(texts: Sequence[str]) -> list[BarLine]:
+def _lines_of_blocks(texts: Sequence[str]) -> list[BarLine]:
     """Return blocks of lines with a name and a value each, which all have the names of the first
     block.
     """
     if any(_TOML_TABLE.fullmatch(text.strip()) for text in texts[:MOST_RECORD_LINES]):
-        lines = _toml_runs(texts)
+        lines = _lines_of_toml_runs(texts)
     else:
         lines = [
             (line_number, text.strip())
@@ -276,27 +298,36 @@ def _blocks_of_names_and_values(texts: Sequence[str]) -> list[BarLine]:
         ]
     if len(lines) < 4 or len(lines) > MOST_RECORD_LINES:
         return []
-    pairs = list[tuple[int, str, str]]()
+    named_values = list[tuple[int, str, str]]()
     for line_number, text in lines:
         match = _NAME_AND_VALUE.fullmatch(text) if len(text) < LONGEST_LINE else None
         if match is None:
             return []
-        quoted = _QUOTED.fullmatch(match[2].strip())
-        pairs.append(
-            (line_number, match[1].strip(), quoted["text"] if quoted else match[2].strip())
+        quoted_match = _QUOTED.fullmatch(match[2].strip())
+        named_values.append(
+            (
+                line_number,
+                match[1].strip(),
+                quoted_match["text"] if quoted_match else match[2].strip(),
+            )
         )
-    first_name = pairs[0][1]
-    width = next((index for index, pair in enumerate(pairs) if index and pair[1] == first_name), 0)
-    names = [name for _, name, _ in pairs[:width]]
+    first_name = named_values[0][1]
+    name_count = next(
+        (index for index, pair in enumerate(named_values) if index and pair[1] == first_name), 0
+    )
+    names = [name for _, name, _ in named_values[:name_count]]
     if (
-        width < 2
-        or len({*names}) < width
-        or [name for _, name, _ in pairs] != names * (len(pairs) // width)
+        name_count < 2
+        or len({*names}) < name_count
+        or [name for _, name, _ in named_values] != names * (len(named_values) // name_count)
     ):
         return []
-    rows = [pairs[start : start + width] for start in range(0, len(pairs), width)]
+    rows = [
+        named_values[start : start + name_count]
+        for start in range(0, len(named_values), name_count)
+    ]
     return [
-        _bar_line(pairs[0][0], names),
+        _bar_line(named_values[0][0], names),
         *(_bar_line(row[0][0], [value for *_, value in row]) for row in rows),
     ]
 
@@ -308,7 +339,7 @@ _ROW_OF_NAME = late_pattern(
 MOST_ROWS_OF_NAMES = 50
 
 
-def _rows_of_names(texts: Sequence[str]) -> list[BarLine]:
+def _lines_of_named_rows(texts: Sequence[str]) -> list[BarLine]:
     """Return lines with a name and the values of all runs each, such as ``threads = [1, 2, 4]``, as
     a table with a row for each run; one of the names is a word for processors.
     """
@@ -324,9 +355,9 @@ def _rows_of_names(texts: Sequence[str]) -> list[BarLine]:
     columns = [
         re.split(r"\s*[,;]\s*|\s+", match["values"].rstrip(",; ")) for match in matches if match
     ]
-    have_names = len({*names}) == len(lines)
-    are_alike = have_names and len({len(values) for values in columns}) == 1
-    if not are_alike or len(columns[0]) < 2 or not _names_processors(names):
+    have_different_names = len({*names}) == len(lines)
+    have_equal_lengths = have_different_names and len({len(values) for values in columns}) == 1
+    if not have_equal_lengths or len(columns[0]) < 2 or not _names_processors(names):
         return []
     return [
         _bar_line(lines[0][0], names),
@@ -334,23 +365,32 @@ def _rows_of_names(texts: Sequence[str]) -> list[BarLine]:
     ]
 
 
-def _fenced_table(texts: Sequence[str]) -> list[BarLine]:
+def _lines_of_fenced_table(texts: Sequence[str]) -> list[BarLine]:
     """Return the table between the marks of AsciiDoc or MediaWiki; of several, the first whose
     heading names processors or users.
     """
-    for begin, end, rows_of in (("|===", "|===", _asciidoc_rows), ("{|", "|}", _wiki_rows)):
-        marks = [index for index, text in enumerate(texts) if text.strip().startswith((begin, end))]
-        if len(marks) < 2 or not texts[marks[0]].strip().startswith(begin):
+    for begin_mark, end_mark, read_rows in (
+        ("|===", "|===", _asciidoc_rows),
+        ("{|", "|}", _wiki_rows),
+    ):
+        mark_indices = [
+            index
+            for index, text in enumerate(texts)
+            if text.strip().startswith((begin_mark, end_mark))
+        ]
+        if len(mark_indices) < 2 or not texts[mark_indices[0]].strip().startswith(begin_mark):
             continue
         tables = [
-            rows_of(
+            read_rows(
                 [
                     (line_number, text.strip())
-                    for line_number, text in enumerate(texts[first + 1 : last], first + 2)
+                    for line_number, text in enumerate(
+                        texts[begin_index + 1 : end_index], begin_index + 2
+                    )
                     if text.strip()[:1] in ("|", "!") and not text.strip().startswith("|+")
                 ]
             )
-            for first, last in zip(marks[::2], marks[1::2], strict=False)
+            for begin_index, end_index in zip(mark_indices[::2], mark_indices[1::2], strict=False)
         ]
         rows = next(
             (rows for rows in tables if rows and _names_processors(_cell_texts(rows[0]))), tables[0]
@@ -373,12 +413,16 @@ def _asciidoc_rows(lines: Sequence[BarLine]) -> list[list[BarLine]]:
     """Return the cells of each row of an AsciiDoc table, with their lines. The heading is the first
     line; in a table with a line for each cell, it is everything before an empty line.
     """
-    cells = [(number, cell.strip()) for number, text in lines for cell in text[1:].split("|")]
+    cells = [
+        (line_number, cell.strip()) for line_number, text in lines for cell in text[1:].split("|")
+    ]
     if not cells:
         return []
-    if (width := lines[0][1].count("|")) == 1:
-        width = sum(number - index == cells[0][0] for index, (number, _) in enumerate(cells))
-    return [cells[start : start + width] for start in range(0, len(cells), width)]
+    if (column_count := lines[0][1].count("|")) == 1:
+        column_count = sum(
+            line_number - index == cells[0][0] for index, (line_number, _) in enumerate(cells)
+        )
+    return [cells[start : start + column_count] for start in range(0, len(cells), column_count)]
 
 
 def _wiki_rows(lines: Sequence[BarLine]) -> list[list[BarLine]]:
@@ -386,47 +430,47 @@ def _wiki_rows(lines: Sequence[BarLine]) -> list[list[BarLine]]:
     attributes and a bar; a row may have a line for each cell.
     """
     rows: list[list[BarLine]] = [[]]
-    for number, text in lines:
+    for line_number, text in lines:
         if text.startswith("|-"):
             rows.append([])
         else:
             cells = re.split(r"\|\||!!", text[1:])
-            rows[-1] += [(number, cell.rpartition("|")[2].strip()) for cell in cells]
+            rows[-1] += [(line_number, cell.rpartition("|")[2].strip()) for cell in cells]
     return [row for row in rows if row]
 
 
-def _jira_table(texts: Sequence[str]) -> list[BarLine]:
+def _lines_of_jira_table(texts: Sequence[str]) -> list[BarLine]:
     """Return the first table whose heading begins and ends with double bars."""
-    headings = [
+    heading_indices = [
         index for index, text in enumerate(texts) if re.fullmatch(r"\s*\|\|.+\|\|\s*", text)
     ]
-    if not headings:
+    if not heading_indices:
         return []
-    lines = enumerate(texts[headings[0] :], headings[0] + 1)
+    lines = enumerate(texts[heading_indices[0] :], heading_indices[0] + 1)
     return [
-        (number, text.strip().replace("||", "|"))
-        for number, text in takewhile(lambda line: line[1].strip()[:1] in ("|", ""), lines)
+        (line_number, text.strip().replace("||", "|"))
+        for line_number, text in takewhile(lambda line: line[1].strip()[:1] in ("|", ""), lines)
         if text.strip()
     ]
 
 
-def _directive_table(texts: Sequence[str]) -> list[BarLine]:
+def _lines_of_directive_table(texts: Sequence[str]) -> list[BarLine]:
     """Return the table of lists or of commas of reStructuredText; of several, the first whose
     heading names processors or users.
     """
     tables = [
-        _directive_rows(texts, index)
+        _lines_of_directive(texts, index)
         for index, text in enumerate(texts)
         if re.match(r"\s*\.\. (?:list|csv)-table::", text)
     ]
     headings = [table[0][1].strip("|").split("|") if table else [] for table in tables]
-    chosen = [
+    tables_of_processors = [
         table for table, cells in zip(tables, headings, strict=True) if _names_processors(cells)
     ]
-    return [*chosen, *tables, []][0]
+    return [*tables_of_processors, *tables, []][0]
 
 
-def _directive_rows(texts: Sequence[str], directive_index: int) -> list[BarLine]:
+def _lines_of_directive(texts: Sequence[str], directive_index: int) -> list[BarLine]:
     """Return the rows below a directive of reStructuredText."""
     depth = len(texts[directive_index]) - len(texts[directive_index].lstrip())
     body = [
@@ -441,17 +485,18 @@ def _directive_rows(texts: Sequence[str], directive_index: int) -> list[BarLine]
             for line_number, row in rows
             if "|" not in row
         ]
-    begins_row = (text.startswith("* -") for _, text in body)
+    row_begins = [text.startswith("* -") for _, text in body]
     row_count = 0
-    row_numbers = [row_count := row_count + first for first in begins_row]
+    row_numbers = [row_count := row_count + begins_row for begins_row in row_begins]
     blocks = groupby(
         zip(row_numbers, body, strict=True), key=lambda numbered_line: numbered_line[0]
     )
     return [
         _bar_line(
-            items[0][1][0], [re.sub(r"^(?:\* )?-", "", line).strip() for _, (_, line) in items]
+            block_lines[0][1][0],
+            [re.sub(r"^(?:\* )?-", "", line).strip() for _, (_, line) in block_lines],
         )
-        for items in (list(block) for _, block in blocks)
+        for block_lines in (list(block) for _, block in blocks)
     ]
 
 
@@ -460,20 +505,20 @@ _GO_BENCHMARK = late_pattern(
 )
 
 
-def _go_benchmarks(texts: Sequence[str]) -> list[BarLine]:
+def _lines_of_go_benchmarks(texts: Sequence[str]) -> list[BarLine]:
     """Return the benchmarks that go test prints, with the processors that their names end with; a
     name without a number is of one.
     """
     runs = [
-        (number, match)
-        for number, text in enumerate(texts, 1)
+        (line_number, match)
+        for line_number, text in enumerate(texts, 1)
         if (match := _GO_BENCHMARK.fullmatch(text.strip()))
     ]
     if not runs:
         return []
     rows = [
-        _bar_line(number, [match["name"], match["count"] or "1", match["time"]])
-        for number, match in runs
+        _bar_line(line_number, [match["name"], match["count"] or "1", match["time"]])
+        for line_number, match in runs
     ]
     return [_bar_line(runs[0][0], ["region", "processors", "time [ns]"]), *rows]
 
@@ -485,30 +530,32 @@ _RUST_TEST = late_pattern(r"test (?P<name>\S+)\s+\.\.\. bench:\s+(?P<time>[0-9.,
 _CUT_CRITERION_ROW = late_pattern(r"(.*?)\btime:\s*(?:\[[^\]]*)?")
 
 
-def _criterion_times(texts: Sequence[str]) -> list[BarLine]:
+def _lines_of_criterion(texts: Sequence[str]) -> list[BarLine]:
     """Return the middle times that Criterion or the tests of Rust print, if the name of each
     benchmark ends with a number of processors, as in ``sort/threads/4``.
     """
     rows = list[BarLine]()
     nouns = set[str]()
     for line_number, text in enumerate(texts[:MOST_RECORD_LINES], 1):
-        name, _, times = text[:LONGEST_LINE].partition(" time:")
-        match = _CRITERION_TIMES.fullmatch(times.strip())
-        if test := _RUST_TEST.fullmatch(text[:LONGEST_LINE].strip()):
-            name, time = test["name"], f"{test['time'].replace(',', '')} ns"
+        name, _, interval_text = text[:LONGEST_LINE].partition(" time:")
+        match = _CRITERION_TIMES.fullmatch(interval_text.strip())
+        if test_match := _RUST_TEST.fullmatch(text[:LONGEST_LINE].strip()):
+            name, time_text = test_match["name"], f"{test_match['time_text'].replace(',', '')} ns"
         elif match:
-            time = match["time"]
+            time_text = match["time"]
         else:
             continue
         name = name.strip() or (
             texts[line_number - 2].strip()[:LONGEST_LINE] if line_number > 1 else ""
         )
-        count = _COUNT_AT_END.search(name)
-        if count is None or (count["noun"] and name[: count.start()].rstrip(" -")[-1:].isdigit()):
+        count_match = _COUNT_AT_END.search(name)
+        if count_match is None or (
+            count_match["noun"] and name[: count_match.start()].rstrip(" -")[-1:].isdigit()
+        ):
             return []  # 4 cores/1000 counts four cores
-        nouns.add((count["noun"] or count["behind"]).lower())
-        stem = name[: count.start()].strip("/_ ")
-        cells = [stem, count["number"] or count["before"], time]
+        nouns.add((count_match["noun"] or count_match["behind"]).lower())
+        stem = name[: count_match.start()].strip("/_ ")
+        cells = [stem, count_match["number"] or count_match["before"], time_text]
         rows.append(_bar_line(line_number, cells))
     if len(nouns) != 1:
         return []
@@ -520,28 +567,32 @@ _FRAME_ROW = late_pattern(r"\s*[0-9]+ │ (?P<cells>.*)")
 _FRAME_GAP = late_pattern(r"\s{2,}")
 
 
-def _julia_frame(texts: Sequence[str]) -> list[BarLine]:
+def _lines_of_julia_frame(texts: Sequence[str]) -> list[BarLine]:
     """Return the table that DataFrames of Julia print: the numbers of rows before a bar, and cells
     separated by blanks.
     """
     lines = list(enumerate(texts, 1))
-    heading = next(
-        ((number, match) for number, text in lines if (match := _FRAME_HEADING.fullmatch(text))),
+    heading_line = next(
+        (
+            (line_number, match)
+            for line_number, text in lines
+            if (match := _FRAME_HEADING.fullmatch(text))
+        ),
         None,
     )
-    if heading is None:
+    if heading_line is None:
         return []
-    number, match = heading
+    line_number, match = heading_line
     rows = [
         (row_number, row["cells"].strip())
-        for row_number, text in lines[number:]
+        for row_number, text in lines[line_number:]
         if (row := _FRAME_ROW.fullmatch(text))
     ]
-    for gap in (_FRAME_GAP, re.compile(r"\s+")):
-        names = gap.split(match["names"].strip())
-        split_rows = [(row_number, gap.split(row)) for row_number, row in rows]
+    for gap_pattern in (_FRAME_GAP, re.compile(r"\s+")):
+        names = gap_pattern.split(match["names"].strip())
+        split_rows = [(row_number, gap_pattern.split(row)) for row_number, row in rows]
         if split_rows and {len(cells) for _, cells in split_rows} == {len(names)}:
-            return [_bar_line(number, names), *(_bar_line(*row) for row in split_rows)]
+            return [_bar_line(line_number, names), *(_bar_line(*row) for row in split_rows)]
     return []
 
 
@@ -587,23 +638,23 @@ class _TimedSentence(NamedTuple):
 
     Parameters
     ----------
-    number : of the line
+    line_number : its number in the file
     words : without the time, the processors and the size
     noun : of the processors
-    processors : their number
-    time : with its unit
-    size : of the problem; empty if the line names none
+    count_text : number of processors
+    time_text : time with its unit
+    size_text : size of the problem; empty if the line names none
     """
 
-    number: int
+    line_number: int
     words: str
     noun: str
-    processors: str
-    time: str
-    size: str = ""
+    count_text: str
+    time_text: str
+    size_text: str = ""
 
     @property
-    def pattern(self) -> str:
+    def words_without_numbers(self) -> str:
         """The words of the line with a sign in place of each number. Lines of a series share it."""
         return " ".join(re.sub(r"[0-9][0-9.,]*", "#", self.words).split())
 
@@ -616,17 +667,17 @@ class _TimedSentence(NamedTuple):
         ]
 
 
-def _parse_sentence(number: int, text: str) -> _TimedSentence | None:
+def _parse_sentence(line_number: int, text: str) -> _TimedSentence | None:
     """Parse a line such as ``Running with 4 threads: 28.3 s``; None for other lines."""
-    times = list(_TIME_IN_WORDS.finditer(text)) or list(_TIME_WITHOUT_UNIT.finditer(text))
-    if len(times) != 1:
+    time_matches = list(_TIME_IN_WORDS.finditer(text)) or list(_TIME_WITHOUT_UNIT.finditer(text))
+    if len(time_matches) != 1:
         return None
-    time = " ".join(filter(None, times[0].groupdict().values()))
-    text_without_time = f"{text[: times[0].start()]}#{text[times[0].end() :]}"
+    time_text = " ".join(filter(None, time_matches[0].groupdict().values()))
+    text_without_time = f"{text[: time_matches[0].start()]}#{text[time_matches[0].end() :]}"
     count_matches = list(_COUNT_IN_WORDS.finditer(text_without_time))
-    if not count_matches and _SERIAL_SENTENCE.fullmatch(text[: times[0].start()]):
-        return _TimedSentence(number, "", "", "serial", time)
-    if len(count_matches) != 1 or _names_one(count_matches[0]):
+    if not count_matches and _SERIAL_SENTENCE.fullmatch(text[: time_matches[0].start()]):
+        return _TimedSentence(line_number, "", "", "serial", time_text)
+    if len(count_matches) != 1 or _names_one_processor(count_matches[0]):
         return None
     noun = (count_matches[0]["noun"] or count_matches[0]["name"]).lower()
     plural = f"{noun}es" if noun.endswith("ss") else f"{noun.removesuffix('s')}s"
@@ -635,20 +686,22 @@ def _parse_sentence(number: int, text: str) -> _TimedSentence | None:
         f"{text_without_time[: count_matches[0].start()]}#"
         f"{text_without_time[count_matches[0].end() :]}",
     )
-    sizes = list(_SIZE_IN_WORDS.finditer(words))
-    size = (sizes[0]["before"] or sizes[0]["behind"]) if len(sizes) == 1 else ""
-    words = _SIZE_IN_WORDS.sub("#", words) if size else words
-    processors = count_matches[0]["before"] or count_matches[0]["behind"]
-    return _TimedSentence(number, words, plural, processors, time, size)
+    size_matches = list(_SIZE_IN_WORDS.finditer(words))
+    size_text = (
+        (size_matches[0]["before"] or size_matches[0]["behind"]) if len(size_matches) == 1 else ""
+    )
+    words = _SIZE_IN_WORDS.sub("#", words) if size_text else words
+    count_text = count_matches[0]["before"] or count_matches[0]["behind"]
+    return _TimedSentence(line_number, words, plural, count_text, time_text, size_text)
 
 
-def _names_one(count: re.Match[str]) -> bool:
+def _names_one_processor(count_match: re.Match[str]) -> bool:
     """Return whether a number behind a noun in the singular names one processor, as in thread 3."""
-    name = (count["name"] or "").casefold()
+    name = (count_match["name"] or "").casefold()
     return f"{name}s" in PROCESSORS or f"{name}es" in PROCESSORS
 
 
-def _sentences_of(texts: Sequence[str]) -> list[_TimedSentence]:
+def _sentences_in(texts: Sequence[str]) -> list[_TimedSentence]:
     """Return the sentences of a text without a table in which every line with a time is one; else
     none.
     """
@@ -656,12 +709,12 @@ def _sentences_of(texts: Sequence[str]) -> list[_TimedSentence]:
         return []
     texts = _with_counts_above_times(texts)
     timed_lines = [
-        (number, text)
-        for number, text in enumerate(texts, 1)
+        (line_number, text)
+        for line_number, text in enumerate(texts, 1)
         if len(text) < LONGEST_LINE
         and (_TIME_IN_WORDS.search(text) or _TIME_WITHOUT_UNIT.search(text))
     ]
-    sentences_of_lines = [_parse_sentence(number, text) for number, text in timed_lines]
+    sentences_of_lines = [_parse_sentence(line_number, text) for line_number, text in timed_lines]
     sentences = [sentence for sentence in sentences_of_lines if sentence]
     return sentences if len(sentences) == len(sentences_of_lines) else []
 
@@ -673,11 +726,11 @@ def _with_counts_above_times(texts: Sequence[str]) -> Sequence[str]:
     joined_lines, count_line, has_time = list(texts), "", True
     for index, text in enumerate(texts):
         text = text[:LONGEST_LINE]
-        times = [*_TIME_IN_WORDS.finditer(text)] or [*_TIME_WITHOUT_UNIT.finditer(text)]
+        time_matches = [*_TIME_IN_WORDS.finditer(text)] or [*_TIME_WITHOUT_UNIT.finditer(text)]
         count_matches = list(_COUNT_IN_WORDS.finditer(text))
-        if times and (count_matches or has_time):
+        if time_matches and (count_matches or has_time):
             return texts
-        if times:
+        if time_matches:
             joined_lines[index], has_time = f"{count_line}: {text}", True
         elif count_matches:
             if not has_time or len(count_matches) > 1:
@@ -690,63 +743,65 @@ def line_of_count_without_time(texts: Sequence[str]) -> int:
     """Return the number of the first line that tells a number of processors and is followed by
     another before a time is told, where other such lines have times; 0 if there is none.
     """
-    count_lines, lines_without_time, has_times = 0, list[int](), False
+    count_line_count, lines_without_time, has_times = 0, list[int](), False
     waiting_line = 0
     for line_number, text in enumerate(texts[:MOST_SENTENCES], 1):
         text = text[:LONGEST_LINE]
         has_time = bool(_TIME_IN_WORDS.search(text) or _TIME_WITHOUT_UNIT.search(text))
         if _COUNT_IN_WORDS.search(text):
             lines_without_time += [waiting_line] if waiting_line else []
-            count_lines, waiting_line = count_lines + 1, 0 if has_time else line_number
+            count_line_count, waiting_line = count_line_count + 1, 0 if has_time else line_number
         elif has_time:
             has_times, waiting_line = True, 0
     lines_without_time += [waiting_line] if waiting_line else []
-    most_have_times = 0 < len(lines_without_time) < count_lines
+    most_have_times = 0 < len(lines_without_time) < count_line_count
     return lines_without_time[0] if has_times and most_have_times else 0
 
 
-def _sentences(texts: Sequence[str]) -> list[BarLine]:
+def _lines_of_sentences(texts: Sequence[str]) -> list[BarLine]:
     """Return a table of sentences that differ in their numbers alone; a line that begins with
     ``Serial`` is one of one processor.
     """
-    sentences = _sentences_of(texts)
+    sentences = _sentences_in(texts)
     nouns = {sentence.noun for sentence in sentences} - {""}
-    processor_texts = {sentence.processors for sentence in sentences}
-    have_size = {bool(sentence.size) for sentence in sentences if sentence.noun}
+    processor_texts = {sentence.count_text for sentence in sentences}
+    have_size = {bool(sentence.size_text) for sentence in sentences if sentence.noun}
     if len(nouns) != 1 or len(processor_texts) < 2 or len(kinds_of_sentences(texts)) != 1:
         return []
     if have_size != {True}:
         rows = [
-            _bar_line(sentence.number, [sentence.processors, sentence.time])
+            _bar_line(sentence.line_number, [sentence.count_text, sentence.time_text])
             for sentence in sentences
         ]
-        return [_bar_line(sentences[0].number, [*nouns, "time"]), *rows]
+        return [_bar_line(sentences[0].line_number, [*nouns, "time"]), *rows]
     rows = [
-        _bar_line(sentence.number, [sentence.processors, sentence.size, sentence.time])
+        _bar_line(
+            sentence.line_number, [sentence.count_text, sentence.size_text, sentence.time_text]
+        )
         for sentence in sentences
     ]
-    return [_bar_line(sentences[0].number, [*nouns, "n", "time"]), *rows]
+    return [_bar_line(sentences[0].line_number, [*nouns, "n", "time"]), *rows]
 
 
 def kinds_of_sentences(texts: Sequence[str]) -> list[str]:
     """Return the words of the sentences with times, each kind once: without their numbers, or with
     them if sentences with different numbers tell of the same processors, as of two problems.
     """
-    sentences = [sentence for sentence in _sentences_of(texts) if sentence.noun]
-    patterns = list(dict.fromkeys(sentence.pattern for sentence in sentences))
-    if len(patterns) != 1 or not _have_factor(sentences):
+    sentences = [sentence for sentence in _sentences_in(texts) if sentence.noun]
+    patterns = list(dict.fromkeys(sentence.words_without_numbers for sentence in sentences))
+    if len(patterns) != 1 or not _have_varied_number(sentences):
         return patterns
     return list(dict.fromkeys(" ".join(sentence.words.split()) for sentence in sentences))
 
 
-def _have_factor(sentences: Sequence[_TimedSentence]) -> bool:
+def _have_varied_number(sentences: Sequence[_TimedSentence]) -> bool:
     """Return whether a number among the words has several values, each with several numbers of
     processors.
     """
     for numbers in zip(*(sentence.other_numbers for sentence in sentences), strict=True):
         counts_by_number: dict[str, set[str]] = {}
         for number, sentence in zip(numbers, sentences, strict=True):
-            counts_by_number.setdefault(number, set()).add(sentence.processors)
+            counts_by_number.setdefault(number, set()).add(sentence.count_text)
         if len(counts_by_number) > 1 and min(map(len, counts_by_number.values())) > 1:
             return True
     return False
@@ -756,8 +811,11 @@ def cut_criterion_rows(texts: Sequence[str]) -> list[BarLine]:
     """Return the rows of Criterion that end within their times, each with what names it."""
     lines = enumerate(texts[:MOST_RECORD_LINES], 1)
     return [
-        (number, " ".join(match[1].split()) or texts[max(number - 2, 0)].strip()[:LONGEST_LINE])
-        for number, text in lines
+        (
+            line_number,
+            " ".join(match[1].split()) or texts[max(line_number - 2, 0)].strip()[:LONGEST_LINE],
+        )
+        for line_number, text in lines
         if (match := _CUT_CRITERION_ROW.fullmatch(text[:LONGEST_LINE]))
     ]
 
@@ -767,20 +825,20 @@ def go_benchmarks_with_parts(texts: Sequence[str]) -> list[BarLine]:
     name: the number may belong to it.
     """
     matches = (
-        (number, _GO_BENCHMARK.fullmatch(text.strip()))
-        for number, text in enumerate(texts[:MOST_RECORD_LINES], 1)
+        (line_number, _GO_BENCHMARK.fullmatch(text.strip()))
+        for line_number, text in enumerate(texts[:MOST_RECORD_LINES], 1)
     )
     return [
-        (number, match["name"])
-        for number, match in matches
+        (line_number, match["name"])
+        for line_number, match in matches
         if match and match["count"] and "/" in match["name"]
     ][:1]
 
 
 def _indented_lines(texts: Sequence[str], start: int, depth: int) -> Iterator[BarLine]:
     """Yield the nonempty lines from an index on that are indented by more than `depth` blanks."""
-    for number, text in enumerate(texts[start:], start + 1):
+    for line_number, text in enumerate(texts[start:], start + 1):
         if text.strip() and len(text) - len(text.lstrip()) <= depth:
             return
         if text.strip():
-            yield number, text
+            yield line_number, text

@@ -66,7 +66,7 @@ class _Tool(NamedTuple):
     """A tool whose output is read: its name, and the pattern of the title of a benchmark."""
 
     name: str
-    title: re.Pattern[str]
+    title_pattern: re.Pattern[str]
 
 
 _TOOLS = (
@@ -87,7 +87,7 @@ _TOOLS = (
 
 def _is_output_of(tool: _Tool, input_file: Reading) -> bool:
     """Return whether a line of a file begins a benchmark of a tool."""
-    return any(tool.title.fullmatch(line) for line in input_file.lines[:MOST_LINES_ABOVE])
+    return any(tool.title_pattern.fullmatch(line) for line in input_file.lines[:MOST_LINES_ABOVE])
 
 
 def _read_output(tool: _Tool, input_file: Reading) -> Measurements:
@@ -96,41 +96,45 @@ def _read_output(tool: _Tool, input_file: Reading) -> Measurements:
     processes: int | None = None
     columns = list[str]()
     titles = list[str]()
-    of_command: int | None = None
-    unread_lines = dict[str, int]()
+    command_processes: int | None = None
+    unread_line_by_name = dict[str, int]()
     for line, text in enumerate(input_file.lines, 1):
-        of_command = _processes_of_command(text) or of_command
-        if title := tool.title.fullmatch(text):
-            name = title["name"].strip() if tool.name != "netgauge" else tool.name
+        command_processes = _process_count_of_command(text) or command_processes
+        if title_match := tool.title_pattern.fullmatch(text):
+            name = title_match["name"].strip() if tool.name != "netgauge" else tool.name
             columns = []
             titles = [*titles, name]
-            name += f" #{times}" if (times := titles.count(name)) > 1 else ""
-            processes = input_file.hints.processors or of_command
-            if of_command and processes == of_command and not is_between_two(name):
+            name += f" #{occurrences}" if (occurrences := titles.count(name)) > 1 else ""
+            processes = input_file.hints.processors or command_processes
+            if (
+                command_processes
+                and processes == command_processes
+                and not is_between_two_processes(name)
+            ):
                 input_file.add_note(
                     line, name, f"{processes} processes ran, by the command above it"
                 )
-            of_command = None
-        if count := _PROCESSES.fullmatch(text):
-            processes = input_file.processors(line, "#processes", count[1])
-        if groups := _GROUPS_OF_PROCESSES.fullmatch(text):
-            total_processes = str(int(groups[1]) * int(groups[2]))
+            command_processes = None
+        if count_match := _PROCESSES.fullmatch(text):
+            processes = input_file.processors(line, "#processes", count_match[1])
+        if groups_match := _GROUPS_OF_PROCESSES.fullmatch(text):
+            total_processes = str(int(groups_match[1]) * int(groups_match[2]))
             processes = input_file.processors(line, "groups", total_processes)
             input_file.add_note(
-                line, name, f"{groups[1]} groups of {groups[2]} processes ran at a time"
+                line, name, f"{groups_match[1]} groups of {groups_match[2]} processes ran at a time"
             )
-        if pairs := _PAIRS.fullmatch(text.strip()):
-            processes = input_file.processors(line, "pairs", str(2 * int(pairs[1][:9])))
+        if pairs_match := _PAIRS.fullmatch(text.strip()):
+            processes = input_file.processors(line, "pairs", str(2 * int(pairs_match[1][:9])))
         if _HEADING.search(text) and not text.strip()[:1].isdigit():
             columns = _split_heading(text)
             _check_heading(input_file, line, name, columns)
         elif name and (cells := text.split()) and _ROW_BEGIN.fullmatch(cells[0]):
-            p = 2 if is_between_two(name) else processes
+            p = 2 if is_between_two_processes(name) else processes
             if p is None:
-                unread_lines.setdefault(name, line)
+                unread_line_by_name.setdefault(name, line)
             else:
                 _read_row(input_file, tool, line, name, columns, p)
-    _note_unread_operations(input_file, unread_lines)
+    _note_unread_operations(input_file, unread_line_by_name)
     _join_repetitions(input_file)
     measurements = input_file.finished()
     # Without loss an operation of more processes takes as long for messages of the same size.
@@ -143,14 +147,14 @@ def _read_output(tool: _Tool, input_file: Reading) -> Measurements:
     )
 
 
-def without_number(name: str) -> str:
+def name_without_number(name: str) -> str:
     """Return the name of a benchmark without its number in the file."""
     return re.sub(" #[0-9]{1,9}$", "", name)
 
 
-def is_between_two(name: str) -> bool:
+def is_between_two_processes(name: str) -> bool:
     """Return whether a benchmark is of messages between two processes."""
-    return bool(PAIR_BENCHMARK.fullmatch(without_number(name)))
+    return bool(PAIR_BENCHMARK.fullmatch(name_without_number(name)))
 
 
 def _join_repetitions(input_file: Reading) -> None:
@@ -160,7 +164,7 @@ def _join_repetitions(input_file: Reading) -> None:
     values_by_benchmark: dict[tuple[str, str, int], dict[float, list[float]]] = {}
     for measurement in input_file.runs:
         values_by_size = values_by_benchmark.setdefault(
-            (without_number(measurement.region), measurement.metric, measurement.p), {}
+            (name_without_number(measurement.region), measurement.metric, measurement.p), {}
         )
         values_by_size.setdefault(measurement.n or 0.0, []).append(measurement.value)
     differing_names = {
@@ -174,19 +178,21 @@ def _join_repetitions(input_file: Reading) -> None:
     }
     input_file.runs = [
         replace(measurement, region=name)
-        if (name := without_number(measurement.region)) not in differing_names
+        if (name := name_without_number(measurement.region)) not in differing_names
         else measurement
         for measurement in input_file.runs
     ]
 
 
-def _processes_of_command(text: str) -> int | None:
+def _process_count_of_command(text: str) -> int | None:
     """Return the number of processes that a command starts; None for a text that is no such
     command.
     """
-    launcher = _LAUNCH_COMMAND.search(text)
-    count = _PROCESSES_OF_COMMAND.search(text, launcher.end()) if launcher else None
-    return int(count[1]) if count else None
+    launcher_match = _LAUNCH_COMMAND.search(text)
+    count_match = (
+        _PROCESSES_OF_COMMAND.search(text, launcher_match.end()) if launcher_match else None
+    )
+    return int(count_match[1]) if count_match else None
 
 
 def _check_heading(input_file: Reading, line: int, name: str, columns: Sequence[str]) -> None:
@@ -194,18 +200,18 @@ def _check_heading(input_file: Reading, line: int, name: str, columns: Sequence[
     machines.
     """
     for column in columns:
-        if (times := columns.count(column)) > 1 and column.startswith(
+        if (occurrences := columns.count(column)) > 1 and column.startswith(
             (*_TIME_HEADINGS, *_RATE_HEADINGS)
         ):
-            message = f"the heading names '{column}' {times} times, as of several machines"
+            message = f"the heading names '{column}' {occurrences} times, as of several machines"
             input_file.refuse(line, name, f"{message}; keep one of these columns")
 
 
-def _note_unread_operations(input_file: Reading, unread: Mapping[str, int]) -> None:
+def _note_unread_operations(input_file: Reading, line_by_unread_name: Mapping[str, int]) -> None:
     """Note the operations of all processes that were left out because the number of processes is
     unknown; raise if the file has nothing else.
     """
-    for name, line in unread.items():
+    for name, line in line_by_unread_name.items():
         message = "this is an operation of all processes; say how many there were: --processors N"
         if not input_file.runs and not input_file.problems:
             input_file.refuse(line, name, message)
@@ -275,23 +281,23 @@ def _read_row(
             return
         size = message_size
     coordinates = Coordinates(p, size, name)
-    if (index := _first_column(columns, _TIME_HEADINGS)) is not None:
-        value = cells[index]
-        if tool.name == "netgauge" and input_file.number(line, "time", value) is not None:
-            value = repr(float(value) / 2)
-        input_file.add(line, coordinates, "time", value, "us")
-    elif (index := _first_column(columns, _RATE_HEADINGS)) is None:
+    if (index := _first_column_index(columns, _TIME_HEADINGS)) is not None:
+        time_text = cells[index]
+        if tool.name == "netgauge" and input_file.number(line, "time", time_text) is not None:
+            time_text = repr(float(time_text) / 2)
+        input_file.add(line, coordinates, "time", time_text, "us")
+    elif (index := _first_column_index(columns, _RATE_HEADINGS)) is None:
         message = f"{short(', '.join(columns))} has no column of a time or a bandwidth"
         input_file.add_problem(line, name, message)
     elif size == 0:
         input_file.add_note(line, name, "0 bytes have no bandwidth, so the row is left out")
     else:
-        rate = "MiB/s" if tool.name == "perftest" else "MB/s"
-        unit = "Gbit/s" if "[gb/sec]" in columns[index] else rate
+        rate_unit = "MiB/s" if tool.name == "perftest" else "MB/s"
+        unit = "Gbit/s" if "[gb/sec]" in columns[index] else rate_unit
         input_file.add(line, coordinates, "bandwidth", cells[index], unit)
 
 
-def _first_column(columns: Sequence[str], beginnings: Sequence[str]) -> int | None:
+def _first_column_index(columns: Sequence[str], beginnings: Sequence[str]) -> int | None:
     """Return the index of the first column that begins with the first of some texts, else with the
     second, and so on; None if there is none.
     """

@@ -358,14 +358,14 @@ def time_unit(text: str) -> str:
     >>> time_unit("sec"), time_unit("Minutes"), time_unit("ms"), time_unit("GB")
     ('s', 'min', 'ms', 'GB')
     """
-    bare = text.strip().replace("µ", "u").replace("μ", "u")
-    return SPELLINGS.get(bare.casefold(), bare)
+    unit_text = text.strip().replace("µ", "u").replace("μ", "u")
+    return SPELLINGS.get(unit_text.casefold(), unit_text)
 
 
-def is_time(text: str) -> bool:
+def is_time_unit(text: str) -> bool:
     """Return whether a text is a unit of time. M is none, for it stands behind mebibytes, too.
 
-    >>> is_time("sec"), is_time("GB"), is_time("M")
+    >>> is_time_unit("sec"), is_time_unit("GB"), is_time_unit("M")
     (True, False, False)
     """
     return time_unit(text) in _SECONDS and text.strip() != "M"
@@ -408,7 +408,7 @@ def rate_unit(text: str) -> RateUnit | None:
         return None
     if match["one"] and not _is_processor(match["one"]):
         return None
-    factor, unit = _factor_of_work(work)
+    factor, unit = _factor_and_unit_of_work(work)
     written = _PROCESSOR_AT_END.sub("", text.strip()) if match["one"] else text.strip()
     return RateUnit(written, factor / seconds, unit, bool(match["one"]))
 
@@ -423,11 +423,11 @@ def _factor_of_prefix(letters: str) -> int:
     return _PREFIX.get(letters) or _PREFIX.get(letters.upper(), 1)
 
 
-def _factor_of_work(work: str) -> tuple[Fraction, str]:
+def _factor_and_unit_of_work(work: str) -> tuple[Fraction, str]:
     """Return the factor of a unit of work to its base unit, and that unit."""
     prefix_alone, *words = work.split()
     if prefix_alone in _PREFIX:  # k req, M
-        factor, unit = _factor_of_work(" ".join(words)) if words else (Fraction(1), "1/s")
+        factor, unit = _factor_and_unit_of_work(" ".join(words)) if words else (Fraction(1), "1/s")
         return _PREFIX[prefix_alone] * factor, unit
     if time_unit(work) in _SECONDS:  # simulated nanoseconds, years
         return Fraction(1), "1/s"
@@ -437,9 +437,9 @@ def _factor_of_work(work: str) -> tuple[Fraction, str]:
             continue
         if text_behind in ("B", "b") and prefix:
             return _PREFIX[prefix] * (Fraction(1) if text_behind == "B" else Fraction(1, 8)), "B/s"
-        size = {**_BYTES, **_BITS}.get(text_behind.casefold())
-        if size is not None:
-            return _PREFIX[prefix] * size, "B/s"
+        unit_bytes = {**_BYTES, **_BITS}.get(text_behind.casefold())
+        if unit_bytes is not None:
+            return _PREFIX[prefix] * unit_bytes, "B/s"
         if prefix and text_behind.casefold() in _COUNTED_WORK:
             return Fraction(_PREFIX[prefix]), "1/s"
     return Fraction(1), "1/s"
@@ -514,26 +514,26 @@ def plain_words(text: str) -> str:
         return "n jobs"
     if _LOAD_GENERATOR.sub("", lower_text.strip("`")) in _OPTIONS_OF_LOADS:
         return "concurrency"
-    if joined_noun := _COUNT_AND_NOUN.fullmatch(re.sub(r"[*`\s]", "", lower_text)):
-        return joined_noun["noun"]
+    if noun_match := _COUNT_AND_NOUN.fullmatch(re.sub(r"[*`\s]", "", lower_text)):
+        return noun_match["noun"]
     words = _MARKS.sub(" ", lower_text.replace("#", " # ")).split()
-    remaining = [word for word in words if word not in COUNTING]
-    return " ".join(remaining or words)
+    remaining_words = [word for word in words if word not in COUNTING]
+    return " ".join(remaining_words or words)
 
 
-def rate_heading(text: str) -> tuple[str, str] | None:
+def split_rate_heading(text: str) -> tuple[str, str] | None:
     """Split a heading that ends with a rate in words into its words and its unit; return None for
     other headings.
 
-    >>> rate_heading("GB_per_s"), rate_heading("Throughput_M_elems_per_sec")
+    >>> split_rate_heading("GB_per_s"), split_rate_heading("Throughput_M_elems_per_sec")
     (('gb per s', 'GB per s'), ('throughput', 'M elems per sec'))
-    >>> rate_heading("time_per_step")
+    >>> split_rate_heading("time_per_step")
     """
     stripped_text = re.sub(r"[*`_]", " ", text).strip()
     match = _RATE_IN_WORDS.fullmatch(stripped_text)
     if match is None or time_unit(match["time"]) not in _SECONDS:
         return None
-    rate = max(
+    rate_words = max(
         (
             rate_word
             for rate_word in RATES
@@ -542,8 +542,8 @@ def rate_heading(text: str) -> tuple[str, str] | None:
         key=len,
         default="",
     )
-    unit = f"{match['work'][len(rate) :].strip() or 1} per {match['time']}"
-    return plain_words(rate or stripped_text), unit
+    unit = f"{match['work'][len(rate_words) :].strip() or 1} per {match['time']}"
+    return plain_words(rate_words or stripped_text), unit
 
 
 def words_by_capitals(text: str) -> str:
@@ -593,8 +593,8 @@ def split_heading(cell: str) -> tuple[str, str | None]:
     ... )
     (('time', None), ('time', 'seconds'), ('time', 'ms'), ('elapsed', None))
     """
-    emphasis = "*_`†‡" + whitespace
-    heading_text = _AVERAGE_CLAUSE.sub("", cell).lstrip(emphasis).rstrip(emphasis + ":")
+    emphasis_marks = "*_`†‡" + whitespace
+    heading_text = _AVERAGE_CLAUSE.sub("", cell).lstrip(emphasis_marks).rstrip(emphasis_marks + ":")
     heading_text = _QUANTILE.sub(r"p\1", heading_text)
     if match := _UNIT.fullmatch(heading_text):
         unit = match["unit"].strip()
@@ -606,19 +606,19 @@ def split_heading(cell: str) -> tuple[str, str | None]:
         return words, None if _CLOCK.fullmatch(unit.casefold()) else unit
     if heading_text.casefold() == "t/s":  # tokens, and not t in seconds, which has blanks
         return "throughput", heading_text
-    quotient = _QUOTIENT.fullmatch(heading_text)
+    quotient_match = _QUOTIENT.fullmatch(heading_text)
     name = plain_words(heading_text)
-    if quotient and time_unit(quotient["unit"]) in _SECONDS:
-        words = plain_words(quotient["name"])
+    if quotient_match and time_unit(quotient_match["unit"]) in _SECONDS:
+        words = plain_words(quotient_match["name"])
         first_word, *_, last_word = words.split() * 2
-        is_symbol = first_word == "t" and " " not in quotient["name"]  # t_wall
+        is_symbol = first_word == "t" and " " not in quotient_match["name"]  # t_wall
         if (
             words in (*TIMES, *SPREADS)
             or last_word in ("t", "time", "zeit", "latency")
             or is_symbol
         ):
-            return words, quotient["unit"]
-        factor, unit = _factor_of_work(quotient["name"])
+            return words, quotient_match["unit"]
+        factor, unit = _factor_and_unit_of_work(quotient_match["name"])
         is_work = last_word.endswith("s") or last_word in _COUNTED_WORK
         if is_work or factor != 1 or unit != "1/s":
             return name, None  # steps / s, GB / s
@@ -626,37 +626,34 @@ def split_heading(cell: str) -> tuple[str, str | None]:
         return name, "s"
     if _CLOCK.fullmatch(heading_text.casefold()) and ":" in heading_text:
         return "time", None
-    head = re.split(r"/|[ _]per[ _]", heading_text, maxsplit=1)[0]
-    is_unit = (
-        time_unit(head) in _SECONDS
+    text_before_per = re.split(r"/|[ _]per[ _]", heading_text, maxsplit=1)[0]
+    is_time_alone = (
+        time_unit(text_before_per) in _SECONDS
         and heading_text.casefold() not in SPREADS
         and not rate_unit(heading_text.replace("_", " "))
     )
-    if is_unit and (len(head) > 2 or head != heading_text):
-        return "time", head
-    if "/" in heading_text and plain_words(head) in TIMES:  # wall/step
-        return plain_words(head), None
-    name_and_unit = _UNIT_AT_END.fullmatch(re.sub(r"[*`_]", " ", heading_text).strip())
-    if (
-        name_and_unit is None
-        or name_and_unit["unit"] in ("m", "d")
-        or name in (*TIMES, *RATES, *HOURS)
-    ):
+    if is_time_alone and (len(text_before_per) > 2 or text_before_per != heading_text):
+        return "time", text_before_per
+    if "/" in heading_text and plain_words(text_before_per) in TIMES:  # wall/step
+        return plain_words(text_before_per), None
+    unit_match = _UNIT_AT_END.fullmatch(re.sub(r"[*`_]", " ", heading_text).strip())
+    if unit_match is None or unit_match["unit"] in ("m", "d") or name in (*TIMES, *RATES, *HOURS):
         return name, None
-    if (
-        time_unit(name_and_unit["unit"]) not in _SECONDS
-        and rate_unit(name_and_unit["unit"]) is None
-    ):
+    if time_unit(unit_match["unit"]) not in _SECONDS and rate_unit(unit_match["unit"]) is None:
         return name, None
-    return plain_words(name_and_unit["name"].removesuffix(" in")) or name, name_and_unit["unit"]
+    return plain_words(unit_match["name"].removesuffix(" in")) or name, unit_match["unit"]
 
 
-def counts_in_one(heading: str) -> bool:
+def counts_processors_in_another(heading: str) -> bool:
     """Return whether a heading counts processors of one kind in one of another.
 
-    >>> counts_in_one("ppn"), counts_in_one("Tasks/node"), counts_in_one("threadsPerProcess")
+    >>> (
+    ...     counts_processors_in_another("ppn"),
+    ...     counts_processors_in_another("Tasks/node"),
+    ...     counts_processors_in_another("threadsPerProcess"),
+    ... )
     (True, True, True)
-    >>> counts_in_one("time per node"), counts_in_one("cpus_per_task")
+    >>> counts_processors_in_another("time per node"), counts_processors_in_another("cpus_per_task")
     (False, True)
     """
     words = plain_words(words_by_capitals(heading).replace("/", " per "))

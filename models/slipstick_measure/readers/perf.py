@@ -74,22 +74,28 @@ def _read_perf_lock(input_file: Reading) -> Measurements:
             " caller'",
         )
     # Lines of one caller are several locks, or several ways to the same one.
-    sums: dict[tuple[str, str], Measurement] = {}
+    run_by_region_and_metric: dict[tuple[str, str], Measurement] = {}
     for run in input_file.runs:
-        key = run.region, run.metric
-        sums[key] = (
-            replace(sums[key], value=sums[key].value + run.value, text="") if key in sums else run
+        region_and_metric = run.region, run.metric
+        run_by_region_and_metric[region_and_metric] = (
+            replace(
+                run_by_region_and_metric[region_and_metric],
+                value=run_by_region_and_metric[region_and_metric].value + run.value,
+                text="",
+            )
+            if region_and_metric in run_by_region_and_metric
+            else run
         )
-    input_file.runs = list(sums.values())
+    input_file.runs = list(run_by_region_and_metric.values())
     return input_file.finished()
 
 
-def _read_waits(input_file: Reading, line: int, run: Coordinates, text: str) -> None:
+def _read_waits(input_file: Reading, line: int, run_coordinates: Coordinates, text: str) -> None:
     """Read a line of perf lock contention: the waits at a lock and their total time."""
     if match := _ROW.fullmatch(text):
-        count, total, unit, *_, text_behind = match.groups()
-        kind, _, caller = text_behind.strip().partition(" ")
-        name = caller.strip() or kind
+        count_text, wait_text, unit, *_, text_behind = match.groups()
+        lock_type, _, caller = text_behind.strip().partition(" ")
+        lock_name = caller.strip() or lock_type
     else:
         fields = [
             field.strip() for field in re.split("[,;|\t]", text, maxsplit=_WITH_SEPARATOR - 1)
@@ -101,13 +107,13 @@ def _read_waits(input_file: Reading, line: int, run: Coordinates, text: str) -> 
                     line, "", f"{short(text.strip())} is not a line of perf lock contention"
                 )
             return
-        count = fields[0]
-        total = fields[1]
+        count_text = fields[0]
+        wait_text = fields[1]
         unit = "ns"
-        name = fields[5]
-    coordinates = run._replace(region=name)
-    input_file.add(line, coordinates, "wait", total, "min" if unit == "m" else unit)
-    input_file.add(line, coordinates, "events", count, "1")
+        lock_name = fields[5]
+    coordinates = run_coordinates._replace(region=lock_name)
+    input_file.add(line, coordinates, "wait", wait_text, "min" if unit == "m" else unit)
+    input_file.add(line, coordinates, "events", count_text, "1")
 
 
 UNITS = {"msec": "ms", "usec": "us", "nsec": "ns", "sec": "s"}
@@ -214,7 +220,7 @@ def _read_perf_stat(input_file: Reading) -> Measurements:
 
 
 def _add_elapsed_time(
-    input_file: Reading, coordinates: Coordinates, counts: list[EventCount]
+    input_file: Reading, coordinates: Coordinates, counts_of_events: list[EventCount]
 ) -> None:
     """Add the elapsed time if perf did not count it: the one that the user gives, else busy time
     over the processors used.
@@ -222,22 +228,22 @@ def _add_elapsed_time(
     if input_file.hints.time is not None:
         input_file.add(1, coordinates, "time", repr(input_file.hints.time), "s")
         return
-    for event_count in counts:
+    for event_count in counts_of_events:
         if (
             event_count.event == "task-clock"
             and event_count.ratio_unit == "CPUs utilized"
             and not input_file.problems
         ):
-            processors_used = input_file.number(
+            used_processors = input_file.number(
                 event_count.line, event_count.event, event_count.ratio
             )
             busy_time = float(event_count.value)
-            if processors_used:
+            if used_processors:
                 input_file.add(
                     event_count.line,
                     coordinates,
                     "time",
-                    repr(busy_time / processors_used),
+                    repr(busy_time / used_processors),
                     UNITS.get(event_count.unit, event_count.unit),
                 )
                 message = (
@@ -282,8 +288,8 @@ def _parse_separated_event(input_file: Reading, line: int, text: str) -> EventCo
 
 def _parse_table_event(line: int, text: str) -> EventCount | None:
     """Parse a line of perf's printed table; None for lines without an event."""
-    if elapsed := _ELAPSED.match(text):
-        return EventCount(line, "duration_time", elapsed[1], "sec", "", "")
+    if elapsed_match := _ELAPSED.match(text):
+        return EventCount(line, "duration_time", elapsed_match[1], "sec", "", "")
     match = _TABLE_EVENT.match(text)
     return (
         EventCount(line, match[3], match[1].replace(",", ""), match[2] or "", "", "")

@@ -44,7 +44,7 @@ class MetricCell(NamedTuple):
     """A value of a metric in a run, as a table writes it."""
 
     line: int
-    run: int
+    run_index: int
     metric: str
     unit: str | None
     text: str
@@ -78,7 +78,7 @@ def _read_pop(input_file: Reading) -> Measurements:
         cells = _metric_cells(input_file, [[(line, text) for text in row] for line, row in rows])
     else:
         cells = _metric_cells(input_file, _transposed_table(input_file, rows))
-    coordinates = _coordinates_by_run(input_file, cells)
+    coordinates_by_run = _coordinates_by_run(input_file, cells)
     efficiencies = [
         (cell, value)
         for cell in cells
@@ -108,18 +108,24 @@ def _read_pop(input_file: Reading) -> Measurements:
             input_file.add_note(
                 cell.line, cell.metric, "a run has no value here, so it is left out"
             )
-        if cell.run not in coordinates or not cell.text.strip():
+        if cell.run_index not in coordinates_by_run or not cell.text.strip():
             continue
         if cell.metric in EFFICIENCIES:
             input_file.add(
-                cell.line, coordinates[cell.run], cell.metric, cell.text, "%" if is_percent else "1"
+                cell.line,
+                coordinates_by_run[cell.run_index],
+                cell.metric,
+                cell.text,
+                "%" if is_percent else "1",
             )
         elif cell.metric == "time" and cell.unit is None and input_file.hints.unit is None:
             input_file.add_note(
                 cell.line, "time", "run times without a unit are left out; give it with --unit"
             )
         elif cell.metric == "time":
-            input_file.add(cell.line, coordinates[cell.run], "time", cell.text, cell.unit)
+            input_file.add(
+                cell.line, coordinates_by_run[cell.run_index], "time", cell.text, cell.unit
+            )
     return input_file.finished()
 
 
@@ -173,12 +179,12 @@ def _transposed_table(
             )
     names = [text.strip().casefold() for text in heading]
     # Processes times threads; the processes alone would be too few.
-    too_few = "number of processes" if "total threads" in names else None
+    ignored_name = "number of processes" if "total threads" in names else None
     full_rows = [(line, texts) for line, texts in rows if len(texts) == len(heading)]
     return [
         [(line, texts[index]) for line, texts in full_rows]
         for index, name in enumerate(names)
-        if name != too_few
+        if name != ignored_name
     ]
 
 
@@ -188,14 +194,14 @@ def _metric_cells(
     """Return the cells of a table whose rows are metrics and whose columns are runs."""
     cells: list[MetricCell] = []
     line_by_metric: dict[str, int] = {}
-    width = 0
-    left_out: list[tuple[int, str]] = []
-    last_line = max((cells[0][0] for cells in rows if cells), default=0)
+    run_count = 0
+    unread_lines_and_labels: list[tuple[int, str]] = []
+    last_line = max((metric_row[0][0] for metric_row in rows if metric_row), default=0)
     for (line, label), *texts in rows:
         metric, unit = _parse_label(label)
         if not metric:
-            left_out.append((line, label.strip(" -")))
-            if line == last_line and len(texts) < width:
+            unread_lines_and_labels.append((line, label.strip(" -")))
+            if line == last_line and len(texts) < run_count:
                 input_file.add_problem(line, label.strip(), _CUT_MESSAGE)
             continue
         if metric in line_by_metric:
@@ -203,25 +209,27 @@ def _metric_cells(
                 line, label.strip(), f"is in line {line_by_metric[metric]} already"
             )
         line_by_metric[metric] = line
-        width = width or len(texts)
-        if len(texts) != width:
+        run_count = run_count or len(texts)
+        if len(texts) != run_count:
             input_file.add_problem(
-                line, label.strip(), f"{len(texts)} values, where the first row has {width}"
+                line, label.strip(), f"{len(texts)} values, where the first row has {run_count}"
             )
         cells += [
             MetricCell(line_number, run, metric, unit, text)
             for run, (line_number, text) in enumerate(texts)
         ]
-    if labels_left_out := [label for _, label in left_out if label]:
+    if labels_left_out := [label for _, label in unread_lines_and_labels if label]:
         input_file.add_note(
-            left_out[0][0], "", f"not needed and left out: {', '.join(labels_left_out)}"
+            unread_lines_and_labels[0][0],
+            "",
+            f"not needed and left out: {', '.join(labels_left_out)}",
         )
     return cells
 
 
 def _coordinates_by_run(input_file: Reading, cells: Sequence[MetricCell]) -> dict[int, Coordinates]:
     """Return the coordinates of each run, by its column in the table."""
-    coordinates: dict[int, Coordinates] = {}
+    coordinates_by_run: dict[int, Coordinates] = {}
     for cell in cells:
         if cell.metric == "p":
             match = _PROCESSES.fullmatch(cell.text)
@@ -230,10 +238,10 @@ def _coordinates_by_run(input_file: Reading, cells: Sequence[MetricCell]) -> dic
                     cell.line, "p", f"{short(cell.text)} is not a number of processes"
                 )
             elif (p := input_file.processors(cell.line, "p", match[1])) is not None:
-                coordinates[cell.run] = Coordinates(p, input_file.hints.size)
-    if not coordinates and not input_file.problems:
+                coordinates_by_run[cell.run_index] = Coordinates(p, input_file.hints.size)
+    if not coordinates_by_run and not input_file.problems:
         input_file.refuse(1, "", "there is no row or column 'Number of processes'")
-    return coordinates
+    return coordinates_by_run
 
 
 FORMATS = (FileFormat("pop", _is_pop, _read_pop),)

@@ -50,18 +50,20 @@ def _npb_runs(input_file: Reading) -> Iterator[tuple[str, int, dict[str, _NpbVal
     """
     name = ""
     completed_line = 0
-    values: dict[str, _NpbValue] = {}
+    value_by_key: dict[str, _NpbValue] = {}
     for line, text in enumerate(input_file.lines, 1):
-        if run := _NPB_RUN.fullmatch(text):
+        if run_match := _NPB_RUN.fullmatch(text):
             if name:
-                yield name, completed_line, values
-            name = run["name"].upper()
+                yield name, completed_line, value_by_key
+            name = run_match["name"].upper()
             completed_line = line
-            values = {}
-        elif name and (value := _NPB_VALUE.fullmatch(text)):
-            values.setdefault(value["key"].casefold(), _NpbValue(line, value["value"].rstrip()))
+            value_by_key = {}
+        elif name and (value_match := _NPB_VALUE.fullmatch(text)):
+            value_by_key.setdefault(
+                value_match["key"].casefold(), _NpbValue(line, value_match["value"].rstrip())
+            )
     if name:
-        yield name, completed_line, values
+        yield name, completed_line, value_by_key
 
 
 def _read_npb(input_file: Reading) -> Measurements:
@@ -70,30 +72,32 @@ def _read_npb(input_file: Reading) -> Measurements:
     """
     titles = dict[str, None]()
     runs = list(_npb_runs(input_file))
-    are_times_coarse = any(_has_coarse_time(values) for *_, values in runs)
-    for name, line, values in runs:
-        title = f"{name}, class {values['class'].text}" if "class" in values else name
+    are_times_coarse = any(_has_coarse_time(value_by_key) for *_, value_by_key in runs)
+    for name, line, value_by_key in runs:
+        title = f"{name}, class {value_by_key['class'].text}" if "class" in value_by_key else name
         titles[title] = None
-        count = next((values[key] for key in _NPB_COUNTS if key in values), None)
-        if count is None and input_file.hints.processors is None:
+        count_value = next((value_by_key[key] for key in _NPB_COUNTS if key in value_by_key), None)
+        if count_value is None and input_file.hints.processors is None:
             input_file.add_note(
                 line, title, "no processes or threads are printed, so it is taken as one"
             )
-        p = input_file.hints.processors or (
-            1 if count is None else input_file.processors(count.line, "processes", count.text)
+        processors = input_file.hints.processors or (
+            1
+            if count_value is None
+            else input_file.processors(count_value.line, "processes", count_value.text)
         )
         key, metric, unit = _NPB_RATE if are_times_coarse else _NPB_TIME
-        if p is None or key not in values:
+        if processors is None or key not in value_by_key:
             input_file.add_problem(
                 line, title, f"the line '{key} =' is missing; is the output cut?"
             )
             continue
-        coordinates = Coordinates(p, input_file.hints.size, title)
-        input_file.add(values[key].line, coordinates, metric, values[key].text, unit)
-        verified = values.get("verification")
-        if verified is not None and verified.text.upper() != "SUCCESSFUL":
+        coordinates = Coordinates(processors, input_file.hints.size, title)
+        input_file.add(value_by_key[key].line, coordinates, metric, value_by_key[key].text, unit)
+        verification = value_by_key.get("verification")
+        if verification is not None and verification.text.upper() != "SUCCESSFUL":
             input_file.add_note(
-                verified.line, title, f"the verification is {verified.text.casefold()}"
+                verification.line, title, f"the verification is {verification.text.casefold()}"
             )
     if are_times_coarse and runs:
         message = (
@@ -113,9 +117,9 @@ _LEAST_PRECISE_TIME = 1.0
 """Time below which two decimals are less than one percent."""
 
 
-def _has_coarse_time(values: Mapping[str, _NpbValue]) -> bool:
+def _has_coarse_time(value_by_key: Mapping[str, _NpbValue]) -> bool:
     """Return whether the time of a run is missing, or printed with too few digits."""
-    time_value = values.get("time in seconds")
+    time_value = value_by_key.get("time in seconds")
     if time_value is None or re.fullmatch(r"[0-9]*\.[0-9]{1,2}", time_value.text) is None:
         return time_value is None
     return float(time_value.text) < _LEAST_PRECISE_TIME
@@ -152,23 +156,27 @@ def _read_hpcg(input_file: Reading) -> Measurements:
             input_file.refuse(line, "", message)
         if HPCG_ON_GPUS.match(text):
             input_file.add_note(line, "", "each process has a GPU, which counts as one processor")
-        if grid := HPCG_GRID.fullmatch(text):
-            count_by_noun["Distributed Processes"] = prod(map(int, grid.groups()))
-        if final := HPCG_FINAL.match(text):
+        if grid_match := HPCG_GRID.fullmatch(text):
+            count_by_noun["Distributed Processes"] = prod(map(int, grid_match.groups()))
+        if final_match := HPCG_FINAL.match(text):
             input_file.add_note(line, "", "each process has a GPU, which counts as one processor")
-        if count := _HPCG_COUNT.search(text):
-            count_by_noun[count[1]] = input_file.processors(line, count[1], count[2]) or 1
-        elif rating := final or _HPCG_RATING.search(text):
-            processes = count_by_noun.get("Distributed Processes", input_file.hints.processors)
-            if processes is None:
+        if count_match := _HPCG_COUNT.search(text):
+            count_by_noun[count_match[1]] = (
+                input_file.processors(line, count_match[1], count_match[2]) or 1
+            )
+        elif rating_match := final_match or _HPCG_RATING.search(text):
+            process_count = count_by_noun.get("Distributed Processes", input_file.hints.processors)
+            if process_count is None:
                 message = "the number of processes is not printed before it; write --processors N"
                 input_file.refuse(line, "rating", message)
             is_on_gpus = any(HPCG_ON_GPUS.match(text) for text in input_file.lines[:line])
-            p = processes * (1 if is_on_gpus else count_by_noun.get("Threads per processes", 1))
-            p = input_file.hints.processors or p
-            coordinates = Coordinates(p, input_file.hints.size)
-            input_file.add(line, coordinates, "throughput", rating[1], "GFLOP/s")
-            if input_file.text.endswith(rating[1]):
+            processors = process_count * (
+                1 if is_on_gpus else count_by_noun.get("Threads per processes", 1)
+            )
+            processors = input_file.hints.processors or processors
+            coordinates = Coordinates(processors, input_file.hints.size)
+            input_file.add(line, coordinates, "throughput", rating_match[1], "GFLOP/s")
+            if input_file.text.endswith(rating_match[1]):
                 message = "the file ends with this number, which may be cut"
                 input_file.add_note(line, "rating", message)
             count_by_noun = {}
@@ -199,44 +207,46 @@ STREAM_BINARY = late_pattern(r"\bMiBytes/sec|\bmax_mibytes_per_sec")
 
 def _is_stream(input_file: Reading) -> bool:
     """Return whether a file is an output of STREAM or BabelStream."""
-    lines = map(STREAM_LINE.fullmatch, input_file.lines)
-    return any(line is not None and line["kernel"] == "Triad" for line in lines)
+    line_matches = map(STREAM_LINE.fullmatch, input_file.lines)
+    return any(
+        line_match is not None and line_match["kernel"] == "Triad" for line_match in line_matches
+    )
 
 
 def _read_stream(input_file: Reading) -> Measurements:
     """Read the rate of the triad of each run; a device counts as one processor."""
-    threads = input_file.hints.processors
+    thread_count = input_file.hints.processors
     unit = "MB/s"
     line_without_triad = 0
     for line, text in [*enumerate(input_file.lines, 1), (0, "")]:
-        kernel = STREAM_LINE.fullmatch(text)
-        begins_run = not line or (kernel is not None and kernel["kernel"] == "Copy")
+        kernel_match = STREAM_LINE.fullmatch(text)
+        begins_run = not line or (kernel_match is not None and kernel_match["kernel"] == "Copy")
         if line_without_triad and begins_run:
             message = "the run is cut before its triad, and is left out"
             input_file.add_note(line_without_triad, "", message)
-        if kernel is not None or begins_run:
-            is_open = kernel is not None and kernel["kernel"] != "Triad"
-            line_without_triad = line if is_open else 0
-        if count := STREAM_THREADS.fullmatch(text):
-            threads = input_file.processors(line, "threads", count[1])
-        elif device := STREAM_DEVICE.fullmatch(text):
-            threads = input_file.hints.processors
-            if STREAM_HOST.search(device["device"]):
+        if kernel_match is not None or begins_run:
+            lacks_triad = kernel_match is not None and kernel_match["kernel"] != "Triad"
+            line_without_triad = line if lacks_triad else 0
+        if count_match := STREAM_THREADS.fullmatch(text):
+            thread_count = input_file.processors(line, "threads", count_match[1])
+        elif device_match := STREAM_DEVICE.fullmatch(text):
+            thread_count = input_file.hints.processors
+            if STREAM_HOST.search(device_match["device"]):
                 continue
-            threads = threads or 1
+            thread_count = thread_count or 1
             input_file.add_note(
-                line, device["device"].rstrip(), "is one device, taken for one processor"
+                line, device_match["device"].rstrip(), "is one device, taken for one processor"
             )
         elif STREAM_BINARY.search(text):
             unit = "MiB/s"
         elif re.match(r"Validation failed|Failed Validation", text):
             input_file.add_note(line, "", "the run failed its own check of the results")
-        elif (rate := STREAM_LINE.fullmatch(text)) and rate["kernel"] == "Triad":
-            if threads is None:
+        elif (rate_match := STREAM_LINE.fullmatch(text)) and rate_match["kernel"] == "Triad":
+            if thread_count is None:
                 message = "this STREAM does not say how many threads ran; write --processors N"
                 input_file.refuse(line, "", message)
-            coordinates = Coordinates(threads, input_file.hints.size)
-            input_file.add(line, coordinates, "throughput", rate["rate"], unit)
+            coordinates = Coordinates(thread_count, input_file.hints.size)
+            input_file.add(line, coordinates, "throughput", rate_match["rate"], unit)
     if input_file.runs:
         input_file.add_note(
             input_file.runs[0].line, "Triad", "is taken; the other kernels are left out"
@@ -265,57 +275,68 @@ def _read_likwid_bench(input_file: Reading) -> Measurements:
 
     A run fits its vectors to the loops and threads of the test, so sizes are rounded to two digits.
     """
-    kernels = [match["kernel"] for text in input_file.lines if (match := _KERNEL.fullmatch(text))]
-    measures_operations = all(name.startswith(_PEAK_TEST_PREFIX) for name in kernels)
-    kernels = [
-        name for name in kernels if measures_operations or not name.startswith(_PEAK_TEST_PREFIX)
+    kernel_names = [
+        match["kernel"] for text in input_file.lines if (match := _KERNEL.fullmatch(text))
     ]
-    kernel = ""
-    values: dict[str, tuple[int, str]] = {}
-    threads: int | None = None
+    measures_operations = all(name.startswith(_PEAK_TEST_PREFIX) for name in kernel_names)
+    kernel_names = [
+        name
+        for name in kernel_names
+        if measures_operations or not name.startswith(_PEAK_TEST_PREFIX)
+    ]
+    kernel_name = ""
+    line_and_text_by_key: dict[str, tuple[int, str]] = {}
+    thread_count: int | None = None
     begin_line = 1
     for line, text in enumerate([*input_file.lines, "Test: end"], 1):
         if match := _KERNEL.fullmatch(text):
-            if kernel.startswith(_PEAK_TEST_PREFIX) and not measures_operations:
+            if kernel_name.startswith(_PEAK_TEST_PREFIX) and not measures_operations:
                 message = (
                     "its rate is of operations, and those of other tests of bytes: it is left out"
                 )
-                input_file.add_note(begin_line, kernel, message)
-            elif kernel:
-                region = kernel if len(set(kernels)) > 1 else ""
-                _add_kernel(input_file, begin_line, kernel, region, threads, values)
-            kernel, values, threads, begin_line = match["kernel"], {}, None, line
+                input_file.add_note(begin_line, kernel_name, message)
+            elif kernel_name:
+                region = kernel_name if len(set(kernel_names)) > 1 else ""
+                _add_kernel_rate(
+                    input_file, begin_line, kernel_name, region, thread_count, line_and_text_by_key
+                )
+            kernel_name, line_and_text_by_key, thread_count, begin_line = (
+                match["kernel"],
+                {},
+                None,
+                line,
+            )
         elif match := _KERNEL_THREADS.fullmatch(text):
-            threads = input_file.processors(line, "threads", match["threads"])
+            thread_count = input_file.processors(line, "threads", match["threads"])
         elif match := _KERNEL_VALUE.fullmatch(text):
-            values[match["key"]] = (line, match["value"])
+            line_and_text_by_key[match["key"]] = (line, match["value"])
     if input_file.runs:
         input_file.add_note(input_file.runs[0].line, "Size", "is rounded to two digits")
     source = f"output of likwid-bench {input_file.name}"
     return replace(input_file.finished(), title="likwid-bench", source=source)
 
 
-def _add_kernel(
+def _add_kernel_rate(
     input_file: Reading,
     line: int,
-    kernel: str,
+    kernel_name: str,
     region: str,
-    threads: int | None,
-    values: Mapping[str, tuple[int, str]],
+    thread_count: int | None,
+    line_and_text_by_key: Mapping[str, tuple[int, str]],
 ) -> None:
     """Add the rate of the run that begins at a line; note a run that is cut."""
-    key = "MFlops/s" if kernel.startswith(_PEAK_TEST_PREFIX) else "MByte/s"
-    if key not in values or threads is None:
+    key = "MFlops/s" if kernel_name.startswith(_PEAK_TEST_PREFIX) else "MByte/s"
+    if key not in line_and_text_by_key or thread_count is None:
         input_file.add_note(
-            line, kernel, f"the run is cut before its rate ({key}), and is left out"
+            line, kernel_name, f"the run is cut before its rate ({key}), and is left out"
         )
         return
     size = input_file.hints.size
-    if size is None and "Size" in values:
-        size = float(f"{float(values['Size'][1]):.1e}") or None
-    coordinates = Coordinates(input_file.hints.processors or threads, size, region)
-    rate_line, rate = values[key]
-    input_file.add(rate_line, coordinates, "throughput", rate, _KERNEL_UNITS[key])
+    if size is None and "Size" in line_and_text_by_key:
+        size = float(f"{float(line_and_text_by_key['Size'][1]):.1e}") or None
+    coordinates = Coordinates(input_file.hints.processors or thread_count, size, region)
+    rate_line, rate_text = line_and_text_by_key[key]
+    input_file.add(rate_line, coordinates, "throughput", rate_text, _KERNEL_UNITS[key])
 
 
 def _measurements_with_note(input_file: Reading, tool: str) -> Measurements:
@@ -346,18 +367,20 @@ def _read_lammps(input_file: Reading) -> Measurements:
     """Read the time of each run of LAMMPS, whose size is its atoms; it counts the threads of all
     processes. Runs of other numbers of steps are other regions.
     """
-    runs = [
-        (line, run)
+    lines_and_matches = [
+        (line, run_match)
         for line, text in enumerate(input_file.lines, 1)
-        if (run := _LAMMPS_RUN.fullmatch(text))
+        if (run_match := _LAMMPS_RUN.fullmatch(text))
     ]
-    are_steps_alike = len({run["steps"] for _, run in runs}) == 1
-    for line, run in runs:
-        p = input_file.processors(line, "procs", run["procs"])
-        if p is not None:
-            n = input_file.size(line, "atoms", run["atoms"])
-            region = "" if are_steps_alike else f"{run['steps']} steps"
-            input_file.add(line, Coordinates(p, n, region), "time", run["time"], "s")
+    have_equal_steps = len({run_match["steps"] for _, run_match in lines_and_matches}) == 1
+    for line, run_match in lines_and_matches:
+        processors = input_file.processors(line, "procs", run_match["procs"])
+        if processors is not None:
+            size = input_file.size(line, "atoms", run_match["atoms"])
+            region = "" if have_equal_steps else f"{run_match['steps']} steps"
+            input_file.add(
+                line, Coordinates(processors, size, region), "time", run_match["time"], "s"
+            )
     source = f"output of LAMMPS {input_file.name}"
     return replace(input_file.finished(), title="LAMMPS", source=source)
 
@@ -378,6 +401,7 @@ _GROMACS_GPUS = late_pattern(r"\s*[0-9]+ GPUs? (?:auto-|user-)?selected for this
 
 
 def _is_gromacs(input_file: Reading) -> bool:
+    """Return whether a file is a log of GROMACS with its rate in ns/day."""
     return any(map(_GROMACS_UNITS.fullmatch, input_file.lines)) and any(
         map(_GROMACS_RATE.fullmatch, input_file.lines)
     )
@@ -387,42 +411,42 @@ class _GromacsRun:
     """What a log of GROMACS tells before the performance of a run."""
 
     def __init__(self) -> None:
-        self.ranks = 0
-        self.threads = 1
+        self.rank_count = 0
+        self.thread_count = 1
         self.is_by_clock = False
-        self.cores = 0.0
+        self.busy_cores = 0.0
 
-    def keep_if_on_processors(self, text: str) -> bool:
-        """Return whether a line tells of the processors of the run, which are then kept."""
-        if ranks := _GROMACS_RANKS.fullmatch(text):
-            self.ranks = int(ranks["ranks"] or ranks["nodes"])
-        elif threads := _GROMACS_THREADS.fullmatch(text):
-            self.ranks, self.threads = self.ranks or 1, int(threads["threads"])
+    def record_processors(self, text: str) -> bool:
+        """Record what a line tells of the processors of the run; return whether it tells any."""
+        if ranks_match := _GROMACS_RANKS.fullmatch(text):
+            self.rank_count = int(ranks_match["ranks"] or ranks_match["nodes"])
+        elif threads_match := _GROMACS_THREADS.fullmatch(text):
+            self.rank_count, self.thread_count = self.rank_count or 1, int(threads_match["threads"])
         elif _GROMACS_BY_CLOCK.fullmatch(text):
             self.is_by_clock = True
-        elif time := _GROMACS_TIME.fullmatch(text):
-            self.cores = 0.0 if self.is_by_clock else float(time["percent"]) / 100
+        elif time_match := _GROMACS_TIME.fullmatch(text):
+            self.busy_cores = 0.0 if self.is_by_clock else float(time_match["percent"]) / 100
         else:
             return False
         return True
 
-    def processors(self, input_file: Reading, line: int) -> int:
+    def processor_count(self, input_file: Reading, line: int) -> int:
         """Return the threads of all ranks, which the log names, else the time of all cores over the
         elapsed time; a note tells if that is no whole number.
         """
-        count = self.ranks * self.threads or round(self.cores)
-        if told := input_file.hints.processors:
-            return told
+        count = self.rank_count * self.thread_count or round(self.busy_cores)
+        if given_processors := input_file.hints.processors:
+            return given_processors
         if not count:
             message = (
                 "no lines before it tell the processors, as 'Using 4 MPI processes' and 'Time:'"
                 " with percents do; write --processors N"
             )
             input_file.refuse(line, "Performance", message)
-        if not self.ranks and abs(self.cores - count) > _MOST_UNUSED_CORES:
+        if not self.rank_count and abs(self.busy_cores - count) > _MOST_UNUSED_CORES:
             message = (
-                f"is taken as of {count} threads, for the time of all cores is {self.cores:.4g}"
-                " times the elapsed time; --processors N tells their number"
+                f"is taken as of {count} threads, for the time of all cores is"
+                f" {self.busy_cores:.4g} times the elapsed time; --processors N tells their number"
             )
             input_file.add_note(line, "Performance", message)
         return count
@@ -435,26 +459,26 @@ threads leave less of 10 threads in good order."""
 
 def _read_gromacs(input_file: Reading) -> Measurements:
     """Read the simulated time per day of each run."""
-    system_name, column = "", 0
+    system_name, rate_index = "", 0
     size = input_file.hints.size
     run = _GromacsRun()
     for line, text in enumerate(input_file.lines, 1):
-        if run.keep_if_on_processors(text):
+        if run.record_processors(text):
             continue
-        if run_line := _GROMACS_RUN.fullmatch(text):
-            system_name = run_line["system"]
-        elif atoms := _GROMACS_ATOMS.fullmatch(text):
-            size = input_file.hints.size or float(atoms["atoms"]) or None
+        if run_match := _GROMACS_RUN.fullmatch(text):
+            system_name = run_match["system"]
+        elif atoms_match := _GROMACS_ATOMS.fullmatch(text):
+            size = input_file.hints.size or float(atoms_match["atoms"]) or None
         elif _GROMACS_GPUS.fullmatch(text) and input_file.hints.processors is None:
             message = "the run uses GPUs, and its threads are counted; --processors N tells GPUs"
             input_file.add_note(line, "", message)
         elif _GROMACS_UNITS.fullmatch(text):
-            column = text.split().index("(ns/day)")
-        elif rate := _GROMACS_RATE.fullmatch(text):
-            coordinates = Coordinates(run.processors(input_file, line), size, system_name)
-            values = rate["values"].split()
-            if column < len(values):
-                input_file.add(line, coordinates, "throughput", values[column], "ns/day")
+            rate_index = text.split().index("(ns/day)")
+        elif rate_match := _GROMACS_RATE.fullmatch(text):
+            coordinates = Coordinates(run.processor_count(input_file, line), size, system_name)
+            rate_texts = rate_match["values"].split()
+            if rate_index < len(rate_texts):
+                input_file.add(line, coordinates, "throughput", rate_texts[rate_index], "ns/day")
             run = _GromacsRun()
     source = f"output of GROMACS {input_file.name}"
     return replace(input_file.finished(), title="GROMACS", source=source)

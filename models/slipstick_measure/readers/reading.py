@@ -23,7 +23,7 @@ from slipstick.late import late_pattern
 from slipstick.schema.text import file_text, shown_name
 from slipstick.units import UNITS, parse_unit
 from slipstick_measure.measurements import METRICS, Hints, Measurement, Measurements
-from slipstick_measure.readers.known import known_bytes
+from slipstick_measure.readers.known import description_of_binary_file
 from slipstick_measure.readers.names import RateUnit, rate_unit, time_unit
 
 MOST_PROBLEMS = 1000  # reading ends here; a longer list helps no one
@@ -72,8 +72,10 @@ class Reading:
     problems: list[Problem] = field(default_factory=list)
     notes: list[Problem] = field(default_factory=list)
     rate: RateUnit | None = None
-    _scales: dict[str, tuple[Fraction, Dimension] | str] = field(default_factory=dict)
-    _reported: set[tuple[str, str | None]] = field(default_factory=set)
+    _scale_or_problem_by_unit: dict[str, tuple[Fraction, Dimension] | str] = field(
+        default_factory=dict
+    )
+    _reported_units: set[tuple[str, str | None]] = field(default_factory=set)
 
     @property
     def name(self) -> str:
@@ -126,27 +128,29 @@ class Reading:
 
     def number(self, line: int, subject: str, text: str) -> float | None:
         """Parse a decimal number; return None after recording a problem."""
-        digits = text.strip()
-        if NUMBER.fullmatch(digits) and isfinite(value := float(digits)):
+        number_text = text.strip()
+        if NUMBER.fullmatch(number_text) and isfinite(value := float(number_text)):
             return value
-        if _NOT_FINITE.fullmatch(digits) or NUMBER.fullmatch(digits):
+        if _NOT_FINITE.fullmatch(number_text) or NUMBER.fullmatch(number_text):
             self.add_problem(
                 line,
                 subject,
-                f"{short(digits)} is not a finite number; leave the run out, or measure it again",
+                f"{short(number_text)} is not a finite number; leave the run out, or measure"
+                " it again",
             )
-        elif not digits:
+        elif not number_text:
             self.add_problem(
                 line, subject, "there is no value; write one, or leave the whole line out"
             )
-        elif re.fullmatch(r"[-+]?[0-9]+(,[0-9]+)+(\.[0-9]*)?", digits):
+        elif re.fullmatch(r"[-+]?[0-9]+(,[0-9]+)+(\.[0-9]*)?", number_text):
             self.add_problem(
                 line,
                 subject,
-                f"{short(digits)} has a ','; write 1.5 for one and a half, 1000 for a thousand",
+                f"{short(number_text)} has a ','; write 1.5 for one and a half, 1000 for a"
+                " thousand",
             )
         else:
-            self.add_problem(line, subject, f"{short(digits)} is not a number")
+            self.add_problem(line, subject, f"{short(number_text)} is not a number")
         return None
 
     def whole(self, line: int, subject: str, text: str) -> int | None:
@@ -188,7 +192,7 @@ class Reading:
         return value
 
     def add(
-        self, line: int, coordinates: Coordinates, metric: str, text: str, unit: str | None
+        self, line: int, coordinates: Coordinates, metric: str, number_text: str, unit: str | None
     ) -> None:
         """Add a value with its unit, or with the unit given by the hints.
 
@@ -200,98 +204,116 @@ class Reading:
         text : the number as written
         unit : as written; None where the format has none
         """
-        name = metric_name(metric)
-        for name_in_file in (coordinates.region, name):
+        standard_name = metric_name(metric)
+        for name_in_file in (coordinates.region, standard_name):
             if len(name_in_file) > LONGEST_NAME:
                 self.refuse(
                     line,
                     "",
                     f"{short(name_in_file)} is a name of more than {LONGEST_NAME} characters",
                 )
-        declared_unit = METRICS.get(name)
-        value = self.number(line, name, text)
-        unit_scale = self._unit_factor(
-            line, name, unit, declared_unit.dimension if declared_unit else None
+        known_metric = METRICS.get(standard_name)
+        value = self.number(line, standard_name, number_text)
+        factor_and_dimension = self._factor_and_dimension(
+            line, standard_name, unit, known_metric.dimension if known_metric else None
         )
-        if value is None or unit_scale is None:
+        if value is None or factor_and_dimension is None:
             return
-        factor, dimension = unit_scale
-        if value < 0 and (declared_unit or dimension == TIME):
+        factor, dimension = factor_and_dimension
+        if value < 0 and (known_metric or dimension == TIME):
             self.add_problem(
-                line, name, f"must be at least 0, got {text.strip()} {unit or ''}".rstrip()
+                line,
+                standard_name,
+                f"must be at least 0, got {number_text.strip()} {unit or ''}".rstrip(),
             )
             return
         # Whole factors multiply and fractions divide, so that a decimal text is rounded only twice.
         base_value = value * factor.numerator / factor.denominator
         if not isfinite(base_value):
             self.add_problem(
-                line, name, f"{text.strip()} {unit or ''} is out of range in {dimension}"
+                line,
+                standard_name,
+                f"{number_text.strip()} {unit or ''} is out of range in {dimension}",
             )
             return
-        value_text = f"{text.strip()} {unit or self.hints.unit or ''}".strip()
+        value_text = f"{number_text.strip()} {unit or self.hints.unit or ''}".strip()
         p, n, region, repetition, processor = coordinates
         source_fields = (repetition, self.file, line, processor, value_text)
         self.runs.append(
-            Measurement(p, n, region, name, str(dimension), base_value, *source_fields)
+            Measurement(p, n, region, standard_name, str(dimension), base_value, *source_fields)
         )
 
-    def _unit_factor(
-        self, line: int, metric: str, unit: str | None, expected: Dimension | None
+    def _factor_and_dimension(
+        self, line: int, metric: str, unit: str | None, expected_dimension: Dimension | None
     ) -> tuple[Fraction, Dimension] | None:
         """Return the factor of a unit to base units and its dimension; return None after recording
         a problem at the first line with this unit.
         """
-        if unit is None and expected in (None, COUNT):
+        if unit is None and expected_dimension in (None, COUNT):
             return Fraction(1), COUNT
         unit_text = unit if unit is not None else self.hints.unit
-        if expected == RATE:
-            return self._rate_scale(line, metric, unit_text)
+        if expected_dimension == RATE:
+            return self._factor_and_dimension_of_rate(line, metric, unit_text)
         unit_text = None if unit_text is None else time_of_unit(unit_text)[0]
         if unit_text is None:
-            unit_scale: tuple[Fraction, Dimension] | str = (
+            scale_or_problem: tuple[Fraction, Dimension] | str = (
                 "there is no unit; write one, as in 'time [s]', or give --unit s"
             )
-        elif unit_text not in self._scales:
+        elif unit_text not in self._scale_or_problem_by_unit:
             try:
-                unit_scale = self._scales[unit_text] = parse_unit(unit_text.strip() or "1")
+                scale_or_problem = self._scale_or_problem_by_unit[unit_text] = parse_unit(
+                    unit_text.strip() or "1"
+                )
             except UnitError as error:
-                unit_scale = self._scales[unit_text] = str(error)
+                scale_or_problem = self._scale_or_problem_by_unit[unit_text] = str(error)
         else:
-            unit_scale = self._scales[unit_text]
-        subject = "" if isinstance(unit_scale, str) and unit_text is not None else metric
-        if not isinstance(unit_scale, str) and expected is not None and unit_scale[1] != expected:
-            kind = "a plain number, of unit 1" if expected == COUNT else f"in {expected}"
-            unit_scale = f"{short(unit_text or '')} does not fit: {metric} is {kind}"
-        if not isinstance(unit_scale, str):
-            return unit_scale
-        if (subject, unit_text) not in self._reported:
-            self.add_problem(line, metric if unit_text is None else "unit", unit_scale)
-        self._reported.add((subject, unit_text))
+            scale_or_problem = self._scale_or_problem_by_unit[unit_text]
+        subject = "" if isinstance(scale_or_problem, str) and unit_text is not None else metric
+        if (
+            not isinstance(scale_or_problem, str)
+            and expected_dimension is not None
+            and scale_or_problem[1] != expected_dimension
+        ):
+            expected_kind = (
+                "a plain number, of unit 1"
+                if expected_dimension == COUNT
+                else f"in {expected_dimension}"
+            )
+            scale_or_problem = f"{short(unit_text or '')} does not fit: {metric} is {expected_kind}"
+        if not isinstance(scale_or_problem, str):
+            return scale_or_problem
+        if (subject, unit_text) not in self._reported_units:
+            self.add_problem(line, metric if unit_text is None else "unit", scale_or_problem)
+        self._reported_units.add((subject, unit_text))
         return None
 
-    def _rate_scale(
+    def _factor_and_dimension_of_rate(
         self, line: int, metric: str, unit_text: str | None
     ) -> tuple[Fraction, Dimension] | None:
         """Return the factor of a rate to work per second and its dimension; None after recording a
         problem. A figure of merit without a unit keeps its value.
         """
-        rate = RateUnit("", Fraction(1), "1") if unit_text is None else rate_unit(unit_text)
-        if rate is None and (unit_text or "").strip() in ("1", ""):
-            rate = RateUnit("", Fraction(1), "1")
-        if rate is None or (self.rate and self.rate.unit != rate.unit):
+        unit_of_rate = RateUnit("", Fraction(1), "1") if unit_text is None else rate_unit(unit_text)
+        if unit_of_rate is None and (unit_text or "").strip() in ("1", ""):
+            unit_of_rate = RateUnit("", Fraction(1), "1")
+        if unit_of_rate is None or (self.rate and self.rate.unit != unit_of_rate.unit):
             message = (
                 f"{short(unit_text or '')} does not fit: {metric} is work in a time, such as GB/s"
             )
-            if rate is not None and self.rate is not None:
-                units = (unit.written and short(unit.written) for unit in (rate, self.rate))
+            if unit_of_rate is not None and self.rate is not None:
+                unit_texts = (
+                    unit.written and short(unit.written) for unit in (unit_of_rate, self.rate)
+                )
                 no_unit_text = "a value without a unit"
-                message = f"{' does not fit '.join(unit or no_unit_text for unit in units)} before"
-            if ("unit", unit_text) not in self._reported:
+                message = (
+                    f"{' does not fit '.join(unit or no_unit_text for unit in unit_texts)} before"
+                )
+            if ("unit", unit_text) not in self._reported_units:
                 self.add_problem(line, "unit", message)
-            self._reported.add(("unit", unit_text))
+            self._reported_units.add(("unit", unit_text))
             return None
-        self.rate = self.rate or rate
-        return rate.factor, Dimension.of(rate.unit)
+        self.rate = self.rate or unit_of_rate
+        return unit_of_rate.factor, Dimension.of(unit_of_rate.unit)
 
 
 @dataclass(frozen=True, slots=True)
@@ -318,7 +340,10 @@ def metric_name(text: str) -> str:
     ('time', 'l3_misses')
     """
     name = re.sub(r"[\s-]+", "_", text.strip().lower())
-    return next((ours for ours, metric in METRICS.items() if name in metric.others), name)
+    return next(
+        (standard_name for standard_name, metric in METRICS.items() if name in metric.other_names),
+        name,
+    )
 
 
 def open_file(path: Path | str, hints: Hints) -> Reading:
@@ -328,11 +353,11 @@ def open_file(path: Path | str, hints: Hints) -> Reading:
     ------
     SpecError : no such file, too large, empty, or not text
     """
-    if binary := known_bytes(path):
+    if binary := description_of_binary_file(path):
         raise SpecError([Problem(shown_name(path), 1, 1, "", binary)])
     text = file_text(path, "data_bytes", "keep what you need of it, or split it")
     text = _COLOUR_SEQUENCE.sub("", text.replace("\r\n", "\n"))
-    text = _without_labels(_without_log_prefixes(text))
+    text = _without_rank_labels(_without_log_prefixes(text))
     input_file = Reading(shown_name(path), text.removeprefix("\ufeff"), hints)
     if not text.strip("\ufeff \t\r\n"):
         input_file.refuse(1, "", "the file is empty; a measurement may have failed to write it")
@@ -372,12 +397,12 @@ have."""
 
 def _without_log_prefixes(text: str) -> str:
     """Return a text without the times and names that a log writes before each of its lines."""
-    lines = len(re.findall(r"^.*\S", text, re.MULTILINE))
-    for pattern, least_part in _LOG_PREFIXES:
-        marks = pattern.findall(text)
+    line_count = len(re.findall(r"^.*\S", text, re.MULTILINE))
+    for pattern, least_share in _LOG_PREFIXES:
+        prefixes = pattern.findall(text)
         # A container writes several lines; names that are all different are those of a table.
-        repeats = least_part == 1.0 or 2 * len({*marks}) <= len(marks)
-        if lines > 1 and len(marks) >= least_part * lines and repeats:
+        are_prefixes_repeated = least_share == 1.0 or 2 * len({*prefixes}) <= len(prefixes)
+        if line_count > 1 and len(prefixes) >= least_share * line_count and are_prefixes_repeated:
             text = pattern.sub("", text)
     return text
 
@@ -386,7 +411,7 @@ _MPI_TAG = late_pattern(r"\[[0-9]{1,9},[0-9]{1,9}\]<std[a-z]{2,6}>: ?")
 _RANK_LABEL = late_pattern(r"^ *[0-9]+: ?", re.MULTILINE)
 
 
-def _without_labels(text: str) -> str:
+def _without_rank_labels(text: str) -> str:
     """Return a text without the ranks that launchers write before each line or piece of one (mpirun
     --tag-output, srun --label). These are recognized by the comments behind them.
     """
@@ -406,10 +431,10 @@ def time_of_unit(text: str) -> tuple[str, bool]:
     ... )
     (('ms', True), ('s', True), ('s', True), ('GB', False))
     """
-    head = re.split(r"/| per ", text.strip(), maxsplit=1)[0]
-    unit = time_unit(head)
-    is_time = unit in UNITS and UNITS[unit][1] == TIME
-    return (unit, True) if is_time else (text.strip(), False)
+    unit_before_divisor = re.split(r"/| per ", text.strip(), maxsplit=1)[0]
+    unit = time_unit(unit_before_divisor)
+    is_of_time = unit in UNITS and UNITS[unit][1] == TIME
+    return (unit, True) if is_of_time else (text.strip(), False)
 
 
 def delimiter_of(line: str) -> str:
@@ -460,7 +485,7 @@ class JsonNumber(str):
     line: int
 
 
-def parse_json(input_file: Reading, text: str, first: int = 1) -> Any:
+def parse_json(input_file: Reading, text: str, first_line: int = 1) -> Any:
     """Parse JSON; a repeated key is refused because one of its values would be lost.
 
     Parameters
@@ -475,17 +500,17 @@ def parse_json(input_file: Reading, text: str, first: int = 1) -> Any:
     """
     # The parser meets numbers in the order of the text, and so does the pattern.
     line_ends = [match.start() for match in re.finditer("\n", text)]
-    lines = iter(
+    number_lines = iter(
         [
-            first + bisect_right(line_ends, match.start())
+            first_line + bisect_right(line_ends, match.start())
             for match in _TOKEN.finditer(text)
             if match[1] is not None
         ]
     )
 
-    def number(digits: str) -> JsonNumber:
+    def number_with_line(digits: str) -> JsonNumber:
         json_number = JsonNumber(digits)
-        json_number.line = next(lines, first)
+        json_number.line = next(number_lines, first_line)
         return json_number
 
     def mapping_of_pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -493,7 +518,7 @@ def parse_json(input_file: Reading, text: str, first: int = 1) -> Any:
         for key, value in pairs:
             if key in mapping:
                 input_file.refuse(
-                    first,
+                    first_line,
                     key[:60],
                     "this key stands twice in one object; its values would hide each other",
                 )
@@ -503,19 +528,19 @@ def parse_json(input_file: Reading, text: str, first: int = 1) -> Any:
     try:
         return json.loads(
             text,
-            parse_float=number,
-            parse_int=number,
-            parse_constant=number,
+            parse_float=number_with_line,
+            parse_int=number_with_line,
+            parse_constant=number_with_line,
             object_pairs_hook=mapping_of_pairs,
         )
     except json.JSONDecodeError as error:
         input_file.refuse(
-            first + error.lineno - 1,
+            first_line + error.lineno - 1,
             "",
             f"this is no JSON: {error.msg}, at character {error.colno}; is the file cut?",
         )
     except RecursionError:
-        input_file.refuse(first, "", "this is nested too deeply to be a table of measurements")
+        input_file.refuse(first_line, "", "this is nested too deeply to be a table of measurements")
 
 
 COLUMNS: Mapping[str, tuple[str, ...]] = {

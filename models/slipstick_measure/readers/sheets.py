@@ -18,7 +18,7 @@ from slipstick_measure.readers.names import (
     REPETITIONS,
     SPREADS,
     TIMES,
-    is_time,
+    is_time_unit,
     plain_words,
     split_heading,
 )
@@ -40,8 +40,8 @@ class SheetTable(NamedTuple):
     """
 
     lines: Sequence[SheetLine]
-    outside: Sequence[int]
-    other_table: int
+    outside_lines: Sequence[int]
+    other_table_line: int
 
 
 def table_of_sheet(input_file: Reading, content: Sequence[SheetLine]) -> SheetTable:
@@ -54,22 +54,22 @@ def table_of_sheet(input_file: Reading, content: Sequence[SheetLine]) -> SheetTa
     SpecError : several tables side by side
     """
     rows = _cells_of_lines(content)
-    first_row, end_row = _first_heading(rows), len(rows)
-    if first_row is None:
+    first_row_index, end_row_index = _first_heading_index(rows), len(rows)
+    if first_row_index is None:
         return SheetTable(content, [], 0)
-    if _names_groups_of_columns(rows, first_row):
-        _refuse_side_by_side(input_file, rows[first_row], rows[first_row + 1])
-        first_row += 1
-    other_table = 0
-    for index in range(first_row + 1, len(rows)):
+    if _names_groups_of_columns(rows, first_row_index):
+        _refuse_side_by_side(input_file, rows[first_row_index], rows[first_row_index + 1])
+        first_row_index += 1
+    other_table_line = 0
+    for index in range(first_row_index + 1, len(rows)):
         if _begins_another_table(rows, index):
-            end_row, other_table = index, content[index][0]
+            end_row_index, other_table_line = index, content[index][0]
             break
     kept_indices = [
         index
-        for index in range(first_row, end_row)
-        if (count := len(_nonempty_cells(rows[index]))) > 1
-        or (count == 1 and not _is_note(rows[index]))
+        for index in range(first_row_index, end_row_index)
+        if (cell_count := len(_nonempty_cells(rows[index]))) > 1
+        or (cell_count == 1 and not _is_note(rows[index]))
     ]
     kept_lines = [content[index] for index in kept_indices]
     lines_outside = [
@@ -77,7 +77,7 @@ def table_of_sheet(input_file: Reading, content: Sequence[SheetLine]) -> SheetTa
         for index in range(len(rows))
         if _nonempty_cells(rows[index]) and index not in kept_indices
     ]
-    return SheetTable(kept_lines, lines_outside, other_table)
+    return SheetTable(kept_lines, lines_outside, other_table_line)
 
 
 def _cells_of_lines(content: Sequence[SheetLine]) -> list[list[str]]:
@@ -88,8 +88,14 @@ def _cells_of_lines(content: Sequence[SheetLine]) -> list[list[str]]:
     if any(text.count('"') % 2 for text in texts):
         return []
     for separator in _SEPARATORS:
-        counts = Counter(text.count(separator) for text in texts if separator in text)
-        if counts and 2 * max(counts.values()) >= len(texts) and len(texts) > 2:
+        line_count_by_separator_count = Counter(
+            text.count(separator) for text in texts if separator in text
+        )
+        if (
+            line_count_by_separator_count
+            and 2 * max(line_count_by_separator_count.values()) >= len(texts)
+            and len(texts) > 2
+        ):
             with suppress(csv.Error):  # which the reader of the cells tells with its line
                 return [
                     [cell.strip() for cell in row] for row in csv.reader(texts, delimiter=separator)
@@ -110,9 +116,9 @@ def _stem_and_number(words: str) -> tuple[str | None, int]:
     >>> _stem_and_number("Run 2"), _stem_and_number("time (3)"), _stem_and_number("time")
     (('run', 2), ('time', 3), (None, 0))
     """
-    unbracketed = words.removesuffix(")")
-    stem = unbracketed.rstrip("0123456789")
-    digits = unbracketed[len(stem) :]
+    words_without_bracket = words.removesuffix(")")
+    stem = words_without_bracket.rstrip("0123456789")
+    digits = words_without_bracket[len(stem) :]
     if not 0 < len(digits) <= _MOST_RUN_DIGITS:
         return None, 0
     return plain_words(stem.rstrip(" _.#(-")), int(digits)
@@ -137,7 +143,7 @@ def _has_names_only(row: Sequence[str]) -> bool:
     return len(cells) > 1 and not any(_is_number(cell) for cell in cells)
 
 
-def _first_heading(rows: Sequence[Sequence[str]]) -> int | None:
+def _first_heading_index(rows: Sequence[Sequence[str]]) -> int | None:
     """Return the index of the first row with several cells; None if the file has no such rows."""
     return next((index for index, row in enumerate(rows) if len(_nonempty_cells(row)) > 1), None)
 
@@ -158,26 +164,30 @@ def _names_groups_of_columns(rows: Sequence[Sequence[str]], index: int) -> bool:
 def _begins_another_table(rows: Sequence[Sequence[str]], index: int) -> bool:
     """Return whether a row below an empty row, or below a title, heads another table."""
     row_above = _nonempty_cells(rows[index - 1])
-    is_parted = not row_above or (len(row_above) == 1 and _is_note(rows[index - 1]))
-    is_followed = index + 1 < len(rows) and any(_is_number(cell) for cell in rows[index + 1])
-    return is_parted and is_followed and _has_names_only(rows[index])
+    begins_below_gap = not row_above or (len(row_above) == 1 and _is_note(rows[index - 1]))
+    has_numbers_below = index + 1 < len(rows) and any(_is_number(cell) for cell in rows[index + 1])
+    return begins_below_gap and has_numbers_below and _has_names_only(rows[index])
 
 
-def _refuse_side_by_side(input_file: Reading, band: Sequence[str], row: Sequence[str]) -> None:
+def _refuse_side_by_side(
+    input_file: Reading, group_row: Sequence[str], heading_row: Sequence[str]
+) -> None:
     """Raise if tables stand side by side: their headings repeat under the names of groups."""
-    repeated_headings = [name for name, count in Counter(_nonempty_cells(row)).items() if count > 1]
+    repeated_headings = [
+        name for name, count in Counter(_nonempty_cells(heading_row)).items() if count > 1
+    ]
     if repeated_headings:
-        groups = " and ".join(repr(cell) for cell in _nonempty_cells(band))
+        groups_in_words = " and ".join(repr(cell) for cell in _nonempty_cells(group_row))
         line = next(
             (
                 line_number
                 for line_number, text in input_file.content
-                if _nonempty_cells(band)[0] in text
+                if _nonempty_cells(group_row)[0] in text
             ),
             1,
         )
         message = (
-            f"tables stand side by side, {groups}: {repeated_headings[0]!r} heads several"
+            f"tables stand side by side, {groups_in_words}: {repeated_headings[0]!r} heads several"
             " columns; write"
             " each table to a file of its own, with the column of processors"
         )
@@ -193,47 +203,57 @@ def with_repetitions_in_rows(
     The third value lists the headings of columns that were left out, because they are the means or
     the scatter of the repetitions.
     """
-    columns = _columns_of_repetitions(headings)
-    if len(columns) < 2:
+    run_indices = _indices_of_repetitions(headings)
+    if len(run_indices) < 2:
         return headings, rows, []
-    left_out = [
+    left_out_indices = [
         index
         for index, text in enumerate(headings)
-        if index not in columns and split_heading(text)[0] in {*_MEAN_HEADINGS, *SPREADS}
+        if index not in run_indices and split_heading(text)[0] in {*_MEAN_HEADINGS, *SPREADS}
     ]
-    other_columns = [
-        index for index in range(len(headings)) if index not in columns and index not in left_out
+    other_indices = [
+        index
+        for index in range(len(headings))
+        if index not in run_indices and index not in left_out_indices
     ]
-    first_text = headings[columns[0]]
+    first_text = headings[run_indices[0]]
     words, unit = split_heading(first_text)
     stem, _ = _stem_and_number(words)
-    names_time = stem in TIMES
-    name = "time" if names_time or (unit is not None and is_time(unit)) else "measured"
-    value_heading = name if unit is None else f"{name} [{unit}]"
+    is_named_time = stem in TIMES
+    value_name = (
+        "time" if is_named_time or (unit is not None and is_time_unit(unit)) else "measured"
+    )
+    value_heading = value_name if unit is None else f"{value_name} [{unit}]"
     run_rows = [
-        (line, [*(cells[index] for index in other_columns), cells[column], str(run_number)])
+        (line, [*(cells[index] for index in other_indices), cells[run_index], str(run_number)])
         for line, cells in rows
         if len(cells) == len(headings)
-        for run_number, column in enumerate(columns, 1)
-        if cells[column].strip()
+        for run_number, run_index in enumerate(run_indices, 1)
+        if cells[run_index].strip()
     ]
-    left_out_rows = [(line, cells) for line, cells in rows if len(cells) != len(headings)]
-    new_headings = [*(headings[index] for index in other_columns), value_heading, "repetition"]
-    return new_headings, [*run_rows, *left_out_rows], [headings[index] for index in left_out]
+    irregular_rows = [(line, cells) for line, cells in rows if len(cells) != len(headings)]
+    new_headings = [*(headings[index] for index in other_indices), value_heading, "repetition"]
+    return (
+        new_headings,
+        [*run_rows, *irregular_rows],
+        [headings[index] for index in left_out_indices],
+    )
 
 
-def _columns_of_repetitions(headings: Sequence[str]) -> list[int]:
+def _indices_of_repetitions(headings: Sequence[str]) -> list[int]:
     """Return the indices of columns whose headings differ in their number only and name
     repetitions or times; empty if there are no such columns.
     """
-    columns = defaultdict[tuple[str, str | None], dict[int, int]](dict)
+    index_by_number_of_stem = defaultdict[tuple[str, str | None], dict[int, int]](dict)
     for index, text in enumerate(headings):
         words, unit = split_heading(text)
         stem, run_number = _stem_and_number(words)
         if stem in {*REPETITIONS, *TIMES}:
-            columns[stem, unit].setdefault(run_number, index)
-    largest = max(columns.values(), key=len, default={})
-    run_numbers = sorted(largest)
+            index_by_number_of_stem[stem, unit].setdefault(run_number, index)
+    index_by_number = max(index_by_number_of_stem.values(), key=len, default={})
+    run_numbers = sorted(index_by_number)
     return (
-        [largest[run_number] for run_number in run_numbers] if run_numbers[:1] in ([0], [1]) else []
+        [index_by_number[run_number] for run_number in run_numbers]
+        if run_numbers[:1] in ([0], [1])
+        else []
     )

@@ -88,26 +88,28 @@ def _is_tidy(input_file: Reading) -> bool:
         return True  # of quotes that do not end, which reading says
     if not grid.heading:
         return False
-    widths = {len(cells) for _, cells in grid.rows[:50]}
-    if grid.delimiter == " " and widths != {len(grid.heading)}:
-        return _lacks_heading(grid, widths)  # else prose
+    cell_counts = {len(cells) for _, cells in grid.rows[:50]}
+    if grid.delimiter == " " and cell_counts != {len(grid.heading)}:
+        return _lacks_heading(grid, cell_counts)  # else prose
     if grid.delimiter == " " and any(number_in(cell) is not None for cell in grid.heading):
         return False  # prose with numbers
     columns = _build_columns(grid)
     named_headings = {
         named_heading.strip().casefold() for named_heading in input_file.hints.columns.values()
     }
-    known_headings = {word for column in columns for word in (column.text.casefold(), column.words)}
+    known_headings = {
+        word for column in columns for word in (column.heading.casefold(), column.words)
+    }
     return looks_like_runs(columns) or bool(named_headings & known_headings)
 
 
-def _lacks_heading(grid: CellGrid, widths: Collection[int]) -> bool:
+def _lacks_heading(grid: CellGrid, cell_counts: Collection[int]) -> bool:
     """Return whether a heading of processors and a metric stands above rows that all have the same
     number of further values.
     """
     return (
-        len(widths) == 1
-        and min(widths) > len(grid.heading) > 1
+        len(cell_counts) == 1
+        and min(cell_counts) > len(grid.heading) > 1
         and all(number_in(cells[0]) is not None for _, cells in grid.rows)
         and {"p", "time"} <= {TableColumn.of(0, text, []).kind for text in grid.heading}
     )
@@ -123,7 +125,9 @@ def _read_tidy(input_file: Reading) -> Measurements:
     half, unless all such numbers might be thousands.
     """
     grid = table_of_file(input_file)
-    grid = _with_processors_of_jobs(grid._replace(rows=list(_whole_jobs(input_file, grid))))
+    grid = _with_processors_of_jobs(
+        grid._replace(rows=list(_rows_of_completed_jobs(input_file, grid)))
+    )
     grid = _with_product(grid, input_file.hints.columns.get("p", ""))
     _refuse_split_names(input_file, grid)
     columns = _build_columns(grid)
@@ -142,7 +146,7 @@ def _read_tidy(input_file: Reading) -> Measurements:
     member = "processor"
     if "p" in roles.index_by_role:
         member = names.processor_noun_of_heading(columns[roles.index_by_role["p"]].words)
-    return replace(input_file.finished(), weak=roles.weak, member=member)
+    return replace(input_file.finished(), weak=roles.work_grows, member=member)
 
 
 def _with_product(grid: CellGrid, product_text: str) -> CellGrid:
@@ -190,7 +194,9 @@ def _refuse_split_names(input_file: Reading, grid: CellGrid) -> None:
         input_file.refuse(grid.line, "", message)
 
 
-def _whole_jobs(input_file: Reading, grid: CellGrid) -> Iterator[tuple[int, Sequence[str]]]:
+def _rows_of_completed_jobs(
+    input_file: Reading, grid: CellGrid
+) -> Iterator[tuple[int, Sequence[str]]]:
     """Yield the rows of a table. In the accounts of a batch system these are the completed jobs,
     without their steps; the others are noted.
     """
@@ -252,8 +258,8 @@ def _check_named_headings(
     input_file: Reading, grid: CellGrid, columns: Sequence[TableColumn]
 ) -> None:
     """Report headings that the user names for a role and the table does not have."""
-    known_headings = [column.text for column in columns]
-    known_words = {word for column in columns for word in (column.text.casefold(), column.words)}
+    known_headings = [column.heading for column in columns]
+    known_words = {word for column in columns for word in (column.heading.casefold(), column.words)}
     for role, heading in input_file.hints.columns.items():
         if heading.strip().casefold() not in known_words:
             input_file.add_problem(
@@ -270,7 +276,7 @@ _SACCT_ADVICE = "let sacct print it: --format=JobID,NCPUS,Elapsed,State"
 
 def _similar_heading_clause(columns: Sequence[TableColumn], name: str) -> str:
     """Return a clause that names a heading similar to a name of sacct; empty if there is none."""
-    headings = get_close_matches(name, [column.text[:80] for column in columns], n=1)
+    headings = get_close_matches(name, [column.heading[:80] for column in columns], n=1)
     return f" (is {short(headings[0])} a misspelt {name}?)" if headings else ""
 
 
@@ -278,30 +284,37 @@ def _refuse_roles(
     input_file: Reading, grid: CellGrid, columns: Sequence[TableColumn], roles: Roles
 ) -> None:
     """Raise if a necessary column of a table is missing or ambiguous."""
-    if not roles.values and "jobid" in {names.plain_words(column.text) for column in columns}:
+    if not roles.metric_and_region_by_index and "jobid" in {
+        names.plain_words(column.heading) for column in columns
+    }:
         hint = _similar_heading_clause(columns, "Elapsed")
         input_file.refuse(
             grid.line, "", f"there is no elapsed time of a job{hint}; {_SACCT_ADVICE}"
         )
-    for index in {*roles.index_by_role.values(), *roles.values}:
-        if re.fullmatch(r"[0-9.]+ ?[A-Za-z/]+", columns[index].text.strip()):
+    for index in {*roles.index_by_role.values(), *roles.metric_and_region_by_index}:
+        if re.fullmatch(r"[0-9.]+ ?[A-Za-z/]+", columns[index].heading.strip()):
             message = "is a value where the heading is; write a heading above, such as p | time [s]"
-            input_file.refuse(grid.line, columns[index].text, message)
+            input_file.refuse(grid.line, columns[index].heading, message)
     for heading, message in roles.refusals:
         input_file.add_problem(grid.line, heading, message)
     if "p" not in roles.index_by_role and input_file.hints.processors is None:
         message = "there is no column p, the processors; name it with --column p=NAME"
-        if logarithm := next(filter(_LOGARITHM.match, (column.text for column in columns)), ""):
+        if logarithm_heading := next(
+            filter(_LOGARITHM.match, (column.heading for column in columns)), ""
+        ):
             message = (
-                f"{short(logarithm)} holds logarithms; write a column of the processors themselves"
+                f"{short(logarithm_heading)} holds logarithms; write a column of the processors"
+                " themselves"
             )
-        if "jobid" in {names.plain_words(column.text) for column in columns}:
+        if "jobid" in {names.plain_words(column.heading) for column in columns}:
             hint = _similar_heading_clause(columns, "NCPUS")
             message = f"there are no processors of a job{hint}; {_SACCT_ADVICE}"
-        if parameter := heading_of_model_parameter(columns):
-            message += f"; slipstick fit --model NAME takes columns such as {short(parameter)}"
+        if parameter_heading := heading_of_model_parameter(columns):
+            message += (
+                f"; slipstick fit --model NAME takes columns such as {short(parameter_heading)}"
+            )
         input_file.add_problem(grid.line, "", message)
-    metrics = [metric for metric, _ in roles.values.values()]
+    metrics = [metric for metric, _ in roles.metric_and_region_by_index.values()]
     if not metrics and not roles.refusals:
         input_file.add_problem(
             grid.line,
@@ -325,12 +338,12 @@ def _refuse_roles(
         last_cell = guessed_column.cells[-1]
         input_file.add_problem(
             grid.line,
-            guessed_column.text,
+            guessed_column.heading,
             f"goes from {first_cell} to {last_cell} as p grows, as a throughput does, and --unit"
             f" {unit} is of"
-            f" a time; write --column throughput={shlex.quote(guessed_column.text)} without"
+            f" a time; write --column throughput={shlex.quote(guessed_column.heading)} without"
             " --unit, or"
-            f" --column time={shlex.quote(guessed_column.text)}",
+            f" --column time={shlex.quote(guessed_column.heading)}",
         )
     if input_file.problems:
         input_file.finished()
@@ -348,14 +361,15 @@ def _note_roles(
         },
         **{
             metric if not region else f"time of {region}": columns[index]
-            for index, (metric, region) in sorted(roles.values.items())
+            for index, (metric, region) in sorted(roles.metric_and_region_by_index.items())
             if metric is not None
         },
     }
     near_misses = [
         heading
         for heading in roles.unread_headings
-        if heading.casefold() not in {column.text.casefold() for column in columns if column.kind}
+        if heading.casefold()
+        not in {column.heading.casefold() for column in columns if column.kind}
         and names.plain_words(heading) not in names.OCCASIONS
         and nearest_names(names.plain_words(heading), [*COLUMNS, *METRICS])
     ]
@@ -363,12 +377,15 @@ def _note_roles(
         hint = did_you_mean(names.plain_words(text), [*COLUMNS, *METRICS])
         input_file.add_note(grid.line, text, f"this column is left out{hint}")
     left_out_headings = [heading for heading in roles.unread_headings if heading not in near_misses]
-    left_out_headings += grid.means
+    left_out_headings += grid.mean_headings
     is_documented = all(
         _is_documented_heading(role, column) for role, column in column_by_role.items()
     )
     is_documented = (
-        is_documented and not left_out_headings and not roles.guessed_columns and roles.weak is None
+        is_documented
+        and not left_out_headings
+        and not roles.guessed_columns
+        and roles.work_grows is None
     )
     if not is_documented:
         clauses = _clauses_of_reading(columns, roles, column_by_role, left_out_headings)
@@ -381,8 +398,8 @@ def _note_outside(input_file: Reading, grid: CellGrid, is_documented: bool) -> N
     """Note the lines outside of the table; if its headings are documented words, note only the
     lines between its rows and the lines of another table.
     """
-    lines_outside = [(line, input_file.lines[line - 1]) for line in grid.outside]
-    other_table_line = grid.other_table
+    lines_outside = [(line, input_file.lines[line - 1]) for line in grid.outside_lines]
+    other_table_line = grid.other_table_line
     other_table_line = other_table_line or next(
         (line for line, text in lines_outside if LATEX_TABLE in text), 0
     )
@@ -391,7 +408,7 @@ def _note_outside(input_file: Reading, grid: CellGrid, is_documented: bool) -> N
         0,
     )
     is_between_rows = bool(grid.rows) and any(
-        grid.rows[0][0] < line < grid.rows[-1][0] for line in grid.outside
+        grid.rows[0][0] < line < grid.rows[-1][0] for line in grid.outside_lines
     )
     if not lines_outside or (is_documented and not other_table_line and not is_between_rows):
         return
@@ -405,7 +422,7 @@ def _note_outside(input_file: Reading, grid: CellGrid, is_documented: bool) -> N
         f"; another table begins in line {other_table_line}: keep it in a file of its own"
     )
     input_file.add_note(
-        grid.outside[0],
+        grid.outside_lines[0],
         "",
         f"{lines_in_words} left out{other_table_in_words if other_table_line else ''}",
     )
@@ -418,9 +435,11 @@ def _clauses_of_reading(
     left_out_headings: Sequence[str],
 ) -> list[str]:
     """List how the columns were read: the heading of each role, and what else was derived."""
-    heading_by_role = {role: column.text for role, column in column_by_role.items()}
-    if roles.program_columns:
-        heading_by_role["region"] = " ".join(columns[index].text for index in roles.program_columns)
+    heading_by_role = {role: column.heading for role, column in column_by_role.items()}
+    if roles.program_indices:
+        heading_by_role["region"] = " ".join(
+            columns[index].heading for index in roles.program_indices
+        )
     differing_headings = {
         role: heading for role, heading in heading_by_role.items() if role != heading
     }
@@ -429,19 +448,21 @@ def _clauses_of_reading(
     if (
         processor_column := roles.guessed_columns.get("p")
     ) and processor_column.words in names.SIZES:
-        clauses.append(f"{processor_column.text} counts processors, and is no size")
+        clauses.append(f"{processor_column.heading} counts processors, and is no size")
     if left_out_headings:
         clauses.append(f"left out: {', '.join(left_out_headings)}")
     if roles.heading_of_growth:
         clauses.append(f"the work grows with the processors, as {roles.heading_of_growth} says")
     efficiency_headings = [
-        columns[index].text for index in sorted(roles.per_processor) if columns[index].is_efficiency
+        columns[index].heading
+        for index in sorted(roles.per_processor_indices)
+        if columns[index].is_efficiency
     ]
     if efficiency_headings:
         clauses.append(f"{efficiency_headings[0]}: taken p times, as a speed-up over one processor")
     if headings_per_processor := [
-        columns[index].text
-        for index in sorted(roles.per_processor)
+        columns[index].heading
+        for index in sorted(roles.per_processor_indices)
         if not columns[index].is_efficiency
     ]:
         clauses.append(f"{', '.join(headings_per_processor)}: of one processor each, taken p times")
@@ -450,7 +471,7 @@ def _clauses_of_reading(
 
 def _is_documented_heading(role: str, column: TableColumn) -> bool:
     """Return whether a heading is the documented word for its role, or an accepted alternative."""
-    heading = re.split(r"[\[(]", column.text)[0].strip(" #").casefold()
+    heading = re.split(r"[\[(]", column.heading)[0].strip(" #").casefold()
     return (
         heading in (role, *COLUMNS.get(role, ()))
         or metric_name(heading) == role
@@ -466,11 +487,11 @@ def _other_reading_in_words(
     """
     options: list[str] = []
     if guessed_column := roles.guessed_columns.get("throughput"):
-        options.append(f"--column time={shlex.quote(guessed_column.text)} --unit s")
+        options.append(f"--column time={shlex.quote(guessed_column.heading)} --unit s")
     elif guessed_column := roles.guessed_columns.get("time"):
-        options.append(f"--column throughput={shlex.quote(guessed_column.text)}")
+        options.append(f"--column throughput={shlex.quote(guessed_column.heading)}")
     if processor_column := roles.guessed_columns.get("p"):
-        heading = shlex.quote(processor_column.text)
+        heading = shlex.quote(processor_column.heading)
         is_size_too = processor_column.words in names.SIZES
         options.append(f"--column n={heading} --processors N" if is_size_too else "--column p=NAME")
     file = shlex.quote(input_file.file)
@@ -486,16 +507,16 @@ class _TableReading:
         self.input_file = input_file
         self.columns = columns
         self.roles = roles
-        self.units: dict[str, list[str]] = {}
+        self.units_by_metric: dict[str, list[str]] = {}
         self.missing_cells: list[tuple[int, str]] = []
         self.spread_line_numbers: list[int] = []
         self.short_clock_times: list[tuple[int, str]] = []
         self.lines_of_one_processor: dict[str, int] = {}
         self.summary_lines: list[tuple[int, str]] = []
-        self.hours_noted = False
-        self.shares_noted = False
+        self.has_noted_hours = False
+        self.has_noted_shares = False
         self.has_rows = False
-        self.devices: dict[str, int] = {}
+        self.line_by_device: dict[str, int] = {}
         self.device_by_run: dict[tuple[int | None, float | None, str], str] = {}
 
     def read_row(self, line: int, cells: Sequence[str]) -> None:
@@ -516,7 +537,7 @@ class _TableReading:
         if self.has_rows and names.plain_words(count_cell) in names.SUMMARIES:
             self.summary_lines.append((line, count_cell))
             return
-        value_cells = [cells[index] for index in self.roles.values]
+        value_cells = [cells[index] for index in self.roles.metric_and_region_by_index]
         if all(is_missing(cell) for cell in value_cells) and any(
             cell.strip() for cell in value_cells
         ):
@@ -531,12 +552,12 @@ class _TableReading:
         index_by_role = self.roles.index_by_role
         unit = bare_cell(cells[index_by_role["unit"]]) if "unit" in index_by_role else None
         metric_in_row = cells[index_by_role["metric"]].strip() if "metric" in index_by_role else ""
-        first_run = len(input_file.runs)
-        shares_last = sorted(
-            self.roles.values.items(),
+        first_run_index = len(input_file.runs)
+        values_with_shares_last = sorted(
+            self.roles.metric_and_region_by_index.items(),
             key=lambda item: (self.columns[item[0]].is_share_of_time, item[0]),
         )
-        for index, (metric_of_column, region) in shares_last:
+        for index, (metric_of_column, region) in values_with_shares_last:
             cell = cells[index]
             if is_missing(cell) and (metric_of_column is not None or cell.strip()):
                 if cell.strip():
@@ -547,14 +568,19 @@ class _TableReading:
             coordinates = row_coordinates._replace(region=region) if region else row_coordinates
             cell, unit_of_value = self._value_and_unit(index, cell, unit, row_coordinates.p)
             if self.columns[index].is_share_of_time:
-                elapsed = next(
-                    (run.value for run in input_file.runs[first_run:] if run.metric == "time"), None
+                elapsed_time = next(
+                    (
+                        run.value
+                        for run in input_file.runs[first_run_index:]
+                        if run.metric == "time"
+                    ),
+                    None,
                 )
-                if elapsed is not None:
+                if elapsed_time is not None:
                     share = split_value(cell.strip().removesuffix("%"))[0]
-                    cell = _value_of_all_processors(share, elapsed * row_coordinates.p / 100)
+                    cell = _multiplied_value(share, elapsed_time * row_coordinates.p / 100)
                     unit_of_value = "s"
-                    self._note_share(line, self.columns[index].text)
+                    self._note_share(line, self.columns[index].heading)
             self._add_value(line, coordinates, metric, cell, unit_of_value, self.columns[index])
 
     def _value_and_unit(
@@ -571,21 +597,21 @@ class _TableReading:
         """
         column = self.columns[index]
         unit_of_value = unit or column.unit
-        if index in self.roles.shared_hours:
-            cell = _value_of_all_processors(split_value(cell)[0], 1 / processors)
+        if index in self.roles.shared_hours_indices:
+            cell = _multiplied_value(split_value(cell)[0], 1 / processors)
             unit_of_value = "h"
-        if index in self.roles.per_processor:
+        if index in self.roles.per_processor_indices:
             full_efficiency = column.ideal_efficiency(cell) if column.is_efficiency else 1.0
-            cell = _value_of_all_processors(cell, processors / full_efficiency)
+            cell = _multiplied_value(cell, processors / full_efficiency)
             unit_of_value = None if column.is_efficiency else unit_of_value
         return cell, unit_of_value
 
     def _note_share(self, line: int, heading: str) -> None:
         """Note once how percentages of waits are read."""
-        if not self.shares_noted:
+        if not self.has_noted_shares:
             message = "is taken as a share of the time of all processors"
             self.input_file.add_note(line, heading, message)
-        self.shares_noted = True
+        self.has_noted_shares = True
 
     def _coordinates_of_row(self, line: int, cells: Sequence[str]) -> Coordinates | None:
         """Return the coordinates of a row; None after recording a problem."""
@@ -597,8 +623,8 @@ class _TableReading:
             for role, index in index_by_role.items()
         }
         if device := device_of(cell_by_role.get("p", "")):
-            self.devices.setdefault(device, line)
-        p = self._processors_of_row(line, cell_by_role)
+            self.line_by_device.setdefault(device, line)
+        p = self._processor_count_of_row(line, cell_by_role)
         n = self._size_of_row(line, cell_by_role, p)
         repetition, processor = (
             input_file.whole(line, role, cell_by_role[role]) if cell_by_role.get(role) else None
@@ -613,7 +639,7 @@ class _TableReading:
             return None
         if cell_by_role.get("processor") and processor is None:
             return None
-        region = " ".join(bare_cell(cells[index]) for index in self.roles.program_columns)
+        region = " ".join(bare_cell(cells[index]) for index in self.roles.program_indices)
         coordinates = Coordinates(
             p, n, region or cell_by_role.get("region", ""), repetition, processor
         )
@@ -628,7 +654,7 @@ class _TableReading:
             return None
         return coordinates
 
-    def _processors_of_row(self, line: int, cell_by_role: Mapping[str, str]) -> int | None:
+    def _processor_count_of_row(self, line: int, cell_by_role: Mapping[str, str]) -> int | None:
         """Return the number of processors in a row, or the number that the user gives; None after
         recording a problem.
         """
@@ -656,13 +682,13 @@ class _TableReading:
             n = self.input_file.size(line, "n", size_number(cell_by_role["n"]))
             if n is not None:
                 n *= _factor_of_heading(self.columns[index].unit or "")
-        if n is not None and processors is not None and index in self.roles.per_processor:
+        if n is not None and processors is not None and index in self.roles.per_processor_indices:
             n *= processors
         return n
 
     def _note_units(self, line: int, metric: str, unit: str | None) -> None:
         """Note a unit of a metric that differs from the unit in an earlier row."""
-        earlier_units = self.units.setdefault(metric_name(metric), [unit]) if unit else []
+        earlier_units = self.units_by_metric.setdefault(metric_name(metric), [unit]) if unit else []
         if unit and unit not in earlier_units:
             self.input_file.add_note(
                 line,
@@ -685,10 +711,10 @@ class _TableReading:
         """
         input_file = self.input_file
         if column.has_hours_first and re.fullmatch(r"\s*\d+:\d\d\s*", cell):
-            if not self.hours_noted and any("-" in other for other in column.cells):
+            if not self.has_noted_hours and any("-" in other_cell for other_cell in column.cells):
                 message = f"{cell.strip()} is read as hours and minutes, as other cells have days"
                 input_file.add_note(line, "time", message)
-                self.hours_noted = True
+                self.has_noted_hours = True
             cell = f"{cell.strip()}:00"
         clock_seconds = parse_seconds(cell)
         if (
@@ -699,13 +725,13 @@ class _TableReading:
                 self.short_clock_times.append((line, cell.strip()))
             input_file.add(line, coordinates, metric, repr(float(clock_seconds)), "s")
             return
-        number_text, unit_of_cell, spread_text = split_value(cell)
-        is_time = metric_name(metric) == "time" and not coordinates.region
-        if is_time and NUMBER.fullmatch(number_text) and not float(number_text):
+        number_text, unit_of_cell, has_spread = split_value(cell)
+        is_elapsed_time = metric_name(metric) == "time" and not coordinates.region
+        if is_elapsed_time and NUMBER.fullmatch(number_text) and not float(number_text):
             message = f"{cell.strip()} is too short for its timer, and the run is left out"
             input_file.add_note(line, metric, message)
             return
-        self.spread_line_numbers += [line] if spread_text else []
+        self.spread_line_numbers += [line] if has_spread else []
         if metric == "throughput":
             number_text, unit_of_cell = split_amount(cell)
         if unit_of_cell is not None and unit is not None and not _is_unit(unit):
@@ -724,9 +750,9 @@ class _TableReading:
             metric == "throughput"
             and unit is None
             and unit_of_cell is None
-            and column.rate is not None
+            and column.unit_of_rate is not None
         ):
-            unit = column.text.rstrip(":")
+            unit = column.heading.rstrip(":")
         input_file.add(line, coordinates, metric, number_text, unit_of_cell or unit)
 
     def note_unread_parts(self) -> None:
@@ -755,13 +781,13 @@ class _TableReading:
                 "",
                 "what stands beside a value as its spread is left out",
             )
-        if len(self.devices) > 1:
-            names_in_words = ", ".join(self.devices)
+        if len(self.line_by_device) > 1:
+            names_in_words = ", ".join(self.line_by_device)
             message = (
                 f"the processors are not alike: {names_in_words}; speed-ups compare them all"
                 " the same"
             )
-            input_file.add_note(list(self.devices.values())[1], "p", message)
+            input_file.add_note(list(self.line_by_device.values())[1], "p", message)
         if self.short_clock_times:
             line, text = self.short_clock_times[0]
             input_file.add_note(line, "time", f"{text} is read as minutes and seconds")
@@ -814,9 +840,9 @@ def _is_unit(unit_text: str) -> bool:
     return True
 
 
-def _value_of_all_processors(cell: str, factor: float) -> str:
-    """Return the value of one processor as the value of all processors, multiplied by their number,
-    with its unit unless it is an efficiency.
+def _multiplied_value(cell: str, factor: float) -> str:
+    """Return the value in a cell multiplied by a factor, such as the number of processors, with its
+    unit unless it is an efficiency.
     """
     number_text, unit, _ = split_value(cell)
     unit = None if unit == "%" else unit

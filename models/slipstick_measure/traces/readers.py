@@ -29,7 +29,7 @@ from slipstick.late import late_pattern
 from slipstick.limits import check_cost, limit_in_force, too_many_message
 from slipstick.schema.text import Mark, file_text, open_file, shown_name
 from slipstick.units import parse_unit
-from slipstick_measure.readers.known import GZIP, known_bytes, known_text
+from slipstick_measure.readers.known import GZIP, description_of_binary_file, known_file_of_text
 from slipstick_measure.readers.reading import delimiter_of, split_unit
 from slipstick_measure.traces.chrome import is_chrome, read_chrome
 from slipstick_measure.traces.memory_samples import is_memory_samples, read_memory_samples
@@ -69,7 +69,7 @@ def text_pieces(path: Path | str, bound: str, advice: str, size: int = 1 << 20) 
     with open_file(path, file_mark, bound, advice) as raw_file:
         is_packed = raw_file.read(2) == GZIP
         _ = raw_file.seek(0)
-        if not is_packed and (binary := known_bytes(path)):
+        if not is_packed and (binary := description_of_binary_file(path)):
             raise file_mark.error(binary)
         file = GzipFile(fileobj=raw_file) if is_packed else raw_file
         while True:
@@ -125,7 +125,7 @@ def checked_trace(
         head = next(text_pieces(path, BYTES, ADVICE_ON_SIZE, _HEAD_BYTES), "")
         if not head.strip():
             _refuse(path, "the file is empty; the program may have failed to write it")
-        if known_file := known_text(head):
+        if known_file := known_file_of_text(head):
             _refuse(path, f"this is {known_file.description}: {known_file.advice}")
         format_names = ", ".join(TRACE_FORMATS)
         _refuse(

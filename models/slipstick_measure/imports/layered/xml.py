@@ -143,13 +143,15 @@ class _XmlReader:
     def read_file(self) -> None:
         """Read variables, processors, groups, tasks and entries."""
         declare_fields(self.root, self.file_losses, XML_TABLE)
-        for element in self.root.every("convergence-collection", "spex-convergence"):
+        for element in self.root.descendants("convergence-collection", "spex-convergence"):
             self.input_file.refuse(element.line, element.tag, CONVERGENCE)
-        for element in self.root.every("lqx", "spex-parameters", "spex-parameter", "parameters"):
+        for element in self.root.descendants(
+            "lqx", "spex-parameters", "spex-parameter", "parameters"
+        ):
             self._read_assignments(element)
-        for processor in self.root.every("processor"):
+        for processor in self.root.descendants("processor"):
             self._read_processor(processor)
-        for group in self.root.every("group"):
+        for group in self.root.descendants("group"):
             if group.get("share"):
                 self._read_share(group)
 
@@ -300,7 +302,7 @@ class _XmlReader:
             self.whole_number(element, "replication", 1),
         )
         self.network.add("processor", processor)
-        for task in element.every("task"):
+        for task in element.descendants("task"):
             self._read_task(task, name)
 
     def _multiplicity(self, element: XmlElement, kind: str) -> ModelAmount:
@@ -313,14 +315,14 @@ class _XmlReader:
         """Read a group of tasks with its share of a processor."""
         processor = next(
             processor_element.get("name")
-            for processor_element in self.root.every("processor")
+            for processor_element in self.root.descendants("processor")
             if element in processor_element.children
         )
         is_capped = element.get("cap").casefold() in ("1", "true", "yes")
         share = self.amount(element, "share", ONE).value
         group = ProcessorShare(element.get("name"), element.line, processor, share, is_capped)
         self.network.add("group", group)
-        for task in element.every("task"):
+        for task in element.descendants("task"):
             self.network.tasks[task.get("name")].group = group.name
 
     def _read_task(self, element: XmlElement, processor: str) -> None:
@@ -342,9 +344,9 @@ class _XmlReader:
             self.whole_number(element, "initially", 0) if element.get("initially") else None,
         )
         self.network.add("task", task)
-        for fan in element.every("fan-in"):
+        for fan in element.descendants("fan-in"):
             task.fan_in[fan.get("source")] = self.whole_number(fan, "value", 1)
-        for fan in element.every("fan-out"):
+        for fan in element.descendants("fan-out"):
             task.fan_out[fan.get("dest")] = self.whole_number(fan, "value", 1)
         for child in element.children:
             if child.tag == "entry":
@@ -370,10 +372,10 @@ class _XmlReader:
             kind=kind or lock,
         )
         self.network.add("entry", entry, task.name)
-        for child in element.every("forwarding"):
+        for child in element.descendants("forwarding"):
             probability = self.amount(child, "prob", ONE)
             entry.forwards.append((child.get("dest"), probability, child.line))
-        for activities in element.every("entry-phase-activities"):
+        for activities in element.descendants("entry-phase-activities"):
             for child in activities.children:
                 if child.tag == "activity":
                     phase = self.whole_number(child, "phase", 1, MOST_PHASES)
@@ -396,7 +398,7 @@ class _XmlReader:
             self.amount(element, "think-time", ZERO),
             order == CALL_ORDERS[1],
         )
-        for call in element.every("synch-call", "asynch-call"):
+        for call in element.descendants("synch-call", "asynch-call"):
             count = self.amount(call, "calls-mean", ONE)
             if count.value or count.formula:
                 waits = call.tag == "synch-call"
@@ -417,7 +419,7 @@ class _XmlReader:
             elif child.tag == "precedence":
                 self._read_precedence(child, task)
             elif child.tag == "reply-entry":
-                for reply in child.every("reply-activity"):
+                for reply in child.descendants("reply-activity"):
                     task.replies.setdefault(reply.get("name"), []).append(child.get("name"))
 
     def _set_first_activity(
@@ -439,13 +441,13 @@ class _XmlReader:
         preceding_activities = [
             activity.get("name")
             for precedence_element in preceding_elements
-            for activity in precedence_element.every("activity")
+            for activity in precedence_element.descendants("activity")
         ]
         following_activities: list[tuple[str, ModelAmount]] = []
         for activity in (
             activity
             for precedence_element in following_elements
-            for activity in precedence_element.every("activity")
+            for activity in precedence_element.descendants("activity")
         ):
             key = "count" if following_elements[0].tag == "post-LOOP" else "prob"
             following_activities.append((activity.get("name"), self.amount(activity, key, ONE)))
