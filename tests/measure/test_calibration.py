@@ -342,7 +342,7 @@ def test_a_size_that_the_system_tells_is_in_the_interval_and_said(
         host, "reported_cache_sizes", lambda: [48.0 * 1024, 2.5 * 2**20, 256.0 * 2**20]
     )
     made = host.machine_spec(found, times_of(HOST), CLOCK, 2, "host.yaml")
-    (said,) = (each for each in made.words if "measured by reads" in each)
+    (said,) = (each for each in made.notes if "measured by reads" in each)
     assert said.startswith(
         "cache.size: measured by reads 32 MiB, the system reports 256 MiB, and the interval holds"
         " both"
@@ -351,7 +351,7 @@ def test_a_size_that_the_system_tells_is_in_the_interval_and_said(
     assert [each["high"] for each in sizes] == ["2.62144e+06 B", "2.68435e+08 B"]
     assert {each["source"] for each in sizes} == {"visit"}
     monkeypatch.setattr(host, "reported_cache_sizes", lambda: [48.0 * 1024])
-    words = host.machine_spec(found, times_of(HOST), CLOCK, 2, "host.yaml").words
+    words = host.machine_spec(found, times_of(HOST), CLOCK, 2, "host.yaml").notes
     assert "reads show 3 caches, the system reports 1" in words
 
 

@@ -89,7 +89,7 @@ def test_the_network_of_a_load_test_repeats_it(heads: tuple[str, str], tmp_path:
     spec = load_spec(test)
     assert spec.document["classes"]["requests"]["population"] == 90
     assert set(spec.document["stations"]) >= {"app", "db"}
-    errors = [float(row[3].split()[0]) for row in spec.rows]
+    errors = [float(row[3].split()[0]) for row in spec.table_rows]
     assert len(errors) == 3
     assert max(map(abs, errors)) < 1.0
     assert "db saturates first, at 100 /s" in load_text(test)
@@ -411,9 +411,16 @@ def test_a_percentile_of_the_network_is_compared_with_the_measured_one(tmp_path:
     test = load_test([path], [Hints()])
     assert test is not None
     imported = load_spec(test)
-    assert imported.head[4:] == ["95 %", "network 95 %", "error 95 %"]
-    assert [cells[4] for cells in imported.rows] == ["37.45 ms", "49.94 ms", "74.89 ms", "149.8 ms"]
-    errors = [float(cells[6].removesuffix(" %")) for cells in imported.rows if cells[6] != "-"]
+    assert imported.table_heading[4:] == ["95 %", "network 95 %", "error 95 %"]
+    assert [cells[4] for cells in imported.table_rows] == [
+        "37.45 ms",
+        "49.94 ms",
+        "74.89 ms",
+        "149.8 ms",
+    ]
+    errors = [
+        float(cells[6].removesuffix(" %")) for cells in imported.table_rows if cells[6] != "-"
+    ]
     assert errors
     assert max(map(abs, errors)) < 10
-    assert not any("differ by up to" in note for note in imported.words)
+    assert not any("differ by up to" in note for note in imported.notes)

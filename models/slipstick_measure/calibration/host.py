@@ -399,7 +399,7 @@ def machine_spec(
         "machine",
         f"{_processor_name()}, measured on {parties} cores",
         spec_name,
-        made="calibrate -o",
+        command_words="calibrate -o",
     )
     kernels_used = {timing.kernel for timing in timings}
     spec.document = {"machine": 1, "title": spec.title, "source": "measured"}

@@ -122,7 +122,7 @@ def calibrate(
         _print_calibration_as_json(host_values, changes, predictions)
     else:
         table = _values_table(host_values) if out is not None else _changes_table(changes)
-        sentences = spec.words + (
+        sentences = spec.notes + (
             [] if earlier_changes is None else [_sentence_on_changes(changes)]
         )
         sentences += [_sentence_on_predictions(predictions)] + (

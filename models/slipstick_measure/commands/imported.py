@@ -147,14 +147,17 @@ def import_(
             "kind": spec.kind,
             "file": str(out),
             "spec": spec.document,
-            "notes": spec.words,
+            "notes": spec.notes,
         }
         print_json(
-            {**spec_document, "fit": [dict(zip(spec.head, row, strict=True)) for row in spec.rows]}
+            {
+                **spec_document,
+                "fit": [dict(zip(spec.table_heading, row, strict=True)) for row in spec.table_rows],
+            }
         )
     else:
-        table = TextTable(spec.head, spec.rows, range(4)) if spec.rows else ""
-        click.echo(terminal_blocks([table, spec.words, f"The {spec.kind} is in {out}."]), nl=False)
+        table = TextTable(spec.table_heading, spec.table_rows, range(4)) if spec.table_rows else ""
+        click.echo(terminal_blocks([table, spec.notes, f"The {spec.kind} is in {out}."]), nl=False)
     return DONE
 
 

@@ -25,28 +25,32 @@ def counters_spec(input_file: Reading) -> ImportedSpec:
     """
     line_and_count_by_event, busy_time = _counts_and_busy_time(input_file)
 
-    def source(name: str, detail: str = "") -> str:
+    def source_text(name: str, detail: str = "") -> str:
         return f"perf stat, {name}, {input_file.name}:{line_and_count_by_event[name][0]}{detail}"
 
     cycles = line_and_count_by_event["cycles"][1]
     instructions = line_and_count_by_event["instructions"][1]
     stalls = min(line_and_count_by_event.get("stalled-cycles-backend", (0, 0.0))[1], cycles)
     cycles_quantity = quantity(
-        (cycles - stalls) / instructions, "", source("cycles", ", stalls taken off, an instruction")
+        (cycles - stalls) / instructions,
+        "",
+        source_text("cycles", ", stalls taken off, an instruction"),
     )
-    clock_source = source("cycles", f", over task-clock {busy_time.text}, line {busy_time.line}")
+    clock_source = source_text(
+        "cycles", f", over task-clock {busy_time.text}, line {busy_time.line}"
+    )
     parameters = {
-        "instructions": quantity(instructions, "", source("instructions")),
+        "instructions": quantity(instructions, "", source_text("instructions")),
         "cycles_each": cycles_quantity,
         "clock": quantity(cycles / busy_time.value, "/s", clock_source),
         "processors": quantity(busy_time.p, "", "told beside the file"),
     }
     time_of_processor = "instructions * cycles_each / clock / processors"
-    cycle = [{"name": "compute", "delay": time_of_processor, "component": "busy"}]
+    cycle_steps = [{"name": "compute", "delay": time_of_processor, "component": "busy"}]
     if stalls:
-        stall_source = source("stalled-cycles-backend", ": taken to wait for memory")
+        stall_source = source_text("stalled-cycles-backend", ": taken to wait for memory")
         parameters["stalls"] = quantity(stalls, "", stall_source, True)
-        cycle.append(
+        cycle_steps.append(
             {"name": "stall", "delay": "stalls / clock / processors", "component": "memory"}
         )
     document = {
@@ -55,7 +59,7 @@ def counters_spec(input_file: Reading) -> ImportedSpec:
         "parameters": parameters,
         "population": {"processors": "processors"},
         "useful": ["busy"],
-        "cycle": cycle,
+        "cycle": cycle_steps,
     }
     spec = ImportedSpec(
         "activity", f"A run counted by perf stat, {input_file.name}", input_file.file, document
@@ -71,32 +75,35 @@ def _counts_and_busy_time(input_file: Reading) -> tuple[dict[str, tuple[int, flo
     """Return the count and the line of each event, and the measured busy time; raise if a needed
     one is missing.
     """
-    p = input_file.hints.processors
-    if p is None:
+    processors = input_file.hints.processors
+    if processors is None:
         input_file.refuse(
             1,
             "",
             "perf stat does not say how many processors the run had; name them with --processors",
         )
-    counts: dict[str, tuple[int, float]] = {}
+    line_and_count_by_event: dict[str, tuple[int, float]] = {}
     for event_count in event_counts(input_file):
-        event = event_count.event.split(":")[0].removeprefix("cpu-")
+        event_name = event_count.event.split(":")[0].removeprefix("cpu-")
         if (
-            event in _EVENT_NAMES
-            and (count := input_file.number(event_count.line, event, event_count.value)) is not None
+            event_name in _EVENT_NAMES
+            and (count := input_file.number(event_count.line, event_name, event_count.value))
+            is not None
         ):
-            counts[event] = event_count.line, count
-        elif event == "task-clock":
+            line_and_count_by_event[event_name] = event_count.line, count
+        elif event_name == "task-clock":
             input_file.add(
                 event_count.line,
-                Coordinates(p),
+                Coordinates(processors),
                 "busy",
                 event_count.value,
                 UNITS.get(event_count.unit, event_count.unit),
             )
     if input_file.problems:
         input_file.finished()
-    missing_counts = [name for name in _EVENT_NAMES[:2] if not counts.get(name, (0, 0.0))[1] > 0]
+    missing_counts = [
+        name for name in _EVENT_NAMES[:2] if not line_and_count_by_event.get(name, (0, 0.0))[1] > 0
+    ]
     missing_counts += [] if any(run.value > 0 for run in input_file.runs) else ["task-clock"]
     if missing_counts:
         message = (
@@ -104,4 +111,4 @@ def _counts_and_busy_time(input_file: Reading) -> tuple[dict[str, tuple[int, flo
             " task-clock,cycles,instructions"
         )
         input_file.refuse(1, "", message)
-    return counts, input_file.runs[0]
+    return line_and_count_by_event, input_file.runs[0]

@@ -22,23 +22,25 @@ class FieldTable:
     ----------
     elements : by tag, read, equal, or the name of a loss
     attributes : by the tag of an element that is read, and by name, read or equal
-    results : begin of the tags of results, which are equal; empty if the format has none
+    result_tag_prefix : begin of the tags of results, which are equal; empty if the format has none
     """
 
     elements: Mapping[str, str]
     attributes: Mapping[str, Mapping[str, str]]
-    results: str = ""
+    result_tag_prefix: str = ""
 
 
 def declare_fields(root: XmlElement, file_losses: FileLosses, table: FieldTable) -> None:
     """Declare the elements and attributes of an XML file that the import does not read."""
     for element in root.children:
-        kind = table.elements.get(element.tag)
-        is_result = bool(table.results) and element.tag.startswith(table.results)
-        if kind == EQUAL or is_result:
+        treatment = table.elements.get(element.tag)
+        is_result = bool(table.result_tag_prefix) and element.tag.startswith(
+            table.result_tag_prefix
+        )
+        if treatment == EQUAL or is_result:
             continue
-        if kind != READ:
-            file_losses.declare(kind or UNKNOWN_FIELDS, element.line, f"<{element.tag}>")
+        if treatment != READ:
+            file_losses.declare(treatment or UNKNOWN_FIELDS, element.line, f"<{element.tag}>")
             continue
         for name in element.attributes:
             is_known = name in table.attributes[element.tag]

@@ -15,7 +15,7 @@ from slipstick_measure.imports.imported import ImportedSpec
 from slipstick_measure.imports.jmva import jmva_spec
 from slipstick_measure.imports.jsim import jsim_spec
 from slipstick_measure.imports.layered import layered_spec
-from slipstick_measure.imports.layered.text import is_text
+from slipstick_measure.imports.layered.text import is_lqn_text
 from slipstick_measure.imports.losses import check_left_out
 from slipstick_measure.imports.machines import calculon_spec, kerncraft_spec, simgrid_spec
 from slipstick_measure.imports.memory import hpcg_spec, mlc_spec, stream_spec
@@ -37,7 +37,7 @@ class ImportFormat(NamedTuple):
     make: Callable[[Reading, str | None], ImportedSpec]
 
 
-def _pattern_recognizer(*patterns: str) -> Callable[[Reading], bool]:
+def _recognition_function(*patterns: str) -> Callable[[Reading], bool]:
     """Return a function that recognizes the files in which each of some regular expressions
     matches.
     """
@@ -51,43 +51,43 @@ IMPORTS: Mapping[str, ImportFormat] = Registry(
     "slipstick.imports",
     {
         "stream": ImportFormat(
-            _pattern_recognizer(
+            _recognition_function(
                 r"^Function\s+(?:Best Rate MB/s|Mi?Bytes/sec)|^function,num_times,"
             ),
             stream_spec,
         ),
         "hpcg": ImportFormat(
-            _pattern_recognizer(
+            _recognition_function(
                 "^(Final|GFLOP/s|Machine) Summary::|^HPCG-Benchmark-[0-9.]+:|^final = [0-9.]+ GF"
             ),
             hpcg_spec,
         ),
         "mlc": ImportFormat(
-            _pattern_recognizer(
+            _recognition_function(
                 "Memory Latency Checker - v|^Measuring (?:idle latencies|Loaded Latencies)"
             ),
             mlc_spec,
         ),
         "perf-stat": ImportFormat(
-            perf.is_perf_stat, lambda input_file, base: counters_spec(input_file)
+            perf.is_perf_stat, lambda input_file, base_machine: counters_spec(input_file)
         ),
         "jsim": ImportFormat(
-            _pattern_recognizer(r"<sim\b"), lambda input_file, base: jsim_spec(input_file)
+            _recognition_function(r"<sim\b"), lambda input_file, base_machine: jsim_spec(input_file)
         ),
         "jmva": ImportFormat(
-            _pattern_recognizer(r"<(listation|ldstation)\b"),
-            lambda input_file, base: jmva_spec(input_file),
+            _recognition_function(r"<(listation|ldstation)\b"),
+            lambda input_file, base_machine: jmva_spec(input_file),
         ),
         "lqn": ImportFormat(
-            lambda input_file: "<lqn-model" in input_file.text or is_text(input_file),
-            lambda input_file, base: layered_spec(input_file),
+            lambda input_file: "<lqn-model" in input_file.text or is_lqn_text(input_file),
+            lambda input_file, base_machine: layered_spec(input_file),
         ),
-        "kerncraft": ImportFormat(_pattern_recognizer(r"^kerncraft version\s*:"), kerncraft_spec),
-        "simgrid": ImportFormat(_pattern_recognizer(r"<platform\b"), simgrid_spec),
-        "calculon": ImportFormat(_pattern_recognizer(r'"mem1"\s*:\s*\{'), calculon_spec),
-        "hwloc": ImportFormat(_pattern_recognizer(r"<topology\b"), hwloc_spec),
+        "kerncraft": ImportFormat(_recognition_function(r"^kerncraft version\s*:"), kerncraft_spec),
+        "simgrid": ImportFormat(_recognition_function(r"<platform\b"), simgrid_spec),
+        "calculon": ImportFormat(_recognition_function(r'"mem1"\s*:\s*\{'), calculon_spec),
+        "hwloc": ImportFormat(_recognition_function(r"<topology\b"), hwloc_spec),
         "lstopo": ImportFormat(
-            _pattern_recognizer(
+            _recognition_function(
                 r"^(?:(?:Machine|System)\b"
                 r"| *(?:Package|Socket|NUMANode|Group[0-9]?|Die|L3) L#[0-9])",
                 r"\bPU (?:L#)?[0-9]",
@@ -95,11 +95,11 @@ IMPORTS: Mapping[str, ImportFormat] = Registry(
             lstopo_spec,
         ),
         "likwid-topology": ImportFormat(
-            _pattern_recognizer(r"^Hardware Thread Topology"), likwid_spec
+            _recognition_function(r"^Hardware Thread Topology"), likwid_spec
         ),
         "pdq": ImportFormat(
-            _pattern_recognizer(r"\b(PDQ_)?[Cc]reate(Open|Closed|Node|MultiNode)\s*\("),
-            lambda input_file, base: pdq_spec(input_file),
+            _recognition_function(r"\b(PDQ_)?[Cc]reate(Open|Closed|Node|MultiNode)\s*\("),
+            lambda input_file, base_machine: pdq_spec(input_file),
         ),
     },
 )
@@ -130,14 +130,14 @@ def import_spec(
     SpecError : everything that is wrong, by file and line
     UnknownNameError : there is no such format
     """
-    formats = [*_MESSAGES, *IMPORTS]
-    if format is not None and format not in formats:
-        raise UnknownNameError("format to import", format, formats)
-    recognized = [
+    format_names = [*_MESSAGES, *IMPORTS]
+    if format is not None and format not in format_names:
+        raise UnknownNameError("format to import", format, format_names)
+    files_and_formats = [
         (input_file, format or _recognize_format(input_file))
         for input_file in (open_file(path, hints or Hints()) for path in paths)
     ]
-    for input_file, name in recognized:
+    for input_file, name in files_and_formats:
         if not name and (known_file := known_file_of_text(input_file.text)):
             input_file.refuse(1, "", f"this is {known_file.description}: {known_file.advice}")
         if not name:
@@ -146,27 +146,28 @@ def import_spec(
                 "",
                 (
                     "the format of this file is unknown; name it with --format, one of"
-                    f" {', '.join(formats)}"
+                    f" {', '.join(format_names)}"
                 ),
             )
-        if name in IMPORTS and len(recognized) > 1:
+        if name in IMPORTS and len(files_and_formats) > 1:
             input_file.refuse(
                 1, "", f"one file of {name} makes a spec; import the others by themselves"
             )
-    (input_file, name), *_ = recognized
+    (input_file, name), *_ = files_and_formats
     check_left_out(input_file.hints.leave_out, name if name in IMPORTS else None)
     if name in IMPORTS:
         return IMPORTS[name].make(input_file, base)
     if placement is not None and placement not in PLACEMENTS:
         raise UnknownNameError("placement", placement, list(PLACEMENTS))
     if placement is None:
-        choices = ", ".join(f"{name} ({words})" for name, words in PLACEMENTS.items())
+        choices_in_words = ", ".join(f"{name} ({words})" for name, words in PLACEMENTS.items())
         message = (
-            f"where were the processes? no benchmark prints it; write --placement, one of {choices}"
+            "where were the processes? no benchmark prints it; write --placement, one of"
+            f" {choices_in_words}"
         )
         raise SpecError([Problem(input_file.file, 1, 1, "", message)])
     return network_spec(
-        [_MESSAGES[name].read(input_file) for input_file, name in recognized], placement
+        [_MESSAGES[name].read(input_file) for input_file, name in files_and_formats], placement
     )
 
 
@@ -180,8 +181,8 @@ def _recognize_format(input_file: Reading) -> str:
     return next(
         (
             format_name
-            for format_name, recognizes in recognize_by_format.items()
-            if recognizes(input_file)
+            for format_name, recognize in recognize_by_format.items()
+            if recognize(input_file)
         ),
         "",
     )

@@ -29,9 +29,10 @@ class ImportedSpec:
     kind, title : of the spec
     file : the file that it is made from
     document : the spec, as plain data
-    words : notes for the reader: residuals, limits found, what was left out
-    head, rows : headings and rows of the table of residuals; empty if nothing was fitted
-    made : the command that made it, with the word before the file's name
+    notes : sentences for the reader: residuals, limits found, what was left out
+    table_heading, table_rows : headings and rows of the table of residuals; empty if
+        nothing was fitted
+    command_words : the command that made it, with the word before the file's name
     axes : ranges of values in the file, for a study
     """
 
@@ -39,10 +40,10 @@ class ImportedSpec:
     title: str
     file: str
     document: dict[str, Any] = field(default_factory=dict)
-    words: list[str] = field(default_factory=list)
-    head: list[str] = field(default_factory=list)
-    rows: list[list[str]] = field(default_factory=list)
-    made: str = "import from"
+    notes: list[str] = field(default_factory=list)
+    table_heading: list[str] = field(default_factory=list)
+    table_rows: list[list[str]] = field(default_factory=list)
+    command_words: str = "import from"
     axes: list[SpecAxes] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -50,8 +51,8 @@ class ImportedSpec:
 
     def add_note(self, note: str) -> None:
         """Add a note on the spec, unless it has it already."""
-        if note not in self.words:
-            self.words.append(note)
+        if note not in self.notes:
+            self.notes.append(note)
 
     def study(self, model: str) -> ImportedSpec:
         """Return a study of the spec over the ranges of values in the imported file.
@@ -67,11 +68,11 @@ class ImportedSpec:
         if not self.axes:
             message = "the file has no ranges of values; leave --study out"
             raise SpecError([Problem("--study", 1, 1, "", message)])
-        varied_values = {
+        ranges_by_name = {
             f"range_{axes_number}": {"axes": axes, **({"combine": "zip"} if len(axes) > 1 else {})}
             for axes_number, axes in enumerate(self.axes, 1)
         }
-        document = {"base": {"model": model}, "vary": varied_values}
+        document = {"base": {"model": model}, "vary": ranges_by_name}
         title = f"{self.title}, over its ranges"
         return ImportedSpec("study", title, self.file, document)
 
@@ -84,14 +85,14 @@ class ImportedSpec:
         """
         import yaml
 
-        lines = [
-            f"# Made by slipstick {self.made} {self.file}.",
-            *(f"# {sentence}" for sentence in self.words),
+        comment_lines = [
+            f"# Made by slipstick {self.command_words} {self.file}.",
+            *(f"# {sentence}" for sentence in self.notes),
         ]
         body = yaml.dump(
             self.document, Dumper=_yaml_writer(), sort_keys=False, allow_unicode=True, width=110
         )
-        text = "\n".join(" ".join(line.split("\n")) for line in lines) + "\n" + body
+        text = "\n".join(" ".join(line.split("\n")) for line in comment_lines) + "\n" + body
         library = Library()
         parsed_text = read_text(text, f"{self.file}, as {self.kind}")
         assert isinstance(parsed_text, Table)
@@ -148,13 +149,14 @@ def _yaml_writer() -> Any:
 
 
 def quantity(
-    value: float, unit: str, source: str, is_assumed: bool = False, *ends: float
+    value: float, unit: str, source: str, is_assumed: bool = False, *interval_ends: float
 ) -> dict[str, Any]:
     """Return a quantity with its source, to six digits; `is_assumed` marks conventions and guesses,
-    `ends` is the interval.
+    `interval_ends` is the interval.
     """
     text, *end_texts = (
-        f"{value_or_end:.6g} {unit}".strip().removesuffix(" 1") for value_or_end in (value, *ends)
+        f"{value_or_end:.6g} {unit}".strip().removesuffix(" 1")
+        for value_or_end in (value, *interval_ends)
     )
     interval_texts = dict(zip(("low", "high"), end_texts, strict=False))
     return {

@@ -148,8 +148,8 @@ def declare_parameters(node: XmlElement, file_losses: FileLosses) -> None:
     for section in node.descendants("section"):
         known_parameters = JSIM_PARAMETERS.get(section.get("className"))
         for parameter in section.children if known_parameters is not None else ():
-            kind = parameter.get("classPath").rpartition(".")[2]
-            if known_parameters is not None and not {parameter.get("name"), kind} & set(
+            class_name = parameter.get("classPath").rpartition(".")[2]
+            if known_parameters is not None and not {parameter.get("name"), class_name} & set(
                 known_parameters
             ):
                 detail = f"{parameter.get('name')} of {section.get('className')}"

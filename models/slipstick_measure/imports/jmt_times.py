@@ -22,13 +22,13 @@ _ROUNDING = 1e-6
 Matrix = list[list[float]]
 
 
-def truncated_normal(mean: float, deviation: float) -> tuple[float, float]:
+def moments_of_truncated_normal(mean: float, deviation: float) -> tuple[float, float]:
     """Return the mean and the squared coefficient of variation of a normal time that is drawn again
     if it is not above zero.
 
-    >>> truncated_normal(10.0, 1.0)
+    >>> moments_of_truncated_normal(10.0, 1.0)
     (10.0, 0.01)
-    >>> mean, scv = truncated_normal(0.0, 1.0)  # half of a normal distribution
+    >>> mean, scv = moments_of_truncated_normal(0.0, 1.0)  # half of a normal distribution
     >>> mean == math.sqrt(2 / math.pi), round(scv, 9) == round(math.pi / 2 - 1, 9)
     (True, True)
     """
@@ -40,12 +40,12 @@ def truncated_normal(mean: float, deviation: float) -> tuple[float, float]:
     return truncated_mean, variance / truncated_mean**2
 
 
-def phase_moments(start: list[float], rates: Matrix) -> tuple[float, float]:
+def phase_moments(start_probabilities: list[float], rates: Matrix) -> tuple[float, float]:
     """Return the mean and the squared coefficient of variation of a phase-type time.
 
     Parameters
     ----------
-    start : probabilities of the phase in which it begins
+    start_probabilities : probabilities of the phase in which it begins
     rates : rates between phases, and on the diagonal minus the rate at which a phase ends; the time
         ends at the rate by which a row adds up to less than 0 [1/s]
 
@@ -58,19 +58,22 @@ def phase_moments(start: list[float], rates: Matrix) -> tuple[float, float]:
     (1.0, 0.5)
     """
     phase_rates = np.array(rates)
-    if min(start) < 0 or not math.isclose(math.fsum(start), 1.0, rel_tol=_ROUNDING):
+    if min(start_probabilities) < 0 or not math.isclose(
+        math.fsum(start_probabilities), 1.0, rel_tol=_ROUNDING
+    ):
         raise ArithmeticError
     _check_rates(phase_rates, -phase_rates.sum(axis=1))
-    return _moments_of_markov_process(np.array(start), phase_rates)
+    return _moments_of_markov_process(np.array(start_probabilities), phase_rates)
 
 
-def arrival_moments(hidden: Matrix, observed: Matrix) -> tuple[float, float]:
+def arrival_moments(rates_without_event: Matrix, rates_with_event: Matrix) -> tuple[float, float]:
     """Return the mean and the squared coefficient of variation of the times between the events of a
     Markovian arrival process.
 
     Parameters
     ----------
-    hidden, observed : rates between its states without an event and with one, D0 and D1 [1/s]
+    rates_without_event, rates_with_event : rates between its states without an event
+        and with one, D0 and D1 [1/s]
 
     Raises
     ------
@@ -79,11 +82,11 @@ def arrival_moments(hidden: Matrix, observed: Matrix) -> tuple[float, float]:
     >>> arrival_moments([[-2.0]], [[2.0]])
     (0.5, 1.0)
     """
-    hidden_rates = np.array(hidden)
-    observed_rates = np.array(observed)
-    balance = hidden_rates.sum(axis=1) + observed_rates.sum(axis=1)
+    hidden_rates = np.array(rates_without_event)
+    observed_rates = np.array(rates_with_event)
+    row_sums = hidden_rates.sum(axis=1) + observed_rates.sum(axis=1)
     _check_rates(hidden_rates, observed_rates)
-    _check_rates(hidden_rates, -np.abs(balance))
+    _check_rates(hidden_rates, -np.abs(row_sums))
     transitions_at_events = np.linalg.solve(-hidden_rates, observed_rates)
     equations = np.vstack(
         [
@@ -101,11 +104,11 @@ def _check_rates(inner_rates: np.ndarray, other_rates: np.ndarray) -> None:
     """Raise ArithmeticError if a rate between states, or another rate, is below 0 by more than
     rounding.
     """
-    leaving = -np.diag(inner_rates)
-    off_diagonal_rates = inner_rates + np.diag(leaving)
+    leaving_rates = -np.diag(inner_rates)
+    off_diagonal_rates = inner_rates + np.diag(leaving_rates)
     if (
-        min(off_diagonal_rates.min(), other_rates.min()) < -_ROUNDING * leaving.max()
-        or leaving.min() <= 0
+        min(off_diagonal_rates.min(), other_rates.min()) < -_ROUNDING * leaving_rates.max()
+        or leaving_rates.min() <= 0
     ):
         raise ArithmeticError
 

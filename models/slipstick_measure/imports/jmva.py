@@ -41,7 +41,7 @@ def jmva_spec(input_file: Reading) -> ImportedSpec:
         model.new_name(element, "station"): _station_document(model, element, classes)
         for element in model.root.descendants("listation", "ldstation", "delaystation")
     }
-    _set_references(model, stations)
+    _divide_visits_by_reference(model, stations)
     serving_stations = {name: station for name, station in stations.items() if station["service"]}
     if classes and not any(row.get("population") or "arrivals" in row for row in classes.values()):
         message = (
@@ -63,11 +63,11 @@ def _customers_of_class(
     if element.get("priority") not in ("", "0"):
         file_losses.declare("priorities", element.line, element.get("name"))
     if element.tag == "openclass":
-        return {"arrivals": model.rate(element, model.number(element, element.get("rate")))}
-    population = model.whole(element, model.number(element, element.get("population")))
+        return {"arrivals": model.rate(element, model.parse_number(element, element.get("rate")))}
+    population = model.whole_number(element, model.parse_number(element, element.get("population")))
     if not element.get("thinktime"):
         return {"population": population}
-    think_time = model.time(element, model.number(element, element.get("thinktime")))
+    think_time = model.time(element, model.parse_number(element, element.get("thinktime")))
     return {"population": population, "think_time": think_time}
 
 
@@ -77,39 +77,54 @@ def _station_document(
     """Return the plain data of a station with the times and visits of the classes that it
     serves.
     """
-    visits = _elements_by_class(model, element, "visit", classes)
-    service: dict[str, Any] = {}
-    rates: list[list[float]] = []
+    visit_element_by_class = _elements_by_class(model, element, "visit", classes)
+    time_by_class: dict[str, Any] = {}
+    relative_rates_of_classes: list[list[float]] = []
     for name, (time_element, text) in _elements_by_class(
         model, element, "servicetime", classes
     ).items():
         times = [
-            model.number(time_element, number_text)
+            model.parse_number(time_element, number_text)
             for number_text in text.split(";")
             if number_text.strip()
         ] or [0.0]
-        if times[0] > 0 and model.number(*visits.get(name, (time_element, "1"))) > 0:
-            service[name] = model.time(time_element, times[0])
-            rates.append([times[0] / time if time else 0.0 for time in times])
+        if (
+            times[0] > 0
+            and model.parse_number(*visit_element_by_class.get(name, (time_element, "1"))) > 0
+        ):
+            time_by_class[name] = model.time(time_element, times[0])
+            relative_rates_of_classes.append([times[0] / time if time else 0.0 for time in times])
     discipline = "is" if element.tag == "delaystation" else "ps"
-    station: dict[str, Any] = {"discipline": discipline, "service": service}
-    if visits_by_class := {name: model.number(*visits[name]) for name in service if name in visits}:
+    station: dict[str, Any] = {"discipline": discipline, "service": time_by_class}
+    if visits_by_class := {
+        name: model.parse_number(*visit_element_by_class[name])
+        for name in time_by_class
+        if name in visit_element_by_class
+    }:
         station["visits"] = visits_by_class
-    if element.get("servers") not in ("", "1") and not any(len(row) > 1 for row in rates):
-        station["servers"] = round(model.number(element, element.get("servers"), 1.0))
-    if rates and len(rates[0]) > 1:
-        if any(row != rates[0] for row in rates) or min(rates[0]) <= 0:
+    if element.get("servers") not in ("", "1") and not any(
+        len(relative_rates) > 1 for relative_rates in relative_rates_of_classes
+    ):
+        station["servers"] = round(model.parse_number(element, element.get("servers"), 1.0))
+    if relative_rates_of_classes and len(relative_rates_of_classes[0]) > 1:
+        if (
+            any(
+                relative_rates != relative_rates_of_classes[0]
+                for relative_rates in relative_rates_of_classes
+            )
+            or min(relative_rates_of_classes[0]) <= 0
+        ):
             model.input_file.refuse(
                 element.line,
                 element.tag,
                 f"the times of {model.name(element)} fall with its customers otherwise for each"
                 " class, or are 0; give all classes times in the same ratios",
             )
-        station["rates"] = rates[0]
+        station["rates"] = relative_rates_of_classes[0]
     return station
 
 
-def _set_references(model: ToolModel, stations: dict[str, Any]) -> None:
+def _divide_visits_by_reference(model: ToolModel, stations: dict[str, Any]) -> None:
     """Divide the visits of each class by those at its reference station, where JMVA counts the
     throughput of the class.
     """
@@ -118,12 +133,12 @@ def _set_references(model: ToolModel, stations: dict[str, Any]) -> None:
         if not reference_station or not element.get("name"):
             continue
         reference_name = model.name(XmlElement("", {"name": reference_station}, element.line))
-        name = model.name(element)
-        visits = stations.get(reference_name, {}).get("visits", {}).get(name)
-        if visits and visits != 1:
+        class_name = model.name(element)
+        reference_visits = stations.get(reference_name, {}).get("visits", {}).get(class_name)
+        if reference_visits and reference_visits != 1:
             for other_station in stations.values():
-                if name in other_station.get("visits", {}):
-                    other_station["visits"][name] /= visits
+                if class_name in other_station.get("visits", {}):
+                    other_station["visits"][class_name] /= reference_visits
 
 
 def _what_if_axes(
@@ -138,44 +153,47 @@ def _what_if_axes(
     axes: list[SpecAxes] = []
     for element in model.root.descendants("whatIf"):
         values = [
-            model.number(element, text) for text in element.get("values").split(";") if text.strip()
+            model.parse_number(element, text)
+            for text in element.get("values").split(";")
+            if text.strip()
         ]
         if not values:
             model.input_file.refuse(element.line, "whatIf", "there is no value in the range")
-        kind = element.get("type").casefold()
-        name = model.name(element, "className") if element.get("className") else ""
-        if name and name not in classes:
-            message = f"there is no class {short(name)}; there are {', '.join(classes)}"
+        range_kind = element.get("type").casefold()
+        class_name = model.name(element, "className") if element.get("className") else ""
+        if class_name and class_name not in classes:
+            message = f"there is no class {short(class_name)}; there are {', '.join(classes)}"
             model.input_file.refuse(element.line, "whatIf", message)
-        station = model.name(element, "stationName") if element.get("stationName") else ""
-        names = [name] if name else list(classes)
-        station_spec = stations.get(station, {})
-        if kind in ("number of customers", "customer numbers"):
+        station_name = model.name(element, "stationName") if element.get("stationName") else ""
+        class_names = [class_name] if class_name else list(classes)
+        station_spec = stations.get(station_name, {})
+        if range_kind in ("number of customers", "customer numbers"):
             populations = _axis_values_by_path(
-                names, classes, "population", values, "classes.{}.population"
+                class_names, classes, "population", values, "classes.{}.population"
             )
             axes.append(
                 {
-                    path: [model.whole(element, value) for value in axis_values]
+                    path: [model.whole_number(element, value) for value in axis_values]
                     for path, axis_values in populations.items()
                 }
             )
-        elif kind == "population mix" and name:
-            axes.append(_axis_of_mix(model, element, classes, name, values))
-        elif kind.startswith("arrival"):
+        elif range_kind == "population mix" and class_name:
+            axes.append(_axis_of_mix(model, element, classes, class_name, values))
+        elif range_kind.startswith("arrival"):
             arrivals = _axis_values_by_path(
-                names, classes, "arrivals", values, "classes.{}.arrivals"
+                class_names, classes, "arrivals", values, "classes.{}.arrivals"
             )
             axes.append(
                 {path: [f"{rate} /s" for rate in rates] for path, rates in arrivals.items()}
             )
-        elif kind.startswith("service demand") and station_spec:
-            axes.append(_axis_of_demands(model, station_spec, station, names, values))
-        elif kind.startswith("number of servers") and station_spec:
-            axes.append({f"stations.{station}.servers": [round(value) for value in values]})
+        elif range_kind.startswith("service demand") and station_spec:
+            axes.append(_axis_of_demands(model, station_spec, station_name, class_names, values))
+        elif range_kind.startswith("number of servers") and station_spec:
+            axes.append({f"stations.{station_name}.servers": [round(value) for value in values]})
         else:
             message = (
-                f"{short(element.get('type'))} of {short(station or name)} is not an axis of a"
+                f"{short(element.get('type'))} of {short(station_name or class_name)} is"
+                " not an axis of a"
                 " study"
             )
             model.input_file.refuse(
@@ -185,14 +203,18 @@ def _what_if_axes(
 
 
 def _axis_values_by_path(
-    names: list[str], classes: dict[str, Any], key: str, values: list[float], path: str
+    class_names: list[str],
+    classes: dict[str, Any],
+    key: str,
+    values: list[float],
+    path_pattern: str,
 ) -> SpecAxes:
     """Return the values of a range by path, one path for each class; if there are several classes,
     their own values are multiplied by the values of the range.
     """
-    axes: SpecAxes = {}
-    for name in names:
-        own_value = classes.get(name, {}).get(key)
+    values_by_path: SpecAxes = {}
+    for class_name in class_names:
+        own_value = classes.get(class_name, {}).get(key)
         if own_value is None:
             continue
         value_of_class = (
@@ -200,10 +222,10 @@ def _axis_values_by_path(
             if isinstance(own_value, dict)
             else float(own_value)
         )
-        axes[path.format(name)] = (
-            values if len(names) == 1 else [value_of_class * value for value in values]
+        values_by_path[path_pattern.format(class_name)] = (
+            values if len(class_names) == 1 else [value_of_class * value for value in values]
         )
-    return axes
+    return values_by_path
 
 
 def _axis_of_mix(
@@ -226,40 +248,48 @@ def _axis_of_mix(
             f"a mix is of two closed classes, and there are {len(closed_classes)}",
         )
     customer_count = sum(float(classes[class_name]["population"]) for class_name in closed_classes)
-    counts = [
+    populations = [
         round(customer_count * share)
         for share in shares
         if abs(customer_count * share % 1 - 0.5) > 0.5 - 1e-6
     ]
     (other_class,) = (class_name for class_name in closed_classes if class_name != mixed_class)
     return {
-        f"classes.{mixed_class}.population": counts,
-        f"classes.{other_class}.population": [round(customer_count) - count for count in counts],
+        f"classes.{mixed_class}.population": populations,
+        f"classes.{other_class}.population": [
+            round(customer_count) - population for population in populations
+        ],
     }
 
 
 def _axis_of_demands(
-    model: ToolModel, station: dict[str, Any], name: str, classes: list[str], values: list[float]
+    model: ToolModel,
+    station: dict[str, Any],
+    station_name: str,
+    class_names: list[str],
+    values: list[float],
 ) -> SpecAxes:
     """Return the service times of a station for a range of demands.
 
     With several classes, return multiples of the service time of each class.
     """
-    axes: SpecAxes = {}
-    for class_name in classes:
+    times_by_path: SpecAxes = {}
+    for class_name in class_names:
         service = station["service"].get(class_name)
         if service is None:
             continue
         visits = station.get("visits", {}).get(class_name, 1.0)
         own_seconds = float(service["value"].split()[0])
         times = [
-            value * model.seconds_per_unit / visits if len(classes) == 1 else own_seconds * value
+            value * model.seconds_per_unit / visits
+            if len(class_names) == 1
+            else own_seconds * value
             for value in values
         ]
-        axes[f"stations.{name}.service.{class_name}"] = [
+        times_by_path[f"stations.{station_name}.service.{class_name}"] = [
             f"{exact_number(time)} s" for time in times
         ]
-    return axes
+    return times_by_path
 
 
 def _elements_by_class(
@@ -268,18 +298,18 @@ def _elements_by_class(
     """Return the elements of a station with a tag, by class, each with its text; raise for an
     unknown class.
     """
-    element_by_class: dict[str, tuple[XmlElement, str]] = {}
+    element_and_text_by_class: dict[str, tuple[XmlElement, str]] = {}
     # Times that depend on the load are in elements with the plural name.
     class_elements = station.descendants(tag, f"{tag}s")
     for element in (
         child for child in class_elements if child.tag == tag or child.get("customerclass")
     ):
-        name = model.name(element, "customerclass")
-        if name not in classes:
+        class_name = model.name(element, "customerclass")
+        if class_name not in classes:
             model.input_file.refuse(
                 element.line,
                 tag,
-                f"there is no class {short(name)}; there are {', '.join(classes)[:200]}",
+                f"there is no class {short(class_name)}; there are {', '.join(classes)[:200]}",
             )
-        element_by_class[name] = element, element.text
-    return element_by_class
+        element_and_text_by_class[class_name] = element, element.text
+    return element_and_text_by_class

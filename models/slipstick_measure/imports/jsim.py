@@ -88,13 +88,15 @@ _BLOCKING_OF_RULE = {"drop": "loss", "BAS blocking": "after-service"}
 
 
 def _moments_of_hyperexponential(
-    p: float, first_rate: float, second_rate: float
+    first_probability: float, first_rate: float, second_rate: float
 ) -> tuple[float, float]:
     """Return the mean and the squared coefficient of variation of a choice between two exponential
     times.
     """
-    mean = p / first_rate + (1 - p) / second_rate
-    return mean, 2 * (p / first_rate**2 + (1 - p) / second_rate**2) / mean**2 - 1
+    mean = first_probability / first_rate + (1 - first_probability) / second_rate
+    return mean, 2 * (
+        first_probability / first_rate**2 + (1 - first_probability) / second_rate**2
+    ) / mean**2 - 1
 
 
 def _moments_of_coxian(
@@ -111,10 +113,10 @@ def _moments_of_coxian(
     return mean, square / mean**2 - 1
 
 
-def _moments_of_weibull(size: float, shape: float) -> tuple[float, float]:
+def _moments_of_weibull(scale: float, shape: float) -> tuple[float, float]:
     """Return the mean and the squared coefficient of variation of a Weibull time."""
-    mean = size * math.gamma(1 + 1 / shape)
-    return mean, math.gamma(1 + 2 / shape) * (size / mean) ** 2 - 1
+    mean = scale * math.gamma(1 + 1 / shape)
+    return mean, math.gamma(1 + 2 / shape) * (scale / mean) ** 2 - 1
 
 
 _DISTRIBUTIONS: dict[str, tuple[tuple[str, ...], Callable[..., tuple[float, float]]]] = {
@@ -137,7 +139,7 @@ _DISTRIBUTIONS: dict[str, tuple[tuple[str, ...], Callable[..., tuple[float, floa
         lambda shape, least: (shape * least / (shape - 1), 1 / (shape * (shape - 2))),
     ),
     "Weibull": (("alpha", "r"), _moments_of_weibull),
-    "Normal": (("mean", "standardDeviation"), jmt_times.truncated_normal),
+    "Normal": (("mean", "standardDeviation"), jmt_times.moments_of_truncated_normal),
 }
 """For each distribution, the names of its parameters, and the function from these to the mean and
 the squared coefficient of variation."""
@@ -169,11 +171,11 @@ class _JsimReader:
     model: ToolModel
     classes: dict[str, XmlElement] = field(default_factory=dict)
     nodes: dict[str, XmlElement] = field(default_factory=dict)
-    two_moment_lines: dict[Place, int] = field(default_factory=dict)
+    two_moment_line_by_place: dict[Place, int] = field(default_factory=dict)
     regions: list[tuple[XmlElement, list[str]]] = field(default_factory=list)
-    times: dict[Place, tuple[float, float]] = field(default_factory=dict)
-    routes: dict[Place, list[tuple[Place, float]]] = field(default_factory=dict)
-    original_class: dict[str, str] = field(default_factory=dict)
+    moments_by_place: dict[Place, tuple[float, float]] = field(default_factory=dict)
+    routes_by_place: dict[Place, list[tuple[Place, float]]] = field(default_factory=dict)
+    original_class_by_new_class: dict[str, str] = field(default_factory=dict)
     notes: dict[str, None] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -232,7 +234,7 @@ class _JsimReader:
         for child in element.descendants("parameter", "subParameter"):
             if child.get("name") == name:
                 value_element = next(child.descendants("value"), child)
-                return self.model.number(value_element, value_element.text.strip(), least)
+                return self.model.parse_number(value_element, value_element.text.strip(), least)
         return None
 
     def moments(self, distribution: XmlElement, place: Place) -> tuple[float, float] | None:
@@ -278,7 +280,7 @@ class _JsimReader:
                 " variance",
             )
         if distribution_name in _DISTRIBUTIONS_BY_TWO_MOMENTS:
-            self.two_moment_lines[place] = distribution.line
+            self.two_moment_line_by_place[place] = distribution.line
         return mean, scv
 
     def _moments_of_process(
@@ -294,7 +296,7 @@ class _JsimReader:
         if kind == "MAPDistr":
             self.file_losses.declare("correlation", distribution.line, class_at_node)
         else:
-            self.two_moment_lines[place] = distribution.line
+            self.two_moment_line_by_place[place] = distribution.line
         return self._moments_by_matrices(kind, distribution, class_at_node)
 
     def _moments_of_file(self, distribution: XmlElement, class_at_node: str) -> tuple[float, float]:
@@ -358,7 +360,7 @@ class _JsimReader:
                     return []
                 return [
                     [
-                        self.model.number(cell, cell.text.strip(), -1e300)
+                        self.model.parse_number(cell, cell.text.strip(), -1e300)
                         for cell in row.descendants("value")
                     ]
                     for row in rows
@@ -373,9 +375,9 @@ class _JsimReader:
         simulation_element = simulation_elements[0] if simulation_elements else root
         for element in simulation_element.children:
             if element.tag in ("userClass", "node"):
-                elements_by_name = self.classes if element.tag == "userClass" else self.nodes
+                element_by_name = self.classes if element.tag == "userClass" else self.nodes
                 _ = self.model.new_name(element, element.tag)
-                elements_by_name[element.get("name")] = element
+                element_by_name[element.get("name")] = element
         for node, element in self.nodes.items():
             declare_parameters(element, self.file_losses)
             for section in element.descendants("section"):
@@ -383,18 +385,18 @@ class _JsimReader:
             server = self.find_section(node, *_DISCIPLINE_OF_SERVER)
             for name, strategy in self.elements_by_class(server, "ServiceStrategy").items():
                 if (moments := self.moments(strategy, (name, node))) is not None and moments[0] > 0:
-                    self.times[name, node] = moments
+                    self.moments_by_place[name, node] = moments
         targets_by_node: dict[str, list[str]] = {}
         for connection in simulation_element.descendants("connection"):
-            for end in ("source", "target"):
-                if connection.get(end) not in self.nodes:
-                    self.refuse(connection, f"there is no node {short(connection.get(end))}")
+            for end_key in ("source", "target"):
+                if connection.get(end_key) not in self.nodes:
+                    self.refuse(connection, f"there is no node {short(connection.get(end_key))}")
             targets_by_node.setdefault(connection.get("source"), []).append(
                 connection.get("target")
             )
         for node in self.nodes:
             for name in self.classes:
-                self.routes[name, node] = list(
+                self.routes_by_place[name, node] = list(
                     self._routes_from(name, node, targets_by_node.get(node, []))
                 )
         for region in simulation_element.descendants("blockingRegion"):
@@ -427,18 +429,18 @@ class _JsimReader:
         strategy_name = router.get("classPath").rpartition(".")[2] if router else "RandomStrategy"
         if strategy_name == "DisabledRoutingStrategy":
             return
-        share_by_destination = self._destination_shares(
+        share_by_destination = self._share_by_destination(
             class_name, node, targets, router, strategy_name
         )
         class_switch = self.elements_by_class(self.find_section(node, "ClassSwitch"), "matrix").get(
             class_name
         )
-        class_changes = (
+        probability_by_new_class = (
             {class_name: 1.0}
             if class_switch is None
-            else self._class_changes(class_switch, class_name, node)
+            else self._probability_by_new_class(class_switch, class_name, node)
         )
-        for new_class, change_probability in class_changes.items():
+        for new_class, change_probability in probability_by_new_class.items():
             for destination, share in share_by_destination.items():
                 yield (
                     (
@@ -449,7 +451,7 @@ class _JsimReader:
                     change_probability * share,
                 )
 
-    def _destination_shares(
+    def _share_by_destination(
         self,
         class_name: str,
         node: str,
@@ -466,7 +468,7 @@ class _JsimReader:
         ]
         share_by_destination = {destination: 1 / len(destinations) for destination in destinations}
         if router and strategy_name == "EmpiricalStrategy":
-            share_by_destination = self._empirical_shares(router)
+            share_by_destination = self._share_by_named_node(router)
         elif router and strategy_name == "RoundRobinStrategy" and len(destinations) > 1:
             self.file_losses.declare("turns", router.line, f"{class_name} from {node}")
         elif (
@@ -502,7 +504,7 @@ class _JsimReader:
             for destination, share in share_by_destination.items()
         }
 
-    def _empirical_shares(self, router: XmlElement) -> dict[str, float]:
+    def _share_by_named_node(self, router: XmlElement) -> dict[str, float]:
         """Return the routing probability of each node that a router names."""
         share_by_node = dict[str, float]()
         named_node = ""
@@ -527,9 +529,11 @@ class _JsimReader:
     def number_in(self, element: XmlElement) -> float:
         """Return the number in an element."""
         value_element = next(element.descendants("value"), element)
-        return self.model.number(value_element, value_element.text.strip())
+        return self.model.parse_number(value_element, value_element.text.strip())
 
-    def _class_changes(self, switch: XmlElement, class_name: str, node: str) -> dict[str, float]:
+    def _probability_by_new_class(
+        self, switch: XmlElement, class_name: str, node: str
+    ) -> dict[str, float]:
         """Return the classes that a customer of one class may become at a switch, with their
         probabilities.
         """
@@ -581,7 +585,7 @@ class _JsimReader:
         self.notes[note] = None
         return True
 
-    def next_places(self, place: Place, passed_nodes: int = 0) -> dict[Place, float]:
+    def probability_by_next_place(self, place: Place, passed_nodes: int = 0) -> dict[Place, float]:
         """Return the probabilities of the next places at which a customer takes time after a place;
         nodes without a time are passed through.
         """
@@ -591,8 +595,8 @@ class _JsimReader:
                 self.nodes[place[1]],
                 f"{short(place[0])} go round {short(place[1])} without any service",
             )
-        for target, share in self.routes[place]:
-            if target == SINK or target in self.times:
+        for target, share in self.routes_by_place[place]:
+            if target == SINK or target in self.moments_by_place:
                 share_by_place[target] = share_by_place.get(target, 0.0) + share
                 continue
             if (
@@ -604,13 +608,15 @@ class _JsimReader:
                     self.nodes[target[1]],
                     f"{short(target[0])} come to {short(target[1])}, which has no service for them",
                 )
-            if not self.routes[target]:
+            if not self.routes_by_place[target]:
                 self.refuse(
                     self.nodes[target[1]],
                     f"{short(target[0])} cannot leave {short(target[1])}: it has no route from"
                     " there",
                 )
-            for last_place, onward_share in self.next_places(target, passed_nodes + 1).items():
+            for last_place, onward_share in self.probability_by_next_place(
+                target, passed_nodes + 1
+            ).items():
                 share_by_place[last_place] = (
                     share_by_place.get(last_place, 0.0) + share * onward_share
                 )
@@ -618,7 +624,7 @@ class _JsimReader:
 
     def _takes_no_time(self, place: Place) -> bool:
         """Return whether the service time of a class at a node is zero."""
-        class_name = self.original_class.get(place[0], place[0])
+        class_name = self.original_class_by_new_class.get(place[0], place[0])
         strategy = self.elements_by_class(
             self.find_section(place[1], *_DISCIPLINE_OF_SERVER), "ServiceStrategy"
         ).get(class_name)
@@ -638,10 +644,10 @@ class _JsimReader:
             self.classes[new_class] = XmlElement(
                 element.tag, {**element.attributes, "name": new_class}, element.line
             )
-            self.original_class[new_class] = shared_class
-            self.times |= {
+            self.original_class_by_new_class[new_class] = shared_class
+            self.moments_by_place |= {
                 (new_class, node): moments
-                for (class_name, node), moments in self.times.items()
+                for (class_name, node), moments in self.moments_by_place.items()
                 if class_name == shared_class
             }
         for class_name, node in product(class_names, self.nodes):
@@ -652,9 +658,9 @@ class _JsimReader:
                     else (new_class_by_shared.get(target[0], target[0]), target[1]),
                     share,
                 )
-                for target, share in self.routes[class_name, node]
+                for target, share in self.routes_by_place[class_name, node]
             ]
-            self.routes[new_class_by_shared.get(class_name, class_name), node] = routes
+            self.routes_by_place[new_class_by_shared.get(class_name, class_name), node] = routes
 
 
 def jsim_spec(input_file: Reading) -> ImportedSpec:
@@ -670,7 +676,7 @@ def jsim_spec(input_file: Reading) -> ImportedSpec:
     chains = dict[str, Any]()
     routing = list[dict[str, Any]]()
     reached_places = dict[Place, None]()
-    for title, chain, places in _chains_by_title(jsim_reader):
+    for title, chain, places in _titles_chains_and_places(jsim_reader):
         chains[title] = chain
         reached_places |= dict.fromkeys(places)
         routing += _routes_from_stations(jsim_reader, places)
@@ -700,7 +706,9 @@ def jsim_spec(input_file: Reading) -> ImportedSpec:
     return jsim_reader.file_losses.close(spec)
 
 
-def _chains_by_title(jsim_reader: _JsimReader) -> Iterator[tuple[str, dict[str, Any], list[Place]]]:
+def _titles_chains_and_places(
+    jsim_reader: _JsimReader,
+) -> Iterator[tuple[str, dict[str, Any], list[Place]]]:
     """Yield the title and the plain data of each chain, and the places that its customers reach.
     Classes between which customers change form one chain; arrival streams come first, because they
     may share classes.
@@ -717,7 +725,7 @@ def _chains_by_title(jsim_reader: _JsimReader) -> Iterator[tuple[str, dict[str, 
         if first_class in assigned_classes:
             continue
         first_place = _first_place(jsim_reader, first_class, element)
-        places = _places_reached(jsim_reader, first_place)
+        places = _reached_places(jsim_reader, first_place)
         chain_classes = list(dict.fromkeys(place[0] for place in places))
         shared_classes = [
             class_name
@@ -727,7 +735,7 @@ def _chains_by_title(jsim_reader: _JsimReader) -> Iterator[tuple[str, dict[str, 
         ]
         if first_class in stream_classes and shared_classes:
             jsim_reader.split_stream(first_class, chain_classes, shared_classes)
-            places = _places_reached(jsim_reader, first_place)
+            places = _reached_places(jsim_reader, first_place)
             chain_classes = list(dict.fromkeys(place[0] for place in places))
         if assigned_classes & set(chain_classes):
             jsim_reader.refuse(
@@ -740,7 +748,7 @@ def _chains_by_title(jsim_reader: _JsimReader) -> Iterator[tuple[str, dict[str, 
         title = jsim_reader.model.name(element)
         if len(chain_classes) > 1:
             title = f"{title}-chain"
-        customers = _customers_of_class(jsim_reader, [first_class, *other_classes])
+        customers = _customers_of_chain(jsim_reader, [first_class, *other_classes])
         class_names = [
             jsim_reader.model.name(jsim_reader.classes[class_name]) for class_name in chain_classes
         ]
@@ -757,10 +765,10 @@ def _routes_from_stations(
 ) -> Iterator[dict[str, Any]]:
     """Yield the plain data of each route from the given places, with its probability."""
     for place in places:
-        next_places = jsim_reader.next_places(place)
-        for next_place, share in next_places.items():
+        probability_by_place = jsim_reader.probability_by_next_place(place)
+        for next_place, share in probability_by_place.items():
             target_names = "out" if next_place == SINK else _names_of_place(jsim_reader, next_place)
-            probability = share / math.fsum(next_places.values())
+            probability = share / math.fsum(probability_by_place.values())
             yield {
                 "from": _names_of_place(jsim_reader, place),
                 "to": target_names,
@@ -776,18 +784,21 @@ def _what_if_axes(jsim_reader: _JsimReader, chains: Mapping[str, Any]) -> list[S
     """
     for element in jsim_reader.model.root.descendants("parametric"):
         value_by_field = {
-            field.get("name"): field.get("value") for field in element.descendants("field")
+            field_element.get("name"): field_element.get("value")
+            for field_element in element.descendants("field")
         }
         analysis_kind = element.get("classPath").rpartition(".")[2]
         if element.get("enabled") == "false" or not {"Steps", "To"} <= set(value_by_field):
             continue
         value_count = min(
-            round(jsim_reader.model.number(element, value_by_field["Steps"], 1.0)),
+            round(jsim_reader.model.parse_number(element, value_by_field["Steps"], 1.0)),
             MOST_ANALYSIS_VALUES,
         )
-        last_value = jsim_reader.model.number(element, value_by_field["To"])
+        last_value = jsim_reader.model.parse_number(element, value_by_field["To"])
         is_single_class = value_by_field.get("Is single class") == "true"
-        varied_class = jsim_reader.model.spec_names.names.get(value_by_field.get("Class", ""), "")
+        varied_class = jsim_reader.model.spec_names.spec_name_by_original.get(
+            value_by_field.get("Class", ""), ""
+        )
         axes: SpecAxes = {}
         for title, chain in chains.items():
             if is_single_class and varied_class not in chain["classes"]:
@@ -802,7 +813,7 @@ def _what_if_axes(jsim_reader: _JsimReader, chains: Mapping[str, Any]) -> list[S
                     )
                     axes[f"chains.{title}.arrivals"] = [
                         f"{exact_number(value)} /s"
-                        for value in _evenly_spaced(rate, last_rate, value_count)
+                        for value in _evenly_spaced_values(rate, last_rate, value_count)
                     ]
             elif (
                 analysis_kind.startswith("NumberOfCustomer")
@@ -810,7 +821,7 @@ def _what_if_axes(jsim_reader: _JsimReader, chains: Mapping[str, Any]) -> list[S
                 and _has_all_customers(jsim_reader, value_by_field, chain)
             ):
                 populations = map(
-                    round, _evenly_spaced(chain["population"], last_value, value_count)
+                    round, _evenly_spaced_values(chain["population"], last_value, value_count)
                 )
                 axes[f"chains.{title}.population"] = list(dict.fromkeys(populations))
         if axes:
@@ -823,11 +834,11 @@ def _has_all_customers(
 ) -> bool:
     """Return whether all customers of a closed chain are of the class that an analysis varies."""
     element = jsim_reader.classes[value_by_field["Class"]]
-    class_customers = jsim_reader.model.number(element, element.get("customers") or "0")
+    class_customers = jsim_reader.model.parse_number(element, element.get("customers") or "0")
     return "population" in chain and round(class_customers) == chain["population"]
 
 
-def _evenly_spaced(first_value: float, last_value: float, value_count: int) -> list[float]:
+def _evenly_spaced_values(first_value: float, last_value: float, value_count: int) -> list[float]:
     """Return values at equal distances, from the first to the last value."""
     return [
         first_value + (last_value - first_value) * index / max(value_count - 1, 1)
@@ -843,7 +854,7 @@ def _names_of_place(jsim_reader: _JsimReader, place: Place) -> list[str]:
     ]
 
 
-def _first_place(jsim_reader: _JsimReader, name: str, element: XmlElement) -> Place:
+def _first_place(jsim_reader: _JsimReader, class_name: str, element: XmlElement) -> Place:
     """Return the place where the cycle of a class begins: its reference station or, without service
     there, the only station that follows it. If several stations follow, a delay of 0 s is added at
     the reference station, so that its visits count the cycles.
@@ -851,33 +862,33 @@ def _first_place(jsim_reader: _JsimReader, name: str, element: XmlElement) -> Pl
     reference_station = element.get("referenceSource")
     if reference_station not in jsim_reader.nodes:
         jsim_reader.refuse(
-            element, f"there is no node {short(reference_station)} where {short(name)} begin"
+            element, f"there is no node {short(reference_station)} where {short(class_name)} begin"
         )
-    if (name, reference_station) in jsim_reader.times:
-        return name, reference_station
-    next_places = jsim_reader.next_places((name, reference_station))
-    if len(next_places) > 1:
-        jsim_reader.times[name, reference_station] = 0.0, 0.0
-        return name, reference_station
-    first_place = next(iter(next_places), SINK)
+    if (class_name, reference_station) in jsim_reader.moments_by_place:
+        return class_name, reference_station
+    probability_by_place = jsim_reader.probability_by_next_place((class_name, reference_station))
+    if len(probability_by_place) > 1:
+        jsim_reader.moments_by_place[class_name, reference_station] = 0.0, 0.0
+        return class_name, reference_station
+    first_place = next(iter(probability_by_place), SINK)
     if first_place == SINK:
-        jsim_reader.refuse(element, f"{short(name)} have no service at any station")
+        jsim_reader.refuse(element, f"{short(class_name)} have no service at any station")
     return first_place
 
 
-def _places_reached(jsim_reader: _JsimReader, first_place: Place) -> list[Place]:
+def _reached_places(jsim_reader: _JsimReader, first_place: Place) -> list[Place]:
     """Return all places that customers reach from a place; refuse one that they cannot leave."""
     reached_places = {first_place: None}
     unexpanded_places = [first_place]
     while unexpanded_places:
         place = unexpanded_places.pop()
-        next_places = jsim_reader.next_places(place)
-        if not next_places:
+        probability_by_place = jsim_reader.probability_by_next_place(place)
+        if not probability_by_place:
             jsim_reader.refuse(
                 jsim_reader.nodes[place[1]],
                 f"{short(place[0])} cannot leave {short(place[1])}: it has no route from there",
             )
-        if SINK in next_places and jsim_reader.classes[place[0]].get("type") == "closed":
+        if SINK in probability_by_place and jsim_reader.classes[place[0]].get("type") == "closed":
             jsim_reader.refuse(
                 jsim_reader.nodes[place[1]],
                 f"{short(place[0])} is a closed class with a route to a sink; closed customers"
@@ -885,7 +896,7 @@ def _places_reached(jsim_reader: _JsimReader, first_place: Place) -> list[Place]
             )
         new_places = [
             next_place
-            for next_place in next_places
+            for next_place in probability_by_place
             if next_place != SINK and next_place not in reached_places
         ]
         reached_places.update(dict.fromkeys(new_places))
@@ -893,7 +904,7 @@ def _places_reached(jsim_reader: _JsimReader, first_place: Place) -> list[Place]
     return list(reached_places)
 
 
-def _customers_of_class(jsim_reader: _JsimReader, class_names: list[str]) -> dict[str, Any]:
+def _customers_of_chain(jsim_reader: _JsimReader, class_names: list[str]) -> dict[str, Any]:
     """Return the plain data of the customers of a chain of classes: the population, or the
     arrivals.
     """
@@ -903,15 +914,15 @@ def _customers_of_class(jsim_reader: _JsimReader, class_names: list[str]) -> dic
         return {
             "population": round(
                 sum(
-                    jsim_reader.model.number(element, element.get("customers") or "0")
+                    jsim_reader.model.parse_number(element, element.get("customers") or "0")
                     for element in elements
                 )
             )
         }
     classes_with_arrivals = [
-        (element, arrival)
+        (element, arrival_document)
         for element in elements
-        if (arrival := _arrivals_of_class(jsim_reader, element)) is not None
+        if (arrival_document := _arrivals_of_class(jsim_reader, element)) is not None
     ]
     if class_types != {"open"} or len(classes_with_arrivals) != 1:
         jsim_reader.refuse(
@@ -924,12 +935,12 @@ def _customers_of_class(jsim_reader: _JsimReader, class_names: list[str]) -> dic
 
 def _arrivals_of_class(jsim_reader: _JsimReader, element: XmlElement) -> dict[str, Any] | None:
     """Return the plain data of the arrival stream of an open class; None if no source sends it."""
-    name = element.get("name")
+    class_name = element.get("name")
     reference_source = element.get("referenceSource")
     distribution = (
         jsim_reader.elements_by_class(
             jsim_reader.find_section(reference_source, "RandomSource"), "ServiceStrategy"
-        ).get(name)
+        ).get(class_name)
         if reference_source in jsim_reader.nodes
         else None
     )
@@ -957,12 +968,12 @@ def _arrivals_of_class(jsim_reader: _JsimReader, element: XmlElement) -> dict[st
             "burst_time": jsim_reader.model.time(distribution, 1 / burst_end_rate),
         }
     if (
-        moments := jsim_reader.moments(distribution, (name, reference_source))
+        moments := jsim_reader.moments(distribution, (class_name, reference_source))
     ) is None or not moments[0]:
         return None
     if moments[1] != 1:
         jsim_reader.file_losses.declare(
-            "arrival-variance", distribution.line, f"{name} with an scv of {moments[1]:.4g}"
+            "arrival-variance", distribution.line, f"{class_name} with an scv of {moments[1]:.4g}"
         )
     return {"arrivals": jsim_reader.model.rate(distribution, 1 / moments[0])}
 
@@ -974,7 +985,7 @@ def _station_documents(
     document_by_station: dict[str, Any] = {}
     highest_priority = max(
         (
-            jsim_reader.model.number(class_element, class_element.get("priority") or "0")
+            jsim_reader.model.parse_number(class_element, class_element.get("priority") or "0")
             for class_element in jsim_reader.classes.values()
         ),
         default=0.0,
@@ -1029,7 +1040,9 @@ def _station_document(
     )
     if server_count and server_count > 1:
         document["servers"] = round(server_count)
-    moments_by_class = {class_name: jsim_reader.times[class_name, node] for class_name in visitors}
+    moments_by_class = {
+        class_name: jsim_reader.moments_by_place[class_name, node] for class_name in visitors
+    }
     document["service"] = {
         spec_name_by_class[class_name]: jsim_reader.model.time(element, mean)
         for class_name, (mean, _) in moments_by_class.items()
@@ -1042,7 +1055,7 @@ def _station_document(
         document["scv"] = scv_by_class
     if discipline.startswith("priority"):
         priority_by_class = {
-            class_name: jsim_reader.model.number(
+            class_name: jsim_reader.model.parse_number(
                 jsim_reader.classes[class_name],
                 jsim_reader.classes[class_name].get("priority") or "0",
             )
@@ -1064,14 +1077,14 @@ def _station_document(
             jsim_reader.file_losses.declare("weights", server.line, node)
     if discipline not in ("ps", "is", "lcfs-pr"):  # elsewhere means depend on means alone
         for class_name in visitors:
-            if (class_name, node) in jsim_reader.two_moment_lines:
+            if (class_name, node) in jsim_reader.two_moment_line_by_place:
                 jsim_reader.file_losses.declare(
                     "moments",
-                    jsim_reader.two_moment_lines[class_name, node],
+                    jsim_reader.two_moment_line_by_place[class_name, node],
                     f"{class_name} at {node}",
                 )
     document |= (
-        _capacity_of_station(jsim_reader, node, queue, visitors) if discipline != "is" else {}
+        _capacity_and_blocking(jsim_reader, node, queue, visitors) if discipline != "is" else {}
     )
     return document
 
@@ -1168,7 +1181,7 @@ def _sharing_weights(
     Declare a loss if they share it in another way.
     """
     weight_by_class = {
-        name: jsim_reader.model.number(element, value.text.strip())
+        name: jsim_reader.model.parse_number(element, value.text.strip())
         for name, element in jsim_reader.elements_by_class(server, "serviceWeights").items()
         for value in element.descendants("value")
         if name in visitors
@@ -1203,8 +1216,8 @@ def _discipline_of_queue(
         for name in visitors
         if name in strategies
     }
-    for order, element in strategy_by_order.items():
-        if order not in _DISCIPLINE_OF_ORDER or len(strategy_by_order) > 1:
+    for order_strategy, element in strategy_by_order.items():
+        if order_strategy not in _DISCIPLINE_OF_ORDER or len(strategy_by_order) > 1:
             jsim_reader.refuse(
                 element,
                 f"customers queue at {short(node)} by {short(', '.join(strategy_by_order))},"
@@ -1214,12 +1227,12 @@ def _discipline_of_queue(
     return _DISCIPLINE_OF_ORDER[next(iter(strategy_by_order))] if strategy_by_order else "fcfs"
 
 
-def _capacity_of_station(
+def _capacity_and_blocking(
     jsim_reader: _JsimReader, node: str, queue: XmlElement | None, visitors: list[str]
 ) -> dict[str, Any]:
     """Return the capacity of a station, and what happens to customers that find it full."""
-    size = jsim_reader.number_of_parameter(queue, "size", -1.0) if queue else None
-    if size is None or size < 1:
+    queue_size = jsim_reader.number_of_parameter(queue, "size", -1.0) if queue else None
+    if queue_size is None or queue_size < 1:
         return {}
     strategies = jsim_reader.elements_by_class(queue, "dropStrategies")
     rule_names = {
@@ -1233,7 +1246,7 @@ def _capacity_of_station(
         jsim_reader.file_losses.declare("full-queues", queue.line if queue else 1, detail)
         return {}
     blocking = {} if rule_name == "drop" else {"blocking": _BLOCKING_OF_RULE[rule_name]}
-    return {"capacity": round(size), **blocking}
+    return {"capacity": round(queue_size), **blocking}
 
 
 def _declare_unanswered_blocking(
@@ -1324,7 +1337,7 @@ def _region_documents(
 def _has_other_limits(jsim_reader: _JsimReader, region: XmlElement) -> bool:
     """Return whether the memory of a region or its groups of classes are limited."""
     limits = (
-        jsim_reader.model.number(element, element.get(key), -1.0)
+        jsim_reader.model.parse_number(element, element.get(key), -1.0)
         for tag, key in _OTHER_LIMITS.items()
         for element in region.descendants(tag)
     )
@@ -1334,7 +1347,7 @@ def _has_other_limits(jsim_reader: _JsimReader, region: XmlElement) -> bool:
 def _stated_limits(jsim_reader: _JsimReader, region: XmlElement) -> list[tuple[XmlElement, float]]:
     """List the limits of the number of customers in a region, each with its XML element."""
     limits = [
-        (element, jsim_reader.model.number(element, element.get(key), -1.0))
+        (element, jsim_reader.model.parse_number(element, element.get(key), -1.0))
         for tag, key in (("globalConstraint", "maxJobs"), ("classConstraint", "maxJobsPerClass"))
         for element in region.descendants(tag)
     ]
@@ -1346,8 +1359,8 @@ def _loss_flags(region: XmlElement, visitors: Iterable[str]) -> set[bool]:
     customers that find it full.
     """
     loses_by_class = {
-        rule.get("jobClass"): rule.get("dropThisClass").casefold() == "true"
-        for rule in region.descendants("dropRules")
+        rule_element.get("jobClass"): rule_element.get("dropThisClass").casefold() == "true"
+        for rule_element in region.descendants("dropRules")
     }
     return {loses_by_class.get(name, False) for name in visitors}
 
@@ -1367,6 +1380,6 @@ def _may_end_inside(
         target in first_places and target[1] in nodes
         for place in reached_places
         if place[1] in nodes
-        for target in jsim_reader.next_places(place)
+        for target in jsim_reader.probability_by_next_place(place)
         if target != SINK
     )

@@ -51,31 +51,41 @@ def load_spec(test: LoadTest) -> ImportedSpec:
         )
         raise SpecError([Problem(test.file, unsteady_row.line, 1, "", message)])
     tier_demands = demands(test)
-    station = None if tier_demands else _fitted_station(test)
-    time_beside = beside_tiers(test, tier_demands) if station is None else station.time_elsewhere
+    fitted_station = None if tier_demands else _fitted_station(test)
+    time_beside = (
+        beside_tiers(test, tier_demands)
+        if fitted_station is None
+        else fitted_station.time_elsewhere
+    )
     spec = ImportedSpec("queueing-network", f"Load test {test.file}", test.file)
     customers = _customers(spec, test)
     stations = (
-        _stations_of_tiers(tier_demands) if station is None else _station_from_fit(spec, station)
+        _stations_of_tiers(tier_demands)
+        if fitted_station is None
+        else _station_from_fit(spec, fitted_station)
     )
     if time_beside:
-        source = "light" if station is None else "fitted"
+        source = "light" if fitted_station is None else "fitted"
         stations[DELAY_NAME] = {
             "discipline": "is",
             "demand": {CLASS_NAME: quantity(time_beside * 1e3, "ms", source)},
         }
-    used_source_names = {"measured", *(["fitted"] if station else ["utilization"])}
+    used_source_names = {"measured", *(["fitted"] if fitted_station else ["utilization"])}
     used_source_names |= {"little"} if "think_time" in customers else set()
-    used_source_names |= {"light"} if time_beside and station is None else set()
+    used_source_names |= {"light"} if time_beside and fitted_station is None else set()
     sources = {"measured": f"the load test {test.file}", **_SOURCES}
     spec.document |= {
         "sources": {name: source for name, source in sources.items() if name in used_source_names},
         "classes": {CLASS_NAME: customers},
         "stations": stations,
     }
-    tiers = [Tier(demand.value, demand.servers) for demand in tier_demands]
-    think = 0.0 if test.rows[-1].users is None else max(0.0, think_time(test) or 0.0)
-    _compare_with_load_test(spec, test, _PercentileModel(tiers, time_beside or 0.0, think, station))
+    percentile_tiers = [Tier(demand.value, demand.servers) for demand in tier_demands]
+    think_seconds = 0.0 if test.rows[-1].users is None else max(0.0, think_time(test) or 0.0)
+    _compare_with_load_test(
+        spec,
+        test,
+        _PercentileModel(percentile_tiers, time_beside or 0.0, think_seconds, fitted_station),
+    )
     for demand in tier_demands:
         spec.add_note(_residual_sentence(demand, test))
     return spec
@@ -94,19 +104,19 @@ def _customers(spec: ImportedSpec, test: LoadTest) -> dict[str, Any]:
     last_row = test.rows[-1]
     if last_row.users is None:
         return {"arrivals": quantity(last_row.rate or last_row.completed or 0.0, "/s", "measured")}
-    think = think_time(test)
-    _note_think_time(spec, test, think)
+    think_seconds = think_time(test)
+    _note_think_time(spec, test, think_seconds)
     return {
         "population": round(last_row.users),
-        "think_time": quantity(max(0.0, think or 0.0) * 1e3, "ms", "little"),
+        "think_time": quantity(max(0.0, think_seconds or 0.0) * 1e3, "ms", "little"),
     }
 
 
 def _stations_of_tiers(tier_demands: list[Demand]) -> dict[str, Any]:
     """Return the plain data of a station for each tier, by name."""
-    names = _station_name_by_tier(tier_demands)
+    station_name_by_tier = _station_name_by_tier(tier_demands)
     return {
-        names[demand.tier]: {
+        station_name_by_tier[demand.tier]: {
             "servers": demand.servers,
             "discipline": "ps",
             "demand": {CLASS_NAME: quantity(demand.value * 1e3, "ms", "utilization")},
@@ -177,15 +187,16 @@ def _residual_sentence(demand: Demand, test: LoadTest) -> str:
     return sentence
 
 
-def _note_think_time(spec: ImportedSpec, test: LoadTest, think: float | None) -> None:
+def _note_think_time(spec: ImportedSpec, test: LoadTest, think_seconds: float | None) -> None:
     """Add a note to the spec if the think time is unknown or negative."""
-    if think is None:
+    if think_seconds is None:
         spec.add_note(
             "the think time is not known, for there is no response time; it is taken as 0"
         )
-    elif think < 0:
+    elif think_seconds < 0:
         spec.add_note(
-            f"users / throughput is {-think * 1e3:.3g} ms less than the response time; the think"
+            f"users / throughput is {-think_seconds * 1e3:.3g} ms less than the response"
+            " time; the think"
             " time is taken as 0, and one of the three was measured elsewhere than the others"
         )
 
@@ -196,16 +207,16 @@ class _PercentileModel(NamedTuple):
     Parameters
     ----------
     tiers : tiers whose servers are shared, in the order in which a request visits them
-    beside : mean time at a delay that stands for the rest of a request; 0 if there is none [s]
-    think : think time of users [s]
-    fitted : the first-come first-served station that stands for the whole service; None if tiers
-        are known
+    time_beside : mean time at a delay that stands for the rest of a request; 0 if there is none [s]
+    think_time : think time of users [s]
+    fitted_station : the first-come first-served station that stands for the whole service; None
+        if tiers are known
     """
 
     tiers: Sequence[Tier]
-    beside: float
-    think: float
-    fitted: StationFit | None
+    time_beside: float
+    think_time: float
+    fitted_station: StationFit | None
 
     def percentile(self, row: LoadRow, share: float) -> float | None:
         """Return a percentile of the response time at the load of a row [s]; None if its
@@ -213,11 +224,13 @@ class _PercentileModel(NamedTuple):
         """
         customers = Customers(rate=row.completed or 0.0)
         if row.users is not None:
-            customers = Customers(round(row.users), outside=self.think + self.beside)
-        if self.fitted is None:
-            return response_percentile(self.tiers, self.beside, customers, share)
-        station = Tier(self.fitted.service, self.fitted.kind.servers)
-        return percentile_in_order(station, self.fitted.kind.scv, self.beside, customers, share)
+            customers = Customers(round(row.users), time_outside=self.think_time + self.time_beside)
+        if self.fitted_station is None:
+            return response_percentile(self.tiers, self.time_beside, customers, share)
+        station = Tier(self.fitted_station.service, self.fitted_station.kind.servers)
+        return percentile_in_order(
+            station, self.fitted_station.kind.scv, self.time_beside, customers, share
+        )
 
 
 def _compare_with_load_test(
@@ -239,9 +252,9 @@ def _compare_with_load_test(
         None,
     )
     percent_text = f"{100 * (quantile or 0):g} %"
-    spec.head = ["load", "measured", "network", "error"]
+    spec.table_heading = ["load", "measured", "network", "error"]
     if quantile is not None:
-        spec.head += [percent_text, f"network {percent_text}", f"error {percent_text}"]
+        spec.table_heading += [percent_text, f"network {percent_text}", f"error {percent_text}"]
     largest_error = 0.0
     for row in rows:
         cells = [_load_text(row)]
@@ -249,7 +262,7 @@ def _compare_with_load_test(
         try:
             answer = solve(network_document)
         except SlipstickError as error:
-            spec.rows.append([*cells, _time_text(row.response), "no answer", str(error)[:60]])
+            spec.table_rows.append([*cells, _time_text(row.response), "no answer", str(error)[:60]])
             continue
         cells += _comparison_cells(row.response, answer[f"response_time[{CLASS_NAME}]"])
         if quantile is not None:
@@ -261,7 +274,7 @@ def _compare_with_load_test(
             if computed_time.low is not None and computed_time.high is not None:
                 cells[-2] = computed_time.text
             largest_error = max(largest_error, computed_time.error(measured_time))
-        spec.rows.append(cells)
+        spec.table_rows.append(cells)
     if largest_error > _LARGE_ERROR:
         spec.add_note(
             f"the {percent_text} quantile of the network is up to {100 * largest_error:.2g} % off:"
@@ -289,7 +302,9 @@ class _ComputedTime(NamedTuple):
     @property
     def text(self) -> str:
         """The time with its interval."""
-        low, value, high = (f"{(end or 0) * 1e3:.3g}" for end in (self.low, self.value, self.high))
+        low, value, high = (
+            f"{(time_or_end or 0) * 1e3:.3g}" for time_or_end in (self.low, self.value, self.high)
+        )
         return f"{value} ({low} to {high}) ms"
 
     def error(self, measured_time: float | None) -> float:

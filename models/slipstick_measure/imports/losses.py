@@ -161,12 +161,12 @@ class FileLosses:
     ----------
     format : a key of `LOSSES`
     input_file : the file, whose hints name the losses to leave out
-    places : lines of each loss, by its name and its detail
+    lines_by_loss_and_detail : lines of each loss, by its name and its detail
     """
 
     format: str
     input_file: Reading
-    places: dict[str, dict[str, list[int]]] = field(default_factory=dict)
+    lines_by_loss_and_detail: dict[str, dict[str, list[int]]] = field(default_factory=dict)
 
     def declare(self, name: str, line: int, detail: str = "") -> None:
         """Declare a loss at a line of the file.
@@ -180,7 +180,7 @@ class FileLosses:
         loss = LOSSES[self.format][name]
         if loss.kind == EQUAL:
             return
-        self.places.setdefault(name, {}).setdefault(detail, []).append(line)
+        self.lines_by_loss_and_detail.setdefault(name, {}).setdefault(detail, []).append(line)
 
     def close(self, spec: ImportedSpec) -> ImportedSpec:
         """Add notes on the losses to the spec, and return it; raise for losses that change the
@@ -190,7 +190,7 @@ class FileLosses:
         ------
         SpecError : a problem for each loss, which names it and the way out
         """
-        for name, lines_by_detail in self.places.items():
+        for name, lines_by_detail in self.lines_by_loss_and_detail.items():
             loss_in_words = self._loss_in_words(name, lines_by_detail)
             line = min(map(min, lines_by_detail.values()))
             if LOSSES[self.format][name].kind == SHARES:

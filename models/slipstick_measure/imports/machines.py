@@ -29,7 +29,7 @@ _SAME_RATE = 0.05
 """Relative difference of rates of memory that is no loss: runs of one benchmark differ by it."""
 
 
-def kerncraft_spec(input_file: Reading, base: str | None) -> ImportedSpec:
+def kerncraft_spec(input_file: Reading, base_machine: str | None) -> ImportedSpec:
     """Build the spec of a machine from a Kerncraft file: its cores, and memory domains that are
     filled in order.
 
@@ -41,12 +41,12 @@ def kerncraft_spec(input_file: Reading, base: str | None) -> ImportedSpec:
     SpecError : no measured bandwidth of memory, or no machine to extend
     """
     document = _parse_yaml(input_file)
-    cores = _whole_number(input_file, document, "cores per socket") * _whole_number(
+    core_count = _whole_number(input_file, document, "cores per socket") * _whole_number(
         input_file, document, "sockets"
     )
     cores_per_domain = _whole_number(input_file, document, "cores per NUMA domain")
     rates = _memory_rates(input_file, document)
-    if base is None:
+    if base_machine is None:
         input_file.refuse(
             1, "", "this file does not describe a network; name a machine that does: --extends NAME"
         )
@@ -57,13 +57,13 @@ def kerncraft_spec(input_file: Reading, base: str | None) -> ImportedSpec:
     spec = ImportedSpec("machine", f"{name}, as Kerncraft describes it", input_file.file)
     source = f"{_READ_BENCHMARK} benchmark of memory, {input_file.name}"
     processors: dict[str, Any] = {
-        "count": quantity(cores, "", f"sockets and cores, {input_file.name}")
+        "count": quantity(core_count, "", f"sockets and cores, {input_file.name}")
     }
     if (peak_flops := _peak_flops(document)) is not None:
         peak_source = "clock times operations a clock; what a program sustains is less"
         processors["flops"] = quantity(peak_flops, "/s", peak_source, True)
     spec.document |= {
-        "extends": base,
+        "extends": base_machine,
         "source": "measured",
         "sources": {"measured": f"Kerncraft machine file {input_file.name}"},
         "processors": processors,
@@ -79,15 +79,15 @@ def kerncraft_spec(input_file: Reading, base: str | None) -> ImportedSpec:
             },
         },
     }
-    _compare_rates(spec, rates, cores_per_domain)
+    _add_rate_table(spec, rates, cores_per_domain)
     file_losses = FileLosses("kerncraft", input_file)
-    if slower_writes_text := _slower_writes(document, cores_per_domain, domain_rate):
+    if slower_writes_text := _slower_writes_text(document, cores_per_domain, domain_rate):
         file_losses.declare("write-rates", 1, slower_writes_text)
     file_losses.declare("caches", 1)
     return file_losses.close(spec)
 
 
-def _slower_writes(document: dict[str, Any], cores_per_domain: int, domain_rate: float) -> str:
+def _slower_writes_text(document: dict[str, Any], cores_per_domain: int, domain_rate: float) -> str:
     """Return the name and the rate of the slowest memory benchmark that writes; empty if it is not
     slower than reads.
     """
@@ -109,19 +109,23 @@ def _slower_writes(document: dict[str, Any], cores_per_domain: int, domain_rate:
     )
 
 
-def _compare_rates(spec: ImportedSpec, rates: Sequence[float], cores_per_domain: int) -> None:
+def _add_rate_table(spec: ImportedSpec, rates: Sequence[float], cores_per_domain: int) -> None:
     """Add to the spec a table of the measured rate and the rate of the machine for each number of
     cores.
     """
-    spec.head = ["cores", "measured", "machine", "error"]
+    spec.table_heading = ["cores", "measured", "machine", "error"]
     largest_difference = 0.0
     for index, rate in enumerate(rates):
-        cores = index + 1
-        core_rate = min(rates[0], rates[cores_per_domain - 1] / min(cores, cores_per_domain))
-        error = cores * core_rate / rate - 1
+        core_count = index + 1
+        core_rate = min(rates[0], rates[cores_per_domain - 1] / min(core_count, cores_per_domain))
+        error = core_count * core_rate / rate - 1
         largest_difference = max(largest_difference, abs(error))
-        row = (f"{cores}", f"{rate / 1e9:.4g} GB/s", f"{cores * core_rate / 1e9:.4g} GB/s")
-        spec.rows.append([*row, f"{100 * error:+.1f} %"])
+        row = (
+            f"{core_count}",
+            f"{rate / 1e9:.4g} GB/s",
+            f"{core_count * core_rate / 1e9:.4g} GB/s",
+        )
+        spec.table_rows.append([*row, f"{100 * error:+.1f} %"])
     spec.add_note(f"the machine's rates are off by at most {100 * largest_difference:.1f} %")
 
 
@@ -185,19 +189,23 @@ def _peak_flops(document: dict[str, Any]) -> float | None:
     """Return the floating-point operations per second of a core; None if the clock rate or the
     operations are missing.
     """
-    operations = document.get("FLOPs per cycle")
-    double_precision = operations.get("DP") if isinstance(operations, dict) else None
-    operations_per_clock = (
-        double_precision.get("total") if isinstance(double_precision, dict) else None
+    operations_by_precision = document.get("FLOPs per cycle")
+    double_precision_operations = (
+        operations_by_precision.get("DP") if isinstance(operations_by_precision, dict) else None
     )
-    clock = _parse_quantity(document.get("clock"))
+    operations_per_clock = (
+        double_precision_operations.get("total")
+        if isinstance(double_precision_operations, dict)
+        else None
+    )
+    clock_rate = _parse_quantity(document.get("clock"))
     if (
         not isinstance(operations_per_clock, int | float)
-        or not clock
+        or not clock_rate
         or not operations_per_clock > 0
     ):
         return None
-    return clock * operations_per_clock
+    return clock_rate * operations_per_clock
 
 
 def _parse_quantity(text: object) -> float:
@@ -211,7 +219,7 @@ def _parse_quantity(text: object) -> float:
     return max(0.0, float(value))
 
 
-def calculon_spec(input_file: Reading, base: str | None) -> ImportedSpec:
+def calculon_spec(input_file: Reading, base_machine: str | None) -> ImportedSpec:
     """Build the spec of a machine from a Calculon system: its processors, its first network inside
     nodes and its last network between them.
 
@@ -220,22 +228,22 @@ def calculon_spec(input_file: Reading, base: str | None) -> ImportedSpec:
 
     Raises
     ------
-    SpecError : a part is missing, or base is given, which has no use here
+    SpecError : a part is missing, or a machine to extend is given, which has no use here
     """
-    _refuse_base(input_file, base)
+    _refuse_base_machine(input_file, base_machine)
     document = parse_json(input_file, input_file.text)
-    rates = _value_at_path(input_file, document, "matrix", "float16")
-    memory = _value_at_path(input_file, document, "mem1")
+    processor_document = _value_at_path(input_file, document, "matrix", "float16")
+    memory_document = _value_at_path(input_file, document, "mem1")
     networks = _value_at_path(input_file, document, "networks")
     if not isinstance(networks, list) or not networks:
         input_file.refuse(1, "networks", "a system of Calculon has one network at least")
     flops = (
-        _positive_number(input_file, rates, "tflops")
+        _positive_number(input_file, processor_document, "tflops")
         * 1e12
-        * _efficiency_of_largest(input_file, rates)
+        * _efficiency_of_largest(input_file, processor_document)
     )
-    bandwidth = _positive_number(input_file, memory, "GBps") * _efficiency_of_largest(
-        input_file, memory
+    bandwidth = _positive_number(input_file, memory_document, "GBps") * _efficiency_of_largest(
+        input_file, memory_document
     )
     outer_network = networks[-1]
     spec = ImportedSpec("machine", f"System {input_file.name} of Calculon", input_file.file)
@@ -254,16 +262,20 @@ def calculon_spec(input_file: Reading, base: str | None) -> ImportedSpec:
         "memory": {
             "bandwidth": quantity(bandwidth, "GB/s", source),
             "capacity": quantity(
-                _positive_number(input_file, memory, "GiB"), "GiB", f"mem1, {input_file.name}"
+                _positive_number(input_file, memory_document, "GiB"),
+                "GiB",
+                f"mem1, {input_file.name}",
             ),
         },
         "network": _calculon_network(input_file, outer_network),
     }
     if len(networks) > 1:
-        size = _positive_number(input_file, networks[0], "size")
+        processors_per_node = _positive_number(input_file, networks[0], "size")
         spec.document["node"] = {
-            "processors": quantity(size, "", f"networks, {input_file.name}"),
-            "adapters": quantity(size, "", "the bandwidth is that of each processor", True),
+            "processors": quantity(processors_per_node, "", f"networks, {input_file.name}"),
+            "adapters": quantity(
+                processors_per_node, "", "the bandwidth is that of each processor", True
+            ),
             "network": _calculon_network(input_file, networks[0]),
             "collectives": "levels",
         }
@@ -277,8 +289,8 @@ def _calculon_losses(
     cannot express.
     """
     file_losses = FileLosses("calculon", input_file)
-    used_parts = {"matrix.float16": document["matrix"]["float16"], "mem1": document["mem1"]}
-    for path, part in used_parts.items():
+    part_by_path = {"matrix.float16": document["matrix"]["float16"], "mem1": document["mem1"]}
+    for path, part in part_by_path.items():
         key = _efficiency_key(part)
         if key is not None and len({str(row[1]) for row in part[key]}) > 1:
             file_losses.declare(
@@ -289,12 +301,14 @@ def _calculon_losses(
         file_losses.declare(
             "latency-once", _line_of_first_number(network["latency"]), "networks.latency"
         )
-        usage = str(network.get("processor_usage", 0))
+        usage_text = str(network.get("processor_usage", 0))
         if (
-            share := input_file.number(_line_of_first_number(network), "processor_usage", usage)
+            used_share := input_file.number(
+                _line_of_first_number(network), "processor_usage", usage_text
+            )
         ) is None:
             raise SpecError(input_file.problems)
-        if share > 0:
+        if used_share > 0:
             file_losses.declare(
                 "communication-share", _line_of_first_number(network), "networks.processor_usage"
             )
@@ -347,9 +361,9 @@ def _network_of_rate(
     }
 
 
-def _refuse_base(input_file: Reading, base: str | None) -> None:
+def _refuse_base_machine(input_file: Reading, base_machine: str | None) -> None:
     """Raise if a machine to extend is named, because the file has a complete machine."""
-    if base is not None:
+    if base_machine is not None:
         input_file.refuse(1, "--extends", "this file has a whole machine; leave --extends out")
 
 
@@ -412,7 +426,7 @@ _TIME_UNITS = {"": 1.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9, "ps": 1e-1
 _LATENCY = late_pattern(r"([0-9.eE+-]++)\s*+([a-z]*)")
 
 
-def simgrid_spec(input_file: Reading, base: str | None) -> ImportedSpec:
+def simgrid_spec(input_file: Reading, base_machine: str | None) -> ImportedSpec:
     """Build the spec of a machine from a cluster of a SimGrid platform: hosts, each with a link of
     its own to a backbone.
 
@@ -424,7 +438,7 @@ def simgrid_spec(input_file: Reading, base: str | None) -> ImportedSpec:
     SpecError : there is no such cluster, or it has features that change answers and that a machine
         cannot express
     """
-    _refuse_base(input_file, base)
+    _refuse_base_machine(input_file, base_machine)
     input_file.text = without_document_type(input_file.text)
     root = parse_xml(input_file)
     clusters = list(root.descendants("cluster"))
@@ -442,47 +456,51 @@ def simgrid_spec(input_file: Reading, base: str | None) -> ImportedSpec:
         )
     (cluster,) = clusters
     _refuse_topology(input_file, cluster)
-    hosts = _host_count(input_file, cluster)
-    cores = int(cluster.get("core") or 1)
-    latency, backbone = (
+    host_count = _host_count(input_file, cluster)
+    cores_per_host = int(cluster.get("core") or 1)
+    latency, backbone_latency = (
         _parse_attribute(input_file, cluster, attribute_name, _LATENCY)
         for attribute_name in ("lat", "bb_lat")
     )
     spec = ImportedSpec("machine", f"Cluster {cluster.get('id')[:60]} of SimGrid", input_file.file)
-    place = f"{input_file.name}:{cluster.line}"
+    source_place = f"{input_file.name}:{cluster.line}"
     spec.document |= {
         "source": "platform",
         "sources": {
             "platform": f"SimGrid platform {input_file.name}, cluster in line {cluster.line}"
         },
         "processors": {
-            "count": quantity(hosts * cores, "", f"radical and core, {place}"),
+            "count": quantity(host_count * cores_per_host, "", f"radical and core, {source_place}"),
             "flops": quantity(
-                _parse_attribute(input_file, cluster, "speed", _FLOP_RATE), "/s", f"speed, {place}"
+                _parse_attribute(input_file, cluster, "speed", _FLOP_RATE),
+                "/s",
+                f"speed, {source_place}",
             ),
         },
         "network": _network_of_rate(
             f"network of {input_file.name}",
             quantity(0, "us", "the platform has no software", True),
             quantity(
-                _parse_attribute(input_file, cluster, "bw", _RATE) / 1e9, "GB/s", f"bw, {place}"
+                _parse_attribute(input_file, cluster, "bw", _RATE) / 1e9,
+                "GB/s",
+                f"bw, {source_place}",
             ),
         )
         | {
-            "adapter": quantity(latency * 1e6, "us", f"lat, {place}"),
-            "switch": quantity(backbone * 1e6, "us", f"bb_lat, {place}"),
+            "adapter": quantity(latency * 1e6, "us", f"lat, {source_place}"),
+            "switch": quantity(backbone_latency * 1e6, "us", f"bb_lat, {source_place}"),
         },
     }
-    if cores > 1:
-        _add_node(spec, input_file, cluster, cores)
+    if cores_per_host > 1:
+        _add_node(spec, input_file, cluster, cores_per_host)
     spec.add_note(
         "the latencies and rates are the platform's; SimGrid's models multiply them by factors"
     )
-    return _simgrid_losses(input_file, root, cluster, hosts).close(spec)
+    return _simgrid_losses(input_file, root, cluster, host_count).close(spec)
 
 
 def _simgrid_losses(
-    input_file: Reading, root: XmlElement, cluster: XmlElement, hosts: int
+    input_file: Reading, root: XmlElement, cluster: XmlElement, host_count: int
 ) -> FileLosses:
     """Return the losses of a SimGrid platform: the features that change answers and that a machine
     cannot express.
@@ -492,19 +510,20 @@ def _simgrid_losses(
         backbone_rate, link_rate = (
             _parse_attribute(input_file, cluster, key, _RATE) for key in ("bb_bw", "bw")
         )
-        if backbone_rate < hosts * link_rate:
+        if backbone_rate < host_count * link_rate:
             file_losses.declare(
                 "backbone",
                 cluster.line,
-                f"{backbone_rate / 1e9:.4g} GB/s for {hosts} hosts of {link_rate / 1e9:.4g} GB/s",
+                f"{backbone_rate / 1e9:.4g} GB/s for {host_count} hosts of"
+                f" {link_rate / 1e9:.4g} GB/s",
             )
     if cluster.get("limiter_link"):
         file_losses.declare(
             "limiter", cluster.line, f"limiter_link {cluster.get('limiter_link')[:40]}"
         )
     if other_hosts := list(root.descendants("host")):
-        names = ", ".join(host.get("id")[:40] for host in other_hosts[:4])
-        file_losses.declare("other-hosts", other_hosts[0].line, names)
+        names_in_words = ", ".join(host.get("id")[:40] for host in other_hosts[:4])
+        file_losses.declare("other-hosts", other_hosts[0].line, names_in_words)
     for setting in root.descendants("prop"):
         if setting.get("id").endswith("-factor"):
             file_losses.declare("network-factors", setting.line, setting.get("id")[:60])
@@ -529,24 +548,27 @@ def _refuse_topology(input_file: Reading, cluster: XmlElement) -> None:
         )
 
 
-def _add_node(spec: ImportedSpec, input_file: Reading, cluster: XmlElement, cores: int) -> None:
+def _add_node(
+    spec: ImportedSpec, input_file: Reading, cluster: XmlElement, core_count: int
+) -> None:
     """Add the cores of a host to a spec as a node whose network is the host's loopback."""
     if not (cluster.get("loopback_bw") and cluster.get("loopback_lat")):
         input_file.refuse(
             cluster.line,
             "core",
-            f"{cores} cores of a host pass messages inside it; give loopback_bw and loopback_lat",
+            f"{core_count} cores of a host pass messages inside it; give loopback_bw and"
+            " loopback_lat",
         )
-    place = f"{input_file.name}:{cluster.line}"
+    source_place = f"{input_file.name}:{cluster.line}"
     latency = _parse_attribute(input_file, cluster, "loopback_lat", _LATENCY) * 1e6
     rate = _parse_attribute(input_file, cluster, "loopback_bw", _RATE) / 1e9
     spec.document["node"] = {
-        "processors": quantity(cores, "", f"core, {place}"),
+        "processors": quantity(core_count, "", f"core, {source_place}"),
         "adapters": quantity(1, "", "a host of SimGrid has one link", True),
         "network": _network_of_rate(
             f"loopback of {input_file.name}",
-            quantity(latency / 2, "us", f"loopback_lat, half at each end, {place}"),
-            quantity(rate, "GB/s", f"loopback_bw, {place}"),
+            quantity(latency / 2, "us", f"loopback_lat, half at each end, {source_place}"),
+            quantity(rate, "GB/s", f"loopback_bw, {source_place}"),
         ),
     }
 
@@ -589,8 +611,10 @@ def _parse_attribute(
     if pattern is _LATENCY:
         return value * _TIME_UNITS[unit]
     is_binary = pattern is _RATE and match[3] == "i"
-    factor = 1024.0 ** " KMGT".index(unit.upper() or " ") if is_binary else _UNIT_PREFIXES[unit]
+    prefix_factor = (
+        1024.0 ** " KMGT".index(unit.upper() or " ") if is_binary else _UNIT_PREFIXES[unit]
+    )
     is_in_bits = pattern is _RATE and match[4] == "bps"
     if not value > 0:
         input_file.refuse(cluster.line, key, "must be above 0")
-    return value * factor / (8 if is_in_bits else 1)
+    return value * prefix_factor / (8 if is_in_bits else 1)

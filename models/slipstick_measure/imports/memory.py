@@ -36,7 +36,7 @@ _LINE_BYTES = 64
 """Bytes of a line of the machines that the memory latency checker runs on."""
 
 
-def stream_spec(input_file: Reading, base: str | None) -> ImportedSpec:
+def stream_spec(input_file: Reading, base_machine: str | None) -> ImportedSpec:
     """Build the spec of a machine whose processors share the rate of the triad of STREAM equally;
     the rate is the largest of all runs.
 
@@ -45,35 +45,46 @@ def stream_spec(input_file: Reading, base: str | None) -> ImportedSpec:
     SpecError : no triad, no number of threads, or no machine to extend
     """
     runs, device = _stream_runs(input_file)
-    triads = [
-        (run.rates["Triad"][1], index) for index, run in enumerate(runs) if "Triad" in run.rates
+    triad_rates_and_indices = [
+        (run.line_and_rate_by_kernel["Triad"][1], index)
+        for index, run in enumerate(runs)
+        if "Triad" in run.line_and_rate_by_kernel
     ]
-    if not triads or not max(triads)[0] > 0:
+    if not triad_rates_and_indices or not max(triad_rates_and_indices)[0] > 0:
         input_file.refuse(1, "Triad", "there is no rate of the triad; was the run cut off?")
-    rate, best_index = max(triads)
-    thread_count, rates = runs[best_index]
-    place = f"{input_file.name}:{rates['Triad'][0]}"
-    source = f"STREAM triad, {rate:g} MB/s of {device or f'{thread_count} threads'}, {place}"
-    spec = _extended_machine(input_file, "STREAM", base)
+    triad_rate, best_index = max(triad_rates_and_indices)
+    thread_count, line_and_rate_by_kernel = runs[best_index]
+    source_place = f"{input_file.name}:{line_and_rate_by_kernel['Triad'][0]}"
+    source = (
+        f"STREAM triad, {triad_rate:g} MB/s of {device or f'{thread_count} threads'},"
+        f" {source_place}"
+    )
+    spec = _extended_machine(input_file, "STREAM", base_machine)
     _check_bandwidth(input_file, spec)
     # A run of one device does not say how many there are.
     if not device:
         spec.document["processors"] = {
             "count": quantity(thread_count, "", f"threads of the run, {input_file.name}", True)
         }
-    spec.document["memory"] = {"bandwidth": quantity(rate / thread_count / 1e3, "GB/s", source)}
-    other_rates = [f"{name}, {rate:g} MB/s" for name, (_, rate) in rates.items() if name != "Triad"]
+    spec.document["memory"] = {
+        "bandwidth": quantity(triad_rate / thread_count / 1e3, "GB/s", source)
+    }
+    other_rates = [
+        f"{name}, {kernel_rate:g} MB/s"
+        for name, (_, kernel_rate) in line_and_rate_by_kernel.items()
+        if name != "Triad"
+    ]
     if other_rates:
         spec.add_note(f"left out: the rates of {', '.join(other_rates)}")
     if len(runs) > 1:
-        lines = ", ".join(
-            str(min(line for line, _ in run.rates.values()))
+        lines_in_words = ", ".join(
+            str(min(line for line, _ in run.line_and_rate_by_kernel.values()))
             for run in runs
-            if run.rates is not rates
+            if run.line_and_rate_by_kernel is not line_and_rate_by_kernel
         )
         spec.add_note(
             f"{len(runs)} runs; the one of the largest triad is taken, those that begin in lines"
-            f" {lines} are left out"
+            f" {lines_in_words} are left out"
         )
     return spec
 
@@ -81,35 +92,35 @@ def stream_spec(input_file: Reading, base: str | None) -> ImportedSpec:
 class _StreamRun(NamedTuple):
     """A run of STREAM: its threads, and the rate of each kernel [MB/s] behind its line."""
 
-    threads: int
-    rates: dict[str, tuple[int, float]]
+    thread_count: int
+    line_and_rate_by_kernel: dict[str, tuple[int, float]]
 
 
 def _stream_runs(input_file: Reading) -> tuple[list[_StreamRun], str]:
     """Return the runs of STREAM in a file, and the name of the device that they ran on, empty for
     processors; refuse a file without the number of threads.
     """
-    threads = input_file.hints.processors
+    thread_count = input_file.hints.processors
     device = ""
-    scale = 1.0
+    rate_scale = 1.0
     rates_by_run = list[dict[str, tuple[int, float]]]()
-    threads_by_run: list[int | None] = []
+    thread_counts: list[int | None] = []
     for line, text in enumerate(input_file.lines, 1):
         if match := STREAM_THREADS.fullmatch(text):
-            threads = input_file.processors(line, "threads", match[1])
+            thread_count = input_file.processors(line, "threads", match[1])
         elif match := STREAM_DEVICE.fullmatch(text):
             if not STREAM_HOST.search(match["device"]):
-                device, threads = match["device"].rstrip(), 1
+                device, thread_count = match["device"].rstrip(), 1
         elif STREAM_BINARY.search(text):
-            scale = 2**20 / 1e6
+            rate_scale = 2**20 / 1e6
         elif (match := STREAM_LINE.fullmatch(text)) and (
             rate := input_file.number(line, match["kernel"], match["rate"])
         ) is not None:
             if not rates_by_run or match["kernel"] in rates_by_run[-1]:
                 rates_by_run.append({})
-                threads_by_run.append(threads)
-            rates_by_run[-1][match["kernel"]] = line, rate * scale
-    if (input_file.hints.processors or threads) is None:
+                thread_counts.append(thread_count)
+            rates_by_run[-1][match["kernel"]] = line, rate * rate_scale
+    if (input_file.hints.processors or thread_count) is None:
         input_file.refuse(
             1,
             "",
@@ -118,13 +129,13 @@ def _stream_runs(input_file: Reading) -> tuple[list[_StreamRun], str]:
     if input_file.problems:
         raise SpecError(input_file.problems)
     runs = [
-        _StreamRun(threads_of_run or threads or 1, rates)
-        for threads_of_run, rates in zip(threads_by_run, rates_by_run, strict=True)
+        _StreamRun(threads_of_run or thread_count or 1, rates)
+        for threads_of_run, rates in zip(thread_counts, rates_by_run, strict=True)
     ]
     return runs, device
 
 
-def hpcg_spec(input_file: Reading, base: str | None) -> ImportedSpec:
+def hpcg_spec(input_file: Reading, base_machine: str | None) -> ImportedSpec:
     """Build the spec of a machine whose processors share the rating and the observed bandwidth of
     HPCG equally.
 
@@ -132,39 +143,51 @@ def hpcg_spec(input_file: Reading, base: str | None) -> ImportedSpec:
     ------
     SpecError : processes or rating missing, or no machine to extend
     """
-    results, is_on_gpus = _hpcg_results(input_file)
-    if missing_values := [
-        name for name in ("processes", "rating") if not results.get(name, (0, 0.0))[1] > 0
+    line_and_value_by_name, is_on_gpus = _hpcg_results(input_file)
+    if missing_names := [
+        name
+        for name in ("processes", "rating")
+        if not line_and_value_by_name.get(name, (0, 0.0))[1] > 0
     ]:
         input_file.refuse(
             1,
-            missing_values[0],
-            f"there is no number of {missing_values[0]}; is this the whole results file?",
+            missing_names[0],
+            f"there is no number of {missing_names[0]}; is this the whole results file?",
         )
-    processes = (
-        input_file.processors(results["processes"][0], "processes", f"{results['processes'][1]:g}")
+    process_count = (
+        input_file.processors(
+            line_and_value_by_name["processes"][0],
+            "processes",
+            f"{line_and_value_by_name['process_count'][1]:g}",
+        )
         or 1
     )
-    threads = max(1.0, results.get("threads", (0, 1.0))[1])
+    thread_count = max(1.0, line_and_value_by_name.get("threads", (0, 1.0))[1])
     if is_on_gpus:
-        threads = 1.0
+        thread_count = 1.0
 
-    def quantity_share(name: str, scale: float, unit: str) -> dict[str, Any]:
-        line, value = results[name]
+    def shared_quantity(name: str, scale: float, unit: str) -> dict[str, Any]:
+        line, value = line_and_value_by_name[name]
         source = (
-            f"HPCG, {value:g} G of {processes:g} processes of {threads:g} threads,"
+            f"HPCG, {value:g} G of {process_count:g} processes of {thread_count:g} threads,"
             f" {input_file.name}:{line}"
         )
-        return quantity(value * scale / processes / threads, unit, source)
+        return quantity(value * scale / process_count / thread_count, unit, source)
 
-    spec = _extended_machine(input_file, "HPCG", base)
+    spec = _extended_machine(input_file, "HPCG", base_machine)
     _check_bandwidth(input_file, spec)
-    count = quantity(
-        processes * threads, "", f"processes times threads of the run, {input_file.name}", True
+    processor_count = quantity(
+        process_count * thread_count,
+        "",
+        f"processes times threads of the run, {input_file.name}",
+        True,
     )
-    spec.document["processors"] = {"count": count, "flops": quantity_share("rating", 1e9, "/s")}
-    if results.get("bandwidth", (0, 0.0))[1] > 0:
-        spec.document["memory"] = {"bandwidth": quantity_share("bandwidth", 1.0, "GB/s")}
+    spec.document["processors"] = {
+        "count": processor_count,
+        "flops": shared_quantity("rating", 1e9, "/s"),
+    }
+    if line_and_value_by_name.get("bandwidth", (0, 0.0))[1] > 0:
+        spec.document["memory"] = {"bandwidth": shared_quantity("bandwidth", 1.0, "GB/s")}
     spec.add_note(
         "the rate of arithmetic is that of HPCG, which memory limits; dense arithmetic is faster"
     )
@@ -175,30 +198,31 @@ def _hpcg_results(input_file: Reading) -> tuple[dict[str, tuple[int, float]], bo
     """Return the results of HPCG by name, each value behind its line, and whether it ran on GPUs
     alone.
     """
-    results: dict[str, tuple[int, float]] = {}
+    line_and_value_by_name: dict[str, tuple[int, float]] = {}
     is_on_gpus = any(map(HPCG_ON_GPUS.match, input_file.lines))
     for line, text in enumerate(input_file.lines, 1):
-        if grid := HPCG_GRID.fullmatch(text):
-            results["processes"] = line, float(prod(map(int, grid.groups())))
-        if final := HPCG_FINAL.match(text):
+        if grid_match := HPCG_GRID.fullmatch(text):
+            line_and_value_by_name["processes"] = line, float(prod(map(int, grid_match.groups())))
+        if final_match := HPCG_FINAL.match(text):
             is_on_gpus = True
-            results["rating"] = line, float(final[1])
-            results["bandwidth"] = line, float(final[2] or 0)
-        result = _HPCG_LINE.match(text)
-        name = _HPCG_KEYS.get(result["key"].strip()) if result else None
-        if name in results:
+            line_and_value_by_name["rating"] = line, float(final_match[1])
+            line_and_value_by_name["bandwidth"] = line, float(final_match[2] or 0)
+        result_match = _HPCG_LINE.match(text)
+        name = _HPCG_KEYS.get(result_match["key"].strip()) if result_match else None
+        if name in line_and_value_by_name:
             input_file.refuse(
                 line,
                 name,
-                f"stands in line {results[name][0]} already; give the results of one run",
+                f"stands in line {line_and_value_by_name[name][0]} already; give the"
+                " results of one run",
             )
         if (
-            result
+            result_match
             and name
-            and (value := input_file.number(line, name, result["value"])) is not None
+            and (value := input_file.number(line, name, result_match["value"])) is not None
         ):
-            results[name] = line, value
-    return results, is_on_gpus
+            line_and_value_by_name[name] = line, value
+    return line_and_value_by_name, is_on_gpus
 
 
 _HPCG_LINE = late_pattern(r"(?:[^:=]++::)?(?P<key>[^:=]++)[:=]\s*+(?P<value>\S.*)")
@@ -239,8 +263,10 @@ def _mlc_latencies(input_file: Reading) -> tuple[list[_IdleRow], list[_LoadedRow
                 else []
             )
         elif "Loaded Latencies" in section and len(cells) == 3 and cells[0].isdigit():
-            delay, rate = (input_file.number(line, "loaded latency", cell) for cell in cells[1:])
-            loaded_rows += [(line, delay, rate)] if delay is not None and rate is not None else []
+            latency, rate = (input_file.number(line, "loaded latency", cell) for cell in cells[1:])
+            loaded_rows += (
+                [(line, latency, rate)] if latency is not None and rate is not None else []
+            )
     if input_file.problems:
         input_file.finished()
     if (
@@ -256,7 +282,7 @@ def _mlc_latencies(input_file: Reading) -> tuple[list[_IdleRow], list[_LoadedRow
     return idle_rows, loaded_rows
 
 
-def mlc_spec(input_file: Reading, base: str | None) -> ImportedSpec:
+def mlc_spec(input_file: Reading, base_machine: str | None) -> ImportedSpec:
     """Estimate the access time of a memory module and the time of the path to it, from idle and
     loaded latencies.
 
@@ -269,42 +295,49 @@ def mlc_spec(input_file: Reading, base: str | None) -> ImportedSpec:
         whose modules do not give the latencies
     """
     idle_rows, loaded_rows = _mlc_latencies(input_file)
-    spec = _extended_machine(input_file, "Intel Memory Latency Checker", base)
+    spec = _extended_machine(input_file, "Intel Memory Latency Checker", base_machine)
     machine = _shared_memory_machine(spec)
     if machine is None or machine.interconnect.kind != "crossbar":
         input_file.refuse(
             1,
             "",
-            f"{base} has no memory behind a crossbar; extend such a machine, as two-socket-server",
+            f"{base_machine} has no memory behind a crossbar; extend such a machine, as"
+            " two-socket-server",
         )
-    line, local_latency = min(
-        ((line, min(row)) for line, row in idle_rows), key=lambda pair: pair[1]
+    local_latency_line, local_latency = min(
+        ((local_latency_line, min(row)) for local_latency_line, row in idle_rows),
+        key=lambda pair: pair[1],
     )
-    line_number, _, largest_rate = max(loaded_rows, key=lambda sample: sample[2])
-    modules = machine.memory.modules.value
-    access_time = modules * _LINE_BYTES / largest_rate * 1e3
-    source_place = f"{input_file.name}:{line_number}"
+    largest_rate_line, _, largest_rate = max(loaded_rows, key=lambda loaded_row: loaded_row[2])
+    module_count = machine.memory.modules.value
+    access_time = module_count * _LINE_BYTES / largest_rate * 1e3
+    source_place = f"{input_file.name}:{largest_rate_line}"
     path_time = max(0.0, local_latency - access_time) / 2
     spec.document["memory"] = {
         "access": quantity(
             access_time,
             "ns",
-            f"{modules:g} modules share {largest_rate:g} MB/s, {source_place}, a line of"
+            f"{module_count:g} modules share {largest_rate:g} MB/s, {source_place}, a line of"
             f" {_LINE_BYTES} B at a"
             " time",
             True,
         )
     }
     path_source = (
-        f"half of the idle latency {local_latency:g} ns, {input_file.name}:{line}, less the"
+        f"half of the idle latency {local_latency:g} ns,"
+        f" {input_file.name}:{local_latency_line}, less the"
         f" module's {access_time:.3g} ns"
     )
     spec.document["interconnect"] = {
         "kind": "crossbar",
         "hop": quantity(path_time, "ns", path_source, True),
     }
-    _compare_with_closed_system(spec, input_file, loaded_rows, modules, access_time, 2 * path_time)
-    spec.add_note(f"memory.modules, {modules:g}, is that of {base}; the file does not have it")
+    _compare_with_closed_system(
+        spec, input_file, loaded_rows, module_count, access_time, 2 * path_time
+    )
+    spec.add_note(
+        f"memory.modules, {module_count:g}, is that of {base_machine}; the file does not have it"
+    )
     remote_latencies = [
         latency for _, row in idle_rows for latency in row if latency > local_latency * 1.05
     ]
@@ -320,7 +353,7 @@ def _compare_with_closed_system(
     spec: ImportedSpec,
     input_file: Reading,
     loaded_rows: list[tuple[int, float, float]],
-    modules: float,
+    module_count: float,
     access_time: float,
     path_time: float,
 ) -> None:
@@ -330,16 +363,16 @@ def _compare_with_closed_system(
     Parameters
     ----------
     loaded_rows : line of the file, latency [ns] and rate [MB/s]
-    modules, access_time, path_time : of the machine [1, ns, ns]
+    module_count, access_time, path_time : of the machine [1, ns, ns]
     """
-    spec.head = ["rate", "lines in flight", "measured", "closed system", "error"]
+    spec.table_heading = ["rate", "lines in flight", "measured", "closed system", "error"]
     worst_error = 0.0
     worst_line = 0
-    for line, measured_latency, rate in sorted(loaded_rows, key=lambda sample: sample[2]):
+    for line, measured_latency, rate in sorted(loaded_rows, key=lambda loaded_row: loaded_row[2]):
         if not (rate > 0 and measured_latency > 0):
             continue
         lines_in_flight = rate * measured_latency / _LINE_BYTES / 1e3
-        latency = _closed_latency(lines_in_flight, int(modules), access_time, path_time)
+        latency = _closed_latency(lines_in_flight, int(module_count), access_time, path_time)
         relative_error = latency / measured_latency - 1
         if abs(relative_error) > abs(worst_error):
             worst_error = relative_error
@@ -350,10 +383,11 @@ def _compare_with_closed_system(
             f"{measured_latency:g} ns",
             f"{latency:.4g} ns",
         )
-        spec.rows.append([*row, f"{100 * relative_error:+.1f} %"])
+        spec.table_rows.append([*row, f"{100 * relative_error:+.1f} %"])
     if abs(worst_error) > _LARGEST_LATENCY_ERROR:
         message = (
-            f"with {modules:g} modules the latency comes out {100 * worst_error:+.0f} % off; name a"
+            f"with {module_count:g} modules the latency comes out {100 * worst_error:+.0f}"
+            " % off; name a"
             " machine with --extends that has as many modules as this one has channels"
         )
         input_file.refuse(worst_line, "loaded latency", message)
@@ -368,7 +402,7 @@ _LARGEST_LATENCY_ERROR = 1.0
 
 
 def _closed_latency(
-    lines_in_flight: float, modules: int, access_time: float, path_time: float
+    lines_in_flight: float, module_count: int, access_time: float, path_time: float
 ) -> float:
     """Return the latency of a line if a constant number of lines is in flight [ns].
 
@@ -378,7 +412,7 @@ def _closed_latency(
     Parameters
     ----------
     lines_in_flight : in flight [1]
-    modules, access_time : how many, and the service time of one [1, ns]
+    module_count, access_time : how many modules, and the service time of one [1, ns]
     path_time : the rest of the idle latency [ns]
 
     >>> _closed_latency(1, 4, 10.0, 70.0)
@@ -388,9 +422,9 @@ def _closed_latency(
     """
     queue_length = 0.0
     latency = path_time + access_time
-    for customers in range(1, max(1, round(lines_in_flight)) + 1):
-        latency = path_time + access_time * (1 + queue_length / modules)
-        queue_length = customers * (latency - path_time) / latency
+    for customer_count in range(1, max(1, round(lines_in_flight)) + 1):
+        latency = path_time + access_time * (1 + queue_length / module_count)
+        queue_length = customer_count * (latency - path_time) / latency
     return latency
 
 
@@ -411,13 +445,13 @@ def _check_bandwidth(input_file: Reading, spec: ImportedSpec) -> None:
         input_file.refuse(1, "--extends", message)
 
 
-def _extended_machine(input_file: Reading, tool: str, base: str | None) -> ImportedSpec:
-    """Return a spec that extends the machine `base`, without the values of the benchmark yet; raise
-    if `base` is missing.
+def _extended_machine(input_file: Reading, tool: str, base_machine: str | None) -> ImportedSpec:
+    """Return a spec that extends the machine `base_machine`, without the values of the benchmark
+    yet; raise if `base_machine` is missing.
     """
     if input_file.problems:
         input_file.finished()
-    if base is None:
+    if base_machine is None:
         input_file.refuse(
             1,
             "",
@@ -425,8 +459,10 @@ def _extended_machine(input_file: Reading, tool: str, base: str | None) -> Impor
             " --extends NAME",
         )
     document = {
-        "extends": base,
+        "extends": base_machine,
         "source": "measured",
         "sources": {"measured": f"{tool} output {input_file.name}"},
     }
-    return ImportedSpec("machine", f"{base}, with values of {tool}", input_file.file, document)
+    return ImportedSpec(
+        "machine", f"{base_machine}, with values of {tool}", input_file.file, document
+    )

@@ -20,8 +20,8 @@ class SpecNames:
 
     def __init__(self, input_file: Reading) -> None:
         self.input_file = input_file
-        self.names: dict[str, str] = {}
-        self._taken: set[str] = set()
+        self.spec_name_by_original: dict[str, str] = {}
+        self._taken_names: set[str] = set()
         unit = input_file.hints.unit or "s"
         try:
             factor, dimension = parse_unit(unit)
@@ -36,8 +36,8 @@ class SpecNames:
         """Return the name in a spec for an original name, the same at each call; raise for names
         without letters and digits.
         """
-        if original in self.names:
-            return self.names[original]
+        if original in self.spec_name_by_original:
+            return self.spec_name_by_original[original]
         cleaned_name = re.sub(r"([^A-Za-z0-9_]|-)+", "-", original).strip("-")
         if not cleaned_name:
             self.input_file.refuse(line, subject, f"{subject} needs a name of letters and digits")
@@ -46,11 +46,11 @@ class SpecNames:
         )
         chosen_name = cleaned_name[:60]
         suffix = 1
-        while chosen_name in self._taken:
+        while chosen_name in self._taken_names:
             suffix += 1
             chosen_name = f"{cleaned_name[:56]}-{suffix}"
-        self._taken.add(chosen_name)
-        self.names[original] = chosen_name
+        self._taken_names.add(chosen_name)
+        self.spec_name_by_original[original] = chosen_name
         return chosen_name
 
     def time(self, line: int, value: float, detail: str = "") -> dict[str, Any]:
@@ -82,8 +82,8 @@ def is_rounded(probabilities: Collection[float]) -> bool:
     >>> is_rounded([0.9, 0.05]), is_rounded([0.5, 0.4])
     (False, False)
     """
-    digits = max(
+    decimal_count = max(
         (-int(Decimal(repr(value)).as_tuple().exponent) for value in probabilities), default=0
     )
-    half_units = 0.5 * 10.0**-digits * len(probabilities)
-    return digits >= 2 and abs(math.fsum(probabilities) - 1) <= half_units * (1 + 1e-9)
+    largest_rounding = 0.5 * 10.0**-decimal_count * len(probabilities)
+    return decimal_count >= 2 and abs(math.fsum(probabilities) - 1) <= largest_rounding * (1 + 1e-9)

@@ -36,10 +36,10 @@ class MessageRange(NamedTuple):
     G [s/B].
     """
 
-    first: int
-    last: int
-    fixed: float
-    per_byte: float
+    first_index: int
+    last_index: int
+    fixed_time: float
+    time_per_byte: float
 
 
 def message_ranges(sizes: Array, times: Array) -> list[MessageRange]:
@@ -62,7 +62,7 @@ def message_ranges(sizes: Array, times: Array) -> list[MessageRange]:
     >>> sizes = 2.0 ** np.arange(3, 20)
     >>> times = np.where(sizes <= 4096, 1e-6 + 1e-9 * sizes, 3e-6 + 1e-10 * sizes)
     >>> [
-    ...     (float(sizes[message_range.last]), round(message_range.fixed * 1e6, 3))
+    ...     (float(sizes[message_range.last_index]), round(message_range.fixed_time * 1e6, 3))
     ...     for message_range in message_ranges(sizes, times)
     ... ]
     [(4096.0, 1.0), (524288.0, 3.0)]
@@ -85,7 +85,7 @@ def _best_divisions(sizes: Array, times: Array) -> list[_Division | None]:
     0 to `MOST_RANGES`; None where there is no division into so many.
     """
     size_count = len(sizes)
-    squares_by_ends, fixed, per_byte = _fitted_lines(sizes, times)
+    squares_by_ends, fixed_time_by_ends, time_per_byte_by_ends = _fitted_lines(sizes, times)
     # By the number of ranges, the best division of the first sizes, by how many these are.
     best_divisions: list[list[_Division | None]] = [[(0.0, []), *[None] * size_count]]
     for range_count in range(MOST_RANGES):
@@ -104,13 +104,13 @@ def _best_divisions(sizes: Array, times: Array) -> list[_Division | None]:
                 least_squares, first_index, previous_ranges = min(
                     divisions_before, key=lambda division_before: division_before[0]
                 )
-                line = MessageRange(
+                last_range = MessageRange(
                     first_index,
                     last_index,
-                    float(fixed[first_index, last_index]),
-                    float(per_byte[first_index, last_index]),
+                    float(fixed_time_by_ends[first_index, last_index]),
+                    float(time_per_byte_by_ends[first_index, last_index]),
                 )
-                best_divisions[-1][last_index + 1] = least_squares, [*previous_ranges, line]
+                best_divisions[-1][last_index + 1] = least_squares, [*previous_ranges, last_range]
     return [divisions[size_count] for divisions in best_divisions]
 
 
@@ -132,7 +132,7 @@ def _fitted_lines(sizes: Array, times: Array) -> tuple[Array, Array, Array]:
     """
     inverse_times = 1 / times
     relative_sizes = sizes / times
-    sums = (
+    cumulative_sums = (
         np.append(0.0, np.cumsum(product))
         for product in (
             inverse_times * inverse_times,
@@ -143,20 +143,24 @@ def _fitted_lines(sizes: Array, times: Array) -> tuple[Array, Array, Array]:
         )
     )
     sum_ff, sum_fg, sum_gg, sum_f, sum_g = (
-        running_sum[None, 1:] - running_sum[:-1, None] for running_sum in sums
+        running_sum[None, 1:] - running_sum[:-1, None] for running_sum in cumulative_sums
     )
     # Values are undefined where the last index is below the first, and where all sizes are 0.
     with np.errstate(all="ignore"):
-        fixed = (sum_f * sum_gg - sum_g * sum_fg) / (sum_ff * sum_gg - sum_fg**2)
-        per_byte = (sum_g * sum_ff - sum_f * sum_fg) / (sum_ff * sum_gg - sum_fg**2)
-        is_falling = ~(per_byte >= 0)
-        is_below_zero = fixed < 0
-        fixed = np.where(is_falling, sum_f / sum_ff, fixed)
-        per_byte = np.where(is_falling, 0.0, per_byte)
-        fixed = np.where(is_below_zero, 0.0, fixed)
-        per_byte = np.where(is_below_zero, sum_g / sum_gg, per_byte)
-    counts = np.arange(1, len(sizes) + 1) - np.arange(len(sizes))[:, None]
-    return np.maximum(counts - fixed * sum_f - per_byte * sum_g, 0.0), fixed, per_byte
+        fixed_times = (sum_f * sum_gg - sum_g * sum_fg) / (sum_ff * sum_gg - sum_fg**2)
+        times_per_byte = (sum_g * sum_ff - sum_f * sum_fg) / (sum_ff * sum_gg - sum_fg**2)
+        is_falling = ~(times_per_byte >= 0)
+        is_below_zero = fixed_times < 0
+        fixed_times = np.where(is_falling, sum_f / sum_ff, fixed_times)
+        times_per_byte = np.where(is_falling, 0.0, times_per_byte)
+        fixed_times = np.where(is_below_zero, 0.0, fixed_times)
+        times_per_byte = np.where(is_below_zero, sum_g / sum_gg, times_per_byte)
+    size_counts = np.arange(1, len(sizes) + 1) - np.arange(len(sizes))[:, None]
+    return (
+        np.maximum(size_counts - fixed_times * sum_f - times_per_byte * sum_g, 0.0),
+        fixed_times,
+        times_per_byte,
+    )
 
 
 def network_spec(tables: Sequence[Measurements], placement: str) -> ImportedSpec:
@@ -196,7 +200,7 @@ def network_spec(tables: Sequence[Measurements], placement: str) -> ImportedSpec
     ]
     spec = ImportedSpec("network", _title_of_network(tables), latencies[0].file)
     numbered_titles = tuple(f"range-{range_number}" for range_number in range(1, len(ranges) + 1))
-    titles = (
+    range_names = (
         _PROTOCOLS[_is_adapter_operation(latencies[0])] if len(ranges) == 2 else numbered_titles
     )
     wire_time_per_byte, wire_source = _wire_time(ranges, rates)
@@ -217,7 +221,7 @@ def network_spec(tables: Sequence[Measurements], placement: str) -> ImportedSpec
             "added": quantity(0, "B", "inside", True),
             "ranges": dict(
                 _cost_of_range(message_range, name, index, sizes, wire_time_per_byte, len(ranges))
-                for index, (message_range, name) in enumerate(zip(ranges, titles, strict=True))
+                for index, (message_range, name) in enumerate(zip(ranges, range_names, strict=True))
             ),
         },
         "wire": {
@@ -229,7 +233,7 @@ def network_spec(tables: Sequence[Measurements], placement: str) -> ImportedSpec
         "medium": "switched",
     }
     _add_fit_table(spec, latencies, ranges, sizes, times)
-    _note_unused(spec, records, {id(run) for run in (*latencies, *rates)})
+    _note_unused_benchmarks(spec, records, {id(run) for run in (*latencies, *rates)})
     return spec
 
 
@@ -278,14 +282,14 @@ def _wire_time(ranges: Sequence[MessageRange], rates: Sequence[Measurement]) -> 
     """Return the time of a byte on the wire [s/B] and its source: from the largest rate, or from
     the fitted lines if their least time is shorter.
     """
-    least_time = min(message_range.per_byte for message_range in ranges)
-    fastest = max(rates, key=lambda run: run.value, default=None)
-    if fastest is not None and 1 / fastest.value < least_time:
-        return 1 / fastest.value, f"largest rate, {fastest.text}, line {fastest.line}"
+    least_time = min(message_range.time_per_byte for message_range in ranges)
+    fastest_run = max(rates, key=lambda run: run.value, default=None)
+    if fastest_run is not None and 1 / fastest_run.value < least_time:
+        return 1 / fastest_run.value, f"largest rate, {fastest_run.text}, line {fastest_run.line}"
     return least_time, "the least time of a byte in the lines fitted to the latencies"
 
 
-def _note_unused(
+def _note_unused_benchmarks(
     spec: ImportedSpec, records: Sequence[Measurement], used_ids: Container[int]
 ) -> None:
     """Add to the spec a note on each benchmark with measurements that the network does not use,
@@ -325,7 +329,7 @@ def _is_adapter_operation(run: Measurement) -> bool:
 def _cost_of_range(
     message_range: MessageRange,
     name: str,
-    index: int,
+    range_index: int,
     sizes: Array,
     wire_per_byte: float,
     range_count: int,
@@ -333,16 +337,19 @@ def _cost_of_range(
     """Return the name and the plain data of the costs of a range of sizes; each end has half of the
     cost that the wire does not take.
     """
-    fixed = quantity(message_range.fixed / 2 * 1e6, "us", "halves", True)
+    fixed = quantity(message_range.fixed_time / 2 * 1e6, "us", "halves", True)
     per_byte = quantity(
-        max(0.0, message_range.per_byte - wire_per_byte) / 2 * 1e9, "ns/B", "halves", True
+        max(0.0, message_range.time_per_byte - wire_per_byte) / 2 * 1e9, "ns/B", "halves", True
     )
     cost: dict[str, Any] = {"total": {"fixed": fixed, "per_byte": per_byte}}
-    if index < range_count - 1:
-        end = sizes[message_range.last]
-        next_size = sizes[message_range.last + 1]
-        note = f"the times change between {end:.0f} B and {next_size:.0f} B, the next size measured"
-        cost = {"up_to": quantity(end, "B", note, True), **cost}
+    if range_index < range_count - 1:
+        end_size = sizes[message_range.last_index]
+        next_size = sizes[message_range.last_index + 1]
+        note = (
+            f"the times change between {end_size:.0f} B and {next_size:.0f} B, the next size"
+            " measured"
+        )
+        cost = {"up_to": quantity(end_size, "B", note, True), **cost}
     return name, cost
 
 
@@ -358,14 +365,15 @@ def _add_fit_table(
     """
     fitted_times = np.concatenate(
         [
-            message_range.fixed
-            + message_range.per_byte * sizes[message_range.first : message_range.last + 1]
+            message_range.fixed_time
+            + message_range.time_per_byte
+            * sizes[message_range.first_index : message_range.last_index + 1]
             for message_range in ranges
         ]
     )
     errors = fitted_times / times - 1
-    spec.head = ["size", "measured", "fitted", "error"]
-    spec.rows = [
+    spec.table_heading = ["size", "measured", "fitted", "error"]
+    spec.table_rows = [
         [
             f"{size:.0f} B",
             f"{time * 1e6:.4g} us",
@@ -379,21 +387,25 @@ def _add_fit_table(
         f" {100 * np.abs(errors).max():.1f} %"
     )
     largest_jump = max(
-        (upper_range.fixed - lower_range.fixed for lower_range, upper_range in pairwise(ranges)),
+        (
+            upper_range.fixed_time - lower_range.fixed_time
+            for lower_range, upper_range in pairwise(ranges)
+        ),
         default=0.0,
     )
     for lower_range, upper_range in pairwise(ranges):
         limit_in_words = (
             f"the {_PROTOCOLS[_is_adapter_operation(latencies[0])][0]} limit lies"
-            if upper_range.fixed - lower_range.fixed == largest_jump > 0
+            if upper_range.fixed_time - lower_range.fixed_time == largest_jump > 0
             else "a range of sizes ends"
         )
         jump_in_words = (
-            f"{lower_range.fixed * 1e6:.3g} us before, {upper_range.fixed * 1e6:.3g} us after"
+            f"{lower_range.fixed_time * 1e6:.3g} us before, {upper_range.fixed_time * 1e6:.3g}"
+            " us after"
         )
         spec.add_note(
-            f"{limit_in_words} between {sizes[lower_range.last]:.0f} B and"
-            f" {sizes[upper_range.first]:.0f} B; fixed part {jump_in_words}"
+            f"{limit_in_words} between {sizes[lower_range.last_index]:.0f} B and"
+            f" {sizes[upper_range.first_index]:.0f} B; fixed part {jump_in_words}"
         )
     if len(latencies) > len(sizes):
         spec.add_note(f"{len(latencies)} times of {len(sizes)} sizes; the median of each is taken")

@@ -91,8 +91,12 @@ def pdq_spec(input_file: Reading) -> ImportedSpec:
     ------
     SpecError : a name or a number is unknown, or a call has no counterpart in a network
     """
-    match = _TIME_UNIT.search(input_file.text)
-    if input_file.hints.unit is None and match and (unit := _UNITS.get(match[1][:3].casefold())):
+    unit_match = _TIME_UNIT.search(input_file.text)
+    if (
+        input_file.hints.unit is None
+        and unit_match
+        and (unit := _UNITS.get(unit_match[1][:3].casefold()))
+    ):
         input_file.hints = replace(input_file.hints, unit=unit)
     return _PdqReader(input_file).spec()
 
@@ -104,7 +108,7 @@ class _PdqReader:
     input_file: Reading
     classes: dict[str, Any] = field(default_factory=dict)
     stations: dict[str, Any] = field(default_factory=dict)
-    lines: dict[str, int] = field(default_factory=dict)
+    line_by_station: dict[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.model = ToolModel(self.input_file)
@@ -148,20 +152,20 @@ class _PdqReader:
         for name, station in stations.items():
             if len(station["demand"]) > 1 and station["discipline"] == "fcfs":
                 station["discipline"] = "ps"
-                self.file_losses.declare("discipline", self.lines[name], name)
+                self.file_losses.declare("discipline", self.line_by_station[name], name)
         title = f"PDQ model {self.input_file.name}"
         imported_spec = self.model.spec(title, self.classes, stations)
         for note in self.input_file.notes:
             imported_spec.add_note(f"line {note.line}: {note.message}")
-        unit = _TIME_UNIT.search(self.input_file.text)
-        if unit and self.input_file.hints.unit is None:
+        unit_match = _TIME_UNIT.search(self.input_file.text)
+        if unit_match and self.input_file.hints.unit is None:
             imported_spec.add_note(
-                f"the program calls its unit of time {short(unit[1])}, which is not known"
+                f"the program calls its unit of time {short(unit_match[1])}, which is not known"
             )
         loop_texts = [
             f"{name} = {value:g}"
-            for name, (value, _, argument_count) in self.program.loops.items()
-            if argument_count > 1 and isinstance(value, float) and self._is_at_first_value(name)
+            for name, (value, _, iteration_count) in self.program.loop_state_by_variable.items()
+            if iteration_count > 1 and isinstance(value, float) and self._is_at_first_value(name)
         ]
         if loop_texts:
             imported_spec.add_note(
@@ -236,7 +240,10 @@ class _PdqReader:
         """Return whether a loop's variable had its first value when the model was solved, and the
         user gives no value for it.
         """
-        return self.program.loops[name][1] == 1 and name not in self.input_file.hints.settings
+        return (
+            self.program.loop_state_by_variable[name][1] == 1
+            and name not in self.input_file.hints.settings
+        )
 
     def refuse(self, call: CalledFunction, reason: str) -> NoReturn:
         """Raise a SpecError at a call, with a reason."""
@@ -321,20 +328,20 @@ class _PdqReader:
 
     def _add_node(self, call: CalledFunction, name_index: int) -> None:
         """Add the station that a call creates."""
-        servers = self._whole_number_of_argument(call, 0, 1.0) if name_index else 1
+        server_count = self._whole_number_of_argument(call, 0, 1.0) if name_index else 1
         name = self._new_name(call, name_index)
         node_kind = call.values[name_index + 1]
         queue_kind = call.values[name_index + 2]
         if isinstance(node_kind, float):  # version 6 of MSQ gives the servers as the kind of node
-            servers = round(node_kind)
+            server_count = round(node_kind)
             node_kind = "CEN"
             queue_kind = "FCFS" if queue_kind == "MSQ" else queue_kind
-        self.lines[name] = call.line
+        self.line_by_station[name] = call.line
         if queue_kind == "ISRV" or node_kind == "DLY":
             self.stations[name] = {"discipline": "is"}
         elif node_kind in NODE_KINDS and queue_kind in DISCIPLINE_OF_QUEUE:
             discipline = DISCIPLINE_OF_QUEUE.get(str(queue_kind), "fcfs")
-            self.stations[name] = {"discipline": discipline, "servers": servers}
+            self.stations[name] = {"discipline": discipline, "servers": server_count}
         else:
             argument_texts = ", ".join(map(short, call.texts[name_index + 1 :]))
             kinds = f"{', '.join(NODE_KINDS)} or DLY, with {', '.join(DISCIPLINE_OF_QUEUE)} or ISRV"

@@ -40,9 +40,11 @@ class Tier(NamedTuple):
     demand: float
     servers: int = 1
 
-    def departure_rate(self, present: Array) -> Array:
+    def departure_rate(self, present_counts: Array) -> Array:
         """Return the rate at which one of the customers present departs [1/s]."""
-        return np.minimum(self.servers, present) / np.maximum(present, 1) / self.demand
+        return (
+            np.minimum(self.servers, present_counts) / np.maximum(present_counts, 1) / self.demand
+        )
 
 
 class Customers(NamedTuple):
@@ -51,12 +53,12 @@ class Customers(NamedTuple):
     Parameters
     ----------
     population : number of customers; 0 for arrivals from outside
-    outside : mean time of each outside the tiers in a cycle, thinking included [s]
+    time_outside : mean time of each outside the tiers in a cycle, thinking included [s]
     rate : of arrivals from outside [1/s]
     """
 
     population: int = 0
-    outside: float = 0.0
+    time_outside: float = 0.0
     rate: float = 0.0
 
 
@@ -69,7 +71,7 @@ MOST_STATES = 200_000
 MOST_OPERATIONS = 60_000_000
 """States times steps of a chain; they take about 0.3 s."""
 
-TIMES = 800
+TIME_COUNT = 800
 """Times at which the probability of a longer response is computed."""
 
 
@@ -94,22 +96,23 @@ def response_percentile(
     --------
     A customer alone: 95 % of exponential times of mean 2 s are within 2 ln 20 s.
 
-    >>> round(response_percentile([Tier(2.0)], 0.0, Customers(1, outside=1.0), 0.95), 3)
+    >>> round(response_percentile([Tier(2.0)], 0.0, Customers(1, time_outside=1.0), 0.95), 3)
     5.991
     """
-    loads = _loads(tiers, customers)
-    if not customers.population and max(loads) >= 1:
+    utilizations = _utilization_of_tiers(tiers, customers)
+    if not customers.population and max(utilizations) >= 1:
         return None
     state_counts = [
-        _most_others(tier, load, customers) + 1 for tier, load in zip(tiers, loads, strict=True)
+        _most_others(tier, utilization, customers) + 1
+        for tier, utilization in zip(tiers, utilizations, strict=True)
     ]
     if prod(state_counts) > MOST_STATES:
         return None
     chain = _CustomerAmongOthers(tiers, state_counts, customers)
-    presence = chain.presence_probabilities(1 - share)
-    if presence is None:
+    presence_probabilities = chain.presence_probabilities(1 - share)
+    if presence_probabilities is None:
         return None
-    return _percentile(presence, chain.step_rate, time_beside, share)
+    return _percentile(presence_probabilities, chain.step_rate, time_beside, share)
 
 
 def percentile_in_order(
@@ -141,17 +144,19 @@ def percentile_in_order(
     >>> round(answer, 4)  # M/M/1: log(100) / (1 - 0.8)
     23.0259
     """
-    (load,) = _loads([station], customers)
-    if not customers.population and load >= 1:
+    (utilization,) = _utilization_of_tiers([station], customers)
+    if not customers.population and utilization >= 1:
         return None
     if scv != 1 and (customers.population or station.servers > 1 or not time_beside):
         return None
     service_transform = two_moments(station.demand, scv)
     if scv != 1:
-        waiting_transform: Transform = _wait_for_one_server(service_transform, customers.rate, load)
+        waiting_transform: Transform = _wait_for_one_server(
+            service_transform, customers.rate, utilization
+        )
     else:
         waiting_transform = _wait_in_order(
-            station, customers, _most_others(station, load, customers)
+            station, customers, _most_others(station, utilization, customers)
         )
 
     def transform(argument: Array) -> Array:
@@ -159,8 +164,12 @@ def percentile_in_order(
             waiting_transform(argument) * service_transform(argument) / (1 + argument * time_beside)
         )
 
-    scale = station.demand / (1 - load) if load < 1 else station.demand * customers.population
-    return quantile(transform, share, scale + time_beside)
+    time_scale = (
+        station.demand / (1 - utilization)
+        if utilization < 1
+        else station.demand * customers.population
+    )
+    return quantile(transform, share, time_scale + time_beside)
 
 
 def _wait_for_one_server(service_transform: Transform, rate: float, load: float) -> Transform:
@@ -186,11 +195,11 @@ def _wait_in_order(station: Tier, customers: Customers, most_others: int) -> Tra
     return transform
 
 
-def _loads(tiers: Sequence[Tier], customers: Customers) -> list[float]:
+def _utilization_of_tiers(tiers: Sequence[Tier], customers: Customers) -> list[float]:
     """Return the utilization of each tier; in a closed network, its asymptotic upper bound."""
     rate = customers.rate
     if customers.population:
-        cycle_time = customers.outside + sum(tier.demand for tier in tiers)
+        cycle_time = customers.time_outside + sum(tier.demand for tier in tiers)
         rate = min(
             customers.population / cycle_time,
             *(tier.servers / tier.demand for tier in tiers),
@@ -199,12 +208,16 @@ def _loads(tiers: Sequence[Tier], customers: Customers) -> list[float]:
     return [rate * tier.demand / tier.servers for tier in tiers]
 
 
-def _most_others(tier: Tier, load: float, customers: Customers) -> int:
+def _most_others(tier: Tier, utilization: float, customers: Customers) -> int:
     """Return the largest number of other customers at a tier that is not unlikely."""
     other_count = customers.population - 1
-    if load >= 1:
+    if utilization >= 1:
         return other_count
-    most_others = tier.servers + int(np.ceil(np.log(UNLIKELY) / np.log(load))) if load > 0 else 1
+    most_others = (
+        tier.servers + int(np.ceil(np.log(UNLIKELY) / np.log(utilization)))
+        if utilization > 0
+        else 1
+    )
     return min(other_count, most_others) if customers.population else most_others
 
 
@@ -215,7 +228,7 @@ class _CustomerAmongOthers:
     Parameters
     ----------
     tiers, customers : of the network
-    sizes : numbers of others at each tier that the chain holds, 0 included
+    state_counts : numbers of others at each tier that the chain holds, 0 included
     """
 
     def __init__(
@@ -227,7 +240,7 @@ class _CustomerAmongOthers:
         self.others_outside = customers.population - 1 - self.other_counts.sum(axis=0)
         arrival_rates = np.full(state_counts, customers.rate)
         if customers.population:
-            time_outside = customers.outside
+            time_outside = customers.time_outside
             arrival_rates = (
                 np.maximum(self.others_outside, 0) / time_outside
                 if time_outside
@@ -260,27 +273,27 @@ class _CustomerAmongOthers:
         """Return, for each tier, the rates at which other customers leave it in each state, while
         the followed customer is at the tier `customer_index`.
         """
-        rates = []
+        rates_by_tier = []
         for tier_index, tier in enumerate(self.tiers):
             other_counts = self.other_counts[tier_index]
             rates_of_tier = other_counts * tier.departure_rate(
                 other_counts + (tier_index == customer_index)
             )
-            next_index = self._target(tier_index)
-            rates.append(
+            next_index = self._target_index(tier_index)
+            rates_by_tier.append(
                 rates_of_tier
                 if next_index is None
                 else self._without_last_state(rates_of_tier, next_index)
             )
-        return rates
+        return rates_by_tier
 
-    def _target(self, index: int) -> int | None:
+    def _target_index(self, index: int) -> int | None:
         """Return the index of the tier to which the other customers go from a tier; None if they
         leave the tiers.
         """
         if index + 1 < len(self.tiers):
             return index + 1
-        return 0 if self.customers.population and not self.customers.outside else None
+        return 0 if self.customers.population and not self.customers.time_outside else None
 
     def probabilities_on_arrival(self) -> Array:
         """Return the probability that an arriving customer finds the other customers in each
@@ -302,38 +315,38 @@ class _CustomerAmongOthers:
 
     def _log_weights_outside(self) -> Array:
         """Return, for each state, the logarithm of the weight of the others outside the tiers."""
-        time_outside = self.customers.outside
-        counts = np.arange(1, self.customers.population)
+        time_outside = self.customers.time_outside
+        customer_counts = np.arange(1, self.customers.population)
         weights = (
-            np.cumsum(np.log(time_outside / counts))
+            np.cumsum(np.log(time_outside / customer_counts))
             if time_outside
-            else np.full(len(counts), -np.inf)
+            else np.full(len(customer_counts), -np.inf)
         )
         weight_by_count = np.concatenate([[0.0], weights, [-np.inf]])
         return np.asarray(
             weight_by_count[np.where(self.others_outside < 0, -1, self.others_outside).astype(int)]
         )
 
-    def presence_probabilities(self, least: float) -> Array | None:
+    def presence_probabilities(self, least_probability: float) -> Array | None:
         """Return the probabilities that the customer is still at the tiers after each step, until
-        they are far below `least`; None if the chain is too large.
+        they are far below `least_probability`; None if the chain is too large.
         """
         state_probabilities = [
             self.probabilities_on_arrival(),
             *(np.zeros_like(self.stay_probabilities[0]) for _ in self.tiers[1:]),
         ]
-        presence = [1.0]
+        presence_by_step = [1.0]
         operations_per_step = state_probabilities[0].size * len(state_probabilities) ** 2
-        while presence[-1] > least * 1e-4:
-            if len(presence) * operations_per_step > MOST_OPERATIONS:
+        while presence_by_step[-1] > least_probability * 1e-4:
+            if len(presence_by_step) * operations_per_step > MOST_OPERATIONS:
                 return None
-            state_probabilities = self._after_step(state_probabilities)
-            presence.append(
+            state_probabilities = self._probabilities_after_step(state_probabilities)
+            presence_by_step.append(
                 float(sum(probabilities.sum() for probabilities in state_probabilities))
             )
-        return np.array(presence)
+        return np.array(presence_by_step)
 
-    def _after_step(self, state_probabilities: Sequence[Array]) -> list[Array]:
+    def _probabilities_after_step(self, state_probabilities: Sequence[Array]) -> list[Array]:
         """Return the probabilities of the states after one step of the chain, for each tier at
         which the customer may be.
         """
@@ -346,21 +359,21 @@ class _CustomerAmongOthers:
                     * self.departure_rates[customer_index - 1]
                     / self.step_rate
                 )
-            _move(
+            _add_moved_probabilities(
                 new_probabilities_at_tier, probabilities * self.arrivals / self.step_rate, None, 0
             )
             for tier_index, rates in enumerate(self.move_rates[customer_index]):
-                _move(
+                _add_moved_probabilities(
                     new_probabilities_at_tier,
                     probabilities * rates / self.step_rate,
                     tier_index,
-                    self._target(tier_index),
+                    self._target_index(tier_index),
                 )
             new_probabilities.append(new_probabilities_at_tier)
         return new_probabilities
 
 
-def _move(
+def _add_moved_probabilities(
     new_probabilities: Array, probabilities: Array, source: int | None, target: int | None
 ) -> None:
     """Add probabilities to the states in which a customer has gone from a tier to another; None is
@@ -378,33 +391,43 @@ def _move(
     new_probabilities[tuple(target_slices)] += probabilities[tuple(source_slices)]
 
 
-def _percentile(presence: Array, step_rate: float, time_beside: float, share: float) -> float:
+def _percentile(
+    presence_by_step: Array, step_rate: float, time_beside: float, share: float
+) -> float:
     """Return the time within which a share of the responses lies [s], from the probabilities that
     the customer is still at the tiers after each step.
     """
-    longest = len(presence) / step_rate + time_beside * float(np.log(1e4 / (1 - share)))
+    longest_time = len(presence_by_step) / step_rate + time_beside * float(
+        np.log(1e4 / (1 - share))
+    )
     while True:
-        times = np.linspace(0.0, longest, TIMES)
-        tail = _presence_at_times(presence, step_rate, times)
+        times = np.linspace(0.0, longest_time, TIME_COUNT)
+        tail_probabilities = _presence_at_times(presence_by_step, step_rate, times)
         if time_beside:
-            tail = _tail_of_sum_with_exponential(tail, times, time_beside)
-        index = int(np.argmax(tail <= 1 - share))
-        if index > TIMES // 4:
+            tail_probabilities = _tail_of_sum_with_exponential(
+                tail_probabilities, times, time_beside
+            )
+        index = int(np.argmax(tail_probabilities <= 1 - share))
+        if index > TIME_COUNT // 4:
             break
         # Without an index no time is long enough: a few steps may take longer than their mean.
-        longest = float(times[max(2 * index, 4)]) if index else 2 * longest
-    fraction = (tail[index - 1] - (1 - share)) / (tail[index - 1] - tail[index])
-    return float(times[index - 1] + fraction * (times[index] - times[index - 1]))
+        longest_time = float(times[max(2 * index, 4)]) if index else 2 * longest_time
+    interpolation_weight = (tail_probabilities[index - 1] - (1 - share)) / (
+        tail_probabilities[index - 1] - tail_probabilities[index]
+    )
+    return float(times[index - 1] + interpolation_weight * (times[index] - times[index - 1]))
 
 
-def _presence_at_times(presence: Array, step_rate: float, times: Array) -> Array:
+def _presence_at_times(presence_by_step: Array, step_rate: float, times: Array) -> Array:
     """Return the probability that the customer is still at the tiers at each time, from that after
     each step; the number of steps until a time has a Poisson distribution.
     """
-    steps = np.arange(len(presence))
+    steps = np.arange(len(presence_by_step))
     logs_of_factorials = np.concatenate([[0.0], np.cumsum(np.log(steps[1:]))])
-    means = np.maximum(step_rate * times, 1e-300)[:, None]
-    return np.asarray(np.exp(steps * np.log(means) - means - logs_of_factorials) @ presence)
+    mean_steps = np.maximum(step_rate * times, 1e-300)[:, None]
+    return np.asarray(
+        np.exp(steps * np.log(mean_steps) - mean_steps - logs_of_factorials) @ presence_by_step
+    )
 
 
 def _tail_of_sum_with_exponential(tail: Array, times: Array, exponential_mean: float) -> Array:

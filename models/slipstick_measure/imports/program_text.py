@@ -32,27 +32,27 @@ class Dialect(NamedTuple):
 
     Parameters
     ----------
-    first : index of the first item of a list
+    first_index : index of the first item of a list
     divides_whole_numbers : whether 7 / 2 is 3, as where whole numbers are divided without remainder
     has_slash_comments : whether // begins a comment
-    inserts : sign before a name in a text in double quotes that holds its value: $ where a point
-        joins texts, # before an expression in braces
+    insert_sign : sign before a name in a text in double quotes that holds its value: $ where a
+        point joins texts, # before an expression in braces
     """
 
-    first: int
+    first_index: int
     divides_whole_numbers: bool
     has_slash_comments: bool
-    inserts: str = ""
+    insert_sign: str = ""
 
     @property
     def is_python(self) -> bool:
         """Whether braces hold a dictionary and no statements."""
-        return not (self.first or self.has_slash_comments or self.inserts)
+        return not (self.first_index or self.has_slash_comments or self.insert_sign)
 
     @property
     def is_ruby(self) -> bool:
         """Whether blocks end with a word."""
-        return self.inserts == "#"
+        return self.insert_sign == "#"
 
 
 ProgramValue = float | str | list[Any] | dict[Any, Any] | None
@@ -197,8 +197,8 @@ class ProgramText:
     input_file: Reading
     last_function: str
     value_by_variable: dict[str, ProgramValue] = field(default_factory=dict)
-    loops: dict[str, tuple[ProgramValue, int, int]] = field(default_factory=dict)
-    lines: dict[str, int] = field(default_factory=dict)
+    loop_state_by_variable: dict[str, tuple[ProgramValue, int, int]] = field(default_factory=dict)
+    line_by_variable: dict[str, int] = field(default_factory=dict)
     _statement_count: int = 0
     _has_stopped: bool = False
     _loop_depth: int = 0
@@ -207,7 +207,7 @@ class ProgramText:
 
     def __post_init__(self) -> None:
         self.dialect = _dialect(self.input_file.text)
-        self.types: dict[str, str] = {}
+        self.type_words_by_variable: dict[str, str] = {}
         self.value_by_variable["__name__"] = "__main__"
         self.value_by_variable |= dict.fromkeys(("True", "true", "TRUE"), 1.0)
         for name, text in self.input_file.hints.settings.items():
@@ -222,7 +222,7 @@ class ProgramText:
     def value(self, text: str) -> ProgramValue:
         """Return the value of an expression; None where it depends on something unknown."""
         try:
-            return _Expression(text, self.value_by_variable, self.dialect).whole()
+            return _Expression(text, self.value_by_variable, self.dialect).complete_value()
         except (ValueError, ArithmeticError, IndexError, TypeError, KeyError, RecursionError):
             return None
 
@@ -300,7 +300,7 @@ class ProgramText:
     ) -> Iterator[CalledFunction]:
         """Yield the calls of all iterations of a loop, or of another statement with a block."""
         header = statement.text.strip()
-        name, values = self._loop_variable(header)
+        name, values = self._loop_variable_and_values(header)
         if name:
             values = (
                 [self.value_by_variable[name]] if name in self.input_file.hints.settings else values
@@ -308,9 +308,9 @@ class ProgramText:
             for iteration, value in enumerate(values, 1):
                 if self._has_stopped:
                     return
-                for target, target_value in _values_of_targets(name, value):
-                    self.value_by_variable[target] = target_value
-                    self.loops[target] = target_value, iteration, len(values)
+                for variable, target_value in _values_of_targets(name, value):
+                    self.value_by_variable[variable] = target_value
+                    self.loop_state_by_variable[variable] = target_value, iteration, len(values)
                 yield from self._calls_of_pass(statement.block, depth + 1)
                 if self._has_left_loop():
                     break
@@ -332,7 +332,7 @@ class ProgramText:
             if condition_value == 0.0:
                 return
             iteration += 1
-            self.loops[counter_name] = (
+            self.loop_state_by_variable[counter_name] = (
                 self.value_by_variable.get(counter_name),
                 iteration,
                 iteration + 1,
@@ -353,7 +353,7 @@ class ProgramText:
         self._block_being_left = ""
         return has_left
 
-    def _loop_variable(self, header: str) -> tuple[str, list[ProgramValue]]:
+    def _loop_variable_and_values(self, header: str) -> tuple[str, list[ProgramValue]]:
         """Return the variable of a loop over values, and these values; an empty name and no values
         for other statements.
         """
@@ -418,7 +418,9 @@ class ProgramText:
                 yield from self._calls_of_simple_statement(single_declaration)
             return
         if declaration_match and re.fullmatch(r"\w++", declaration_match["of"].strip()):
-            self.types[declaration_match["of"].strip()] = declaration_match["types"]
+            self.type_words_by_variable[declaration_match["of"].strip()] = declaration_match[
+                "types"
+            ]
             return
         if assignment_match := _MULTIPLE_ASSIGNMENT.match(text):
             value_texts = _split_arguments(assignment_match["of"])
@@ -502,7 +504,7 @@ class ProgramText:
 
     def _value_of_type(self, name: str, value: ProgramValue) -> ProgramValue:
         """Return a value converted to the declared type of a variable."""
-        type_words = self.types.get(name, "")
+        type_words = self.type_words_by_variable.get(name, "")
         if (
             not self.dialect.divides_whole_numbers
             or not isinstance(value, float)
@@ -517,7 +519,7 @@ class ProgramText:
         """Set a variable, or an item of a list, to the value of an expression."""
         name = match["name"]
         if type_words := match["types"]:
-            self.types[name] = type_words
+            self.type_words_by_variable[name] = type_words
         if name in self.input_file.hints.settings:
             self.value_by_variable[name] = self._value_of_type(
                 name, self.value_by_variable.get(name)
@@ -525,13 +527,13 @@ class ProgramText:
             return
         expression = match["of"]
         if match["how"][0] in "-+*/":
-            item = f"{name}[{match['at']}]" if match["at"] else name
-            expression = f"{item} {match['how'][0]} ({expression})"
+            item_text = f"{name}[{match['at']}]" if match["at"] else name
+            expression = f"{item_text} {match['how'][0]} ({expression})"
         value = self.value(expression)
-        for removal in _REMOVAL.finditer(expression):
-            if isinstance(self.value_by_variable.get(removal["name"]), list | dict):
-                self.value_by_variable[removal["name"]] = None
-        self.lines.setdefault(name, line)
+        for removal_match in _REMOVAL.finditer(expression):
+            if isinstance(self.value_by_variable.get(removal_match["name"]), list | dict):
+                self.value_by_variable[removal_match["name"]] = None
+        self.line_by_variable.setdefault(name, line)
         value = self._value_of_type(name, value)
         if type_words and match["at"]:  # the size of a list
             self.value_by_variable.setdefault(name, [])
@@ -547,9 +549,9 @@ class ProgramText:
             else:
                 self.value_by_variable[name] = None
             return
-        if isinstance(index, float) and self.dialect.first <= index < 10_000:
+        if isinstance(index, float) and self.dialect.first_index <= index < 10_000:
             item_values = item_values if isinstance(item_values, list) else []
-            item_index = int(index) - self.dialect.first
+            item_index = int(index) - self.dialect.first_index
             item_values += [None] * max(0, item_index + 1 - len(item_values))
             item_values[item_index] = value
             self.value_by_variable[name] = item_values
@@ -624,7 +626,7 @@ def _nested_statements(text: str, dialect: Dialect) -> list[_Statement]:
     scanner = _Scanner(
         _with_braces(program) if has_python_blocks else program, dialect.has_slash_comments
     )
-    return [_with_body(statement, dialect) for statement in scanner.block(0)]
+    return [_with_body(statement, dialect) for statement in scanner.statements_of_block(0)]
 
 
 _HEADER = late_pattern(r"(?:else\s++if|if|elif|elsif|else|for|foreach|while)\b")
@@ -633,22 +635,24 @@ _HEADER = late_pattern(r"(?:else\s++if|if|elif|elsif|else|for|foreach|while)\b")
 def _with_body(statement: _Statement, dialect: Dialect) -> _Statement:
     """Return a statement whose body on the same line, as in `if (n > 1) break`, is its block."""
     if statement.block:
-        inner_statements = [_with_body(inner, dialect) for inner in statement.block]
+        inner_statements = [
+            _with_body(inner_statement, dialect) for inner_statement in statement.block
+        ]
         return replace(statement, block=inner_statements)
     text = statement.text.strip()
-    if dialect.inserts and (modified := _MODIFIED.fullmatch(_with_emptied_texts(text))):
-        condition = text[modified.end("word") :].strip()
-        condition = condition if modified["word"] == "if" else f"0 == ({condition})"
-        conditional = _Statement(text[: modified.end("body")], statement.line)
-        return replace(statement, text=f"if ({condition})", block=[conditional])
-    if (header := _HEADER.match(text)) is None:
+    if dialect.insert_sign and (modifier_match := _MODIFIED.fullmatch(_with_emptied_texts(text))):
+        condition = text[modifier_match.end("word") :].strip()
+        condition = condition if modifier_match["word"] == "if" else f"0 == ({condition})"
+        conditional_statement = _Statement(text[: modifier_match.end("body")], statement.line)
+        return replace(statement, text=f"if ({condition})", block=[conditional_statement])
+    if (header_match := _HEADER.match(text)) is None:
         return statement
-    end = _end_of_header(text, header.end(), dialect)
-    body = text[end:].strip().removeprefix(":").strip()
-    if not body or not end:
+    header_end = _end_of_header(text, header_match.end(), dialect)
+    body = text[header_end:].strip().removeprefix(":").strip()
+    if not body or not header_end:
         return statement
-    inner = _with_body(_Statement(body, statement.line), dialect)
-    return replace(statement, text=text[:end], block=[inner])
+    inner_statement = _with_body(_Statement(body, statement.line), dialect)
+    return replace(statement, text=text[:header_end], block=[inner_statement])
 
 
 def _end_of_header(text: str, start: int, dialect: Dialect) -> int:
@@ -692,36 +696,40 @@ def _with_braces_of_ruby(text: str) -> str:
     place of calls that take a block.
     """
     lines = list[str]()
-    codes = program_without_comments(text).split("\n")
-    for line, code in zip(text.split("\n"), codes, strict=True):
-        line, code = line.strip(), code.strip()
-        if re.match(r"end\b", code):
+    code_lines = program_without_comments(text).split("\n")
+    for line, code_line in zip(text.split("\n"), code_lines, strict=True):
+        line, code_line = line.strip(), code_line.strip()
+        if re.match(r"end\b", code_line):
             line = f"}}{line[3:]}"
-        elif _RUBY_MIDDLE.match(code):
+        elif _RUBY_MIDDLE.match(code_line):
             line = f"}} {line.removesuffix(' then')} {{"
-        elif _RUBY_START.match(code) and not re.search(r"\bend$", code):
+        elif _RUBY_START.match(code_line) and not re.search(r"\bend$", code_line):
             line = f"{_ruby_loop(line.removesuffix(' then'))} {{"
-        elif block := _RUBY_BLOCK.fullmatch(line):
-            line = f"{_ruby_loop(_header_of_block(block))} {{"
+        elif block_match := _RUBY_BLOCK.fullmatch(line):
+            line = f"{_ruby_loop(_header_of_block(block_match))} {{"
         lines.append(line)
     return "\n".join(lines)
 
 
-def _header_of_block(block: re.Match[str]) -> str:
+def _header_of_block(block_match: re.Match[str]) -> str:
     """Return the header of a loop that takes the place of a call of Ruby with a block."""
-    how, names = block["how"] or "", block["names"] or ""
-    if how == "times":
-        return f"for {names or 'index_of_times'} in range({block['of']})"
-    if how.startswith("upto"):
-        return f"for {names} in range({block['of']}, {block['last']} + 1)"
-    if how == "each_with_index":
-        return f"for {', '.join(reversed(names.split(',')))} in enumerate({block['of']})"
-    return f"for {names} in {block['of']}" if how and names else "while unknown_condition"
+    iterator_name, names = block_match["how"] or "", block_match["names"] or ""
+    if iterator_name == "times":
+        return f"for {names or 'index_of_times'} in range({block_match['of']})"
+    if iterator_name.startswith("upto"):
+        return f"for {names} in range({block_match['of']}, {block_match['last']} + 1)"
+    if iterator_name == "each_with_index":
+        return f"for {', '.join(reversed(names.split(',')))} in enumerate({block_match['of']})"
+    return (
+        f"for {names} in {block_match['of']}"
+        if iterator_name and names
+        else "while unknown_condition"
+    )
 
 
 def _ruby_loop(header: str) -> str:
     """Return a header with a function in place of a range of Ruby, and if in place of unless."""
-    header = re.sub(r"^(unless|until)\s+(.*)", _turned_condition, header)
+    header = re.sub(r"^(unless|until)\s+(.*)", _negated_condition, header)
     header = header.removesuffix(" do") if header.startswith(("for ", "while ")) else header
     if not header.startswith("for "):
         return header
@@ -729,12 +737,14 @@ def _ruby_loop(header: str) -> str:
     return names + word + _RUBY_RANGE.sub(_call_of_range, values)
 
 
-def _turned_condition(match: re.Match[str]) -> str:
+def _negated_condition(match: re.Match[str]) -> str:
+    """Return the header with if or while that means the same as one with unless or until."""
     word = "if" if match[1] == "unless" else "while"
     return f"{word} 0 == ({match[2].removesuffix(' do')})"
 
 
 def _call_of_range(match: re.Match[str]) -> str:
+    """Return the call of the function range that means the same as a range of Ruby."""
     return f"range({match[1]}, {match[3]}{'' if match[2] else ' + 1'})"
 
 
@@ -746,12 +756,12 @@ def _with_dictionaries_as_calls(text: str) -> str:
     """Return Python code with calls of a function in place of its braces, which hold a dictionary
     and no statements. Texts and comments are kept.
     """
-    code = list[str]()
+    code_parts = list[str]()
     position = 0
     for match in _TEXT_OR_COMMENT.finditer(text):
-        code += [_calls_for_braces(text[position : match.start()]), match[0]]
+        code_parts += [_calls_for_braces(text[position : match.start()]), match[0]]
         position = match.end()
-    return "".join([*code, _calls_for_braces(text[position:])])
+    return "".join([*code_parts, _calls_for_braces(text[position:])])
 
 
 def _calls_for_braces(code: str) -> str:
@@ -761,25 +771,25 @@ def _calls_for_braces(code: str) -> str:
 
 def _without_comments(text: str) -> str:
     """Return a program without comments between /* and */, keeping line ends."""
-    code = list[str]()
+    code_parts = list[str]()
     position = 0
     while (begin_position := text.find("/*", position)) >= 0 and (
         end_position := text.find("*/", begin_position + 2)
     ) >= 0:
-        code += [
+        code_parts += [
             text[position:begin_position],
             "\n" * text.count("\n", begin_position, end_position),
         ]
         position = end_position + 2
-    return "".join([*code, text[position:]])
+    return "".join([*code_parts, text[position:]])
 
 
-def _bare_condition(header: re.Match[str]) -> str:
+def _bare_condition(header_match: re.Match[str]) -> str:
     """Return the condition or the list in the header of a statement, without the colon behind it
     and the brackets around it.
     """
-    text = header["of"].rstrip().removesuffix(":").rstrip()
-    return text.removesuffix(")") if header["open"] else text
+    text = header_match["of"].rstrip().removesuffix(":").rstrip()
+    return text.removesuffix(")") if header_match["open"] else text
 
 
 def _with_braces(text: str) -> str:
@@ -814,16 +824,16 @@ class _Scanner:
         self.line = 1
         self.has_slash_comments = has_slash_comments
 
-    def block(self, depth: int) -> list[_Statement]:
+    def statements_of_block(self, depth: int) -> list[_Statement]:
         """Return the statements up to the next closing brace, or up to the end of the text."""
         statements: list[_Statement] = []
         begin_position = self.position
-        line = self.line
+        statement_line = self.line
         open_brackets = 0
         while self.position < len(self.text):
             character = self.text[self.position]
             if character in "\"'":
-                self._quoted_text(character)
+                self._skip_quoted_text(character)
                 continue
             if character == "#" or (
                 self.has_slash_comments and self.text.startswith("//", self.position)
@@ -844,26 +854,28 @@ class _Scanner:
                 if character == "{" and depth < MOST_DEPTH:
                     statements.append(
                         _Statement(
-                            statement_text, line, self.block(depth + 1) or [_Statement("", line)]
+                            statement_text,
+                            statement_line,
+                            self.statements_of_block(depth + 1) or [_Statement("", statement_line)],
                         )
                     )
                     open_brackets = 0
                 elif statement_text.strip(")"):
-                    statements.append(_Statement(statement_text, line))
+                    statements.append(_Statement(statement_text, statement_line))
                 if character == "}":
                     return statements
                 begin_position = self.position
-                line = self.line
+                statement_line = self.line
                 continue
             self.line += character == "\n"
             if not self.text[begin_position : self.position].strip():
-                line = self.line
+                statement_line = self.line
             self.position += 1
         if statement_text := self.text[begin_position:].strip():
-            statements.append(_Statement(statement_text, line))
+            statements.append(_Statement(statement_text, statement_line))
         return statements
 
-    def _quoted_text(self, quote: str) -> None:
+    def _skip_quoted_text(self, quote: str) -> None:
         """Move the position beyond a text in quotes, at whose first quote it stands."""
         self.position += 1
         while self.position < len(self.text) and self.text[self.position] not in (quote, "\n"):
@@ -930,10 +942,10 @@ def _texts_outside_of_brackets(tokens: Sequence[_ProgramToken]) -> list[str]:
     return texts
 
 
-def _position_of_other_case(texts: Sequence[str], first: int) -> int:
+def _position_of_other_case(texts: Sequence[str], question_position: int) -> int:
     """Return the position of the colon that belongs to a question mark."""
     depth = 0
-    for position in range(first + 1, len(texts)):
+    for position in range(question_position + 1, len(texts)):
         if texts[position] == ":" and depth == 0:
             return position
         depth += (texts[position] == "?") - (texts[position] == ":")
@@ -958,20 +970,20 @@ class _Expression:
         self._position = 0
         self._depth = depth
 
-    def whole(self) -> ProgramValue:
+    def complete_value(self) -> ProgramValue:
         """Return the value of the expression; raise NotKnownError if anything follows it."""
         value = self._value()
         if self._position < len(self._tokens):
             raise NotKnownError
         return value
 
-    def pair(self) -> tuple[Any, ProgramValue]:
+    def key_and_value(self) -> tuple[Any, ProgramValue]:
         """Return a key of a dictionary and its value."""
         colon = _texts_outside_of_brackets(self._tokens).index(":")
-        key = self._within(self._tokens[:colon]).whole()
-        return key, self._within(self._tokens[colon + 1 :]).whole()
+        key = self._inner_expression(self._tokens[:colon]).complete_value()
+        return key, self._inner_expression(self._tokens[colon + 1 :]).complete_value()
 
-    def _within(
+    def _inner_expression(
         self, tokens: Sequence[_ProgramToken], variables: Mapping[str, ProgramValue] | None = None
     ) -> _Expression:
         """Return the evaluator of a part of this expression."""
@@ -982,22 +994,32 @@ class _Expression:
         """Return the value up to a comma or the end of a bracket, perhaps one of two by a
         condition.
         """
-        end = self._end_of_item(",")
-        tokens = self._tokens[self._position : end]
+        item_end = self._end_of_item(",")
+        tokens = self._tokens[self._position : item_end]
         texts = _texts_outside_of_brackets(tokens)
         if self._dialect.is_python and "if" in texts and "else" in texts[texts.index("if") :]:
-            first = texts.index("if")
-            second = texts.index("else", first)
-            chosen, condition = tokens[:first], tokens[first + 1 : second]
-        elif "?" in texts and self._dialect.first == 0:
-            first = texts.index("?")
-            second = _position_of_other_case(texts, first)
-            condition, chosen = tokens[:first], tokens[first + 1 : second]
+            first_word = texts.index("if")
+            second_word = texts.index("else", first_word)
+            chosen_tokens, condition_tokens = (
+                tokens[:first_word],
+                tokens[first_word + 1 : second_word],
+            )
+        elif "?" in texts and self._dialect.first_index == 0:
+            first_word = texts.index("?")
+            second_word = _position_of_other_case(texts, first_word)
+            condition_tokens, chosen_tokens = (
+                tokens[:first_word],
+                tokens[first_word + 1 : second_word],
+            )
         else:
             return self._value_of_level(0)
-        self._position = end
-        is_met = bool(_as_number(self._within(condition).whole()))
-        return self._within(chosen if is_met else tokens[second + 1 :]).whole()
+        self._position = item_end
+        is_condition_met = bool(
+            _as_number(self._inner_expression(condition_tokens).complete_value())
+        )
+        return self._inner_expression(
+            chosen_tokens if is_condition_met else tokens[second_word + 1 :]
+        ).complete_value()
 
     def _end_of_item(self, *separators: str) -> int:
         """Return the position of the next separator outside brackets, or of the end of the open
@@ -1013,45 +1035,59 @@ class _Expression:
             depth -= is_sign and text in (")", "]")
         return len(self._tokens)
 
-    def _comprehended(self) -> list[_Expression] | None:
+    def _items_of_comprehension(self) -> list[_Expression] | None:
         """Return the item of a comprehension, once for each pass of its loops, and move to the end
         of its bracket; None where no comprehension is next.
         """
-        end = self._end_of_item()
-        tokens = self._tokens[self._position : end]
+        item_end = self._end_of_item()
+        tokens = self._tokens[self._position : item_end]
         texts = _texts_outside_of_brackets(tokens)
-        starts = [index for index, text in enumerate(texts) if text == "for"]
-        if not starts or not self._dialect.is_python:
+        loop_starts = [index for index, text in enumerate(texts) if text == "for"]
+        if not loop_starts or not self._dialect.is_python:
             return None
-        self._position = end
-        passes = [self._variables]
-        for begin, stop in pairwise([*starts, len(tokens)]):
-            passes = self._passes(tokens[begin + 1 : stop], passes)
-        return [self._within(tokens[: starts[0]], variables) for variables in passes]
+        self._position = item_end
+        variables_of_passes = [self._variables]
+        for loop_start, loop_end in pairwise([*loop_starts, len(tokens)]):
+            variables_of_passes = self._variables_of_passes(
+                tokens[loop_start + 1 : loop_end], variables_of_passes
+            )
+        return [
+            self._inner_expression(tokens[: loop_starts[0]], variables)
+            for variables in variables_of_passes
+        ]
 
-    def _passes(
-        self, tokens: Sequence[_ProgramToken], passes: Sequence[Mapping[str, ProgramValue]]
+    def _variables_of_passes(
+        self,
+        tokens: Sequence[_ProgramToken],
+        variables_of_outer_passes: Sequence[Mapping[str, ProgramValue]],
     ) -> list[Mapping[str, ProgramValue]]:
         """Return the variables of each pass of a loop of a comprehension within other passes."""
         texts = _texts_outside_of_brackets(tokens)
-        word = texts.index("in")
-        names = "".join(text for _, text in tokens[:word]).strip("()")
-        ends = [index for index, text in enumerate(texts) if text == "if"] + [len(tokens)]
-        inner_passes = list[Mapping[str, ProgramValue]]()
-        for variables in passes:
-            values = self._within(tokens[word + 1 : ends[0]], variables).whole()
+        in_position = texts.index("in")
+        names = "".join(text for _, text in tokens[:in_position]).strip("()")
+        condition_starts = [index for index, text in enumerate(texts) if text == "if"] + [
+            len(tokens)
+        ]
+        variables_of_inner_passes = list[Mapping[str, ProgramValue]]()
+        for variables in variables_of_outer_passes:
+            values = self._inner_expression(
+                tokens[in_position + 1 : condition_starts[0]], variables
+            ).complete_value()
             if not isinstance(values, list | dict) or len(values) > MOST_STATEMENTS:
                 raise NotKnownError
             for value in values:
-                inner = {**variables, **dict(_values_of_targets(names, value))}
+                inner_variables = {**variables, **dict(_values_of_targets(names, value))}
                 conditions = (
-                    self._within(tokens[begin + 1 : end], inner) for begin, end in pairwise(ends)
+                    self._inner_expression(
+                        tokens[condition_start + 1 : next_start], inner_variables
+                    )
+                    for condition_start, next_start in pairwise(condition_starts)
                 )
-                if all(_as_number(condition.whole()) for condition in conditions):
-                    inner_passes.append(inner)
-                if len(inner_passes) * len(inner) > MOST_COMPREHENDED:
+                if all(_as_number(condition.complete_value()) for condition in conditions):
+                    variables_of_inner_passes.append(inner_variables)
+                if len(variables_of_inner_passes) * len(inner_variables) > MOST_COMPREHENDED:
                     raise NotKnownError
-        return inner_passes
+        return variables_of_inner_passes
 
     def _take_if_next(self, *signs: str) -> str:
         """Move beyond the next token and return it if it is one of the given signs; else return an
@@ -1083,13 +1119,13 @@ class _Expression:
         else:
             value = self._value_of_level(level + 1)
             while operator := self._take_if_next(*self._LEVELS[level]):
-                if operator == "." and self._dialect.inserts != "$":
+                if operator == "." and self._dialect.insert_sign != "$":
                     raise NotKnownError
-                right = self._value_of_level(level + 1)
-                is_of_vectors = self._dialect.first == 1 and isinstance(value, list)
-                is_of_vectors |= self._dialect.first == 1 and isinstance(right, list)
+                right_value = self._value_of_level(level + 1)
+                is_of_vectors = self._dialect.first_index == 1 and isinstance(value, list)
+                is_of_vectors |= self._dialect.first_index == 1 and isinstance(right_value, list)
                 combine = _result_for_vectors if is_of_vectors else _result_of_operation
-                value = combine(operator, value, right)
+                value = combine(operator, value, right_value)
         self._depth -= 1
         return value
 
@@ -1169,23 +1205,23 @@ class _Expression:
             if isinstance(value, dict):
                 value = value[key]
                 continue
-            index = int(_as_number(key)) - self._dialect.first
+            index = int(_as_number(key)) - self._dialect.first_index
             value = value[index] if isinstance(value, list) and index >= 0 else None
         return value
 
     def _dictionary(self) -> dict[Any, Any]:
         """Return a dictionary up to its end."""
-        pairs = self._comprehended()
-        if pairs is None:
-            pairs = []
+        pair_expressions = self._items_of_comprehension()
+        if pair_expressions is None:
+            pair_expressions = []
             while self._position < len(self._tokens) and self._tokens[self._position][1] != ")":
                 end = self._end_of_item(",")
-                pairs.append(self._within(self._tokens[self._position : end]))
+                pair_expressions.append(self._inner_expression(self._tokens[self._position : end]))
                 self._position = end
                 self._take_if_next(",")
         if not self._take_if_next(")"):
             raise NotKnownError
-        return dict(item.pair() for item in pairs)
+        return dict(pair_expression.key_and_value() for pair_expression in pair_expressions)
 
     def _value_of_quoted_text(self, quoted_text: str) -> str:
         """Return a text in quotes, with the values of the expressions within it."""
@@ -1193,7 +1229,7 @@ class _Expression:
         insert_sign = (
             "f"
             if quoted_text.startswith("f")
-            else self._dialect.inserts * quoted_text.startswith('"')
+            else self._dialect.insert_sign * quoted_text.startswith('"')
         )
         return (
             re.sub(_TEXT_INSERTS[insert_sign], self._value_in_text, unquoted_text)
@@ -1204,14 +1240,16 @@ class _Expression:
     def _value_in_text(self, match: re.Match[str]) -> str:
         """Return the value of an expression within a text."""
         expression = next(filter(None, match.groups()), "")
-        return _text_of_value(_Expression(expression, self._variables, self._dialect).whole())
+        return _text_of_value(
+            _Expression(expression, self._variables, self._dialect).complete_value()
+        )
 
     def _list_items(self, end_sign: str) -> list[Any]:
         """Return the values of the items of a list up to its end."""
-        if (items := self._comprehended()) is not None:
+        if (items := self._items_of_comprehension()) is not None:
             if not self._take_if_next(end_sign):
                 raise NotKnownError
-            return [item.whole() for item in items]
+            return [item.complete_value() for item in items]
         item_values: list[Any] = []
         while not self._take_if_next(end_sign):
             item_values.append(self._value())
@@ -1225,10 +1263,10 @@ class _Expression:
         """
         positional_values = list[Any]()
         named_values = dict[str, Any]()
-        if (items := self._comprehended()) is not None:
+        if (items := self._items_of_comprehension()) is not None:
             if not self._take_if_next(")"):
                 raise NotKnownError
-            return [[item.whole() for item in items]], {}
+            return [[item.complete_value() for item in items]], {}
         while not self._take_if_next(")"):
             next_sign = (
                 self._tokens[self._position + 1][1]
@@ -1310,11 +1348,12 @@ def _result_for_vectors(operator: str, left: ProgramValue, right: ProgramValue) 
     """Return the result of an operation of R on each item of a vector, where a single value goes
     with each item.
     """
-    length = max(len(operand) for operand in (left, right) if isinstance(operand, list))
+    vector_length = max(len(operand) for operand in (left, right) if isinstance(operand, list))
     operands = [
-        operand if isinstance(operand, list) else [operand] * length for operand in (left, right)
+        operand if isinstance(operand, list) else [operand] * vector_length
+        for operand in (left, right)
     ]
-    if operator == ":" or {len(operand) for operand in operands} != {length}:
+    if operator == ":" or {len(operand) for operand in operands} != {vector_length}:
         raise NotKnownError
     return [_result_of_operation(operator, *pair) for pair in zip(*operands, strict=True)]
 
@@ -1323,7 +1362,7 @@ def _formatted_text(values: Sequence[Any]) -> str:
     """Return a format text, the first of the values, with the others in place of its marks such as
     %d.
     """
-    pattern, *format_values = values
+    format_text, *format_values = values
     remaining_values = iter(format_values)
 
     def format_next(match: re.Match[str]) -> str:
@@ -1332,7 +1371,7 @@ def _formatted_text(values: Sequence[Any]) -> str:
             return str(int(_as_number(value)))
         return _text_of_value(value) if match[1] == "s" else f"{_as_number(value):g}"
 
-    return re.sub(r"%[-\d.]*([disfg])", format_next, str(pattern))
+    return re.sub(r"%[-\d.]*([disfg])", format_next, str(format_text))
 
 
 def _result_of_method(
@@ -1372,8 +1411,8 @@ def _result_of_function(name: str, values: list[Any], named_values: dict[str, An
     if name in ("c", "list"):
         return values
     if name == "ifelse" and len(values) == 3:
-        chosen: ProgramValue = values[1] if _as_number(values[0]) else values[2]
-        return chosen
+        chosen_value: ProgramValue = values[1] if _as_number(values[0]) else values[2]
+        return chosen_value
     if name in ("seq", "seq_len", "range"):
         return _numbers_of_sequence(
             name, [_as_number(operand) for operand in (*values, *named_values.values())]

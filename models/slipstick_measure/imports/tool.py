@@ -27,7 +27,7 @@ class ToolModel:
         """Parse XML and store its root."""
         self.root = parse_xml(self.input_file)
 
-    def number(self, element: XmlElement, text: str, least: float = 0.0) -> float:
+    def parse_number(self, element: XmlElement, text: str, least: float = 0.0) -> float:
         """Parse a number of at least `least`, or the name ``$name`` of a number that the user
         gives; refuse other texts.
         """
@@ -77,7 +77,7 @@ class ToolModel:
         self._seen_elements.add(kind_and_name)
         return self.name(element)
 
-    def whole(self, element: XmlElement, value: float) -> int:
+    def whole_number(self, element: XmlElement, value: float) -> int:
         """Return a number of customers as a whole number; refuse a value that is none."""
         if abs(value - round(value)) > 1e-9:
             message = f"customers are a whole number; got {value:g}"
@@ -85,19 +85,23 @@ class ToolModel:
         return round(value)
 
     def spec(
-        self, title: str, classes: dict[str, Any], stations: dict[str, Any], **more: object
+        self,
+        title: str,
+        classes: dict[str, Any],
+        stations: dict[str, Any],
+        **other_sections: object,
     ) -> ImportedSpec:
         """Build the spec of a queueing network of stations and classes, or of stations and the
-        other sections in `more`; refuse a model without classes or stations.
+        other sections in `other_sections`; refuse a model without classes or stations.
         """
-        if not (classes or more) or not stations:
+        if not (classes or other_sections) or not stations:
             self.input_file.refuse(1, "", "the model has no class of customers or no station")
         customers = {"classes": classes} if classes else {}
         document = {
             "source": f"model {self.input_file.name}",
             **customers,
             "stations": stations,
-            **more,
+            **other_sections,
         }
         imported_spec = ImportedSpec("queueing-network", title, self.input_file.file, document)
         if self.input_file.hints.unit is None:
@@ -105,7 +109,7 @@ class ToolModel:
                 "the model has no unit of time, so its times are taken as seconds; --unit names"
                 " another unit"
             )
-        for original, name in self.spec_names.names.items():
+        for original, name in self.spec_names.spec_name_by_original.items():
             if original != name:
                 imported_spec.add_note(f"{short(original)} is called {name}")
         return imported_spec

@@ -43,7 +43,7 @@ class ComputerPart:
     name : of a device
     memory : of a memory [B]
     core_kind : of a core among unlike ones; nothing where all are alike
-    allowed : whether programs may use it
+    is_allowed : whether programs may use it
     """
 
     kind: str
@@ -51,17 +51,17 @@ class ComputerPart:
     name: str = ""
     memory: float = 0.0
     core_kind: str = ""
-    allowed: bool = True
+    is_allowed: bool = True
     parts: list[ComputerPart] = field(default_factory=list)
 
     def descendants(self, *kinds: str) -> Iterator[ComputerPart]:
         """Yield the nested parts of given kinds, at any depth, in order."""
-        pending = self.parts[::-1]
-        while pending:
-            part = pending.pop()
+        pending_parts = self.parts[::-1]
+        while pending_parts:
+            part = pending_parts.pop()
             if part.kind in kinds:
                 yield part
-            pending += part.parts[::-1]
+            pending_parts += part.parts[::-1]
 
 
 class NearbyMemory(NamedTuple):
@@ -71,13 +71,13 @@ class NearbyMemory(NamedTuple):
     ----------
     line : of the file
     key : a text that is the same for memories of the same cores
-    cores : number of these cores
+    core_count : number of these cores
     capacity : of the memory [B]
     """
 
     line: int
     key: str
-    cores: int
+    core_count: int
     capacity: float
 
 
@@ -87,25 +87,25 @@ class Topology:
 
     Parameters
     ----------
-    cores : how many programs may use
-    threads : of each core
-    core_kinds : how many kinds of cores there are
+    core_count : cores that programs may use
+    threads_of_cores : number of hardware threads of each core
+    core_kind_count : how many kinds of cores there are
     domains : one for each memory
-    adapters : to a network of a cluster
-    disallowed : cores that programs may not use
+    adapter_count : adapters to a network of a cluster
+    disallowed_count : cores that programs may not use
     line : of the first core
     """
 
-    cores: int
-    threads: Sequence[int]
-    core_kinds: int
+    core_count: int
+    threads_of_cores: Sequence[int]
+    core_kind_count: int
     domains: Sequence[NearbyMemory]
-    adapters: int
-    disallowed: int
+    adapter_count: int
+    disallowed_count: int
     line: int
 
 
-def hwloc_spec(input_file: Reading, base: str | None) -> ImportedSpec:
+def hwloc_spec(input_file: Reading, base_machine: str | None) -> ImportedSpec:
     """Build the spec of a machine with the cores, memories and adapters that a topology of hwloc in
     XML has.
 
@@ -121,17 +121,19 @@ def hwloc_spec(input_file: Reading, base: str | None) -> ImportedSpec:
         for kind_number, core_kind in enumerate(root.descendants("cpukind"))
         for thread_number in _threads_of_set(core_kind.get("cpuset"))
     }
-    allowed: set[int] | None = None
-    pending = [(computer, element) for element in reversed(_outermost_objects(root))]
-    while pending:
-        parent, element = pending.pop()
+    allowed_threads: set[int] | None = None
+    parents_and_objects = [(computer, element) for element in reversed(_outermost_objects(root))]
+    while parents_and_objects:
+        parent_part, element = parents_and_objects.pop()
         if element.get("type") == "Machine" and "0xf...f" not in element.get("allowed_cpuset"):
-            allowed = set(_threads_of_set(element.get("allowed_cpuset"))) or None
-        part = _xml_part(element, kind_by_thread, allowed)
-        parent.parts.append(part)
+            allowed_threads = set(_threads_of_set(element.get("allowed_cpuset"))) or None
+        part = _xml_part(element, kind_by_thread, allowed_threads)
+        parent_part.parts.append(part)
         inner_objects = [child for child in element.children if child.tag == "object"]
-        pending += [(part, child) for child in reversed(inner_objects)]
-    return _machine_of_computer(input_file, base, "hwloc", _count_parts(input_file, computer))
+        parents_and_objects += [(part, child) for child in reversed(inner_objects)]
+    return _machine_of_computer(
+        input_file, base_machine, "hwloc", _count_parts(input_file, computer)
+    )
 
 
 def _outermost_objects(root: XmlElement) -> list[XmlElement]:
@@ -145,22 +147,22 @@ def _outermost_objects(root: XmlElement) -> list[XmlElement]:
 
 
 def _xml_part(
-    element: XmlElement, kind_by_thread: Mapping[int, str], allowed: set[int] | None
+    element: XmlElement, kind_by_thread: Mapping[int, str], allowed_threads: set[int] | None
 ) -> ComputerPart:
     """Return the part of a computer that an object of XML describes, without the parts inside
     it.
     """
-    memory = element.get("local_memory")
-    thread = element.get("os_index")
+    memory_text = element.get("local_memory")
+    thread_text = element.get("os_index")
     part = ComputerPart(element.get("type"), element.line, element.get("name"))
-    part.memory = float(memory) if re.fullmatch("[0-9]{1,18}", memory) else 0.0
+    part.memory = float(memory_text) if re.fullmatch("[0-9]{1,18}", memory_text) else 0.0
     if part.kind == "Core":
         kinds_of_threads = {
             kind_by_thread.get(thread, "") for thread in _threads_of_set(element.get("cpuset"))
         }
         part.core_kind = " ".join(sorted(kinds_of_threads))
-    if part.kind == "PU" and allowed is not None and thread.isdigit():
-        part.allowed = int(thread) in allowed
+    if part.kind == "PU" and allowed_threads is not None and thread_text.isdigit():
+        part.is_allowed = int(thread_text) in allowed_threads
     return part
 
 
@@ -174,8 +176,8 @@ def _threads_of_set(cpuset: str) -> list[int]:
         or len(mask_texts) > 4096
     ):
         return []
-    bits = int("".join(mask_text.rjust(8, "0") for mask_text in mask_texts) or "0", 16)
-    return [thread_number for thread_number, bit in enumerate(reversed(f"{bits:b}")) if bit == "1"]
+    mask = int("".join(mask_text.rjust(8, "0") for mask_text in mask_texts) or "0", 16)
+    return [thread_number for thread_number, bit in enumerate(reversed(f"{mask:b}")) if bit == "1"]
 
 
 _LINE = late_pattern(r"(?P<indent> *+)(?P<rest>[A-Za-z0-9].*)")
@@ -190,7 +192,7 @@ _LOCAL = late_pattern(r"local=(?P<number>[0-9]{1,12})(?P<prefix>[KMGT]?)i?B")
 _DEVICE = late_pattern(r'"([^"]{1,100})"')
 
 
-def lstopo_spec(input_file: Reading, base: str | None) -> ImportedSpec:
+def lstopo_spec(input_file: Reading, base_machine: str | None) -> ImportedSpec:
     """Build the spec of a machine with the cores, memories and adapters that lstopo prints.
 
     Raises
@@ -199,18 +201,21 @@ def lstopo_spec(input_file: Reading, base: str | None) -> ImportedSpec:
     """
     computer = ComputerPart("", 1)
     open_parts: list[tuple[int, ComputerPart]] = [(-1, computer)]
-    first_line = _first_part(input_file)
-    outermost = first_line["rest"].split()[0]
-    is_begun = False
+    first_match = _first_part(input_file)
+    outermost_kind = first_match["rest"].split()[0]
+    has_begun = False
     for line_number, text in enumerate(input_file.lines, 1):
         match = _LINE.fullmatch(text.rstrip())
-        is_begun = is_begun or (match is not None and match[0] == first_line[0])
-        if not is_begun:
+        has_begun = has_begun or (match is not None and match[0] == first_match[0])
+        if not has_begun:
             continue
         if match is None or (
             len(open_parts) > 1
-            and len(match["indent"]) <= len(first_line["indent"])
-            and (outermost in _WHOLE_COMPUTER or not match["rest"].startswith(f"{outermost} L#"))
+            and len(match["indent"]) <= len(first_match["indent"])
+            and (
+                outermost_kind in _WHOLE_COMPUTER
+                or not match["rest"].startswith(f"{outermost_kind} L#")
+            )
         ):
             break  # a summary by depths stands below
         indent = len(match["indent"])
@@ -221,25 +226,36 @@ def lstopo_spec(input_file: Reading, base: str | None) -> ImportedSpec:
             open_parts[-1][1].parts.append(part)
             # Parts that share a line are inside one another, at the same indentation.
             open_parts.append((indent if index == 0 else indent + 1, part))
-    return _machine_of_computer(input_file, base, "lstopo", _count_parts(input_file, computer))
+    return _machine_of_computer(
+        input_file, base_machine, "lstopo", _count_parts(input_file, computer)
+    )
 
 
 def _first_part(input_file: Reading) -> re.Match[str]:
     """Return the match of the line of the whole computer. If that line is missing, return the match
     of the first part's line, which must be the first of its kind.
     """
-    lines = [match for text in input_file.lines if (match := _LINE.fullmatch(text.rstrip()))]
-    whole_line = next((line for line in lines if line["rest"].startswith(_WHOLE_COMPUTER)), None)
-    if whole_line:
-        return whole_line
-    first_line = next((line for line in lines if LSTOPO_PART.match(line[0])), None)
-    if first_line is None or re.search(r"\b(?!PU)[A-Za-z0-9]+ L#(?!0\b)", first_line[0]):
+    line_matches = [match for text in input_file.lines if (match := _LINE.fullmatch(text.rstrip()))]
+    whole_match = next(
+        (
+            line_match
+            for line_match in line_matches
+            if line_match["rest"].startswith(_WHOLE_COMPUTER)
+        ),
+        None,
+    )
+    if whole_match:
+        return whole_match
+    first_match = next(
+        (line_match for line_match in line_matches if LSTOPO_PART.match(line_match[0])), None
+    )
+    if first_match is None or re.search(r"\b(?!PU)[A-Za-z0-9]+ L#(?!0\b)", first_match[0]):
         message = "the line that begins with Machine and parts below it are missing; give all that"
         input_file.refuse(1, "", f"{message} lstopo prints")
     input_file.add_note(
         1, "", "the line that begins with Machine is missing; what follows is taken as all"
     )
-    return first_line
+    return first_match
 
 
 def _printed_part(part_text: str, line: int) -> ComputerPart:
@@ -247,28 +263,30 @@ def _printed_part(part_text: str, line: int) -> ComputerPart:
     name = part_text.split("(")[0].split(" L#")[0].strip()
     name_match = _PART_NAME.match(name)
     kind = name_match["kind"] if name_match else name
-    size = _LOCAL.search(part_text) or _SIZE.search(part_text)
-    device = _DEVICE.search(part_text)
-    part = ComputerPart("Package" if kind == "Socket" else kind, line, device[1] if device else "")
-    if kind in (*_MEMORY, *_WHOLE_COMPUTER) and size:
-        part.memory = float(size["number"]) * 1024.0 ** _BINARY[size["prefix"]]
-    if kind == "Core" and (core_kind := re.search(r"cpukind=([0-9]+)", part_text)):
-        part.core_kind = core_kind[1]
-    part.allowed = "(disallowed)" not in part_text
+    size_match = _LOCAL.search(part_text) or _SIZE.search(part_text)
+    device_match = _DEVICE.search(part_text)
+    part = ComputerPart(
+        "Package" if kind == "Socket" else kind, line, device_match[1] if device_match else ""
+    )
+    if kind in (*_MEMORY, *_WHOLE_COMPUTER) and size_match:
+        part.memory = float(size_match["number"]) * 1024.0 ** _BINARY[size_match["prefix"]]
+    if kind == "Core" and (kind_match := re.search(r"cpukind=([0-9]+)", part_text)):
+        part.core_kind = kind_match[1]
+    part.is_allowed = "(disallowed)" not in part_text
     return part
 
 
 def _count_parts(input_file: Reading, computer: ComputerPart) -> Topology:
     """Count the cores, threads, memories and adapters in the tree of a computer."""
     cores = list[ComputerPart]()
-    disallowed = 0
+    disallowed_count = 0
     for core in computer.descendants("Core"):
         hardware_threads = list(core.descendants("PU"))
-        if any(thread.allowed for thread in hardware_threads) or not hardware_threads:
+        if any(thread.is_allowed for thread in hardware_threads) or not hardware_threads:
             cores.append(core)
         else:
-            disallowed += 1
-    cores = cores or [thread for thread in computer.descendants("PU") if thread.allowed]
+            disallowed_count += 1
+    cores = cores or [thread for thread in computer.descendants("PU") if thread.is_allowed]
     if not cores:
         input_file.refuse(1, "", "there is no core in it; is the file cut off?")
     domains = _nearby_memories(computer, cores)
@@ -279,17 +297,26 @@ def _count_parts(input_file: Reading, computer: ComputerPart) -> Topology:
         domains.append(
             NearbyMemory(whole_computers[0].line, "0", len(cores), whole_computers[0].memory)
         )
-    threads = [sum(thread.allowed for thread in core.descendants("PU")) or 1 for core in cores]
+    threads_of_cores = [
+        sum(thread.is_allowed for thread in core.descendants("PU")) or 1 for core in cores
+    ]
     kinds_of_cores = {
-        (core.core_kind, thread_count) for core, thread_count in zip(cores, threads, strict=True)
+        (core.core_kind, thread_count)
+        for core, thread_count in zip(cores, threads_of_cores, strict=True)
     }
     adapter_counts = Counter(
         match[1] for device in computer.descendants("OSDev", "OpenFabrics", "Net", "Network")
         if (match := _ADAPTER.fullmatch(device.name))
     )  # fmt: skip
-    adapters = max(adapter_counts.values(), default=0)
+    adapter_count = max(adapter_counts.values(), default=0)
     return Topology(
-        len(cores), threads, len(kinds_of_cores), domains, adapters, disallowed, cores[0].line
+        len(cores),
+        threads_of_cores,
+        len(kinds_of_cores),
+        domains,
+        adapter_count,
+        disallowed_count,
+        cores[0].line,
     )
 
 
@@ -330,7 +357,7 @@ _MEMBERS = late_pattern(r"Processors:\s*\(([\s0-9]*)\)\s*")
 _TOTAL = late_pattern(r"Total memory:\s+([0-9.]+) MB\s*")
 
 
-def likwid_spec(input_file: Reading, base: str | None) -> ImportedSpec:
+def likwid_spec(input_file: Reading, base_machine: str | None) -> ImportedSpec:
     """Build the spec of a machine with the cores and memories that likwid-topology prints.
 
     Raises
@@ -343,16 +370,18 @@ def likwid_spec(input_file: Reading, base: str | None) -> ImportedSpec:
     cores_of_domain: set[tuple[str, str]] = set()
     first_line = 1
     for line_number, text in enumerate(input_file.lines, 1):
-        if row := _THREAD_ROW.fullmatch(text):
+        if row_match := _THREAD_ROW.fullmatch(text):
             first_line = first_line if core_by_thread else line_number
-            core_by_thread[row[1]] = row[4], row[3]
-            thread_count_by_core[core_by_thread[row[1]]] += bool(row[5])
-        elif members := _MEMBERS.fullmatch(text):
+            core_by_thread[row_match[1]] = row_match[4], row_match[3]
+            thread_count_by_core[core_by_thread[row_match[1]]] += bool(row_match[5])
+        elif members_match := _MEMBERS.fullmatch(text):
             cores_of_domain = {
-                core_by_thread[thread] for thread in members[1].split() if thread in core_by_thread
+                core_by_thread[thread]
+                for thread in members_match[1].split()
+                if thread in core_by_thread
             }
-        elif total := _TOTAL.fullmatch(text):
-            size = input_file.number(line_number, "total memory", total[1])
+        elif total_match := _TOTAL.fullmatch(text):
+            memory_mebibytes = input_file.number(line_number, "total memory", total_match[1])
             nearby_cores = sorted(core for core in cores_of_domain if thread_count_by_core[core])
             name = " ".join(nearby_cores[0]) if nearby_cores else ""
             domains.append(
@@ -360,7 +389,7 @@ def likwid_spec(input_file: Reading, base: str | None) -> ImportedSpec:
                     line_number,
                     f"{name}-{len(nearby_cores)}",
                     len(nearby_cores),
-                    (size or 0.0) * 1024.0**2,
+                    (memory_mebibytes or 0.0) * 1024.0**2,
                 )
             )
     if input_file.problems:
@@ -371,15 +400,15 @@ def likwid_spec(input_file: Reading, base: str | None) -> ImportedSpec:
             "there is no row of a hardware thread in it; likwid-topology prints them without -c"
         )
         input_file.refuse(1, "", message)
-    threads = [thread_count_by_core[core] for core in cores]
+    threads_of_cores = [thread_count_by_core[core] for core in cores]
     return _machine_of_computer(
         input_file,
-        base,
+        base_machine,
         "likwid-topology",
         Topology(
             len(cores),
-            threads,
-            len(set(threads)),
+            threads_of_cores,
+            len(set(threads_of_cores)),
             domains,
             0,
             len(thread_count_by_core) - len(cores),
@@ -389,26 +418,28 @@ def likwid_spec(input_file: Reading, base: str | None) -> ImportedSpec:
 
 
 def _machine_of_computer(
-    input_file: Reading, base: str | None, tool: str, topology: Topology
+    input_file: Reading, base_machine: str | None, tool: str, topology: Topology
 ) -> ImportedSpec:
     """Build the spec of a machine with the numbers of a topology; the machine extends one that has
-    the rates, `base`.
+    the rates, `base_machine`.
     """
-    if base is None:
+    if base_machine is None:
         message = (
             "this file has no rates and no network; name a machine that has them: --extends NAME"
         )
         input_file.refuse(1, "", message)
-    tree = Library().load("machine", base)
+    tree = Library().load("machine", base_machine)
     machine = validate(spec_model("machine", tree), tree)
     if not isinstance(machine, MachineSpec):
-        input_file.refuse(1, "--extends", f"{base} shares memory; extend a machine with a network")
+        input_file.refuse(
+            1, "--extends", f"{base_machine} shares memory; extend a machine with a network"
+        )
     spec = ImportedSpec("machine", f"Computer of {input_file.name}", input_file.file)
-    processor_count = input_file.hints.processors or topology.cores
+    processor_count = input_file.hints.processors or topology.core_count
     source = f"{tool}, {input_file.name}"
-    domains_with_memory = [domain for domain in topology.domains if domain.cores]
+    domains_with_memory = [domain for domain in topology.domains if domain.core_count]
     spec.document |= {
-        "extends": base,
+        "extends": base_machine,
         "source": "topology",
         "sources": {"topology": f"topology of {tool}, {input_file.name}"},
         "processors": {"count": quantity(processor_count, "", f"cores, {source}")},
@@ -417,9 +448,9 @@ def _machine_of_computer(
     capacity = sum(domain.capacity for domain in domains_with_memory)
     if capacity:
         memory["capacity"] = quantity(
-            capacity / topology.cores / 2**30, "GiB", f"memory over cores, {source}"
+            capacity / topology.core_count / 2**30, "GiB", f"memory over cores, {source}"
         )
-    cores_per_domain = max((domain.cores for domain in domains_with_memory), default=0)
+    cores_per_domain = max((domain.core_count for domain in domains_with_memory), default=0)
     if machine.memory.domain is not None and cores_per_domain:
         memory["domain"] = {
             "processors": quantity(cores_per_domain, "", f"cores of a memory, {source}")
@@ -427,46 +458,55 @@ def _machine_of_computer(
     if memory:
         spec.document["memory"] = memory
     if machine.node is not None:
-        spec.document["node"] = {"processors": quantity(topology.cores, "", f"cores, {source}")}
-        if topology.adapters:
+        spec.document["node"] = {
+            "processors": quantity(topology.core_count, "", f"cores, {source}")
+        }
+        if topology.adapter_count:
             spec.document["node"]["adapters"] = quantity(
-                topology.adapters, "", f"devices by their names, {source}", True
+                topology.adapter_count, "", f"devices by their names, {source}", True
             )
     for note in input_file.notes:
         spec.add_note(note.message)
-    _note_kept_values(spec, base, machine, topology, cores_per_domain)
+    _note_kept_values(spec, base_machine, machine, topology, cores_per_domain)
     return _declare_losses(input_file, tool, topology, domains_with_memory, cores_per_domain).close(
         spec
     )
 
 
 def _note_kept_values(
-    spec: ImportedSpec, base: str, machine: MachineSpec, topology: Topology, cores_per_domain: int
+    spec: ImportedSpec,
+    base_machine: str,
+    machine: MachineSpec,
+    topology: Topology,
+    cores_per_domain: int,
 ) -> None:
     """Add notes on which values of the extended machine are kept, and which are left out."""
-    most_threads = max(topology.threads)
+    most_threads = max(topology.threads_of_cores)
     if most_threads > 1:
         spec.add_note(f"a processor is a core; its {most_threads} hardware threads share it")
-    if topology.disallowed:
-        spec.add_note(f"{topology.disallowed} cores are left out, which programs may not use")
+    if topology.disallowed_count:
+        spec.add_note(f"{topology.disallowed_count} cores are left out, which programs may not use")
     kept_parts = ["the network"]
     kept_parts += ["the bandwidth of a memory domain"] if machine.memory.domain is not None else []
     kept_parts += ["the bandwidth of a core"] if machine.memory.bandwidth is not None else []
     kept_parts += ["the rate of arithmetic"] if machine.processors.flops is not None else []
     kept_parts += (
-        ["adapters of a node"] if machine.node is not None and not topology.adapters else []
+        ["adapters of a node"] if machine.node is not None and not topology.adapter_count else []
     )
     spec.add_note(
-        f"taken from {base}: {', '.join(kept_parts)}; slipstick import of STREAM's output gives"
+        f"taken from {base_machine}: {', '.join(kept_parts)}; slipstick import of STREAM's"
+        " output gives"
         " measured rates"
     )
     if machine.memory.domain is None and len(topology.domains) > 1:
         spec.add_note(
-            f"{base} has no bandwidth of a memory domain, so domains of"
+            f"{base_machine} has no bandwidth of a memory domain, so domains of"
             f" {cores_per_domain} cores are not in the machine"
         )
     if machine.node is None:
-        spec.add_note(f"{base} has no nodes, so the computer's own network is not in the machine")
+        spec.add_note(
+            f"{base_machine} has no nodes, so the computer's own network is not in the machine"
+        )
     spec.add_note("left out: caches, distances between memories, and devices other than adapters")
 
 
@@ -479,14 +519,16 @@ def _declare_losses(
 ) -> FileLosses:
     """Declare the features of a computer that change answers and that a machine cannot express."""
     file_losses = FileLosses(tool, input_file)
-    if topology.core_kinds > 1:
-        file_losses.declare("core-kinds", topology.line, f"{topology.core_kinds} kinds of cores")
+    if topology.core_kind_count > 1:
+        file_losses.declare(
+            "core-kinds", topology.line, f"{topology.core_kind_count} kinds of cores"
+        )
     for line, _, cores, _ in domains_with_memory:
         if cores != cores_per_domain:
             file_losses.declare("uneven-domains", line, f"{cores} cores, others {cores_per_domain}")
     core_count = sum({key: cores for _, key, cores, _ in domains_with_memory}.values())
-    if domains_with_memory and core_count < topology.cores:
-        cores_without_memory = topology.cores - core_count
+    if domains_with_memory and core_count < topology.core_count:
+        cores_without_memory = topology.core_count - core_count
         file_losses.declare(
             "uneven-domains", topology.line, f"{cores_without_memory} cores without a memory"
         )

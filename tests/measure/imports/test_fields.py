@@ -462,7 +462,7 @@ def test_activities_that_do_not_reply_just_once_are_refused(graph: str, mean: st
 def test_activities_without_a_reply_are_noted() -> None:
     path = Path(_folder) / "model.lqn"
     path.write_text(TEXT.replace("z e f 0.5", "y e f 0.5"))
-    words = import_spec([path], Hints()).words
+    words = import_spec([path], Hints()).notes
     assert any(
         "no activity replies to 'f', so its callers wait for the last" in each for each in words
     )
@@ -642,4 +642,4 @@ def test_braces_in_lines_of_their_own_belong_to_the_line_before() -> None:
         for name, station in spec.document["stations"].items()
     }
     assert demands == {"disk0": "0.1 s", "disk1": "0.1 s"}
-    assert any("this is its first model, with rate = 2" in words for words in spec.words)
+    assert any("this is its first model, with rate = 2" in words for words in spec.notes)

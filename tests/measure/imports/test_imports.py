@@ -167,7 +167,7 @@ def test_what_a_tool_printed_is_what_is_read(name: str, head: str) -> None:
 
 
 def test_the_eager_limit_of_a_real_library_is_found() -> None:
-    said = " ".join(import_spec([REAL["osu_latency_mpich.txt"][0]], placement="node").words)
+    said = " ".join(import_spec([REAL["osu_latency_mpich.txt"][0]], placement="node").notes)
     assert (
         "the eager limit lies between 512 B and 1024 B; fixed part 6.33 us before, 10.6 us after"
         in said
@@ -186,9 +186,9 @@ def test_the_ranges_of_a_made_up_network_are_found_within_the_noise() -> None:
             0.01 * np.random.default_rng(seed).standard_normal(len(sizes))
         )
         found = message_ranges(sizes, times)
-        assert [sizes[each.last] for each in found] == [512, 16384, 2**22]
-        assert [each.fixed for each in found] == pytest.approx([1e-6, 2e-6, 8e-6], rel=0.05)
-        assert found[-1].per_byte == pytest.approx(4e-11, rel=0.05)
+        assert [sizes[each.last_index] for each in found] == [512, 16384, 2**22]
+        assert [each.fixed_time for each in found] == pytest.approx([1e-6, 2e-6, 8e-6], rel=0.05)
+        assert found[-1].time_per_byte == pytest.approx(4e-11, rel=0.05)
     assert len(message_ranges(sizes, sizes * 1e-10 + np.array(3e-6))) == 1
 
 
@@ -231,9 +231,9 @@ def test_memory_is_parted_among_processors() -> None:
     mlc = import_spec([FILES / "mlc.txt"], base="two-socket-server")
     assert mlc.document["memory"]["access"]["value"] == "3.5605 ns"
     assert mlc.document["interconnect"]["hop"]["value"] == "38.8697 ns"
-    assert len(mlc.rows) == 10
-    assert max(abs(float(row[-1].split()[0])) for row in mlc.rows) < 30
-    assert "left out: latencies of other nodes, 131.1 to 131.4 ns" in mlc.words[-1]
+    assert len(mlc.table_rows) == 10
+    assert max(abs(float(row[-1].split()[0])) for row in mlc.table_rows) < 30
+    assert "left out: latencies of other nodes, 131.1 to 131.4 ns" in mlc.notes[-1]
 
 
 def test_lines_of_memory_are_a_closed_system(tmp_path: Path) -> None:
@@ -368,7 +368,7 @@ def test_what_a_network_has_not_is_refused_of_jsim(
 
 def test_the_limit_of_an_adapter_is_that_of_messages_sent_inline() -> None:
     spec = import_spec([BENCHMARKS["ib_write_lat.txt"]], placement="switch")
-    assert any("the inline limit lies between 128 B and 256 B" in words for words in spec.words)
+    assert any("the inline limit lies between 128 B and 256 B" in words for words in spec.notes)
     assert list(spec.document["protocol"]["ranges"]) == ["inline", "by-address"]
 
 
@@ -377,17 +377,17 @@ def test_of_several_runs_in_one_file_one_is_taken_and_said_or_asked_for(tmp_path
     (tmp_path / "stream.txt").write_text(stream + stream.replace("78820.5", "50000.0"))
     spec = import_spec([tmp_path / "stream.txt"], base="linux-cluster")
     assert spec.document["memory"]["bandwidth"]["value"] == "9.85256 GB/s"
-    assert any("2 runs; the one of the largest triad is taken" in words for words in spec.words)
+    assert any("2 runs; the one of the largest triad is taken" in words for words in spec.notes)
     kernels = ("Copy", "Scale", "Add")
     alone = [line for line in stream.splitlines() if not line.startswith(kernels)]
     (tmp_path / "triad.txt").write_text("\n".join(alone))
     spec = import_spec([tmp_path / "triad.txt"], base="linux-cluster")
-    assert not any("left out" in words for words in spec.words)
+    assert not any("left out" in words for words in spec.notes)
     cut = stream[: stream.index("Triad")]
     (tmp_path / "cut.txt").write_text(stream + cut)
     spec = import_spec([tmp_path / "cut.txt"], base="linux-cluster")
     line = 1 + len(stream[: stream.index("Copy")].splitlines()) + len(stream.splitlines())
-    assert any(f"those that begin in lines {line} are left out" in words for words in spec.words)
+    assert any(f"those that begin in lines {line} are left out" in words for words in spec.notes)
     (tmp_path / "hpcg.txt").write_text(2 * hpcg)
     with pytest.raises(SpecError, match="stands in line 5 already; give the results of one run"):
         import_spec([tmp_path / "hpcg.txt"], base="linux-cluster")
@@ -810,7 +810,7 @@ def test_a_program_is_read_as_its_language_means_it(
     spec = import_spec([path])
     demand = spec.document["stations"]["cpu"]["demand"]["jobs"]["value"]
     assert float(demand.split()[0]) == pytest.approx(seconds, rel=1e-12)
-    assert not any("another model" in note for note in spec.words)
+    assert not any("another model" in note for note in spec.notes)
 
 
 @pytest.mark.parametrize(
@@ -839,7 +839,7 @@ def test_a_second_model_in_a_program_is_noted(tmp_path: Path) -> None:
     path = tmp_path / "two.R"
     model = OPEN.format(kind="", of="", end="", node="", demand="0.5")
     path.write_text(f"library(pdq)\n{model}# Init again\n{model}")
-    assert any("another model from line 8 on" in note for note in import_spec([path]).words)
+    assert any("another model from line 8 on" in note for note in import_spec([path]).notes)
 
 
 @pytest.mark.parametrize(
@@ -923,8 +923,8 @@ def test_a_computer_extends_a_machine_with_a_network() -> None:
         import_spec([TOPOLOGIES / "lstopo-2.txt"], base="two-socket-server")
     plain = import_spec([TOPOLOGIES / "lstopo-2.txt"], base="linux-cluster")
     assert "node" not in plain.document
-    assert any("has no bandwidth of a memory domain" in words for words in plain.words)
-    assert any("has no nodes" in words for words in plain.words)
+    assert any("has no bandwidth of a memory domain" in words for words in plain.notes)
+    assert any("has no nodes" in words for words in plain.notes)
 
 
 def test_cores_that_programs_may_not_use_are_left_out(tmp_path: Path) -> None:
@@ -936,7 +936,7 @@ def test_cores_that_programs_may_not_use_are_left_out(tmp_path: Path) -> None:
     )
     assert spec.document["processors"]["count"]["value"] == "12"
     assert spec.document["memory"]["capacity"]["value"] == "8 GiB"
-    assert any("4 cores are left out" in words for words in spec.words)
+    assert any("4 cores are left out" in words for words in spec.notes)
 
 
 @pytest.mark.parametrize(
@@ -998,4 +998,7 @@ def test_a_second_range_of_sizes_needs_two_sizes_more_than_it_has_parameters(
     sizes = np.exp2(np.arange(size_count, dtype=np.float64))
     times = np.where(np.arange(size_count) < 4, 1e-6, 1e-3)
     ranges = message_ranges(sizes, times)
-    assert [len(ranges), ranges[0].last] == [range_count, 3 if range_count == 2 else size_count - 1]
+    assert [len(ranges), ranges[0].last_index] == [
+        range_count,
+        3 if range_count == 2 else size_count - 1,
+    ]

@@ -123,7 +123,7 @@ def _imported(text: str, tmp_path: Path) -> tuple[Any, list[str]]:
     (tmp_path / "model.lqnx").write_text(text)
     spec = import_spec([tmp_path / "model.lqnx"])
     spec.write(tmp_path / "model.yaml")
-    return load(str(tmp_path / "model.yaml")), spec.words
+    return load(str(tmp_path / "model.yaml")), spec.notes
 
 
 @pytest.mark.turns(3)
@@ -485,7 +485,7 @@ def test_loops_of_a_program_are_ranges_only_where_they_say_all(
     spec = import_spec([tmp_path / "model.lqnx"])
     assert spec.document["parameters"]["users"]["value"] == users
     assert spec.axes == axes
-    assert note in " ".join(spec.words)
+    assert note in " ".join(spec.notes)
 
 
 @pytest.mark.turns(3)

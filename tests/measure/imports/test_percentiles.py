@@ -119,7 +119,7 @@ def networks(seed: int, count: int, with_beside: bool) -> Iterator[ClosedNetwork
 
 def test_percentiles_of_closed_networks_are_those_of_all_states() -> None:
     for tiers, beside, think, population, share in networks(1, 12, with_beside=False):
-        customers = Customers(population, outside=think)
+        customers = Customers(population, time_outside=think)
         found = response_percentile(tiers, beside, customers, share)
         expected = percentile_of_all_states(tiers, beside, think, population, share)
         assert found == pytest.approx(expected, rel=2e-4)
@@ -127,7 +127,7 @@ def test_percentiles_of_closed_networks_are_those_of_all_states() -> None:
 
 def test_one_time_of_the_others_outside_changes_percentiles_by_less_than_half_a_percent() -> None:
     for tiers, beside, think, population, share in networks(2, 12, with_beside=True):
-        customers = Customers(population, outside=think + beside)
+        customers = Customers(population, time_outside=think + beside)
         found = response_percentile(tiers, beside, customers, share)
         expected = percentile_of_all_states(tiers, beside, think, population, share)
         assert found == pytest.approx(expected, rel=5e-3)
@@ -153,7 +153,7 @@ def test_percentiles_of_arrivals_are_those_of_one_shared_server() -> None:
 def test_a_saturated_tier_and_a_chain_that_is_too_large_have_no_percentile() -> None:
     assert response_percentile([Tier(1.0)], 0.0, Customers(rate=1.0), 0.95) is None
     many = [Tier(1.0), Tier(0.99), Tier(0.98)]
-    assert response_percentile(many, 0.0, Customers(400, outside=1.0), 0.95) is None
+    assert response_percentile(many, 0.0, Customers(400, time_outside=1.0), 0.95) is None
 
 
 @pytest.mark.parametrize("servers", [1, 3])
@@ -180,7 +180,7 @@ def test_percentiles_in_order_of_a_closed_network_are_those_of_those_found() -> 
     """Of two customers that think as long as a service takes, one finds the other with probability
     a half: P(T > t) = exp(-t) (1 + t / 2).
     """
-    found = percentile_in_order(Tier(1.0), 1.0, 0.0, Customers(2, outside=1.0), 0.95)
+    found = percentile_in_order(Tier(1.0), 1.0, 0.0, Customers(2, time_outside=1.0), 0.95)
     assert found is not None
     assert math.exp(-found) * (1 + found / 2) == pytest.approx(0.05, rel=1e-6)
 
@@ -193,5 +193,5 @@ def test_percentiles_of_constant_services_need_arrivals_and_a_time_beside() -> N
     assert exponential is not None
     assert found < exponential
     assert percentile_in_order(Tier(1.0), 0.0, 0.0, arrivals, 0.95) is None
-    assert percentile_in_order(Tier(1.0), 0.0, 0.5, Customers(3, outside=1.0), 0.95) is None
+    assert percentile_in_order(Tier(1.0), 0.0, 0.5, Customers(3, time_outside=1.0), 0.95) is None
     assert percentile_in_order(Tier(1.0), 1.0, 0.0, Customers(rate=1.0), 0.95) is None

@@ -47,7 +47,7 @@ def test_a_unit_of_pdq_that_is_not_known_is_noted(tmp_path: Path) -> None:
         'pdq::SetTUnit("Ticks")\npdq::Solve(pdq::EXACT)\n'
     )
     imported = import_spec([tmp_path / "model.R"], Hints())
-    assert "the program calls its unit of time 'Ticks', which is not known" in imported.words
+    assert "the program calls its unit of time 'Ticks', which is not known" in imported.notes
 
 
 def test_an_output_of_memtier_that_was_cut_is_refused(tmp_path: Path) -> None:

@@ -46,13 +46,17 @@ def layered_spec(input_file: Reading) -> ImportedSpec:
             "the model has no unit of time, so its times are taken as seconds; --unit names"
             " another unit"
         )
-    ranges = {name: values for name, values in variables.ranges.items() if len(values) > 1}
-    if ranges:
-        first_values = ", ".join(f"{name} = {values[0]:g}" for name, values in ranges.items())
+    values_by_variable = {
+        name: values for name, values in variables.range_values_by_name.items() if len(values) > 1
+    }
+    if values_by_variable:
+        first_values = ", ".join(
+            f"{name} = {values[0]:g}" for name, values in values_by_variable.items()
+        )
         spec.add_note(
             f"the first values of ranges hold, {first_values}; --study FILE writes all as a study"
         )
-        spec.axes = _axes(input_file, spec.document, ranges)
+        spec.axes = _axes(input_file, spec.document, values_by_variable)
     return spec
 
 
@@ -64,9 +68,9 @@ def _read_network(input_file: Reading) -> tuple[ImportedSpec, Variables]:
     if input_file.problems:
         raise SpecError(input_file.problems)
     network.parameters = {
-        name: (variables.formulas[name], variables.lines[name])
-        for name in variables.formulas
-        if name in variables.used
+        name: (variables.formula_by_name[name], variables.line_by_name[name])
+        for name in variables.formula_by_name
+        if name in variables.used_names
     }
     title = f"Layered model {input_file.name}"
     spec = activity_spec(
@@ -76,27 +80,29 @@ def _read_network(input_file: Reading) -> tuple[ImportedSpec, Variables]:
 
 
 def _axes(
-    input_file: Reading, document: dict[str, Any], ranges: Mapping[str, list[float]]
+    input_file: Reading, document: dict[str, Any], values_by_variable: Mapping[str, list[float]]
 ) -> list[SpecAxes]:
     """Return the axes of a study over all combinations of the ranges of a file; no axes if a range
     changes which steps exist, or if there are more than `MOST_RANGE_COMBINATIONS` combinations.
     """
-    points = list(product(*ranges.values()))[: MOST_RANGE_COMBINATIONS + 1]
-    if len(points) > MOST_RANGE_COMBINATIONS:
+    value_combinations = list(product(*values_by_variable.values()))[: MOST_RANGE_COMBINATIONS + 1]
+    if len(value_combinations) > MOST_RANGE_COMBINATIONS:
         return []
     values_of_points = []
-    for values in points:
-        settings = dict(zip(ranges, map(exact_number, values), strict=True))
+    for values in value_combinations:
+        settings = dict(zip(values_by_variable, map(exact_number, values), strict=True))
         hints = replace(input_file.hints, settings={**settings, **input_file.hints.settings})
         spec, _ = _read_network(Reading(input_file.file, input_file.text, hints))
-        values_of_points.append(dict(_values_by_path(spec.document)))
-    own_values = dict(_values_by_path(document))
-    if any(set(values_of_point) != set(own_values) for values_of_point in values_of_points):
+        values_of_points.append(dict(_paths_and_values(spec.document)))
+    own_value_by_path = dict(_paths_and_values(document))
+    if any(set(values_of_point) != set(own_value_by_path) for values_of_point in values_of_points):
         return []
     changed_paths = [
         path
-        for path in own_values
-        if any(values_of_point[path] != own_values[path] for values_of_point in values_of_points)
+        for path in own_value_by_path
+        if any(
+            values_of_point[path] != own_value_by_path[path] for values_of_point in values_of_points
+        )
     ]
     return (
         [
@@ -110,13 +116,13 @@ def _axes(
     )
 
 
-def _values_by_path(tree: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+def _paths_and_values(tree: Any, path: str = "") -> Iterator[tuple[str, Any]]:
     """Yield the values in plain data, each with its path; a quantity counts as one value."""
     if isinstance(tree, dict) and "value" not in tree:
         for key, subtree in tree.items():
-            yield from _values_by_path(subtree, f"{path}.{key}" if path else str(key))
+            yield from _paths_and_values(subtree, f"{path}.{key}" if path else str(key))
     elif isinstance(tree, list):
         for index, subtree in enumerate(tree):
-            yield from _values_by_path(subtree, f"{path}.{index}")
+            yield from _paths_and_values(subtree, f"{path}.{index}")
     else:
         yield path, tree["value"] if isinstance(tree, dict) else tree

@@ -85,4 +85,4 @@ TEXT_FIELDS: Mapping[str, Mapping[str, str]] = {
 and M ask for results.
 """
 
-XML_TABLE = FieldTable(XML_ELEMENTS, XML_FIELDS, results="result-")
+XML_TABLE = FieldTable(XML_ELEMENTS, XML_FIELDS, result_tag_prefix="result-")

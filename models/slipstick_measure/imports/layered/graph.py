@@ -76,9 +76,9 @@ def steps_of_request(network: LayeredNetwork, entry: LayeredEntry) -> Sequence:
             work = entry.phases[phase]
             steps += [] if work.is_idle else [ExecuteStep(work)]
         return tuple(steps)
-    if not entry.start:
+    if not entry.first_activity:
         return ()
-    return _Graph(network, network.task_of(entry.name), entry.name).sequence(entry.start)
+    return _Graph(network, network.task_of(entry.name), entry.name).steps_from(entry.first_activity)
 
 
 def with_inner_steps(step: Step) -> Iterator[Step]:
@@ -125,8 +125,10 @@ def structure_text(steps: Sequence) -> str:
     for step in steps:
         if isinstance(step, ExecuteStep):
             work = step.work
-            calls = [(call.target, call.count, call.waits) for call in work.calls]
-            texts.append(repr((work.demand, work.scv, work.think, work.has_whole_calls, calls)))
+            calls = [(call.target, call.count, call.waits_for_reply) for call in work.calls]
+            texts.append(
+                repr((work.demand, work.scv, work.think_time, work.has_whole_calls, calls))
+            )
         else:
             amounts = [
                 amount for amount, _ in getattr(step, "options", getattr(step, "bodies", ()))
@@ -144,7 +146,7 @@ class _ActivityPath:
 
     steps: list[Step]
     join: Precedence | None = None
-    reached: set[str] = field(default_factory=set)
+    reached_activities: set[str] = field(default_factory=set)
 
 
 class _Graph:
@@ -157,12 +159,12 @@ class _Graph:
         self._precedence_after = {
             name: precedence
             for precedence in task.precedences
-            if precedence.after
-            for name in precedence.before
+            if precedence.following_activities
+            for name in precedence.preceding_activities
         }
         self._visited_count = 0
 
-    def sequence(self, start: str) -> Sequence:
+    def steps_from(self, start: str) -> Sequence:
         """Return the steps from an activity of the task on, up to the end of the graph."""
         path = self._path_from(start, 0)
         self._follow_joins(path, 0)
@@ -187,16 +189,16 @@ class _Graph:
                 self._refuse(self._task.line, "are nested too deep, or go round in a circle")
             work = self._task.activities[name]
             path.steps += [] if work.is_idle else [ExecuteStep(work)]
-            if self._entry in self._task.replies.get(name, ()):
+            if self._entry in self._task.replied_entries_by_activity.get(name, ()):
                 if ReplyStep() in path.steps:
                     self._refuse(work.line, f"reply to {short(self._entry)} twice in a row")
                 path.steps.append(ReplyStep())
             next_precedence = self._precedence_after.get(name)
             if next_precedence is None:
                 return path
-            if next_precedence.join or len(next_precedence.before) > 1:
+            if next_precedence.join or len(next_precedence.preceding_activities) > 1:
                 path.join = next_precedence
-                path.reached = {name}
+                path.reached_activities = {name}
                 return path
             name = self._follow_precedence(next_precedence, path, depth)
         return path
@@ -208,13 +210,13 @@ class _Graph:
         if precedence.fork == "loop":
             bodies = [
                 (count, self._complete_steps(name, depth, precedence.line))
-                for name, count in precedence.after
+                for name, count in precedence.following_activities
             ]
             path.steps.append(RepeatStep(tuple(body for body in bodies if body[1])))
-            return precedence.end
+            return precedence.activity_after_loop
         if not precedence.fork:
-            return precedence.after[0][0]
-        branches = [self._path_from(name, depth + 1) for name, _ in precedence.after]
+            return precedence.following_activities[0][0]
+        branches = [self._path_from(name, depth + 1) for name, _ in precedence.following_activities]
         join_ids = {id(branch.join) for branch in branches}
         have_common_join = len(join_ids) == 1
         if not have_common_join:
@@ -232,10 +234,10 @@ class _Graph:
         branches.
         """
         while path.join is not None and path.join.join == "or" and not path.join.fork:
-            path_after_join = self._path_from(path.join.after[0][0], depth + 1)
+            path_after_join = self._path_from(path.join.following_activities[0][0], depth + 1)
             path.steps += path_after_join.steps
             path.join = path_after_join.join
-            path.reached = path_after_join.reached
+            path.reached_activities = path_after_join.reached_activities
 
     def _complete_steps(self, name: str, depth: int, line: int) -> Sequence:
         """Return the steps from an activity on; raise if they stop at a join."""
@@ -269,7 +271,7 @@ class _Graph:
         self, precedence: Precedence, branches: list[_ActivityPath], path: _ActivityPath
     ) -> None:
         """Add the choice between the branches of a fork to a path, with their probabilities."""
-        probabilities = [probability for _, probability in precedence.after]
+        probabilities = [probability for _, probability in precedence.following_activities]
         probability_sum = sum(probability.value for probability in probabilities)
         are_numbers = not any(probability.formula for probability in probabilities)
         if (
@@ -299,14 +301,24 @@ class _Graph:
         """
         if join is None:
             return ""
-        reached_activities = set().union(*(branch.reached for branch in branches))
-        if reached_activities != set(join.before):
+        reached_activities = set().union(*(branch.reached_activities for branch in branches))
+        if reached_activities != set(join.preceding_activities):
             path.join = join
-            path.reached = reached_activities
+            path.reached_activities = reached_activities
             return ""
         if join.fork:
             # The fork after the join is that of one activity that takes no time.
             return self._follow_precedence(
-                Precedence(join.line, [], join.after, "", join.fork, 0, join.end), path, 0
+                Precedence(
+                    join.line,
+                    [],
+                    join.following_activities,
+                    "",
+                    join.fork,
+                    0,
+                    join.activity_after_loop,
+                ),
+                path,
+                0,
             )
-        return join.after[0][0]
+        return join.following_activities[0][0]

@@ -138,7 +138,7 @@ class Lowering:
         is_single_stream = not reference_tasks and len(arrival_entries) == 1
         document: dict[str, Any]
         if is_single_stream and not self._continues_after_reply(arrival_entries[0]):
-            document = self._open_stream(arrival_entries[0])
+            document = self._open_stream_document(arrival_entries[0])
         else:
             for entry in arrival_entries:
                 self._add_arrival_group(entry)
@@ -240,8 +240,8 @@ class Lowering:
         thinks and calls the entry of the task without occupying a thread.
         """
         cycle: Items = []
-        if task.think.value or task.think.formula:
-            cycle.append(self._think_step(task.name, task.line, task.think))
+        if task.think_time.value or task.think_time.formula:
+            cycle.append(self._think_step(task.name, task.line, task.think_time))
         self._open_entries.append(entry.name)
         cycle += self._items_with_release(
             entry, task, _without_replies(self._steps_of_request(entry)), []
@@ -252,10 +252,10 @@ class Lowering:
         if is_unlimited(task.threads):
             message = f"{short(task.name)} has unlimited customers; give it a multiplicity"
             self.network.refuse(task.line, "task", message)
-        processors = task.threads.formula or round(task.threads.value)
-        self.groups[self._plain_name(task.name)] = {"processors": processors, "cycle": cycle}
+        processor_count = task.threads.formula or round(task.threads.value)
+        self.groups[self._plain_name(task.name)] = {"processors": processor_count, "cycle": cycle}
 
-    def _open_stream(self, entry: LayeredEntry) -> dict[str, Any]:
+    def _open_stream_document(self, entry: LayeredEntry) -> dict[str, Any]:
         """Return the population and the cycle of a spec whose only stream is the arrivals to an
         entry.
         """
@@ -276,7 +276,7 @@ class Lowering:
     def _add_arrival_group(self, entry: LayeredEntry) -> None:
         """Add the group that sends requests from outside: one processor with exponential gaps."""
         counter = self._request_counter(entry)
-        gap = self._time_quantity(
+        gap_time = self._time_quantity(
             f"{entry.name} gap",
             entry.line,
             ModelAmount(
@@ -284,7 +284,7 @@ class Lowering:
                 f"1 / ({entry.arrivals.formula})" if entry.arrivals.formula else "",
             ),
         )
-        step = {"name": self.names.name(f"{entry.name} gap"), "delay": gap, "scv": 1}
+        step = {"name": self.names.name(f"{entry.name} gap"), "delay": gap_time, "scv": 1}
         self.groups[self._plain_name(f"arrivals_{entry.name}")] = {
             "processors": 1,
             "cycle": [{**step, "component": ARRIVALS}, {"signal": counter}],
@@ -361,7 +361,7 @@ class Lowering:
         """
         mean_replies = (
             mean_reply_count(self._steps_of_request(entry))
-            if entry.start and self._callers_of_entry(entry)
+            if entry.first_activity and self._callers_of_entry(entry)
             else 1.0
         )
         name = short(entry.name)
@@ -591,17 +591,17 @@ class Lowering:
             work.name
             for task in self.network.tasks.values()
             for work in self.network.works(task)
-            if any(call.target == entry.name and call.waits for call in work.calls)
+            if any(call.target == entry.name and call.waits_for_reply for call in work.calls)
         ]
 
     def _group_of_task(self, task: Task, cycle: Items) -> dict[str, Any]:
         """Return a group with as many processors as a task has threads."""
-        threads = (
+        thread_count = (
             MOST_CONCURRENT_REQUESTS
             if is_unlimited(task.threads)
             else self._whole_number(task.threads, task.line)
         )
-        return {"processors": threads, "cycle": cycle}
+        return {"processors": thread_count, "cycle": cycle}
 
     def _counter_and_group_names(self, name: str, content: object) -> tuple[str, str]:
         """Return the names of a counter and a group with a content, the same for equal contents;
@@ -617,31 +617,35 @@ class Lowering:
 
     # Steps --------------------------------------------------------------------------------------
 
-    def _items_of_steps(self, steps: Sequence, task: Task, reply: Items | None = None) -> Items:
-        """Return the spec items of the steps of a thread, with `reply` in place of each reply."""
+    def _items_of_steps(
+        self, steps: Sequence, task: Task, reply_items: Items | None = None
+    ) -> Items:
+        """Return the spec items of the steps of a thread, with `reply_items` in place of each
+        reply.
+        """
         items: Items = []
         for step in steps:
-            items += self._items_of_step(step, task, reply or [])
+            items += self._items_of_step(step, task, reply_items or [])
         return items
 
-    def _items_of_step(self, step: Step, task: Task, reply: Items) -> Items:
-        """Return the spec items of a step of a thread; `reply` if the step is a reply."""
+    def _items_of_step(self, step: Step, task: Task, reply_items: Items) -> Items:
+        """Return the spec items of a step of a thread; `reply_items` if the step is a reply."""
         if isinstance(step, ExecuteStep):
             return self._items_of_work(step.work, task)
         if isinstance(step, ReplyStep):
-            return list(reply)
+            return list(reply_items)
         if isinstance(step, ParallelStep):
             if step.quorum:
                 message = (
                     "waits for some of its branches inside a branch or a loop, which is not read"
                 )
                 self.network.refuse(task.line, "activities", f"{short(task.name)} {message}")
-            return self._items_of_fork(step, task, reply)
+            return self._items_of_fork(step, task, reply_items)
         if isinstance(step, ChoiceStep):
             options = [
                 {
                     "p": self._probability_value(probability),
-                    "do": self._items_of_steps(body, task, reply),
+                    "do": self._items_of_steps(body, task, reply_items),
                 }
                 for probability, body in step.options
             ]
@@ -650,13 +654,15 @@ class Lowering:
                 if any(option["do"] for option in options)
                 else []
             )
-        bodies = [(count, self._items_of_steps(body, task, reply)) for count, body in step.bodies]
-        if reply and ReplyStep() in with_inner_steps(step):
+        bodies = [
+            (count, self._items_of_steps(body, task, reply_items)) for count, body in step.bodies
+        ]
+        if reply_items and ReplyStep() in with_inner_steps(step):
             message = "replies from within a loop, which is not read"
             self.network.refuse(task.line, "activities", f"{short(task.name)} {message}")
         return self._geometric_repeats([(count, body) for count, body in bodies if body])
 
-    def _items_of_fork(self, parallel_step: ParallelStep, task: Task, reply: Items) -> Items:
+    def _items_of_fork(self, parallel_step: ParallelStep, task: Task, reply_items: Items) -> Items:
         """Return the fork for a step with parallel branches. If different branches queue for one
         processor, return a choice among the orders in which they start, all equally probable: all
         orders of up to `MOST_ORDERED_BRANCHES` branches, and the rotations of more branches.
@@ -664,7 +670,7 @@ class Lowering:
         branches = [
             (branch, items)
             for branch in parallel_step.branches
-            if (items := self._items_of_steps(branch, task, reply))
+            if (items := self._items_of_steps(branch, task, reply_items))
         ]
         if not branches:
             return []
@@ -686,11 +692,13 @@ class Lowering:
     def _items_of_work(self, work: Work, task: Task) -> Items:
         """Return the items of a phase or an activity: slices of its demand between its calls."""
         items: Items = []
-        if work.think.value or work.think.formula:
-            items.append(self._think_step(self._name_of_work(work, task), work.line, work.think))
+        if work.think_time.value or work.think_time.formula:
+            items.append(
+                self._think_step(self._name_of_work(work, task), work.line, work.think_time)
+            )
         calls_with_items = [(call, self._request_items(call)) for call in work.calls]
         slice_count = ModelAmount(
-            *_sum_of_amounts([ONE_CALL, *(call.count for call in work.calls)])
+            *_sum_and_formula([ONE_CALL, *(call.count for call in work.calls)])
         )
         slice_items = self._items_of_slice(work, task, slice_count)
         if work.has_whole_calls:
@@ -704,7 +712,7 @@ class Lowering:
         """Return the items of a request: a call that waits, or a signal to the group that executes
         requests without reply.
         """
-        if call.waits:
+        if call.waits_for_reply:
             return self._items_of_call(call.target)
         return [{"signal": self._request_counter(self.network.entries[call.target])}]
 
@@ -728,7 +736,7 @@ class Lowering:
         """
         if not bodies:
             return []
-        mean_repeats, mean_formula = _sum_of_amounts([count for count, _ in bodies])
+        mean_repeats, mean_formula = _sum_and_formula([count for count, _ in bodies])
         if mean_repeats <= 0:
             return []
         body = _body_by_share(bodies, mean_repeats, mean_formula)
@@ -778,12 +786,12 @@ class Lowering:
 
     def _step_count(self, items: Items) -> int:
         """Return the number of steps in items as written out; shared lists count at each use."""
-        cached = self._cached_step_counts.get(id(items))
-        if cached is None:
+        count_and_items = self._cached_step_counts.get(id(items))
+        if count_and_items is None:
             inner_bodies = [body for item in items for body in _nested_bodies(item)]
-            cached = (len(items) + sum(map(self._step_count, inner_bodies)), items)
-            self._cached_step_counts[id(items)] = cached
-        return cached[0]
+            count_and_items = (len(items) + sum(map(self._step_count, inner_bodies)), items)
+            self._cached_step_counts[id(items)] = count_and_items
+        return count_and_items[0]
 
     def _items_of_slice(self, work: Work, task: Task, slice_count: ModelAmount) -> Items:
         """Return one slice of the demand of a phase or an activity; empty for a demand of zero."""
@@ -791,20 +799,24 @@ class Lowering:
             return []
         processor = self.network.processors[task.processor]
         demand_parameter = self._demand_parameter(work, task)
-        divisors = [f"/ ({processor.speed.formula})"] if processor.speed.formula else []
-        speed = self._speed_share_of(task) * (1.0 if divisors else processor.speed.value)
+        divisor_texts = [f"/ ({processor.speed.formula})"] if processor.speed.formula else []
+        speed = self._speed_share_of(task) * (1.0 if divisor_texts else processor.speed.value)
         if speed != 1:
-            divisors.append(f"/ {exact_number(speed)}")
+            divisor_texts.append(f"/ {exact_number(speed)}")
         if slice_count.value != 1 or slice_count.formula:
-            divisor = (
+            divisor_text = (
                 f"({slice_count.formula})"
                 if slice_count.formula
                 else exact_number(slice_count.value)
             )
-            divisors.append(f"/ {divisor}")
-        station = self._station(processor, task)
-        time = " ".join([demand_parameter, *divisors])
-        occupied_time = {"service": station, "time": time} if station else {"delay": time}
+            divisor_texts.append(f"/ {divisor_text}")
+        station_path = self._station_path(processor, task)
+        time_formula = " ".join([demand_parameter, *divisor_texts])
+        occupied_time = (
+            {"service": station_path, "time": time_formula}
+            if station_path
+            else {"delay": time_formula}
+        )
         other_fields = {"scv": work.scv, "component": self.names.name(task.name)}
         return [
             {
@@ -825,15 +837,15 @@ class Lowering:
         """Return a unique name for a phase or an activity: its own name, preceded by that of its
         task if another task has a phase or an activity of the same name.
         """
-        if not hasattr(self, "_owners"):
+        if not hasattr(self, "_tasks_by_work_name"):
             task_names_by_work_name: dict[str, set[str]] = {}
             for other_task in self.network.tasks.values():
                 for other_work in self.network.works(other_task):
                     task_names_by_work_name.setdefault(self.names.name(other_work.name), set()).add(
                         other_task.name
                     )
-            self._owners = task_names_by_work_name
-        is_shared = len(self._owners[self.names.name(work.name)]) > 1
+            self._tasks_by_work_name = task_names_by_work_name
+        is_shared = len(self._tasks_by_work_name[self.names.name(work.name)]) > 1
         return f"{task.name} {work.name}" if is_shared else work.name
 
     def _demand_parameter(self, work: Work, task: Task) -> str:
@@ -858,14 +870,14 @@ class Lowering:
         parameter = self._plain_name(f"{name} think")
         if parameter not in self.parameters:
             self.parameters[parameter] = self._time_quantity(name, line, amount)
-        label = self.names.name(f"{name} think")
-        return {"name": label, "delay": parameter, "scv": 1, "component": THINK}
+        step_name = self.names.name(f"{name} think")
+        return {"name": step_name, "delay": parameter, "scv": 1, "component": THINK}
 
     def _parameter_of_one_second(self) -> str:
         """Return the name of the parameter that is one unit of time of the file; add it first."""
         if SECOND_PARAMETER not in self.parameters:
-            unit = self.names.time(1, 1.0)
-            self.parameters = {SECOND_PARAMETER: unit, **self.parameters}
+            one_unit = self.names.time(1, 1.0)
+            self.parameters = {SECOND_PARAMETER: one_unit, **self.parameters}
         return SECOND_PARAMETER
 
     def _probability_value(self, probability: ModelAmount) -> Any:
@@ -874,19 +886,21 @@ class Lowering:
 
     # Names --------------------------------------------------------------------------------------
 
-    def _station(self, processor: Processor, task: Task) -> str:
+    def _station_path(self, processor: Processor, task: Task) -> str:
         """Return the path of the station of a processor; empty if the processor is a delay."""
         if is_unlimited(processor.servers):
             return ""
         share = self.network.shares.get(task.group)
         is_capped = share is not None and share.is_capped
-        name = self.names.name(f"{processor.name} {task.group}" if is_capped else processor.name)
+        station_name = self.names.name(
+            f"{processor.name} {task.group}" if is_capped else processor.name
+        )
         server_count = self._whole_number(processor.servers, processor.line)
         discipline = _DISCIPLINES.get(processor.kind, "fcfs")
         if processor.kind in ("ps-hol", "ps-pp"):
             discipline = "ps"
-        self.resources[name] = {"servers": server_count, "discipline": discipline}
-        return name
+        self.resources[station_name] = {"servers": server_count, "discipline": discipline}
+        return station_name
 
     def _whole_number(self, amount: ModelAmount, line: int) -> int:
         """Return a number of servers or threads; refuse one that is not whole."""
@@ -895,13 +909,13 @@ class Lowering:
             self.network.refuse(line, "multiplicity", message)
         return int(amount.value)
 
-    def _path_of_counter(self, name: str, units: int = 0) -> str:
+    def _path_of_counter(self, name: str, unit_count: int = 0) -> str:
         """Return the path of a counter by its name; a new one begins with the given number of
         units.
         """
         counter_name = self._plain_name(name)
         semaphores = self.resources.setdefault("requests", {"semaphores": {}})["semaphores"]
-        semaphores.setdefault(counter_name, units)
+        semaphores.setdefault(counter_name, unit_count)
         return f"requests.{counter_name}"
 
     def _plain_name(self, name: str) -> str:
@@ -935,7 +949,9 @@ def activity_spec(
             return Lowering(network, names(), file_losses, repeat_form).spec(title)
         except TooManyStepsError as limit_error:
             reason = str(limit_error)
-            file_losses.places = FileLosses(file_losses.format, file_losses.input_file).places
+            file_losses.lines_by_loss_and_detail = FileLosses(
+                file_losses.format, file_losses.input_file
+            ).lines_by_loss_and_detail
     file_losses.declare("geometric-calls", 1, f"geometric numbers would need {reason}")
     try:
         return Lowering(network, names(), file_losses, WHOLE_NUMBERS).spec(title)
@@ -969,15 +985,15 @@ def _digit_probabilities(mean: float) -> Iterator[float]:
 
     The last digit has the mean that the digits beyond it would have, so that the mean is exact.
     """
-    remainder = mean
+    remaining_mean = mean
     ratio = 1 + 1 / mean
     for power in range(60):
         if ratio**2 > 1 / LEAST_PROBABILITY:
-            yield min(remainder / 2**power, 1.0)
+            yield min(remaining_mean / 2**power, 1.0)
             return
         probability = 1 / (1 + ratio)
         yield probability
-        remainder -= 2**power * probability
+        remaining_mean -= 2**power * probability
         ratio **= 2
 
 
@@ -1023,7 +1039,7 @@ def _without_replies(steps: Sequence) -> Sequence:
     return tuple(plain_steps)
 
 
-def _sum_of_amounts(amounts: list[ModelAmount]) -> tuple[float, str]:
+def _sum_and_formula(amounts: list[ModelAmount]) -> tuple[float, str]:
     """Return the sum of amounts, with its formula if an amount has one."""
     total = sum(amount.value for amount in amounts)
     if not any(amount.formula for amount in amounts):

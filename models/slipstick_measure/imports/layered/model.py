@@ -49,7 +49,7 @@ class Call:
     target: str
     count: ModelAmount
     line: int
-    waits: bool = True
+    waits_for_reply: bool = True
 
 
 @dataclass
@@ -60,14 +60,14 @@ class Work:
     line: int
     demand: ModelAmount = ZERO
     scv: float = 1.0
-    think: ModelAmount = ZERO
+    think_time: ModelAmount = ZERO
     has_whole_calls: bool = False
     calls: list[Call] = field(default_factory=list)
 
     @property
     def is_idle(self) -> bool:
         """Whether the work takes no time and makes no calls."""
-        amounts = (self.demand, self.think, *(call.count for call in self.calls))
+        amounts = (self.demand, self.think_time, *(call.count for call in self.calls))
         return not any(amount.value or amount.formula for amount in amounts)
 
 
@@ -77,30 +77,30 @@ class Precedence:
 
     Attributes
     ----------
-    before : activities that must end
-    after : activities that start then, each with its probability or count
+    preceding_activities : activities that must end
+    following_activities : activities that start then, each with its probability or count
     join, fork : "", "and", "or"; a fork may be a "loop", too
     quorum : number of activities that an and-join waits for; 0 for all
-    end : the activity after a loop; empty where there is none
+    activity_after_loop : the activity after a loop; empty where there is none
     """
 
     line: int
-    before: list[str]
-    after: list[tuple[str, ModelAmount]]
+    preceding_activities: list[str]
+    following_activities: list[tuple[str, ModelAmount]]
     join: str = ""
     fork: str = ""
     quorum: int = 0
-    end: str = ""
+    activity_after_loop: str = ""
 
 
 @dataclass
 class LayeredEntry:
-    """An entry of a task, described by phases or by the activities from `start` on."""
+    """An entry of a task, described by phases or by the activities from `first_activity` on."""
 
     name: str
     line: int
     phases: dict[int, Work] = field(default_factory=dict)
-    start: str = ""
+    first_activity: str = ""
     arrivals: ModelAmount = ZERO
     priority: int = 0
     forwards: list[tuple[str, ModelAmount, int]] = field(default_factory=list)
@@ -130,7 +130,7 @@ class Task:
     processor: str
     kind: str = "fcfs"
     threads: ModelAmount = ONE
-    think: ModelAmount = ZERO
+    think_time: ModelAmount = ZERO
     priority: int = 0
     replicas: int = 1
     queue_length: int = 0
@@ -139,7 +139,7 @@ class Task:
     entries: list[str] = field(default_factory=list)
     activities: dict[str, Work] = field(default_factory=dict)
     precedences: list[Precedence] = field(default_factory=list)
-    replies: dict[str, list[str]] = field(default_factory=dict)
+    replied_entries_by_activity: dict[str, list[str]] = field(default_factory=dict)
     fan_in: dict[str, int] = field(default_factory=dict)
     fan_out: dict[str, int] = field(default_factory=dict)
 
@@ -174,7 +174,7 @@ class LayeredNetwork:
     tasks: dict[str, Task] = field(default_factory=dict)
     entries: dict[str, LayeredEntry] = field(default_factory=dict)
     shares: dict[str, ProcessorShare] = field(default_factory=dict)
-    owner: dict[str, str] = field(default_factory=dict)
+    task_by_entry: dict[str, str] = field(default_factory=dict)
     parameters: dict[str, tuple[str, int]] = field(default_factory=dict)
     delays: list[tuple[str, int]] = field(default_factory=list)
 
@@ -188,13 +188,13 @@ class LayeredNetwork:
         """Add an element of a kind; raise if there is one of the same name. An entry belongs to the
         given task.
         """
-        tables: dict[str, dict[str, object]] = {
+        table_by_kind: dict[str, dict[str, object]] = {
             "processor": self.processors,  # type: ignore[dict-item]
             "task": self.tasks,  # type: ignore[dict-item]
             "entry": self.entries,  # type: ignore[dict-item]
             "group": self.shares,  # type: ignore[dict-item]
         }
-        table = tables[kind]
+        table = table_by_kind[kind]
         if element.name in table:
             first_line = getattr(table[element.name], "line", 0)
             message = (
@@ -203,12 +203,12 @@ class LayeredNetwork:
             self.refuse(element.line, kind, message)
         table[element.name] = element
         if kind == "entry":
-            self.owner[element.name] = task
+            self.task_by_entry[element.name] = task
             self.tasks[task].entries.append(element.name)
 
     def task_of(self, entry: str) -> Task:
         """Return the task of an entry."""
-        return self.tasks[self.owner[entry]]
+        return self.tasks[self.task_by_entry[entry]]
 
     def works(self, task: Task) -> Iterator[Work]:
         """Yield the phases and activities of a task."""
@@ -241,7 +241,7 @@ class LayeredNetwork:
         }
         for entry in self.entries.values():
             if entry.name in line_by_called_entry and not (
-                entry.phases or entry.start or entry.kind or entry.forwards
+                entry.phases or entry.first_activity or entry.kind or entry.forwards
             ):
                 message = f"{short(entry.name)} is called and has no work; write its service time"
                 add_problem(line_by_called_entry[entry.name], "call", message)
@@ -264,15 +264,20 @@ class LayeredNetwork:
                     f"{short(task.name)} is a reference task, whose requests end; call in its place"
                 )
                 add_problem(entry.line, "forwarding", message)
-            if entry.phases and entry.start:
+            if entry.phases and entry.first_activity:
                 message = f"{short(entry.name)} has phases and activities; take one of the two out"
                 add_problem(entry.line, "entry", message)
             self._check_replies(entry, task)
-            operations = {"semaphore": SEMAPHORE_KINDS, "rwlock": LOCK_KINDS}.get(task.kind, ("",))
-            if entry.kind not in operations:
-                kinds = " or ".join(operations) if operations != ("",) else "a service"
+            operation_kinds = {"semaphore": SEMAPHORE_KINDS, "rwlock": LOCK_KINDS}.get(
+                task.kind, ("",)
+            )
+            if entry.kind not in operation_kinds:
+                kinds_in_words = (
+                    " or ".join(operation_kinds) if operation_kinds != ("",) else "a service"
+                )
                 message = (
-                    f"{short(entry.name)} of the {task.kind} task {short(task.name)} is no {kinds}"
+                    f"{short(entry.name)} of the {task.kind} task {short(task.name)} is no"
+                    f" {kinds_in_words}"
                 )
                 add_problem(entry.line, "entry", message)
         if self.input_file.problems:
@@ -298,16 +303,18 @@ class LayeredNetwork:
 
     def _check_customers_and_group(self, task: Task) -> None:
         """Record the problems of a task with its customers, its think time or its group."""
-        report, name = self.input_file.add_problem, short(task.name)
+        report, task_name = self.input_file.add_problem, short(task.name)
         if task.is_reference and len(task.entries) > 1:
             message = (
-                f"{name} is a reference task of {len(task.entries)} entries, between which no rule"
+                f"{task_name} is a reference task of {len(task.entries)} entries, between"
+                " which no rule"
                 " divides its customers; write a reference task for each entry"
             )
             report(task.line, "task", message)
-        if not task.is_reference and (task.think.value or task.think.formula):
+        if not task.is_reference and (task.think_time.value or task.think_time.formula):
             message = (
-                f"{name} is no reference task, so it cannot think; give the think time to an entry"
+                f"{task_name} is no reference task, so it cannot think; give the think time to"
+                " an entry"
             )
             report(task.line, "task", message)
         if task.group:
@@ -321,15 +328,22 @@ class LayeredNetwork:
 
     def _check_precedences(self, task: Task) -> None:
         """Record the problems of the order in which the activities of a task are executed."""
-        report, name = self.input_file.add_problem, short(task.name)
+        report, task_name = self.input_file.add_problem, short(task.name)
         first_activities = [
-            self.entries[name].start for name in task.entries if self.entries[name].start
+            self.entries[name].first_activity
+            for name in task.entries
+            if self.entries[name].first_activity
         ]
-        preceding_names = [name for precedence in task.precedences for name in precedence.before]
+        preceding_names = [
+            name for precedence in task.precedences for name in precedence.preceding_activities
+        ]
         following_names = [
             name
             for precedence in task.precedences
-            for name in (*(name for name, _ in precedence.after), precedence.end)
+            for name in (
+                *(name for name, _ in precedence.following_activities),
+                precedence.activity_after_loop,
+            )
             if name
         ]
         for position_word, names in (("before", preceding_names), ("after", following_names)):
@@ -348,7 +362,7 @@ class LayeredNetwork:
         )
         if unreached_activities and {*preceding_names, *following_names} <= {*task.activities}:
             unreached_names = ", ".join(map(short, unreached_activities))
-            message = f"{unreached_names} of {name} come after no others and begin no entry"
+            message = f"{unreached_names} of {task_name} come after no others and begin no entry"
             report(
                 task.activities[unreached_activities[0]].line,
                 "activity",
@@ -362,8 +376,11 @@ class LayeredNetwork:
         reached_activities = set(starts)
         for _ in task.precedences:
             for precedence in task.precedences:
-                if reached_activities.issuperset(precedence.before):
-                    reached_activities |= {precedence.end, *(name for name, _ in precedence.after)}
+                if reached_activities.issuperset(precedence.preceding_activities):
+                    reached_activities |= {
+                        precedence.activity_after_loop,
+                        *(name for name, _ in precedence.following_activities),
+                    }
         return reached_activities - {""}
 
     def _check_target(self, target: str, line: int) -> None:
@@ -377,7 +394,7 @@ class LayeredNetwork:
 
     def _check_replies(self, entry: LayeredEntry, task: Task) -> None:
         """Record problems for replies of unknown activities and to entries of other tasks."""
-        for name, replied_entries in task.replies.items():
+        for name, replied_entries in task.replied_entries_by_activity.items():
             if name not in task.activities:
                 self.input_file.add_problem(
                     task.line, "reply", f"there is no activity {short(name)}"

@@ -30,9 +30,11 @@ def with_replicas_written_out(network: LayeredNetwork) -> LayeredNetwork:
     SpecError : copies that do not fit
     """
     elements: list[Processor | Task] = [*network.processors.values(), *network.tasks.values()]
-    fans = [fan for task in network.tasks.values() for fan in (task.fan_in, task.fan_out)]
+    replica_counts_by_task = [
+        fan for task in network.tasks.values() for fan in (task.fan_in, task.fan_out)
+    ]
     if all(element.replicas == 1 for element in elements) and not any(
-        count != 1 for fan in fans for count in fan.values()
+        count != 1 for fan in replica_counts_by_task for count in fan.values()
     ):
         return network
     for element in elements:
@@ -41,7 +43,7 @@ def with_replicas_written_out(network: LayeredNetwork) -> LayeredNetwork:
                 f"{short(element.name)} needs 1 to {MOST_REPLICAS} copies; got {element.replicas}"
             )
             network.refuse(element.line, "replication", message)
-    return _ReplicaWriter(network).written
+    return _ReplicaWriter(network).written_network
 
 
 class _ReplicaWriter:
@@ -49,7 +51,7 @@ class _ReplicaWriter:
 
     def __init__(self, network: LayeredNetwork) -> None:
         self._network = network
-        self.written = LayeredNetwork(
+        self.written_network = LayeredNetwork(
             network.input_file,
             shares=network.shares,
             parameters=network.parameters,
@@ -58,12 +60,12 @@ class _ReplicaWriter:
         for processor in network.processors.values():
             for index in range(processor.replicas):
                 name = replica_name(processor.name, index, processor.replicas)
-                self.written.processors[name] = replace(processor, name=name, replicas=1)
+                self.written_network.processors[name] = replace(processor, name=name, replicas=1)
         for task in network.tasks.values():
             for index in range(task.replicas):
                 self._write_task(task, index)
 
-    def _write_task(self, task: Task, index: int) -> None:
+    def _write_task(self, task: Task, replica_index: int) -> None:
         """Add a replica of a task, with its entries, on a replica of its processor."""
         processor = self._network.processors[task.processor]
         replicas_per_processor, remainder = divmod(task.replicas, processor.replicas)
@@ -73,55 +75,60 @@ class _ReplicaWriter:
                 f" {processor.replicas} copies of {short(processor.name)} in equal parts"
             )
             self._network.refuse(task.line, "replication", message)
-        name = replica_name(task.name, index, task.replicas)
-        self.written.tasks[name] = replace(
+        name = replica_name(task.name, replica_index, task.replicas)
+        self.written_network.tasks[name] = replace(
             task,
             name=name,
             processor=replica_name(
-                processor.name, index // replicas_per_processor, processor.replicas
+                processor.name, replica_index // replicas_per_processor, processor.replicas
             ),
             replicas=1,
-            entries=[replica_name(name, index, task.replicas) for name in task.entries],
+            entries=[replica_name(name, replica_index, task.replicas) for name in task.entries],
             activities={
-                activity_name: self._replica_of_work(work, task, index)
+                activity_name: self._replica_of_work(work, task, replica_index)
                 for activity_name, work in task.activities.items()
             },
-            replies={
+            replied_entries_by_activity={
                 activity_name: [
-                    replica_name(name, index, task.replicas) for name in replied_entries
+                    replica_name(name, replica_index, task.replicas) for name in replied_entries
                 ]
-                for activity_name, replied_entries in task.replies.items()
+                for activity_name, replied_entries in task.replied_entries_by_activity.items()
             },
         )
         for entry_name in task.entries:
-            entry = self._replica_of_entry(self._network.entries[entry_name], task, index)
-            self.written.entries[entry.name] = entry
-            self.written.owner[entry.name] = name
+            entry = self._replica_of_entry(self._network.entries[entry_name], task, replica_index)
+            self.written_network.entries[entry.name] = entry
+            self.written_network.task_by_entry[entry.name] = name
 
-    def _replica_of_entry(self, entry: LayeredEntry, task: Task, index: int) -> LayeredEntry:
+    def _replica_of_entry(
+        self, entry: LayeredEntry, task: Task, replica_index: int
+    ) -> LayeredEntry:
         """Return a replica of an entry."""
         forwards = [
             (target, share, line)
             for forwarded_entry, share, line in entry.forwards
-            for target in self._called_replicas(forwarded_entry, task, index, line)[:1]
+            for target in self._called_replicas(forwarded_entry, task, replica_index, line)[:1]
         ]
         return replace(
             entry,
-            name=replica_name(entry.name, index, task.replicas),
+            name=replica_name(entry.name, replica_index, task.replicas),
             phases={
-                key: self._replica_of_work(work, task, index) for key, work in entry.phases.items()
+                phase: self._replica_of_work(work, task, replica_index)
+                for phase, work in entry.phases.items()
             },
             forwards=forwards,
         )
 
-    def _replica_of_work(self, work: Work, task: Task, index: int) -> Work:
+    def _replica_of_work(self, work: Work, task: Task, replica_index: int) -> Work:
         """Return a replica of a phase or an activity."""
         calls = [
-            Call(target, call.count, call.line, call.waits)
+            Call(target, call.count, call.line, call.waits_for_reply)
             for call in work.calls
-            for target in self._called_replicas(call.target, task, index, call.line)
+            for target in self._called_replicas(call.target, task, replica_index, call.line)
         ]
-        return replace(work, name=replica_name(work.name, index, task.replicas), calls=calls)
+        return replace(
+            work, name=replica_name(work.name, replica_index, task.replicas), calls=calls
+        )
 
     def _called_replicas(self, entry: str, caller: Task, caller_index: int, line: int) -> list[str]:
         """Return the replicas of an entry that a replica of a caller calls."""

@@ -32,59 +32,68 @@ class Variables:
     Attributes
     ----------
     input_file : the file, whose hints hold values that are set beside it
-    formulas : of each variable with a value, in parameters of a spec; a number for a plain one
-    values, lines : of each variable
-    ranges : the values of a variable that has several; the first of them holds
+    formula_by_name : of each variable with a value, in parameters of a spec; a number for a
+        plain one
+    value_by_name, line_by_name : of each variable
+    range_values_by_name : the values of a variable that has several; the first of them holds
     """
 
     input_file: Reading
-    formulas: dict[str, str] = field(default_factory=dict)
-    values: dict[str, float] = field(default_factory=dict)
-    lines: dict[str, int] = field(default_factory=dict)
-    ranges: dict[str, list[float]] = field(default_factory=dict)
-    used: set[str] = field(default_factory=set)
+    formula_by_name: dict[str, str] = field(default_factory=dict)
+    value_by_name: dict[str, float] = field(default_factory=dict)
+    line_by_name: dict[str, int] = field(default_factory=dict)
+    range_values_by_name: dict[str, list[float]] = field(default_factory=dict)
+    used_names: set[str] = field(default_factory=set)
 
     def assign(self, variable: str, text: str, line: int) -> None:
         """Set a variable to a number, a formula of earlier variables, or a list or range of
         numbers.
         """
         name = parameter_name(variable)
-        self.lines[name] = line
+        self.line_by_name[name] = line
         if name in self.input_file.hints.settings:
             # As text, so that what a range varies stays a parameter.
             text = self.input_file.hints.settings[name]
         if range_match := _RANGE.fullmatch(text.strip()):
-            self.ranges[name] = values = self._parse_list(range_match[1], variable, line)
+            self.range_values_by_name[name] = values = self._parse_list(
+                range_match[1], variable, line
+            )
             text = repr(values[0])
-        amount = self.amount(text, line, variable)
-        self.values[name] = amount.value
-        self.formulas[name] = amount.formula or repr(amount.value)
+        amount = self.parse_amount(text, line, variable)
+        self.value_by_name[name] = amount.value
+        self.formula_by_name[name] = amount.formula or repr(amount.value)
 
     def _parse_list(self, text: str, variable: str, line: int) -> list[float]:
         """Parse a list of numbers, or a range `first : last, step`."""
         first_text, colon, text_after_colon = text.partition(":")
         if colon:
-            last_text, _, step = text_after_colon.partition(",")
-            low, high, increment = (
-                self.amount(bound, line, variable).value
-                for bound in (first_text, last_text, step or "1")
+            last_text, _, step_text = text_after_colon.partition(",")
+            first_value, last_value, increment = (
+                self.parse_amount(bound_text, line, variable).value
+                for bound_text in (first_text, last_text, step_text or "1")
             )
             value_count = (
-                int((high - low) / increment + 1.5e-9) + 1 if increment > 0 and high >= low else 0
+                int((last_value - first_value) / increment + 1.5e-9) + 1
+                if increment > 0 and last_value >= first_value
+                else 0
             )
             values = [
-                low + increment * index for index in range(min(value_count, MOST_RANGE_VALUES + 1))
+                first_value + increment * index
+                for index in range(min(value_count, MOST_RANGE_VALUES + 1))
             ]
         else:
             values = [
-                self.amount(value_text, line, variable).value for value_text in text.split(",")
+                self.parse_amount(value_text, line, variable).value
+                for value_text in text.split(",")
             ]
         if not 0 < len(values) <= MOST_RANGE_VALUES:
             message = f"{short(variable)} needs 1 to {MOST_RANGE_VALUES} values; got {short(text)}"
             self.input_file.refuse(line, "parameter", message)
         return values
 
-    def amount(self, text: str, line: int, subject: str, least: float | None = None) -> ModelAmount:
+    def parse_amount(
+        self, text: str, line: int, subject: str, least: float | None = None
+    ) -> ModelAmount:
         """Parse a number, a variable, or a formula; raise for other texts, and for values below
         `least`.
         """
@@ -111,7 +120,7 @@ class Variables:
         for variable in re.findall(r"\$[A-Za-z0-9_]+", text):
             self._set_given_value(variable, line)
         symbols: dict[str, Expr] = {
-            name: Parameter(name, value=values) for name, values in self.values.items()
+            name: Parameter(name, value=value) for name, value in self.value_by_name.items()
         }
         try:
             expression = read_expression(formula, symbols)
@@ -125,7 +134,7 @@ class Variables:
         if not isfinite(number):
             self.input_file.refuse(line, subject, f"{short(text)} is {number}, no finite number")
         is_plain = isinstance(expression, Number) or not parameters(expression)
-        self.used |= {parameter.name for parameter in parameters(expression)}
+        self.used_names |= {parameter.name for parameter in parameters(expression)}
         return ModelAmount(number, "" if is_plain else formula)
 
     def _set_given_value(self, variable: str, line: int) -> None:
@@ -133,20 +142,20 @@ class Variables:
         problem if the hints have none, so that one message names all such variables.
         """
         name = parameter_name(variable)
-        if name in self.values:
+        if name in self.value_by_name:
             return
         if name in self.input_file.hints.settings:
-            self.values[name] = self.amount(
+            self.value_by_name[name] = self.parse_amount(
                 self.input_file.hints.settings[name], line, variable
             ).value
-            self.formulas[name] = repr(self.values[name])
-            self.lines[name] = line
+            self.formula_by_name[name] = repr(self.value_by_name[name])
+            self.line_by_name[name] = line
             return
         message = (
             f"{short(variable)} has no value in the file; give it one with --set {name}=NUMBER"
         )
         self.input_file.add_problem(line, "parameter", message)
-        self.values[name] = 1.0
+        self.value_by_name[name] = 1.0
 
 
 def parameter_name(variable: str) -> str:

@@ -76,12 +76,16 @@ def _with_marked_variables(formula: str) -> str:
 def _without_functions(text: str) -> str:
     """Return a program whose functions are replaced by empty lines."""
     while match := re.search(r"\bfunction\s+\w+\s*\([^)]*\)\s*\{", text):
-        end = match.end()
+        function_end = match.end()
         depth = 1
-        while depth and end < len(text):
-            depth += {"{": 1, "}": -1}.get(text[end], 0)
-            end += 1
-        text = text[: match.start()] + "\n" * text.count("\n", match.start(), end) + text[end:]
+        while depth and function_end < len(text):
+            depth += {"{": 1, "}": -1}.get(text[function_end], 0)
+            function_end += 1
+        text = (
+            text[: match.start()]
+            + "\n" * text.count("\n", match.start(), function_end)
+            + text[function_end:]
+        )
     return text
 
 
@@ -94,8 +98,8 @@ def _is_solved_inside(text: str, start: int) -> bool:
     if not block_text.startswith("{"):
         return re.match(r"(?:foreach|for|if)\b", block_text) is not None or ";" not in block_text
     depth = 0
-    for brace in re.finditer("[{}]", block_text):
-        depth += 1 if brace[0] == "{" else -1
+    for brace_match in re.finditer("[{}]", block_text):
+        depth += 1 if brace_match[0] == "{" else -1
         if depth == 0:
             return False
     return True
@@ -164,7 +168,7 @@ class _XmlReader:
         text = element.get(key)
         if not text:
             return default
-        return self.variables.amount(text, element.line, f"{element.tag} {key}", least)
+        return self.variables.parse_amount(text, element.line, f"{element.tag} {key}", least)
 
     def whole_number(
         self, element: XmlElement, key: str, default: int, largest: int = 10**6
@@ -210,12 +214,12 @@ class _XmlReader:
             self.input_file.add_note(line, element.tag, message)
 
     def _read_part_without_loops(
-        self, element: XmlElement, text: str, begin: int, end: int
+        self, element: XmlElement, text: str, begin_position: int, end_position: int
     ) -> None:
         """Read the assignments in a part of a program without loops. Of a variable without $ only
         numbers, formulas of known variables, and lists are read.
         """
-        for match in _ASSIGNMENT.finditer(text, begin, end):
+        for match in _ASSIGNMENT.finditer(text, begin_position, end_position):
             formula = _with_marked_variables(match[2].strip())
             # An index is that of a loop: such a variable stays without a value.
             has_index = re.search(r"\w\s*\[", formula)
@@ -223,7 +227,7 @@ class _XmlReader:
                 continue
             line = element.line + text.count("\n", 0, match.start())
             if parameter_name(match[1]) in map(parameter_name, re.findall(r"\$\w+", formula)):
-                formula = repr(self.variables.amount(formula, line, match[1]).value)
+                formula = repr(self.variables.parse_amount(formula, line, match[1]).value)
                 self._drop_ranges(element, line, match[1])
             self.variables.assign(match[1], formula.strip('"'), line)
 
@@ -231,7 +235,7 @@ class _XmlReader:
         """Drop the ranges of the enclosing loops, with a note: a variable that is computed from its
         own earlier value depends on all earlier iterations.
         """
-        if [name for name in self._loops if self.variables.ranges.pop(name, None)]:
+        if [name for name in self._loops if self.variables.range_values_by_name.pop(name, None)]:
             message = (
                 f"{short(variable)} changes with each pass of a loop, which no range can say: the"
                 " first pass is taken, and --set NAME=NUMBER takes others"
@@ -243,32 +247,32 @@ class _XmlReader:
         variables.
         """
         names = re.findall(r"\$\w+", formula)
-        are_known = all(parameter_name(name) in self.variables.values for name in names)
+        are_known = all(parameter_name(name) in self.variables.value_by_name for name in names)
         has_numbers = re.search(r"[\d$]", formula) is not None
         return are_known and has_numbers and _VALUE_OF_ASSIGNMENT.fullmatch(formula) is not None
 
-    def _read_loop(self, element: XmlElement, text: str, keyword: re.Match[str]) -> int:
+    def _read_loop(self, element: XmlElement, text: str, keyword_match: re.Match[str]) -> int:
         """Read the header of a loop over numbers that solves the model, as the range of its
         variable. Return the position after the header; 0 for other loops.
         """
         values_text = ""
-        if match := _FOREACH.match(text, keyword.start()):
+        if match := _FOREACH.match(text, keyword_match.start()):
             values_text = match[2]
             if not values_text.startswith("["):
-                range_values = self.variables.ranges.pop(parameter_name(match[2]), [])
+                range_values = self.variables.range_values_by_name.pop(parameter_name(match[2]), [])
                 settings = self.input_file.hints.settings
                 values_text = settings.get(parameter_name(match[1]), "")
                 values_text = (
                     f"[{', '.join(map(repr, range_values))}]" if range_values else str(values_text)
                 )
-        elif (match := _FOR.match(text, keyword.start())) and len(
+        elif (match := _FOR.match(text, keyword_match.start())) and len(
             {match[1], match[3], match[6]}
         ) == 1:
             bound_formulas = [_with_marked_variables(match[group].strip()) for group in (2, 5, 7)]
             if all(map(self._is_computed, bound_formulas)):
                 line = element.line + text.count("\n", 0, match.start())
                 first_value, last_value, step = (
-                    self.variables.amount(bound_formula, line, match[1]).value
+                    self.variables.parse_amount(bound_formula, line, match[1]).value
                     for bound_formula in bound_formulas
                 )
                 loop_values = _loop_values(first_value, last_value, step, match[4] == "<=")
@@ -287,12 +291,12 @@ class _XmlReader:
         name = element.get("name")
         kind = element.get("scheduling") or "fcfs"
         if kind not in _PROCESSOR_KINDS:
-            kinds = ", ".join(_PROCESSOR_KINDS)
-            message = f"there is no scheduling {short(kind)}; there are {kinds}"
+            kinds_in_words = ", ".join(_PROCESSOR_KINDS)
+            message = f"there is no scheduling {short(kind)}; there are {kinds_in_words}"
             self.input_file.refuse(element.line, "processor", message)
         quantum = element.get("quantum")
         if quantum and quantum.casefold() not in INFINITE:
-            self.variables.amount(quantum, element.line, "processor quantum", 0.0)
+            self.variables.parse_amount(quantum, element.line, "processor quantum", 0.0)
         processor = Processor(
             name,
             element.line,
@@ -313,19 +317,19 @@ class _XmlReader:
 
     def _read_share(self, element: XmlElement) -> None:
         """Read a group of tasks with its share of a processor."""
-        processor = next(
+        processor_name = next(
             processor_element.get("name")
             for processor_element in self.root.descendants("processor")
             if element in processor_element.children
         )
         is_capped = element.get("cap").casefold() in ("1", "true", "yes")
         share = self.amount(element, "share", ONE).value
-        group = ProcessorShare(element.get("name"), element.line, processor, share, is_capped)
+        group = ProcessorShare(element.get("name"), element.line, processor_name, share, is_capped)
         self.network.add("group", group)
         for task in element.descendants("task"):
             self.network.tasks[task.get("name")].group = group.name
 
-    def _read_task(self, element: XmlElement, processor: str) -> None:
+    def _read_task(self, element: XmlElement, processor_name: str) -> None:
         """Read a task with its entries and activities."""
         kind = element.get("scheduling") or "fcfs"
         if kind not in TASK_KINDS:
@@ -334,7 +338,7 @@ class _XmlReader:
         task = Task(
             element.get("name"),
             element.line,
-            processor,
+            processor_name,
             kind,
             self._multiplicity(element, kind),
             self.amount(element, "think-time", ZERO),
@@ -344,10 +348,10 @@ class _XmlReader:
             self.whole_number(element, "initially", 0) if element.get("initially") else None,
         )
         self.network.add("task", task)
-        for fan in element.descendants("fan-in"):
-            task.fan_in[fan.get("source")] = self.whole_number(fan, "value", 1)
-        for fan in element.descendants("fan-out"):
-            task.fan_out[fan.get("dest")] = self.whole_number(fan, "value", 1)
+        for fan_element in element.descendants("fan-in"):
+            task.fan_in[fan_element.get("source")] = self.whole_number(fan_element, "value", 1)
+        for fan_element in element.descendants("fan-out"):
+            task.fan_out[fan_element.get("dest")] = self.whole_number(fan_element, "value", 1)
         for child in element.children:
             if child.tag == "entry":
                 self._read_entry(child, task)
@@ -356,20 +360,22 @@ class _XmlReader:
 
     def _read_entry(self, element: XmlElement, task: Task) -> None:
         """Read an entry of a task."""
-        kind = element.get("semaphore")
-        lock = element.get("rwlock")
-        for text, kinds in ((kind, SEMAPHORE_KINDS), (lock, LOCK_KINDS)):
+        semaphore_kind = element.get("semaphore")
+        lock_kind = element.get("rwlock")
+        for text, kinds in ((semaphore_kind, SEMAPHORE_KINDS), (lock_kind, LOCK_KINDS)):
             if text and text.replace("r-", "read-").replace("w-", "write-") not in kinds:
                 message = f"{short(text)} is not one of {', '.join(kinds)}"
                 self.input_file.refuse(element.line, "entry", message)
-        lock = lock.replace("r-", "read-", 1) if lock.startswith("r-") else lock
-        lock = lock.replace("w-", "write-", 1) if lock.startswith("w-") else lock
+        lock_kind = lock_kind.replace("r-", "read-", 1) if lock_kind.startswith("r-") else lock_kind
+        lock_kind = (
+            lock_kind.replace("w-", "write-", 1) if lock_kind.startswith("w-") else lock_kind
+        )
         entry = LayeredEntry(
             element.get("name"),
             element.line,
             arrivals=self.amount(element, "open-arrival-rate", ZERO),
             priority=self.whole_number(element, "priority", 0),
-            kind=kind or lock,
+            kind=semaphore_kind or lock_kind,
         )
         self.network.add("entry", entry, task.name)
         for child in element.descendants("forwarding"):
@@ -386,9 +392,11 @@ class _XmlReader:
 
     def _read_work(self, element: XmlElement) -> Work:
         """Return the phase or the activity that an element describes."""
-        order = element.get("call-order").upper() or CALL_ORDERS[0]
-        if order not in CALL_ORDERS:
-            message = f"there is no call order {short(order)}; there are {', '.join(CALL_ORDERS)}"
+        call_order = element.get("call-order").upper() or CALL_ORDERS[0]
+        if call_order not in CALL_ORDERS:
+            message = (
+                f"there is no call order {short(call_order)}; there are {', '.join(CALL_ORDERS)}"
+            )
             self.input_file.refuse(element.line, "activity", message)
         work = Work(
             element.get("name") or "step",
@@ -396,7 +404,7 @@ class _XmlReader:
             self.amount(element, "host-demand-mean", ZERO),
             self.amount(element, "host-demand-cvsq", ONE).value,
             self.amount(element, "think-time", ZERO),
-            order == CALL_ORDERS[1],
+            call_order == CALL_ORDERS[1],
         )
         for call in element.descendants("synch-call", "asynch-call"):
             count = self.amount(call, "calls-mean", ONE)
@@ -420,7 +428,9 @@ class _XmlReader:
                 self._read_precedence(child, task)
             elif child.tag == "reply-entry":
                 for reply in child.descendants("reply-activity"):
-                    task.replies.setdefault(reply.get("name"), []).append(child.get("name"))
+                    task.replied_entries_by_activity.setdefault(reply.get("name"), []).append(
+                        child.get("name")
+                    )
 
     def _set_first_activity(
         self, entry: str, activity: str, element: XmlElement, task: Task
@@ -429,10 +439,10 @@ class _XmlReader:
         if entry not in task.entries:
             message = f"{short(entry)} is not an entry of {short(task.name)}"
             self.input_file.refuse(element.line, "activity", message)
-        if self.network.entries[entry].start:
+        if self.network.entries[entry].first_activity:
             message = f"{short(entry)} begins with two activities; take one binding out"
             self.input_file.refuse(element.line, "activity", message)
-        self.network.entries[entry].start = activity
+        self.network.entries[entry].first_activity = activity
 
     def _read_precedence(self, element: XmlElement, task: Task) -> None:
         """Read which activities of a task must end before which others start."""
