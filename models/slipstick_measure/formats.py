@@ -39,7 +39,12 @@ from slipstick_measure.readers.markup import (
     line_of_count_without_time,
 )
 from slipstick_measure.readers.reading import NUMBER, FileFormat, Reading, open_file
-from slipstick_measure.traces.readers import TRACE_FORMATS, checked_trace, read_trace, trace_format
+from slipstick_measure.traces.readers import (
+    TRACE_FORMATS,
+    checked_trace,
+    name_of_trace_format,
+    read_trace,
+)
 
 FORMATS: Registry[FileFormat] = Registry(
     "slipstick.formats",
@@ -82,7 +87,7 @@ def read(path: Path | str, hints: Hints | None = None, format: str | None = None
     format_names = [*FORMATS, *LOAD_FORMATS, *TRACE_FORMATS]
     if format is not None and format not in format_names:
         raise UnknownNameError("format", format, format_names)
-    trace_format_name = trace_format(path) if format is None else format
+    trace_format_name = name_of_trace_format(path) if format is None else format
     if trace_format_name and trace_format_name in TRACE_FORMATS:
         return _measurements_of_trace(path, trace_format_name, hints)
     input_file = open_file(path, hints)
@@ -267,7 +272,7 @@ def load_test(
     """
     load_tests: list[LoadTest] = []
     for path, file_hints in zip(paths, hints, strict=True):
-        if format is None and trace_format(path) is not None:
+        if format is None and name_of_trace_format(path) is not None:
             return None
         input_file = open_file(path, file_hints)
         format_name = (
@@ -473,7 +478,7 @@ def check_runs(reference: str) -> bool:
     SpecError : everything that is wrong, by file and line
     """
     if table := reference if Path(reference).exists() else table_path_named(reference):
-        if trace_format(table):
+        if name_of_trace_format(table):
             checked_trace(table)
         else:
             read(table)

@@ -528,7 +528,7 @@ def trace(
     )
     views_by_file = {}
     for file in files:
-        chosen_trace = read_trace(file, format_, unit).chosen(
+        chosen_trace = read_trace(file, format_, unit).chosen_part(
             only, _split_at_commas(useful), first_time or 0.0, last_time
         )
         for kind, trace_part in chosen_trace.traces_by_kind().items():

@@ -41,7 +41,7 @@ from slipstick_measure.measurements import Hints
 from slipstick_measure.readers.cells import is_missing
 from slipstick_measure.readers.reading import delimiter_of, open_file
 from slipstick_measure.readers.tidy import is_table_of_model
-from slipstick_measure.traces.readers import trace_format
+from slipstick_measure.traces.readers import name_of_trace_format
 
 MOST_MODELS = 2000
 """Models that one table may need: combinations of names and of numbers that shape a model."""
@@ -213,7 +213,7 @@ def check_column_table(reference: str) -> bool:
     SpecError : everything that is wrong, by line
     """
     path = reference if Path(reference).exists() else table_path_named(reference)
-    if not path or trace_format(path) or not is_table_of_model(open_file(path, Hints())):
+    if not path or name_of_trace_format(path) or not is_table_of_model(open_file(path, Hints())):
         return False
     table = read_columns(path)
     problems: list[Problem] = []

@@ -158,7 +158,7 @@ def hpcg_spec(input_file: Reading, base_machine: str | None) -> ImportedSpec:
         input_file.processors(
             line_and_value_by_name["processes"][0],
             "processes",
-            f"{line_and_value_by_name['process_count'][1]:g}",
+            f"{line_and_value_by_name['processes'][1]:g}",
         )
         or 1
     )

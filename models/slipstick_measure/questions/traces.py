@@ -236,7 +236,7 @@ class _RequestedTrace:
         )
         try:
             return compute(
-                trace.chosen(spec.only, spec.useful, first_time or 0.0, last_time),
+                trace.chosen_part(spec.only, spec.useful, first_time or 0.0, last_time),
                 window_width,
                 self.network(),
             )
@@ -261,7 +261,7 @@ class _RequestedTrace:
         if self.spec.case is None:
             trace = self._checked_trace
             del self._checked_trace  # its columns, which are booked in place
-            return replace(trace.booked(), file=Path(trace.outline.file).name)
+            return replace(trace.book(), file=Path(trace.outline.file).name)
         try:
             return trace_of_timeline(
                 self._built_case(self.spec.case).timeline(self.spec.cycles, MOST_TRACED_EVENTS),

@@ -182,7 +182,7 @@ def _read_hyperfine_text(input_file: Reading) -> Measurements:
         elif time_match := _TIME.fullmatch(text):
             if time_match["unit"] not in _SECONDS:
                 input_file.add_problem(
-                    line, "time", f"there is no unit {time_match['seconds_per_unit']!r} of time"
+                    line, "time", f"there is no unit {time_match['unit']!r} of time"
                 )
                 continue
             rows.append(

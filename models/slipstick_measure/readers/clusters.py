@@ -361,7 +361,7 @@ def _likwid_csv_lines(lines: Sequence[str]) -> list[str]:
                 if group_match["region"]
                 else ""
             )
-            group_name = f"{region}Group {group_match['group_match']}"
+            group_name = f"{region}Group {group_match['group']}"
         starts_table = (
             index + 1 < len(lines) and _LIKWID_METRICS.fullmatch(lines[index + 1]) is not None
         )

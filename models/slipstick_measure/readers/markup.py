@@ -540,7 +540,7 @@ def _lines_of_criterion(texts: Sequence[str]) -> list[BarLine]:
         name, _, interval_text = text[:LONGEST_LINE].partition(" time:")
         match = _CRITERION_TIMES.fullmatch(interval_text.strip())
         if test_match := _RUST_TEST.fullmatch(text[:LONGEST_LINE].strip()):
-            name, time_text = test_match["name"], f"{test_match['time_text'].replace(',', '')} ns"
+            name, time_text = test_match["name"], f"{test_match['time'].replace(',', '')} ns"
         elif match:
             time_text = match["time"]
         else:

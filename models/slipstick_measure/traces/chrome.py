@@ -51,7 +51,7 @@ class _JsonReader:
         self.pieces = pieces
         self.text = ""
         self.position = 0
-        self.tried_until = 0
+        self.tried_position = 0
         self.is_closed = True
         decoder: Any = JSONDecoder()
         # A third faster than raw_decode, which only words its errors.
@@ -69,7 +69,7 @@ class _JsonReader:
             further_pieces.append(piece)
         self.text = unread_text + "".join(further_pieces)
         self.position = 0
-        self.tried_until = 0
+        self.tried_position = 0
         return bool(further_pieces)
 
     def next_character(self) -> str:
@@ -86,10 +86,10 @@ class _JsonReader:
         """Read a value; raise ValueError if there is none, and EOFError if the text ends in it."""
         while True:
             try:
-                value, end = self.parse_at(self.text, self.position)
+                value, value_end = self.parse_at(self.text, self.position)
                 # A number at the end of what was read may go on.
-                if end < len(self.text) or not self.read_more():
-                    self.position = end
+                if value_end < len(self.text) or not self.read_more():
+                    self.position = value_end
                     return value
             except (StopIteration, JSONDecodeError) as error:
                 if len(self.text) - self.position > LONGEST_VALUE:
@@ -103,7 +103,7 @@ class _JsonReader:
                     )
                     raise (EOFError if is_cut else ValueError) from error
 
-    def entries(self) -> Iterator[str]:
+    def keys_of_object(self) -> Iterator[str]:
         """Yield the keys of an object, each consumed up to its colon; `is_closed` becomes false
         if the closing brace is missing.
         """
@@ -121,7 +121,7 @@ class _JsonReader:
         self.position += len(next_character)
         self.is_closed = self.is_closed and bool(next_character)
 
-    def items(self) -> Iterator[Any]:
+    def values_of_list(self) -> Iterator[Any]:
         """Yield the values of a list; `is_closed` becomes false if its end is missing."""
         self.position += 1
         while True:
@@ -140,15 +140,15 @@ class _JsonReader:
         return none if that place is inside a value.
         """
         last_end = self.text.rfind("},", self.position, self.position + CHARACTERS_AT_ONCE) + 1
-        if last_end <= self.tried_until:
+        if last_end <= self.tried_position:
             return []
-        self.tried_until = last_end  # so that no text is tried twice
+        self.tried_position = last_end  # so that no text is tried twice
         array_text = f"[{self.text[self.position : last_end]}]"
         try:
-            values, end = self.parse_at(array_text, 0)
+            values, text_end = self.parse_at(array_text, 0)
         except (StopIteration, ValueError, RecursionError):
             return []
-        if end < len(array_text):
+        if text_end < len(array_text):
             return []
         self.position = last_end
         events: list[Any] = values
@@ -161,17 +161,17 @@ class ChromeReader:
     def __init__(self, columns: TraceColumns) -> None:
         self.columns = columns
         self.is_own_format = False
-        self.until = 0.0
-        self.useful: list[str] | None = None
-        self.names: dict[Hashable, str] = {}
-        self.left_out: Counter[str] = Counter()
+        self.complete_until = 0.0
+        self.useful_labels: list[str] | None = None
+        self.name_of_process_or_thread: dict[Hashable, str] = {}
+        self.left_out_count_by_phase: Counter[str] = Counter()
         self.annotations: list[dict[str, Any]] = []
-        self.streams: set[int] = set()
-        self.levels: dict[str, list[tuple[float, int, int]]] = {}
-        self.arrows: dict[Hashable, list[tuple[float, Hashable, bool]]] = {}
-        self.edge_lane = array("i")
-        self.edge_label = array("i")
-        self.edge_time = array("d")
+        self.stream_lanes: set[int] = set()
+        self.changes_by_resource: dict[str, list[tuple[float, int, int]]] = {}
+        self.ends_by_arrow: dict[Hashable, list[tuple[float, Hashable, bool]]] = {}
+        self.edge_lanes = array("i")
+        self.edge_labels = array("i")
+        self.edge_times = array("d")
 
     def read(self, pieces: Iterator[str]) -> ReadTrace:
         """Read all events of a file. Return the trace."""
@@ -218,11 +218,11 @@ class ChromeReader:
     def _events_of_file(self, json_reader: _JsonReader) -> Iterator[Any]:
         """Yield the events of a file; record whether its other data say that slipstick wrote it."""
         if json_reader.next_character() == "[":
-            yield from json_reader.items()
+            yield from json_reader.values_of_list()
             return
-        for key in json_reader.entries():
+        for key in json_reader.keys_of_object():
             if key == "traceEvents" and json_reader.next_character() == "[":
-                yield from json_reader.items()
+                yield from json_reader.values_of_list()
             elif key == "otherData":
                 match json_reader.read_value():
                     case {
@@ -231,8 +231,8 @@ class ChromeReader:
                         "until": int() | float() as until,
                     }:
                         self.is_own_format = True
-                        self.useful = [str(label) for label in useful]
-                        self.until = self.columns.number(until, "end (until)")
+                        self.useful_labels = [str(label) for label in useful]
+                        self.complete_until = self.columns.parse_number(until, "end (until)")
             else:
                 json_reader.read_value()
 
@@ -250,88 +250,98 @@ class ChromeReader:
                 return
             lane, time = self._lane_and_time(event, event_number)
             if str(category).casefold() in STREAM_CATEGORIES:
-                self.streams.add(lane)
+                self.stream_lanes.add(lane)
             duration = event.get("dur", 0.0)
             if type(duration) is not float:
-                duration = self.columns.number(duration, f"length (dur) of event {event_number:,}")
-            self.columns.span(lane, self._label_number(event), time, time + duration)
+                duration = self.columns.parse_number(
+                    duration, f"length (dur) of event {event_number:,}"
+                )
+            self.columns.add_span(lane, self._label_number(event), time, time + duration)
         elif phase in ("B", "E"):
             lane, time = self._lane_and_time(event, event_number)
-            self.edge_lane.append(lane)
-            self.edge_label.append(self._label_number(event) if phase == "B" else -1)
-            self.edge_time.append(time)
+            self.edge_lanes.append(lane)
+            self.edge_labels.append(self._label_number(event) if phase == "B" else -1)
+            self.edge_times.append(time)
         elif phase in ("s", "f", "t"):
             arrow_key = str((event.get("cat"), event.get("id"), event.get("name")))
-            time = self._time(event, event_number)
+            time = self._time_of_event(event, event_number)
             process_and_thread = (event.get("pid"), event.get("tid"))
-            self.arrows.setdefault(arrow_key, []).append((time, process_and_thread, phase == "s"))
+            self.ends_by_arrow.setdefault(arrow_key, []).append(
+                (time, process_and_thread, phase == "s")
+            )
         elif phase == "M":
             self._record_name(event)
         elif phase == "C" and self.is_own_format:
             match event:
                 case {
                     "name": str(name),
-                    "ts": ts,
+                    "ts": time_value,
                     "args": {"present": int(present), "busy": int(busy)},
                 }:
-                    self.levels.setdefault(name, []).append(
-                        (self.columns.number(ts, "time (ts)"), present, busy)
+                    self.changes_by_resource.setdefault(name, []).append(
+                        (self.columns.parse_number(time_value, "time (ts)"), present, busy)
                     )
         else:
-            self.left_out[str(phase)] += 1
+            self.left_out_count_by_phase[str(phase)] += 1
 
     def _lane_and_time(self, event: dict[str, Any], event_number: int) -> tuple[int, float]:
         """Return the number of an event's thread, and its time, which may be in quotes."""
         columns = self.columns
-        time = self._time(event, event_number)
+        time = self._time_of_event(event, event_number)
         process_and_thread = (event.get("pid"), event.get("tid"))
-        lane = columns.lanes.get(process_and_thread)
+        lane = columns.number_by_lane.get(process_and_thread)
         return (
-            columns.number_of_name(columns.lanes, process_and_thread) if lane is None else lane
+            columns.number_of_name(columns.number_by_lane, process_and_thread)
+            if lane is None
+            else lane
         ), time
 
-    def _time(self, event: dict[str, Any], event_number: int) -> float:
+    def _time_of_event(self, event: dict[str, Any], event_number: int) -> float:
         """Return the time of an event."""
         time = event.get("ts")
         if type(time) is float:
             return time
-        return self.columns.number(time, f"time (ts) of event {event_number:,}")
+        return self.columns.parse_number(time, f"time (ts) of event {event_number:,}")
 
     def _label_number(self, event: dict[str, Any]) -> int:
         """Return the number of the label of an event."""
         name = event.get("cat" if self.is_own_format else "name", BUSY_LABEL)
         name = name if type(name) is str else str(name)
-        label = self.columns.labels.get(name)
-        return self.columns.number_of_name(self.columns.labels, name) if label is None else label
+        label = self.columns.number_by_label.get(name)
+        return (
+            self.columns.number_of_name(self.columns.number_by_label, name)
+            if label is None
+            else label
+        )
 
     def _record_name(self, event: dict[str, Any]) -> None:
         """Record the name of a process or a thread that an event states."""
         match event:
             case {"name": "process_name", "pid": pid, "args": {"name": str(name)}}:
-                self.names[str(pid)] = name
+                self.name_of_process_or_thread[str(pid)] = name
             case {"name": "thread_name", "pid": pid, "tid": tid, "args": {"name": str(name)}}:
-                self.names[str(pid), str(tid)] = name
+                self.name_of_process_or_thread[str(pid), str(tid)] = name
 
     def _pair_begins_and_ends(self) -> None:
         """Pair the begin and end events of each thread in the order of time; events at the same
         time in the order of the file.
         """
-        open_spans_by_lane: list[list[int]] = [[] for _ in self.columns.lanes]
-        edge_times = self.edge_time
+        open_spans_by_lane: list[list[int]] = [[] for _ in self.columns.number_by_lane]
+        edge_times = self.edge_times
         unmatched_end_count = 0
         self.columns.smallest_number("time", edge_times)  # NaN has no place in an order
-        last_time = max(max(column, default=0.0) for column in (edge_times, self.columns.end))
+        last_time = max(max(column, default=0.0) for column in (edge_times, self.columns.span_ends))
         for edge_index in sorted(range(len(edge_times)), key=edge_times.__getitem__):
-            lane = self.edge_lane[edge_index]
-            label = self.edge_label[edge_index]
+            lane = self.edge_lanes[edge_index]
+            label = self.edge_labels[edge_index]
             event_time = edge_times[edge_index]
             if label >= 0:
-                open_spans_by_lane[lane].append(self.columns.begin(lane, label, event_time))
+                open_spans_by_lane[lane].append(self.columns.begin_span(lane, label, event_time))
             elif open_spans_by_lane[lane]:
-                self.columns.end[open_spans_by_lane[lane].pop()] = event_time
+                self.columns.span_ends[open_spans_by_lane[lane].pop()] = event_time
             else:
                 unmatched_end_count += 1
-        self.columns.close_open(
+        self.columns.close_open_spans(
             list(chain.from_iterable(open_spans_by_lane)), last_time, unmatched_end_count
         )
 
@@ -341,32 +351,34 @@ class ChromeReader:
         """
         if not self.annotations:
             return
-        if len(self.columns.start):
-            annotation_spans = dict.fromkeys(
+        if len(self.columns.span_starts):
+            annotation_names = dict.fromkeys(
                 str(annotation.get("name"))[:60] for annotation in self.annotations
             )
-            names_in_words = ", ".join(list(annotation_spans)[:4])
+            names_in_words = ", ".join(list(annotation_names)[:4])
             self.columns.add_note(
                 f"{len(self.annotations):,} annotations mark times and are no activity; left out:"
-                f" {names_in_words}{', ...' if len(annotation_spans) > 4 else ''}"
+                f" {names_in_words}{', ...' if len(annotation_names) > 4 else ''}"
             )
             return
-        for row_id, event in enumerate(self.annotations, 1):
-            self._add_event({**event, "cat": ""}, row_id)
+        for event_number, event in enumerate(self.annotations, 1):
+            self._add_event({**event, "cat": ""}, event_number)
 
     def _finished_trace(self) -> ReadTrace:
         """Add an access for each arrow between processors, and return the trace."""
         columns = self.columns
         if self.is_own_format:
-            return trace_of_members(columns, self.useful or (), self.until, self.levels)
+            return trace_of_members(
+                columns, self.useful_labels or (), self.complete_until, self.changes_by_resource
+            )
         names = self._processor_names()
-        lanes = columns.lanes
+        lanes = columns.number_by_lane
         broken_arrow_count = 0
-        for arrow in self.arrows.values():
+        for ends_of_arrow in self.ends_by_arrow.values():
             # A track with ends of arrows alone did nothing, so it is no processor.
             known_ends = [
                 (time, lanes[process_and_thread], is_begin)
-                for time, process_and_thread, is_begin in arrow
+                for time, process_and_thread, is_begin in ends_of_arrow
                 if process_and_thread in lanes
             ]
             arrow_begins = [end for end in known_ends if end[2]]
@@ -374,38 +386,43 @@ class ChromeReader:
             if len(arrow_begins) != 1 or not arrow_ends:
                 broken_arrow_count += 1
             for time, lane, _ in arrow_ends if len(arrow_begins) == 1 else ():
-                columns.access(arrow_begins[0][1], names[lane], time)
+                columns.add_access(arrow_begins[0][1], names[lane], time)
         if broken_arrow_count:
             columns.add_note(f"{broken_arrow_count:,} arrows have no beginning or no end; left out")
-        if self.left_out:
+        if self.left_out_count_by_phase:
             names_in_words = ", ".join(
-                f"{count:,} of kind {short(kind)}" for kind, count in self.left_out.items()
+                f"{count:,} of kind {short(phase)}"
+                for phase, count in self.left_out_count_by_phase.items()
             )
             columns.add_note(f"events that are no spans of a thread are left out: {names_in_words}")
-        kinds = [STREAM if self._is_stream(index) else THREAD for index in range(len(names))]
-        return columns.finished(names, kinds=kinds if len(set(kinds)) > 1 else ())
+        track_kinds = [STREAM if self._is_stream(index) else THREAD for index in range(len(names))]
+        return columns.finished(names, kinds=track_kinds if len(set(track_kinds)) > 1 else ())
 
     def _is_stream(self, lane: int) -> bool:
         """Return whether a track is a stream of a GPU, by its kernels or its name."""
-        process_and_thread = list(self.columns.lanes)[lane]
+        process_and_thread = list(self.columns.number_by_lane)[lane]
         name = (
-            self.names.get((str(process_and_thread[0]), str(process_and_thread[1])), "")
+            self.name_of_process_or_thread.get(
+                (str(process_and_thread[0]), str(process_and_thread[1])), ""
+            )
             if isinstance(process_and_thread, tuple)
             else ""
         )
-        return lane in self.streams or name.casefold().startswith(("stream ", "gpu stream"))
+        return lane in self.stream_lanes or name.casefold().startswith(("stream ", "gpu stream"))
 
     def _processor_names(self) -> list[str]:
         """Return the names of threads as in the file, with the process if there are several
         processes, and with numbers if names repeat.
         """
-        processes_and_threads = [key for key in self.columns.lanes if isinstance(key, tuple)]
+        processes_and_threads = [
+            key for key in self.columns.number_by_lane if isinstance(key, tuple)
+        ]
         return processor_names(
             [
                 (
                     pid,
-                    self.names.get(str(pid), str(pid)),
-                    self.names.get((str(pid), str(tid)), str(tid)),
+                    self.name_of_process_or_thread.get(str(pid), str(pid)),
+                    self.name_of_process_or_thread.get((str(pid), str(tid)), str(tid)),
                     f"{pid}/{tid}",
                 )
                 for pid, tid in processes_and_threads
@@ -433,4 +450,4 @@ def read_chrome(path: Path | str, pieces: Iterator[str]) -> ReadTrace:
     ------
     SpecError : no JSON, or something in it that is no trace
     """
-    return ChromeReader(TraceColumns(path, scale=MICROSECOND)).read(pieces)
+    return ChromeReader(TraceColumns(path, seconds_per_unit=MICROSECOND)).read(pieces)

@@ -45,8 +45,8 @@ def is_memory_samples(text: str) -> bool:
     """Return whether a text begins with samples of memory accesses, complete or not."""
     lines = (line.lstrip()[:2000] for line in text.splitlines())
     first_line = next((line for line in lines if line and line[0] != "#"), "")
-    if sample := _SAMPLE.fullmatch(first_line):
-        return bool("|SNP " in sample["rest"] or _EVENT.search(sample["event"]))
+    if sample_match := _SAMPLE.fullmatch(first_line):
+        return bool("|SNP " in sample_match["rest"] or _EVENT.search(sample_match["event"]))
     return bool(_INCOMPLETE_SAMPLE.search(first_line))
 
 
@@ -61,25 +61,29 @@ def read_memory_samples(path: Path | str, lines: Iterable[tuple[int, str]]) -> R
     columns = TraceColumns(path, resolution=1e-6)
     skipped_lines = list[int]()
     modified_count = 0
-    samples = list[tuple[int, int, float]]()
+    lanes_lines_and_times = list[tuple[int, int, float]]()
     lanes_by_line: dict[int, set[int]] = defaultdict(set)
     access_count_by_line: Counter[int] = Counter()
     for line_number, line_text in lines:
         if not line_text.strip() or line_text.lstrip().startswith("#"):
             continue
-        sample = _SAMPLE.fullmatch(line_text)
-        if sample is None:
+        sample_match = _SAMPLE.fullmatch(line_text)
+        if sample_match is None:
             skipped_lines.append(line_number)
             continue
-        if _CODE_AFTER_ADDRESS.fullmatch(sample["rest"]):
+        if _CODE_AFTER_ADDRESS.fullmatch(sample_match["rest"]):
             columns.refuse(f"the sample has no address; print it, too: {_FIELDS}", line_number)
-        lane = columns.number_of_name(columns.lanes, f"{sample['name'][:60]} {sample['thread']}")
-        cache_line = int(sample["address"], 16) >> LINE_BITS
+        lane = columns.number_of_name(
+            columns.number_by_lane, f"{sample_match['name'][:60]} {sample_match['thread']}"
+        )
+        cache_line = int(sample_match["address"], 16) >> LINE_BITS
         lanes_by_line[cache_line].add(lane)
         access_count_by_line[cache_line] += 1
-        modified_count += "|SNP HitM" in sample["rest"]
-        samples.append((lane, cache_line, columns.number(sample["time"], "time", line_number)))
-    if not samples:
+        modified_count += "|SNP HitM" in sample_match["rest"]
+        lanes_lines_and_times.append(
+            (lane, cache_line, columns.parse_number(sample_match["time"], "time", line_number))
+        )
+    if not lanes_lines_and_times:
         message = f"the samples have no thread, time or address; print them, too: {_FIELDS}"
         columns.refuse(message, skipped_lines[0] if skipped_lines else 1)
     shared_lines = [
@@ -90,21 +94,21 @@ def read_memory_samples(path: Path | str, lines: Iterable[tuple[int, str]]) -> R
     name_by_line = {
         cache_line: f"0x{cache_line << LINE_BITS:x}" for cache_line in shared_lines[:MOST_LINES]
     }
-    for lane, cache_line, time in samples:
+    for lane, cache_line, time in lanes_lines_and_times:
         line_name = name_by_line.get(cache_line) or (
             OTHER_LINES if len(lanes_by_line[cache_line]) > 1 else LINES_OF_ONE_THREAD
         )
-        columns.access(lane, line_name, time)
+        columns.add_access(lane, line_name, time)
     if skipped_lines:
         columns.add_note(
             f"{len(skipped_lines):,} lines are no samples, and left out; the first is line"
             f" {skipped_lines[0]}"
         )
     columns.add_note(
-        f"{len(samples):,} samples of accesses to {len(lanes_by_line):,} lines of"
+        f"{len(lanes_lines_and_times):,} samples of accesses to {len(lanes_by_line):,} lines of"
         f" {1 << LINE_BITS} B, of"
         f" which several threads access {len(shared_lines):,}; {modified_count:,} found the line"
         " modified in"
         " another cache"
     )
-    return columns.finished([str(lane) for lane in columns.lanes])
+    return columns.finished([str(lane) for lane in columns.number_by_lane])

@@ -58,7 +58,7 @@ def read_gpu_list(path: Path | str, lines: Iterator[tuple[int, str]]) -> ReadTra
     SpecError : a row of another length, or a time that is no number, at its line
     """
     columns = TraceColumns(path)
-    heading_line, heading, unit = next(
+    heading_line, heading_text, unit = next(
         (
             (heading_line, line_text, match["unit"])
             for heading_line, line_text in lines
@@ -66,20 +66,20 @@ def read_gpu_list(path: Path | str, lines: Iterator[tuple[int, str]]) -> ReadTra
         ),
         (1, "", ""),
     )
-    if not heading:
+    if not heading_text:
         columns.refuse("there is no heading of a list of operations: Start (ns),Duration (ns),...")
-    columns.scale = _SECONDS[unit]
+    columns.seconds_per_unit = _SECONDS[unit]
     try:
-        column_names = next(csv.reader([heading]))
+        column_names = next(csv.reader([heading_text]))
     except csv.Error as error:
         columns.refuse(f"this is not a line of a table: {error}; check the quotes")
     index_by_heading = {
         re.sub(r" ?\(.*", "", name): index for index, name in enumerate(column_names)
     }
     index_by_key = {
-        key: next(index_by_heading[word] for word in words if word in index_by_heading)
-        for key, words in _HEADINGS_BY_KEY.items()
-        if any(word in index_by_heading for word in words)
+        quantity: next(index_by_heading[word] for word in headings if word in index_by_heading)
+        for quantity, headings in _HEADINGS_BY_KEY.items()
+        if any(word in index_by_heading for word in headings)
     }
     stream_index = index_by_key.get("stream")
     device_index = index_by_key.get("device")
@@ -96,16 +96,22 @@ def read_gpu_list(path: Path | str, lines: Iterator[tuple[int, str]]) -> ReadTra
             columns.refuse(
                 f"{len(cells)} values, where the heading promises {len(column_names)}", line_number
             )
-        start = columns.number(cells[index_by_key["start"]], "start", line_number)
+        start = columns.parse_number(cells[index_by_key["start"]], "start", line_number)
         end = (
-            columns.number(cells[index_by_key["end"]], "end", line_number)
+            columns.parse_number(cells[index_by_key["end"]], "end", line_number)
             if "end" in index_by_key
-            else start + columns.number(cells[index_by_key["duration"]], "duration", line_number)
+            else start
+            + columns.parse_number(cells[index_by_key["duration"]], "duration", line_number)
         )
         device_prefix = f"{cells[device_index]}/" if device_index is not None else ""
-        lane = columns.number_of_name(columns.lanes, f"{device_prefix}stream {cells[stream_index]}")
-        columns.span(
-            lane, columns.number_of_name(columns.labels, cells[index_by_key["name"]]), start, end
+        lane = columns.number_of_name(
+            columns.number_by_lane, f"{device_prefix}stream {cells[stream_index]}"
         )
-    stream_names = [str(name) for name in columns.lanes]
+        columns.add_span(
+            lane,
+            columns.number_of_name(columns.number_by_label, cells[index_by_key["name"]]),
+            start,
+            end,
+        )
+    stream_names = [str(name) for name in columns.number_by_lane]
     return columns.finished(stream_names, kinds=[STREAM] * len(stream_names))

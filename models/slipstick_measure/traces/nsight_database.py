@@ -67,8 +67,8 @@ _VERSION = late_pattern(r"(_v[0-9]+)?(_pt(sz|ds))?$")
 class _CallTable(NamedTuple):
     """A table of the calls that threads made, and the name of its column of names."""
 
-    table: str
-    name: str
+    table_name: str
+    name_column: str
 
 
 def is_database(path: Path | str) -> bool:
@@ -87,7 +87,7 @@ def read_database(path: Path | str) -> ReadTrace:
     ------
     SpecError : no database of Nsight Systems, or one that is damaged or too large
     """
-    columns = TraceColumns(path, scale=1e-9)
+    columns = TraceColumns(path, seconds_per_unit=1e-9)
     uri = f"{Path(path).absolute().as_uri()}?mode=ro&immutable=1"
     try:
         with closing(sqlite3.connect(uri, uri=True)) as database:
@@ -102,7 +102,7 @@ class _Database:
     def __init__(self, columns: TraceColumns, database: sqlite3.Connection) -> None:
         self.columns = columns
         self.database = database
-        self.tables: Mapping[str, set[str]] = {
+        self.columns_by_table: Mapping[str, set[str]] = {
             name: {row[1] for row in database.execute(f'PRAGMA table_info("{name}")')}
             for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
             if re.fullmatch(r"\w+", name)
@@ -111,13 +111,13 @@ class _Database:
     def read(self) -> ReadTrace:
         """Read all tables with operations or calls. Return the trace."""
         call_tables = self._call_tables()
-        if not {_KERNEL_TABLE, _GRAPH_TABLE} & set(self.tables) and not call_tables:
+        if not {_KERNEL_TABLE, _GRAPH_TABLE} & set(self.columns_by_table) and not call_tables:
             self.columns.refuse(
                 "this database of SQLite has no operations of a GPU and no calls of threads; write"
                 " one with nsys export --type sqlite of a report with --trace=cuda,osrt"
             )
-        stream_tables = [table for table in _OPERATION_TABLES if table in self.tables]
-        self._check_size([*stream_tables, *(call_table.table for call_table in call_tables)])
+        stream_tables = [table for table in _OPERATION_TABLES if table in self.columns_by_table]
+        self._check_size([*stream_tables, *(call_table.table_name for call_table in call_tables)])
         name_by_id = dict(self.database.execute("SELECT id, value FROM StringIds"))
         stream_names = self._add_streams(stream_tables, name_by_id)
         thread_names = self._add_threads(name_by_id, call_tables)
@@ -139,15 +139,16 @@ class _Database:
         return [
             call_table
             for call_table in call_tables
-            if needed_columns | {call_table.name} <= self.tables.get(call_table.table, set())
+            if needed_columns | {call_table.name_column}
+            <= self.columns_by_table.get(call_table.table_name, set())
         ]
 
     def _row_count(self, table: str) -> int:
         """Return the number of rows of a table; 0 if it is missing."""
-        if table not in self.tables:
+        if table not in self.columns_by_table:
             return 0
-        (count,) = self.database.execute(f"SELECT count(*) FROM {table}").fetchone()
-        return int(count)
+        (row_count,) = self.database.execute(f"SELECT count(*) FROM {table}").fetchone()
+        return int(row_count)
 
     def _check_size(self, tables: list[str]) -> None:
         """Raise if the tables have too many rows."""
@@ -162,11 +163,13 @@ class _Database:
                 f" WHERE end > 0 ORDER BY start"
             )
             for start, end, device, stream, operation_value in self.database.execute(query):
-                lane = self.columns.number_of_name(self.columns.lanes, f"{device}/stream {stream}")
+                lane = self.columns.number_of_name(
+                    self.columns.number_by_lane, f"{device}/stream {stream}"
+                )
                 operation_name = _operation_name(table, operation_value, name_by_id)
-                label = self.columns.number_of_name(self.columns.labels, operation_name)
-                self.columns.span(lane, label, float(start), float(end))
-        return [str(lane) for lane in self.columns.lanes]
+                label = self.columns.number_of_name(self.columns.number_by_label, operation_name)
+                self.columns.add_span(lane, label, float(start), float(end))
+        return [str(lane) for lane in self.columns.number_by_lane]
 
     def _add_threads(
         self, name_by_id: Mapping[int, str], call_tables: list[_CallTable]
@@ -178,7 +181,7 @@ class _Database:
             return []
         label_between_calls = (
             PROGRAM
-            if any(call_table.table == _SYSTEM_CALL_TABLE for call_table in call_tables)
+            if any(call_table.table_name == _SYSTEM_CALL_TABLE for call_table in call_tables)
             else UNKNOWN
         )
         if label_between_calls == UNKNOWN:
@@ -187,7 +190,8 @@ class _Database:
                 " between the traced calls is unknown"
             )
         calls_query = " UNION ALL ".join(
-            f"SELECT start, end, globalTid, {call_table.name} AS name FROM {call_table.table}"
+            f"SELECT start, end, globalTid, {call_table.name_column} AS name FROM"
+            f" {call_table.table_name}"
             f" WHERE end IS NOT NULL AND globalTid IS NOT NULL"
             for call_table in call_tables
         )
@@ -198,27 +202,27 @@ class _Database:
         for thread, first_time, last_time in self.database.execute(
             f"{extents_query} ORDER BY globalTid"
         ):
-            lane = self.columns.number_of_name(self.columns.lanes, ("thread", thread))
+            lane = self.columns.number_of_name(self.columns.number_by_lane, ("thread", thread))
             thread_numbers.append(thread)
-            label = self.columns.number_of_name(self.columns.labels, label_between_calls)
-            self.columns.span(lane, label, float(first_time), float(last_time))
+            label = self.columns.number_of_name(self.columns.number_by_label, label_between_calls)
+            self.columns.add_span(lane, label, float(first_time), float(last_time))
         # Of calls that begin together the outer one comes first, so that time is the inner one's.
         ordered_query = (
             f"SELECT start, end, globalTid, name FROM ({calls_query}) ORDER BY start, end DESC"
         )
         for start, end, thread, name in self.database.execute(ordered_query):
-            lane = self.columns.lanes["thread", thread]
+            lane = self.columns.number_by_lane["thread", thread]
             call_name = _VERSION.sub("", name_by_id.get(name, f"call {name}"))
-            label = self.columns.number_of_name(self.columns.labels, call_name)
-            self.columns.span(lane, label, float(start), float(end))
+            label = self.columns.number_of_name(self.columns.number_by_label, call_name)
+            self.columns.add_span(lane, label, float(start), float(end))
         return self._thread_names(name_by_id, thread_numbers)
 
     def _thread_names(self, name_by_id: Mapping[int, str], thread_numbers: list[int]) -> list[str]:
         """Return the names of threads, from the database or by their numbers."""
         name_by_thread: dict[int, str] = {}
-        if {"nameId", "globalTid"} <= self.tables.get("ThreadNames", set()):
+        if {"nameId", "globalTid"} <= self.columns_by_table.get("ThreadNames", set()):
             rows = self.database.execute("SELECT globalTid, nameId FROM ThreadNames")
-            name_by_thread = {thread: name_by_id.get(name, "") for thread, name in rows}
+            name_by_thread = {thread: name_by_id.get(name_id, "") for thread, name_id in rows}
         process_and_thread_ids = [
             (thread_number >> 24 & 0xFFFFFF, thread_number & 0xFFFFFF)
             for thread_number in thread_numbers

@@ -67,7 +67,7 @@ def read_otf2(path: Path | str) -> ReadTrace:
     messages = list[str]()
     try:
         with _captured_output(messages), otf2.reader.open(str(path)) as archive:
-            columns.scale = 1.0 / archive.timer_resolution
+            columns.seconds_per_unit = 1.0 / archive.timer_resolution
             reader = _ArchiveReader(columns, archive.definitions)
             reader.read(archive.events)
     except (error_codes.Error, error_module.Error, OSError, RuntimeError) as error:
@@ -87,22 +87,22 @@ def _captured_output(messages: list[str]) -> Iterator[None]:
     The library prints each problem with the line of its source, or with a traceback. While it
     reads, what other threads print there is kept as well.
     """
-    with TemporaryFile() as file, redirect_stderr(io.StringIO()) as printed:
+    with TemporaryFile() as error_file, redirect_stderr(io.StringIO()) as printed_text:
         try:
             standard_error_copy = os.dup(_STANDARD_ERROR)
         except OSError:  # it is closed
             standard_error_copy = -1
         else:
-            os.dup2(file.fileno(), _STANDARD_ERROR)
+            os.dup2(error_file.fileno(), _STANDARD_ERROR)
         try:
             yield
         finally:
             if standard_error_copy >= 0:
                 os.dup2(standard_error_copy, _STANDARD_ERROR)
                 os.close(standard_error_copy)
-            file.seek(0)
-            lines = file.read(10_000).decode("utf-8", "replace").splitlines()
-            messages += printed.getvalue().splitlines()[-1:]
+            error_file.seek(0)
+            lines = error_file.read(10_000).decode("utf-8", "replace").splitlines()
+            messages += printed_text.getvalue().splitlines()[-1:]
             messages += [line.partition("error: ")[2] for line in lines if "error: " in line][:1]
 
 
@@ -139,18 +139,18 @@ class _ArchiveReader:
                 for index, location in enumerate(locations)
             ]
         )
-        self.threads = {
+        self.thread_by_location = {
             location: _Thread(name, _enumeration_name(location.type) != "METRIC")
             for location, name in zip(locations, names, strict=True)
         }
-        self.labels: dict[Any, int] = {}
+        self.label_number_by_region: dict[Any, int] = {}
         self.lost_labels = {_FLUSH_LABEL}
-        self.left_out = Counter[str]()
-        self.unmatched_leaves = 0
+        self.left_out_count_by_kind = Counter[str]()
+        self.unmatched_leave_count = 0
 
     def read(self, events: Any) -> None:
         """Read all events, which are ordered by time."""
-        threads = self.threads
+        threads = self.thread_by_location
         most_events = limit_in_force("events")
         first_time = None
         time = 0
@@ -166,15 +166,16 @@ class _ArchiveReader:
             if thread.has_spans:
                 self._add_event(thread, event, time)
             else:
-                self.left_out[type(event).__name__] += 1
-        self.columns.close_open(
-            [region for thread in threads.values() for region in thread.open_spans],
+                self.left_out_count_by_kind[type(event).__name__] += 1
+        self.columns.close_open_spans(
+            [span_index for thread in threads.values() for span_index in thread.open_spans],
             time,
-            self.unmatched_leaves,
+            self.unmatched_leave_count,
         )
-        if self.left_out:
+        if self.left_out_count_by_kind:
             kinds_in_words = ", ".join(
-                f"{event_count:,} {kind}" for kind, event_count in self.left_out.items()
+                f"{event_count:,} {kind}"
+                for kind, event_count in self.left_out_count_by_kind.items()
             )
             self.columns.add_note(f"left out, for regions hold the time: {kinds_in_words}")
         for location, thread in threads.items():
@@ -189,7 +190,7 @@ class _ArchiveReader:
         columns = self.columns
         event_kind = type(event).__name__
         if thread.lane < 0:
-            thread.lane = columns.number_of_name(columns.lanes, thread.name)
+            thread.lane = columns.number_of_name(columns.number_by_lane, thread.name)
         region: Any = getattr(event, "region", "")
         if region is None:
             columns.refuse(
@@ -197,39 +198,47 @@ class _ArchiveReader:
                 " archive damaged?"
             )
         if event_kind == "Enter":
-            label = self.labels[region] if region in self.labels else self._label_number(region)
-            thread.open_spans.append(columns.begin(thread.lane, label, time))
+            label = (
+                self.label_number_by_region[region]
+                if region in self.label_number_by_region
+                else self._label_number(region)
+            )
+            thread.open_spans.append(columns.begin_span(thread.lane, label, time))
         elif event_kind == "Leave":
             if not thread.open_spans:
-                self.unmatched_leaves += 1
+                self.unmatched_leave_count += 1
                 return
-            if columns.label[thread.open_spans[-1]] != self.labels.get(region):
+            if columns.span_labels[thread.open_spans[-1]] != self.label_number_by_region.get(
+                region
+            ):
                 columns.check_inside(str(region.name), thread.open_spans[-1])
-            columns.end[thread.open_spans.pop()] = time
+            columns.span_ends[thread.open_spans.pop()] = time
         elif event_kind in _SEND_EVENTS:
-            columns.access(
+            columns.add_access(
                 thread.lane, self._receiver_name(event.communicator, event.receiver), time
             )
         elif event_kind in _REMOTE_ACCESS_EVENTS:
-            columns.access(thread.lane, self._receiver_name(event.win, event.remote), time)
+            columns.add_access(thread.lane, self._receiver_name(event.win, event.remote), time)
         elif event_kind == "BufferFlush":
-            columns.span(
+            columns.add_span(
                 thread.lane,
-                columns.number_of_name(columns.labels, _FLUSH_LABEL),
+                columns.number_of_name(columns.number_by_label, _FLUSH_LABEL),
                 time,
                 time + event.stop_time - event.time,
             )
         else:
-            self.left_out[event_kind] += 1
+            self.left_out_count_by_kind[event_kind] += 1
 
     def finished(self) -> ReadTrace:
         """Return the trace that was read from the events."""
-        useful = [
+        useful_labels = [
             label
-            for label in self.columns.labels
+            for label in self.columns.number_by_label
             if label not in self.lost_labels and label.partition(":")[0] not in LOST_TIME_WORDS
         ]
-        return self.columns.finished([str(lane) for lane in self.columns.lanes], useful=useful)
+        return self.columns.finished(
+            [str(lane) for lane in self.columns.number_by_lane], useful=useful_labels
+        )
 
     def _label_number(self, region: Any) -> int:
         """Return the number of the label of a region; a region that communicates or waits has a
@@ -243,15 +252,15 @@ class _ArchiveReader:
             or _enumeration_name(region.paradigm) in _PARADIGMS_OF_WAITS
         ):
             self.lost_labels.add(name)
-        return self.labels.setdefault(
-            region, self.columns.number_of_name(self.columns.labels, name)
+        return self.label_number_by_region.setdefault(
+            region, self.columns.number_of_name(self.columns.number_by_label, name)
         )
 
     def _receiver_name(self, communicator: Any, rank: int) -> str:
         """Return the name of the processor with a rank in a communicator."""
         # The communicator may be unknown, or have no locations of its ranks.
         try:
-            return self.threads[communicator.location(rank)].name
+            return self.thread_by_location[communicator.location(rank)].name
         except (
             AttributeError,
             LookupError,

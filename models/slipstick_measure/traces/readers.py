@@ -50,45 +50,49 @@ LONGEST_LINE = 1 << 20
 """Characters of a line of a trace at most: a longer one is joined anew with each piece."""
 
 
-def text_pieces(path: Path | str, bound: str, advice: str, size: int = 1 << 20) -> Iterator[str]:
+def text_pieces(
+    path: Path | str, bound: str, advice: str, piece_size: int = 1 << 20
+) -> Iterator[str]:
     """Yield the text of a regular file piece by piece, unpacking gzip.
 
     Parameters
     ----------
     path, bound, advice : as for `slipstick.schema.text.file_text`; the limit holds for what is
         unpacked as well
-    size : of a piece [B]
+    piece_size : size of a piece [B]
 
     Raises
     ------
     SpecError : as for `file_text`
     """
     file_mark = Mark(shown_name(path), 1, 1)
-    bytes_read = 0
-    decode = getincrementaldecoder("utf-8")().decode
+    read_byte_count = 0
+    decode_piece = getincrementaldecoder("utf-8")().decode
     with open_file(path, file_mark, bound, advice) as raw_file:
         is_packed = raw_file.read(2) == GZIP
         _ = raw_file.seek(0)
-        if not is_packed and (binary := description_of_binary_file(path)):
-            raise file_mark.error(binary)
+        if not is_packed and (description := description_of_binary_file(path)):
+            raise file_mark.error(description)
         file = GzipFile(fileobj=raw_file) if is_packed else raw_file
         while True:
             try:
-                piece = file.read(size)
-                bytes_read += len(piece)
-                text = decode(piece, final=not piece)
+                piece = file.read(piece_size)
+                read_byte_count += len(piece)
+                text = decode_piece(piece, final=not piece)
             except (EOFError, zlib.error):
                 raise file_mark.error(
-                    f"the packed file ends or is damaged after {bytes_read:,} bytes; unpack what is"
+                    f"the packed file ends or is damaged after {read_byte_count:,} bytes;"
+                    " unpack what is"
                     " left of it"
                 ) from None
             except UnicodeDecodeError as error:
                 invalid_byte = error.object[error.start]
                 raise file_mark.error(
-                    f"byte 0x{invalid_byte:02x} near byte {bytes_read:,} is not UTF-8; save the"
+                    f"byte 0x{invalid_byte:02x} near byte {read_byte_count:,} is not"
+                    " UTF-8; save the"
                     " file as UTF-8 text"
                 ) from None
-            if bytes_read > limit_in_force(bound):
+            if read_byte_count > limit_in_force(bound):
                 raise file_mark.error(too_many_message(bound, "bytes", advice))
             if not piece:
                 return
@@ -99,7 +103,7 @@ def read_trace(
     path: Path | str, format: str | None = None, unit: str | None = None
 ) -> ProgramTrace:
     """Read a trace from a file and book its time; `checked_trace` describes the parameters."""
-    return checked_trace(path, format, unit).booked()
+    return checked_trace(path, format, unit).book()
 
 
 def checked_trace(
@@ -119,13 +123,13 @@ def checked_trace(
     UnknownNameError : there is no such format
     MissingExtraError : the library that reads it is not installed
     """
-    format_name = format or trace_format(path)
+    format_name = format or name_of_trace_format(path)
     if format_name is None:
         # A file that cannot be read is refused here.
-        head = next(text_pieces(path, BYTES, ADVICE_ON_SIZE, _HEAD_BYTES), "")
-        if not head.strip():
+        beginning = next(text_pieces(path, BYTES, ADVICE_ON_SIZE, _HEAD_BYTES), "")
+        if not beginning.strip():
             _refuse(path, "the file is empty; the program may have failed to write it")
-        if known_file := known_file_of_text(head):
+        if known_file := known_file_of_text(beginning):
             _refuse(path, f"this is {known_file.description}: {known_file.advice}")
         format_names = ", ".join(TRACE_FORMATS)
         _refuse(
@@ -165,7 +169,7 @@ def _check_bytes(path: Path | str, *companions: Path) -> None:
     )
 
 
-def trace_format(path: Path | str) -> str | None:
+def name_of_trace_format(path: Path | str) -> str | None:
     """Return the name of a trace's format, told by the ending of the file's name or by its
     beginning; None if the file is no trace.
     """
@@ -174,13 +178,14 @@ def trace_format(path: Path | str) -> str | None:
     if is_database(path):
         return "nsys-sqlite"
     try:
-        head = next(text_pieces(path, BYTES, ADVICE_ON_SIZE, _HEAD_BYTES), "").removeprefix(
+        beginning = next(text_pieces(path, BYTES, ADVICE_ON_SIZE, _HEAD_BYTES), "").removeprefix(
             "\ufeff"
         )
     except SpecError:
         return None
     return next(
-        (name for name, candidate in TRACE_FORMATS.items() if candidate.recognize(head)), None
+        (name for name, trace_format in TRACE_FORMATS.items() if trace_format.recognize(beginning)),
+        None,
     )
 
 
@@ -191,7 +196,7 @@ def _first_line(text: str) -> str:
     )
 
 
-def _is_records(text: str) -> bool:
+def _is_table_of_records(text: str) -> bool:
     """Return whether a text begins with the heading of a table of events, one record a row."""
     return set(_RECORD_HEADINGS[:3]) <= {
         split_unit(cell)[0] for cell in re.split("[,;\t]", _first_line(text))
@@ -246,38 +251,40 @@ def _read_paraver(path: Path | str, unit: str | None) -> ReadTrace:
     columns = TraceColumns(path)
     unread_counts = Counter[str]()
     lines = _numbered_lines(path)
-    header = _HEADER.fullmatch(next(lines)[1])
-    if header is None:
+    header_match = _HEADER.fullmatch(next(lines)[1])
+    if header_match is None:
         columns.refuse(
             "the first line of a Paraver trace is '#Paraver (date):end time:nodes:applications'"
         )
-    columns.scale = {"_ns": 1e-9, "_us": 1e-6, None: 1e-6}.get(
-        header["unit"], 0.0
+    columns.seconds_per_unit = {"_ns": 1e-9, "_us": 1e-6, None: 1e-6}.get(
+        header_match["unit"], 0.0
     ) or columns.refuse(
-        f"times are in {header['unit']}; Paraver writes _ns, or microseconds without a unit"
+        f"times are in {header_match['unit']}; Paraver writes _ns, or microseconds without a unit"
     )
-    name_by_state = _state_names(path)
+    name_by_state = _name_by_state(path)
     label_by_state: dict[str, int] = {}
     for line_number, line in lines:
-        kind, *fields = line.split(":")
+        record_kind, *fields = line.split(":")
         try:
-            if kind == "1" and len(fields) == 7:
+            if record_kind == "1" and len(fields) == 7:
                 _, application, task, thread, begin, end, state = map(int, fields)
                 if fields[6] not in label_by_state:
                     label_by_state[fields[6]] = columns.number_of_name(
-                        columns.labels, name_by_state.get(state, f"state {state}")
+                        columns.number_by_label, name_by_state.get(state, f"state {state}")
                     )
-                lane = columns.number_of_name(columns.lanes, (application, task, thread))
-                columns.span(lane, label_by_state[fields[6]], begin, end)
-            elif kind == "3" and len(fields) == 14:
+                lane = columns.number_of_name(columns.number_by_lane, (application, task, thread))
+                columns.add_span(lane, label_by_state[fields[6]], begin, end)
+            elif record_kind == "3" and len(fields) == 14:
                 *endpoint_fields, _, _ = map(int, fields)
-                receiver = columns.number_of_name(columns.lanes, tuple(endpoint_fields[7:10]))
-                lane = columns.number_of_name(columns.lanes, tuple(endpoint_fields[1:4]))
-                columns.access(
-                    lane, _thread_name(list(columns.lanes)[receiver]), endpoint_fields[5]
+                receiver = columns.number_of_name(
+                    columns.number_by_lane, tuple(endpoint_fields[7:10])
                 )
-            elif kind in _UNREAD_KINDS:
-                unread_counts[kind] += 1
+                lane = columns.number_of_name(columns.number_by_lane, tuple(endpoint_fields[1:4]))
+                columns.add_access(
+                    lane, _thread_name(list(columns.number_by_lane)[receiver]), endpoint_fields[5]
+                )
+            elif record_kind in _UNREAD_KINDS:
+                unread_counts[record_kind] += 1
             elif line.strip() and not line.startswith("#"):
                 columns.refuse(
                     f"{short(line)} is not a record of a Paraver trace; is the file cut or"
@@ -288,15 +295,15 @@ def _read_paraver(path: Path | str, unit: str | None) -> ReadTrace:
             columns.refuse(f"{short(line)} has a field that is no number in range", line_number)
     if unread_counts:
         kinds_in_words = ", ".join(
-            f"{count_of_kind:,} {_UNREAD_KINDS[kind]}"
-            for kind, count_of_kind in unread_counts.items()
+            f"{count_of_kind:,} {_UNREAD_KINDS[record_kind]}"
+            for record_kind, count_of_kind in unread_counts.items()
         )
         columns.add_note(f"left out, for states hold the time: {kinds_in_words}")
-    useful_labels = [label for label in columns.labels if label == name_by_state[_RUNNING]]
-    header_end = float(header["end"])
-    has_later_spans = columns.end and max(columns.end) > header_end
+    useful_labels = [label for label in columns.number_by_label if label == name_by_state[_RUNNING]]
+    header_end = float(header_match["end"])
+    has_later_spans = columns.span_ends and max(columns.span_ends) > header_end
     return columns.finished(
-        [_thread_name(lane_key) for lane_key in columns.lanes],
+        [_thread_name(lane_key) for lane_key in columns.number_by_lane],
         None,
         useful_labels,
         "unknown",
@@ -310,19 +317,19 @@ def _thread_name(thread_key: object) -> str:
     return ".".join(map(str, thread_key))
 
 
-def _state_names(path: Path | str) -> dict[int, str]:
+def _name_by_state(path: Path | str) -> dict[int, str]:
     """Read the names of states from the file beside the trace; the standard names if it is
     missing.
     """
     name_by_state = dict(enumerate(_STATES))
     unpacked_path = Path(path).with_suffix("") if Path(path).suffix == ".gz" else Path(path)
     states_path = unpacked_path.with_suffix(".pcf")
-    for block in (
+    for block_match in (
         _TEXT_BLOCK.finditer(file_text(states_path, "data_bytes", ADVICE_ON_SIZE))
         if states_path.is_file()
         else ()
     ):
-        for row in block["rows"].splitlines():
+        for row in block_match["rows"].splitlines():
             code, _, name = row.strip().partition(" ")
             if code.isdigit() and len(code) < 19 and name.strip():
                 name_by_state[int(code)] = name.strip()[:100]
@@ -346,41 +353,39 @@ def _read_timehist(path: Path | str, unit: str | None) -> ReadTrace:
     columns = TraceColumns(path, resolution=3e-6)
     skipped_lines = array("q")
     heading = ""
-    wait_columns = slice(0, 0)
+    wait_slice = slice(0, 0)
     running_label, delayed_label, waiting_label = (
-        columns.number_of_name(columns.labels, label)
+        columns.number_of_name(columns.number_by_label, label)
         for label in (BUSY_LABEL, "wait:processor", "wait")
     )
     for line_number, line in _numbered_lines(path):
-        row = (
+        row_match = (
             _TASK_ROW.fullmatch(
-                line[: wait_columns.start] + line[wait_columns.stop :]
-                if wait_columns.stop
-                else line
+                line[: wait_slice.start] + line[wait_slice.stop :] if wait_slice.stop else line
             )
             if heading
             else None
         )
-        if row is None:
+        if row_match is None:
             if "sch delay" in line:
                 heading = line
             elif heading and _HEADING_RULE.match(line):
                 column_slices = [slice(*match.span()) for match in re.finditer("-+", line)]
-                wait_columns = (
-                    column_slices[2] if "task" not in heading[column_slices[2]] else wait_columns
+                wait_slice = (
+                    column_slices[2] if "task" not in heading[column_slices[2]] else wait_slice
                 )
             elif heading and line.strip() and "[tid/pid]" not in line:
                 skipped_lines.append(line_number)
             continue
-        time, task, *durations, text_after = row.groups()
+        time_text, task, *duration_texts, text_after = row_match.groups()
         if task.startswith("<idle>"):
             continue
         lane = (
-            columns.lanes[task]
-            if task in columns.lanes
-            else columns.number_of_name(columns.lanes, task)
+            columns.number_by_lane[task]
+            if task in columns.number_by_lane
+            else columns.number_of_name(columns.number_by_lane, task)
         )
-        end_time, (wait_time, delay_time, run_time) = float(time), map(float, durations)
+        end_time, (wait_time, delay_time, run_time) = float(time_text), map(float, duration_texts)
         absence_label = (
             delayed_label
             if text_after and _PREEMPTED in text_after.partition("next:")[0].split()
@@ -395,12 +400,14 @@ def _read_timehist(path: Path | str, unit: str | None) -> ReadTrace:
             (running_label, run_start, end_time),
         ):
             if span_end > start >= 0.0:
-                columns.span(lane, label, start, span_end)
+                columns.add_span(lane, label, start, span_end)
             elif span_end > 0.0 > start:
-                columns.span(lane, label, 0.0, span_end)
+                columns.add_span(lane, label, 0.0, span_end)
     if skipped_lines:
         _note_skipped_lines(columns, skipped_lines)
-    return columns.finished([str(lane) for lane in columns.lanes], None, [BUSY_LABEL], "unknown")
+    return columns.finished(
+        [str(lane) for lane in columns.number_by_lane], None, [BUSY_LABEL], "unknown"
+    )
 
 
 def _note_skipped_lines(columns: TraceColumns, skipped_lines: Sequence[int]) -> None:
@@ -409,7 +416,7 @@ def _note_skipped_lines(columns: TraceColumns, skipped_lines: Sequence[int]) -> 
         f"{len(skipped_lines):,} lines are no rows of switches, and left out; the first is line"
         f" {skipped_lines[0]}"
     )
-    if not columns.lanes:
+    if not columns.number_by_lane:
         columns.refuse(
             f"none of {len(skipped_lines):,} lines is a row of a switch; is this the output of"
             " perf sched"
@@ -438,12 +445,14 @@ def _read_records(path: Path | str, unit: str | None, is_reordered: bool = False
     rows = _parquet_rows(path) if Path(path).suffix == ".parquet" else _csv_rows(columns)
     names_and_units = [split_unit(str(cell)) for cell in next(rows, (1, []))[1]]
     index_of_heading = _cell_indices(columns, [name for name, _ in names_and_units])
-    columns.scale = _seconds_of_unit(columns, names_and_units[index_of_heading[0]][1] or unit)
+    columns.seconds_per_unit = _seconds_of_unit(
+        columns, names_and_units[index_of_heading[0]][1] or unit
+    )
     open_spans_by_lane: list[list[int]] = []
     last_time = 0.0
-    latest_by_lane = list[float]()
+    latest_time_by_lane = list[float]()
     if is_reordered:
-        rows = _in_order_of_time(columns, rows, index_of_heading[0])
+        rows = _rows_in_order_of_time(columns, rows, index_of_heading[0])
     for line_number, cells in rows:
         if len(cells) != len(names_and_units):
             columns.refuse(
@@ -454,21 +463,21 @@ def _read_records(path: Path | str, unit: str | None, is_reordered: bool = False
         time_text, processor, event, source, destination, count_text = map(
             [*cells, ""].__getitem__, index_of_heading
         )
-        time = columns.number(time_text, "time", line_number)
-        lane = columns.number_of_name(columns.lanes, str(processor))
+        time = columns.parse_number(time_text, "time", line_number)
+        lane = columns.number_of_name(columns.number_by_lane, str(processor))
         if time < 0:
             columns.refuse(
                 f"a time is not negative; got {short(str(time_text))}", line_number, "time"
             )
         while len(open_spans_by_lane) <= lane:
             open_spans_by_lane.append([])
-            latest_by_lane.append(time)
+            latest_time_by_lane.append(time)
         ends_span = event in ("end", "leave")
-        if time < latest_by_lane[lane] or (
+        if time < latest_time_by_lane[lane] or (
             ends_span and not open_spans_by_lane[lane] and not is_reordered
         ):
             return _read_records(path, unit, is_reordered=True)
-        latest_by_lane[lane] = time
+        latest_time_by_lane[lane] = time
         last_time = max(last_time, time)
         if event in ("access", "send"):
             if destination in ("", None):
@@ -478,7 +487,9 @@ def _read_records(path: Path | str, unit: str | None, is_reordered: bool = False
         if event in ("create", "enter"):
             name = BUSY_LABEL if event == "create" else str(destination or BUSY_LABEL)
             open_spans_by_lane[lane].append(
-                columns.begin(lane, columns.number_of_name(columns.labels, name), time)
+                columns.begin_span(
+                    lane, columns.number_of_name(columns.number_by_label, name), time
+                )
             )
         elif ends_span:
             if not open_spans_by_lane[lane]:
@@ -486,18 +497,18 @@ def _read_records(path: Path | str, unit: str | None, is_reordered: bool = False
                 columns.refuse(f"{refusal} missing?", line_number)
             if event == "leave" and destination:
                 columns.check_inside(str(destination), open_spans_by_lane[lane][-1], line_number)
-            columns.end[open_spans_by_lane[lane].pop()] = time
+            columns.span_ends[open_spans_by_lane[lane].pop()] = time
         elif event not in _EVENTS:
             columns.refuse(
                 f"{short(str(event))} is no event; there are {', '.join(_EVENTS)}", line_number
             )
         receipt_count += event == "receive"
-    columns.close_open(list(chain.from_iterable(open_spans_by_lane)), last_time)
+    columns.close_open_spans(list(chain.from_iterable(open_spans_by_lane)), last_time)
     if receipt_count:
         columns.add_note(
             f"{receipt_count:,} receipts are left out; a message counts where it is sent"
         )
-    return columns.finished([str(lane) for lane in columns.lanes])
+    return columns.finished([str(lane) for lane in columns.number_by_lane])
 
 
 class _RecordedAccess(NamedTuple):
@@ -515,10 +526,14 @@ def _add_access(columns: TraceColumns, access: _RecordedAccess, line_number: int
     An access without a count counts once.
     """
     has_count = access.count_text not in ("", None)
-    count = columns.number(access.count_text, "count", line_number) if has_count else 1.0
+    count = columns.parse_number(access.count_text, "count", line_number) if has_count else 1.0
     has_source = access.source not in ("", None)
-    user = columns.number_of_name(columns.lanes, str(access.source)) if has_source else access.lane
-    columns.access(user, access.destination, access.time, count)
+    user_lane = (
+        columns.number_of_name(columns.number_by_lane, str(access.source))
+        if has_source
+        else access.lane
+    )
+    columns.add_access(user_lane, access.destination, access.time, count)
 
 
 def _cell_indices(columns: TraceColumns, names: Sequence[str]) -> list[int]:
@@ -531,7 +546,7 @@ def _cell_indices(columns: TraceColumns, names: Sequence[str]) -> list[int]:
     return [index_by_name.get(name, len(names)) for name in _RECORD_HEADINGS]
 
 
-def _in_order_of_time(
+def _rows_in_order_of_time(
     columns: TraceColumns, rows: Iterator[tuple[int, Sequence[object]]], time_index: int
 ) -> Iterator[tuple[int, Sequence[object]]]:
     """Return rows in the order of their times, and note this; rows that are cut come first."""
@@ -541,7 +556,7 @@ def _in_order_of_time(
         line_number, cells = row
         if len(cells) <= time_index:
             return 0.0
-        return columns.number(cells[time_index], "time", line_number)
+        return columns.parse_number(cells[time_index], "time", line_number)
 
     return iter(sorted(rows, key=time_of_row))
 
@@ -610,8 +625,10 @@ def _read_database(path: Path | str, unit: str | None) -> ReadTrace:
 
 def _read_otf2(path: Path | str, unit: str | None) -> ReadTrace:
     """Read an OTF2 archive."""
-    anchor = Path(path)
-    _check_bytes(anchor, anchor.with_suffix(".def"), *anchor.with_suffix("").rglob("*"))
+    anchor_file = Path(path)
+    _check_bytes(
+        anchor_file, anchor_file.with_suffix(".def"), *anchor_file.with_suffix("").rglob("*")
+    )
     return read_otf2(path)
 
 
@@ -644,7 +661,7 @@ TRACE_FORMATS: Mapping[str, TraceFormat] = Registry(
         ),
         "nsys-sqlite": TraceFormat(lambda head: False, _read_database),
         "timehist": TraceFormat(_is_timehist, _read_timehist),
-        "records": TraceFormat(_is_records, _read_records),
+        "records": TraceFormat(_is_table_of_records, _read_records),
         "otf2": TraceFormat(lambda head: False, _read_otf2),
     },
 )

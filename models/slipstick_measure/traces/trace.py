@@ -45,24 +45,24 @@ BUSY_LABEL = "busy"
 class TraceSpans:
     """Stretches of time as aligned arrays: processor and label by index, start and end [s]."""
 
-    processor: Indices
-    label: Indices
-    start: Array
-    end: Array
+    processor_indices: Indices
+    label_indices: Indices
+    starts: Array
+    ends: Array
 
     def select(self, selection: Any) -> TraceSpans:
         """Return the spans that a mask or indices select."""
         return TraceSpans(
-            self.processor[selection],
-            self.label[selection],
-            self.start[selection],
-            self.end[selection],
+            self.processor_indices[selection],
+            self.label_indices[selection],
+            self.starts[selection],
+            self.ends[selection],
         )
 
-    def arrange(self, order: Indices) -> None:
+    def arrange(self, span_order: Indices) -> None:
         """Reorder the spans in place, as a copy of many of them would take too much memory."""
-        for column in (self.processor, self.label, self.start, self.end):
-            column[:] = column[order]
+        for column in (self.processor_indices, self.label_indices, self.starts, self.ends):
+            column[:] = column[span_order]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,18 +71,18 @@ class Accesses:
     accesses.
     """
 
-    processor: Indices
-    target: Indices
-    time: Array
-    count: Array
+    processor_indices: Indices
+    object_indices: Indices
+    times: Array
+    counts: Array
 
     def select(self, selection: Any) -> Accesses:
         """Return the accesses that a mask or indices select."""
         return Accesses(
-            self.processor[selection],
-            self.target[selection],
-            self.time[selection],
-            self.count[selection],
+            self.processor_indices[selection],
+            self.object_indices[selection],
+            self.times[selection],
+            self.counts[selection],
         )
 
 
@@ -94,9 +94,9 @@ class TraceOutline:
     ----------
     file : where it is from
     processors, labels, objects : names, by index
-    end : how long it is; it begins at 0 [s]
-    useful : labels that are useful work
-    rest : what time without a span is booked to: idle, or unknown where the format leaves gaps
+    duration : how long it is; it begins at 0 [s]
+    useful_labels : labels that are useful work
+    gap_label : what time without a span is booked to: idle, or unknown where the format leaves gaps
     waiting : names of resources at which processors wait
     kinds : of the tracks that are processors, in their order; all are alike if empty
     """
@@ -105,53 +105,57 @@ class TraceOutline:
     processors: tuple[str, ...]
     labels: tuple[str, ...]
     objects: tuple[str, ...]
-    end: float
-    useful: tuple[str, ...]
-    rest: str
+    duration: float
+    useful_labels: tuple[str, ...]
+    gap_label: str
     waiting: Collection[str]
     kinds: tuple[str, ...] = field(default=(), kw_only=True)
 
-    def chosen(
+    def chosen_part(
         self,
-        only: str | None = None,
-        useful: Sequence[str] = (),
-        first: float = 0.0,
-        last: float | None = None,
+        name_part: str | None = None,
+        useful_labels: Sequence[str] = (),
+        first_time: float = 0.0,
+        last_time: float | None = None,
     ) -> Self:
         """Return the outline of the time and the processors that the options choose, with the
         activities that they call useful.
 
         Parameters
         ----------
-        only : part of the names of the processors; all processors if None
-        useful : names of activities; as they are if empty
-        first, last : the time to keep, from the beginning of the trace; to its end if None [s]
+        name_part : part of the names of the processors; all processors if None
+        useful_labels : names of activities; as they are if empty
+        first_time, last_time : the time to keep, from the beginning of the trace; to its end if
+            None [s]
 
         Raises
         ------
         UnknownNameError : the trace has no such processor or activity
         ModelError : there is no such time
         """
-        if unknown_label := next((label for label in useful if label not in self.labels), None):
+        if unknown_label := next(
+            (label for label in useful_labels if label not in self.labels), None
+        ):
             raise UnknownNameError("activity in the trace", unknown_label, self.labels)
-        end = self.end if last is None else min(last, self.end)
-        if not 0 <= first < end:
+        end = self.duration if last_time is None else min(last_time, self.duration)
+        if not 0 <= first_time < end:
             raise ModelError(
-                f"the trace lasts {self.end:g} s; there is nothing from {first:g} s to {end:g} s"
+                f"the trace lasts {self.duration:g} s; there is nothing from {first_time:g} s"
+                f" to {end:g} s"
             )
-        processors = tuple(name for name in self.processors if (only or "") in name)
+        processors = tuple(name for name in self.processors if (name_part or "") in name)
         chosen_indices = [
-            index for index, name in enumerate(self.processors) if (only or "") in name
+            index for index, name in enumerate(self.processors) if (name_part or "") in name
         ]
         kinds = tuple(self.kinds[index] for index in chosen_indices) if self.kinds else ()
         if not processors:
-            raise UnknownNameError("processor in the trace", only or "", self.processors)
+            raise UnknownNameError("processor in the trace", name_part or "", self.processors)
         return replace(
             self,
             processors=processors,
             kinds=kinds,
-            useful=tuple(useful) or self.useful,
-            end=end - first,
+            useful_labels=tuple(useful_labels) or self.useful_labels,
+            duration=end - first_time,
         )
 
 
@@ -173,33 +177,35 @@ class ProgramTrace(TraceOutline):
     notes: tuple[Problem, ...]
 
     @property
-    def busy(self) -> TraceSpans:
+    def busy_spans(self) -> TraceSpans:
         """The spans of useful work; adjacent ones of a processor are merged."""
-        is_useful_label = np.array([label in self.useful for label in self.labels], dtype=bool)
-        spans = self.spans.select(is_useful_label[self.spans.label])
-        is_new_stretch = (spans.processor[1:] != spans.processor[:-1]) | (
-            spans.start[1:] != spans.end[:-1]
+        is_useful_label = np.array(
+            [label in self.useful_labels for label in self.labels], dtype=bool
         )
-        is_first = np.append(True, is_new_stretch)[: len(spans.start)]
-        is_last = np.append(is_new_stretch, True)[: len(spans.start)]
-        return replace(spans.select(is_first), end=spans.end[is_last])
+        spans = self.spans.select(is_useful_label[self.spans.label_indices])
+        is_new_stretch = (spans.processor_indices[1:] != spans.processor_indices[:-1]) | (
+            spans.starts[1:] != spans.ends[:-1]
+        )
+        is_first = np.append(True, is_new_stretch)[: len(spans.starts)]
+        is_last = np.append(is_new_stretch, True)[: len(spans.starts)]
+        return replace(spans.select(is_first), ends=spans.ends[is_last])
 
-    def chosen(
+    def chosen_part(
         self,
-        only: str | None = None,
-        useful: Sequence[str] = (),
-        first: float = 0.0,
-        last: float | None = None,
+        name_part: str | None = None,
+        useful_labels: Sequence[str] = (),
+        first_time: float = 0.0,
+        last_time: float | None = None,
     ) -> Self:
-        """Return a part of the trace with its events, as `TraceOutline.chosen` does."""
-        trace = TraceOutline.chosen(self, only, useful, first, last)
-        if first or last is not None:
-            trace = trace._part_from(first)
+        """Return a part of the trace with its events, as `TraceOutline.chosen_part` does."""
+        trace = TraceOutline.chosen_part(self, name_part, useful_labels, first_time, last_time)
+        if first_time or last_time is not None:
+            trace = trace._part_after(first_time)
         return (
             trace
-            if only is None
+            if name_part is None
             else trace._part_of_processors(
-                np.array([only in name for name in self.processors], dtype=bool)
+                np.array([name_part in name for name in self.processors], dtype=bool)
             )
         )
 
@@ -241,22 +247,22 @@ class ProgramTrace(TraceOutline):
         note = Problem(self.file, 1, 1, "", reason)
         return replace(stream_trace, notes=(*self.notes, note))
 
-    def _part_from(self, first: float) -> Self:
+    def _part_after(self, first_time: float) -> Self:
         """Return the part of the trace after a time, which becomes time 0."""
         spans = self.spans
         accesses = self.accesses
         spans = replace(
             spans,
-            start=np.maximum(spans.start, first) - first,
-            end=np.minimum(spans.end - first, self.end),
+            starts=np.maximum(spans.starts, first_time) - first_time,
+            ends=np.minimum(spans.ends - first_time, self.duration),
         )
-        accesses = replace(accesses, time=accesses.time - first)
+        accesses = replace(accesses, times=accesses.times - first_time)
         return replace(
             self,
-            spans=spans.select(spans.end > spans.start),
-            accesses=accesses.select((accesses.time >= 0) & (accesses.time < self.end)),
+            spans=spans.select(spans.ends > spans.starts),
+            accesses=accesses.select((accesses.times >= 0) & (accesses.times < self.duration)),
             waiting={
-                name: (np.maximum(times - first, 0.0), counts)
+                name: (np.maximum(times - first_time, 0.0), counts)
                 for name, (times, counts) in self.waiting.items()
             },
         )
@@ -266,12 +272,14 @@ class ProgramTrace(TraceOutline):
         new_index_by_processor = np.cumsum(processor_mask) - 1
         spans = self.spans
         accesses = self.accesses
-        spans = spans.select(processor_mask[spans.processor])
-        accesses = accesses.select(processor_mask[accesses.processor])
+        spans = spans.select(processor_mask[spans.processor_indices])
+        accesses = accesses.select(processor_mask[accesses.processor_indices])
         return replace(
             self,
-            spans=replace(spans, processor=new_index_by_processor[spans.processor]),
-            accesses=replace(accesses, processor=new_index_by_processor[accesses.processor]),
+            spans=replace(spans, processor_indices=new_index_by_processor[spans.processor_indices]),
+            accesses=replace(
+                accesses, processor_indices=new_index_by_processor[accesses.processor_indices]
+            ),
         )
 
     def measurements(self) -> Measurements:
@@ -279,17 +287,17 @@ class ProgramTrace(TraceOutline):
         elapsed time, useful time of each processor, waits by cause and their number.
         """
         spans = self.spans
-        busy_spans = self.busy
+        busy_spans = self.busy_spans
         processor_count = len(self.processors)
-        durations = spans.end - spans.start
-        measurements = [self._account_measurement("time", self.end)]
+        durations = spans.ends - spans.starts
+        measurements = [self._account_measurement("time", self.duration)]
         if not len(durations):
             return Measurements(tuple(measurements), self.notes)
         busy_times = np.bincount(
-            busy_spans.processor, busy_spans.end - busy_spans.start, processor_count
+            busy_spans.processor_indices, busy_spans.ends - busy_spans.starts, processor_count
         )
-        wait_by_label = np.bincount(spans.label, durations, len(self.labels))
-        event_counts = np.bincount(spans.label, minlength=len(self.labels))
+        wait_by_label = np.bincount(spans.label_indices, durations, len(self.labels))
+        event_counts = np.bincount(spans.label_indices, minlength=len(self.labels))
         measurements += [
             self._account_measurement("busy", busy_time, "", index + 1)
             for index, busy_time in enumerate(busy_times)
@@ -297,7 +305,7 @@ class ProgramTrace(TraceOutline):
         lost_label_indices = [
             index
             for index, label in enumerate(self.labels)
-            if label not in self.useful and event_counts[index]
+            if label not in self.useful_labels and event_counts[index]
         ]
         measurements += [
             self._account_measurement("wait", wait_by_label[index], self.labels[index])
@@ -309,10 +317,12 @@ class ProgramTrace(TraceOutline):
         ]
         # The time without a kernel of a GPU's streams is no communication, as that of threads is.
         idle_label = (
-            "no kernel" if set(self.kinds) == {STREAM} and not lost_label_indices else self.rest
+            "no kernel"
+            if set(self.kinds) == {STREAM} and not lost_label_indices
+            else self.gap_label
         )
         if idle_label != "idle" and idle_label not in self.labels:
-            gap_time = max(0.0, processor_count * self.end - float(durations.sum()))
+            gap_time = max(0.0, processor_count * self.duration - float(durations.sum()))
             measurements.append(self._account_measurement("wait", gap_time, idle_label))
         return Measurements(tuple(measurements), self.notes)
 
@@ -333,7 +343,7 @@ class ReadTrace(NamedTuple):
     """
 
     outline: TraceOutline
-    booked: Callable[[], ProgramTrace]
+    book: Callable[[], ProgramTrace]
 
 
 @dataclass
@@ -343,28 +353,28 @@ class TraceColumns:
     Attributes
     ----------
     path : the file
-    scale : seconds of one unit of the file's times
+    seconds_per_unit : seconds of one unit of the file's times
     resolution : of these times, within which spans may overlap [s]
-    lanes : numbers of what has spans of its own, by any key; `finished` is told which processor
-        each belongs to
+    number_by_lane : numbers of what has spans of its own, by any key; `finished` is told which
+        processor each belongs to
     """
 
     path: Path | str
-    scale: float = 1.0
+    seconds_per_unit: float = 1.0
     resolution: float = 0.0
-    lanes: dict[Hashable, int] = field(default_factory=dict)
-    labels: dict[str, int] = field(default_factory=dict)
-    objects: dict[str, int] = field(default_factory=dict)
-    lane: array[int] = field(default_factory=lambda: array("i"))
-    label: array[int] = field(default_factory=lambda: array("i"))
-    start: array[float] = field(default_factory=lambda: array("d"))
-    end: array[float] = field(default_factory=lambda: array("d"))
-    user: array[int] = field(default_factory=lambda: array("i"))
-    target: array[int] = field(default_factory=lambda: array("i"))
-    time: array[float] = field(default_factory=lambda: array("d"))
-    count: array[float] = field(default_factory=lambda: array("d"))
+    number_by_lane: dict[Hashable, int] = field(default_factory=dict)
+    number_by_label: dict[str, int] = field(default_factory=dict)
+    number_by_object: dict[str, int] = field(default_factory=dict)
+    span_lanes: array[int] = field(default_factory=lambda: array("i"))
+    span_labels: array[int] = field(default_factory=lambda: array("i"))
+    span_starts: array[float] = field(default_factory=lambda: array("d"))
+    span_ends: array[float] = field(default_factory=lambda: array("d"))
+    access_lanes: array[int] = field(default_factory=lambda: array("i"))
+    access_objects: array[int] = field(default_factory=lambda: array("i"))
+    access_times: array[float] = field(default_factory=lambda: array("d"))
+    access_counts: array[float] = field(default_factory=lambda: array("d"))
     notes: list[Problem] = field(default_factory=list)
-    is_cut: bool = False
+    has_cut_names: bool = False
 
     def refuse(self, message: str, line: int = 1, subject: str = "") -> NoReturn:
         """Raise a SpecError about a line of the file."""
@@ -374,23 +384,23 @@ class TraceColumns:
         """Record a note on something unusual."""
         self.notes.append(Problem(shown_name(self.path), 1, 1, "", message))
 
-    def number(self, value: object, subject: str, line: int = 1) -> float:
+    def parse_number(self, value: object, subject: str, line: int = 1) -> float:
         """Parse a finite number, with or without quotes; raise for everything else."""
         try:
-            number = float(value)  # type: ignore[arg-type]
+            parsed_number = float(value)  # type: ignore[arg-type]
         except (TypeError, ValueError, OverflowError):
             self.refuse(f"{short(str(value))} is no {subject}", line, subject)
-        if not abs(number) < inf or isinstance(value, bool):
+        if not abs(parsed_number) < inf or isinstance(value, bool):
             self.refuse(f"{short(str(value))} is no finite {subject}", line, subject)
-        return number
+        return parsed_number
 
     def number_of_name(self, number_by_name: dict[Any, int], name: Hashable) -> int:
         """Return the number of a name in a table of names; a new name gets the next number."""
         if isinstance(name, str) and len(name) > LONGEST_NAME:
             note = f"names are cut after {LONGEST_NAME:,} characters: {short(name)}"
-            if not self.is_cut:
+            if not self.has_cut_names:
                 self.add_note(note)
-            self.is_cut = True
+            self.has_cut_names = True
             name = name[:LONGEST_NAME]
         if name not in number_by_name and (
             len(number_by_name) >= MOST_NAMES or len(str(name)) > 2 * LONGEST_NAME
@@ -398,31 +408,31 @@ class TraceColumns:
             self.refuse(f"{short(str(name))} is one name too many; at most {MOST_NAMES:,} are read")
         return number_by_name.setdefault(name, len(number_by_name))
 
-    def span(self, lane: int, label: int, start: float, end: float) -> None:
+    def add_span(self, lane: int, label: int, start: float, end: float) -> None:
         """Add a span with a start and an end, in the file's unit of time."""
-        self.lane.append(lane)
-        self.label.append(label)
-        self.start.append(start)
-        self.end.append(end)
+        self.span_lanes.append(lane)
+        self.span_labels.append(label)
+        self.span_starts.append(start)
+        self.span_ends.append(end)
 
-    def begin(self, lane: int, label: int, time: float) -> int:
+    def begin_span(self, lane: int, label: int, time: float) -> int:
         """Add a span without an end and return its number, for `end`; a span begun later is inside
         it, also at equal times.
         """
-        self.span(lane, label, time, time)
-        return len(self.start) - 1
+        self.add_span(lane, label, time, time)
+        return len(self.span_starts) - 1
 
     def check_inside(self, name: str, number_of_last: int, line: int = 1) -> None:
         """Raise if an activity that ends is not the one that began last, whose span has the number
         `number_of_last`.
         """
-        if self.labels.get(name) != self.label[number_of_last]:
-            open_label = short(list(self.labels)[self.label[number_of_last]])
+        if self.number_by_label.get(name) != self.span_labels[number_of_last]:
+            open_label = short(list(self.number_by_label)[self.span_labels[number_of_last]])
             self.refuse(
                 f"it leaves {short(name)} inside of {open_label}; is an event missing?", line
             )
 
-    def close_open(
+    def close_open_spans(
         self, open_spans: Sequence[int], last_time: float, unmatched_end_count: int = 0
     ) -> None:
         """Extend spans without an end to the end of the trace, and note them, and note the ends
@@ -434,14 +444,14 @@ class TraceColumns:
                 f" trace; {unmatched_end_count:,} ends begin nowhere"
             )
         for span_index in open_spans:
-            self.end[span_index] = last_time
+            self.span_ends[span_index] = last_time
 
-    def access(self, lane: int, target: str, time: float, count: float = 1.0) -> None:
+    def add_access(self, lane: int, target: str, time: float, count: float = 1.0) -> None:
         """Add `count` accesses of a lane, at a time in the file's unit, to an object."""
-        self.user.append(lane)
-        self.target.append(self.number_of_name(self.objects, target))
-        self.time.append(time)
-        self.count.append(count)
+        self.access_lanes.append(lane)
+        self.access_objects.append(self.number_of_name(self.number_by_object, target))
+        self.access_times.append(time)
+        self.access_counts.append(count)
 
     def finished(
         self,
@@ -475,11 +485,11 @@ class TraceColumns:
             begins
         """
         first_time, last_time = self._first_and_last_time(until)
-        duration = (last_time - first_time) * self.scale
+        duration = (last_time - first_time) * self.seconds_per_unit
         if not duration > 0:
             self.refuse("all events are at one time; a trace lasts longer than that")
-        labels = tuple(self.labels)
-        objects = tuple(self.objects)
+        labels = tuple(self.number_by_label)
+        objects = tuple(self.number_by_object)
         if useful is None:
             useful = [label for label in labels if not is_wait(label)]
             if names_of_waits := named_waits(labels):
@@ -493,14 +503,18 @@ class TraceColumns:
                 )
         outline = TraceOutline(
             shown_name(self.path),
-            tuple(names[index] for index in _natural_order(names)),
+            tuple(names[index] for index in _indices_in_natural_order(names)),
             labels,
-            tuple(objects[index] for index in _natural_order(objects)) if self.user else labels,
+            tuple(objects[index] for index in _indices_in_natural_order(objects))
+            if self.access_lanes
+            else labels,
             duration,
             tuple(useful),
             rest,
             waiting or {},
-            kinds=tuple(kinds[index] for index in _natural_order(names)) if kinds else (),
+            kinds=tuple(kinds[index] for index in _indices_in_natural_order(names))
+            if kinds
+            else (),
         )
         return ReadTrace(
             outline,
@@ -511,52 +525,54 @@ class TraceColumns:
         """Return the smallest number of a column; raise for numbers that are negative or not
         finite.
         """
-        smallest = min(column, default=inf)
-        if not (smallest >= 0 and sum(column) < inf):  # a sum with NaN in it is NaN
+        smallest_value = min(column, default=inf)
+        if not (smallest_value >= 0 and sum(column) < inf):  # a sum with NaN in it is NaN
             invalid_number = next((time for time in column if not 0 <= time < inf), None)
             if invalid_number is not None:
                 self.refuse(
                     f"a {subject} is a finite number and not negative; got {invalid_number:g}",
                     subject=subject,
                 )
-        return smallest
+        return smallest_value
 
     def _first_and_last_time(self, until: float | None) -> tuple[float, float]:
         """Return the first and the last time of the trace; raise for times out of order or out of
         range. This works without NumPy, so that a check need not load it.
         """
-        if not (self.start or self.time):
+        if not (self.span_starts or self.access_times):
             self.refuse(
                 "there is no event of a processor in it; the program may have failed to write it"
             )
-        if not all(map(le, self.start, self.end)):
-            index = indexOf(map(le, self.start, self.end), False)
-            start = self.start[index]
-            end = self.end[index]
-            if end < start:
+        if not all(map(le, self.span_starts, self.span_ends)):
+            index = indexOf(map(le, self.span_starts, self.span_ends), False)
+            first_start = self.span_starts[index]
+            last_end = self.span_ends[index]
+            if last_end < first_start:
                 self.refuse(
-                    f"a span of {end - start:g} is negative: from {start:g} to {end:g}, span"
+                    f"a span of {last_end - first_start:g} is negative: from"
+                    f" {first_start:g} to {last_end:g}, span"
                     f" {index + 1:,} of the file",
                     subject="time",
                 )
-            self.smallest_number("time", self.end)  # one of the two is no number
+            self.smallest_number("time", self.span_ends)  # one of the two is no number
         first_time = min(
-            self.smallest_number("time", self.start), self.smallest_number("time", self.time)
+            self.smallest_number("time", self.span_starts),
+            self.smallest_number("time", self.access_times),
         )
-        self.smallest_number("count", self.count)
-        last_time = max(max(times, default=0.0) for times in (self.end, self.time))
-        end = last_time if until is None else until
-        if (latest_time := max(last_time, end) * self.scale) > LATEST_TIME:
+        self.smallest_number("count", self.access_counts)
+        last_time = max(max(times, default=0.0) for times in (self.span_ends, self.access_times))
+        last_end = last_time if until is None else until
+        if (latest_time := max(last_time, last_end) * self.seconds_per_unit) > LATEST_TIME:
             self.refuse(
                 f"a time of {latest_time:g} s is out of range; is its unit right?", subject="time"
             )
-        if (access_count := sum(self.count)) > MOST_COUNTED_ACCESSES:
+        if (access_count := sum(self.access_counts)) > MOST_COUNTED_ACCESSES:
             self.refuse(
                 f"{access_count:g} accesses are out of range; at most {MOST_COUNTED_ACCESSES:g} are"
                 " counted",
                 subject="count",
             )
-        return first_time, end
+        return first_time, last_end
 
     def _book_trace(
         self,
@@ -567,53 +583,67 @@ class TraceColumns:
         is_cut: bool,
     ) -> ProgramTrace:
         """Book each instant of a processor to one span, in place. Return the trace."""
-        lane, label, start, end = map(_as_array, (self.lane, self.label, self.start, self.end))
-        user, target, time, count = map(_as_array, (self.user, self.target, self.time, self.count))
-        resolution = max(
-            self.resolution, 8.0 * ulp(first_time + outline.end / self.scale) * self.scale
+        lanes_of_spans, labels_of_spans, starts, ends = map(
+            _as_array, (self.span_lanes, self.span_labels, self.span_starts, self.span_ends)
         )
-        for column in (start, end, time):  # in place, for there may be many
+        lanes_of_accesses, objects_of_accesses, times, counts = map(
+            _as_array,
+            (self.access_lanes, self.access_objects, self.access_times, self.access_counts),
+        )
+        resolution = max(
+            self.resolution,
+            8.0
+            * ulp(first_time + outline.duration / self.seconds_per_unit)
+            * self.seconds_per_unit,
+        )
+        for column in (starts, ends, times):  # in place, for there may be many
             column -= first_time
-            column *= self.scale
-        processor_of_lane = np.argsort(_natural_order(names)).astype(np.intc)[
+            column *= self.seconds_per_unit
+        processor_of_lane = np.argsort(_indices_in_natural_order(names)).astype(np.intc)[
             slice(None) if processors is None else list(processors)
         ]
-        spans = TraceSpans(lane, label, start, end)
+        spans = TraceSpans(lanes_of_spans, labels_of_spans, starts, ends)
         if is_cut:
-            spans = replace(spans, end=np.minimum(end, outline.end)).select(start < outline.end)
+            spans = replace(spans, ends=np.minimum(ends, outline.duration)).select(
+                starts < outline.duration
+            )
         booked_spans = self._book_spans(spans, processor_of_lane, resolution)
-        if len(user):
+        if len(lanes_of_accesses):
             accesses = Accesses(
-                processor_of_lane[user],
-                np.argsort(_natural_order(tuple(self.objects)))[target],
-                time,
-                count,
+                processor_of_lane[lanes_of_accesses],
+                np.argsort(_indices_in_natural_order(tuple(self.number_by_object)))[
+                    objects_of_accesses
+                ],
+                times,
+                counts,
             )
         else:  # each span is one to what it names
             accessing_spans = (
                 booked_spans
-                if booked_spans.start is start
-                else replace(spans, processor=processor_of_lane[spans.processor])
+                if booked_spans.starts is starts
+                else replace(spans, processor_indices=processor_of_lane[spans.processor_indices])
             )
             accesses = Accesses(
-                accessing_spans.processor,
-                accessing_spans.label,
-                accessing_spans.start,
-                np.broadcast_to(1.0, len(accessing_spans.start)),
+                accessing_spans.processor_indices,
+                accessing_spans.label_indices,
+                accessing_spans.starts,
+                np.broadcast_to(1.0, len(accessing_spans.starts)),
             )
-        fields: dict[str, Any] = {name: getattr(outline, name) for name in TraceOutline.__slots__}
-        fields["waiting"] = {
-            name: tuple(map(np.array, arrays)) for name, arrays in fields["waiting"].items()
+        value_by_field: dict[str, Any] = {
+            name: getattr(outline, name) for name in TraceOutline.__slots__
+        }
+        value_by_field["waiting"] = {
+            name: tuple(map(np.array, arrays)) for name, arrays in value_by_field["waiting"].items()
         }
         return ProgramTrace(
-            **fields, spans=booked_spans, accesses=accesses, notes=tuple(self.notes)
+            **value_by_field, spans=booked_spans, accesses=accesses, notes=tuple(self.notes)
         )
 
     def _book_spans(
         self, spans: TraceSpans, processor_of_lane: NDArray[np.intc], resolution: float
     ) -> TraceSpans:
         """Book each instant of a lane to one span, then each instant of a processor to one lane."""
-        is_lasting = spans.end > spans.start
+        is_lasting = spans.ends > spans.starts
         # Spans may be many, so that they are copied only if some are left out.
         spans = _sort_spans(spans if is_lasting.all() else spans.select(is_lasting))
         spans, crossing_count = _innermost_spans(spans, resolution)
@@ -623,11 +653,14 @@ class TraceColumns:
                 " later one is booked"
             )
         spans_by_processor = TraceSpans(
-            processor_of_lane[spans.processor], spans.label, spans.start, spans.end
+            processor_of_lane[spans.processor_indices],
+            spans.label_indices,
+            spans.starts,
+            spans.ends,
         )
         if len(np.unique(processor_of_lane)) == len(processor_of_lane):
             return spans_by_processor
-        return _longest_branches(spans_by_processor, spans.processor, resolution)
+        return _longest_branches(spans_by_processor, spans.processor_indices, resolution)
 
 
 def processor_names(threads: Sequence[tuple[Hashable, str, str, str]]) -> list[str]:
@@ -645,17 +678,17 @@ def processor_names(threads: Sequence[tuple[Hashable, str, str, str]]) -> list[s
     ]
     count_by_name = Counter(full_names)
     return [
-        f"{name} ({numbers})" if count_by_name[name] > 1 else name
-        for name, (*_, numbers) in zip(full_names, threads, strict=True)
+        f"{name} ({number_text})" if count_by_name[name] > 1 else name
+        for name, (*_, number_text) in zip(full_names, threads, strict=True)
     ]
 
 
-def _natural_order(names: Sequence[str]) -> list[int]:
+def _indices_in_natural_order(names: Sequence[str]) -> list[int]:
     """Return the indices that sort names; numbers in names are compared by value."""
     sort_keys = [
         [
-            (not part.isdecimal(), int(part) if part.isdecimal() else 0, part)
-            for part in re.split("([0-9]{1,18})", name)
+            (not name_part.isdecimal(), int(name_part) if name_part.isdecimal() else 0, name_part)
+            for name_part in re.split("([0-9]{1,18})", name)
         ]
         for name in names
     ]
@@ -675,9 +708,9 @@ def _sort_spans(spans: TraceSpans) -> TraceSpans:
     Traces are mostly in the order of time, and to sort them by processor is enough, which takes a
     third of the time.
     """
-    processors = spans.processor
-    start = spans.start
-    end = spans.end
+    processors = spans.processor_indices
+    starts = spans.starts
+    ends = spans.ends
     if (processors[1:] < processors[:-1]).any():
         spans.arrange(
             np.argsort(
@@ -688,11 +721,11 @@ def _sort_spans(spans: TraceSpans) -> TraceSpans:
     is_same_processor = processors[1:] == processors[:-1]
     if (
         is_same_processor
-        & ((start[1:] < start[:-1]) | ((start[1:] == start[:-1]) & (end[1:] > end[:-1])))
+        & ((starts[1:] < starts[:-1]) | ((starts[1:] == starts[:-1]) & (ends[1:] > ends[:-1])))
     ).any():
-        np.negative(end, out=end)
-        span_order = np.lexsort((end, start, processors))
-        np.negative(end, out=end)
+        np.negative(ends, out=ends)
+        span_order = np.lexsort((ends, starts, processors))
+        np.negative(ends, out=ends)
         spans.arrange(span_order)
     return spans
 
@@ -701,29 +734,31 @@ def _innermost_spans(spans: TraceSpans, resolution: float) -> tuple[TraceSpans, 
     """Book each instant to the span that began last. Return the resulting spans, and the number of
     spans that overlap without nesting.
     """
-    overlaps = (spans.processor[1:] == spans.processor[:-1]) & (
-        spans.start[1:] < spans.end[:-1] - resolution
+    overlaps = (spans.processor_indices[1:] == spans.processor_indices[:-1]) & (
+        spans.starts[1:] < spans.ends[:-1] - resolution
     )
-    processors_with_overlaps = set(np.unique(spans.processor[:-1][overlaps]).tolist())
+    processors_with_overlaps = set(np.unique(spans.processor_indices[:-1][overlaps]).tolist())
     if not processors_with_overlaps:
         return spans, 0
     crossing_count = 0
     parts_by_column = [list[Any](), [], [], []]
-    processors, first_indices = np.unique(spans.processor, return_index=True)
-    end_indices = np.append(first_indices[1:], len(spans.start))
+    processors, first_indices = np.unique(spans.processor_indices, return_index=True)
+    end_indices = np.append(first_indices[1:], len(spans.starts))
     for processor, first_index, end_index in zip(
         processors.tolist(), first_indices.tolist(), end_indices.tolist(), strict=True
     ):
         spans_of_processor = spans.select(slice(first_index, end_index))
         if processor in processors_with_overlaps:
-            label, start, end, crossings_of_processor = _top_of_stack(
+            labels, starts, ends, crossings_of_processor = _top_of_stack(
                 spans_of_processor, resolution
             )
             crossing_count += crossings_of_processor
-            processor_column = np.full(len(label), processor, dtype=np.intc)
-            spans_of_processor = TraceSpans(processor_column, *map(_as_array, (label, start, end)))
-        for column, name in zip(parts_by_column, TraceSpans.__slots__, strict=True):
-            column.append(getattr(spans_of_processor, name))
+            processor_column = np.full(len(labels), processor, dtype=np.intc)
+            spans_of_processor = TraceSpans(
+                processor_column, *map(_as_array, (labels, starts, ends))
+            )
+        for column, column_name in zip(parts_by_column, TraceSpans.__slots__, strict=True):
+            column.append(getattr(spans_of_processor, column_name))
     del spans
     joined_columns = []
     while parts_by_column:
@@ -741,7 +776,7 @@ def _top_of_stack(
     starts = array("d")
     ends = array("d")
     crossing_count = 0
-    stack: list[tuple[float, int]] = []
+    open_spans: list[tuple[float, int]] = []
     booked_until = 0.0
 
     def add_piece(until: float, label: int) -> None:
@@ -749,31 +784,31 @@ def _top_of_stack(
         starts.append(booked_until)
         ends.append(until)
 
-    columns = (spans.start.tolist(), spans.end.tolist(), spans.label.tolist())
+    columns = (spans.starts.tolist(), spans.ends.tolist(), spans.label_indices.tolist())
     # The added span at infinity ends all open spans.
     for start, end, label in chain(zip(*columns, strict=True), [(inf, inf, -1)]):
-        while stack and stack[-1][0] <= start + resolution:
-            until, label_on_top = stack.pop()
+        while open_spans and open_spans[-1][0] <= start + resolution:
+            until, label_on_top = open_spans.pop()
             if until > booked_until:
                 add_piece(until, label_on_top)
                 booked_until = until
-        if stack:
-            crossing_count += end > stack[-1][0] + resolution
+        if open_spans:
+            crossing_count += end > open_spans[-1][0] + resolution
             if start > booked_until:
-                add_piece(start, stack[-1][1])
-        stack.append((end, label))
+                add_piece(start, open_spans[-1][1])
+        open_spans.append((end, label))
         booked_until = max(start, booked_until)
     return labels, starts, ends, crossing_count
 
 
-def _longest_branches(spans: TraceSpans, lane: Indices, resolution: float) -> TraceSpans:
+def _longest_branches(spans: TraceSpans, lanes: Indices, resolution: float) -> TraceSpans:
     """Return spans that cover each instant of a processor at most once: while it executes parallel
     branches, the spans of the branch that ends last and, in its gaps, those of other branches.
 
     Branches belong together from a time at which none runs to the next such time. A fork ends with
     the branch that ends last, so the account does not contain its other branches.
     """
-    columns = (spans.processor, spans.start, spans.end, spans.label, lane)
+    columns = (spans.processor_indices, spans.starts, spans.ends, spans.label_indices, lanes)
     visible_spans: list[tuple[int, float, float, int]] = []
     spans_of_fork: list[tuple[float, float, int, int]] = []
     previous_processor = -1
@@ -810,11 +845,11 @@ def _visible_pieces(
             max(end_by_branch.values(), default=0.0),
         )
     ]
-    visible_spans = []
+    visible_pieces = []
     for branch in sorted(end_by_branch, key=lambda branch: -end_by_branch[branch]):
         for start, end, label, branch_of_span in spans_of_fork:
             if branch_of_span == branch:
-                visible_spans += [
+                visible_pieces += [
                     (max(start, free_start), min(end, free_end), label)
                     for free_start, free_end in free_intervals
                     if start < free_end and free_start < end
@@ -828,7 +863,7 @@ def _visible_pieces(
                     )
                     if interval[0] < interval[1]
                 ]
-    return visible_spans
+    return visible_pieces
 
 
 def trace_of_timeline(timeline: Timeline, name: str) -> ProgramTrace:
@@ -847,22 +882,24 @@ def trace_of_timeline(timeline: Timeline, name: str) -> ProgramTrace:
     columns = TraceColumns(name)
     complete_until = timeline.covered
     for span in timeline.spans:
-        label = columns.number_of_name(columns.labels, timeline.component(span))
-        lane = columns.number_of_name(columns.lanes, (span.member, span.branch))
-        columns.span(lane, label, span.start, span.end)
-        if label == columns.labels.get("monitor") and span.start < complete_until:
-            columns.access(lane, timeline.places[span.label], span.start)
+        label = columns.number_of_name(columns.number_by_label, timeline.component(span))
+        lane = columns.number_of_name(columns.number_by_lane, (span.member, span.branch))
+        columns.add_span(lane, label, span.start, span.end)
+        if label == columns.number_by_label.get("monitor") and span.start < complete_until:
+            columns.add_access(lane, timeline.places[span.label], span.start)
     for member, station, start in timeline.visits:
         if start < complete_until and not is_processor(station):
-            columns.access(columns.number_of_name(columns.lanes, (member, 0)), station, start)
-    return trace_of_members(columns, timeline.useful, timeline.covered, timeline.levels).booked()
+            columns.add_access(
+                columns.number_of_name(columns.number_by_lane, (member, 0)), station, start
+            )
+    return trace_of_members(columns, timeline.useful, timeline.covered, timeline.levels).book()
 
 
 def trace_of_members(
     columns: TraceColumns,
     useful: Collection[str],
     until: float,
-    levels: Mapping[str, Sequence[tuple[float, int, int]]],
+    changes_by_resource: Mapping[str, Sequence[tuple[float, int, int]]],
 ) -> ReadTrace:
     """Complete the trace of a simulated run, whose lanes are (member, branch).
 
@@ -871,14 +908,16 @@ def trace_of_members(
     columns : its columns
     useful : components that are useful work
     until : how far it is complete, in units of the columns
-    levels : by resource, (time, present, busy) from each change on
+    changes_by_resource : by resource, (time, present, busy) from each change on
     """
-    member_by_lane = [lane_key[0] for lane_key in columns.lanes if isinstance(lane_key, tuple)]
+    member_by_lane = [
+        lane_key[0] for lane_key in columns.number_by_lane if isinstance(lane_key, tuple)
+    ]
     members = sorted(set(member_by_lane))
     waiting_by_resource = {}
-    for name, changes in levels.items():
+    for name, changes in changes_by_resource.items():
         waiting_by_resource[name] = (
-            [time * columns.scale for time, _, _ in changes],
+            [time * columns.seconds_per_unit for time, _, _ in changes],
             [float(present - busy) for _, present, busy in changes],
         )
     processor_of_lane = list(map(members.index, member_by_lane))

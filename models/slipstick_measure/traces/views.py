@@ -48,24 +48,24 @@ class SwitchedNetwork:
     Parameters
     ----------
     radix : k, inputs and outputs of a switch [1]
-    stages : how many [1]
-    slot : how long a request occupies its path [s]
+    stage_count : how many [1]
+    slot_time : how long a request occupies its path [s]
     """
 
     radix: int
-    stages: int
-    slot: float
+    stage_count: int
+    slot_time: float
 
-    def outputs(self, source: Any, target: Any) -> Mapping[str, Any]:
+    def outputs_by_stage(self, source: Any, target: Any) -> Mapping[str, Any]:
         """Return the output that each request needs at each stage, and its module;
         `slipstick.model.machine.omega_outputs` describes them.
         """
-        return omega_outputs(self.radix, self.stages, source, target)
+        return omega_outputs(self.radix, self.stage_count, source, target)
 
     @property
     def ports(self) -> int | None:
         """Number of processors and of modules that the network joins; None if it has no stages."""
-        return self.radix**self.stages if self.stages else None
+        return self.radix**self.stage_count if self.stage_count else None
 
 
 def network_of_machine(
@@ -128,28 +128,28 @@ def conflicts_by_stage(
     -------
     by stage, the beginnings of the slots in which requests conflict [s], and how many do
     """
-    slots = np.floor(time / network.slot + 1e-9).astype(np.int64)
+    slot_indices = np.floor(time / network.slot_time + 1e-9).astype(np.int64)
     is_request = count > 0
     is_remote = source != target
-    conflicts = {}
-    for stage, outputs in network.outputs(source, target).items():
+    conflicts_of_stages = {}
+    for stage, outputs_of_stage in network.outputs_by_stage(source, target).items():
         is_counted = is_request if stage == "module" else is_request & is_remote
-        output = outputs[is_counted]
+        requested_outputs = outputs_of_stage[is_counted]
         sources = source[is_counted]
-        output_count = int(output.max(initial=0)) + 1
+        output_count = int(requested_outputs.max(initial=0)) + 1
         source_count = int(sources.max(initial=0)) + 1
         distinct_requests = np.unique(
-            (slots[is_counted] * output_count + output) * source_count + sources
+            (slot_indices[is_counted] * output_count + requested_outputs) * source_count + sources
         )
         slot_output_keys, processor_counts = np.unique(
             distinct_requests // source_count, return_counts=True
         )
         excess_processors: Array = processor_counts.astype(np.float64) - 1.0
-        conflicts[stage] = (
-            (slot_output_keys // output_count)[excess_processors > 0] * network.slot,
+        conflicts_of_stages[stage] = (
+            (slot_output_keys // output_count)[excess_processors > 0] * network.slot_time,
             excess_processors[excess_processors > 0],
         )
-    return conflicts
+    return conflicts_of_stages
 
 
 def times_by_window(
@@ -157,7 +157,7 @@ def times_by_window(
     row_by_span: Indices,
     row_count: int,
     edges: Array,
-    weight: Array | None = None,
+    weight_by_span: Array | None = None,
 ) -> Array:
     """Return the time of spans by row and window, (rows, windows) [s]; a span across several
     windows is split among them.
@@ -168,38 +168,44 @@ def times_by_window(
     row_by_span : row of each span, 0 to rows - 1, such as its processor
     row_count : number of rows
     edges : of the windows, from 0, equally far apart [s]
-    weight : of each span; 1 if None
+    weight_by_span : weight of each span; 1 if None
     """
     window_count = len(edges) - 1
-    width = edges[1] - edges[0]
+    window_width = edges[1] - edges[0]
     # What a span adds from its start on, less what it would add from its end on.
     time_sums = np.zeros((row_count, window_count + 1))
     for first_span in range(0, len(row_by_span), _SPANS_AT_ONCE):
         selection = slice(first_span, first_span + _SPANS_AT_ONCE)
-        for sign, times in ((1.0, spans.start[selection]), (-1.0, spans.end[selection])):
-            window_index = np.clip((times / width).astype(np.int64), 0, window_count - 1)
+        for sign, times in ((1.0, spans.starts[selection]), (-1.0, spans.ends[selection])):
+            window_index = np.clip((times / window_width).astype(np.int64), 0, window_count - 1)
             cell_index = row_by_span[selection].astype(np.int64) * (window_count + 1) + window_index
             weights = (
-                np.broadcast_to(sign, len(times)) if weight is None else sign * weight[selection]
+                np.broadcast_to(sign, len(times))
+                if weight_by_span is None
+                else sign * weight_by_span[selection]
             )
             # The rest of its own window, and the whole of each later one.
             time_sums += np.bincount(
                 cell_index, weights * (edges[window_index + 1] - times), time_sums.size
             ).reshape(row_count, -1)
             time_sums += np.cumsum(
-                np.bincount(cell_index + 1, weights * width, time_sums.size).reshape(row_count, -1),
+                np.bincount(cell_index + 1, weights * window_width, time_sums.size).reshape(
+                    row_count, -1
+                ),
                 axis=1,
             )
     # Differences of sums that cancel leave rounding errors, which count as 0.
-    return np.where(time_sums[:, :window_count] > 1e-12 * width, time_sums[:, :window_count], 0.0)
+    return np.where(
+        time_sums[:, :window_count] > 1e-12 * window_width, time_sums[:, :window_count], 0.0
+    )
 
 
 def concurrency(trace: ProgramTrace) -> tuple[Array, Indices]:
     """Return the number of processors at useful work as a step function: (times [s], numbers)."""
-    busy = trace.busy
-    starts = np.sort(busy.start)
-    ends = np.sort(busy.end)
-    del busy
+    busy_spans = trace.busy_spans
+    starts = np.sort(busy_spans.starts)
+    ends = np.sort(busy_spans.ends)
+    del busy_spans
     times = np.unique(np.concatenate([[0.0], starts, ends]))
     return times, np.searchsorted(starts, times, "right") - np.searchsorted(ends, times, "right")
 
@@ -208,9 +214,12 @@ def access_matrix(trace: ProgramTrace) -> Array:
     """Return the number of accesses of each processor to each object, (processors, objects)."""
     processor_count = len(trace.processors)
     object_count = len(trace.objects)
-    cell_index = trace.accesses.processor.astype(np.int64) * object_count + trace.accesses.target
+    cell_index = (
+        trace.accesses.processor_indices.astype(np.int64) * object_count
+        + trace.accesses.object_indices
+    )
     access_counts: Array = (
-        np.bincount(cell_index, trace.accesses.count, processor_count * object_count)
+        np.bincount(cell_index, trace.accesses.counts, processor_count * object_count)
         .reshape(processor_count, object_count)
         .astype(float)
     )
@@ -237,7 +246,7 @@ def numbers_in_names(names: Sequence[str], ports: int | None) -> list[int]:
 
 
 def checked_window_count(
-    trace: TraceOutline, width: float | None = None, network: SwitchedNetwork | None = None
+    trace: TraceOutline, window_width: float | None = None, network: SwitchedNetwork | None = None
 ) -> int:
     """Return the number of windows of a trace; raise if `views_of` cannot compute its views.
 
@@ -245,7 +254,9 @@ def checked_window_count(
     ------
     ModelError : as for `views_of`
     """
-    window_count = DEFAULT_WINDOWS if width is None else ceil(trace.end / width - 1e-9)
+    window_count = (
+        DEFAULT_WINDOWS if window_width is None else ceil(trace.duration / window_width - 1e-9)
+    )
     if not 0 < window_count <= MOST_WINDOWS:
         raise ModelError(
             f"{window_count:,} windows are too many; at most {MOST_WINDOWS:,} are shown"
@@ -264,7 +275,7 @@ def checked_window_count(
 
 
 def value_names(
-    trace: TraceOutline, width: float | None, network: SwitchedNetwork | None
+    trace: TraceOutline, window_width: float | None, network: SwitchedNetwork | None
 ) -> frozenset[str]:
     """Return the names of all values that the views of a trace can have; a part without events may
     lack some.
@@ -273,21 +284,23 @@ def value_names(
     ------
     ModelError : as for `views_of`
     """
-    checked_window_count(trace, width, network)
-    causes = (*trace.labels, trace.rest, *_BOOKED_CAUSES)
-    places_of_contention = trace.waiting if network is None else network.outputs(0, 0)
+    checked_window_count(trace, window_width, network)
+    causes = (*trace.labels, trace.gap_label, *_BOOKED_CAUSES)
+    places_of_contention = trace.waiting if network is None else network.outputs_by_stage(0, 0)
     names_by_kind = {
         "account": causes,
         "processors_lost": causes,
         "accesses": _access_names(trace),
         "contention": places_of_contention,
     }
-    return frozenset(f"{kind}[{name}]" for kind, names in names_by_kind.items() for name in names)
+    return frozenset(
+        f"{value_kind}[{name}]" for value_kind, names in names_by_kind.items() for name in names
+    )
 
 
 def views_of(
     trace: ProgramTrace,
-    width: float | None = None,
+    window_width: float | None = None,
     network: SwitchedNetwork | None = None,
     *,
     has_own_modules: bool = False,
@@ -297,7 +310,7 @@ def views_of(
     Parameters
     ----------
     trace : what was traced
-    width : of a window [s]; a fortieth of the trace if None
+    window_width : length of a window [s]; a fortieth of the trace if None
     network : of the machine, for contention; if None, what waits at resources, where the trace says
         it
     has_own_modules : whether each processor has the module with its number as its own, as nodes do
@@ -307,35 +320,43 @@ def views_of(
     ModelError : the windows are too many, or processors and objects, or the network has no such
         processor or module
     """
-    window_count = checked_window_count(trace, width, network)
-    edges = np.arange(window_count + 1.0) * (trace.end / window_count if width is None else width)
-    busy = trace.busy
-    spans = trace.spans
-    utilization = times_by_window(busy, busy.processor, len(trace.processors), edges) / np.minimum(
-        edges[1] - edges[0], trace.end - edges[:-1]
+    window_count = checked_window_count(trace, window_width, network)
+    edges = np.arange(window_count + 1.0) * (
+        trace.duration / window_count if window_width is None else window_width
     )
-    del busy  # there may be many spans
-    time_by_label = times_by_window(spans, spans.label, len(trace.labels), edges)
+    busy_spans = trace.busy_spans
+    spans = trace.spans
+    utilization = times_by_window(
+        busy_spans, busy_spans.processor_indices, len(trace.processors), edges
+    ) / np.minimum(edges[1] - edges[0], trace.duration - edges[:-1])
+    del busy_spans  # there may be many spans
+    time_by_label = times_by_window(spans, spans.label_indices, len(trace.labels), edges)
     account = measured(trace.measurements())
     (answer,) = account.answers
-    step_times, numbers_at_work = concurrency(trace)
+    step_times, processors_at_work = concurrency(trace)
     duration_by_number: Array = np.bincount(
-        numbers_at_work, np.diff(np.append(step_times, trace.end))
+        processors_at_work, np.diff(np.append(step_times, trace.duration))
     ).astype(float)
     contention = _contention_by_window(trace, edges, network)
     access_counts = access_matrix(trace)
     view_values = {
         "concurrency": Value(
-            float(duration_by_number @ np.arange(len(duration_by_number))) / trace.end, "1"
+            float(duration_by_number @ np.arange(len(duration_by_number))) / trace.duration, "1"
         ),
         # Clocks are rounded, so that two that follow each other may seem to overlap for an instant.
         "largest_concurrency": Value(
-            float(np.flatnonzero(duration_by_number > _SHORTEST_SPAN * trace.end).max(initial=0)),
+            float(
+                np.flatnonzero(duration_by_number > _SHORTEST_SPAN * trace.duration).max(initial=0)
+            ),
             "1",
         ),
         "accesses": Value(float(access_counts.sum()), "1"),
-        **_values_by_name(trace, access_counts),
-        **(_remote_accesses(trace, network) if has_own_modules or network is not None else {}),
+        **_access_value_by_name(trace, access_counts),
+        **(
+            _remote_access_value_by_name(trace, network)
+            if has_own_modules or network is not None
+            else {}
+        ),
         "hottest_object": Value(float(access_counts.sum(axis=0).max(initial=0.0)), "1"),
         **{
             f"contention[{name}]": Value(float(wait.sum()), "1" if network else "s")
@@ -362,15 +383,17 @@ def views_of(
     )
 
 
-def _remote_accesses(trace: ProgramTrace, network: SwitchedNetwork | None) -> dict[str, Value]:
+def _remote_access_value_by_name(
+    trace: ProgramTrace, network: SwitchedNetwork | None
+) -> dict[str, Value]:
     """Return the number of accesses to the modules of other nodes, as a value by name."""
     ports = None if network is None else network.ports
     source, target = (
         np.array(numbers_in_names(names, ports)) for names in (trace.processors, trace.objects)
     )
     accesses = trace.accesses
-    is_remote = source[accesses.processor] != target[accesses.target]
-    return {"remote_accesses": Value(float(np.asarray(accesses.count)[is_remote].sum()), "1")}
+    is_remote = source[accesses.processor_indices] != target[accesses.object_indices]
+    return {"remote_accesses": Value(float(np.asarray(accesses.counts)[is_remote].sum()), "1")}
 
 
 def _access_names(trace: TraceOutline) -> list[str]:
@@ -391,7 +414,7 @@ def _access_names(trace: TraceOutline) -> list[str]:
     ]
 
 
-def _values_by_name(trace: ProgramTrace, access_counts: Array) -> dict[str, Value]:
+def _access_value_by_name(trace: ProgramTrace, access_counts: Array) -> dict[str, Value]:
     """Return the sums and the cells of a matrix as values by name."""
     sums_and_cells = chain(access_counts.sum(axis=0), access_counts.sum(axis=1), access_counts.flat)
     return {
@@ -415,10 +438,10 @@ def _contention_by_window(
         accesses = trace.accesses
         conflict_times = conflicts_by_stage(
             network,
-            source[accesses.processor],
-            target[accesses.target],
-            accesses.time,
-            np.asarray(accesses.count),
+            source[accesses.processor_indices],
+            target[accesses.object_indices],
+            accesses.times,
+            np.asarray(accesses.counts),
         )
         window_by_conflict = {
             place: np.clip(
@@ -433,11 +456,11 @@ def _contention_by_window(
             for place, (_, excess_processors) in conflict_times.items()
         }
     wait_by_place = {}
-    for place, (times, waiting) in trace.waiting.items():
-        start = np.minimum(times, trace.end)
-        end = np.minimum(np.append(times[1:], trace.end), trace.end)
+    for place, (times, waiting_counts) in trace.waiting.items():
+        start = np.minimum(times, trace.duration)
+        end = np.minimum(np.append(times[1:], trace.duration), trace.duration)
         zeros = np.zeros(len(times), dtype=np.int64)
         wait_by_place[place] = times_by_window(
-            TraceSpans(zeros, zeros, start, end), zeros, 1, edges, waiting
+            TraceSpans(zeros, zeros, start, end), zeros, 1, edges, waiting_counts
         )[0]
     return {place: wait for place, wait in wait_by_place.items() if wait.any()}

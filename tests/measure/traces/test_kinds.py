@@ -71,7 +71,10 @@ def test_streams_are_apart_from_threads_and_annotations_are_neither(tmp_path: Pa
         "thread": ("a main thread with a name of many words",),
         "GPU stream": ("stream 7",),
     }
-    busy = {kind: float((part.busy.end - part.busy.start).sum()) for kind, part in parts.items()}
+    busy = {
+        kind: float((part.busy_spans.ends - part.busy_spans.starts).sum())
+        for kind, part in parts.items()
+    }
     assert busy == pytest.approx({"thread": 20e-6, "GPU stream": 40e-6})
     assert read_trace(path).main_part().processors == ("stream 7",)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from slipstick.errors import SpecError
-from slipstick_measure.traces.readers import read_trace, trace_format
+from slipstick_measure.traces.readers import name_of_trace_format, read_trace
 
 PROCESS = 7
 MAIN, HELPER = (PROCESS << 24) + 100 + (1 << 48), (PROCESS << 24) + 101 + (1 << 48)
@@ -78,7 +78,7 @@ def database(folder: Path, *tables: str, name: str = "report.sqlite") -> Path:
 
 def test_streams_are_apart_from_threads(tmp_path: Path) -> None:
     path = database(tmp_path)
-    assert trace_format(path) == "nsys-sqlite"
+    assert name_of_trace_format(path) == "nsys-sqlite"
     parts = read_trace(path).traces_by_kind()
     assert {kind: list(part.processors) for kind, part in parts.items()} == {
         "GPU stream": ["0/stream 7"],
@@ -86,17 +86,17 @@ def test_streams_are_apart_from_threads(tmp_path: Path) -> None:
     }
     stream, threads = parts["GPU stream"], parts["thread"]
     assert "[CUDA memcpy Device-to-Host]" in stream.labels
-    busy = stream.busy
-    assert sum(busy.end - busy.start) == pytest.approx(500e-6)  # without the all-reduce
-    work = threads.busy
+    busy = stream.busy_spans
+    assert sum(busy.ends - busy.starts) == pytest.approx(500e-6)  # without the all-reduce
+    work = threads.busy_spans
     # 1,000 us less the 700 us for the stream; the helper only waits
-    assert sum(work.end - work.start) == pytest.approx(300e-6)
+    assert sum(work.ends - work.starts) == pytest.approx(300e-6)
     booked = {
         threads.labels[label]: time
         for label, time in zip(
-            threads.spans.label, threads.spans.end - threads.spans.start, strict=True
+            threads.spans.label_indices, threads.spans.ends - threads.spans.starts, strict=True
         )
-        if threads.spans.processor[0] == 0
+        if threads.spans.processor_indices[0] == 0
     }
     assert "cudaStreamSynchronize" in booked  # without the version of the interface
     assert any(
@@ -107,10 +107,10 @@ def test_streams_are_apart_from_threads(tmp_path: Path) -> None:
 
 def test_waits_are_those_of_the_innermost_call(tmp_path: Path) -> None:
     threads = read_trace(database(tmp_path)).traces_by_kind()["thread"]
-    main = threads.spans.processor == 0
-    length = (threads.spans.end - threads.spans.start)[main]
+    main = threads.spans.processor_indices == 0
+    length = (threads.spans.ends - threads.spans.starts)[main]
     times: dict[str, float] = {}
-    for label, time in zip(threads.spans.label[main], length, strict=True):
+    for label, time in zip(threads.spans.label_indices[main], length, strict=True):
         name = threads.labels[label]
         times[name] = times.get(name, 0.0) + time
     assert times == pytest.approx(
@@ -127,7 +127,7 @@ def test_what_was_not_traced_is_unknown(tmp_path: Path) -> None:
     path = database(tmp_path, "CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_ACTIVITY_KIND_RUNTIME")
     trace = read_trace(path)
     assert any("is unknown" in str(note) and "--trace=osrt" in str(note) for note in trace.notes)
-    assert "unknown" not in trace.traces_by_kind()["thread"].useful
+    assert "unknown" not in trace.traces_by_kind()["thread"].useful_labels
     alone = read_trace(database(tmp_path, "CUPTI_ACTIVITY_KIND_KERNEL", name="kernels.db"))
     assert alone.processors == ("0/stream 7",)
 
@@ -143,9 +143,9 @@ def test_a_graph_that_was_traced_as_a_whole_is_an_operation_of_its_stream(tmp_pa
         file.commit()
     trace = read_trace(path)
     assert trace.processors == ("0/stream 7",)
-    assert trace.spans.start.min() == 0  # of the first kernel
-    busy = trace.busy
-    assert sum(busy.end - busy.start) == pytest.approx(550e-6)  # a kernel of 400 us and the graph
+    assert trace.spans.starts.min() == 0  # of the first kernel
+    busy = trace.busy_spans
+    assert sum(busy.ends - busy.starts) == pytest.approx(550e-6)  # a kernel of 400 us and the graph
     assert any("traced as a whole" in str(note) for note in trace.notes)
     with closing(sqlite3.connect(path)) as file:
         file.execute("DROP TABLE CUPTI_ACTIVITY_KIND_KERNEL")
@@ -158,7 +158,7 @@ def test_messages_of_a_process_without_a_gpu_are_read(tmp_path: Path) -> None:
     with closing(sqlite3.connect(path)) as file:
         file.execute("INSERT INTO MPI_P2P_EVENTS VALUES (0, 1000, 0, ?, 6)", (MAIN,))
         file.commit()
-    assert read_trace(path).useful == ()
+    assert read_trace(path).useful_labels == ()
 
 
 @pytest.mark.parametrize(

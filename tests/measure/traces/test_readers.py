@@ -22,7 +22,7 @@ from slipstick_measure.account import measured
 from slipstick_measure.formats import read
 from slipstick_measure.measurements import Hints
 from slipstick_measure.traces import chrome as chrome_module
-from slipstick_measure.traces.readers import TRACE_FORMATS, read_trace, trace_format
+from slipstick_measure.traces.readers import TRACE_FORMATS, name_of_trace_format, read_trace
 from slipstick_measure.traces.trace import ProgramTrace
 from tests.measure.damage import damaged
 
@@ -63,14 +63,14 @@ def refusal(path: Path, format: str | None = None) -> str:
 
 @pytest.mark.parametrize("name", SAMPLES)
 def test_a_trace_is_recognized_and_adds_up(name: str) -> None:
-    assert trace_format(FILES / name) == SAMPLES[name]
+    assert name_of_trace_format(FILES / name) == SAMPLES[name]
     trace = read_trace(FILES / name)
     (answer,) = measured(read(FILES / name)).answers
-    assert sum(answer.account.values()) == pytest.approx(trace.end, rel=1e-12)
+    assert sum(answer.account.values()) == pytest.approx(trace.duration, rel=1e-12)
     assert answer.point["p"] == len(trace.processors)
     for processor in range(len(trace.processors)):
-        own = trace.spans.select(trace.spans.processor == processor)
-        assert (own.start[1:] >= own.end[:-1] - 4e-6).all()
+        own = trace.spans.select(trace.spans.processor_indices == processor)
+        assert (own.starts[1:] >= own.ends[:-1] - 4e-6).all()
 
 
 def test_a_trace_of_viztracer() -> None:
@@ -84,14 +84,14 @@ def test_a_trace_of_viztracer() -> None:
 def test_a_trace_of_paraver() -> None:
     trace = read_trace(FILES / "four-tasks.prv")
     assert trace.processors == ("1.1.1", "1.2.1", "1.3.1", "1.4.1")
-    assert trace.end == pytest.approx(260199e-6)
-    assert trace.useful == ("Running",)
+    assert trace.duration == pytest.approx(260199e-6)
+    assert trace.useful_labels == ("Running",)
     (answer,) = measured(trace.measurements()).answers
     # Between 102462 and 102498 the second task has no state.
     assert answer.account["unknown"] == pytest.approx(36e-6 / 4)
     assert answer.account["Thread Synchronization"] == pytest.approx((260199 - 73107) * 1e-6 / 4)
     assert trace.objects == ("1.1.1",)
-    assert (trace.accesses.processor.tolist(), trace.accesses.time.tolist()) == (
+    assert (trace.accesses.processor_indices.tolist(), trace.accesses.times.tolist()) == (
         [1],
         [pytest.approx(73236e-6)],
     )
@@ -105,14 +105,14 @@ def test_a_trace_of_the_scheduler() -> None:
     (answer,) = measured(trace.measurements()).answers
     # Two processors are all that the machine has; the third and fourth task wait for one.
     assert (answer["speedup"] or 0.0) < 2.0
-    assert answer.account["wait:processor"] > 0.2 * trace.end
+    assert answer.account["wait:processor"] > 0.2 * trace.duration
     # What each task ran is the sum of its column of milliseconds; times are rounded to 1 us.
     run: dict[str, float] = {}
     for line in (FILES / "timehist-state.txt").read_text().splitlines()[3:]:
         _, _, task, *_, milliseconds, _ = line.split()
         run[task] = run.get(task, 0.0) + float(milliseconds) / 1000
-    spans = trace.spans.select(trace.spans.label == trace.labels.index("busy"))
-    lengths = np.bincount(spans.processor, spans.end - spans.start)
+    spans = trace.spans.select(trace.spans.label_indices == trace.labels.index("busy"))
+    lengths = np.bincount(spans.processor_indices, spans.ends - spans.starts)
     busy = dict(zip(trace.processors, lengths, strict=True))
     assert busy == pytest.approx(run, abs=2e-5)
     plain, marked = read_trace(FILES / "timehist.txt"), read_trace(FILES / "timehist-cpus.txt")
@@ -131,8 +131,8 @@ def test_a_table_of_records() -> None:
         ("1", "busy", pytest.approx(35e-6), pytest.approx(100e-6)),
     ]
     assert trace.objects == ("1", "2", "3")
-    assert trace.accesses.target.tolist() == [2, 2, 0, 1]
-    assert trace.accesses.count.sum() == 10.0
+    assert trace.accesses.object_indices.tolist() == [2, 2, 0, 1]
+    assert trace.accesses.counts.sum() == 10.0
     assert "1 receipts are left out; a message counts where it is sent" in str(trace.notes[0])
 
 
@@ -278,9 +278,9 @@ def test_an_otf2_archive_that_its_library_wrote(tmp_path: Path) -> None:
         booked[str(label), THREADS.index(str(processor))] += end - start  # type: ignore[operator]
     assert booked == pytest.approx({key: each * 1e-9 for key, each in expected.items()}, rel=1e-9)
     assert trace.processors == THREADS
-    assert trace.useful == ("main", "critical body")
-    assert (trace.objects, trace.accesses.processor.tolist()) == ((THREADS[0],), [2, 2])
-    assert trace.accesses.time.tolist() == pytest.approx([1010e-9, 1020e-9], rel=1e-9)
+    assert trace.useful_labels == ("main", "critical body")
+    assert (trace.objects, trace.accesses.processor_indices.tolist()) == ((THREADS[0],), [2, 2])
+    assert trace.accesses.times.tolist() == pytest.approx([1010e-9, 1020e-9], rel=1e-9)
     assert [note.message for note in trace.notes] == [
         "1 spans have no end, and are taken to last to the end of the trace; 0 ends begin nowhere",
         "left out, for regions hold the time: 1 MpiRecv, 1 Metric",
@@ -357,13 +357,13 @@ def test_values_that_are_taken_together_are_those_of_the_whole_text(
         iter([longer[at : at + size] for at in range(0, len(longer), size)])
     )
     assert found.next_character() == "["
-    assert list(found.items()) == json.loads(text)
+    assert list(found.values_of_list()) == json.loads(text)
     assert found.is_closed
     assert found.next_character() == ","
     cut = chrome_module._JsonReader(iter([text[:-4]]))
     assert cut.next_character() == "["
     with pytest.raises(EOFError):
-        list(cut.items())
+        list(cut.values_of_list())
 
 
 @pytest.mark.turns(3)
@@ -378,7 +378,7 @@ def test_the_largest_size_is_read_piece_by_piece(tmp_path: Path) -> None:
     packed, plain = read_trace(tmp_path / "x.json.gz"), chrome(tmp_path, text)
     assert len(text.encode()) > 1 << 20
     assert spans_of(packed) == spans_of(plain)
-    assert len(plain.spans.start) == 20_000
+    assert len(plain.spans.starts) == 20_000
     (tmp_path / "y.json.gz").write_bytes(gzip.compress(text.encode())[:9000])
     assert "the packed file ends or is damaged after" in refusal(tmp_path / "y.json.gz", "chrome")
 
@@ -450,7 +450,7 @@ def test_arrows_are_accesses_and_the_rest_is_noted(tmp_path: Path) -> None:
         tmp_path,
         f'[{spans},{arrows},{{"ph":"i","ts":3}},{{"ph":"B","pid":1,"tid":1,"ts":6,"name":"c"}},',
     )
-    assert (trace.objects, trace.accesses.processor.tolist()) == (("2",), [0])
+    assert (trace.objects, trace.accesses.processor_indices.tolist()) == (("2",), [0])
     assert [note.message for note in trace.notes] == [
         "the last bracket is missing, after 7 events; what wrote them may have been stopped",
         "1 spans have no end, and are taken to last to the end of the trace; 0 ends begin nowhere",
@@ -682,12 +682,12 @@ def test_other_files_are_no_traces(tmp_path: Path) -> None:
     (tmp_path / "x.json").touch()
     assert "the file is empty" in refusal(tmp_path / "x.json")
     (tmp_path / "x.txt").write_text("time 1 and no more\n")
-    assert trace_format(tmp_path / "x.txt") is None
+    assert name_of_trace_format(tmp_path / "x.txt") is None
     refusal_of_text = refusal(tmp_path / "x.txt")
     assert "this is no trace, or an unknown one; name its format with --format" in refusal_of_text
     assert "a table of records has the columns time, processor, event" in refusal_of_text
     (tmp_path / "y.txt").write_bytes(b"time \xff\xfe")
-    assert trace_format(tmp_path / "y.txt") is None
+    assert name_of_trace_format(tmp_path / "y.txt") is None
     assert "near byte 7 is not UTF-8; save the file as UTF-8 text" in refusal(tmp_path / "y.txt")
     assert "near byte 7 is not UTF-8; save the file as UTF-8 text" in refusal(
         tmp_path / "y.txt", "records"
@@ -744,7 +744,7 @@ def test_lines_of_one_thread_are_one_object(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["loads-and-stores.txt", "few-fields.txt", "arm-spe.txt"])
 def test_damaged_samples_are_read_or_refused(name: str, tmp_path: Path) -> None:
     text, chance = (SAMPLES_OF_MEMORY / name).read_text(), random.Random(name)
-    assert trace_format(SAMPLES_OF_MEMORY / name) == "perf-mem"
+    assert name_of_trace_format(SAMPLES_OF_MEMORY / name) == "perf-mem"
     for _ in range(40):
         (tmp_path / "samples.txt").write_bytes(damaged(text, chance)[1])
         with contextlib.suppress(SlipstickError):

@@ -62,13 +62,15 @@ def made(
     """Make a trace of processors 0 to 3."""
     found = TraceColumns("made")
     for processor in range(4):
-        found.number_of_name(found.lanes, processor)
-    found.span(0, found.number_of_name(found.labels, "busy"), 0.0, 1.0)
+        found.number_of_name(found.number_by_lane, processor)
+    found.add_span(0, found.number_of_name(found.number_by_label, "busy"), 0.0, 1.0)
     for processor, label, start, length in spans:
-        found.span(processor, found.number_of_name(found.labels, label), start, start + length)
+        found.add_span(
+            processor, found.number_of_name(found.number_by_label, label), start, start + length
+        )
     for processor, target, time, count in accesses:
-        found.access(processor, str(target), time, count)
-    return found.finished(["0", "1", "2", "3"]).booked()
+        found.add_access(processor, str(target), time, count)
+    return found.finished(["0", "1", "2", "3"]).book()
 
 
 def write_records(trace: ProgramTrace, path: Path) -> None:
@@ -133,35 +135,38 @@ def test_views_of_any_trace_add_up(
     spans: list[tuple[int, str, float, float]], accesses: list[tuple[int, int, float, int]]
 ) -> None:
     trace = made(spans, accesses)
-    views = views_of(trace, width=trace.end / 7.3)
+    views = views_of(trace, window_width=trace.duration / 7.3)
     assert {name for name in views.answer.units if "[" in name} <= value_names(trace, None, None)
-    booked = trace.spans.end - trace.spans.start
+    booked = trace.spans.ends - trace.spans.starts
     useful = float(
         booked[
-            np.isin(trace.spans.label, [trace.labels.index(each) for each in trace.useful])
+            np.isin(
+                trace.spans.label_indices,
+                [trace.labels.index(each) for each in trace.useful_labels],
+            )
         ].sum()
     )
     totals = Counter[tuple[int, str]]()
     for processor, label, length in zip(
-        trace.spans.processor, trace.spans.label, booked, strict=True
+        trace.spans.processor_indices, trace.spans.label_indices, booked, strict=True
     ):
         totals[int(processor), trace.labels[label]] += length
     assert dict(totals) == pytest.approx(dict(booked_by_hand(spans)), rel=1e-9)
-    assert {*trace.useful} == {*trace.labels} - {"lock:door", "barrier"}
+    assert {*trace.useful_labels} == {*trace.labels} - {"lock:door", "barrier"}
     times, active = concurrency(trace)
     assert views.answer["largest_concurrency"] == max(active)
-    integral = float(active @ np.diff(np.append(times, trace.end)))
+    integral = float(active @ np.diff(np.append(times, trace.duration)))
     assert integral == pytest.approx(useful, rel=1e-9)
     assert float(views.concurrency @ np.arange(len(views.concurrency))) == pytest.approx(
         useful, rel=1e-9
     )
-    length = np.minimum(np.diff(views.edges), trace.end - views.edges[:-1])
+    length = np.minimum(np.diff(views.edges), trace.duration - views.edges[:-1])
     assert float((views.utilization * length).sum()) == pytest.approx(useful, rel=1e-9)
     assert (views.utilization <= 1 + 1e-9).all()
     assert sum(float(each.sum()) for each in views.work.values()) == pytest.approx(
         float(booked.sum()), rel=1e-9
     )
-    assert (views.answer["speedup"] or 0.0) * trace.end == pytest.approx(useful, rel=1e-9)
+    assert (views.answer["speedup"] or 0.0) * trace.duration == pytest.approx(useful, rel=1e-9)
     counts = access_matrix(trace)
     if accesses:
         rows, columns = Counter[int](), Counter[str]()
@@ -183,8 +188,10 @@ def test_a_trace_written_and_read_gives_the_same_account(
     accesses: list[tuple[int, int, float, int]],
 ) -> None:
     trace, path = made(spans, accesses), tmp_path_factory.mktemp("x") / "x.csv"
-    written = [*trace.spans.end, *(trace.accesses.time if accesses else [])]
-    assume(max(written) == trace.end)  # a span of no length may be the last; its end is not written
+    written = [*trace.spans.ends, *(trace.accesses.times if accesses else [])]
+    assume(
+        max(written) == trace.duration
+    )  # a span of no length may be the last; its end is not written
     write_records(trace, path)
     again = read_trace(path)
     assert set(again.processors) <= set(trace.processors)
@@ -203,9 +210,9 @@ def test_a_simulated_run_written_and_read_gives_the_same_account(tmp_path: Path)
     (one,), (other,) = (measured(each.measurements()).answers for each in (here, read))
     assert other.account == pytest.approx(one.account, rel=1e-9, abs=1e-12)
     assert here.processors == tuple(f"processor {each}" for each in range(4))
-    assert here.end == found.covered < found.until
-    assert here.accesses.time.max() < here.end
-    assert max(start for _, _, start in found.visits) > here.end  # which are left out
+    assert here.duration == found.covered < found.until
+    assert here.accesses.times.max() < here.duration
+    assert max(start for _, _, start in found.visits) > here.duration  # which are left out
     # All that a processor does is known up to there, and each instant is booked once.
     assert one.account["idle"] == pytest.approx(0.0, abs=1e-9)
     assert {"lock:door", "wait:disk"} <= one.account.keys()
@@ -241,7 +248,11 @@ def test_visits_to_a_monitor_are_counted_as_far_as_all_processors_are_known() ->
     trace = trace_of_timeline(
         Timeline(spans, {}, 3.5, components=told, places={"take": "pool"}), "model"
     )
-    assert (trace.end, trace.accesses.time.tolist(), trace.objects) == (1.5, [0.0, 1.0], ("pool",))
+    assert (trace.duration, trace.accesses.times.tolist(), trace.objects) == (
+        1.5,
+        [0.0, 1.0],
+        ("pool",),
+    )
     (answer,) = measured(trace.measurements()).answers
     assert answer.account == pytest.approx({"busy": 0.75, "monitor": 0.75, "idle": 0.0})
 
@@ -258,7 +269,7 @@ def test_a_fork_is_booked_to_the_branch_that_ends_last() -> None:
         "fork",
     )
     (answer,) = measured(trace.measurements()).answers
-    assert answer.account["a"] == pytest.approx(trace.end)
+    assert answer.account["a"] == pytest.approx(trace.duration)
     assert "b" not in answer.account
 
 
@@ -267,11 +278,11 @@ def walked(network: SwitchedNetwork, source: int, target: int) -> list[tuple[int
     next digit.
     """
     k, line, outputs = network.radix, source, []
-    for stage in range(network.stages):
-        top, rest = divmod(line, k ** (network.stages - 1))
+    for stage in range(network.stage_count):
+        top, rest = divmod(line, k ** (network.stage_count - 1))
         line = rest * k + top
         switch = line // k
-        line = switch * k + target // k ** (network.stages - 1 - stage) % k
+        line = switch * k + target // k ** (network.stage_count - 1 - stage) % k
         outputs.append((stage, switch, line % k))
     assert line == target
     return outputs
@@ -282,7 +293,7 @@ def test_contention_is_that_of_a_walk_along_every_path() -> None:
     chance = random.Random(5)
     for _ in range(1000):
         network = SwitchedNetwork(chance.choice([2, 3, 4]), chance.randrange(1, 4), 1.0)
-        ports = network.radix**network.stages
+        ports = network.radix**network.stage_count
         requests = [
             (
                 chance.randrange(ports),
@@ -295,9 +306,9 @@ def test_contention_is_that_of_a_walk_along_every_path() -> None:
         wanted: dict[tuple[int, tuple[int, int, int]], set[int]] = {}
         for source, target, time, _ in requests:
             for output in walked(network, source, target):
-                if source != target or output[0] == network.stages - 1:
+                if source != target or output[0] == network.stage_count - 1:
                     wanted.setdefault((int(time), output), set()).add(source)
-        beyond = [Counter[int]() for _ in range(network.stages)]
+        beyond = [Counter[int]() for _ in range(network.stage_count)]
         for (slot, (stage, _, _)), who in wanted.items():
             beyond[stage][slot] += len(who) - 1
         sources, targets, times, counts = (
@@ -323,15 +334,15 @@ def test_a_permutation_passes_and_a_hot_module_does_not() -> None:
 
 def test_contention_on_a_machine() -> None:
     network = network_of_machine("bbn-gp1000", Library())
-    assert (network.radix, network.stages, network.ports) == (4, 4, 256)
-    assert network.slot == pytest.approx(
+    assert (network.radix, network.stage_count, network.ports) == (4, 4, 256)
+    assert network.slot_time == pytest.approx(
         4e-6
     )  # four stages there and back, the word and the module
     trace = made(
         [(p, "busy", 0.0, 9.0) for p in range(4)],
         [(p, 7, 1.0, 2) for p in range(4)] + [(2, 5, 6.5, 3)],
     )
-    views = views_of(trace, width=1.0, network=network)
+    views = views_of(trace, window_width=1.0, network=network)
     assert (views.answer["contention[module]"], views.answer.units["contention[module]"]) == (
         3.0,
         "1",
@@ -355,7 +366,7 @@ def test_contention_on_a_machine() -> None:
 def test_a_lone_processor_has_no_conflicts_and_its_own_module_is_not_remote() -> None:
     network = network_of_machine("bbn-gp1000", Library())
     trace = made([(0, "busy", 0.0, 9.0)], [(0, 7, 1.0, 10), (0, 0, 1.0, 5)])
-    answer = views_of(trace, width=1.0, network=network).answer
+    answer = views_of(trace, window_width=1.0, network=network).answer
     assert answer["contention[module]"] == 0.0
     assert (answer["remote_accesses"], answer["accesses"]) == (10.0, 15.0)
 
@@ -368,23 +379,23 @@ def test_parts_of_a_trace_are_chosen() -> None:
     trace = replace(
         trace, waiting={"door": (np.array([0.0, 2.0, 4.0, 8.0]), np.array([0.0, 1.0, 2.0, 0.0]))}
     )
-    part = trace.chosen("1", ["work", "lock:door"], 3.0, 5.0)
+    part = trace.chosen_part("1", ["work", "lock:door"], 3.0, 5.0)
     views = views_of(part)
-    assert part.accesses.time.tolist() == [0.0]
+    assert part.accesses.times.tolist() == [0.0]
     assert views.answer["contention[door]"] == pytest.approx(
         1.0 + 2.0
     )  # one waits from 3 to 4 s, two from 4 to 5 s
-    assert (part.processors, part.end) == (("1",), 2.0)
+    assert (part.processors, part.duration) == (("1",), 2.0)
     assert views.answer["concurrency"] == pytest.approx(1.0)
     assert views.answer["accesses"] == 2.0
     with pytest.raises(UnknownNameError, match="no processor in the trace 'x'"):
-        trace.chosen("x")
+        trace.chosen_part("x")
     with pytest.raises(
         UnknownNameError, match="no activity in the trace 'wrok'; did you mean 'work'"
     ):
-        trace.chosen(None, ["wrok"])
+        trace.chosen_part(None, ["wrok"])
     with pytest.raises(ModelError, match="the trace lasts 9 s; there is nothing from 12 s to 9 s"):
-        trace.chosen(first=12.0)
+        trace.chosen_part(first_time=12.0)
 
 
 def test_what_is_too_much_for_a_view_is_refused() -> None:
@@ -392,12 +403,12 @@ def test_what_is_too_much_for_a_view_is_refused() -> None:
     with pytest.raises(
         ModelError, match="1,000,000 windows are too many; at most 10,000 are shown"
     ):
-        views_of(trace, width=trace.end / 1e6)
+        views_of(trace, window_width=trace.duration / 1e6)
     many = TraceColumns("many")
     for each in range(3000):
-        many.span(
-            many.number_of_name(many.lanes, each),
-            many.number_of_name(many.labels, f"a{each}"),
+        many.add_span(
+            many.number_of_name(many.number_by_lane, each),
+            many.number_of_name(many.number_by_label, f"a{each}"),
             0.0,
             1.0,
         )
@@ -413,8 +424,8 @@ def test_what_is_too_much_for_a_view_is_refused() -> None:
 def test_time_in_windows_is_parted_exactly() -> None:
     trace = made([(2, "work", 1.0, 5.0)], [])
     edges = np.array([0.0, 1.5, 3.0, 4.5, 6.0])
-    own = trace.spans.select(trace.spans.processor == 2)
-    assert times_by_window(own, own.label * 0, 1, edges).tolist() == [[0.5, 1.5, 1.5, 1.5]]
+    own = trace.spans.select(trace.spans.processor_indices == 2)
+    assert times_by_window(own, own.label_indices * 0, 1, edges).tolist() == [[0.5, 1.5, 1.5, 1.5]]
 
 
 def test_accesses_to_the_module_of_another_number_are_remote() -> None:
