@@ -83,17 +83,22 @@ def _station_document(
     for name, (time_element, text) in _elements_by_class(
         model, element, "servicetime", classes
     ).items():
-        times = [
+        service_times = [
             model.parse_number(time_element, number_text)
             for number_text in text.split(";")
             if number_text.strip()
         ] or [0.0]
         if (
-            times[0] > 0
+            service_times[0] > 0
             and model.parse_number(*visit_element_by_class.get(name, (time_element, "1"))) > 0
         ):
-            time_by_class[name] = model.time(time_element, times[0])
-            relative_rates_of_classes.append([times[0] / time if time else 0.0 for time in times])
+            time_by_class[name] = model.time(time_element, service_times[0])
+            relative_rates_of_classes.append(
+                [
+                    service_times[0] / service_time if service_time else 0.0
+                    for service_time in service_times
+                ]
+            )
     discipline = "is" if element.tag == "delaystation" else "ps"
     station: dict[str, Any] = {"discipline": discipline, "service": time_by_class}
     if visits_by_class := {
@@ -152,12 +157,12 @@ def _what_if_axes(
     """
     axes: list[SpecAxes] = []
     for element in model.root.descendants("whatIf"):
-        values = [
+        range_values = [
             model.parse_number(element, text)
             for text in element.get("values").split(";")
             if text.strip()
         ]
-        if not values:
+        if not range_values:
             model.input_file.refuse(element.line, "whatIf", "there is no value in the range")
         range_kind = element.get("type").casefold()
         class_name = model.name(element, "className") if element.get("className") else ""
@@ -169,27 +174,35 @@ def _what_if_axes(
         station_spec = stations.get(station_name, {})
         if range_kind in ("number of customers", "customer numbers"):
             populations = _axis_values_by_path(
-                class_names, classes, "population", values, "classes.{}.population"
+                class_names, classes, "population", range_values, "classes.{}.population"
             )
             axes.append(
                 {
-                    path: [model.whole_number(element, value) for value in axis_values]
+                    path: [model.whole_number(element, range_value) for range_value in axis_values]
                     for path, axis_values in populations.items()
                 }
             )
         elif range_kind == "population mix" and class_name:
-            axes.append(_axis_of_mix(model, element, classes, class_name, values))
+            axes.append(_axis_of_mix(model, element, classes, class_name, range_values))
         elif range_kind.startswith("arrival"):
             arrivals = _axis_values_by_path(
-                class_names, classes, "arrivals", values, "classes.{}.arrivals"
+                class_names, classes, "arrivals", range_values, "classes.{}.arrivals"
             )
             axes.append(
                 {path: [f"{rate} /s" for rate in rates] for path, rates in arrivals.items()}
             )
         elif range_kind.startswith("service demand") and station_spec:
-            axes.append(_axis_of_demands(model, station_spec, station_name, class_names, values))
+            axes.append(
+                _axis_of_demands(model, station_spec, station_name, class_names, range_values)
+            )
         elif range_kind.startswith("number of servers") and station_spec:
-            axes.append({f"stations.{station_name}.servers": [round(value) for value in values]})
+            axes.append(
+                {
+                    f"stations.{station_name}.servers": [
+                        round(range_value) for range_value in range_values
+                    ]
+                }
+            )
         else:
             message = (
                 f"{short(element.get('type'))} of {short(station_name or class_name)} is"
@@ -280,14 +293,14 @@ def _axis_of_demands(
             continue
         visits = station.get("visits", {}).get(class_name, 1.0)
         own_seconds = float(service["value"].split()[0])
-        times = [
+        service_times = [
             value * model.seconds_per_unit / visits
             if len(class_names) == 1
             else own_seconds * value
             for value in values
         ]
         times_by_path[f"stations.{station_name}.service.{class_name}"] = [
-            f"{exact_number(time)} s" for time in times
+            f"{exact_number(service_time)} s" for service_time in service_times
         ]
     return times_by_path
 

@@ -284,20 +284,20 @@ class _JsimReader:
         return mean, scv
 
     def _moments_of_process(
-        self, kind: str, distribution: XmlElement, place: Place
+        self, distribution_name: str, distribution: XmlElement, place: Place
     ) -> tuple[float, float]:
         """Return the mean and the squared coefficient of variation of a time that the model states
         by phases, by a Markovian arrival process, or by a file of times.
         """
         class_at_node = f"{place[0]} at {place[1]}"
-        if kind == _TIMES_OF_FILE:
+        if distribution_name == _TIMES_OF_FILE:
             self.file_losses.declare("correlation", distribution.line, class_at_node)
             return self._moments_of_file(distribution, class_at_node)
-        if kind == "MAPDistr":
+        if distribution_name == "MAPDistr":
             self.file_losses.declare("correlation", distribution.line, class_at_node)
         else:
             self.two_moment_line_by_place[place] = distribution.line
-        return self._moments_by_matrices(kind, distribution, class_at_node)
+        return self._moments_by_matrices(distribution_name, distribution, class_at_node)
 
     def _moments_of_file(self, distribution: XmlElement, class_at_node: str) -> tuple[float, float]:
         """Return the mean and the squared coefficient of variation of times from a file."""
@@ -317,12 +317,12 @@ class _JsimReader:
         return moments
 
     def _moments_by_matrices(
-        self, kind: str, distribution: XmlElement, class_at_node: str
+        self, distribution_name: str, distribution: XmlElement, class_at_node: str
     ) -> tuple[float, float]:
         """Return the mean and the squared coefficient of variation of the time that the matrices of
         a phase-type distribution or of a Markovian arrival process define.
         """
-        matrix_names, sums_rule = _MATRICES[kind]
+        matrix_names, sums_rule = _MATRICES[distribution_name]
         matrix_d0, matrix_d1 = (self._rows_of_matrix(distribution, name) for name in matrix_names)
         is_square = matrix_d1 and all(len(row) == len(matrix_d1) for row in matrix_d1)
         try:
@@ -332,7 +332,7 @@ class _JsimReader:
                 or not matrix_d0
             ):
                 raise ArithmeticError
-            if kind == "MAPDistr":
+            if distribution_name == "MAPDistr":
                 mean, scv = jmt_times.arrival_moments(matrix_d0, matrix_d1)
             else:
                 mean, scv = jmt_times.phase_moments(matrix_d0[0], matrix_d1)
@@ -341,7 +341,8 @@ class _JsimReader:
         except (ArithmeticError, ValueError):
             self.refuse(
                 distribution,
-                f"the {kind} of {class_at_node} needs {' and '.join(matrix_names)} of one size,"
+                f"the {distribution_name} of {class_at_node} needs"
+                f" {' and '.join(matrix_names)} of one size,"
                 " of at most"
                 f" {jmt_times.MOST_PHASES} states, that give a mean and a variance; {sums_rule}",
             )
@@ -409,13 +410,15 @@ class _JsimReader:
 
     def _refuse_unknown_section(self, section: XmlElement, node: str) -> None:
         """Raise if a network cannot express a section of a node."""
-        kind = section.get("className")
-        if kind in _DISCIPLINE_OF_SERVER or kind in _KNOWN_SECTIONS:
+        section_class = section.get("className")
+        if section_class in _DISCIPLINE_OF_SERVER or section_class in _KNOWN_SECTIONS:
             return
         advice = "let its customers queue in the order of arrival in JMT (FCFS)"
-        if kind in _SECTIONS_OF_ACTIVITIES:
+        if section_class in _SECTIONS_OF_ACTIVITIES:
             advice = "an activity has forks, semaphores and permits: write one by hand"
-        self.refuse(section, f"{short(node)} is a {kind}, which a network does not have; {advice}")
+        self.refuse(
+            section, f"{short(node)} is a {section_class}, which a network does not have; {advice}"
+        )
 
     def _routes_from(
         self, class_name: str, node: str, targets: list[str]
@@ -1294,14 +1297,16 @@ def _region_documents(
         visitors = {name for name, node in reached_places if node in nodes}
         station_names = [jsim_reader.model.name(jsim_reader.nodes[node]) for node in nodes]
         station_names = [name for name in station_names if name in stations]
-        limits = _stated_limits(jsim_reader, element)
-        if not station_names or not (limits or _has_other_limits(jsim_reader, element)):
+        elements_and_limits = _stated_limits(jsim_reader, element)
+        if not station_names or not (
+            elements_and_limits or _has_other_limits(jsim_reader, element)
+        ):
             continue
         station = stations[station_names[0]]
-        capacity = round(limits[0][1]) if limits else 0
+        capacity = round(elements_and_limits[0][1]) if elements_and_limits else 0
         loss_flags = _loss_flags(element, visitors)
-        has_single_limit = len(limits) == 1 and (
-            limits[0][0].tag == "globalConstraint" or len(visitors) == 1
+        has_single_limit = len(elements_and_limits) == 1 and (
+            elements_and_limits[0][0].tag == "globalConstraint" or len(visitors) == 1
         )
         weight_texts = {weight.get("weight") for weight in element.descendants("classWeight")}
         has_blocking_station = any(

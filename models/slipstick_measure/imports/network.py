@@ -73,7 +73,7 @@ def message_ranges(sizes: Array, times: Array) -> list[MessageRange]:
         for range_count, division in enumerate(_best_divisions(sizes, times))
         if division and range_count
     ]
-    return min(scored_divisions, key=lambda candidate: candidate[0])[1]
+    return min(scored_divisions, key=lambda scored_division: scored_division[0])[1]
 
 
 _Division = tuple[float, list[MessageRange]]

@@ -226,11 +226,11 @@ class _PdqReader:
         """Return the line of the first call after the solution that makes or changes a model; 0 if
         there is none.
         """
-        lines = program_without_comments(self.input_file.text).split("\n")
+        program_lines = program_without_comments(self.input_file.text).split("\n")
         return next(
             (
                 line
-                for line, text in enumerate(lines[solution_line:], solution_line + 1)
+                for line, text in enumerate(program_lines[solution_line:], solution_line + 1)
                 if solution_line and _MODEL_CALL.search(text)
             ),
             0,
@@ -297,8 +297,10 @@ class _PdqReader:
         """
         element = XmlElement(call.name, {}, call.line)
         if call.name == "CreateOpen":
-            rate = self._number_of_argument(call, 1)
-            self.classes[self._new_name(call, 0)] = {"arrivals": self.model.rate(element, rate)}
+            arrival_rate = self._number_of_argument(call, 1)
+            self.classes[self._new_name(call, 0)] = {
+                "arrivals": self.model.rate(element, arrival_rate)
+            }
         elif call.name == "CreateClosed":
             customer_class: dict[str, Any] = {"population": self._whole_number_of_argument(call, 2)}
             think_time = self._number_of_argument(call, 3)

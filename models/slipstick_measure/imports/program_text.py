@@ -733,8 +733,8 @@ def _ruby_loop(header: str) -> str:
     header = header.removesuffix(" do") if header.startswith(("for ", "while ")) else header
     if not header.startswith("for "):
         return header
-    names, word, values = header.partition(" in ")
-    return names + word + _RUBY_RANGE.sub(_call_of_range, values)
+    variable_names, separator, range_text = header.partition(" in ")
+    return variable_names + separator + _RUBY_RANGE.sub(_call_of_range, range_text)
 
 
 def _negated_condition(match: re.Match[str]) -> str:
@@ -1215,9 +1215,11 @@ class _Expression:
         if pair_expressions is None:
             pair_expressions = []
             while self._position < len(self._tokens) and self._tokens[self._position][1] != ")":
-                end = self._end_of_item(",")
-                pair_expressions.append(self._inner_expression(self._tokens[self._position : end]))
-                self._position = end
+                item_end = self._end_of_item(",")
+                pair_expressions.append(
+                    self._inner_expression(self._tokens[self._position : item_end])
+                )
+                self._position = item_end
                 self._take_if_next(",")
         if not self._take_if_next(")"):
             raise NotKnownError

@@ -343,9 +343,9 @@ def _nearby_memories(computer: ComputerPart, cores: Sequence[ComputerPart]) -> l
                 if id(core) in core_ids
             ]
             for memory in memories:
-                key = f"{min(nearby_core_ids, default=0)}-{len(nearby_core_ids)}"
+                cores_key = f"{min(nearby_core_ids, default=0)}-{len(nearby_core_ids)}"
                 nearby_memories.append(
-                    NearbyMemory(memory.line, key, len(nearby_core_ids), memory.memory)
+                    NearbyMemory(memory.line, cores_key, len(nearby_core_ids), memory.memory)
                 )
         unvisited_parts += [part for part in reversed(holder.parts) if part.kind != "MemCache"]
     return nearby_memories

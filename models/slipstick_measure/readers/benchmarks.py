@@ -168,9 +168,9 @@ def _read_hyperfine_text(input_file: Reading) -> Measurements:
                 for name, value in cells.items()
                 if name and name.startswith("parameter_")
             }
-            mean = JsonNumber(cells.get("mean") or "")
-            mean.line = line
-            rows.append({"command": cells["command"], "parameters": parameters, "mean": mean})
+            mean_time = JsonNumber(cells.get("mean") or "")
+            mean_time.line = line
+            rows.append({"command": cells["command"], "parameters": parameters, "mean": mean_time})
         return _read_commands(input_file, rows)
     command = ""
     seconds_per_unit = 1.0
@@ -205,9 +205,9 @@ def _command_row(command: str, line: int, seconds: float) -> dict[str, Any]:
     """Convert a command and its mean time to the form that hyperfine's JSON has for it; keep the
     line of the time.
     """
-    mean = JsonNumber(repr(seconds))
-    mean.line = line
-    return {"command": command, "mean": mean}
+    mean_time = JsonNumber(repr(seconds))
+    mean_time.line = line
+    return {"command": command, "mean": mean_time}
 
 
 def _count_by_role_in_command(command: str) -> dict[str, str]:
@@ -236,14 +236,14 @@ def _numeric_options(command: str) -> Iterator[tuple[str, str]]:
     """
     words = command.split()
     for option, next_word in pairwise([*words, ""]):
-        name, equals_sign, value = option.lstrip("-").partition("=")
+        name, equals_sign, value_text = option.lstrip("-").partition("=")
         if not equals_sign:
             letters = name.rstrip(_DIGITS)
-            name, value = letters, name[len(letters) :] or next_word
+            name, value_text = letters, name[len(letters) :] or next_word
         is_set = option.startswith("-") or bool(equals_sign) or option.endswith(":")
         name = name.rstrip(":")
-        if is_set and name[:1].isalpha() and value and not value.strip(_DIGITS):
-            yield name, value
+        if is_set and name[:1].isalpha() and value_text and not value_text.strip(_DIGITS):
+            yield name, value_text
 
 
 def _command_without_parameters(command: str, row: Mapping[str, Any]) -> str:

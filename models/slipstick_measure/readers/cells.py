@@ -114,12 +114,14 @@ def parse_seconds(text: str) -> Fraction | None:
     if NUMBER.fullmatch(text_without_blanks):
         return None
     if clock_match := _CLOCK_TIME.fullmatch(text_without_blanks):
-        fields = [int(field) for field in clock_match["fields"].split(":")]
-        if any(field > 59 for field in fields[1:]):
+        clock_fields = [int(field) for field in clock_match["fields"].split(":")]
+        if any(field > 59 for field in clock_fields[1:]):
             return None
-        if len(fields) == 2 and clock_match["days"]:
-            fields = [*fields, 0]  # days-hours:minutes
-        total_seconds: int = sum(field * 60**power for power, field in enumerate(reversed(fields)))
+        if len(clock_fields) == 2 and clock_match["days"]:
+            clock_fields = [*clock_fields, 0]  # days-hours:minutes
+        total_seconds: int = sum(
+            field * 60**power for power, field in enumerate(reversed(clock_fields))
+        )
         return Fraction(clock_match["rest"].rstrip(".") or 0 if clock_match["rest"] else 0) + (
             total_seconds + 86_400 * int(clock_match["days"] or 0)
         )
@@ -188,8 +190,8 @@ def split_amount(text: str) -> tuple[str, str | None]:
     (('2500000.0', 'tok/s'), ('220000.0', None), ('82000.0', 'TPS'))
     """
     if scaled_match := _SCALED_AMOUNT.fullmatch(bare_cell(text)):
-        factor = 1000.0 ** ("kMGT".index(scaled_match[2].replace("K", "k")) + 1)
-        return repr(float(scaled_match[1]) * factor), scaled_match[3]
+        prefix_factor = 1000.0 ** ("kMGT".index(scaled_match[2].replace("K", "k")) + 1)
+        return repr(float(scaled_match[1]) * prefix_factor), scaled_match[3]
     number_text, unit, _ = split_value(text)
     return number_text, unit
 

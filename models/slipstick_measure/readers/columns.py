@@ -172,7 +172,7 @@ class TableColumn:
         """Whether each value belongs to a single processor."""
         counted_words, _, divisor_words = self.words.rpartition(" per ")
         return (bool(counted_words) and divisor_words in names.PROCESSORS) or bool(
-            self.unit_of_rate and self.unit_of_rate.per_processor
+            self.unit_of_rate and self.unit_of_rate.is_per_processor
         )
 
     def has_cells_in_several_runs(self, runs: Sequence[tuple[str, ...]]) -> bool:
@@ -742,10 +742,10 @@ def _refuse_varied_counts(
 
 def _is_multiple(column: TableColumn, divisor: TableColumn) -> bool:
     """Return whether each number of a column is a multiple of the divisor in its row."""
-    pairs = zip(column.numbers, divisor.numbers, strict=True)
+    numbers_and_divisors = zip(column.numbers, divisor.numbers, strict=True)
     return all(
         number and divisor_number and number % divisor_number == 0
-        for number, divisor_number in pairs
+        for number, divisor_number in numbers_and_divisors
     )
 
 
@@ -1050,7 +1050,7 @@ def _work_grows(
         for index, metric_and_region in roles.metric_and_region_by_index.items()
         if metric_and_region == ("time", "")
     )
-    rows = zip(
+    counts_times_and_rates = zip(
         column_by_index[roles.index_by_role["p"]].numbers,
         time_column.numbers,
         rate_column.numbers,
@@ -1058,7 +1058,7 @@ def _work_grows(
     )
     processors_and_work = [
         (processors, time_value * rate_value * (processors if rate_column.is_per_processor else 1))
-        for processors, time_value, rate_value in rows
+        for processors, time_value, rate_value in counts_times_and_rates
         if processors and time_value and rate_value
     ]
     if len({processors for processors, _ in processors_and_work}) < 2:
@@ -1096,30 +1096,35 @@ def _work_grows_by_stated_ratios(roles: Roles, columns: Sequence[TableColumn]) -
         column_by_index[time_indices[0]],
     )
     for column in derived_columns:
-        rows = [
+        counts_times_and_ratios = [
             (processor_count, time, ratio)
             for processor_count, time, ratio in zip(
                 processor_column.numbers, time_column.numbers, column.numbers, strict=True
             )
             if processor_count and time and ratio
         ]
-        if len({processor_count for processor_count, *_ in rows}) < max(len(rows), 3):
+        if len({processor_count for processor_count, *_ in counts_times_and_ratios}) < max(
+            len(counts_times_and_ratios), 3
+        ):
             continue
-        first_count, first_time, _ = min(rows)
+        first_count, first_time, _ = min(counts_times_and_ratios)
         is_efficiency = column.kind == "efficiency"
         full_ratio = (
             100.0
-            if is_efficiency and max(ratio for *_, ratio in rows) > LARGEST_EFFICIENCY_RATIO
+            if is_efficiency
+            and max(ratio for *_, ratio in counts_times_and_ratios) > LARGEST_EFFICIENCY_RATIO
             else 1.0
         )
         for is_weak in (False, True):
             expected_ratios = [
                 first_time / time * (processor_count / first_count) ** (is_weak - is_efficiency)
-                for processor_count, time, _ in rows
+                for processor_count, time, _ in counts_times_and_ratios
             ]
             if all(
                 abs(ratio / full_ratio - expected_ratio) <= 2 * MULTIPLE_TOLERANCE * expected_ratio
-                for (*_, ratio), expected_ratio in zip(rows, expected_ratios, strict=True)
+                for (*_, ratio), expected_ratio in zip(
+                    counts_times_and_ratios, expected_ratios, strict=True
+                )
             ):
                 roles.heading_of_growth = column.heading if is_weak else ""
                 return is_weak
@@ -1178,20 +1183,26 @@ def _trend_with_processors(
     """Return 1 if values rise with the processors, -1 if they fall, else 0. Only values of one size
     are compared, unless each number of processors has a size of its own.
     """
-    rows = [row for row in zip(sizes, processor_counts, values, strict=True) if None not in row[1:]]
-    are_sizes_different = len({size for size, *_ in rows}) == len(rows)
-    points = sorted(
+    sizes_counts_and_values = [
+        row for row in zip(sizes, processor_counts, values, strict=True) if None not in row[1:]
+    ]
+    are_sizes_different = len({size for size, *_ in sizes_counts_and_values}) == len(
+        sizes_counts_and_values
+    )
+    sorted_points = sorted(
         (0.0 if are_sizes_different else row_size or 0.0, processor_count or 0.0, value or 0.0)
-        for row_size, processor_count, value in rows
+        for row_size, processor_count, value in sizes_counts_and_values
     )
     value_changes = [
         next_point[2] - previous_point[2]
-        for previous_point, next_point in pairwise(points)
+        for previous_point, next_point in pairwise(sorted_points)
         if next_point[1] > previous_point[1] and next_point[0] == previous_point[0]
     ]
     rise_count = sum(change > 0 for change in value_changes)
     fall_count = sum(change < 0 for change in value_changes)
-    has_one_size = len({row_size for row_size, *_ in points}) == 1 and points[0][2] != 0.0
-    if has_one_size and 0.9 < points[-1][2] / points[0][2] < 1.1:
+    has_one_size = (
+        len({row_size for row_size, *_ in sorted_points}) == 1 and sorted_points[0][2] != 0.0
+    )
+    if has_one_size and 0.9 < sorted_points[-1][2] / sorted_points[0][2] < 1.1:
         return 0
     return 1 if rise_count > 2 * fall_count else -1 if fall_count > 2 * rise_count else 0

@@ -28,14 +28,16 @@ SECTIONS = ("PARAMETER", "POINTS", "REGION", "METRIC", "DATA")
 _POINT = late_pattern(r"\(([^()]*)\)")
 
 
-def _index_by_role(input_file: Reading, line: int, names: Sequence[str]) -> dict[str, int]:
+def _index_by_role(
+    input_file: Reading, line: int, parameter_names: Sequence[str]
+) -> dict[str, int]:
     """Return the index of the processors and the index of the size, by role (``p`` and ``n``),
     among the names of the parameters of a point.
 
     `Hints.columns` decides, else the usual names; a single parameter is the processors.
     """
     index_by_role: dict[str, int] = {}
-    lower_names = [name.casefold() for name in names]
+    lower_names = [name.casefold() for name in parameter_names]
     for role in ("p", "n"):
         heading = input_file.hints.columns.get(role)
         candidate_names = [heading.casefold()] if heading else [role, *COLUMNS[role]]
@@ -51,28 +53,30 @@ def _index_by_role(input_file: Reading, line: int, names: Sequence[str]) -> dict
             index_by_role[role] = index
         elif heading:
             input_file.add_problem(
-                line, "", f"there is no parameter {heading!r}{did_you_mean(heading, names)}"
+                line,
+                "",
+                f"there is no parameter {heading!r}{did_you_mean(heading, parameter_names)}",
             )
-    if "p" not in index_by_role and len(names) == 1 and not index_by_role:
+    if "p" not in index_by_role and len(parameter_names) == 1 and not index_by_role:
         index_by_role["p"] = 0
-        if names[0].casefold() not in ("p", *COLUMNS["p"]):
+        if parameter_names[0].casefold() not in ("p", *COLUMNS["p"]):
             input_file.add_note(
                 line,
-                names[0],
+                parameter_names[0],
                 (
                     "the only parameter is taken as the processors; if it is the size, write"
                     " --column n=NAME"
                 ),
             )
     if "p" not in index_by_role and input_file.hints.processors is None:
-        names_in_words = ", ".join(names)
+        names_in_words = ", ".join(parameter_names)
         input_file.refuse(
             line,
             "",
             f"which parameter is the processors? there are {names_in_words}; name it with --column"
             " p=NAME, or, if none is, say their number for all runs with --processors",
         )
-    for index, name in enumerate(names):
+    for index, name in enumerate(parameter_names):
         if index not in index_by_role.values():
             message = (
                 "is neither the processors nor the size; if it varies, it is part of the region"
@@ -85,7 +89,7 @@ def _parse_point(
     input_file: Reading,
     line: int,
     index_by_role: Mapping[str, int],
-    names: Sequence[str],
+    parameter_names: Sequence[str],
     coordinate_texts: Sequence[str],
 ) -> Coordinates | None:
     """Return the coordinates of a point; values of parameters that are neither processors nor size
@@ -103,7 +107,7 @@ def _parse_point(
     )
     settings = [
         f"{name} = {value}"
-        for index, (name, value) in enumerate(zip(names, coordinate_texts, strict=False))
+        for index, (name, value) in enumerate(zip(parameter_names, coordinate_texts, strict=False))
         if index not in index_by_role.values()
     ]
     is_complete = processors is not None and ("n" not in index_by_role or size is not None)
@@ -202,14 +206,14 @@ def _measurements_with_known_metric(input_file: Reading) -> Measurements:
         else run
         for run, (path, separator, settings) in zip(input_file.runs, split_regions, strict=True)
     ]
-    names = list(dict.fromkeys(run.metric for run in input_file.runs))
-    if names and not input_file.problems and not set(names) & METRICS.keys():
-        names_in_words = ", ".join(names[:8])
+    metric_names = list(dict.fromkeys(run.metric for run in input_file.runs))
+    if metric_names and not input_file.problems and not set(metric_names) & METRICS.keys():
+        names_in_words = ", ".join(metric_names[:8])
         input_file.refuse(
             input_file.runs[0].line,
             "METRIC",
             f"no metric is called time; there are {names_in_words}. If one of them is an elapsed"
-            f" time, write --column time={names[0]} --unit s",
+            f" time, write --column time={metric_names[0]} --unit s",
         )
     return input_file.finished()
 
@@ -303,8 +307,8 @@ def _read_extra_p_json(input_file: Reading) -> Measurements:
     """
     document: Any = parse_json(input_file, input_file.text)
     match document:
-        case {"parameters": [*names], "measurements": {}} if all(
-            isinstance(name, str) for name in names
+        case {"parameters": [*parameter_names], "measurements": {}} if all(
+            isinstance(name, str) for name in parameter_names
         ):
             metrics_by_path = document["measurements"]
         case {"callpaths": _, "coordinates": _}:
@@ -320,7 +324,7 @@ def _read_extra_p_json(input_file: Reading) -> Measurements:
                 "",
                 "Extra-P's JSON has the keys 'parameters', a list of names, and 'measurements'",
             )
-    index_by_role = _index_by_role(input_file, 1, names)
+    index_by_role = _index_by_role(input_file, 1, parameter_names)
     count_and_line_by_series: dict[tuple[str, str], tuple[int, int]] = {}
     for path, points_by_metric in metrics_by_path.items():
         if not isinstance(points_by_metric, dict):
@@ -335,7 +339,7 @@ def _read_extra_p_json(input_file: Reading) -> Measurements:
                     "the points of a metric are a list of objects with 'point' and 'values'",
                 )
             point_lines = [
-                _read_json_point(input_file, index_by_role, names, path, metric, point)
+                _read_json_point(input_file, index_by_role, parameter_names, path, metric, point)
                 for point in points
             ]
             count_and_line_by_series[path, metric] = (
@@ -354,7 +358,7 @@ def _read_extra_p_json(input_file: Reading) -> Measurements:
 def _read_json_point(
     input_file: Reading,
     index_by_role: dict[str, int],
-    names: Sequence[str],
+    parameter_names: Sequence[str],
     path: str,
     metric: str,
     point: Any,
@@ -368,7 +372,7 @@ def _read_json_point(
         input_file.refuse(
             line, path, "a point is an object with 'point' and 'values', both lists of numbers"
         )
-    if len(coordinates) != (parameter_count := len(names)):
+    if len(coordinates) != (parameter_count := len(parameter_names)):
         input_file.add_problem(
             line,
             path,
@@ -382,7 +386,7 @@ def _read_json_point(
         _add_repetitions(
             input_file,
             line,
-            _parse_point(input_file, line, index_by_role, names, coordinates),
+            _parse_point(input_file, line, index_by_role, parameter_names, coordinates),
             path,
             metric,
             values,
@@ -438,7 +442,7 @@ def _read_extra_p_lines(input_file: Reading) -> Measurements:
             )
             continue
         values = record["value"] if isinstance(record["value"], list) else [record["value"]]
-        names = tuple(coordinate_by_name)
+        parameter_names = tuple(coordinate_by_name)
         coordinate_numbers = list(coordinate_by_name.values())
         path = record.get("callpath", "")
         metric = record.get("metric", "time")
@@ -451,13 +455,19 @@ def _read_extra_p_lines(input_file: Reading) -> Measurements:
                 line, "value", "values and parameters are numbers, and there is at least one value"
             )
         else:
-            if names not in index_by_role_of_names:
-                index_by_role_of_names[names] = _index_by_role(input_file, line, names)
+            if parameter_names not in index_by_role_of_names:
+                index_by_role_of_names[parameter_names] = _index_by_role(
+                    input_file, line, parameter_names
+                )
             _add_repetitions(
                 input_file,
                 line,
                 _parse_point(
-                    input_file, line, index_by_role_of_names[names], names, coordinate_numbers
+                    input_file,
+                    line,
+                    index_by_role_of_names[parameter_names],
+                    parameter_names,
+                    coordinate_numbers,
                 ),
                 path,
                 metric,

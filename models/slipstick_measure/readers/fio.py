@@ -211,26 +211,32 @@ def _rate_limit_by_direction(options: Mapping[str, Any]) -> Mapping[str, float]:
 
     Source: HOWTO of fio, parameter types, `kb_base`, `rate` and `rate_iops`.
     """
-    limits = []
+    rate_limits = []
     for text in str(options.get("rate_iops", "")).split(","):
         if not (match := _COUNT.fullmatch(text.strip() or "0")):
             raise ValueError(f"its option rate_iops has {short(text)!s}, not a number such as 2k")
         is_decimal = (str(options.get("kb_base", "1024")) == "1000") != bool(match["i"])
         power = " kmg".index(match["prefix"].lower() or " ")
-        limits.append(float(match["number"]) * (1000 if is_decimal else 1024) ** power)
-    return dict(zip(("read", "write"), limits * 2 if len(limits) == 1 else limits, strict=False))
+        rate_limits.append(float(match["number"]) * (1000 if is_decimal else 1024) ** power)
+    return dict(
+        zip(
+            ("read", "write"),
+            rate_limits * 2 if len(rate_limits) == 1 else rate_limits,
+            strict=False,
+        )
+    )
 
 
 def _latency_statistics(
-    statistics: Mapping[str, Any], *names: str
+    statistics: Mapping[str, Any], *latency_names: str
 ) -> tuple[Mapping[str, Any], float]:
     """Return the statistics of the first of the named latencies that is reported, and their unit
     [s]: fio 3 counts nanoseconds, fio 2 microseconds.
     """
-    for name in names:
-        for key, unit in ((f"{name}_ns", 1e-9), (name, 1e-6)):
+    for name in latency_names:
+        for key, seconds_per_unit in ((f"{name}_ns", 1e-9), (name, 1e-6)):
             if latency_statistics := statistics.get(key):
-                return latency_statistics, unit
+                return latency_statistics, seconds_per_unit
     return {}, 1.0
 
 
@@ -385,14 +391,14 @@ def _restore_digits(job: Mapping[str, Any], request_counts: Mapping[str, str]) -
     Assumption: all requests of a direction ended within its running time. The printed digits are
     the check; jobs that are reported together with others may fail it, and keep them.
     """
-    for direction, count in request_counts.items():
+    for direction, count_text in request_counts.items():
         statistics = job.get(direction, {})
         milliseconds = float(statistics.pop("runtime", 0))
         last_digit = float(statistics.pop("last digit", 0))
         if milliseconds:
-            rate = float(count) / milliseconds * 1e3
-            if abs(rate - statistics["iops"]) < last_digit:
-                statistics["iops"] = rate
+            exact_rate = float(count_text) / milliseconds * 1e3
+            if abs(exact_rate - statistics["iops"]) < last_digit:
+                statistics["iops"] = exact_rate
 
 
 def _check_text_groups(

@@ -156,9 +156,9 @@ def _read_redis_quiet(input_file: Reading) -> LoadRow:
     )
 
 
-def refuse_several_tests(input_file: Reading, names: Sequence[str]) -> None:
+def refuse_several_tests(input_file: Reading, command_names: Sequence[str]) -> None:
     """Raise if tests are of different commands, which are no curve over the load."""
-    different_names = list(dict.fromkeys(names))
+    different_names = list(dict.fromkeys(command_names))
     if len(different_names) > 1:
         message = (
             f"the tests are of different commands ({short(different_names[0])},"
@@ -248,11 +248,16 @@ def _read_ycsb(input_file: Reading) -> LoadRow:
             float(match["value"]) * seconds
         )
     values_of_operations = _values_of_completed_operations(input_file, values_by_operation)
-    operation_count = sum(values["Operations"] for values in values_of_operations)
-    total_time = sum(
-        values["Operations"] * values.get("AverageLatency", 0.0) for values in values_of_operations
+    operation_count = sum(
+        value_by_statistic["Operations"] for value_by_statistic in values_of_operations
     )
-    if not all("AverageLatency" in values for values in values_of_operations):
+    total_time = sum(
+        value_by_statistic["Operations"] * value_by_statistic.get("AverageLatency", 0.0)
+        for value_by_statistic in values_of_operations
+    )
+    if not all(
+        "AverageLatency" in value_by_statistic for value_by_statistic in values_of_operations
+    ):
         input_file.add_note(1, "AverageLatency", "is no number, so no mean time is taken")
         total_time = 0.0
     if len(values_of_operations) > 1:
@@ -293,12 +298,12 @@ def _values_of_completed_operations(
     none if an operation counts others again.
     """
     values_by_failed_operation = {
-        operation: values
-        for operation, values in values_by_operation.items()
+        operation: value_by_statistic
+        for operation, value_by_statistic in values_by_operation.items()
         if operation.endswith("-FAILED")
     }
-    for operation, values in values_by_failed_operation.items():
-        failed_count = values.get("Operations", 0.0)
+    for operation, value_by_statistic in values_by_failed_operation.items():
+        failed_count = value_by_statistic.get("Operations", 0.0)
         message = f"{failed_count:g} operations failed, and are left out of the times"
         input_file.add_note(1, operation, message)
     if _YCSB_TWO_IN_ONE in values_by_operation:
@@ -306,11 +311,11 @@ def _values_of_completed_operations(
         input_file.add_note(1, _YCSB_TWO_IN_ONE, message)
         return []
     return [
-        values
-        for operation, values in values_by_operation.items()
+        value_by_statistic
+        for operation, value_by_statistic in values_by_operation.items()
         if operation not in _YCSB_NO_OPERATIONS
         and operation not in values_by_failed_operation
-        and values.get("Operations")
+        and value_by_statistic.get("Operations")
     ]
 
 

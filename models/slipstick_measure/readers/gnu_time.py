@@ -116,35 +116,37 @@ class _TimedCommand(NamedTuple):
         program's own options may have the same letters as the launcher's.
         """
         words = self.words
-        index = next(
+        word_index = next(
             (
-                word_index
-                for word_index, word in enumerate(words)
+                launcher_index
+                for launcher_index, word in enumerate(words)
                 if _program_name(word) in _LAUNCHERS
             ),
             None,
         )
-        if index is None:
+        if word_index is None:
             return None, 0
-        if ":" in words[index:]:
-            return None, index  # of several programs, each has its own ranks
-        index += 1
-        index_of_ranks = None
-        while index < len(words) and words[index].startswith("-"):
-            option = words[index].lstrip("-")
-            match = _RANKS.fullmatch(words[index])
-            if match and (match["count"] or "".join(words[index + 1 : index + 2]).isdigit()):
-                index_of_ranks = index if index_of_ranks is None else index_of_ranks
-                index += 1 if match["count"] else 2
+        if ":" in words[word_index:]:
+            return None, word_index  # of several programs, each has its own ranks
+        word_index += 1
+        rank_index = None
+        while word_index < len(words) and words[word_index].startswith("-"):
+            option = words[word_index].lstrip("-")
+            match = _RANKS.fullmatch(words[word_index])
+            if match and (
+                match["count"] or "".join(words[word_index + 1 : word_index + 2]).isdigit()
+            ):
+                rank_index = word_index if rank_index is None else rank_index
+                word_index += 1 if match["count"] else 2
             elif "=" in option or option in _FLAGS or _WITH_NUMBER.fullmatch(option):
-                index += 1
+                word_index += 1
             elif option in _WITH_VALUE:
-                index += 2
+                word_index += 2
             elif option in _WITH_TWO_VALUES:
-                index += 3
+                word_index += 3
             else:
-                return index_of_ranks, index  # the next word may be a value or the program
-        return index_of_ranks, index
+                return rank_index, word_index  # the next word may be a value or the program
+        return rank_index, word_index
 
     def _thread_options(self) -> list[re.Match[str]]:
         """List the matches of the options that count threads. Options of one letter count only

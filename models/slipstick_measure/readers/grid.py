@@ -225,7 +225,7 @@ def _rows_below_rule(
     """Return the rows of a table, cut at the columns of the rule below its heading; empty if it has
     no such rule.
     """
-    rule = next(
+    rule_text = next(
         (
             text
             for line_number, text in lines
@@ -233,10 +233,10 @@ def _rows_below_rule(
         ),
         None,
     )
-    if rule is None or heading_line >= lines[-1][0]:
+    if rule_text is None or heading_line >= lines[-1][0]:
         return []
-    column_slices = [slice(*match.span()) for match in re.finditer("-+", rule)]
-    gap_starts = [match.start() for match in re.finditer(r"(?<=-) (?=-)", rule)]
+    column_slices = [slice(*match.span()) for match in re.finditer("-+", rule_text)]
+    gap_starts = [match.start() for match in re.finditer(r"(?<=-) (?=-)", rule_text)]
     if any(
         text[gap_start : gap_start + 1].strip() for _, text in content for gap_start in gap_starts
     ):
@@ -468,21 +468,23 @@ def _transposed_table(grid: CellGrid) -> CellGrid:
         noun = max(nouns, key=len, default="")
         count_texts = [match["count"] or match["of"] for match in count_matches if match]
         grid = grid._replace(heading=[noun, *count_texts])
-    rows = [[*grid.heading], *(list(cells) for _, cells in grid.rows)]
+    table_rows = [[*grid.heading], *(list(cells) for _, cells in grid.rows)]
     column_count = len(grid.heading)
     has_names_in_first_column = (
         column_count > 2
-        and len(rows) > 1
-        and all(len(row) == column_count for row in rows)
+        and len(table_rows) > 1
+        and all(len(row) == column_count for row in table_rows)
         and all(NUMBER.fullmatch(bare_cell(cell)) for cell in grid.heading[1:])
-        and not any(NUMBER.fullmatch(bare_cell(row[0])) for row in rows)
+        and not any(NUMBER.fullmatch(bare_cell(row[0])) for row in table_rows)
     )
     if not has_names_in_first_column:
         return grid
-    names, *runs = zip(*rows, strict=True)
-    if plain_words(names[0]) in _NAMES_OF_NAMES:
-        names = ("", *names[1:])
-    return grid._replace(heading=list(names), rows=[(grid.line, list(run)) for run in runs])
+    quantity_names, *runs = zip(*table_rows, strict=True)
+    if plain_words(quantity_names[0]) in _NAMES_OF_NAMES:
+        quantity_names = ("", *quantity_names[1:])
+    return grid._replace(
+        heading=list(quantity_names), rows=[(grid.line, list(run)) for run in runs]
+    )
 
 
 def are_times_below_counts(grid: CellGrid) -> bool:
@@ -639,28 +641,33 @@ def _lines_of_drawn_table(lines: Sequence[tuple[int, str]]) -> set[int]:
     if there is none.
     """
     text_by_line = dict(lines)
-    tables = list[set[int]]()
+    lines_of_tables = list[set[int]]()
     for line_number, text in lines:
-        is_in_table = tables and line_number <= max(tables[-1])
+        is_in_table = lines_of_tables and line_number <= max(lines_of_tables[-1])
         if is_in_table or not is_rule(text):
             continue
-        if any("|" in text_by_line.get(line_number + step, "") for step in (-1, 1)):
-            tables.append(_lines_around(line_number, text_by_line))
+        if any("|" in text_by_line.get(line_number + line_step, "") for line_step in (-1, 1)):
+            lines_of_tables.append(_lines_around(line_number, text_by_line))
     return next(
-        (table for table in tables if _names_processors(text_by_line, table)), [*tables, set()][0]
+        (
+            lines_of_table
+            for lines_of_table in lines_of_tables
+            if _names_processors(text_by_line, lines_of_table)
+        ),
+        [*lines_of_tables, set()][0],
     )
 
 
 def _lines_around(rule_line: int, text_by_line: Mapping[int, str]) -> set[int]:
     """Return the numbers of the lines of the table that a rule belongs to."""
     line_numbers = {rule_line}
-    for step in (-1, 1):
-        line_number = rule_line + step
+    for line_step in (-1, 1):
+        line_number = rule_line + line_step
         while "|" in text_by_line.get(line_number, "") or is_rule(
             text_by_line.get(line_number, "x")
         ):
             line_numbers.add(line_number)
-            line_number += step
+            line_number += line_step
     return line_numbers
 
 

@@ -260,7 +260,9 @@ def _rows_of_xml(input_file: Reading) -> Iterator[tuple[int, Mapping[str, str]]]
     parts of the sample that contains them.
     """
     root = parse_xml(replace(input_file, text=input_file.text.lstrip("\ufeff")))
-    elements = [child for results in root.children for child in results.children][::-1]
+    elements = [child for results_element in root.children for child in results_element.children][
+        ::-1
+    ]
     while elements:
         element = elements.pop()
         if element.tag not in ("sample", "httpSample"):
@@ -375,7 +377,7 @@ def _rows_by_users(
         response_times_by_users[user_count_function(sample.start)].append(sample.response_time)
     duration_by_users: dict[float, float] = defaultdict(float)
     busy_time_by_users: dict[float, float] = defaultdict(float)
-    pause_ends = {samples[index + 1].start for index in pause_indices}
+    pause_ends = {samples[pause_index + 1].start for pause_index in pause_indices}
     times_and_changes = sorted(
         change for sample in samples for change in ((sample.start, 1), (sample.end, -1))
     )
@@ -551,20 +553,21 @@ def read_statistics(input_file: Reading) -> LoadRow:
             " load; keep one"
         )
         input_file.refuse(1, "", message)
-    row = document.get(_TOTAL_NAME) or next(iter(document.values()))
-    if float(row.get("errorCount", 0)):
+    value_by_statistic = document.get(_TOTAL_NAME) or next(iter(document.values()))
+    if float(value_by_statistic.get("errorCount", 0)):
         message = (
-            f"{row['errorCount']} requests failed, and are counted in the throughput and the times"
+            f"{value_by_statistic['errorCount']} requests failed, and are counted in the"
+            " throughput and the times"
         )
         input_file.add_note(1, "errorCount", message)
     return LoadRow(
         1,
-        throughput=float(row["throughput"]),
-        response=float(row["meanResTime"]) / 1e3,
+        throughput=float(value_by_statistic["throughput"]),
+        response=float(value_by_statistic["meanResTime"]) / 1e3,
         quantiles={
-            share: float(row[name]) / 1e3
+            share: float(value_by_statistic[name]) / 1e3
             for share, name in _STATISTIC_BY_SHARE.items()
-            if name in row
+            if name in value_by_statistic
         },
     )
 

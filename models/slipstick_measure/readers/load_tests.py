@@ -281,7 +281,7 @@ def _one_column_of_each_kind(
     ):
         if column.kind == "throughput":
             unit = rate_unit(column.unit or "")
-            is_of_bytes = unit is not None and unit.unit == "B/s"
+            is_of_bytes = unit is not None and unit.base_unit == "B/s"
             throughput_indices_by_work["bytes" if is_of_bytes else "requests"].append(index)
         elif column.kind in ("users", "rate", "response"):
             index_by_kind.setdefault(column.kind, index)
@@ -309,7 +309,9 @@ def _total_throughput_index(input_file: Reading, grid: CellGrid, indices: Sequen
         for index in indices
     }
     largest_index = max(indices, key=lambda index: total_by_index[index])
-    other_totals = [total for index, total in total_by_index.items() if index != largest_index]
+    other_totals = [
+        column_total for index, column_total in total_by_index.items() if index != largest_index
+    ]
     if other_totals and all(
         abs(other_total - total_by_index[largest_index])
         > MULTIPLE_TOLERANCE * total_by_index[largest_index]
@@ -635,12 +637,14 @@ def _rate_limit_of_hey(option_text: str, program: str, users: float | None) -> f
     """
     option_pattern = {"hey": "-q", "oha": "-q", "ghz": "(?:-r|--rps)"}.get(program, "-q")
     option_text = re.sub(r"'[^']*'|\"[^\"]*\"", "", option_text)  # headers and bodies of requests
-    limit = number_of_match(re.search(rf"(?:^|\s){option_pattern}[ =]*([0-9.]+)\b", option_text))
-    if not limit:  # 0 is no limit
+    rate_limit = number_of_match(
+        re.search(rf"(?:^|\s){option_pattern}[ =]*([0-9.]+)\b", option_text)
+    )
+    if not rate_limit:  # 0 is no limit
         return None
     if program != "hey":
-        return limit
-    return None if users is None else limit * users
+        return rate_limit
+    return None if users is None else rate_limit * users
 
 
 def _program_like_hey(text: str) -> str:
@@ -674,15 +678,15 @@ def _read_oha_json(input_file: Reading) -> LoadRow:
 def _read_ghz_json(input_file: Reading) -> LoadRow:
     """Read what ghz --format json writes [ns], with its workers, or the rate at which it sends."""
     document = json.loads(input_file.text)
-    options: Mapping[str, Any] = document.get("options") or {}
+    option_by_name: Mapping[str, Any] = document.get("options") or {}
     if failures_by_reason := {**document.get("errorDistribution", {})}:
         failure_note = (
             f"{sum(map(int, failures_by_reason.values()))} requests failed, and are"
             " counted in the throughput"
         )
         input_file.add_note(1, "errorDistribution", failure_note)
-    rate = float(options.get("rps") or 0.0) or None
-    workers = options.get("concurrency")
+    rate = float(option_by_name.get("rps") or 0.0) or None
+    workers = option_by_name.get("concurrency")
     return LoadRow(
         1,
         users=None if rate or workers is None else float(workers),
@@ -934,8 +938,10 @@ def _k6_metrics_by_name(document: Mapping[str, Any]) -> Mapping[str, Any]:
     seconds = float(document["config"]["duration"])
     values_by_name = {metric["name"]: metric["values"] for metric in document["results"]["metrics"]}
     return {
-        name: values | {"rate": values["count"] / seconds} if "count" in values else values
-        for name, values in values_by_name.items()
+        name: value_by_statistic | {"rate": value_by_statistic["count"] / seconds}
+        if "count" in value_by_statistic
+        else value_by_statistic
+        for name, value_by_statistic in values_by_name.items()
     }
 
 
@@ -1511,10 +1517,14 @@ def _read_all_tests(input_file: Reading, name: str) -> list[LoadRow]:
     is_loop = len(commands_of_loop) == 1 < len(test_starts)
     line = 1
     previous_start = 0
-    for start, end in zip(test_starts, [*test_starts[1:], len(input_file.text)], strict=True):
-        line = line + input_file.text.count("\n", previous_start, start)
-        previous_start = start
-        test_reading = Reading(input_file.file, input_file.text[start:end], input_file.hints)
+    for test_start, test_end in zip(
+        test_starts, [*test_starts[1:], len(input_file.text)], strict=True
+    ):
+        line = line + input_file.text.count("\n", previous_start, test_start)
+        previous_start = test_start
+        test_reading = Reading(
+            input_file.file, input_file.text[test_start:test_end], input_file.hints
+        )
         if len(test_starts) > 1 and not generator.pattern.search(test_reading.text):
             input_file.add_note(
                 line, "", "the run that begins here has no summary, so it is left out"

@@ -87,9 +87,10 @@ def _lines_of_json(texts: Sequence[str]) -> list[BarLine]:
     if isinstance(document, dict) and all(isinstance(value, list) for value in document.values()):
         if len({len(column) for column in document.values()}) != 1:
             return []
-        names = list(document)
+        record_names = list(document)
         rows: list[Any] = [
-            dict(zip(names, row, strict=True)) for row in zip(*document.values(), strict=True)
+            dict(zip(record_names, row, strict=True))
+            for row in zip(*document.values(), strict=True)
         ]
     else:
         rows = document if isinstance(document, list) else []
@@ -112,15 +113,17 @@ def _lines_of_records(rows: Sequence[Any], first_lines: Sequence[int]) -> list[B
     rows = [part for parts in runs_with_parts for part in parts]
     if not all(row.keys() == rows[0].keys() for row in rows):
         return []
-    names = list(rows[0])
-    cells_by_row = [[_plain_cell(row[name]) for name in names] for row in rows]
+    record_names = list(rows[0])
+    cells_by_row = [[_plain_cell(row[name]) for name in record_names] for row in rows]
     if any(
-        not isinstance(cell, str) or "|" in cell for row in [names, *cells_by_row] for cell in row
+        not isinstance(cell, str) or "|" in cell
+        for row in [record_names, *cells_by_row]
+        for cell in row
     ):
         return []
     line_numbers = first_lines if len(first_lines) == len(rows) else [1] * len(rows)
     return [
-        _bar_line(1, names),
+        _bar_line(1, record_names),
         *(
             _bar_line(line_number, row)
             for line_number, row in zip(line_numbers, cells_by_row, strict=True)
@@ -142,11 +145,17 @@ def _run_and_parts(run: dict[str, Any]) -> list[dict[str, Any]]:
     if not parts or not all(isinstance(part, dict) for part in parts):
         return [run]
     shared_names = set.intersection(*({*part} for part in parts))
-    names = [name for name in parts[0] if name in shared_names and name not in plain_value_by_name]
-    names = [name for name in parts[0] if name in shared_names & {*_PART_NAMES}] or names
-    if len(names) != 1 or not all({*part} - {*plain_value_by_name} <= {*names} for part in parts):
+    part_name_keys = [
+        name for name in parts[0] if name in shared_names and name not in plain_value_by_name
+    ]
+    part_name_keys = [
+        name for name in parts[0] if name in shared_names & {*_PART_NAMES}
+    ] or part_name_keys
+    if len(part_name_keys) != 1 or not all(
+        {*part} - {*plain_value_by_name} <= {*part_name_keys} for part in parts
+    ):
         return [run]
-    (name,) = names
+    (name,) = part_name_keys
     plain_value_by_name.pop(name, None)
     part_records = [{**plain_value_by_name, **_flat_record(part)} for part in parts]
     return [
@@ -313,13 +322,18 @@ def _lines_of_blocks(texts: Sequence[str]) -> list[BarLine]:
         )
     first_name = named_values[0][1]
     name_count = next(
-        (index for index, pair in enumerate(named_values) if index and pair[1] == first_name), 0
+        (
+            index
+            for index, named_value in enumerate(named_values)
+            if index and named_value[1] == first_name
+        ),
+        0,
     )
-    names = [name for _, name, _ in named_values[:name_count]]
+    block_names = [name for _, name, _ in named_values[:name_count]]
     if (
         name_count < 2
-        or len({*names}) < name_count
-        or [name for _, name, _ in named_values] != names * (len(named_values) // name_count)
+        or len({*block_names}) < name_count
+        or [name for _, name, _ in named_values] != block_names * (len(named_values) // name_count)
     ):
         return []
     rows = [
@@ -327,7 +341,7 @@ def _lines_of_blocks(texts: Sequence[str]) -> list[BarLine]:
         for start in range(0, len(named_values), name_count)
     ]
     return [
-        _bar_line(named_values[0][0], names),
+        _bar_line(named_values[0][0], block_names),
         *(_bar_line(row[0][0], [value for *_, value in row]) for row in rows),
     ]
 
@@ -352,16 +366,18 @@ def _lines_of_named_rows(texts: Sequence[str]) -> list[BarLine]:
         return []
     matches = [_ROW_OF_NAME.fullmatch(text) for _, text in lines]
     names = [match["name"] for match in matches if match]
-    columns = [
+    value_columns = [
         re.split(r"\s*[,;]\s*|\s+", match["values"].rstrip(",; ")) for match in matches if match
     ]
     have_different_names = len({*names}) == len(lines)
-    have_equal_lengths = have_different_names and len({len(values) for values in columns}) == 1
-    if not have_equal_lengths or len(columns[0]) < 2 or not _names_processors(names):
+    have_equal_lengths = (
+        have_different_names and len({len(values) for values in value_columns}) == 1
+    )
+    if not have_equal_lengths or len(value_columns[0]) < 2 or not _names_processors(names):
         return []
     return [
         _bar_line(lines[0][0], names),
-        *(_bar_line(lines[0][0], run) for run in zip(*columns, strict=True)),
+        *(_bar_line(lines[0][0], run) for run in zip(*value_columns, strict=True)),
     ]
 
 

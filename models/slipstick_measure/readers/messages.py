@@ -93,7 +93,7 @@ def _is_output_of(tool: _Tool, input_file: Reading) -> bool:
 def _read_output(tool: _Tool, input_file: Reading) -> Measurements:
     """Read the rows of all benchmarks in an output of a tool."""
     name = ""
-    processes: int | None = None
+    process_count: int | None = None
     columns = list[str]()
     titles = list[str]()
     command_processes: int | None = None
@@ -105,35 +105,35 @@ def _read_output(tool: _Tool, input_file: Reading) -> Measurements:
             columns = []
             titles = [*titles, name]
             name += f" #{occurrences}" if (occurrences := titles.count(name)) > 1 else ""
-            processes = input_file.hints.processors or command_processes
+            process_count = input_file.hints.processors or command_processes
             if (
                 command_processes
-                and processes == command_processes
+                and process_count == command_processes
                 and not is_between_two_processes(name)
             ):
                 input_file.add_note(
-                    line, name, f"{processes} processes ran, by the command above it"
+                    line, name, f"{process_count} processes ran, by the command above it"
                 )
             command_processes = None
         if count_match := _PROCESSES.fullmatch(text):
-            processes = input_file.processors(line, "#processes", count_match[1])
+            process_count = input_file.processors(line, "#processes", count_match[1])
         if groups_match := _GROUPS_OF_PROCESSES.fullmatch(text):
             total_processes = str(int(groups_match[1]) * int(groups_match[2]))
-            processes = input_file.processors(line, "groups", total_processes)
+            process_count = input_file.processors(line, "groups", total_processes)
             input_file.add_note(
                 line, name, f"{groups_match[1]} groups of {groups_match[2]} processes ran at a time"
             )
         if pairs_match := _PAIRS.fullmatch(text.strip()):
-            processes = input_file.processors(line, "pairs", str(2 * int(pairs_match[1][:9])))
+            process_count = input_file.processors(line, "pairs", str(2 * int(pairs_match[1][:9])))
         if _HEADING.search(text) and not text.strip()[:1].isdigit():
             columns = _split_heading(text)
             _check_heading(input_file, line, name, columns)
         elif name and (cells := text.split()) and _ROW_BEGIN.fullmatch(cells[0]):
-            p = 2 if is_between_two_processes(name) else processes
-            if p is None:
+            message_processes = 2 if is_between_two_processes(name) else process_count
+            if message_processes is None:
                 unread_line_by_name.setdefault(name, line)
             else:
-                _read_row(input_file, tool, line, name, columns, p)
+                _read_row(input_file, tool, line, name, columns, message_processes)
     _note_unread_operations(input_file, unread_line_by_name)
     _join_repetitions(input_file)
     measurements = input_file.finished()
@@ -250,7 +250,7 @@ def _has_all_decimals(input_file: Reading, line: int) -> bool:
 
 
 def _read_row(
-    input_file: Reading, tool: _Tool, line: int, name: str, columns: list[str], p: int
+    input_file: Reading, tool: _Tool, line: int, name: str, columns: list[str], processors: int
 ) -> None:
     """Add the time, or else the bandwidth, in a row of a benchmark."""
     cells = input_file.lines[line - 1].split()
@@ -280,7 +280,7 @@ def _read_row(
             )
             return
         size = message_size
-    coordinates = Coordinates(p, size, name)
+    coordinates = Coordinates(processors, size, name)
     if (index := _first_column_index(columns, _TIME_HEADINGS)) is not None:
         time_text = cells[index]
         if tool.name == "netgauge" and input_file.number(line, "time", time_text) is not None:

@@ -346,10 +346,10 @@ class RateUnit(NamedTuple):
     of the work, and whether it is per processor.
     """
 
-    written: str
+    written_unit: str
     factor: Fraction
-    unit: str
-    per_processor: bool = False
+    base_unit: str
+    is_per_processor: bool = False
 
 
 def time_unit(text: str) -> str:
@@ -378,8 +378,10 @@ def rate_unit(text: str) -> RateUnit | None:
     time, as in ns/day, belongs to what is counted.
 
     >>> rate_unit("GB/s"), rate_unit("tokens/s/GPU")
-    (RateUnit(written='GB/s', factor=Fraction(1000000000, 1), unit='B/s', per_processor=False),
-    RateUnit(written='tokens/s', factor=Fraction(1, 1), unit='1/s', per_processor=True))
+    (RateUnit(written_unit='GB/s', factor=Fraction(1000000000, 1), base_unit='B/s',
+    is_per_processor=False),
+    RateUnit(written_unit='tokens/s', factor=Fraction(1, 1), base_unit='1/s',
+    is_per_processor=True))
     >>> rate_unit("ns/day").factor, rate_unit("GFLOP/s").factor, rate_unit("s"), rate_unit("s/step")
     (Fraction(1, 86400), Fraction(1000000000, 1), None, None)
     """
@@ -408,9 +410,9 @@ def rate_unit(text: str) -> RateUnit | None:
         return None
     if match["one"] and not _is_processor(match["one"]):
         return None
-    factor, unit = _factor_and_unit_of_work(work)
+    factor, base_unit = _factor_and_unit_of_work(work)
     written = _PROCESSOR_AT_END.sub("", text.strip()) if match["one"] else text.strip()
-    return RateUnit(written, factor / seconds, unit, bool(match["one"]))
+    return RateUnit(written, factor / seconds, base_unit, bool(match["one"]))
 
 
 def _is_processor(word: str | None) -> bool:

@@ -181,8 +181,10 @@ def event_counts(input_file: Reading) -> list[EventCount]:
         count_by_event.setdefault(event_count.event, event_count)
         missing_counts += [event_count] if event_count.value.startswith("<not") else []
     if missing_counts:
-        names = ", ".join(event_count.event for event_count in missing_counts)
-        input_file.add_note(missing_counts[0].line, "", f"perf could not count {names}; left out")
+        names_in_words = ", ".join(event_count.event for event_count in missing_counts)
+        input_file.add_note(
+            missing_counts[0].line, "", f"perf could not count {names_in_words}; left out"
+        )
     return [
         event_count for event_count in count_by_event.values() if event_count not in missing_counts
     ]

@@ -177,13 +177,13 @@ def _transposed_table(
             input_file.add_problem(
                 line, "", f"{len(texts)} values, where the first line has {len(heading)} columns"
             )
-    names = [text.strip().casefold() for text in heading]
+    column_names = [text.strip().casefold() for text in heading]
     # Processes times threads; the processes alone would be too few.
-    ignored_name = "number of processes" if "total threads" in names else None
+    ignored_name = "number of processes" if "total threads" in column_names else None
     full_rows = [(line, texts) for line, texts in rows if len(texts) == len(heading)]
     return [
         [(line, texts[index]) for line, texts in full_rows]
-        for index, name in enumerate(names)
+        for index, name in enumerate(column_names)
         if name != ignored_name
     ]
 
@@ -237,8 +237,8 @@ def _coordinates_by_run(input_file: Reading, cells: Sequence[MetricCell]) -> dic
                 input_file.add_problem(
                     cell.line, "p", f"{short(cell.text)} is not a number of processes"
                 )
-            elif (p := input_file.processors(cell.line, "p", match[1])) is not None:
-                coordinates_by_run[cell.run_index] = Coordinates(p, input_file.hints.size)
+            elif (processors := input_file.processors(cell.line, "p", match[1])) is not None:
+                coordinates_by_run[cell.run_index] = Coordinates(processors, input_file.hints.size)
     if not coordinates_by_run and not input_file.problems:
         input_file.refuse(1, "", "there is no row or column 'Number of processes'")
     return coordinates_by_run

@@ -48,18 +48,18 @@ def _measurements_of_run(
     """Yield the measurements of a run: its time, then busy times, waits and events of the run and
     of each processor.
     """
-    p = int(run.processors.value)
-    n = run.size.value if run.size else None
+    processors = int(run.processors.value)
+    size = run.size.value if run.size else None
 
-    def measurement(
+    def build_measurement(
         coordinates: tuple[str | int, ...], metric: str, amount: Given, processor: int | None = None
     ) -> Measurement:
         line = value_mark(tree, ("runs", run_index, *coordinates)).line
         region = str(coordinates[-1]) if metric in ("wait", "events") else ""
         unit = str(METRICS[metric].dimension)
         return Measurement(
-            p,
-            n,
+            processors,
+            size,
             region,
             metric,
             unit,
@@ -71,7 +71,7 @@ def _measurements_of_run(
             amount.text,
         )
 
-    yield measurement(("time",), "time", run.time)
+    yield build_measurement(("time",), "time", run.time)
     accounts: list[tuple[tuple[str | int, ...], RunSpec | ProcessorSpec, int | None]] = [
         ((), run, None)
     ]
@@ -80,13 +80,13 @@ def _measurements_of_run(
     ]
     for coordinates, account, processor in accounts:
         if account.busy:
-            yield measurement((*coordinates, "busy"), "busy", account.busy, processor)
+            yield build_measurement((*coordinates, "busy"), "busy", account.busy, processor)
         for key, metric, amounts_by_cause in (
             ("waits", "wait", account.waits),
             ("events", "events", account.events),
         ):
             for cause, amount in amounts_by_cause.items():
-                yield measurement((*coordinates, key, cause), metric, amount, processor)
+                yield build_measurement((*coordinates, key, cause), metric, amount, processor)
 
 
 FORMATS = (FileFormat("profile", _is_profile, _read_profile),)

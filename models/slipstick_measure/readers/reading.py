@@ -123,7 +123,7 @@ class Reading:
         if not self.runs:
             reason = f": {self.notes[0].message}" if self.notes else "; write at least one value"
             self.refuse(1, "", f"there is no measurement in it{reason}")
-        rate = (self.rate.written, float(self.rate.factor)) if self.rate else None
+        rate = (self.rate.written_unit, float(self.rate.factor)) if self.rate else None
         return Measurements(tuple(self.runs), tuple(dict.fromkeys(self.notes)), rate=rate)
 
     def number(self, line: int, subject: str, text: str) -> float | None:
@@ -296,13 +296,14 @@ class Reading:
         unit_of_rate = RateUnit("", Fraction(1), "1") if unit_text is None else rate_unit(unit_text)
         if unit_of_rate is None and (unit_text or "").strip() in ("1", ""):
             unit_of_rate = RateUnit("", Fraction(1), "1")
-        if unit_of_rate is None or (self.rate and self.rate.unit != unit_of_rate.unit):
+        if unit_of_rate is None or (self.rate and self.rate.base_unit != unit_of_rate.base_unit):
             message = (
                 f"{short(unit_text or '')} does not fit: {metric} is work in a time, such as GB/s"
             )
             if unit_of_rate is not None and self.rate is not None:
                 unit_texts = (
-                    unit.written and short(unit.written) for unit in (unit_of_rate, self.rate)
+                    unit.written_unit and short(unit.written_unit)
+                    for unit in (unit_of_rate, self.rate)
                 )
                 no_unit_text = "a value without a unit"
                 message = (
@@ -313,7 +314,7 @@ class Reading:
             self._reported_units.add(("unit", unit_text))
             return None
         self.rate = self.rate or unit_of_rate
-        return unit_of_rate.factor, Dimension.of(unit_of_rate.unit)
+        return unit_of_rate.factor, Dimension.of(unit_of_rate.base_unit)
 
 
 @dataclass(frozen=True, slots=True)

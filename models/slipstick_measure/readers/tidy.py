@@ -164,8 +164,8 @@ def _with_product(grid: CellGrid, product_text: str) -> CellGrid:
     factor_indices = [headings.index(heading_text) for heading_text in factor_headings]
     rows = []
     for line, cells in grid.rows:
-        numbers = [number_in(cells[index]) for index in factor_indices if index < len(cells)]
-        known_numbers = [number for number in numbers if number is not None]
+        factor_numbers = [number_in(cells[index]) for index in factor_indices if index < len(cells)]
+        known_numbers = [number for number in factor_numbers if number is not None]
         product = f"{prod(known_numbers):g}" if len(known_numbers) == len(factor_indices) else ""
         rows.append((line, [*cells, product]))
     return grid._replace(heading=[*grid.heading, product_text], rows=rows)
@@ -624,30 +624,30 @@ class _TableReading:
         }
         if device := device_of(cell_by_role.get("p", "")):
             self.line_by_device.setdefault(device, line)
-        p = self._processor_count_of_row(line, cell_by_role)
-        n = self._size_of_row(line, cell_by_role, p)
+        processors = self._processor_count_of_row(line, cell_by_role)
+        size = self._size_of_row(line, cell_by_role, processors)
         repetition, processor = (
             input_file.whole(line, role, cell_by_role[role]) if cell_by_role.get(role) else None
             for role in ("repetition", "processor")
         )
-        if p is None or (cell_by_role.get("repetition") and repetition is None):
+        if processors is None or (cell_by_role.get("repetition") and repetition is None):
             return None
-        if processor is not None and not 0 <= processor <= p:
+        if processor is not None and not 0 <= processor <= processors:
             input_file.add_problem(
-                line, "processor", f"there is no processor {processor} among {p}"
+                line, "processor", f"there is no processor {processor} among {processors}"
             )
             return None
         if cell_by_role.get("processor") and processor is None:
             return None
         region = " ".join(bare_cell(cells[index]) for index in self.roles.program_indices)
         coordinates = Coordinates(
-            p, n, region or cell_by_role.get("region", ""), repetition, processor
+            processors, size, region or cell_by_role.get("region", ""), repetition, processor
         )
         earlier_device = (
             self.device_by_run.setdefault(coordinates[:3], device) if device else device
         )
         if earlier_device != device:
-            message = f"{p} is of {device} here and of {earlier_device} before"
+            message = f"{processors} is of {device} here and of {earlier_device} before"
             input_file.add_problem(
                 line, "p", f"{message}; keep each kind of processor in a file of its own"
             )
@@ -665,10 +665,10 @@ class _TableReading:
             message = f"{short(cell)} may be 1000 or 1024 processors each; write all digits"
             self.input_file.refuse(line, "p", message)
         count_text = "1" if is_serial(cell) else size_number(whole_number(cell))
-        p = self.input_file.processors(line, "p", count_text)
-        if p == 1:
+        processor_count = self.input_file.processors(line, "p", count_text)
+        if processor_count == 1:
             self.lines_of_one_processor.setdefault("serial" if is_serial(cell) else "1", line)
-        return p
+        return processor_count
 
     def _size_of_row(
         self, line: int, cell_by_role: Mapping[str, str], processors: int | None
@@ -677,14 +677,18 @@ class _TableReading:
         None if there is no size, or after recording a problem.
         """
         index = self.roles.index_by_role.get("n")
-        n = self.input_file.hints.size
+        size = self.input_file.hints.size
         if index is not None and cell_by_role.get("n"):
-            n = self.input_file.size(line, "n", size_number(cell_by_role["n"]))
-            if n is not None:
-                n *= _factor_of_heading(self.columns[index].unit or "")
-        if n is not None and processors is not None and index in self.roles.per_processor_indices:
-            n *= processors
-        return n
+            size = self.input_file.size(line, "n", size_number(cell_by_role["n"]))
+            if size is not None:
+                size *= _factor_of_heading(self.columns[index].unit or "")
+        if (
+            size is not None
+            and processors is not None
+            and index in self.roles.per_processor_indices
+        ):
+            size *= processors
+        return size
 
     def _note_units(self, line: int, metric: str, unit: str | None) -> None:
         """Note a unit of a metric that differs from the unit in an earlier row."""

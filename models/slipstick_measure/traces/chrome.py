@@ -381,8 +381,8 @@ class ChromeReader:
                 for time, process_and_thread, is_begin in ends_of_arrow
                 if process_and_thread in lanes
             ]
-            arrow_begins = [end for end in known_ends if end[2]]
-            arrow_ends = [end for end in known_ends if not end[2]]
+            arrow_begins = [end_of_arrow for end_of_arrow in known_ends if end_of_arrow[2]]
+            arrow_ends = [end_of_arrow for end_of_arrow in known_ends if not end_of_arrow[2]]
             if len(arrow_begins) != 1 or not arrow_ends:
                 broken_arrow_count += 1
             for time, lane, _ in arrow_ends if len(arrow_begins) == 1 else ():

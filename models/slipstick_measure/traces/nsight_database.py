@@ -210,9 +210,9 @@ class _Database:
         ordered_query = (
             f"SELECT start, end, globalTid, name FROM ({calls_query}) ORDER BY start, end DESC"
         )
-        for start, end, thread, name in self.database.execute(ordered_query):
+        for start, end, thread, name_id in self.database.execute(ordered_query):
             lane = self.columns.number_by_lane["thread", thread]
-            call_name = _VERSION.sub("", name_by_id.get(name, f"call {name}"))
+            call_name = _VERSION.sub("", name_by_id.get(name_id, f"call {name_id}"))
             label = self.columns.number_of_name(self.columns.number_by_label, call_name)
             self.columns.add_span(lane, label, float(start), float(end))
         return self._thread_names(name_by_id, thread_numbers)

@@ -264,18 +264,21 @@ def _read_paraver(path: Path | str, unit: str | None) -> ReadTrace:
     name_by_state = _name_by_state(path)
     label_by_state: dict[str, int] = {}
     for line_number, line in lines:
-        record_kind, *fields = line.split(":")
+        record_kind, *field_texts = line.split(":")
         try:
-            if record_kind == "1" and len(fields) == 7:
-                _, application, task, thread, begin, end, state = map(int, fields)
-                if fields[6] not in label_by_state:
-                    label_by_state[fields[6]] = columns.number_of_name(
-                        columns.number_by_label, name_by_state.get(state, f"state {state}")
+            if record_kind == "1" and len(field_texts) == 7:
+                _, application, task, thread, begin_tick, end_tick, state_code = map(
+                    int, field_texts
+                )
+                if field_texts[6] not in label_by_state:
+                    label_by_state[field_texts[6]] = columns.number_of_name(
+                        columns.number_by_label,
+                        name_by_state.get(state_code, f"state {state_code}"),
                     )
                 lane = columns.number_of_name(columns.number_by_lane, (application, task, thread))
-                columns.add_span(lane, label_by_state[fields[6]], begin, end)
-            elif record_kind == "3" and len(fields) == 14:
-                *endpoint_fields, _, _ = map(int, fields)
+                columns.add_span(lane, label_by_state[field_texts[6]], begin_tick, end_tick)
+            elif record_kind == "3" and len(field_texts) == 14:
+                *endpoint_fields, _, _ = map(int, field_texts)
                 receiver = columns.number_of_name(
                     columns.number_by_lane, tuple(endpoint_fields[7:10])
                 )

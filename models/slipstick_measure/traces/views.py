@@ -109,7 +109,7 @@ def network_of_machine(
 
 
 def conflicts_by_stage(
-    network: SwitchedNetwork, source: Indices, target: Indices, time: Array, count: Array
+    network: SwitchedNetwork, source: Indices, target: Indices, times: Array, counts: Array
 ) -> dict[str, tuple[Array, Array]]:
     """Return the conflicts at each stage: the processors beyond the first that request the same
     output in the same time slot, and the times of the slots. A processor does not conflict with
@@ -121,15 +121,15 @@ def conflicts_by_stage(
     ----------
     network : that they go through
     source, target : numbers of processors and modules, from 0
-    time : of each request [s]
-    count : requests made at once there
+    times : of each request [s]
+    counts : requests made at once at each time
 
     Returns
     -------
     by stage, the beginnings of the slots in which requests conflict [s], and how many do
     """
-    slot_indices = np.floor(time / network.slot_time + 1e-9).astype(np.int64)
-    is_request = count > 0
+    slot_indices = np.floor(times / network.slot_time + 1e-9).astype(np.int64)
+    is_request = counts > 0
     is_remote = source != target
     conflicts_of_stages = {}
     for stage, outputs_of_stage in network.outputs_by_stage(source, target).items():
@@ -176,17 +176,19 @@ def times_by_window(
     time_sums = np.zeros((row_count, window_count + 1))
     for first_span in range(0, len(row_by_span), _SPANS_AT_ONCE):
         selection = slice(first_span, first_span + _SPANS_AT_ONCE)
-        for sign, times in ((1.0, spans.starts[selection]), (-1.0, spans.ends[selection])):
-            window_index = np.clip((times / window_width).astype(np.int64), 0, window_count - 1)
+        for sign, span_times in ((1.0, spans.starts[selection]), (-1.0, spans.ends[selection])):
+            window_index = np.clip(
+                (span_times / window_width).astype(np.int64), 0, window_count - 1
+            )
             cell_index = row_by_span[selection].astype(np.int64) * (window_count + 1) + window_index
             weights = (
-                np.broadcast_to(sign, len(times))
+                np.broadcast_to(sign, len(span_times))
                 if weight_by_span is None
                 else sign * weight_by_span[selection]
             )
             # The rest of its own window, and the whole of each later one.
             time_sums += np.bincount(
-                cell_index, weights * (edges[window_index + 1] - times), time_sums.size
+                cell_index, weights * (edges[window_index + 1] - span_times), time_sums.size
             ).reshape(row_count, -1)
             time_sums += np.cumsum(
                 np.bincount(cell_index + 1, weights * window_width, time_sums.size).reshape(
@@ -233,7 +235,7 @@ def numbers_in_names(names: Sequence[str], ports: int | None) -> list[int]:
     ------
     ModelError : a name has none, or the machine has no such number
     """
-    numbers = []
+    numbers_of_names = []
     for name in names:
         match = re.search(r"[0-9]{1,9}$", name)
         if match is None or (ports is not None and int(match[0]) >= ports):
@@ -241,8 +243,8 @@ def numbers_in_names(names: Sequence[str], ports: int | None) -> list[int]:
                 f"{name[:60]!r} is no number of a processor or module of the machine, which are 0"
                 f" to {(ports or 1e9) - 1:g}"
             )
-        numbers.append(int(match[0]))
-    return numbers
+        numbers_of_names.append(int(match[0]))
+    return numbers_of_names
 
 
 def checked_window_count(
@@ -444,23 +446,23 @@ def _contention_by_window(
             np.asarray(accesses.counts),
         )
         window_by_conflict = {
-            place: np.clip(
+            place_name: np.clip(
                 np.searchsorted(edges, conflict_starts, "right") - 1, 0, window_count - 1
             )
-            for place, (conflict_starts, _) in conflict_times.items()
+            for place_name, (conflict_starts, _) in conflict_times.items()
         }
         return {
-            place: np.bincount(window_by_conflict[place], excess_processors, window_count).astype(
-                float
-            )
-            for place, (_, excess_processors) in conflict_times.items()
+            place_name: np.bincount(
+                window_by_conflict[place_name], excess_processors, window_count
+            ).astype(float)
+            for place_name, (_, excess_processors) in conflict_times.items()
         }
     wait_by_place = {}
-    for place, (times, waiting_counts) in trace.waiting.items():
-        start = np.minimum(times, trace.duration)
-        end = np.minimum(np.append(times[1:], trace.duration), trace.duration)
+    for place_name, (times, waiting_counts) in trace.waiting.items():
+        starts = np.minimum(times, trace.duration)
+        ends = np.minimum(np.append(times[1:], trace.duration), trace.duration)
         zeros = np.zeros(len(times), dtype=np.int64)
-        wait_by_place[place] = times_by_window(
-            TraceSpans(zeros, zeros, start, end), zeros, 1, edges, waiting_counts
+        wait_by_place[place_name] = times_by_window(
+            TraceSpans(zeros, zeros, starts, ends), zeros, 1, edges, waiting_counts
         )[0]
-    return {place: wait for place, wait in wait_by_place.items() if wait.any()}
+    return {place_name: wait for place_name, wait in wait_by_place.items() if wait.any()}

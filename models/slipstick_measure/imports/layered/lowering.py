@@ -227,8 +227,8 @@ class Lowering:
         """
         task_groups = {task.group for task in tasks}
         are_all_capped = all(
-            group in self.network.shares and self.network.shares[group].is_capped
-            for group in task_groups
+            group_name in self.network.shares and self.network.shares[group_name].is_capped
+            for group_name in task_groups
         )
         if not are_all_capped and len(task_groups) > 1:
             self.file_losses.declare("shares", processor.line, processor.name)
@@ -284,10 +284,10 @@ class Lowering:
                 f"1 / ({entry.arrivals.formula})" if entry.arrivals.formula else "",
             ),
         )
-        step = {"name": self.names.name(f"{entry.name} gap"), "delay": gap_time, "scv": 1}
+        gap_step = {"name": self.names.name(f"{entry.name} gap"), "delay": gap_time, "scv": 1}
         self.groups[self._plain_name(f"arrivals_{entry.name}")] = {
             "processors": 1,
-            "cycle": [{**step, "component": ARRIVALS}, {"signal": counter}],
+            "cycle": [{**gap_step, "component": ARRIVALS}, {"signal": counter}],
         }
 
     def _request_counter(self, entry: LayeredEntry) -> str:
@@ -933,7 +933,10 @@ class TooManyStepsError(Exception):
 
 
 def activity_spec(
-    network: LayeredNetwork, names: Callable[[], SpecNames], file_losses: FileLosses, title: str
+    network: LayeredNetwork,
+    make_names: Callable[[], SpecNames],
+    file_losses: FileLosses,
+    title: str,
 ) -> ImportedSpec:
     """Build the spec of an activity from a layered network. Numbers of calls that are geometric are
     written in the first of three forms that does not need too many steps: as binary digits, as
@@ -946,7 +949,7 @@ def activity_spec(
     reason = ""
     for repeat_form in (DIGITS, REPEATS):
         try:
-            return Lowering(network, names(), file_losses, repeat_form).spec(title)
+            return Lowering(network, make_names(), file_losses, repeat_form).spec(title)
         except TooManyStepsError as limit_error:
             reason = str(limit_error)
             file_losses.lines_by_loss_and_detail = FileLosses(
@@ -954,7 +957,7 @@ def activity_spec(
             ).lines_by_loss_and_detail
     file_losses.declare("geometric-calls", 1, f"geometric numbers would need {reason}")
     try:
-        return Lowering(network, names(), file_losses, WHOLE_NUMBERS).spec(title)
+        return Lowering(network, make_names(), file_losses, WHOLE_NUMBERS).spec(title)
     except TooManyStepsError as limit_error:
         message = (
             f"written out at each call, the model has {limit_error}; import a part of it, such as a"
@@ -1041,10 +1044,12 @@ def _without_replies(steps: Sequence) -> Sequence:
 
 def _sum_and_formula(amounts: list[ModelAmount]) -> tuple[float, str]:
     """Return the sum of amounts, with its formula if an amount has one."""
-    total = sum(amount.value for amount in amounts)
+    amount_sum = sum(amount.value for amount in amounts)
     if not any(amount.formula for amount in amounts):
-        return total, ""
-    return total, " + ".join(amount.formula or exact_number(amount.value) for amount in amounts)
+        return amount_sum, ""
+    return amount_sum, " + ".join(
+        amount.formula or exact_number(amount.value) for amount in amounts
+    )
 
 
 def _complement(probability: Any) -> Any:
