@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from contextlib import nullcontext
 
 import pytest
 from hypothesis import given
 
+from slipstick.errors import ModelError
 from slipstick.expression.nodes import COUNT, TIME, Expr, Number, Parameter
 from slipstick.model.activity import (
     Choice,
@@ -15,6 +17,8 @@ from slipstick.model.activity import (
     Step,
     Then,
     barrier,
+    check_model_name,
+    check_name,
     choose,
     delay,
     fork,
@@ -176,3 +180,22 @@ def test_probabilities_may_be_parameters() -> None:
 def test_labels_have_defaults() -> None:
     assert (A.component, A.technology, A.scv, A.resource) == ("busy", "application", 0.0, None)
     assert isinstance(service("bus", 1.0), Step)
+
+
+@pytest.mark.parametrize(
+    "name", ["", "a b", "9a", "_a", "a/b", "a.", "a[1", "a[x]", "x" * 65, "\u00e9tape"]
+)
+def test_a_name_that_cannot_stand_in_a_path_is_refused(name: str) -> None:
+    with pytest.raises(ModelError, match="cannot be a name"):
+        check_name(name)
+
+
+@pytest.mark.parametrize("name", ["a", "x" * 64, "a.b-1_c", "a[12]", "Lock2.hold[0]"])
+def test_a_name_of_letters_digits_and_dots_is_taken(name: str) -> None:
+    check_name(name)
+
+
+@pytest.mark.parametrize(("name", "taken"), [("m" * 255, True), ("m" * 256, False), ("", False)])
+def test_a_model_has_a_name_of_at_most_255_characters(name: str, taken: bool) -> None:
+    with nullcontext() if taken else pytest.raises(ModelError, match="cannot name a model"):
+        check_model_name(name)
