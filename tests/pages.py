@@ -40,7 +40,9 @@ TEXTS = {path.name: path.read_text() for path in sorted(FOLDER.glob("*.md"))}
 CONSOLE = re.compile(r"^```console *([^\n]*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 _REFERENCE = re.compile(r"(<!-- written by the program -->\n).*?(<!-- end -->)", re.DOTALL)
 _DATA = re.compile(r"^```(?:text (\S+)\n|yaml\n# (\S+)\n)(.+?)^```$", re.DOTALL | re.MULTILINE)
-_ANNOUNCED = re.compile(r": about [0-9,]+ s(?: of processor time)?$")
+_ANNOUNCED = re.compile(
+    r": about [0-9,]+ s(?: of processor time)?(?:; [0-9,]+ s with all announced before)?$"
+)
 """How long work may take, which a slow machine says and a quick one does not."""
 
 _PICTURE = re.compile(r"!\[[^\]]*\]\((pictures/[^)]+)\)")

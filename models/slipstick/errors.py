@@ -114,6 +114,12 @@ class MeasuredError(Doubt):
     response_errors: tuple[float, float]
 
 
+class LongWork(TypedSentence):
+    """An announcement of work with its estimated processor time in `seconds`."""
+
+    seconds: float
+
+
 class StatedError(Doubt):
     """A sentence on the errors of a model that its file states; `errors` is the file's text."""
 

@@ -15,7 +15,13 @@ from dataclasses import dataclass
 from time import monotonic, thread_time
 from types import MappingProxyType
 
-from slipstick.errors import InputError, NoAnswerError, UnknownNameError
+from slipstick.errors import (
+    InputError,
+    LongWork,
+    NoAnswerError,
+    UnknownNameError,
+    with_kind_of,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,7 +227,7 @@ def announcing_for(subject: str) -> Iterator[None]:
     if announce is None or not subject:
         yield
         return
-    token = ANNOUNCE.set(lambda text: announce(f"{subject}: {text}"))
+    token = ANNOUNCE.set(lambda text: announce(with_kind_of(f"{subject}: {text}", text)))
     try:
         yield
     finally:
@@ -286,8 +292,11 @@ for simulation, or allow more with --limit states=2.1e+06 (limits: in a study, l
         seconds := points * cost * LIMITS[name].seconds
     ) > ANNOUNCED:
         announce(
-            f"{work_in_words}{f' at each of {points:,} points' if points > 1 else ''}: about"
-            f" {seconds:,.0f} s of processor time"
+            LongWork(
+                f"{work_in_words}{f' at each of {points:,} points' if points > 1 else ''}: about"
+                f" {seconds:,.0f} s of processor time",
+                seconds=seconds,
+            )
         )
 
 

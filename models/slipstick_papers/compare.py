@@ -502,17 +502,15 @@ def _small_table_sentences(tables: Sequence[PublishedTable], words: Words) -> It
 
 def _one_row_sentence(table: PublishedTable, words: Words) -> Iterator[str]:
     """Yield a sentence on all values of a table that has one value for each column: each beside the
-    published value, the lowest first, and which of them were fitted to the published values.
+    published value, in the order of the columns, and which of them were fitted to the published
+    values.
     """
-    rows_and_cells = sorted(
-        (
-            (row, cell)
-            for row in table.rows
-            for cell in row.cells
-            if cell.computed is not None and cell.printed is not None
-        ),
-        key=lambda row_and_cell: row_and_cell[1].computed or 0.0,
-    )
+    rows_and_cells = [
+        (row, cell)
+        for cells_of_column in zip(*(row.cells for row in table.rows), strict=True)
+        for row, cell in zip(table.rows, cells_of_column, strict=True)
+        if cell.computed is not None and cell.printed is not None
+    ]
     if len(rows_and_cells) < 2:
         return
     amounts = [
@@ -524,7 +522,7 @@ def _one_row_sentence(table: PublishedTable, words: Words) -> Iterator[str]:
     fitted = [words.case(cell.case) for row, cell in rows_and_cells if row.input]
     predicted = [words.case(cell.case) for row, cell in rows_and_cells if not row.input]
     subject = table.title if len(table.rows) > 1 else table.rows[0].label
-    sentence = f"{subject} ({references} values in brackets), lowest first: {join_phrases(amounts)}"
+    sentence = f"{subject} (in brackets {references} values of the source): {join_phrases(amounts)}"
     if fitted:
         others = f"; {join_phrases(predicted)} are predicted" if predicted else ""
         sentence += f"; the model was fitted to the values of {join_phrases(fitted)}{others}"

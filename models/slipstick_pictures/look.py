@@ -104,6 +104,8 @@ _DRAWING_STYLE = {
     "axes.grid.axis": "y",
     "axes.labelsize": 10,
     "axes.linewidth": 0.8,
+    # Rates have the unit of the tables, whatever their size, and no power of ten over the axis.
+    "axes.formatter.limits": (-5, 9),
     "axes.spines.right": False,
     "axes.spines.top": False,
     "axes.titlesize": 10,

@@ -139,7 +139,6 @@ def _component_of_label(value_names: Sequence[str], useful_components: Iterable[
 
 
 _UPRIGHT_LETTER_WIDTH = 0.085  # width of a letter of a tick's label [inch]
-_RATE_UNITS = {1e6: ("1/us", 1e6), 1e5: ("1/ms", 1e3)}
 _MOST_LINES = 4  # of an upright title of a bar
 _LETTERS_OF_TILTED_LINE = 26  # letters of a line of a tilted title
 _BAR_WIDTH = 0.62  # width of a bar, as a part of its place
@@ -344,18 +343,9 @@ def _unit_of_axis(values: Array, unit: str) -> tuple[str, float]:
     """
     finite_values = values[np.isfinite(values)]
     chosen_unit = choose_unit(finite_values.tolist(), Dimension.of(unit))
-    rate = max(np.abs(finite_values), default=0.0) if unit == "1/s" else 0.0
     if chosen_unit[0] == "min" and finite_values.max() < 600:
         return "s", 1.0
-    # else the library writes a power of ten over the axis
-    return next(
-        (
-            unit_and_factor
-            for least_rate, unit_and_factor in _RATE_UNITS.items()
-            if rate >= least_rate
-        ),
-        chosen_unit,
-    )
+    return chosen_unit
 
 
 def _bar_count_in_row(cases: Sequence[str]) -> int:

@@ -23,7 +23,6 @@ from slipstick.report.formatting import (
     as_number,
     as_percent,
     join_phrases,
-    limit_phrase,
     percent,
     quantity,
     setting_amount,
@@ -486,8 +485,8 @@ def _case_headline(bottlenecks: CaseBottlenecks, case: str, words: Words) -> str
     if first_index == 0:
         return f"{limit_text}{_near_limit_clause(bottlenecks, words)}"
     value = float(bottlenecks.values[first_index])
-    limit_clause = limit_phrase(bottlenecks.path, value, bottlenecks.unit, words, is_lower=True)
-    return f"{limit_text} {limit_clause}"
+    first_setting = setting_phrase(bottlenecks.path, value, bottlenecks.unit, words)
+    return f"{limit_text} from {first_setting} on"
 
 
 def _near_limit_clause(bottlenecks: CaseBottlenecks, words: Words) -> str:
@@ -514,7 +513,7 @@ def _near_limit_clause(bottlenecks: CaseBottlenecks, words: Words) -> str:
             f" {setting_amount(path, bottlenecks.far_from_limit, unit, words)}"
         )
     else:
-        setting_text = limit_phrase(path, bottlenecks.near_limit, unit, words, is_lower=True)
+        setting_text = f"from {setting_phrase(path, bottlenecks.near_limit, unit, words)} on"
     return f"; {percent(_NEAR)} of it is reached {setting_text}"
 
 

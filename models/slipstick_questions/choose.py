@@ -1095,9 +1095,7 @@ def _first_headline(choice: ChosenPoints, words: Words, beginning: str) -> str:
     is_objective_limited = choice.objective in choice.limited
     has_objective = is_objective_limited and 0 < len(values) <= _MOST_LIMITED_VALUES
     objective = "" if has_objective else _objective_text(choice, words)
-    busiest_text = _busiest_text(choice)
-    busiest = f"; the highest utilization is {busiest_text}" if busiest_text else ""
-    return f"{point}{objective}{values_in_words}{busiest}{_rival_clause(choice, words)}"
+    return f"{point}{objective}{values_in_words}{_rival_clause(choice, words)}"
 
 
 def _point_sentence(choice: ChosenPoints, answer: Answer, words: Words, beginning: str) -> str:
@@ -1123,9 +1121,17 @@ def _writes_amount_last(choice: ChosenPoints, answer: Answer, words: Words) -> b
 
 
 def _further_headline(choice: ChosenPoints, words: Words, case: str) -> str:
-    """Return a sentence on the chosen point of a further case, with numbers only."""
-    point = _totals_text(choice) or _point_text(choice, choice.found[0], words, False)
-    return f"{case}: {point}{_objective_text(choice, words)}{_rival_clause(choice, words)}"
+    """Return a sentence on the chosen point of a further case; a single quantity has its meaning in
+    the sentence on the first case.
+    """
+    answer = choice.found[0]
+    point = _totals_text(choice) or _point_text(choice, answer, words, len(choice.units) > 1)
+    amounts = _limited_amounts(choice, answer)
+    values_in_words = f", {amounts[0]}" if len(amounts) == 1 else ""
+    return (
+        f"{case}: {point}{_objective_text(choice, words)}{values_in_words}"
+        f"{_rival_clause(choice, words)}"
+    )
 
 
 def _alternatives_text(choices: Sequence[ChosenPoints], words: Words) -> str:
@@ -1229,16 +1235,31 @@ def _limited_value_texts(choice: ChosenPoints, answer: Answer, words: Words) -> 
     """Return the values that conditions limit at a point, each with its limit, for conditions on a
     single value of the answer.
     """
-    value_texts = []
+    return [
+        f"{words.value_clause(name, amount)}{_limit_text(condition, words)}"
+        for condition, (name, amount) in _limited_amounts_by_condition(choice, answer).items()
+    ]
+
+
+def _limited_amounts(choice: ChosenPoints, answer: Answer) -> list[str]:
+    """Return the amounts of the values that conditions limit at a point."""
+    return [amount for _, amount in _limited_amounts_by_condition(choice, answer).values()]
+
+
+def _limited_amounts_by_condition(
+    choice: ChosenPoints, answer: Answer
+) -> dict[str, tuple[str, str]]:
+    """Return the name and the amount of the value that each condition on a single value of the
+    answer limits at a point.
+    """
+    name_and_amount_by_condition = {}
     for position, condition in enumerate(choice.conditions, start=1):
         match = LIMIT.match(condition)
         if match and match[1] not in choice.units:
             value = answer.values[f"value[{position}]"]
             amount = value_amount(match[1], value.value, value.unit, value.ends)
-            value_texts.append(
-                f"{words.value_clause(match[1], amount)}{_limit_text(condition, words)}"
-            )
-    return value_texts
+            name_and_amount_by_condition[condition] = match[1], amount
+    return name_and_amount_by_condition
 
 
 def _limit_text(condition: str, words: Words) -> str:

@@ -614,17 +614,17 @@ def _has_effect(row: Answer) -> bool:
 def _factor_text(factor: float) -> str:
     """Return a factor on a quantity in words, to be written before the quantity.
 
-    >>> [_factor_text(factor) for factor in (0.5, 2.0, 0.75, 4 / 3, 1 / 0.999)]
-    ['half', 'twice', '0.75 times', '1.33 times', '1.001 times']
+    >>> [_factor_text(factor) for factor in (0.5, 2.0, 0.75, 1 / 0.75)]
+    ['half', 'twice', '25 % less', '33.3 % more']
     """
-    # A small change of the factor 1 is visible only with more digits.
-    digits = max(3, 2 - math.floor(math.log10(abs(factor - 1))))
-    return {0.5: "half", 2.0: "twice"}.get(factor, f"{plain_decimal(factor, digits)} times")
+    direction = "less" if factor < 1 else "more"
+    return {0.5: "half", 2.0: "twice"}.get(factor, f"{percent(abs(factor - 1))} {direction}")
 
 
-def _multiplied(row: Answer) -> str:
-    """Return the path of a ranked quantity after the factor of its better change."""
-    return f"{row.point['change']} {row.point['parameter']}".replace("half ", "half of ")
+def _changed_path(row: Answer) -> str:
+    """Return the path of a ranked quantity after its better change."""
+    of = "" if row.point["change"] == "twice" else "of "
+    return f"{row.point['change']} {of}{row.point['parameter']}"
 
 
 def _time_saved(effect: Answer) -> float:
@@ -998,7 +998,7 @@ def _best_quantity_sentence(ranking: Ranking) -> str:
             f"{ranking.that_has_an_answer} shortens the time"
         )
     rivals = [
-        _multiplied(row)
+        _changed_path(row)
         for row in further_rows
         if do_overlap(time_saved.ends, row.values["time_saved"].ends)
     ]
@@ -1011,7 +1011,7 @@ def _best_quantity_sentence(ranking: Ranking) -> str:
     if time_saved.low is not None and time_saved.low <= 0.0:
         undecided_text += ", and whether it saves any is undecided"
     return (
-        f"among single quantities, {_multiplied(best_row)} helps most:"
+        f"among single quantities, {_changed_path(best_row)} helps most:"
         f" it saves {percent(time_saved.value, ends=time_saved.ends)} of"
         f" {ranking.time_in_words}{undecided_text}"
     )
@@ -1216,7 +1216,7 @@ def _unanswered_changes_sentence(ranking: Ranking) -> str:
     server; empty if there are none.
     """
     changes = [
-        f"{row.point['without an answer']} {code(str(row.point['parameter']))}"
+        f"{row.point['without an answer']} of {code(str(row.point['parameter']))}"
         for row in ranking.rows
         if row.point["without an answer"]
     ]

@@ -208,6 +208,15 @@ class ConditionSearch:
         """Whether the condition changes anywhere, or the answers end where it holds."""
         return bool(self.crossings) or any(True for _ in self.ends_of_answers)
 
+    @property
+    def only_side(self) -> bool | None:
+        """Whether the condition holds above the only change or end of its answers; None if there
+        are several.
+        """
+        sides = [crossing.starts for crossing in self.crossings]
+        sides += [begins for _, begins in self.ends_of_answers]
+        return sides[0] if len(sides) == 1 else None
+
     def answer(self, place: float) -> Answer:
         """Return an answer without values, which has the provenance of the last searched place up
         to `place`.
@@ -268,9 +277,7 @@ class SeekResult(QuestionResult):
         return len(cases_by_name) > 2 or further_count > _most_further_searches(further_count)
 
     def headline(self, words: Words) -> list[str]:
-        """Return sentences on the values for which the first condition holds, case by case, the
-        best first.
-        """
+        """Return sentences on the values for which the first conditions hold, case by case."""
         return [
             _headline_by_case([search for search in self.searches if search.name == name], words)
             for name in list(dict.fromkeys(search.name for search in self.searches))[:2]
@@ -283,20 +290,15 @@ class SeekResult(QuestionResult):
         return DoubtfulRates("; ".join(dict.fromkeys(doubts)), titles=titles)
 
     def best(self, words: Words) -> tuple[str, str] | None:
-        """Return the case in which the first condition holds for the widest range of values, with
-        its range in words; None if none is the best.
+        """Return the case in which the first condition holds for the widest range; None if none is
+        the best. The headline states the range, so that no reason is returned.
         """
         searches_widest_first = _searches_by_width(
             [search for search in self.searches if search.name == self.searches[0].name]
         )
         if len(searches_widest_first) < 2 or not _first_is_widest(searches_widest_first):
             return None
-        widest_search = searches_widest_first[0]
-        clause = _condition_clause(widest_search, words)
-        return (
-            widest_search.case,
-            f"{clause} {_range_of_condition_text(widest_search, words, True)}",
-        )
+        return searches_widest_first[0].case, ""
 
     def verdict(self, words: Words, answers: Mapping[str, Answer]) -> TitleAnswer | None:
         """Return whether the first condition holds at the present value of each case, as an answer
@@ -1178,7 +1180,9 @@ def _condition_clause(search: ConditionSearch, words: Words) -> str:
 
 def _headline_by_case(searches: Sequence[ConditionSearch], words: Words) -> str:
     """Return a sentence on the values for which a condition holds, case by case."""
-    first_search, *further_searches = _searches_by_width(searches)
+    # All searches stand in the order of the study, the best of many come first.
+    are_many = len(searches) > 1 + _most_further_searches(len(searches) - 1)
+    first_search, *further_searches = _searches_by_width(searches) if are_many else searches
     if recommendation := _recommendation(searches, words):
         return recommendation
     trend_in_words = (
@@ -1187,21 +1191,23 @@ def _headline_by_case(searches: Sequence[ConditionSearch], words: Words) -> str:
     beginning = f"{capital(_condition_clause(first_search, words))}{trend_in_words}"
     range_of_first = _range_of_condition_text(first_search, words, True)
     if not further_searches:
-        separator = "" if range_of_first.startswith(_PHRASE_BEGINNINGS) else ":"
+        separator = "" if first_search.changes else ":"
         return f"{beginning}{separator} {range_of_first}{_setting_text(first_search, words)}"
     further_shown = further_searches[: _most_further_searches(len(further_searches))]
     unshown_count = len(further_searches) - len(further_shown)
     unshown = f"; not shown: {with_noun(unshown_count, 'further case')}" if unshown_count else ""
-    further_ranges = [_range_of_condition_text(search, words, False) for search in further_shown]
-    if all(
-        range_text.startswith(_PHRASE_BEGINNINGS) and ";" not in range_text
-        for range_text in (range_of_first, *further_ranges)
-    ):
-        relation = next((text for text in _RELATIONS if f" {text} " in range_of_first), "")
+    if all(search.changes for search in (first_search, *further_shown)):
         cases_by_range: dict[str, list[str]] = {range_of_first: [words.case(first_search.case)]}
-        for search, range_text in zip(further_shown, further_ranges, strict=True):
+        for search in further_shown:
+            # "At least 80 % with 114 or more cells for one case, 198 for another".
+            has_same_side = search.only_side is not None and (
+                search.only_side == first_search.only_side
+            )
+            range_text, range_shown = (
+                _range_of_condition_text(search, words, False, has_relation=has_relation)
+                for has_relation in (True, not has_same_side)
+            )
             is_same = range_text == _range_of_condition_text(first_search, words, False)
-            range_shown = range_text.removeprefix(relation).strip()
             cases_by_range.setdefault(range_of_first if is_same else range_shown, []).append(
                 words.case(search.case)
             )
@@ -1211,7 +1217,8 @@ def _headline_by_case(searches: Sequence[ConditionSearch], words: Words) -> str:
         ranges_text = "; ".join(phrases) if has_lists else join_phrases(phrases)
         return f"{beginning} {ranges_text}{unshown}"
     clauses = _clauses_by_outcome([first_search, *further_shown], words)
-    separator = "" if clauses[0].startswith(_PHRASE_BEGINNINGS) else ":"
+    has_bounds = any(search.changes for search in (first_search, *further_shown))
+    separator = "" if has_bounds else ":"
     return f"{beginning}{separator} {'; '.join(clauses)}{unshown}"
 
 
@@ -1228,26 +1235,26 @@ def _recommendation(searches: Sequence[ConditionSearch], words: Words) -> str:
     as an answer to a title that asks for it; empty for other titles, and without one limit in each
     case.
     """
-    ranked = _searches_by_width(searches)
     has_limits = all(
-        search.of != YEAR and len(search.crossings) == 1 and search.is_decided for search in ranked
+        search.of != YEAR and len(search.crossings) == 1 and search.is_decided
+        for search in searches
     )
     asks_for_setting = _ASKS_FOR_SETTING.match(words.title)
     if not (has_limits and asks_for_setting):
         return ""
     verb = asks_for_setting[1]
-    first_search = ranked[0]
+    first_search = searches[0]
     limits = [_range_of_condition_text(first_search, words, True, verb)]
-    limits += [_range_of_condition_text(search, words, False) for search in ranked[1:]]
-    if len(ranked) > 1:
+    limits += [_range_of_condition_text(search, words, False) for search in searches[1:]]
+    if len(searches) > 1:
         limits = [
             f"{limit} for {words.case(search.case)}"
-            for search, limit in zip(ranked, limits, strict=True)
+            for search, limit in zip(searches, limits, strict=True)
         ]
     return (
         f"{capital(join_phrases(limits))}; then"
         f" {uncapitalized(_condition_clause(first_search, words))}"
-        f"{_setting_text(first_search, words) if len(ranked) == 1 else ''}"
+        f"{_setting_text(first_search, words) if len(searches) == 1 else ''}"
     )
 
 
@@ -1273,9 +1280,9 @@ def _clauses_by_outcome(searches: Sequence[ConditionSearch], words: Words) -> li
     for search in searches:
         case = words.case(search.case)
         range_text = _range_of_condition_text(search, words, not bound_clauses)
-        if range_text.startswith(_PHRASE_BEGINNINGS) and ";" not in range_text:
+        if search.changes:
             bound_clauses.append(f"{range_text} for {case}")
-        elif search.crossings or search.undecided or search.nearest is None:
+        elif search.undecided or search.nearest is None:
             other_clauses.append(f"{case} {_range_of_condition_text(search, words, False)}")
         else:
             outcome, _, remark = _range_of_condition_text(search, words, False).partition(" ")
@@ -1286,11 +1293,6 @@ def _clauses_by_outcome(searches: Sequence[ConditionSearch], words: Words) -> li
     if constant_clauses:
         constant_clauses[-1] += f"; searched: {_range_searched(searches[0], words)}"
     return [*filter(None, [join_phrases(bound_clauses)]), *constant_clauses, *other_clauses]
-
-
-_RELATIONS = ("at least", "at most")
-_PHRASE_BEGINNINGS = ("with ", "if ", "from ", "until ", *_RELATIONS)
-"""First words of a place that continues a sentence."""
 
 
 def _searches_by_width(searches: Sequence[ConditionSearch]) -> list[ConditionSearch]:
@@ -1318,7 +1320,12 @@ def _first_is_widest(ranked: Sequence[ConditionSearch]) -> bool:
 
 
 def _range_of_condition_text(
-    search: ConditionSearch, words: Words, with_title: bool, verb: str = ""
+    search: ConditionSearch,
+    words: Words,
+    with_title: bool,
+    verb: str = "",
+    *,
+    has_relation: bool = True,
 ) -> str:
     """Return the values for which a condition holds as text, with the reader's nouns.
 
@@ -1328,6 +1335,7 @@ def _range_of_condition_text(
     words : of the study
     with_title : say what the values are of, not only their amounts
     verb : such as "should", to advise a value; by default the text is a condition
+    has_relation : whether amounts are said to be lower or upper limits
     """
 
     def bound_text(value: float | None, starts: bool, ends: Ends = NO_ENDS) -> str:
@@ -1338,6 +1346,8 @@ def _range_of_condition_text(
         if verb:
             path_and_amount = (search.of, value or 0.0, search.unit)
             return limit_advice(*path_and_amount, words, ends, verb, is_lower=starts)
+        if not has_relation:
+            return setting_amount(search.of, value or 0.0, search.unit, words, ends)
         amount_and_noun = limit_phrase if with_title else limit_amount
         return amount_and_noun(search.of, value or 0.0, search.unit, words, ends, is_lower=starts)
 

@@ -124,6 +124,7 @@ _YEARS_OF_GRID = (1900.0, 2200.0)
 _GRID_POINTS = 30_001
 
 
+_MOST_YEARS_IN_TABLE = 6
 _MOST_TRACKS_IN_TABLE = 6
 _MOST_TRACKS_TOLD = 3
 _MOST_SENTENCES_OF_CASES = 3
@@ -247,8 +248,12 @@ class ProjectResult(QuestionResult):
         )
 
     def decision(self, words: Words) -> Decision | None:
-        """Return a table of the values in the first and the last year, one row for each case."""
+        """Return a table of the values in the first and the last year, one row for each case; of a
+        single case, one row for each year.
+        """
         projection = self.projection
+        if len(projection.tracks) == 1 and projection.factors is None:
+            return _table_of_years(projection.tracks[0], words)
         rows = []
         value_names = projection.tracks[0].values[:2]
         tracks_shown = projection.tracks[:_MOST_TRACKS_IN_TABLE]
@@ -1213,3 +1218,21 @@ def _series_rate(trend: Trend, name: str, rate: SeriesRate, span: tuple[float, f
         recalled=series.recalled,
         announced=announced_count,
     )
+
+
+def _table_of_years(track: ProjectedCase, words: Words) -> Decision | None:
+    """Return a table of the first values of a case, with a row for the first year, for the last,
+    and for some years between them; None if there is one year.
+    """
+    value_names = [name for name in track.values[:2] if name in track.sweep.columns]
+    years = [float(year) for year in track.sweep.points[YEAR]]
+    count = min(len(years), _MOST_YEARS_IN_TABLE)
+    indices = np.unique(np.linspace(0, len(years) - 1, count).round().astype(int)).tolist()
+    rows = [
+        [
+            year_text(years[index]),
+            *(value_amount(name, *value_at(track.sweep, name, index)) for name in value_names),
+        ]
+        for index in indices
+    ]
+    return (["", *map(words.value, value_names)], rows) if len(rows) > 1 else None

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 import slipstick.limits
-from slipstick.cli.main import main
+from slipstick.cli.main import announcer, main
+from slipstick.limits import ANNOUNCE, announcing_for, check_cost
 from slipstick.schema.library import KINDS
 
 SHOP = """\
@@ -47,6 +50,34 @@ def test_announced_work_names_its_case_or_point(
     assert subjects <= points | {"base", "busy"}
     # One line for each case or point.
     assert len(lines) == len(subjects)
+
+
+def test_the_sum_of_announced_times_is_told_once_there_are_two(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Each text counts once, and what has no estimate adds nothing."""
+    amounts = [30.0, 12.0, 12.0]
+    with use_announcements():
+        for subject, amount in zip(["base", "busy", "busy"], amounts, strict=True):
+            with announcing_for(subject):
+                check_cost("counting", amount, "it takes long", "ask for less")
+        announce = ANNOUNCE.get()
+        assert announce is not None
+        announce("reading a.yaml")
+    assert capsys.readouterr().err.splitlines() == [
+        "base: it takes long: about 30 s of processor time",
+        "busy: it takes long: about 12 s of processor time; 42 s with all announced before",
+        "reading a.yaml",
+    ]
+
+
+@contextmanager
+def use_announcements() -> Iterator[None]:
+    token = ANNOUNCE.set(announcer())
+    try:
+        yield
+    finally:
+        ANNOUNCE.reset(token)
 
 
 @pytest.mark.parametrize("command", ["new", "schema"])

@@ -586,12 +586,19 @@ def test_a_percentile_leads_to_its_quantile(
     assert ("[b,0.95]" in shown) == (written in ("p95", "percentile", "a_p95"))
 
 
-@pytest.mark.parametrize("arguments", [["run", "vary"], ["solve", "b"], ["check", "b"]])
-def test_a_file_without_its_ending_is_found(
-    arguments: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(arguments) == 2
-    assert f"'{arguments[1]}'; did you mean '{arguments[1]}.yaml'?" in capsys.readouterr().err
+def test_a_file_without_its_ending_is_found(capsys: pytest.CaptureFixture[str]) -> None:
+    """A command reads the only file of the name and says so; of two files, it asks."""
+    assert main(["solve", "b"]) == 2
+    assert "'b'; did you mean 'b.yaml'?" in capsys.readouterr().err
+    assert main(["check", "b"]) == main(["check", "b.yaml"])
+    short, whole = capsys.readouterr().err.split("reading b.yaml\n")[-1], Path("b.yaml")
+    assert whole.is_file()
+    assert "did you mean" not in short
+    main(["run", "vary", "--no-html"])
+    assert capsys.readouterr().err.startswith("reading vary.yaml\n")
+    Path("b.yml").write_text(whole.read_text())
+    assert main(["check", "b"]) == 2
+    assert "'b'; did you mean 'b.yaml'?" in capsys.readouterr().err
 
 
 def test_a_path_that_is_wrong_at_each_end_of_a_range_is_one_problem(

@@ -287,8 +287,8 @@ def test_a_quantity_enters_the_mean_error_once(tmp_path: Path) -> None:
 
 
 def test_rows_that_share_the_columns_are_one_answer_in_the_numbers_of_a_run(tmp_path: Path) -> None:
-    """All cells, 400 times what the study computes, stand in one sentence, the lowest first; it
-    tells which of them the model was fitted to.
+    """All cells, 400 times what the study computes, stand in one sentence, in the order of the
+    columns; it tells which of them the model was fitted to.
     """
     cases = "cases: {fast: {cycle.work.delay: 4 ms}, slow: {cycle.work.delay: 18 ms}, more: {}}"
     rows = (
@@ -310,9 +310,9 @@ def test_rows_that_share_the_columns_are_one_answer_in_the_numbers_of_a_run(tmp_
     found = result_of(run(prepare(str(path))), CompareResult)
     (sentence,) = found.headline(Words())
     assert sentence == (
-        "Time of the run (printed values in brackets), lowest first: 2400 ms (2300 ms) for fast,"
-        " 4000 ms (4000 ms) for base, 4000 ms (4100 ms) for more and 8000 ms (8100 ms) for slow;"
-        " the model was fitted to the values of fast and base; more and slow are predicted"
+        "Time of the run (in brackets printed values of the source): 4000 ms (4000 ms) for base,"
+        " 2400 ms (2300 ms) for fast, 8000 ms (8100 ms) for slow and 4000 ms (4100 ms) for more;"
+        " the model was fitted to the values of base and fast; slow and more are predicted"
     )
     assert found.sentences() == [
         (

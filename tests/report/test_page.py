@@ -94,7 +94,7 @@ All rows have the same exact (no).
 | send_call | each send        | 42 us |  70 % |        0.7 | half   |       35 % |           -35 % |
 | parts     | processors asked |     3 |     - |        0.2 | -      |          - |               - |
 
-Without an answer: half and twice `parts`.
+Without an answer: half and twice of `parts`.
 
 Without effect here: `machine.memory.page`.
 

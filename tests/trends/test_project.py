@@ -418,16 +418,16 @@ def test_heads_and_legends_tell_cases_and_trends_only_where_they_differ(folder: 
             "Which is faster, now and in 2020?",
             64,
             (
-                r"Memory is the best of 2: it is the fastest \(9\.8 ms\), and in 2020 the order is"
-                r" undecided: .* ms for messages and .* ms for memory\."
+                r"Memory is the best of 2: the fastest, 9\.8 ms; next is messages, .* ms; in 2020"
+                r" the order is undecided: .* ms for messages and .* ms for memory\."
             ),
         ),
         (
             "Which is faster, now and in 2020?",
             0,
             (
-                r"Memory is the best of 2: it is the fastest \(9\.8 ms\), and in 2020 messages is"
-                r" the fastest \(.* ms\)\."
+                r"Memory is the best of 2: the fastest, 9\.8 ms; next is messages, .* ms; in 2020"
+                r" messages is the fastest \(.* ms\)\."
             ),
         ),
         ("How do both change until 2020?", 0, "Compared with memory: .*"),
@@ -736,3 +736,19 @@ def test_the_answer_as_given_has_its_year(folder: Path) -> None:
     results = found(PROJECT)
     (line,) = (line for line in head_lines(results, results.answer) if line.startswith("As given"))
     assert line.startswith(f"As given (2005): time {1e3 * alone():.4g} ms; a processor spends ")
+
+
+def test_a_single_case_has_a_table_of_its_years(folder: Path) -> None:
+    """The head's first table answers what the years do; its first row is the case as given."""
+    result = result_of(found(PROJECT, base="{model: model.yaml}"), ProjectResult)
+    decision = result.decision(Words())
+    assert decision is not None
+    titles, rows = decision
+    assert [*titles] == ["", "time", "efficiency"]
+    assert [row[0] for row in rows] == ["2005", "2010", "2015", "2020", "2025"]
+    (track,) = result.projection.tracks
+    efficiencies = track.sweep.columns["efficiency"]
+    for row, efficiency in zip(rows, efficiencies, strict=True):
+        assert row[2].startswith(f"{100 * efficiency:.3g}")
+    assert "(" not in rows[0][1]
+    assert " to " in rows[-1][1]

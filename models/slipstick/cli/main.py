@@ -13,10 +13,9 @@ import math
 import os
 import shlex
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing, suppress
 from difflib import get_close_matches
-from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -50,6 +49,7 @@ from slipstick.cli.console import (
 from slipstick.errors import (
     AbsentValue,
     InputError,
+    LongWork,
     ModelError,
     NoAnswerError,
     Problem,
@@ -491,9 +491,26 @@ def cli(context: click.Context) -> None:
     for name, count in ONE_THREAD.items():
         os.environ.setdefault(name, count)
     # Each note is printed once, also where derivatives are computed by solving again.
-    ANNOUNCE.set(cache(partial(echo, err=True)))
+    ANNOUNCE.set(announcer())
     if context.invoked_subcommand is None:
         click.echo(context.get_help())
+
+
+def announcer() -> Callable[[str], None]:
+    """Return a function that prints each announcement once, and from the second estimate of time on
+    the sum of all.
+    """
+    seconds_by_text: dict[str, float] = {}
+
+    def announce(text: str) -> None:
+        if text in seconds_by_text:
+            return
+        seconds_by_text[text] = seconds = text.seconds if isinstance(text, LongWork) else 0.0
+        total = sum(seconds_by_text.values())
+        sum_text = f"; {total:,.0f} s with all announced before" if total > seconds > 0 else ""
+        echo(f"{text}{sum_text}", err=True)
+
+    return announce
 
 
 @cli.command()

@@ -239,7 +239,7 @@ def limit_phrase(
     ...     {}, {"parameters.edge": "cells along an edge", "parameters.far": "latency of a read"}
     ... )
     >>> limit_phrase("parameters.edge", 386, "1", words, is_lower=True)
-    'with at least 386 cells along an edge'
+    'with 386 or more cells along an edge'
     >>> limit_phrase("parameters.far", 2e-7, "s", words, is_lower=False)
     'if the latency of a read is at most 200 ns'
     """
@@ -259,7 +259,7 @@ def limit_advice(
     ...     {}, {"parameters.edge": "cells along an edge", "parameters.far": "latency of a read"}
     ... )
     >>> limit_advice("parameters.edge", 386, "1", words, NO_ENDS, "should", is_lower=True)
-    'there should be at least 386 cells along an edge'
+    'there should be 386 or more cells along an edge'
     >>> limit_advice("parameters.far", 2e-7, "s", words, NO_ENDS, "may", is_lower=False)
     'the latency of a read may be at most 200 ns'
     """
@@ -298,9 +298,19 @@ def _with_definite_article(meaning: str) -> str:
 def limit_amount(
     path: str, value: float, unit: str, words: Words, ends: Ends = NO_ENDS, *, is_lower: bool
 ) -> str:
-    """Write the amount of a setting that is a lower or an upper limit, without its name."""
+    """Write the amount of a setting that is a lower or an upper limit, without its name.
+
+    >>> words = Words({}, {"parameters.edge": "cells along an edge"})
+    >>> limit_amount("parameters.edge", 386, "1", words, is_lower=False)
+    'up to 386'
+    """
     amount = setting_amount(path, value, unit, words, ends)
-    return f"at {'least' if is_lower else 'most'} {amount}"
+    is_counted = unit == "1" and not setting_phrase(path, value, unit, words, ends).endswith(
+        f" of {amount}"
+    )
+    if not is_counted or (is_lower and value == 1):
+        return f"at {'least' if is_lower else 'most'} {amount}"
+    return f"{amount} or more" if is_lower else f"up to {amount}"
 
 
 def join_phrases(phrases: Sequence[str], conjunction: str = "and") -> str:

@@ -44,7 +44,7 @@ from slipstick.report.formatting import (
 from slipstick.results.question import QuestionResult, TitleAnswer
 from slipstick.results.study import Results
 from slipstick.results.sweep import Axis, Sweep, split_name
-from slipstick.results.words import Words, asks_yes_or_no, may_ask_for_opposite
+from slipstick.results.words import Words, asks_yes_or_no, is_plural, may_ask_for_opposite
 from slipstick.vocabulary import VERDICTS
 
 _MOST_LINES = 4
@@ -227,10 +227,19 @@ def decision_table(results: Results, value_names: Sequence[str]) -> TextTable | 
     cases.
     """
     words = results.words
+    table_of_cases = _table_of_cases(results, value_names)
+    if table_of_cases and _asks_for_best_case(results):
+        return table_of_cases
     for question in results.questions.values():
         if table := question.decision(words):
             titles, rows = table
             return TextTable(titles, rows, [*_numeric_columns(titles, rows)])
+    return table_of_cases
+
+
+def _table_of_cases(results: Results, value_names: Sequence[str]) -> TextTable | None:
+    """Return the table of the first values of the cases; None where there is nothing to compare."""
+    words = results.words
     name_and_cases = _comparable_cases(results, value_names)
     if not 1 < len(results.cases) <= 1 + _FEW_CASES or name_and_cases is None:
         return None
@@ -254,7 +263,8 @@ def decision_table(results: Results, value_names: Sequence[str]) -> TextTable | 
         for case, answer_of_case in answers.items()
         if any(answer_of_case.find(name) is not None for name in shown_names)
     ]
-    titles = ["", *map(words.value, shown_names)]
+    place = join_phrases(_varied_values(results, [*answers.values()]))
+    titles = [f"with {place}" if place else "", *map(words.value, shown_names)]
     return TextTable(titles, rows, range(1, len(titles))) if len(rows) > 1 else None
 
 
@@ -326,7 +336,7 @@ def _recommendation_lines(results: Results, value_names: Sequence[str]) -> Itera
         cases_and_reasons = cases_and_reasons or [(ranked_cases[0][0], "")]
     if len({case for case, _ in cases_and_reasons}) != 1:
         return
-    (first_case, best_answer), (_, second_answer) = ranked_cases[0], ranked_cases[1]
+    (first_case, best_answer), (second_case, second_answer), *_ = ranked_cases
     (best_case, reason), *_ = cases_and_reasons
     # Nothing is recommended where a question and the values disagree, or where the order lies
     # within intervals.
@@ -334,18 +344,17 @@ def _recommendation_lines(results: Results, value_names: Sequence[str]) -> Itera
         return
     words = results.words
     quality = (
-        "it is the fastest"
-        if value_name == "time"
-        else f"it has the {_degree_and_value(value_name, words)}"
+        "the fastest" if value_name == "time" else f"the {_degree_and_value(value_name, words)}"
     )
-    value_text = _value_text(best_answer, value_name)
-    amount = f", {value_text}" if "(" in value_text else f" ({value_text})"
-    amount += f"{', and ' if reason else ''}{reason}"
+    amounts = [_value_text(answer, value_name) for answer in (best_answer, second_answer)]
     place = join_phrases(_varied_values(results, [answer for _, answer in ranked_cases]))
     with_place = f" with {place}" if place else ""
     exceptions = _better_cases_in_sweeps(results, value_name, [case for case, _ in ranked_cases])
-    beginning = f"{words.case(first_case)} is the best of {len(ranked_cases)}{with_place}"
-    yield "; ".join([f"{beginning}: {quality}{amount}", *exceptions])
+    verb = "are" if is_plural(words.case(first_case)) else "is"
+    beginning = f"{words.case(first_case)} {verb} the best of {len(ranked_cases)}{with_place}"
+    next_best = f"next is {words.case(second_case)}, {amounts[1]}"
+    clauses = [f"{beginning}: {quality}, {amounts[0]}", next_best, *exceptions, reason]
+    yield "; ".join(filter(None, clauses))
 
 
 def _better_cases_in_sweeps(
@@ -573,6 +582,9 @@ def _base_lines(
             f" {words.component_phrase(label, base_answer.useful)}"
             for index, (label, share) in enumerate(largest_shares.items())
         ]
+        remaining_share = 1 - sum(largest_shares.values())
+        if remaining_share >= _LEAST_REMAINING_SHARE:
+            shares_in_words.append(f"{percent(remaining_share)} on the rest")
         line += f"; {with_article(words.member)} spends {join_phrases(shares_in_words)}"
     if base_answer.limits:
         line += f"; {base_answer.limits[0].pipeline} is limited by {base_answer.limits[0].stage}"
@@ -581,6 +593,7 @@ def _base_lines(
 
 
 _MOST_VARIED = 3
+_LEAST_REMAINING_SHARE = 0.05
 
 
 def _varied_values(results: Results, answers: Sequence[Answer]) -> list[str]:
@@ -1027,7 +1040,7 @@ def _method_clauses(
             for name in value_names
         )
         intervals = "has an interval" if is_single else "have intervals"
-        doubt = "; some values have none" if has_value_without_interval else ""
+        doubt = " except for some values" if has_value_without_interval else ""
         yield f"{subject} simulated and {intervals}{doubt}"
     else:
         methods_phrase = join_phrases(

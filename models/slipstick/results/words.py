@@ -364,13 +364,20 @@ class Words:
             return f"{value} {quantity}"
         return f"1 {first_word.removesuffix('s')} {other_words}".rstrip()
 
-    def change(self, factor_text: str, path: str) -> str:
-        """Return a phrase for a quantity that is multiplied by a factor.
+    def change(self, change_text: str, path: str) -> str:
+        """Return a phrase for the change of a quantity, such as ``half the memory`` or ``10 % fewer
+        nodes``.
 
-        >>> Words().change("half", "memory"), Words().change("1.33 times", "rate of one")
-        ('half the memory', '1.33 times the rate of one')
+        >>> Words().change("half", "memory"), Words().change("10 % less", "number of nodes")
+        ('half the memory', '10 % fewer nodes')
         """
-        return f"{factor_text} the {self.quantity(path)}"
+        quantity = self.quantity(path)
+        if not change_text.endswith(("less", "more")):
+            return f"{change_text} the {quantity}"
+        counted_noun = quantity.removeprefix("number of ")
+        # English has "less memory" but "fewer servers".
+        is_count = counted_noun != quantity or is_plural(quantity.partition(" ")[0])
+        return f"{change_text.replace('less', 'fewer') if is_count else change_text} {counted_noun}"
 
     def resource(self, name: str) -> str:
         """Return the name of a resource with its noun, such as ``the lock "table"``."""

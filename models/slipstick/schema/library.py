@@ -141,7 +141,22 @@ def find(spec_kind: str, reference: str, folder: Path | None = None) -> Path:
         return Path(reference) if reference == STANDARD_INPUT else (folder or Path()) / reference
     if catalogue_path := _catalogue_path(spec_kind, reference):
         return catalogue_path
+    if folder is None and (path := file_without_suffix(reference)):
+        return path
     raise unknown_name(spec_kind, reference.removeprefix(f"{spec_kind}/"), names_of_kind(spec_kind))
+
+
+def file_without_suffix(reference: str) -> Path | None:
+    """Return the file that a command means by its name without the suffix, and announce it; None
+    unless there is exactly one such file.
+    """
+    candidates = [Path(f"{reference[:LONGEST_NAME]}{suffix}") for suffix in (".yaml", ".yml")]
+    files = [path for path in candidates if path.is_file()]
+    if len(files) != 1:
+        return None
+    if announce := ANNOUNCE.get():
+        announce(f"reading {files[0]}")
+    return files[0]
 
 
 _USE_TEXTS = {

@@ -14,6 +14,7 @@ from slipstick.results.words import asks_yes_or_no, may_ask_for_opposite
 from slipstick.schema.kinds.quantity import Spec, validate
 from slipstick.schema.library import (
     Library,
+    file_without_suffix,
     find,
     is_file_name,
     kinds_with_name,
@@ -67,6 +68,8 @@ def check_reference(reference: str) -> list[str]:
     for description, check in CHECKS.items():
         if check(reference):
             return [description]
+    if path := file_without_suffix(reference):
+        return ["; ".join(_check_spec(path))]
     message = str(unknown_name("spec", reference, [*spec_names(), *model_names()]))
     raise SpecError([Problem(reference[:100], 0, 0, "", message)])
 

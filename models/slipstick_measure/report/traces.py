@@ -153,14 +153,15 @@ def traces_headline(views_by_title: Mapping[str, TraceViews], words: Words) -> s
     if len(kinds) > 1 or len(processor_counts) > 1 or not (all(kinds) and loses_most_to_wait):
         return ""
     cause = words.component_phrase(f"{kinds.pop()}:").strip()
+    members_text = f" of {words.member_count(processor_counts.pop())}"
     clauses = [
-        f"{plain_decimal(wait, 3)} for {title} ({_others_in_words(answer, lost, wait)})"
-        for title, answer, lost, (wait, _) in zip(
-            views_by_title, answers, losses, waits, strict=True
+        f"{plain_decimal(wait, 3)}{members_text * (index == 0)} for {title}"
+        f" ({_others_in_words(answer, lost, wait)})"
+        for index, (title, answer, lost, (wait, _)) in enumerate(
+            zip(views_by_title, answers, losses, waits, strict=True)
         )
     ]
-    members_text = words.member_count(processor_counts.pop())
-    return f"of {members_text}, on average so many are lost to {cause}: {join_phrases(clauses)}"
+    return f"on average {cause} takes {join_phrases(clauses)}"
 
 
 def _others_in_words(answer: Answer, losses: Sequence[tuple[float, str]], wait: float) -> str:

@@ -471,6 +471,6 @@ def test_all_processors_of_traces_with_the_same_wait_are_accounted_for_in_their_
         "b": views_of(made([*short_waits, *early_ends], [])),
     }
     assert traces_headline(views, Words()) == (
-        "of 4 processors, on average so many are lost to waiting for the lock: 2.3 for a (1.7 do"
-        " useful work) and 0.9 for b (0.9 do useful work, 2.2 are idle or have ended)"
+        "on average waiting for the lock takes 2.3 of 4 processors for a (1.7 do useful work) and"
+        " 0.9 for b (0.9 do useful work, 2.2 are idle or have ended)"
     )

@@ -39,6 +39,7 @@ CHOOSE = """\
   where: response_time[requests] <= 90 ms
 """
 TIME = "response_time[requests]"
+ARRIVALS = "classes.requests.arrivals"
 
 
 @pytest.fixture
@@ -642,10 +643,27 @@ def test_the_choice_has_the_values_that_were_asked_for(
         (alone[f"utilization[{name}]"] or 0.0, name) for name in ("web", "app", "db")
     )
     share = f"{100 * highest:.3g} % ({most_used})"
-    assert f"; the highest utilization is {share}" in result.headline(Words())[0]
+    assert "utilization" not in result.headline(Words())[0]
     decision = result.decision(Words())
     assert decision is not None
     titles, (row,) = decision
     assert titles[-2:] == ["number of requests at app", "highest utilization"]
     assert row[-1] == share
     assert float(row[-2]) == pytest.approx(alone[asked[0]], rel=1e-3)
+
+
+def test_a_further_case_names_its_quantities_and_the_value_that_is_limited(folder: Path) -> None:
+    more = "cases: {more: {classes.requests.arrivals: 70 /s}}\n"
+    path = written(f"{CHOOSE}  cases: [base, more]\n", more=more)
+    result = result_of(run(prepare(str(path))), ChooseResult)
+    (headline,) = result.headline(Words())
+    best = result.choices[1].found[0]
+    web, app, db = (best.point[name] for name in PATHS)
+    chosen_servers = {path: best.point[path] for path in PATHS}
+    alone = solve("tiers.yaml", {**chosen_servers, ARRIVALS: "70 /s"})
+    cost = 1 * float(web) + 2 * float(app) + 5 * float(db)
+    time = 1e3 * (alone[TIME] or 0.0)
+    assert headline.endswith(
+        f"More: {web:g} web servers, {app:g} app servers and {db:g} db servers, cost {cost:g}"
+        f", {time:.4g} ms"
+    )
