@@ -350,11 +350,15 @@ def _recommendation_lines(results: Results, value_names: Sequence[str]) -> Itera
     place = join_phrases(_varied_values(results, [answer for _, answer in ranked_cases]))
     with_place = f" with {place}" if place else ""
     exceptions = _better_cases_in_sweeps(results, value_name, [case for case, _ in ranked_cases])
-    verb = "are" if is_plural(words.case(first_case)) else "is"
+    # "Eight stages on a network are the best", and "two web servers".
+    verb = "are" if is_plural(_PREPOSITION.split(words.case(first_case))[0]) else "is"
     beginning = f"{words.case(first_case)} {verb} the best of {len(ranked_cases)}{with_place}"
     next_best = f"next is {words.case(second_case)}, {amounts[1]}"
     clauses = [f"{beginning}: {quality}, {amounts[0]}", next_best, *exceptions, reason]
     yield "; ".join(filter(None, clauses))
+
+
+_PREPOSITION = late_pattern(r" (?:on|with|of|for|in|at|under|without) ")
 
 
 def _better_cases_in_sweeps(
