@@ -4,6 +4,7 @@ integrals and exact results give them.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -34,7 +35,7 @@ from slipstick.random_times import (
     repeated_time,
     sum_of_times,
 )
-from slipstick.sim.plan.distributions import Stream, service_time
+from slipstick.sim.plan.distributions import ServiceTime, Stream, service_time
 from slipstick_mean_value.form import MeanValue
 from tests.examples import examples
 from tests.strategies import quick
@@ -98,6 +99,25 @@ def test_simulator_and_chain_have_the_same_moments(mean: float, scv: float) -> N
         powers = values**order
         error = powers.std() / np.sqrt(len(powers))
         assert abs(powers.mean() - phases.moment(order)) < 5 * error
+
+
+@pytest.mark.parametrize(
+    ("kind", "scv"),
+    [
+        *(("gamma", scv) for scv in (0.003, 0.2, 1.0, 3.0)),
+        *(("coxian", scv) for scv in (0.011, 0.35, 0.7)),
+        *(("hyperexponential", scv) for scv in (1.01, 9.0)),
+        *(("erlang", scv) for scv in (0.01, 0.25)),
+        ("exponential", 1.0),
+        ("uniform", 1 / 3),
+    ],
+)
+def test_draws_of_each_kind_have_its_mean_and_scv(kind: str, scv: float) -> None:
+    """Also where one way to draw ends and the next begins, such as a gamma time of shape 1."""
+    values = ServiceTime(kind, 2.0, scv).sample(Stream(3, kind), 100_000) / 2
+    assert abs(values.mean() - 1) < 5 * math.sqrt(scv / len(values))
+    squares = (values - 1) ** 2
+    assert abs(squares.mean() - scv) < 5 * squares.std() / math.sqrt(len(values))
 
 
 @pytest.mark.turns(3)
