@@ -401,8 +401,8 @@ SLIPS = (
     ),
     Slip(
         "slipstick_chains/breakdowns.py",
-        "rate = servers / (self.every + self.repair)",
-        "rate = servers / self.every",
+        "failure_rate = server_count / (self.every + self.repair)",
+        "failure_rate = server_count / self.every",
         "tests/method/test_breakdowns.py",
     ),
     Slip(

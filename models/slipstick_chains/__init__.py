@@ -21,7 +21,7 @@ FUNCTIONS = {
     "solutions of customers": "slipstick_chains.customers:Absences",
     "chain of a network": "slipstick_chains.networks.by_class:solve_by_class",
     "chain of a lowered network": "slipstick_chains.lowered_networks:LoweredNetwork",
-    "answer with transient values": "slipstick_chains.transient:with_transient",
+    "answer with transient values": "slipstick_chains.transient:answer_with_transient",
     "transient values": "slipstick_chains.transient:transient_values",
 }
 METHODS = {"activity/markov-chain": "slipstick_chains.activity_chain:CHAIN"}

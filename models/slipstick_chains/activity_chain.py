@@ -198,23 +198,23 @@ class ActivityChain(ActivityForm):
         for unfit_part in _unfit_parts(self.model, value_by_expr):
             raise NoAnswerError(unfit_part.message_with_other_methods)
         reason_by_point = _reasons_by_point(self.model, value_by_expr)
-        reason_by_point |= self._reasons_against_streams(value_by_expr)
+        reason_by_point |= self._reasons_of_streams(value_by_expr)
         table = ActivityTable(np.array(value_by_expr[self.model.population.size]), reason_by_point)
         points_by_transitions = defaultdict[Any, list[int]](list)
         for point in table.answerable_points.tolist():
-            numbers_and_kinds = (
-                (number[point].real, expr.dimension == COUNT)
-                for expr, number in value_by_expr.items()
+            values_and_kinds = (
+                (column[point].real, expr.dimension == COUNT)
+                for expr, column in value_by_expr.items()
             )
             points_by_transitions[
-                tuple(value if is_count else bool(value) for value, is_count in numbers_and_kinds)
+                tuple(value if is_count else bool(value) for value, is_count in values_and_kinds)
             ].append(point)
         point_groups = list(points_by_transitions.values())
         for points in point_groups:
             try:
                 _solve_points_together(
                     self.model,
-                    {expr: number[points] for expr, number in value_by_expr.items()},
+                    {expr: column[points] for expr, column in value_by_expr.items()},
                     table,
                     points,
                     with_account,
@@ -229,12 +229,12 @@ class ActivityChain(ActivityForm):
                 table.refuse(dict.fromkeys(points, _message_of_no_time(self.model)))
         return table
 
-    def _reasons_against_streams(self, value_by_expr: Mapping[Expr, Array]) -> dict[int, str]:
+    def _reasons_of_streams(self, value_by_expr: Mapping[Expr, Array]) -> dict[int, str]:
         """Return, by point, which resource the streams of arrivals saturate, or that no customers
         arrive. Where some number is a formula, a chain has no answer if the probabilities of
         its levels still rise.
         """
-        reason_by_point = _without_arrivals(self.model, value_by_expr)
+        reason_by_point = _reasons_without_arrivals(self.model, value_by_expr)
         values = {
             name: value_by_expr[parameter].real
             for name, parameter in self.tape.parameters.items()
@@ -255,7 +255,7 @@ class ActivityChain(ActivityForm):
         for unfit_part in _unfit_parts(self.model, value_by_expr):
             raise NoAnswerError(unfit_part.message)
         reason_by_point = _reasons_by_point(self.model, value_by_expr)
-        for reason in (reason_by_point | self._reasons_against_streams(value_by_expr)).values():
+        for reason in (reason_by_point | self._reasons_of_streams(value_by_expr)).values():
             raise NoAnswerError(reason)
         members = value_by_expr[self.model.population.size]
         try:
@@ -267,23 +267,25 @@ class ActivityChain(ActivityForm):
         """Return a mask of the points at which the chain answers by default: it is small there, and
         no other method is exact at less cost.
         """
-        left_to_others = (
+        is_left_to_others = (
             self.find_points_left_to_others(values)
             if self.find_points_left_to_others
             else np.zeros(1, dtype=bool)
         )
-        if left_to_others.all():
-            return ~left_to_others
+        if is_left_to_others.all():
+            return ~is_left_to_others
         with with_lower_limits({"states": MOST_BY_DEFAULT}):
-            flags: Flags = np.isfinite(self.times(selected_values(values, self.parameters)))
-        return flags & ~left_to_others
+            has_answer: Flags = np.isfinite(self.times(selected_values(values, self.parameters)))
+        return has_answer & ~is_left_to_others
 
     def exact(self, values: Values, table: ActivityTable) -> Flags:
         """Return whether the chain represents all times exactly by phases; the answer is the same
         at every point.
         """
-        phases_known = all(step.scv in (0, 1) or phases_given(step) for step in self.model.steps)
-        return np.full(len(table.time), phases_known)
+        has_known_phases = all(
+            step.scv in (0, 1) or has_given_phases(step) for step in self.model.steps
+        )
+        return np.full(len(table.time), has_known_phases)
 
     def reasons_without_promise(self, table: ActivityTable, is_exact: Flags) -> dict[int, str]:
         """Return no reasons: an answer of the chain has no promised error."""
@@ -326,24 +328,25 @@ class _UnfitPart(NamedTuple):
 
     Parameters
     ----------
-    takes : the parts of this kind that a chain can represent, in words
-    change : change of the model after which a chain can represent it; empty if there is none
-    methods : other methods that can solve the part as it is
+    accepted_words : the parts of this kind that a chain can represent, in words
+    change_words : change of the model after which a chain can represent it; empty if there is none
+    methods_text : other methods that can solve the part as it is
     """
 
-    takes: str
-    change: str = ""
-    methods: str = "simulation"
+    accepted_words: str
+    change_words: str = ""
+    methods_text: str = "simulation"
 
     @property
     def message(self) -> str:
         """Return the message of a refusal for a value that no other method computes."""
-        return f"markov-chain takes {self.takes}{f': {self.change}' if self.change else ''}"
+        change_text = f": {self.change_words}" if self.change_words else ""
+        return f"markov-chain takes {self.accepted_words}{change_text}"
 
     @property
     def message_with_other_methods(self) -> str:
         """Return the message of a refusal with the other methods that compute the value."""
-        return f"{self.message}{', or' if self.change else ':'} ask for {self.methods}"
+        return f"{self.message}{', or' if self.change_words else ':'} ask for {self.methods_text}"
 
 
 def _reasons_by_point(model: Model, value_by_expr: Mapping[Expr, Array]) -> dict[int, str]:
@@ -358,7 +361,7 @@ def _reasons_by_point(model: Model, value_by_expr: Mapping[Expr, Array]) -> dict
     return reason_by_point
 
 
-def _without_arrivals(model: Model, value_by_expr: Mapping[Expr, Array]) -> dict[int, str]:
+def _reasons_without_arrivals(model: Model, value_by_expr: Mapping[Expr, Array]) -> dict[int, str]:
     """Return, by point, why a chain has no answer where no customers of the first stream arrive."""
     if not model.population.open:
         return {}
@@ -419,7 +422,7 @@ def _unfit_parts(model: Model, value_by_expr: Mapping[Expr, Array]) -> Iterator[
         elif (
             isinstance(node, act.Step)
             and node.scv < LEAST_SCV
-            and not phases_given(node)
+            and not has_given_phases(node)
             and value_by_expr[node.time].any()
         ):
             accepted_words = (
@@ -466,7 +469,7 @@ def _shares_servers(station: Station) -> bool:
     return DISCIPLINES[station.discipline].shared
 
 
-def phases_given(step: act.Step) -> bool:
+def has_given_phases(step: act.Step) -> bool:
     """Return whether the time of a step is a phase-type distribution, which a chain takes as it
     is.
     """
@@ -480,13 +483,13 @@ class _FollowedArrivals(NamedTuple):
     ----------
     rate : of the arrivals; with bursts, between bursts [1/s] [points]
     backlog : customers that begin at time 0 [1]
-    bursts : rate of arrivals in a burst, and rates at which bursts begin and end; empty without
-        bursts. The first burst begins after time 0 [1/s] [points]
+    burst_rates : rate of arrivals in a burst, and rates at which bursts begin and end; empty
+        without bursts. The first burst begins after time 0 [1/s] [points]
     """
 
     rate: Any
     backlog: int
-    bursts: tuple[Any, ...] = ()
+    burst_rates: tuple[Any, ...] = ()
 
 
 def chain_from_start(
@@ -533,14 +536,14 @@ def chain_from_start(
         raise NoAnswerError(_message_of_no_time(model)) from error
     rates = np.array(states.rates)[chain.rates.astype(int), 0].real
     # The state before the start is left at once.
-    is_start = chain.sources == 0
+    leaves_start = chain.sources == 0
     start_rates = np.bincount(
-        chain.targets[is_start], weights=rates[is_start], minlength=chain.size
+        chain.targets[leaves_start], weights=rates[leaves_start], minlength=chain.size
     )
-    positions = np.asarray(chain.states)[:, : states.width]
+    position_numbers = np.asarray(chain.states)[:, : states.width]
     number_by_resource = {
-        resource_name: count - _away_server_counts(states, positions, resource_name)
-        for (kind, resource_name), count in _present_by_account(states, positions)
+        resource_name: count - _away_server_counts(states, position_numbers, resource_name)
+        for (kind, resource_name), count in _counts_by_account(states, position_numbers)
         if kind == "present"
     }
     return replace(chain, rates=rates, start=start_rates / start_rates.sum()), number_by_resource
@@ -586,9 +589,9 @@ def _cycles_and_streams(
         if arrivals is None:
             cycles.append((cycle, round(value_by_expr[processors][0].real)))
             continue
-        bursts = _burst_rates(pattern, value_by_expr)
+        burst_rates = _burst_rates(pattern, value_by_expr)
         streams[len(cycles)] = _FollowedArrivals(
-            value_by_expr[arrivals], backlog or pattern.backlog, bursts
+            value_by_expr[arrivals], backlog or pattern.backlog, burst_rates
         )
         cycles.append((cycle, most_customers))
     return cycles, streams
@@ -605,8 +608,8 @@ def _burst_rates(pattern: ArrivalPattern, value_by_expr: Mapping[Expr, Array]) -
     if not (quiet_time.all() and burst_time.all()):
         raise NoAnswerError("bursts, and the times between them, last longer than 0 s")
     rate_expr = pattern.burst_arrivals
-    rate = np.zeros(1) if rate_expr is None else value_by_expr[rate_expr]
-    return rate, 1 / quiet_time, 1 / burst_time
+    burst_arrival_rate = np.zeros(1) if rate_expr is None else value_by_expr[rate_expr]
+    return burst_arrival_rate, 1 / quiet_time, 1 / burst_time
 
 
 def fits_by_kind(model: Model) -> bool:
@@ -636,31 +639,33 @@ def _solve_points_together(
     """
     population = model.population
     # Of streams the sums are over the time between two arrivals.
-    members = np.ones(1) if population.open else table.population[points]
-    sums = sums_over_cycles(model, value_by_expr, members, with_account)
+    member_count = np.ones(1) if population.open else table.population[points]
+    sums = sums_over_cycles(model, value_by_expr, member_count, with_account)
     time = sums["time", ""]
     table.time[points] = sums["members", 0] if population.open else time
     for index, group in enumerate(population.groups if len(population.groups) > 1 else ()):
-        cycles = sums["calls", index]
-        group_time = np.where(cycles == 0, np.nan, sums["members", index] / without_zeros(cycles))
+        cycle_count = sums["calls", index]
+        group_time = np.where(
+            cycle_count == 0, np.nan, sums["members", index] / without_zeros(cycle_count)
+        )
         table.time_by_group.setdefault(group.name, table.nan_columns())[points] = group_time
     for kind, name in [*sums] if with_account else ():
         if kind == "open":
-            refused = sums["calls", REFUSED + name] / without_zeros(sums["calls", name])
+            refused_share = sums["calls", REFUSED + name] / without_zeros(sums["calls", name])
             _put_value(table, points, f"open_share[{name}]", sums[kind, name] / time)
-            _put_value(table, points, f"refused_share[{name}]", refused)
+            _put_value(table, points, f"refused_share[{name}]", refused_share)
         elif kind == "calls" and str(name).startswith(PASSED_AT):
             for value_name, value in _attempt_values(sums, name, time):
                 _put_value(table, points, value_name, value)
         elif kind == "wasted" and model.resources[name].capacity < MOST_HOLDERS:
-            servers = model.resources[name].capacity
-            wasted_share = sums[kind, name] / time / servers
-            busy = sums["busy", name] / time / servers
+            server_count = model.resources[name].capacity
+            wasted_share = sums[kind, name] / time / server_count
+            busy_share = sums["busy", name] / time / server_count
             _put_value(table, points, f"wasted_utilization[{name}]", wasted_share)
-            _put_value(table, points, f"useful_utilization[{name}]", busy - wasted_share)
+            _put_value(table, points, f"useful_utilization[{name}]", busy_share - wasted_share)
         elif kind == "label":
             table.time_by_label.setdefault(name, table.nan_columns())[points] = (
-                sums[kind, name] / members
+                sums[kind, name] / member_count
             )
         elif kind == "present":
             use_columns = _use_columns(model, name, sums, time)
@@ -685,9 +690,9 @@ def sums_over_cycles(
     sums = defaultdict[tuple[str, Any], Array](lambda: np.zeros(1))
     for cycles, rounds in _cycles_with_rounds(model, value_by_expr):
         states, sums_of_cycle = (
-            _sums_of_streams(model, value_by_expr, with_account)
+            _states_and_sums_of_streams(model, value_by_expr, with_account)
             if streams
-            else _sums_over_cycle(_States(model, value_by_expr, cycles, rounds), with_account)
+            else _states_and_sums(_States(model, value_by_expr, cycles, rounds), with_account)
         )
         for sum_key, sum_value in sums_of_cycle:
             sums[sum_key] = sums[sum_key] + sum_value
@@ -722,7 +727,7 @@ their numbers still rise: from 6 up to some 260.
 """
 
 
-def _sums_of_streams(
+def _states_and_sums_of_streams(
     model: Model, value_by_expr: Mapping[Expr, Array], with_account: bool
 ) -> tuple[_States, Sums]:
     """Return the states of a model with streams of arrivals, and the times, waits and numbers of
@@ -733,20 +738,22 @@ def _sums_of_streams(
     ------
     NoAnswerError : the number of customers has no steady state, or is above `MOST_FOLLOWED`
     """
-    most_customers, rising_rounds = FIRST_FOLLOWED, 0
+    most_customers, rising_round_count = FIRST_FOLLOWED, 0
     # Of three queues in a row that are 95 % busy the levels rise up to 38 customers.
-    while most_customers <= MOST_FOLLOWED and rising_rounds < RISING_ROUNDS:
+    while most_customers <= MOST_FOLLOWED and rising_round_count < RISING_ROUNDS:
         cycles, streams = _cycles_and_streams(model, value_by_expr, most_customers, 0)
         states = _States(
             model, value_by_expr, cycles, None, streams=streams, most_customers=most_customers
         )
         solved_states = _solved_states(states)
-        share_beyond, ratio = _tail_beyond(states, solved_states)
+        share_beyond, level_ratio = _share_and_ratio_beyond(states, solved_states)
         if share_beyond <= BEYOND:
             return states, _sums_of_states(states, solved_states, with_account)
-        rising_rounds = rising_rounds + 1 if ratio >= 1 else 0
+        rising_round_count = rising_round_count + 1 if level_ratio >= 1 else 0
         levels_to_add = (
-            math.log(BEYOND / share_beyond) / math.log(ratio) if ratio < 1 else most_customers
+            math.log(BEYOND / share_beyond) / math.log(level_ratio)
+            if level_ratio < 1
+            else most_customers
         )
         # The first ratios are rough.
         most_customers += max(
@@ -758,7 +765,7 @@ def _sums_of_streams(
                 )
             ),
         )
-    if rising_rounds:
+    if rising_round_count:
         raise NoAnswerError(
             f"the probabilities still rise at {most_customers} customers of {model.name},"
             " and may rise"
@@ -770,7 +777,7 @@ def _sums_of_streams(
     )
 
 
-def _tail_beyond(states: _States, solved_states: _SolvedStates) -> tuple[float, float]:
+def _share_and_ratio_beyond(states: _States, solved_states: _SolvedStates) -> tuple[float, float]:
     """Estimate the share of the mean number of customers of streams that is lost because only some
     customers are followed. Return this share, and the ratio of the probabilities of two successive
     numbers of customers near the limit [1]; both are the largest of all points.
@@ -786,7 +793,7 @@ def _tail_beyond(states: _States, solved_states: _SolvedStates) -> tuple[float, 
         level_probabilities = (
             np.bincount(customer_counts, weights=time_in_states.real) / time_in_states.real.sum()
         )
-        mean_number = float(level_probabilities @ np.arange(len(level_probabilities)))
+        mean_customer_count = float(level_probabilities @ np.arange(len(level_probabilities)))
         # Probabilities below `ROUNDING` are rounding errors, and those of the last tenth of the
         # numbers are distorted by the limit.
         last_level = min(
@@ -794,24 +801,26 @@ def _tail_beyond(states: _States, solved_states: _SolvedStates) -> tuple[float, 
             len(level_probabilities) - 1 - len(level_probabilities) // 10,
         )
         first_level = max(0, last_level - max(2, last_level // 4))
-        if len(level_probabilities) <= (states.most_customers or 0) or mean_number == 0:
+        if len(level_probabilities) <= (states.most_customers or 0) or mean_customer_count == 0:
             shares_and_ratios.append((0.0, 0.0))
             continue
         # Where the probability of two customers is below rounding errors, so is the ratio.
-        ratio = (
+        level_ratio = (
             (level_probabilities[last_level] / level_probabilities[first_level])
             ** (1 / (last_level - first_level))
             if last_level
             else ROUNDING
         )
-        if ratio >= 1:
-            shares_and_ratios.append((1.0, ratio))
+        if level_ratio >= 1:
+            shares_and_ratios.append((1.0, level_ratio))
             continue
-        probability_beyond = float(level_probabilities[-1]) * ratio / (1 - ratio)
+        probability_beyond = float(level_probabilities[-1]) * level_ratio / (1 - level_ratio)
         shares_and_ratios.append(
             (
-                probability_beyond * (len(level_probabilities) + ratio / (1 - ratio)) / mean_number,
-                ratio,
+                probability_beyond
+                * (len(level_probabilities) + level_ratio / (1 - level_ratio))
+                / mean_customer_count,
+                level_ratio,
             )
         )
     return max(shares_and_ratios)
@@ -829,20 +838,20 @@ def _use_columns(
     time : time of the cycle, or of the rounds [s] [points]
     """
     time_present, time_busy, visit_count = (
-        sums[integral, resource_name] for integral in ("present", "busy", "calls")
+        sums[sum_kind, resource_name] for sum_kind in ("present", "busy", "calls")
     )
     has_rates = (
         resource_name in model.resources and RATES in model.resources[resource_name].constructs
     )
     time_served_alone = sums["alone", resource_name] if has_rates else time_busy
-    servers, busy_units = (
+    server_count, busy_units = (
         (1, sums["units", resource_name])
         if resource_name in model.counters
         else (model.resources[resource_name].capacity, time_busy + sums["further", resource_name])
     )
     return np.stack(
         [
-            busy_units / time / servers,
+            busy_units / time / server_count,
             time_present / time,
             visit_count / time,
             (time_present - time_served_alone) / without_zeros(visit_count),
@@ -945,7 +954,7 @@ def _solved_states(states: _States) -> _SolvedStates:
     return _SolvedStates(chain, positions, *_times_and_flows(states, chain, absorbing_states))
 
 
-def _sums_over_cycle(states: _States, with_account: bool) -> tuple[_States, Sums]:
+def _states_and_sums(states: _States, with_account: bool) -> tuple[_States, Sums]:
     """Explore and solve the chain of some states; return the states and their sums over a cycle."""
     return states, _sums_of_states(states, _solved_states(states), with_account)
 
@@ -961,7 +970,7 @@ def _sums_of_states(states: _States, solved_states: _SolvedStates, with_account:
         (("calls", name), flow)
         for name, flow in zip(states.event_names, np.transpose(flows), strict=True)
     )
-    for sum_key, count_by_state in _present_by_account(states, positions) if with_account else ():
+    for sum_key, count_by_state in _counts_by_account(states, positions) if with_account else ():
         if sum_key[0] == FATE:
             yield from _giving_up_times(states, sum_key[1], times @ count_by_state)
         else:
@@ -977,7 +986,7 @@ def _sums_of_states(states: _States, solved_states: _SolvedStates, with_account:
 
 
 def _giving_up_times(
-    states: _States, fate: tuple[int, int, int, bool], time: Array
+    states: _States, fate: tuple[int, int, int, bool], time_in_phase: Array
 ) -> Iterator[tuple[tuple[str, Any], Array]]:
     """Yield the part of a time in service that belongs to services that will be given up: it counts
     as wasted, and in the account apart from its step.
@@ -985,13 +994,13 @@ def _giving_up_times(
     Parameters
     ----------
     fate : numbers of the step, of its phase and of the attempt, and whether the first group has it
-    time : in that phase over a cycle [s] [points]
+    time_in_phase : in that phase over a cycle [s] [points]
     """
-    step_number, phase, attempt_number, of_first_group = fate
+    step_number, phase_number, attempt_number, is_of_first_group = fate
     step = states.node(step_number)
-    time_given_up = states.parts_given_up(step_number, attempt_number)[phase] * time
+    time_given_up = states.parts_given_up(step_number, attempt_number)[phase_number] * time_in_phase
     yield ("wasted", step.resource), time_given_up
-    if of_first_group:
+    if is_of_first_group:
         yield ("label", step.name), -time_given_up
         yield ("label", f"{GIVEN_UP_TIME}:{step.resource}"), time_given_up
 
@@ -1044,8 +1053,8 @@ def _times_and_flows(
         ]
     )[chain.events]
     _announce_solution(states.model.name, chain.size, len(rates.T))
-    times = []
-    flows = []
+    times_by_point = []
+    flows_by_point = []
     solved_factors: SolvedBySize = {}  # points that differ in derivatives alone have one factor
     for rates_at_point in rates.T:
         chain_at_point = replace(chain, rates=rates_at_point)
@@ -1057,14 +1066,14 @@ def _times_and_flows(
             time_in_states = stationary(chain_at_point, solved_before=solved_factors)
         flow_by_event = (time_in_states[chain.sources] * rates_at_point) @ event_counts
         # The processors of the first group over the rate at which their cycles end: Little's law.
-        members = 1 if 0 in states.streams else states.kinds.count(0)
-        cycle_time = 1.0 if is_finite else members / flow_by_event[0]
-        times.append(time_in_states * has_begun * cycle_time)
-        flows.append(flow_by_event * cycle_time)
-    return times, flows
+        member_count = 1 if 0 in states.streams else states.kinds.count(0)
+        cycle_time = 1.0 if is_finite else member_count / flow_by_event[0]
+        times_by_point.append(time_in_states * has_begun * cycle_time)
+        flows_by_point.append(flow_by_event * cycle_time)
+    return times_by_point, flows_by_point
 
 
-def _present_by_account(
+def _counts_by_account(
     states: _States, positions: Array
 ) -> Iterator[tuple[tuple[str, Any], Array]]:
     """Yield each entry of the account as (kind, name), with the number of processors that it is
@@ -1075,38 +1084,45 @@ def _present_by_account(
     for position_number, position in enumerate(states.positions[1:], 1):
         for sum_key in states.sums_counted_at(position):
             columns[sum_key][position_number] += 1
-    for (kind, sum_name, visit), count_by_position in columns.items():
+    for (kind, sum_name, service_part), count_by_position in columns.items():
         count_by_state = count_by_position[positions].sum(axis=1)
-        if visit:
+        if service_part:
             # At shared servers a service advances at the rate min(1, servers / present), with rates
             # as many times as fast as if it were alone; the rest of its time is waiting.
-            station, is_served, weight = visit
-            present = columns["present", station, None][positions].sum(axis=1)
-            speed = states.speeds(station, kind)[present.astype(int)]
-            weights = _weights_of_visits(columns, station)
+            station, is_served, weight = service_part
+            present_count = columns["present", station, None][positions].sum(axis=1)
+            speed = states.speeds(station, kind)[present_count.astype(int)]
+            weights_and_counts = _weights_and_counts(columns, station)
             resource = states.model.resources[station]
-            if isinstance(resource, Station) and _limits_weights(resource) and len(weights) > 1:
+            if (
+                isinstance(resource, Station)
+                and _limits_weights(resource)
+                and len(weights_and_counts) > 1
+            ):
                 from slipstick.queueing.weighted_sharing import weighted_speeds
 
-                distinct_weights = [visit_weight for visit_weight, _ in weights]
+                distinct_weights = [visit_weight for visit_weight, _ in weights_and_counts]
                 counts = np.stack(
-                    [counts_of_visit[positions].sum(axis=1) for _, counts_of_visit in weights]
+                    [
+                        counts_of_visit[positions].sum(axis=1)
+                        for _, counts_of_visit in weights_and_counts
+                    ]
                 )
                 speeds = weighted_speeds(
                     np.array(distinct_weights)[:, None], counts, resource.capacity
                 )
                 speed = speeds[distinct_weights.index(weight)]
-            elif weights:
+            elif weights_and_counts:
                 total_weight = sum(
                     visit_weight * counts_of_visit[positions].sum(axis=1)
-                    for visit_weight, counts_of_visit in weights
+                    for visit_weight, counts_of_visit in weights_and_counts
                 )
-                speed = speed * weight * present / without_zeros(np.asarray(total_weight))
+                speed = speed * weight * present_count / without_zeros(np.asarray(total_weight))
             count_by_state = count_by_state * (speed if is_served else 1 - speed)
         yield (kind, sum_name), count_by_state
 
 
-def _weights_of_visits(
+def _weights_and_counts(
     columns: Mapping[tuple[str, Any, Any], Array], station: str
 ) -> list[tuple[float, Array]]:
     """List the weights of the visits to a shared station, each with the number of processors that
@@ -1114,9 +1130,9 @@ def _weights_of_visits(
     """
     return [
         (weight, count_by_position)
-        for (kind, name, visit), count_by_position in columns.items()
-        if kind == "busy" and name == station and visit
-        for _station, _is_served, weight in [visit]
+        for (kind, name, service_part), count_by_position in columns.items()
+        if kind == "busy" and name == station and service_part
+        for _station, _is_served, weight in [service_part]
     ]
 
 
@@ -1188,9 +1204,11 @@ class _States:
             if isinstance(resource, Breaker)
         }
         # 1 while the stream is in a burst.
-        bursts = [BURST + str(kind) for kind, stream in self.streams.items() if stream.bursts]
-        self.first_units = [*model.counters.values(), *(0 for _ in (*self.breakers, *bursts))]
-        self._unit_names = [*model.counters, *self.breakers, *bursts]
+        burst_names = [
+            BURST + str(kind) for kind, stream in self.streams.items() if stream.burst_rates
+        ]
+        self.first_units = [*model.counters.values(), *(0 for _ in (*self.breakers, *burst_names))]
+        self._unit_names = [*model.counters, *self.breakers, *burst_names]
         # Failures that a closed breaker remembers, and the number of each such window.
         self._windows = [0]
         self._number_by_window = {0: 0}
@@ -1292,12 +1310,12 @@ class _States:
         """Return the number of processors, or of customers that have arrived, of each kind in each
         state [1] [states].
         """
-        members_by_kind = {}
+        counts_by_kind = {}
         for kind, size in Counter(self.kinds).items():
-            outside = self._position_numbers.get(_position_outside(kind), -1)
-            members = size - (positions == outside).sum(axis=1)
-            members_by_kind[kind] = members * (positions[:, 0] > 0)  # not before the start
-        return members_by_kind
+            outside_number = self._position_numbers.get(_outside_position(kind), -1)
+            member_count = size - (positions == outside_number).sum(axis=1)
+            counts_by_kind[kind] = member_count * (positions[:, 0] > 0)  # not before the start
+        return counts_by_kind
 
     def transitions(self, rows: Rows) -> Iterator[Transitions]:
         """Yield all transitions of a block of states; a transition's rate is given by its number in
@@ -1320,13 +1338,18 @@ class _States:
                     (rate_bytes := (ones * rate).tobytes()) not in self._rate_number_by_bytes
                 )
                 rate_number = self._rate_number_by_bytes.setdefault(rate_bytes, len(self.rates) - 1)
-                event = self.events.setdefault(event_names, len(self.events))
-                moves_by_event[event].append(
+                event_number = self.events.setdefault(event_names, len(self.events))
+                moves_by_event[event_number].append(
                     (state_index, [*self._row_of_positions(positions), *units], rate_number)
                 )
-        for event, moves in moves_by_event.items():
+        for event_number, moves in moves_by_event.items():
             sources, targets, rates = zip(*moves, strict=True)
-            yield np.array(sources), np.array(targets, dtype=rows.dtype), np.array(rates), event
+            yield (
+                np.array(sources),
+                np.array(targets, dtype=rows.dtype),
+                np.array(rates),
+                event_number,
+            )
 
     def _row_of_positions(self, positions: Sequence[Position]) -> list[int]:
         """Return the numbers of the positions as a row: processors of one queue in the order of
@@ -1358,10 +1381,12 @@ class _States:
         node = self._nodes[node_number]
         if action in ("line", "halt"):
             resource = self._resources[node.resource]
-            order = DISCIPLINES[resource.discipline].order if isinstance(resource, Station) else ""
-            if order == RANK:  # each rank is a queue of its own
+            service_order = (
+                DISCIPLINES[resource.discipline].order if isinstance(resource, Station) else ""
+            )
+            if service_order == RANK:  # each rank is a queue of its own
                 return f"{node.resource} {node.rank}"
-            return "" if order == RANDOM else node.resource
+            return "" if service_order == RANDOM else node.resource
         if action in ("barrier", "cost"):
             return f"{BARRIER}:{node.name}"
         return node.counter if action == "wait" else ""
@@ -1408,12 +1433,14 @@ class _States:
         """Yield the transitions out of the state before the start, in which all cycles begin."""
         positions = [
             (("start", kind, 0), ())
-            if self._is_present_at_start(place)
-            else _position_outside(kind)
-            for place, kind in enumerate(self.kinds)
+            if self._is_present_at_start(processor)
+            else _outside_position(kind)
+            for processor, kind in enumerate(self.kinds)
         ]
         start_outcomes = [
-            self._first_outcomes(kind) for (action, kind, _), _ in positions if action == "start"
+            self._first_outcomes_of_cycle(kind)
+            for (action, kind, _), _ in positions
+            if action == "start"
         ]
         start_count = math.prod(len(list(outcomes)) for outcomes in start_outcomes)
         ways_in_words = (
@@ -1424,13 +1451,13 @@ class _States:
         positions += [AWAY] * (self.width - len(positions))
         yield from self._transitions_to_lasting_states(1.0, [(1.0, positions)], self.first_units)
 
-    def _is_present_at_start(self, place: int) -> bool:
+    def _is_present_at_start(self, processor: int) -> bool:
         """Return whether a processor or customer is present at time 0; of a stream only its backlog
         is.
         """
-        kind = self.kinds[place]
+        kind = self.kinds[processor]
         return kind not in self.streams or (
-            place - self.kinds.index(kind) < self.streams[kind].backlog
+            processor - self.kinds.index(kind) < self.streams[kind].backlog
         )
 
     def _arrival_transitions(
@@ -1439,22 +1466,22 @@ class _States:
         """Yield the transitions in which a burst begins or ends, or a customer of a stream arrives;
         a stream at the limit of followed customers has no arrivals.
         """
-        number_outside = sum(positions.count(_position_outside(kind)) for kind in self.streams)
-        number_followed = sum(map(self.kinds.count, self.streams)) - number_outside
+        outside_count = sum(positions.count(_outside_position(kind)) for kind in self.streams)
+        followed_count = sum(map(self.kinds.count, self.streams)) - outside_count
         for kind, stream in self.streams.items():
             rate = stream.rate
-            if stream.bursts:
-                rate_in_burst, *rates_of_change = stream.bursts
-                in_burst = units[self._unit_names.index(BURST + str(kind))]
-                units_after = self._with_unit_set(units, BURST + str(kind), 1 - in_burst)
-                yield rates_of_change[in_burst], positions, units_after, ()
-                rate = rate_in_burst if in_burst else rate
-            has_place = self.most_customers is None or number_followed < self.most_customers
-            if has_place and _position_outside(kind) in positions and rate.any():
+            if stream.burst_rates:
+                rate_in_burst, *rates_of_change = stream.burst_rates
+                is_in_burst = units[self._unit_names.index(BURST + str(kind))]
+                units_after = self._with_unit_set(units, BURST + str(kind), 1 - is_in_burst)
+                yield rates_of_change[is_in_burst], positions, units_after, ()
+                rate = rate_in_burst if is_in_burst else rate
+            has_room = self.most_customers is None or followed_count < self.most_customers
+            if has_room and _outside_position(kind) in positions and rate.any():
                 start_outcomes = [(1.0, (("start", kind, 0), ()))]
-                place = positions.index(_position_outside(kind))
+                processor = positions.index(_outside_position(kind))
                 yield from self._transitions_to_lasting_states(
-                    rate, _with_replaced_position(positions, place, start_outcomes), units
+                    rate, _with_replaced_position(positions, processor, start_outcomes), units
                 )
 
     def _rate_and_outcomes_of_phase(
@@ -1496,17 +1523,17 @@ class _States:
         self, positions: Sequence[Position], step: act.Step, steps_together: Sequence[act.Step]
     ) -> Any:
         """Return the speed of a service that is under way together with others [1] [points]."""
-        weights = [self._weight_of_visit(served) for served in steps_together]
+        visit_weights = [self._weight_of_visit(served) for served in steps_together]
         station = self._resources[step.resource or ""]
         if _limits_weights(station) and any(served.weight is not None for served in steps_together):
             from slipstick.queueing.weighted_sharing import weighted_speeds
 
-            weight_array = np.stack(np.broadcast_arrays(*weights))
-            ones = np.ones_like(weight_array)
-            speeds = weighted_speeds(weight_array, ones, station.capacity)
+            weight_column = np.stack(np.broadcast_arrays(*visit_weights))
+            ones = np.ones_like(weight_column)
+            speeds = weighted_speeds(weight_column, ones, station.capacity)
             return speeds[steps_together.index(step)]
         speed = self._speed(positions, step.resource or "", len(steps_together))
-        return speed * self._weight_of_visit(step) * len(steps_together) / sum(weights)
+        return speed * self._weight_of_visit(step) * len(steps_together) / sum(visit_weights)
 
     def _speed(
         self, positions: Sequence[Position], station_name: str, services_under_way: int
@@ -1570,16 +1597,18 @@ class _States:
         """Return the rate at which a processor abandons a queue, or ends the pause before its next
         try, and the positions that may follow.
         """
-        (action, node_number, *pauses), stack = positions[processor]
+        (action, node_number, *try_counts), stack = positions[processor]
         if action == "pause":
             node = self._nodes[node_number]
-            pause = self._value_by_expr[node.back_off] * (2 ** pauses[0] if node.doubling else 1)
-            next_try = self._begin_try(stack, node_number, pauses[0] + 1)
+            pause = self._value_by_expr[node.back_off] * (
+                2 ** try_counts[0] if node.doubling else 1
+            )
+            next_try = self._first_outcomes_of_try(stack, node_number, try_counts[0] + 1)
             return 1 / pause, _with_moved_processor(positions, processor, next_try)
         node = self._nodes[stack[-1][1]]
-        abandoned = (("quit" if action == "serve" else "abandon", node_number, 0), stack)
+        position_after = (("quit" if action == "serve" else "abandon", node_number, 0), stack)
         return 1 / self._value_by_expr[node.limit[0]], _with_replaced_position(
-            positions, processor, [(1.0, abandoned)]
+            positions, processor, [(1.0, position_after)]
         )
 
     def _after_abandonment(
@@ -1632,10 +1661,10 @@ class _States:
         if try_count >= node.retries:
             return self._outcomes_of_continuing((*stack, self._stack_element(node.otherwise)))
         if node.back_off is None or not self._value_by_expr[node.back_off].any():
-            return self._begin_try(stack, node_number, try_count + 1)
+            return self._first_outcomes_of_try(stack, node_number, try_count + 1)
         return [(1.0, (("pause", node_number, try_count), stack))]
 
-    def _begin_try(self, stack: Position, node_number: int, try_count: int) -> Outcomes:
+    def _first_outcomes_of_try(self, stack: Position, node_number: int, try_count: int) -> Outcomes:
         """Return the positions at the start of a try of an attempt, which asks its circuit breaker
         first.
         """
@@ -1709,10 +1738,10 @@ class _States:
             outcomes = (
                 self._outcomes_of_continuing(stack)
                 if action == "go"
-                else self._first_outcomes(index)
+                else self._first_outcomes_of_cycle(index)
             )
             if action == "cycle" and index in self.streams:
-                outcomes = [(1.0, _position_outside(index))]
+                outcomes = [(1.0, _outside_position(index))]
             return (
                 event_names,
                 units,
@@ -1737,23 +1766,23 @@ class _States:
                 _shares_servers(resource)
                 or self._number_served(positions, resource_name) < resource.capacity
             ):
-                first_outcomes = self._begin_step("serve", node_number, stack)
+                first_outcomes = self._first_outcomes_of_step("serve", node_number, stack)
                 return (
                     (resource_name,),
                     units,
                     _with_replaced_position(positions, processor, first_outcomes),
                 )
-            if (interrupted := self._place_of_interrupted(positions, node)) is not None:
-                first_outcomes = self._begin_step("serve", node_number, stack)
-                (_, interrupted_step, phase), stack_of_waiting = positions[interrupted]
-                halted = (("halt", interrupted_step, phase), stack_of_waiting)
+            if (interrupted_processor := self._interrupted_processor(positions, node)) is not None:
+                first_outcomes = self._first_outcomes_of_step("serve", node_number, stack)
+                (_, interrupted_step, phase), stack_of_waiting = positions[interrupted_processor]
+                halted_position = (("halt", interrupted_step, phase), stack_of_waiting)
                 outcomes = [
                     (
                         probability,
                         [
-                            *positions_after[:interrupted],
-                            *positions_after[interrupted + 1 :],
-                            halted,
+                            *positions_after[:interrupted_processor],
+                            *positions_after[interrupted_processor + 1 :],
+                            halted_position,
                         ],
                     )
                     for probability, positions_after in _with_replaced_position(
@@ -1762,11 +1791,13 @@ class _States:
                 ]
                 return (resource_name,), units, outcomes
         elif self._is_free_for(positions, node) and not self._has_predecessor(positions, node):
-            body = (*stack, ("held", node_number, 0), self._stack_element(node.body))
+            stack_of_hold = (*stack, ("held", node_number, 0), self._stack_element(node.body))
             return (
                 (resource_name,),
                 units,
-                _with_replaced_position(positions, processor, self._outcomes_of_continuing(body)),
+                _with_replaced_position(
+                    positions, processor, self._outcomes_of_continuing(stack_of_hold)
+                ),
             )
         attempt = self._attempt_of_visit(stack)
         if attempt is not None and self._is_queue_full(positions, attempt):
@@ -1781,17 +1812,17 @@ class _States:
             _with_moved_processor(positions, processor, [(1.0, (("line", node_number), stack))]),
         )
 
-    def _place_of_interrupted(self, positions: Sequence[Position], node: Any) -> int | None:
+    def _interrupted_processor(self, positions: Sequence[Position], node: Any) -> int | None:
         """Return the place of the processor whose service a new one interrupts at a station of one
         server; None where it does not.
         """
         discipline = DISCIPLINES[self._resources[node.resource].discipline]
         if not discipline.preemptive:
             return None
-        for place, (position, _) in enumerate(positions):
+        for processor, (position, _) in enumerate(positions):
             step = self._nodes[position[1]]
             if position[0] == "serve" and step.resource == node.resource:
-                return place if not discipline.ranked or node.rank < step.rank else None
+                return processor if not discipline.ranked or node.rank < step.rank else None
         return None
 
     def _after_pick(
@@ -1803,29 +1834,35 @@ class _States:
         (_, node_number, *_), stack = positions[processor]
         node = self._nodes[node_number]
         present_counts = [self._number_present(positions, name) for name in node.first_resources]
-        places = range(len(present_counts))
-        choices = list[tuple[float, int]]()
+        option_indices = range(len(present_counts))
+        probabilities_and_options = list[tuple[float, int]]()
         if node.by == SHORTEST:
-            shortest_places = [
-                place for place in places if present_counts[place] == min(present_counts)
+            shortest_indices = [
+                option_index
+                for option_index in option_indices
+                if present_counts[option_index] == min(present_counts)
             ]
-            choices = [(1 / len(shortest_places), place) for place in shortest_places]
+            probabilities_and_options = [
+                (1 / len(shortest_indices), option_index) for option_index in shortest_indices
+            ]
         else:
             # Two options are drawn in order; the second is chosen only if fewer are present there,
             # so that the first one wins a tie.
-            place_pairs = list(permutations(places, 2))
-            places_with_fewer = (
-                second_place
-                if present_counts[second_place] < present_counts[first_place]
-                else first_place
-                for first_place, second_place in place_pairs
+            index_pairs = list(permutations(option_indices, 2))
+            indices_with_fewer = (
+                second_index
+                if present_counts[second_index] < present_counts[first_index]
+                else first_index
+                for first_index, second_index in index_pairs
             )
-            choices = [(1 / len(place_pairs), place) for place in places_with_fewer]
+            probabilities_and_options = [
+                (1 / len(index_pairs), option_index) for option_index in indices_with_fewer
+            ]
         outcomes = [
             (choice_probability * outcome_probability, position_after)
-            for choice_probability, place in choices
+            for choice_probability, option_index in probabilities_and_options
             for outcome_probability, position_after in self._outcomes_of_continuing(
-                (*stack, self._stack_element(node.options[place]))
+                (*stack, self._stack_element(node.options[option_index]))
             )
         ]
         return (), units, _with_replaced_position(positions, processor, outcomes)
@@ -1844,8 +1881,8 @@ class _States:
         """Return whether the queue of an attempt is full."""
         if attempt.queue is None:
             return False
-        waiting = len(self._waiting_places(positions, attempt.resource))
-        return waiting >= float(self._value_by_expr[attempt.queue].real[0])
+        waiting_count = len(self._waiting_places(positions, attempt.resource))
+        return waiting_count >= float(self._value_by_expr[attempt.queue].real[0])
 
     def _after_service(
         self, positions: Sequence[Position], processor: int, units: Sequence[int]
@@ -1882,18 +1919,18 @@ class _States:
         positions, positions_after : before and after a processor has left the station
         station_name : of the station
         """
-        order = DISCIPLINES[self._resources[station_name].discipline].order
+        service_order = DISCIPLINES[self._resources[station_name].discipline].order
         waiting_places = self._waiting_places(positions, station_name)
         if not waiting_places:
             return (), [(1.0, positions_after)]
         chosen_places = (
             waiting_places
-            if order == RANDOM
+            if service_order == RANDOM
             else waiting_places[-1:]
-            if order == REVERSE
+            if service_order == REVERSE
             else waiting_places[:1]
         )
-        if order == RANK:
+        if service_order == RANK:
             # One that was interrupted came before all of its rank that wait.
             chosen_places = [
                 min(
@@ -1910,7 +1947,7 @@ class _States:
                     place,
                     [(1.0, (("serve", step_number, *phase), stack_of_waiting))],
                 )
-            first_outcomes = self._begin_step("serve", step_number, stack_of_waiting)
+            first_outcomes = self._first_outcomes_of_step("serve", step_number, stack_of_waiting)
             outcomes += [
                 (probability / len(chosen_places), outcome)
                 for probability, outcome in _with_replaced_position(
@@ -1935,7 +1972,7 @@ class _States:
             event_names = (
                 breaker_name,
                 REFUSED + breaker_name,
-                *self._giving_up_names(node_number, try_count),
+                *self._event_names_of_giving_up(node_number, try_count),
             )
             return (
                 event_names,
@@ -1946,7 +1983,7 @@ class _States:
             units = self._with_unit_set(
                 units, breaker_name, _half_open_state(breaker, begun_trials + 1, passed_trials)
             )
-        visit = (
+        stack_of_visit = (
             *stack,
             ("attempt", node_number, (try_count, True)),
             self._stack_element(node.visit),
@@ -1954,7 +1991,9 @@ class _States:
         return (
             (breaker_name,),
             units,
-            _with_replaced_position(positions, processor, self._outcomes_of_continuing(visit)),
+            _with_replaced_position(
+                positions, processor, self._outcomes_of_continuing(stack_of_visit)
+            ),
         )
 
     def _after_recording_try(
@@ -1972,7 +2011,7 @@ class _States:
             outcomes_after_try = self._after_failure(stack, node_number, try_count)
             event_names = (
                 FAILED_AT + node.resource,
-                *self._giving_up_names(node_number, try_count),
+                *self._event_names_of_giving_up(node_number, try_count),
             )
         outcomes = _with_replaced_position(positions, processor, outcomes_after_try)
         if not is_counted:
@@ -1987,12 +2026,14 @@ class _States:
             ]
         return event_names, self._with_unit_set(units, breaker_name, breaker_state), outcomes
 
-    def _breaker_state_after_try(self, breaker: Breaker, state: int, has_failed: bool) -> int:
+    def _breaker_state_after_try(
+        self, breaker: Breaker, breaker_state: int, has_failed: bool
+    ) -> int:
         """Return the state of a circuit breaker after a try: open, half-open, or closed with the
         number of its window of outcomes.
         """
-        if state < OPEN:
-            begun_trials, passed_trials = _trial_counts(breaker, state)
+        if breaker_state < OPEN:
+            begun_trials, passed_trials = _trial_counts(breaker, breaker_state)
             if has_failed:
                 return OPEN
             return (
@@ -2000,7 +2041,7 @@ class _States:
                 if passed_trials + 1 == breaker.trials
                 else _half_open_state(breaker, begun_trials, passed_trials + 1)
             )
-        outcomes = 2 * self._windows[state] + has_failed
+        outcomes = 2 * self._windows[breaker_state] + has_failed
         if outcomes.bit_count() == breaker.failures:
             return OPEN
         window = _remembered_outcomes(breaker, outcomes)
@@ -2009,7 +2050,7 @@ class _States:
             self._windows.append(window)
         return self._number_by_window[window]
 
-    def _giving_up_names(self, node_number: int, try_count: int) -> tuple[str, ...]:
+    def _event_names_of_giving_up(self, node_number: int, try_count: int) -> tuple[str, ...]:
         """Return the names of the events as an attempt is given up because its last try has
         failed.
         """
@@ -2023,7 +2064,7 @@ class _States:
         before no longer count.
         """
 
-        def uncounted(element: Any) -> Any:
+        def without_counted_try(element: Any) -> Any:
             """Return an element of a stack as one whose try does not count, if it is a try at the
             breaker.
             """
@@ -2031,7 +2072,7 @@ class _States:
             is_guarded = kind == "attempt" and self._nodes[node_number].breaker == breaker_name
             return (kind, node_number, (attempt_fields[0], False)) if is_guarded else element
 
-        return [(position, tuple(map(uncounted, stack))) for position, stack in positions]
+        return [(position, tuple(map(without_counted_try, stack))) for position, stack in positions]
 
     def _with_unit_set(self, units: Sequence[int], unit_name: str, new_value: int) -> list[int]:
         """Return the units after one of them has a new value, such as the state of a circuit
@@ -2166,18 +2207,24 @@ class _States:
             return (), self._with_changed_counter(units, counter_name, 1), outcomes
         monitor = self.model.monitor_of(counter_name)
         if monitor:  # the giver has left it, and what would follow inside is nothing
-            stack = stack[: max(place for place, step in enumerate(stack) if step[0] == "held")]
+            stack = stack[
+                : max(
+                    stack_index
+                    for stack_index, stack_element in enumerate(stack)
+                    if stack_element[0] == "held"
+                )
+            ]
         (_, waiting_node_number), stack_of_waiting = positions[waiting_places[0]]
         positions_after = [
             *positions[:processor],
             (("go", node_number, 0), stack),
             *positions[processor + 1 :],
         ]
-        woken = (("go", waiting_node_number, 0), stack_of_waiting)
+        woken_position = (("go", waiting_node_number, 0), stack_of_waiting)
         positions_after = [
             *positions_after[: waiting_places[0]],
             *positions_after[waiting_places[0] + 1 :],
-            woken,
+            woken_position,
         ]
         return (counter_name, *([monitor] if monitor else [])), units, [(1.0, positions_after)]
 
@@ -2190,8 +2237,8 @@ class _States:
         (_, node_number, *_), stack = positions[processor]
         node = self._nodes[node_number]
         waiting_places = self._waiting_places(positions, node.name, "barrier")
-        parties = node.parties or self._parties[node.name]
-        if len(waiting_places) + 1 < parties:
+        party_count = node.parties or self._parties[node.name]
+        if len(waiting_places) + 1 < party_count:
             return (
                 (),
                 units,
@@ -2216,13 +2263,13 @@ class _States:
                 "markov-chain takes no circuit breaker beside a barrier with a cost, such as"
                 f" {node.name}; leave the cost out, or ask for simulation"
             )
-        if len(positions) > parties:
+        if len(positions) > party_count:
             raise NoAnswerError(
                 "markov-chain takes the cost of a barrier, which is constant, only where all"
                 f" processors spend it together, unlike that of {node.name}; leave it out, or ask"
                 " for simulation"
             )
-        members = [positions[processor], *woken_positions]
+        members_at_barrier = [positions[processor], *woken_positions]
         return (
             (),
             units,
@@ -2231,17 +2278,19 @@ class _States:
                     1.0,
                     [
                         (("cost", position[1]), stack_of_waiting)
-                        for position, stack_of_waiting in members
+                        for position, stack_of_waiting in members_at_barrier
                     ],
                 )
             ],
         )
 
-    def _with_changed_counter(self, units: Sequence[int], counter: str, change: int) -> list[int]:
+    def _with_changed_counter(
+        self, units: Sequence[int], counter_name: str, change: int
+    ) -> list[int]:
         """Return the units of each counter after one of them has changed."""
         return [
-            unit + change * (name == counter)
-            for unit, name in zip(units, self._unit_names, strict=True)
+            unit_count + change * (unit_name == counter_name)
+            for unit_count, unit_name in zip(units, self._unit_names, strict=True)
         ]
 
     def _waiting_places(
@@ -2314,16 +2363,16 @@ class _States:
             self._holds_at[position] = holds[:-1] if has_left else holds
         return self._holds_at[position]
 
-    def _first_outcomes(self, kind: int) -> Outcomes:
+    def _first_outcomes_of_cycle(self, kind: int) -> Outcomes:
         """Return the positions at the start of the cycle, or of all rounds, of a kind of
         processor.
         """
-        end = ("cycle", kind, 0)
+        end_element = ("cycle", kind, 0)
         body_number = self._body_numbers[kind]
         return (
-            self._outcomes_of_repeat(self.rounds, (end,), body_number)
+            self._outcomes_of_repeat(self.rounds, (end_element,), body_number)
             if self.rounds
-            else self._outcomes_of_continuing((end, ("do", body_number, 0)))
+            else self._outcomes_of_continuing((end_element, ("do", body_number, 0)))
         )
 
     def _outcomes_of_repeat(self, count: Expr, stack: Position, node_number: int) -> Outcomes:
@@ -2355,17 +2404,17 @@ class _States:
         same probability each time, or behind them.
         """
         node = self._nodes[node_number]
-        mean = self._value_by_expr[node.count]
-        once_more = (*stack, ("perhaps", node_number, 0), self._stack_element(node.body))
+        mean_count = self._value_by_expr[node.count]
+        stack_of_round = (*stack, ("perhaps", node_number, 0), self._stack_element(node.body))
         # A geometric number of mean m has one more round with probability m / (1 + m), after any
         # round.
-        rounds = self._outcomes_of_continuing(once_more) if mean.any() else []
+        outcomes_of_round = self._outcomes_of_continuing(stack_of_round) if mean_count.any() else []
         repetitions = [
-            (mean / (1 + mean) * probability, outcome_after)
-            for probability, outcome_after in rounds
+            (mean_count / (1 + mean_count) * probability, outcome_after)
+            for probability, outcome_after in outcomes_of_round
         ]
         return repetitions + [
-            (probability / (1 + mean), outcome_after)
+            (probability / (1 + mean_count), outcome_after)
             for probability, outcome_after in self._outcomes_of_continuing(stack)
         ]
 
@@ -2399,13 +2448,13 @@ class _States:
             return [(1.0, ((kind, node_number), stack))]
         match self._nodes[node_number]:
             case act.Step(resource=None):
-                return self._begin_step("delay", node_number, stack)
+                return self._first_outcomes_of_step("delay", node_number, stack)
             case act.Then(bodies):
                 return self._outcomes_of_continuing(
                     (*stack, *map(self._stack_element, reversed(bodies)))
                 )
             case act.Attempt():
-                return self._begin_try(stack, node_number, 0)
+                return self._first_outcomes_of_try(stack, node_number, 0)
             case act.Repeat(spread=act.GEOMETRIC):
                 return self._outcomes_of_geometric_repeat(node_number, stack)
             case act.Repeat(count, body):
@@ -2433,7 +2482,7 @@ class _States:
         """Return the element of the stack of positions that stands for an activity."""
         return "do", self._number_by_node_id[id(activity)], 0
 
-    def _begin_step(self, action: str, node_number: int, stack: Position) -> Outcomes:
+    def _first_outcomes_of_step(self, action: str, node_number: int, stack: Position) -> Outcomes:
         """Return the positions at the beginning of a step, one for each phase in which its time may
         begin, with their probabilities. A step without time ends at the same instant.
         """
@@ -2526,7 +2575,7 @@ class _States:
         return 1.0 if step.weight is None else float(self._value_by_expr[step.weight].real[0])
 
 
-def _position_outside(kind: int) -> Position:
+def _outside_position(kind: int) -> Position:
     """Return the position of a customer of a stream that has not arrived yet, or has left."""
     return ("outside", kind, 0), ()
 
@@ -2563,20 +2612,20 @@ def _remembered_outcomes(breaker: Breaker, outcomes: int) -> int:
     """
     most_passes = breaker.calls - breaker.failures
     while outcomes.bit_length() - outcomes.bit_count() > most_passes:
-        passes = outcomes ^ (1 << outcomes.bit_length()) - 1
-        outcomes &= (1 << passes.bit_length()) - 1  # all failures before the oldest pass
+        bits_of_passes = outcomes ^ (1 << outcomes.bit_length()) - 1
+        outcomes &= (1 << bits_of_passes.bit_length()) - 1  # all failures before the oldest pass
     return outcomes
 
 
 def _with_moved_processor(
-    positions: Sequence[Position], processor: int, options: Outcomes
+    positions: Sequence[Position], processor: int, new_positions: Outcomes
 ) -> Outcomes:
     """Return outcomes in which one processor is moved to each of some new positions, and to the end
     of the list as the last to arrive.
     """
     return [
         (probability, [*positions[:processor], *positions[processor + 1 :], new_position])
-        for probability, new_position in options
+        for probability, new_position in new_positions
     ]
 
 
@@ -2591,14 +2640,14 @@ def _first_processor(positions: Sequence[Position], actions: Collection[str]) ->
 
 
 def _with_replaced_position(
-    positions: Sequence[Position], processor: int, options: Outcomes
+    positions: Sequence[Position], processor: int, new_positions: Outcomes
 ) -> Outcomes:
     """Return outcomes in which the position of one processor is replaced by each of some new ones,
     in the same order of processors.
     """
     return [
         (probability, [*positions[:processor], new_position, *positions[processor + 1 :]])
-        for probability, new_position in options
+        for probability, new_position in new_positions
     ]
 
 
@@ -2606,10 +2655,10 @@ def _compile_chain(model: Subject, parameters: Parameters, simulation: Simulatio
     """Compile a model of activities for the method of Markov chains."""
     from slipstick_mean_value.form import exact_points
 
-    activity = cast(Model, model)
-    form = ActivityChain(activity)
-    if activity.constructs <= KNOWN[MEAN_VALUE]:
-        form.find_points_left_to_others = partial(exact_points, activity)
+    activity_model = cast(Model, model)
+    form = ActivityChain(activity_model)
+    if activity_model.constructs <= KNOWN[MEAN_VALUE]:
+        form.find_points_left_to_others = partial(exact_points, activity_model)
     return form
 
 
@@ -2617,11 +2666,13 @@ def _accepts_model(model: Subject, must_be_smooth: bool) -> Acceptance:
     """Accept models that a Markov chain takes, except where mean value is exact at less cost."""
     from slipstick_mean_value.form import exact_everywhere
 
-    activity = cast(Model, model)
-    is_exact_elsewhere = activity.constructs <= KNOWN[MEAN_VALUE] and exact_everywhere(activity)
+    activity_model = cast(Model, model)
+    is_exact_elsewhere = activity_model.constructs <= KNOWN[MEAN_VALUE] and exact_everywhere(
+        activity_model
+    )
     # Of a stream with a target, a simulation has the share within it.
-    has_target = bool(activity.population.streams and activity.population.targets)
-    if must_be_smooth or has_target or not fits_by_kind(activity) or is_exact_elsewhere:
+    has_target = bool(activity_model.population.streams and activity_model.population.targets)
+    if must_be_smooth or has_target or not fits_by_kind(activity_model) or is_exact_elsewhere:
         return Acceptance(False, "the Markov chain is not asked")
     return Acceptance(True)
 

@@ -52,19 +52,21 @@ class Breakdown(NamedTuple):
         """The share of the time at which a server is there [1]."""
         return self.every / (self.every + self.repair)
 
-    def absence(self, station: str, servers: int, ranked_discipline: str) -> Absence:
+    def absence(self, station: str, server_count: int, ranked_discipline: str) -> Absence:
         """Return the absence of servers that the failures of a station cause. If they finish a
         service first, the number of servers that are away is not known, and counts as 0.
         """
-        rate = servers / (self.every + self.repair)
-        servers_away = Number(0.0) if ranked_discipline == FINISHED else rate * self.repair
-        return Absence(station, rate, servers_away, BREAKDOWN, self.every, self.repair)
+        failure_rate = server_count / (self.every + self.repair)
+        away_server_count = (
+            Number(0.0) if ranked_discipline == FINISHED else failure_rate * self.repair
+        )
+        return Absence(station, failure_rate, away_server_count, BREAKDOWN, self.every, self.repair)
 
 
 def network_with_breakdowns(
     network: QueueingNetwork,
     breakdowns: Mapping[str, tuple[Expr, Expr]],
-    finishing: Collection[str] = (),
+    finishing_stations: Collection[str] = (),
 ) -> QueueingNetwork:
     """Return a network with a closed class ``breakdowns_STATION`` for each station that breaks
     down, and the amount ``availability_STATION`` of one that does not finish services.
@@ -73,7 +75,7 @@ def network_with_breakdowns(
     ----------
     network : without breakdowns
     breakdowns : by station, a `Breakdown` or its two times
-    finishing : stations whose servers end the service under way before the repair begins
+    finishing_stations : stations whose servers end the service under way before the repair begins
 
     Raises
     ------
@@ -90,46 +92,48 @@ def network_with_breakdowns(
     """
     classes, stations = dict(network.classes), dict(network.stations)
     absences = dict(network.absences)
-    for name, breakdown_times in breakdowns.items():
+    for name, up_and_repair_time in breakdowns.items():
         breakdown, station, failure_class = (
-            Breakdown(*breakdown_times),
+            Breakdown(*up_and_repair_time),
             stations[name],
-            _label_of_failures(name),
+            _failure_label(name),
         )
         ranked_discipline = discipline_with_absences(
-            "a breakdown", name, station.discipline, finishing
+            "a breakdown", name, station.discipline, finishing_stations
         )
         refuse_counted_servers(network, name, "break down", "in repair")
-        check_label_of_absence(failure_class, name, (*network.names, *stations))
+        check_absence_label(failure_class, name, (*network.names, *stations))
         absences[failure_class] = breakdown.absence(name, station.servers, ranked_discipline)
         classes[failure_class] = ClosedClass(Number(float(station.servers)), breakdown.every)
         stations[name] = _station_with_failures(
             station, ranked_discipline, failure_class, breakdown.repair
         )
-    amounts = {**network.amounts, **_availability_by_station(breakdowns, finishing)}
+    amounts = {**network.amounts, **_availability_by_station(breakdowns, finishing_stations)}
     return replace(network, classes=classes, stations=stations, amounts=amounts, absences=absences)
 
 
 def _station_with_failures(
-    station: NetworkStation, ranked_discipline: str, label: str, repair: Expr
+    station: NetworkStation, ranked_discipline: str, failure_class: str, repair: Expr
 ) -> NetworkStation:
     """Return a station with a class of failures that has priority over all other classes, by a
     discipline with ranks.
     """
     has_ranks = station.discipline == ranked_discipline
-    ranks = {name: 1 + station.priority[name] if has_ranks else 1 for name in station.visitors()}
+    rank_by_class = {
+        name: 1 + station.priority[name] if has_ranks else 1 for name in station.visitors()
+    }
     return replace(
         station,
         discipline=ranked_discipline,
-        service={**station.service, label: repair},
-        priority={**ranks, label: 0},
+        service={**station.service, failure_class: repair},
+        priority={**rank_by_class, failure_class: 0},
     )
 
 
 def model_with_breakdowns(
     model: Model,
     breakdowns: Mapping[str, tuple[Expr, Expr]],
-    finishing: Collection[str] = (),
+    finishing_stations: Collection[str] = (),
 ) -> Model:
     """Return a model with a group ``breakdowns_STATION`` for each station that breaks down, and an
     amount ``availability_STATION`` for each of them that does not finish services.
@@ -138,7 +142,7 @@ def model_with_breakdowns(
     ----------
     model : without breakdowns, of processors that repeat cycles
     breakdowns : by station, a `Breakdown` or its two times
-    finishing : stations whose servers end the service under way before the repair begins
+    finishing_stations : stations whose servers end the service under way before the repair begins
 
     Raises
     ------
@@ -161,41 +165,37 @@ def model_with_breakdowns(
             " as a queueing network"
         )
     ranked_stations = []
-    failures = []
+    failure_groups = []
     absences = dict(model.absences)
-    for name, breakdown_times in breakdowns.items():
-        breakdown, station = Breakdown(*breakdown_times), resources[name]
+    for name, up_and_repair_time in breakdowns.items():
+        breakdown, station = Breakdown(*up_and_repair_time), resources[name]
         assert isinstance(station, Station)
         ranked_discipline = discipline_with_absences(
-            "a breakdown", name, station.discipline, finishing
+            "a breakdown", name, station.discipline, finishing_stations
         )
         refuse_counted_servers(model, name, "break down", "in repair")
-        check_label_of_absence(
-            _label_of_failures(name), name, (*population.group_names, *resources)
-        )
-        absences[_label_of_failures(name)] = breakdown.absence(
-            name, station.servers, ranked_discipline
-        )
+        check_absence_label(_failure_label(name), name, (*population.group_names, *resources))
+        absences[_failure_label(name)] = breakdown.absence(name, station.servers, ranked_discipline)
         ranked_stations += [name] if station.discipline == ranked_discipline else []
         resources[name] = replace(station, discipline=ranked_discipline)
         cycle = delay(breakdown.every, name=f"up-{name}", scv=1.0, think=True) >> service(
             name, breakdown.repair, name=f"repair-{name}", scv=1.0
         )
-        failures.append(Group(_label_of_failures(name), Number(float(station.servers)), cycle))
+        failure_groups.append(Group(_failure_label(name), Number(float(station.servers)), cycle))
 
-    groups = groups_behind_absences(population.groups, breakdowns, ranked_stations)
+    groups = groups_ranked_behind_absences(population.groups, breakdowns, ranked_stations)
     if not groups[0].name:
         groups[0] = replace(groups[0], name="processors")
     return replace(
         model,
-        population=ClosedPopulation((*groups, *failures)),
+        population=ClosedPopulation((*groups, *failure_groups)),
         resources=resources,
-        amounts={**model.amounts, **_availability_by_station(breakdowns, finishing)},
+        amounts={**model.amounts, **_availability_by_station(breakdowns, finishing_stations)},
         absences=absences,
     )
 
 
-def _label_of_failures(station: str) -> str:
+def _failure_label(station: str) -> str:
     """Return the name of the class or group of the failures of a station."""
     return f"breakdowns_{arithmetic_name(station)}"
 
@@ -207,7 +207,7 @@ def arithmetic_name(station: str) -> str:
     return re.sub("[^A-Za-z0-9]", "_", station)
 
 
-def check_label_of_absence(label: str, station: str, names: Iterable[str]) -> None:
+def check_absence_label(label: str, station: str, names: Iterable[str]) -> None:
     """Raise a ModelError if a model has the name that slipstick gives to servers that are away.
 
     Parameters
@@ -240,7 +240,7 @@ def check_no_other_absence(station: str, absences: Mapping[str, Absence]) -> Non
 
 
 def refuse_counted_servers(
-    model: Model | QueueingNetwork, station: str, action: str, servers_away: str
+    model: Model | QueueingNetwork, station: str, action: str, server_state: str
 ) -> None:
     """Raise a ModelError if something counts the customers present at a station, because servers
     that are away are customers of the station in the model.
@@ -274,12 +274,12 @@ def refuse_counted_servers(
     for trait, has_trait in has_trait_by_name.items():
         if has_trait:
             raise ModelError(
-                f"{station} cannot {action} with {trait}: a server {servers_away} would count among"
+                f"{station} cannot {action} with {trait}: a server {server_state} would count among"
                 " the customers present"
             )
 
 
-def groups_behind_absences(
+def groups_ranked_behind_absences(
     groups: Iterable[Group], stations: Collection[str], ranked_stations: Collection[str]
 ) -> list[Group]:
     """Return groups in which all steps at some stations have lower priority than servers that are
@@ -292,7 +292,7 @@ def groups_behind_absences(
     ranked_stations : those of them where customers keep their ranks among each other
     """
 
-    def step_behind_absences(step: Step) -> Step:
+    def step_ranked_behind_absences(step: Step) -> Step:
         """Return a step at one of the stations with rank 1, or with one more than its rank at a
         station with ranks; any other step is returned unchanged.
         """
@@ -303,14 +303,15 @@ def groups_behind_absences(
     rebuilt_by_id: dict[int, Activity] = {}
     return [
         replace(
-            group, cycle=map_steps(group.cycle, step_behind_absences, rebuilt_by_id=rebuilt_by_id)
+            group,
+            cycle=map_steps(group.cycle, step_ranked_behind_absences, rebuilt_by_id=rebuilt_by_id),
         )
         for group in groups
     ]
 
 
 def discipline_with_absences(
-    reason: str, station: str, discipline: str, finishing: Collection[str]
+    reason: str, station: str, discipline: str, finishing_stations: Collection[str]
 ) -> str:
     """Return the discipline of a station whose servers go away, by which these have the first rank.
 
@@ -318,34 +319,34 @@ def discipline_with_absences(
     ----------
     reason : why they go away, for messages
     station, discipline : the name of the station, and its discipline for customers alone
-    finishing : stations whose servers end the service under way before they go
+    finishing_stations : stations whose servers end the service under way before they go
 
     Raises
     ------
     ModelError : customers are served in another order
     """
-    ranked = FINISHED if station in finishing else INTERRUPTED
-    if discipline not in ("fcfs", ranked):
-        effect = (
+    ranked_discipline = FINISHED if station in finishing_stations else INTERRUPTED
+    if discipline not in ("fcfs", ranked_discipline):
+        effect_words = (
             "lets a server finish its service only"
-            if ranked == FINISHED
+            if ranked_discipline == FINISHED
             else "interrupts a service, which is resumed later,"
         )
         raise ModelError(
-            f"{reason} {effect} at stations with the discipline fcfs or {ranked}; {station} has"
-            f" {discipline}"
+            f"{reason} {effect_words} at stations with the discipline fcfs or {ranked_discipline};"
+            f" {station} has {discipline}"
         )
-    return ranked
+    return ranked_discipline
 
 
 def _availability_by_station(
-    breakdowns: Mapping[str, tuple[Expr, Expr]], finishing: Collection[str]
+    breakdowns: Mapping[str, tuple[Expr, Expr]], finishing_stations: Collection[str]
 ) -> dict[str, Expr]:
     """Return the availability of each station that breaks down, except those whose servers finish
     services first.
     """
     return {
-        f"availability_{arithmetic_name(name)}": Breakdown(*times).availability
-        for name, times in breakdowns.items()
-        if name not in finishing
+        f"availability_{arithmetic_name(name)}": Breakdown(*up_and_repair_time).availability
+        for name, up_and_repair_time in breakdowns.items()
+        if name not in finishing_stations
     }

@@ -59,14 +59,14 @@ class Absences:
         solution : of a method
         values : of the parameters at its points
         """
-        detail_of_all, gradient_of_all = solution.detail, solution.gradient
+        detail_function, gradient_function = solution.detail, solution.gradient
 
         def detail_of_customers(index: int) -> tuple[Solution, int]:
             """Return the solution of a single point with the values of customers alone, and the
             index of the point in it.
             """
-            assert detail_of_all is not None
-            solution_of_point, inner_index = detail_of_all(index)
+            assert detail_function is not None
+            solution_of_point, inner_index = detail_function(index)
             point_values = {
                 name: entries_at_rows(values[name], np.array([index])) for name in values
             }
@@ -76,15 +76,15 @@ class Absences:
             """Return the gradient at a point without the slopes of the customers that stand for
             absent servers.
             """
-            assert gradient_of_all is not None
-            gradient = gradient_of_all(index)
+            assert gradient_function is not None
+            gradient = gradient_function(index)
             if not isinstance(gradient.slopes, DeferredShares):
                 return replace(gradient, slopes=self._without_absences(gradient.slopes))
             deferred_slopes = gradient.slopes
-            slopes = DeferredShares(
+            slopes_of_customers = DeferredShares(
                 lambda: self._without_absences(deferred_slopes), deferred_slopes.seconds
             )
-            return replace(gradient, slopes=slopes)
+            return replace(gradient, slopes=slopes_of_customers)
 
         return replace(
             self._with_stations_of_customers(solution, values),
@@ -92,15 +92,15 @@ class Absences:
             technology=self._without_absences(solution.technology, "technology"),
             steps=self._without_absences(solution.steps, "step"),
             once=self._without_absences(solution.once, "once"),
-            detail=None if detail_of_all is None else detail_of_customers,
-            gradient=None if gradient_of_all is None else gradient_of_customers,
+            detail=None if detail_function is None else detail_of_customers,
+            gradient=None if gradient_function is None else gradient_of_customers,
         )
 
     def _with_stations_of_customers(self, solution: Solution, values: Values) -> Solution:
         """Return a solution with the queue length, utilization and wait of customers alone at the
         stations whose servers are away.
         """
-        changes = (
+        changes_by_station = (
             self._changes_by_station(solution, values) if isinstance(self.model, Model) else {}
         )
 
@@ -109,15 +109,15 @@ class Absences:
             away.
             """
             visible_columns = self._without_absences(columns)
-            for station, (number_away, busy_share, factor_of_wait) in changes.items():
-                for name, amount_away in (
-                    (f"queue_length[{station}]", number_away),
-                    (f"utilization[{station}]", busy_share),
+            for station, (away_count, busy_share_away, wait_factor) in changes_by_station.items():
+                for name, value_away in (
+                    (f"queue_length[{station}]", away_count),
+                    (f"utilization[{station}]", busy_share_away),
                 ):
                     if name in columns:
-                        visible_columns[name] = np.maximum(columns[name] - amount_away, 0.0)
+                        visible_columns[name] = np.maximum(columns[name] - value_away, 0.0)
                 if (name := f"wait[{station}]") in columns:
-                    visible_columns[name] = columns[name] * factor_of_wait
+                    visible_columns[name] = columns[name] * wait_factor
             return visible_columns
 
         return replace(
@@ -144,34 +144,41 @@ class Absences:
             ]
         )
         columns = iter(tape.run(selected_values(values, tape.parameters)))
-        away_by_station: dict[str, list[tuple[Array, Array, Array]]] = {}
+        columns_by_station: dict[str, list[tuple[Array, Array, Array]]] = {}
         for label, absence in absences.items():
-            servers_away, rate, time_before, repair = (next(columns) for _ in range(4))
-            waiting: Array = np.zeros(1)
+            away_count, absence_rate, time_before, repair_time = (next(columns) for _ in range(4))
+            waiting_count: Array = np.zeros(1)
             station = self.model.resources[absence.station]
             assert isinstance(station, Station)
             # Servers that finish a service before they go may wait, and so go less often.
             if absence.by == BREAKDOWN and station.discipline == FINISHED:
-                rate = solution.values[f"throughput[{label}]"]
-                servers_away = rate * repair
-                waiting = rate * (solution.values[f"time[{label}]"] - time_before) - servers_away
-            away_by_station.setdefault(absence.station, []).append((servers_away, waiting, rate))
+                absence_rate = solution.values[f"throughput[{label}]"]
+                away_count = absence_rate * repair_time
+                waiting_count = (
+                    absence_rate * (solution.values[f"time[{label}]"] - time_before) - away_count
+                )
+            columns_by_station.setdefault(absence.station, []).append(
+                (away_count, waiting_count, absence_rate)
+            )
         return {
             name: self._change_of_station(
                 solution,
                 name,
-                *(sum_of_columns(numbers) for numbers in zip(*absent_servers, strict=True)),
+                *(
+                    sum_of_columns(columns_of_number)
+                    for columns_of_number in zip(*columns_of_absences, strict=True)
+                ),
             )
-            for name, absent_servers in away_by_station.items()
+            for name, columns_of_absences in columns_by_station.items()
         }
 
     def _change_of_station(
         self,
         solution: Solution,
         station_name: str,
-        servers_away: Array,
-        waiting: Array,
-        rate: Array,
+        away_count: Array,
+        waiting_count: Array,
+        absence_rate: Array,
     ) -> tuple[Array, Array, Array]:
         """Return by how much servers that are away change the queue length and the utilization of
         one station, and the factor of its mean wait; see `_changes_by_station`.
@@ -179,25 +186,31 @@ class Absences:
         Parameters
         ----------
         solution, station_name : whose values are changed
-        servers_away : mean number of servers that are away [1]
-        waiting : mean number of those that wait to go [1]
-        rate : how often one goes away [1/s]
+        away_count : mean number of servers that are away [1]
+        waiting_count : mean number of those that wait to go [1]
+        absence_rate : how often one goes away [1/s]
         """
         assert isinstance(self.model, Model)
         station = self.model.resources[station_name]
         assert isinstance(station, Station)
-        busy_share = servers_away / station.servers
-        wait = solution.values.get(f"wait[{station_name}]")
-        if wait is None:
-            return servers_away + waiting, busy_share, np.ones(1)
+        busy_share = away_count / station.servers
+        mean_wait = solution.values.get(f"wait[{station_name}]")
+        if mean_wait is None:
+            return away_count + waiting_count, busy_share, np.ones(1)
         # By Little's law visits come at the rate of the queue over the wait of all visits.
-        queue = (
+        waiting_with_absences = (
             solution.values[f"queue_length[{station_name}]"]
             - solution.values[f"utilization[{station_name}]"] * station.servers
         )
         with np.errstate(all="ignore"):
-            throughput_factor = (queue - waiting) / (queue - rate * wait)
-        return servers_away + waiting, busy_share, np.where(wait > 0, throughput_factor, 1.0)
+            throughput_factor = (waiting_with_absences - waiting_count) / (
+                waiting_with_absences - absence_rate * mean_wait
+            )
+        return (
+            away_count + waiting_count,
+            busy_share,
+            np.where(mean_wait > 0, throughput_factor, 1.0),
+        )
 
     def _without_absences(self, columns: Mapping[str, T], table: str = "") -> dict[str, T]:
         """Return the columns of a table without the groups or classes that stand for servers that

@@ -92,14 +92,14 @@ class LoweredNetwork(CompiledModel):
         stations_with_rates = [
             f"the rates of {name}" for name, station in network.stations.items() if station.rates
         ]
-        absences = ["servers that are away"] if network.absences else []
-        for part in (
+        absence_words = ["servers that are away"] if network.absences else []
+        for refused_part in (
             (["customers that change class"] if network.chains else [])
-            + absences
+            + absence_words
             + stations_with_rates
         ):
             raise NoAnswerError(
-                f"markov-chain takes no regions, retries or breakers beside {part}; ask for"
+                f"markov-chain takes no regions, retries or breakers beside {refused_part}; ask for"
                 " simulation"
             )
         try:
@@ -124,8 +124,8 @@ class LoweredNetwork(CompiledModel):
     def solution(self, values: Values) -> Solution:
         point_count = count_of_points(values)
         columns: dict[str, Array] = {self.quantity: np.full(point_count, np.nan)}
-        account: dict[str, Array] = {}
-        reasons: dict[int, str] = {}
+        account_columns: dict[str, Array] = {}
+        reason_by_point: dict[int, str] = {}
         for point in range(point_count):
             point_values = {
                 name: entries_at_rows(value, np.array([point])) for name, value in values.items()
@@ -139,25 +139,30 @@ class LoweredNetwork(CompiledModel):
                 )
                 sums = self._chain.sums(self._chain.numbers(values_of_chain))
             except NoAnswerError as error:
-                reasons[point] = str(error)
+                reason_by_point[point] = str(error)
                 continue
-            reading = _NetworkReading(self.network, self._classes, sums, network_points.network)
-            for table, named_values in ((columns, reading.values()), (account, reading.account())):
-                for name, value in named_values:
+            network_reading = _NetworkReading(
+                self.network, self._classes, sums, network_points.network
+            )
+            for table, names_and_values in (
+                (columns, network_reading.values()),
+                (account_columns, network_reading.account()),
+            ):
+                for name, value in names_and_values:
                     table.setdefault(name, np.full(point_count, np.nan))[point] = np.ravel(value)[
                         0
                     ].real
-        loses = any(station.patience for station in self.network.stations.values())
-        notes = (AS_ACTIVITY, *([ABANDONMENT] if loses else []))
+        has_patience = any(station.patience for station in self.network.stations.values())
+        notes = (AS_ACTIVITY, *([ABANDONMENT] if has_patience else []))
         return Solution(
             model=self.network.name,
             method=MARKOV_CHAIN,
             count=point_count,
             exact=self._chain.exact(values, ActivityTable(np.ones(point_count), {})),
             values=columns,
-            account={name: times for name, times in account.items() if np.nansum(times)},
-            refused=frozenset(reasons),
-            remarks=lambda index: Remarks(failed=reasons.get(index), notes=notes),
+            account={name: times for name, times in account_columns.items() if np.nansum(times)},
+            refused=frozenset(reason_by_point),
+            remarks=lambda index: Remarks(failed=reason_by_point.get(index), notes=notes),
         )
 
 
@@ -174,15 +179,19 @@ class _NetworkReading:
     def __init__(
         self,
         network: QueueingNetwork,
-        classes: Sequence[str],
+        class_names: Sequence[str],
         sums: Mapping[tuple[str, Any], Array],
         arrays: NetworkArrays,
     ) -> None:
         self._network = network
         self._sums = sums
         self._arrays = arrays
-        self._cycle_rates = {name: self._mean("calls", index) for index, name in enumerate(classes)}
-        self._members = {name: self._mean("members", index) for index, name in enumerate(classes)}
+        self._cycle_rates = {
+            name: self._mean("calls", index) for index, name in enumerate(class_names)
+        }
+        self._member_count_by_class = {
+            name: self._mean("members", index) for index, name in enumerate(class_names)
+        }
 
     def _mean(self, kind: str, name: object) -> Array:
         """Return a sum over a cycle divided by the time of the cycle: a mean number present, or a
@@ -190,24 +199,28 @@ class _NetworkReading:
         """
         return np.asarray(self._sums[kind, name] / self._sums["time", ""])
 
-    def _visits_and_service(self, class_name: str, station_name: str) -> tuple[float, float]:
+    def _visits_and_service_time(self, class_name: str, station_name: str) -> tuple[float, float]:
         """Return the visits of a class to a station in a cycle [1], and the service time of one
         visit [s].
         """
-        class_place = (0, self._arrays.classes.index(class_name))
+        class_key = (0, self._arrays.classes.index(class_name))
         station_index = self._arrays.stations.index(station_name)
-        visits, service = (
-            self._arrays.visits[*class_place, station_index],
-            self._arrays.service[*class_place, station_index],
+        visit_count, service_time = (
+            self._arrays.visits[*class_key, station_index],
+            self._arrays.service[*class_key, station_index],
         )
-        return float(visits.real), float(service.real)
+        return float(visit_count.real), float(service_time.real)
 
     def _stations_of_class(self, class_name: str) -> list[str]:
         """List the stations at which a class spends time, in the order of its visits."""
-        numbers = {
-            name: self._visits_and_service(class_name, name) for name in self._network.stations
+        visits_and_time_by_station = {
+            name: self._visits_and_service_time(class_name, name) for name in self._network.stations
         }
-        return [name for name, (visits, service) in numbers.items() if visits * service > 0]
+        return [
+            name
+            for name, (visit_count, service_time) in visits_and_time_by_station.items()
+            if visit_count * service_time > 0
+        ]
 
     def _may_fail(self, class_name: str, station_name: str) -> bool:
         """Return whether the station may lose customers of the class."""
@@ -220,10 +233,10 @@ class _NetworkReading:
 
     def _completion_rate(self, class_name: str, station_name: str) -> Array:
         """Return how many services of a class end at a station in a second [1/s]."""
-        visits, service = self._visits_and_service(class_name, station_name)
+        visit_count, service_time = self._visits_and_service_time(class_name, station_name)
         if not self._may_fail(class_name, station_name):
-            return self._cycle_rates[class_name] * visits
-        return self._mean("here", f"{class_name}.{station_name}") / service
+            return self._cycle_rates[class_name] * visit_count
+        return self._mean("here", f"{class_name}.{station_name}") / service_time
 
     def _abandonment_rate(self, class_name: str, station_name: str) -> Array:
         """Return how many customers of a class abandon the queue of a station in a second [1/s]."""
@@ -239,7 +252,7 @@ class _NetworkReading:
         """Return how many visits a class makes to a station in a second: visits of customers that
         are let in, or that try again until they are [1/s].
         """
-        visits, _ = self._visits_and_service(class_name, station_name)
+        visits, _ = self._visits_and_service_time(class_name, station_name)
         tries_again = class_name in self._network.stations[station_name].retries
         if tries_again or not self._may_fail(class_name, station_name):
             return self._cycle_rates[class_name] * visits
@@ -257,113 +270,130 @@ class _NetworkReading:
         """
         for station_name in self._stations_of_class(class_name)[:1]:
             if self._may_fail(class_name, station_name):
-                visits, _ = self._visits_and_service(class_name, station_name)
+                visits, _ = self._visits_and_service_time(class_name, station_name)
                 return np.asarray(visit_or_completion_rate(class_name, station_name) / visits)
         return self._cycle_rates[class_name]
 
     def values(self) -> NamedValues:
         """Yield the values of the network, its classes and its stations, by name."""
-        for class_name, members in self._members.items():
-            thinking = self._mean("here", f"{class_name}.{THINK}")
-            cycles = self._cycle_rate(class_name, self._visit_rate)
+        for class_name, member_count in self._member_count_by_class.items():
+            thinking_count = self._mean("here", f"{class_name}.{THINK}")
+            cycle_rate = self._cycle_rate(class_name, self._visit_rate)
             yield f"throughput[{class_name}]", self._cycle_rate(class_name, self._completion_rate)
-            yield f"response_time[{class_name}]", (members - thinking) / without_zeros(cycles)
+            yield (
+                f"response_time[{class_name}]",
+                (member_count - thinking_count) / without_zeros(cycle_rate),
+            )
             for station_name in self._stations_of_class(class_name):
-                yield from self._values_of_place(class_name, station_name, cycles)
+                yield from self._values_at_station(class_name, station_name, cycle_rate)
         for station_name in self._network.stations:
             yield from self._values_of_station(station_name)
         for name in self._network.regions:
-            present, busy = self._mean("present", name), self._mean("busy", name)
-            yield f"queue_length[{name}]", present
-            yield f"utilization[{name}]", busy / self._network.regions[name].capacity
-            grants = without_zeros(self._mean("calls", name))
-            yield f"waiting_time[{name}]", _difference_beyond_rounding(present, busy) / grants
+            present_count, busy_count = self._mean("present", name), self._mean("busy", name)
+            yield f"queue_length[{name}]", present_count
+            yield f"utilization[{name}]", busy_count / self._network.regions[name].capacity
+            grant_rate = without_zeros(self._mean("calls", name))
+            yield (
+                f"waiting_time[{name}]",
+                _difference_beyond_rounding(present_count, busy_count) / grant_rate,
+            )
         for name in self._network.breakers:
-            refused = self._mean("calls", REFUSED + name) / without_zeros(self._mean("calls", name))
+            refused_share = self._mean("calls", REFUSED + name) / without_zeros(
+                self._mean("calls", name)
+            )
             yield f"open_share[{name}]", self._mean("open", name)
-            yield f"refused_share[{name}]", refused
+            yield f"refused_share[{name}]", refused_share
 
-    def _values_of_place(self, class_name: str, station_name: str, cycles: Array) -> NamedValues:
+    def _values_at_station(
+        self, class_name: str, station_name: str, cycle_rate: Array
+    ) -> NamedValues:
         """Yield the values of a class at a station, by name."""
         station = self._network.stations[station_name]
         label = f"[{class_name},{station_name}]"
-        visits, present = (
+        visit_rate, present_count = (
             self._visit_rate(class_name, station_name),
             self._present_count(class_name, station_name),
         )
-        served = self._completion_rate(class_name, station_name)
-        _, service = self._visits_and_service(class_name, station_name)
-        yield f"queue_length{label}", present
-        yield f"residence_time{label}", present / without_zeros(cycles)
-        yield f"time_per_visit{label}", present / without_zeros(visits)
+        completion_rate = self._completion_rate(class_name, station_name)
+        _, service_time = self._visits_and_service_time(class_name, station_name)
+        yield f"queue_length{label}", present_count
+        yield f"residence_time{label}", present_count / without_zeros(cycle_rate)
+        yield f"time_per_visit{label}", present_count / without_zeros(visit_rate)
         yield (
             f"waiting_time{label}",
-            _difference_beyond_rounding(present, served * service) / without_zeros(visits),
+            _difference_beyond_rounding(present_count, completion_rate * service_time)
+            / without_zeros(visit_rate),
         )
         if not DISCIPLINES[station.discipline].delay:
-            yield f"utilization{label}", served * service / station.servers
+            yield f"utilization{label}", completion_rate * service_time / station.servers
         tries_again = class_name in station.retries
-        turns_away = station.capacity is not None or class_name in station.balking
+        may_turn_away = station.capacity is not None or class_name in station.balking
         is_guarded = bool(self._network.breaker_of(station_name))
         # Of customers that give up after several tries the chain does not count why.
-        has_one_cause = not is_guarded and not (turns_away and class_name in station.patience)
+        has_one_cause = not is_guarded and not (may_turn_away and class_name in station.patience)
         if class_name in station.patience and (has_one_cause or not tries_again):
-            lost = (
-                _difference_beyond_rounding(visits, served)
+            loss_rate = (
+                _difference_beyond_rounding(visit_rate, completion_rate)
                 if tries_again
                 else self._abandonment_rate(class_name, station_name)
             )
-            yield f"abandonment{label}", lost / without_zeros(visits)
-        if turns_away and has_one_cause:
-            arriving = (
+            yield f"abandonment{label}", loss_rate / without_zeros(visit_rate)
+        if may_turn_away and has_one_cause:
+            arrival_rate = (
                 self._cycle_rates[class_name]
-                * self._visits_and_service(class_name, station_name)[0]
+                * self._visits_and_service_time(class_name, station_name)[0]
             )
-            admitted = served if tries_again else visits
+            admission_rate = completion_rate if tries_again else visit_rate
             yield (
                 f"loss_probability{label}",
-                _difference_beyond_rounding(arriving, admitted) / without_zeros(arriving),
+                _difference_beyond_rounding(arrival_rate, admission_rate)
+                / without_zeros(arrival_rate),
             )
 
     def _values_of_station(self, station_name: str) -> NamedValues:
         """Yield the values of a station over all classes, by name."""
         station = self._network.stations[station_name]
-        visitors = [name for name in self._members if station_name in self._stations_of_class(name)]
+        visitors = [
+            name
+            for name in self._member_count_by_class
+            if station_name in self._stations_of_class(name)
+        ]
         yield (
             f"queue_length[{station_name}]",
             sum((self._present_count(name, station_name) for name in visitors), np.zeros(1)),
         )
         if not DISCIPLINES[station.discipline].delay:
-            work = (
+            work_rates = (
                 self._completion_rate(name, station_name)
-                * self._visits_and_service(name, station_name)[1]
+                * self._visits_and_service_time(name, station_name)[1]
                 for name in visitors
             )
-            yield f"utilization[{station_name}]", sum(work, np.zeros(1)) / station.servers
+            yield f"utilization[{station_name}]", sum(work_rates, np.zeros(1)) / station.servers
 
     def account(self) -> NamedValues:
         """Yield the time of a cycle by component, for a network with one class [s]."""
-        if len(self._members) > 1:
+        if len(self._member_count_by_class) > 1:
             return
-        (class_name,) = self._members
-        cycles = without_zeros(self._cycle_rate(class_name, self._visit_rate))
-        yield THINK, self._mean("here", f"{class_name}.{THINK}") / cycles
+        (class_name,) = self._member_count_by_class
+        cycle_rate = without_zeros(self._cycle_rate(class_name, self._visit_rate))
+        yield THINK, self._mean("here", f"{class_name}.{THINK}") / cycle_rate
         for name in self._stations_of_class(class_name):
-            _, service = self._visits_and_service(class_name, name)
-            work = self._completion_rate(class_name, name) * service
-            yield name, work / cycles
+            _, service_time = self._visits_and_service_time(class_name, name)
+            busy_count = self._completion_rate(class_name, name) * service_time
+            yield name, busy_count / cycle_rate
             yield (
                 f"wait:{name}",
-                _difference_beyond_rounding(self._present_count(class_name, name), work) / cycles,
+                _difference_beyond_rounding(self._present_count(class_name, name), busy_count)
+                / cycle_rate,
             )
             if class_name in self._network.stations[name].retries:
-                pause = f"{BACK_OFF_TIME}:{name}"
-                yield pause, self._mean("label", pause) / cycles
+                pause_label = f"{BACK_OFF_TIME}:{name}"
+                yield pause_label, self._mean("label", pause_label) / cycle_rate
         for name in self._network.regions:
-            waiting = _difference_beyond_rounding(
+            waiting_count = _difference_beyond_rounding(
                 self._mean("present", name), self._mean("busy", name)
             )
-            yield f"wait:{name}", waiting / cycles
+            yield f"wait:{name}", waiting_count / cycle_rate
 
 
 def _difference_beyond_rounding(larger: Array, smaller: Array) -> Array:

@@ -141,7 +141,7 @@ def _routed_cycle(network: QueueingNetwork, chain_name: str, chain: Chain) -> Ac
     """
     is_closed = isinstance(chain.members, ClosedClass)
 
-    def visit(place: Place) -> Step:
+    def visit_step(place: Place) -> Step:
         """Return the step of a visit to a place: a class at a station."""
         class_name, station_name = place
         station = network.stations[station_name]
@@ -153,11 +153,11 @@ def _routed_cycle(network: QueueingNetwork, chain_name: str, chain: Chain) -> Ac
         source_class, _ = route.source
         if source_class in chain.classes and route.probability != Number(0.0):
             ends_program = route.target is None or (is_closed and route.target == chain.reference)
-            source = START if is_closed and route.source == chain.reference else route.source
-            routes.append((source, END if ends_program else route.target, route.probability))
+            route_source = START if is_closed and route.source == chain.reference else route.source
+            routes.append((route_source, END if ends_program else route.target, route.probability))
     if not is_closed:
-        return program_of_routes([(START, chain.reference, ONCE), *routes], visit)
-    first_visit, program = visit(chain.reference), program_of_routes(routes, visit)
+        return program_of_routes([(START, chain.reference, ONCE), *routes], visit_step)
+    first_visit, program = visit_step(chain.reference), program_of_routes(routes, visit_step)
     return then(*_think_steps(chain_name, chain.members), first_visit, program)
 
 
@@ -213,16 +213,16 @@ def _limited_visit(
     patience, timeout = station.patience.get(class_name), station.timeout.get(class_name)
     if not station.loses(class_name):
         return step
-    queue = None
+    queue_capacity = None
     if station.capacity is not None:
-        queue = Number(float(station.capacity - station.servers))
+        queue_capacity = Number(float(station.capacity - station.servers))
     return attempt(
         step,
         timeout=timeout,
         patience=patience,
         retries=station.retries.get(class_name, 0),
         back_off=station.back_off.get(class_name),
-        queue=queue,
+        queue=queue_capacity,
         breaker=breaker,
         balking=station.balking.get(class_name, ()),
     )
@@ -252,8 +252,14 @@ def _arrival_pattern(customer_class: OpenClass) -> ArrivalPattern:
             profile=customer_class.profile,
             backlog=customer_class.backlog,
         )
-    bursts = (customer_class.burst_arrivals, customer_class.burst_time, customer_class.quiet_time)
-    return ArrivalPattern(1.0, customer_class.batch, *bursts, backlog=customer_class.backlog)
+    burst_expressions = (
+        customer_class.burst_arrivals,
+        customer_class.burst_time,
+        customer_class.quiet_time,
+    )
+    return ArrivalPattern(
+        1.0, customer_class.batch, *burst_expressions, backlog=customer_class.backlog
+    )
 
 
 def _cycle_activity(
@@ -268,7 +274,7 @@ def _cycle_activity(
     activities = _think_steps(class_name, customer_class, bool(visited_stations))
     visits_by_station: list[tuple[str, list[Activity]]] = []
     for station_name, station in visited_stations:
-        visit_time, visits = _time_and_visits(station, class_name)
+        visit_time, visit_ratio = _time_and_visits(station, class_name)
         visits_by_station.append(
             (
                 station_name,
@@ -279,23 +285,23 @@ def _cycle_activity(
                         class_name,
                         network.breaker_of(station_name) or None,
                     ),
-                    visits,
+                    visit_ratio,
                 ),
             )
         )
-    for region, region_visits in groupby(
+    for region_name, region_visits in groupby(
         visits_by_station, lambda name_and_visits: network.region_of(name_and_visits[0])
     ):
         visits_of_region = [body for _, body in region_visits]
         activities += (
-            _visits_under_permit(region, visits_of_region)
-            if region
+            _visits_under_permit(region_name, visits_of_region)
+            if region_name
             else chained.from_iterable(visits_of_region)
         )
     return Then(tuple(activities))
 
 
-def _visits_under_permit(region: str, visits: Sequence[list[Activity]]) -> list[Activity]:
+def _visits_under_permit(region_name: str, visits: Sequence[list[Activity]]) -> list[Activity]:
     """Return the activities for visits to stations of one region in a row, under one permit of the
     region; a class that visits none of them takes no permit.
     """
@@ -306,17 +312,18 @@ def _visits_under_permit(region: str, visits: Sequence[list[Activity]]) -> list[
     if not isinstance(first_visit, Choice) or first_visit.options[-1][1] != Then(()):
         return [
             Hold(
-                region, Then((first_visit, *repeated_visits, *chained.from_iterable(later_visits)))
+                region_name,
+                Then((first_visit, *repeated_visits, *chained.from_iterable(later_visits))),
             )
         ]
     # A customer that passes by the first station enters the region at a later one, or never.
     (visit_probability, step), (pass_probability, _) = first_visit.options
-    permit_hold = Hold(region, Then((step, *chained.from_iterable(later_visits))))
+    permit_hold = Hold(region_name, Then((step, *chained.from_iterable(later_visits))))
     return [
         Choice(
             (
                 (visit_probability, permit_hold),
-                (pass_probability, Then(tuple(_visits_under_permit(region, later_visits)))),
+                (pass_probability, Then(tuple(_visits_under_permit(region_name, later_visits)))),
             )
         )
     ]
@@ -359,21 +366,21 @@ def _visit_activities(step: Activity, mean_visits: Expr) -> list[Activity]:
     """Return the activities for the visits to a station: a geometric repetition for a mean of at
     least 1, else a choice between one visit and none.
     """
-    default_mean = _value_at_defaults(mean_visits)
+    mean_at_defaults = _value_at_defaults(mean_visits)
     # The shape is decided at the own value: another mean beyond it is refused by the range of a
     # probability or of a count.
-    if default_mean == 1:
+    if mean_at_defaults == 1:
         return [step]
-    if default_mean > 1:
+    if mean_at_defaults > 1:
         # A geometric number of repetitions, as a network draws it: after each visit another one
         # with the same probability.
         return [step, Repeat(mean_visits - 1, step, GEOMETRIC)]
     return [Choice(((mean_visits, step), (1 - mean_visits, Then(()))))]
 
 
-def _value_at_defaults(number: Expr) -> float:
+def _value_at_defaults(expression: Expr) -> float:
     """Compute an expression at the network's own parameter values; the value decides the shape of
     an activity.
     """
-    (column,) = Tape([number]).run({})
+    (column,) = Tape([expression]).run({})
     return float(column[0].real)

@@ -56,7 +56,7 @@ class DayPart(NamedTuple):
     generator: csr_array
 
 
-def profiles_of(model: Model) -> dict[str, Profile]:
+def profile_by_stream(model: Model) -> dict[str, Profile]:
     """Return, by the name of the group, the profiles of those streams of a model that have one.
 
     Raises
@@ -67,20 +67,24 @@ def profiles_of(model: Model) -> dict[str, Profile]:
     pattern_by_stream = {group.name: group.pattern for group in population.groups}
     if isinstance(population, OpenPopulation):
         pattern_by_stream = {STREAM: population.pattern}
-    profiles = {
+    profile_by_name = {
         name: pattern.profile for name, pattern in pattern_by_stream.items() if pattern.profile
     }
-    periods = {name: period_of(profile) for name, profile in profiles.items()}
-    if periods and not math.isclose(min(periods.values()), max(periods.values()), rel_tol=1e-9):
-        lengths_text = ", ".join(f"that of {name} {period:g} s" for name, period in periods.items())
+    period_by_name = {name: period_of(profile) for name, profile in profile_by_name.items()}
+    if period_by_name and not math.isclose(
+        min(period_by_name.values()), max(period_by_name.values()), rel_tol=1e-9
+    ):
+        lengths_text = ", ".join(
+            f"that of {name} {period:g} s" for name, period in period_by_name.items()
+        )
         raise NoAnswerError(
             f"values before the long run need profiles of one period, but {lengths_text}; write all"
             " for the same period"
         )
-    return profiles
+    return profile_by_name
 
 
-def with_mean_rates(model: Model, faster_stream: str | None = None) -> Model:
+def model_with_mean_rates(model: Model, faster_stream: str | None = None) -> Model:
     """Return a model whose streams arrive at the mean rates of their profiles; `faster_stream` at
     twice its mean rate.
     """
@@ -93,7 +97,7 @@ def with_mean_rates(model: Model, faster_stream: str | None = None) -> Model:
         population = replace(population, rate=population.rate * rate_factor, pattern=pattern)
         return replace(model, population=population)
 
-    def at_mean_rate(group: Group) -> Group:
+    def group_at_mean_rate(group: Group) -> Group:
         """Return a group without its profile, at its mean rate or at twice this rate."""
         if group.arrivals is None:
             return group
@@ -101,7 +105,7 @@ def with_mean_rates(model: Model, faster_stream: str | None = None) -> Model:
         pattern = replace(group.pattern, profile=())
         return replace(group, arrivals=group.arrivals * rate_factor, pattern=pattern)
 
-    groups = list(map(at_mean_rate, population.groups))
+    groups = list(map(group_at_mean_rate, population.groups))
     return replace(model, population=population_of_groups(groups))
 
 
@@ -128,12 +132,13 @@ def parts_of_period(
     for start, end in zip(start_times, [*start_times[1:], period], strict=True):
         if end - start <= 1e-12 * period:  # two profiles whose sums differ by rounding
             continue
-        rates = generator
+        part_generator = generator
         for name, profile in profiles.items():
-            rates = (
-                rates + (_relative_rate_at((start + end) / 2, profile) - 1) * change_by_stream[name]
+            part_generator = (
+                part_generator
+                + (_relative_rate_at((start + end) / 2, profile) - 1) * change_by_stream[name]
             )
-        day_parts.append(DayPart(end - start, csr_array(rates)))
+        day_parts.append(DayPart(end - start, csr_array(part_generator)))
     return day_parts
 
 
@@ -174,36 +179,37 @@ def probabilities_at(
     last_time = float(times_asked.max(initial=0.0))
     _check_ticks(parts, last_time / math.fsum(part.duration for part in parts))
     step_count = len(times_asked) + last_time / min(part.duration for part in parts)
-    steps = [_transposed_rates_and_tick_rate(part) for part in parts]
-    probabilities, clock, part_index, rest_of_part = start, 0.0, 0, parts[0].duration
+    rates_of_parts = [_transposed_rates_and_tick_rate(part) for part in parts]
+    probabilities, clock, part_index, time_left_in_part = start, 0.0, 0, parts[0].duration
     probabilities_by_time = {}
     for time in np.unique(times_asked).tolist():
         time_left = time - clock
         while time_left > 0:
-            span = min(time_left, rest_of_part)
-            transposed_rates, tick_rate = steps[part_index]
+            span = min(time_left, time_left_in_part)
+            transposed_rates, tick_rate = rates_of_parts[part_index]
             probabilities = probabilities_after(
                 transposed_rates, tick_rate, probabilities, span, error / step_count
             )
-            time_left, rest_of_part = time_left - span, rest_of_part - span
-            if rest_of_part <= 0:
+            time_left, time_left_in_part = time_left - span, time_left_in_part - span
+            if time_left_in_part <= 0:
                 part_index = (part_index + 1) % len(parts)
-                rest_of_part = parts[part_index].duration
+                time_left_in_part = parts[part_index].duration
         clock = time
         probabilities_by_time[time] = probabilities
     return np.array([probabilities_by_time[time] for time in times_asked.tolist()])
 
 
-def _check_ticks(parts: Sequence[DayPart], periods: float) -> None:
+def _check_ticks(parts: Sequence[DayPart], period_count: float) -> None:
     """Raise NoAnswerError if uniformization over some periods costs too much."""
-    ticks = periods * sum(
+    tick_count = period_count * sum(
         part.duration * _transposed_rates_and_tick_rate(part)[1] for part in parts
     )
-    steps = ticks * (2000 + max(part.generator.nnz for part in parts))
+    step_count = tick_count * (2000 + max(part.generator.nnz for part in parts))
     check_cost(
         "ticks",
-        steps,
-        f"the chain's clock ticks {ticks:.3g} times, which is {steps:.3g} steps with its rates",
+        step_count,
+        f"the chain's clock ticks {tick_count:.3g} times, which is {step_count:.3g} steps with its"
+        " rates",
         "ask for an earlier time, for the long run",
     )
 
@@ -212,8 +218,8 @@ def _transposed_rates_and_tick_rate(part: DayPart) -> tuple[csr_array, float]:
     """Return the transposed rates of the chain in a part of the period, and the rate at which the
     clock of the uniformization ticks [1/s].
     """
-    rate = float(-part.generator.diagonal().real.min(initial=0.0))
-    return sparse.csr_array(part.generator.T), rate
+    tick_rate = float(-part.generator.diagonal().real.min(initial=0.0))
+    return sparse.csr_array(part.generator.T), tick_rate
 
 
 def passage_time(start: Array, parts: Sequence[DayPart], end_states: NDArray[np.int64]) -> float:
@@ -243,14 +249,16 @@ def passage_time(start: Array, parts: Sequence[DayPart], end_states: NDArray[np.
         for part in parts
     ]
     _check_ticks(transient_parts, 1.0)
-    steps = [(*_transposed_rates_and_tick_rate(part), part.duration) for part in transient_parts]
+    rates_of_parts = [
+        (*_transposed_rates_and_tick_rate(part), part.duration) for part in transient_parts
+    ]
 
-    def after_period(probabilities: Array) -> tuple[Array, float]:
+    def probabilities_and_time_after_period(probabilities: Array) -> tuple[Array, float]:
         """Return the probabilities of the states after a period, and the mean time that was spent
         in them during the period [s].
         """
         time_spent = 0.0
-        for transposed_rates, tick_rate, duration in steps:
+        for transposed_rates, tick_rate, duration in rates_of_parts:
             time_spent += _time_spent(transposed_rates, tick_rate, probabilities, duration)
             # The solver subtracts two states a period apart, so that the error of one must be far
             # below its residual.
@@ -259,17 +267,21 @@ def passage_time(start: Array, parts: Sequence[DayPart], end_states: NDArray[np.
             )
         return probabilities, time_spent
 
-    def lost_in_period(probabilities: Array) -> Array:
+    def probabilities_lost_in_period(probabilities: Array) -> Array:
         """Return the probabilities before a period less those after it, p - p M."""
-        return probabilities - after_period(probabilities)[0]
+        return probabilities - probabilities_and_time_after_period(probabilities)[0]
 
     # The matrix of a whole period is dense; its product with a vector needs only the chain's sparse
     # rates.
     operator = LinearOperator(
-        (len(transient_states), len(transient_states)), matvec=lost_in_period, dtype=np.float64
+        (len(transient_states), len(transient_states)),
+        matvec=probabilities_lost_in_period,
+        dtype=np.float64,
     )
-    visits, has_failed = gmres(operator, start[transient_states], rtol=LARGEST_RESIDUAL, maxiter=20)
-    mean_time = after_period(visits)[1]
+    start_probability_sums, has_failed = gmres(
+        operator, start[transient_states], rtol=LARGEST_RESIDUAL, maxiter=20
+    )
+    mean_time = probabilities_and_time_after_period(start_probability_sums)[1]
     if has_failed or not 0 <= mean_time < math.inf:
         raise NeverReachedError(
             "the number asked for is reached after very many periods of the profile, or never; ask"
@@ -286,8 +298,10 @@ def _time_spent(
     """
     if tick_rate * duration == 0:
         return float(start_probabilities.sum()) * duration
-    first_tick, weights = poisson_weights(tick_rate * duration, 1e-13)
-    more_ticks_probabilities = np.concatenate([np.ones(first_tick), 1 - np.cumsum(weights)])
+    first_tick, tick_probabilities = poisson_weights(tick_rate * duration, 1e-13)
+    more_ticks_probabilities = np.concatenate(
+        [np.ones(first_tick), 1 - np.cumsum(tick_probabilities)]
+    )
     probabilities, time_spent = start_probabilities, 0.0
     for more_ticks_probability in more_ticks_probabilities:
         time_spent += float(more_ticks_probability) * float(probabilities.sum()) / tick_rate

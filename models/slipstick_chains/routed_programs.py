@@ -38,14 +38,15 @@ class Way(NamedTuple):
 
 
 def program_of_routes(
-    routes: Iterable[tuple[PlaceOrEnd, PlaceOrEnd, Expr]], visit: Callable[[PlaceOrEnd], Activity]
+    routes: Iterable[tuple[PlaceOrEnd, PlaceOrEnd, Expr]],
+    visit_activity: Callable[[PlaceOrEnd], Activity],
 ) -> Activity:
     """Return the program of a customer that takes routes at random from `START` to `END`.
 
     Parameters
     ----------
     routes : each from a point to another, with its probability [1]
-    visit : returns the activity of a visit to a place
+    visit_activity : returns the activity of a visit to a place
 
     Raises
     ------
@@ -58,49 +59,62 @@ def program_of_routes(
     >>> program_of_routes(routes, lambda place: delay(1.0, name=place))
     delay(1.0, name='a') >> repeat(0.333333, delay(1.0, name='a'), spread='geometric')
     """
-    ways: dict[tuple[PlaceOrEnd, PlaceOrEnd], list[Way]] = {}
+    ways_by_ends: dict[tuple[PlaceOrEnd, PlaceOrEnd], list[Way]] = {}
     for source, target, probability in routes:
-        activity = Then(()) if target == END else visit(target)
-        ways.setdefault((source, target), []).append(Way(probability, activity))
+        activity = Then(()) if target == END else visit_activity(target)
+        ways_by_ends.setdefault((source, target), []).append(Way(probability, activity))
     places = dict.fromkeys(
-        point for end_places in ways for point in end_places if point not in (START, END)
+        point for end_places in ways_by_ends for point in end_places if point not in (START, END)
     )
     while places:
-        place = min(places, key=lambda point: _count_ways_through(ways, point))
+        place = min(places, key=lambda point: _count_ways_through(ways_by_ends, point))
         # Its moves stand in those of its predecessors now.
         del places[place]
-        ways = _without_place(ways, place)
-    return _choice_between(ways[START, END])
+        ways_by_ends = _without_place(ways_by_ends, place)
+    return _choice_between(ways_by_ends[START, END])
 
 
 def _count_ways_through(
-    ways: dict[tuple[PlaceOrEnd, PlaceOrEnd], list[Way]], place: PlaceOrEnd
+    ways_by_ends: dict[tuple[PlaceOrEnd, PlaceOrEnd], list[Way]], place: PlaceOrEnd
 ) -> int:
     """Return the number of pairs of a way into a place and a way out of it."""
-    ways_in, ways_out = (
-        sum(bool(ends[end_index] == place) for ends in ways) for end_index in (1, 0)
+    way_in_count, way_out_count = (
+        sum(bool(end_places[end_index] == place) for end_places in ways_by_ends)
+        for end_index in (1, 0)
     )
-    return ways_in * ways_out
+    return way_in_count * way_out_count
 
 
 def _without_place(
-    ways: dict[tuple[PlaceOrEnd, PlaceOrEnd], list[Way]], place: PlaceOrEnd
+    ways_by_ends: dict[tuple[PlaceOrEnd, PlaceOrEnd], list[Way]], place: PlaceOrEnd
 ) -> dict[tuple[PlaceOrEnd, PlaceOrEnd], list[Way]]:
     """Return the ways that remain when a place is eliminated; each pair of ways through the place
     becomes one way.
     """
-    ways_back = ways.get((place, place), [])
-    remaining_ways = {ends: list(options) for ends, options in ways.items() if place not in ends}
+    ways_back = ways_by_ends.get((place, place), [])
+    remaining_ways = {
+        end_places: list(ways_between)
+        for end_places, ways_between in ways_by_ends.items()
+        if place not in end_places
+    }
     stay_probability = total([way.probability for way in ways_back])
     repeated_stay = (
         Repeat(stay_probability / (ONCE - stay_probability), _choice_between(ways_back), GEOMETRIC)
         if ways_back
         else Then(())
     )
-    ways_in = [(ends[0], ways[ends]) for ends in ways if ends[1] == place and ends[0] != place]
-    ways_out = [(ends[1], ways[ends]) for ends in ways if ends[0] == place and ends[1] != place]
-    for source, entering_ways in ways_in:
-        for target, leaving_ways in ways_out:
+    sources_and_ways = [
+        (end_places[0], ways_by_ends[end_places])
+        for end_places in ways_by_ends
+        if end_places[1] == place and end_places[0] != place
+    ]
+    targets_and_ways = [
+        (end_places[1], ways_by_ends[end_places])
+        for end_places in ways_by_ends
+        if end_places[0] == place and end_places[1] != place
+    ]
+    for source, entering_ways in sources_and_ways:
+        for target, leaving_ways in targets_and_ways:
             entry_probability = total([way.probability for way in entering_ways])
             leave_probability = total([way.probability for way in leaving_ways]) / (
                 ONCE - stay_probability

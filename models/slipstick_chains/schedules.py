@@ -39,10 +39,10 @@ from slipstick.profiles import Profile, period_of
 from slipstick_chains.breakdowns import (
     SCHEDULE,
     arithmetic_name,
-    check_label_of_absence,
+    check_absence_label,
     check_no_other_absence,
     discipline_with_absences,
-    groups_behind_absences,
+    groups_ranked_behind_absences,
     refuse_counted_servers,
 )
 
@@ -58,31 +58,31 @@ def absences_of(schedule: ServersByTime) -> list[tuple[float, float]]:
     [(12.0, 12.0), (12.0, 20.0)]
     """
     absences = list[tuple[float, float]]()
-    for server in range(max(count for _, count in schedule)):
-        start = length = 0.0
-        first_absence = len(absences)
-        for duration, count in schedule:
-            if count <= server:
-                length += duration
+    for server_number in range(max(server_count for _, server_count in schedule)):
+        absence_start = absence_length = 0.0
+        first_index = len(absences)
+        for duration, server_count in schedule:
+            if server_count <= server_number:
+                absence_length += duration
                 continue
-            if length:
-                absences.append((start, length))
-            start, length = start + length + duration, 0.0
-        if length:
+            if absence_length:
+                absences.append((absence_start, absence_length))
+            absence_start, absence_length = absence_start + absence_length + duration, 0.0
+        if absence_length:
             # A server that begins the next period off duty does not come back in between.
-            length += (
-                absences.pop(first_absence)[1]
-                if absences[first_absence:] and not absences[first_absence][0]
+            absence_length += (
+                absences.pop(first_index)[1]
+                if absences[first_index:] and not absences[first_index][0]
                 else 0.0
             )
-            absences.append((start, length))
+            absences.append((absence_start, absence_length))
     return absences
 
 
 def network_with_schedules(
     network: QueueingNetwork,
     schedules: Mapping[str, ServersByTime],
-    finishing: Collection[str] = (),
+    finishing_stations: Collection[str] = (),
 ) -> QueueingNetwork:
     """Replace the schedules of a network by open classes. For each time that a server is off duty
     there is a class ``off_STATION_NUMBER`` with one customer a period, which occupies the server
@@ -92,7 +92,7 @@ def network_with_schedules(
     ----------
     network : with at least one open class
     schedules : by station, the parts of a period
-    finishing : stations whose servers end the service under way before they go off duty
+    finishing_stations : stations whose servers end the service under way before they go off duty
 
     Raises
     ------
@@ -106,8 +106,11 @@ def network_with_schedules(
     ('calls', 'off_desk_1')
     """
     period = _common_period(schedules)
-    customers = [*network.classes.values(), *(chain.members for chain in network.chains.values())]
-    if not any(isinstance(members, OpenClass) for members in customers):
+    members_of_classes = [
+        *network.classes.values(),
+        *(chain.members for chain in network.chains.values()),
+    ]
+    if not any(isinstance(members, OpenClass) for members in members_of_classes):
         raise ModelError(_NO_STREAM)
     classes = {
         name: _customers_with_profile("classes", name, members, period)
@@ -117,26 +120,30 @@ def network_with_schedules(
         name: replace(chain, members=_customers_with_profile("chains", name, chain.members, period))
         for name, chain in network.chains.items()
     }
-    stations, ways_to_work = dict(network.stations), dict[str, NetworkStation]()
+    stations, delay_station_by_name = dict(network.stations), dict[str, NetworkStation]()
     amounts, absences = dict(network.amounts), dict(network.absences)
     for name, schedule in schedules.items():
         station = stations[name]
         with _fault_at("stations", name, "schedule"):
             check_no_other_absence(name, absences)
-            ranked_discipline = discipline_with_absences(_END, name, station.discipline, finishing)
+            ranked_discipline = discipline_with_absences(
+                _END, name, station.discipline, finishing_stations
+            )
             refuse_counted_servers(network, name, "have a schedule", "off duty")
-        station = _with_ranks(station, ranked_discipline, max(count for _, count in schedule))
+        station = _station_with_ranks(
+            station, ranked_discipline, max(count for _, count in schedule)
+        )
         for absence_number, (start, length) in enumerate(absences_of(schedule), 1):
             label = f"off_{arithmetic_name(name)}_{absence_number}"
             delay_name = f"on_{label[4:]}"
             with _fault_at("stations", name, "schedule"):
-                for new_name in (label, delay_name):
-                    check_label_of_absence(new_name, name, (*network.names, *network.stations))
+                for added_name in (label, delay_name):
+                    check_absence_label(added_name, name, (*network.names, *network.stations))
             absences[label] = _absence_of_servers(name, start, length, period, delay_name)
             classes[label] = OpenClass(Number(1 / period, RATE), trace=(period,))
             zero_scv = {label: Number(0.0)}
             # A class visits its stations in the order written.
-            ways_to_work[delay_name] = NetworkStation(
+            delay_station_by_name[delay_name] = NetworkStation(
                 "is", service={label: Number(start, TIME)}, scv=zero_scv
             )
             station = replace(
@@ -146,12 +153,12 @@ def network_with_schedules(
                 priority={**station.priority, label: 0},
             )
         stations[name] = station
-        amounts |= _servers_on_duty(name, schedule)
+        amounts |= _amounts_of_schedule(name, schedule)
     return replace(
         network,
         classes=classes,
         chains=chains,
-        stations={**ways_to_work, **stations},
+        stations={**delay_station_by_name, **stations},
         amounts=amounts,
         absences=absences,
     )
@@ -160,13 +167,19 @@ def network_with_schedules(
 _END = "the end of a shift"
 
 
-def _with_ranks(station: NetworkStation, ranked_discipline: str, servers: int) -> NetworkStation:
+def _station_with_ranks(
+    station: NetworkStation, ranked_discipline: str, server_count: int
+) -> NetworkStation:
     """Return a station with some number of servers, by a discipline with ranks, at which no class
     has the first rank.
     """
     has_ranks = station.discipline == ranked_discipline
-    ranks = {name: 1 + station.priority[name] if has_ranks else 1 for name in station.visitors()}
-    return replace(station, discipline=ranked_discipline, servers=servers, priority=ranks)
+    rank_by_class = {
+        name: 1 + station.priority[name] if has_ranks else 1 for name in station.visitors()
+    }
+    return replace(
+        station, discipline=ranked_discipline, servers=server_count, priority=rank_by_class
+    )
 
 
 @contextmanager
@@ -194,7 +207,7 @@ def _customers_with_profile(
 def model_with_schedules(
     model: Model,
     schedules: Mapping[str, ServersByTime],
-    finishing: Collection[str] = (),
+    finishing_stations: Collection[str] = (),
 ) -> Model:
     """Replace the schedules of a model by streams. For each time that a server is off duty there is
     a stream ``off_STATION_NUMBER`` with one customer a period, which occupies the server meanwhile.
@@ -204,7 +217,7 @@ def model_with_schedules(
     ----------
     model : with at least one stream of customers
     schedules : by station, the parts of a period
-    finishing : stations whose servers end the service under way before they go off duty
+    finishing_stations : stations whose servers end the service under way before they go off duty
 
     Raises
     ------
@@ -224,35 +237,37 @@ def model_with_schedules(
     resources, amounts = dict(model.resources), dict(model.amounts)
     absences = dict(model.absences)
     ranked_stations = []
-    off_duty = []
-    once_a_period = replace(POISSON, trace=(period,))
+    off_duty_groups = []
+    periodic_pattern = replace(POISSON, trace=(period,))
     for name, schedule in schedules.items():
         station = resources[name]
         assert isinstance(station, Station)
         check_no_other_absence(name, absences)
-        ranked_discipline = discipline_with_absences(_END, name, station.discipline, finishing)
+        ranked_discipline = discipline_with_absences(
+            _END, name, station.discipline, finishing_stations
+        )
         refuse_counted_servers(model, name, "have a schedule", "off duty")
         ranked_stations += [name] if station.discipline == ranked_discipline else []
-        servers = max(count for _, count in schedule)
-        resources[name] = replace(station, discipline=ranked_discipline, servers=servers)
+        server_count = max(count for _, count in schedule)
+        resources[name] = replace(station, discipline=ranked_discipline, servers=server_count)
         for absence_number, (start, length) in enumerate(absences_of(schedule), 1):
             label = f"off_{arithmetic_name(name)}_{absence_number}"
             used_names = (*(group.name for group in groups), *model.resources)
-            check_label_of_absence(label, name, used_names)
+            check_absence_label(label, name, used_names)
             absences[label] = _absence_of_servers(name, start, length, period)
             cycle = delay(start, name=f"on-{label[4:]}") >> service(name, length, name=label)
-            off_duty.append(
-                Group(label, Number(0.0), cycle, Number(1 / period, RATE), once_a_period)
+            off_duty_groups.append(
+                Group(label, Number(0.0), cycle, Number(1 / period, RATE), periodic_pattern)
             )
-        amounts |= _servers_on_duty(name, schedule)
+        amounts |= _amounts_of_schedule(name, schedule)
 
-    later_groups = groups_behind_absences(groups, schedules, ranked_stations)
+    ranked_groups = groups_ranked_behind_absences(groups, schedules, ranked_stations)
     population_type = (
-        StreamsPopulation if later_groups[0].arrivals is not None else ClosedPopulation
+        StreamsPopulation if ranked_groups[0].arrivals is not None else ClosedPopulation
     )
     return replace(
         model,
-        population=population_type((*later_groups, *off_duty)),
+        population=population_type((*ranked_groups, *off_duty_groups)),
         resources=resources,
         amounts=amounts,
         absences=absences,
@@ -291,10 +306,10 @@ def _group_with_profile(group: Group, period: float) -> Group:
     pattern = group.pattern
     has_other_pattern = replace(pattern, profile=(), batch=1, backlog=0) != POISSON
     _check_pattern(group.name, pattern.profile, has_other_pattern, period)
-    return replace(group, pattern=_with_profile(pattern, period))
+    return replace(group, pattern=_pattern_with_profile(pattern, period))
 
 
-def _with_profile(pattern: ArrivalPattern, period: float) -> ArrivalPattern:
+def _pattern_with_profile(pattern: ArrivalPattern, period: float) -> ArrivalPattern:
     """Return an arrival pattern with a profile of the period; one that has a profile is returned
     unchanged.
     """
@@ -305,14 +320,16 @@ def _common_period(schedules: Mapping[str, ServersByTime]) -> float:
     """Return the period that all schedules have in common [s]; raise if they differ, or if a
     schedule has no server.
     """
-    periods = {name: period_of(tuple(schedule)) for name, schedule in schedules.items()}
+    period_by_station = {name: period_of(tuple(schedule)) for name, schedule in schedules.items()}
     for name, schedule in schedules.items():
         if not any(count for _, count in schedule):
             raise ModelError(f"the schedule of {name} has no part with a server; give it one")
-    if len(set(periods.values())) > 1:
-        lengths_text = ", ".join(f"that of {name} {period:g} s" for name, period in periods.items())
+    if len(set(period_by_station.values())) > 1:
+        lengths_text = ", ".join(
+            f"that of {name} {period:g} s" for name, period in period_by_station.items()
+        )
         raise ModelError(f"all schedules of servers last equally long, but {lengths_text}")
-    return next(iter(periods.values()))
+    return next(iter(period_by_station.values()))
 
 
 def _check_pattern(name: str, profile: Profile, has_other_pattern: bool, period: float) -> None:
@@ -333,18 +350,22 @@ def _absence_of_servers(
     station: str, start: float, length: float, period: float, delay_name: str = ""
 ) -> Absence:
     """Return the absence of a server of a station that is off duty once in each period."""
-    times = Number(start, TIME), Number(length, TIME)
-    rate, servers = Number(1 / period, RATE), Number(length / period)
-    return Absence(station, rate, servers, SCHEDULE, *times, delay_name)
+    start_and_length = Number(start, TIME), Number(length, TIME)
+    absence_rate, away_count = Number(1 / period, RATE), Number(length / period)
+    return Absence(station, absence_rate, away_count, SCHEDULE, *start_and_length, delay_name)
 
 
-def _servers_on_duty(name: str, schedule: ServersByTime) -> dict[str, Expr]:
+def _amounts_of_schedule(name: str, schedule: ServersByTime) -> dict[str, Expr]:
     """Return, by the names of amounts, the mean number of servers on duty at a station, and the
     part of their time in which they serve.
     """
-    servers = max(count for _, count in schedule)
-    on_duty = sum(duration * count for duration, count in schedule) / period_of(tuple(schedule))
+    server_count = max(count for _, count in schedule)
+    mean_on_duty = sum(duration * count for duration, count in schedule) / period_of(
+        tuple(schedule)
+    )
     return {
-        f"on_duty_{arithmetic_name(name)}": Number(on_duty),
-        f"busy_{arithmetic_name(name)}": servers / on_duty * answer_value(f"utilization[{name}]"),
+        f"on_duty_{arithmetic_name(name)}": Number(mean_on_duty),
+        f"busy_{arithmetic_name(name)}": server_count
+        / mean_on_duty
+        * answer_value(f"utilization[{name}]"),
     }

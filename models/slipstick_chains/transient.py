@@ -41,7 +41,7 @@ from slipstick.vocabulary import (
     TRACES,
     refuse_unknown,
 )
-from slipstick_chains.activity_chain import ActivityChain, chain_from_start, phases_given
+from slipstick_chains.activity_chain import ActivityChain, chain_from_start, has_given_phases
 from slipstick_chains.lowered_networks import values_of_activity
 from slipstick_chains.lowering import lower_network
 from slipstick_chains.networks.by_class import BEFORE_STEADY_STATE, chain_at, solve_by_class
@@ -49,11 +49,11 @@ from slipstick_chains.over_the_day import (
     DayPart,
     NeverReachedError,
     message_of_empty_start,
+    model_with_mean_rates,
     parts_of_period,
     passage_time,
     probabilities_at,
-    profiles_of,
-    with_mean_rates,
+    profile_by_stream,
 )
 from slipstick_chains.uniformization import transient as probabilities_of_chain
 
@@ -143,11 +143,11 @@ def transient(
     space, chain = chain_at(network_points, _truncation(network_points, most, limit), limit)
     probabilities_by_time = probabilities_of_chain(chain, times)
     states = np.asarray(chain.states)
-    present = np.tensordot(probabilities_by_time, space.present(states), axes=1)
+    present_counts = np.tensordot(probabilities_by_time, space.present(states), axes=1)
     columns: Columns = {}
     for station_index, (name, station) in enumerate(model.stations.items()):
         for class_name in station.visitors():
-            columns[f"queue_length[{class_name},{name}]"] = present[
+            columns[f"queue_length[{class_name},{name}]"] = present_counts[
                 :, network_layout.classes.index(class_name), station_index
             ]
         lengths = space.customers(states, station_index, network_points.network.is_absence)
@@ -200,7 +200,7 @@ def _probabilities_by_name(name: str, lengths: Array, probabilities_by_time: Arr
 
 def _columns_of_activity(
     chain: MarkovChain,
-    present: Mapping[str, Array],
+    lengths_by_resource: Mapping[str, Array],
     day_parts: Sequence[DayPart],
     times: Sequence[float],
 ) -> Columns:
@@ -212,7 +212,7 @@ def _columns_of_activity(
     else:
         probabilities_by_time = probabilities_of_chain(chain, times)
     columns: Columns = {}
-    for name, lengths in present.items():
+    for name, lengths in lengths_by_resource.items():
         columns[f"queue_length[{name}]"] = probabilities_by_time @ lengths
         columns |= _probabilities_by_name(name, lengths, probabilities_by_time)
     return columns
@@ -268,11 +268,11 @@ def time_until(
     10.0
     """
     if simulation is not None:
-        return _simulated_passage(model, station, present, values or {}, simulation)
+        return _simulated_passage_time(model, station, present, values or {}, simulation)
     model, values = _followed_model(model, backlog, values or {})
     if isinstance(model, Model):
         _check_station(model.resources, station)
-        chains = _activity_chains(model, values, most, limit, backlog, present + 1)
+        chains_and_counts = _activity_chains(model, values, most, limit, backlog, present + 1)
         return _settled_columns(
             {
                 "time": np.array(
@@ -283,13 +283,13 @@ def time_until(
                     ]
                 )
             }
-            for chain, count_by_resource, day_parts in chains
+            for chain, count_by_resource, day_parts in chains_and_counts
         )["time"].item()
     chain, lengths = _chain_and_lengths(model, station, present, values, most, limit)
     return _passage_time(chain, lengths, station, present)
 
 
-def _simulated_passage(
+def _simulated_passage_time(
     model: QueueingNetwork | Model,
     station: str,
     present: int,
@@ -366,15 +366,15 @@ def _refuse_patterns(model: QueueingNetwork | Model) -> None:
     if isinstance(model, Model):
         patterns = model.population.constructs & _WAYS_OUT.keys()
     else:
-        classes = [
+        open_classes = [
             members for members in model.members_by_chain.values() if isinstance(members, OpenClass)
         ]
         has_capacity = any(
             station.capacity or station.balking for station in model.stations.values()
         )
         is_present_by_pattern = {
-            TRACES: any(members.trace for members in classes),
-            BATCHES: has_capacity and any(members.batch > 1 for members in classes),
+            TRACES: any(members.trace for members in open_classes),
+            BATCHES: has_capacity and any(members.batch > 1 for members in open_classes),
         }
         patterns = frozenset(
             name for name, is_present in is_present_by_pattern.items() if is_present
@@ -402,7 +402,7 @@ def _followed_model(
         if is_lowered:
             _check_parameters(model, values, NetworkLayout(model))
             followed_model = lower_network(model)
-            activity = ActivityChain(with_mean_rates(followed_model))
+            activity = ActivityChain(model_with_mean_rates(followed_model))
             own_values = {name: parameter.value for name, parameter in model.parameters.items()}
             activity_values = values_of_activity(
                 model.name, values, activity.parameters, own_values
@@ -474,7 +474,7 @@ def _activity_chains(
     most: int | None,
     limit: float | None,
     backlog: int,
-    fewest: int = 0,
+    fewest_followed: int = 0,
 ) -> Iterator[tuple[MarkovChain, dict[str, Array], list[DayPart]]]:
     """Yield Markov chains of an activity. Each comes with the number of processors at each resource
     in each of its states [1], and with the parts of a period if a rate has a profile. Where streams
@@ -484,24 +484,28 @@ def _activity_chains(
     if not has_streams and (most is not None or backlog):
         needless_argument = "the backlog" if backlog else "most"
         raise ModelError(f"no streams come to {model.name}, so leave out {needless_argument}")
-    profiles = profiles_of(model)
-    at_mean_rates = with_mean_rates(model)
-    _check_parameters(model, values or {}, ActivityChain(at_mean_rates))
+    profiles = profile_by_stream(model)
+    mean_rate_model = model_with_mean_rates(model)
+    _check_parameters(model, values or {}, ActivityChain(mean_rate_model))
     largest_backlog = backlog or max(backlogs_of(model).values(), default=0)
-    most_followed = max(FEWEST_FOLLOWED, fewest, 2 * largest_backlog) if most is None else most
+    most_followed = (
+        max(FEWEST_FOLLOWED, fewest_followed, 2 * largest_backlog) if most is None else most
+    )
     if largest_backlog > most_followed:
         raise ModelError(f"a backlog of {largest_backlog} is more than most, {most}; raise most")
     with with_lower_limits({} if limit is None else {"states": limit}):
         while True:
-            chain, present = chain_from_start(at_mean_rates, values or {}, most_followed, backlog)
+            chain, count_by_resource = chain_from_start(
+                mean_rate_model, values or {}, most_followed, backlog
+            )
             faster_chains = {
                 name: chain_from_start(
-                    with_mean_rates(model, name), values or {}, most_followed, backlog
+                    model_with_mean_rates(model, name), values or {}, most_followed, backlog
                 )[0]
                 for name in profiles
             }
             day_parts = parts_of_period(chain, faster_chains, profiles) if profiles else []
-            yield chain, present, day_parts
+            yield chain, count_by_resource, day_parts
             if most is not None or not has_streams:
                 return
             most_followed += most_followed // 2
@@ -567,10 +571,12 @@ def transient_values(
         return values_given[time_text] if time_text in values_given else float(time_text)
 
     compiled_model = (
-        ActivityChain(with_mean_rates(model)) if isinstance(model, Model) else NetworkLayout(model)
+        ActivityChain(model_with_mean_rates(model))
+        if isinstance(model, Model)
+        else NetworkLayout(model)
     )
-    parameters_read = compiled_model.tape.parameters
-    values = {path: value for path, value in values_given.items() if path in parameters_read}
+    parameter_by_path = compiled_model.tape.parameters
+    values = {path: value for path, value in values_given.items() if path in parameter_by_path}
     for name in names:
         try:
             value = _value_by_chain(model, name, values, read_seconds)
@@ -594,10 +600,10 @@ def _value_by_chain(
     """Return a value before the steady state by the Markov chain of a model, or why there is none;
     None for the name of any other value.
     """
-    if crossing := passage_of(name):
-        station, present = crossing
-        value_before_steady_state = time_until(model, station, present, values)
-        if not (value_before_steady_state or present):
+    if station_and_count := passage_of(name):
+        station, wanted_count = station_and_count
+        value_before_steady_state = time_until(model, station, wanted_count, values)
+        if not (value_before_steady_state or wanted_count):
             raise NeverReachedError(message_of_empty_start(station))
     elif name_and_time := transient_value_of(name):
         steady_name, time_text = name_and_time
@@ -606,7 +612,7 @@ def _value_by_chain(
         if counted_name not in columns:
             return (
                 f"there is no {counted_name} before the steady state, but"
-                f" {', '.join(_names_of_queue_lengths(columns))}; customers of one class"
+                f" {', '.join(_queue_length_names(columns))}; customers of one class"
                 " are not counted in a network with a backlog or a profile"
             )
         # More customers than a station can have are there with probability 0.
@@ -616,7 +622,7 @@ def _value_by_chain(
     return Value(value_before_steady_state, unit_of(name))
 
 
-def _names_of_queue_lengths(columns: Columns) -> list[str]:
+def _queue_length_names(columns: Columns) -> list[str]:
     """Return the names of the columns that are queue lengths."""
     return [name for name in columns if name.startswith("queue_length[")]
 
@@ -641,7 +647,7 @@ def _simulated_estimates(
         return {}
 
 
-def with_transient(
+def answer_with_transient(
     answer: Answer,
     model: QueueingNetwork | Model,
     names: Iterable[str],
@@ -656,12 +662,12 @@ def with_transient(
     answer : of the model at its own values
     model, names, values_given, simulation : as for `transient_values`
     """
-    values_found = transient_values(model, names, values_given, simulation)
+    found_value_by_name = transient_values(model, names, values_given, simulation)
     computed_values = {
-        name: value for name, value in values_found.items() if isinstance(value, Value)
+        name: value for name, value in found_value_by_name.items() if isinstance(value, Value)
     }
-    estimates = [name for name, value in computed_values.items() if value.low is not None]
-    exact_names = [name for name in computed_values if name not in estimates]
+    estimated_names = [name for name, value in computed_values.items() if value.low is not None]
+    exact_names = [name for name in computed_values if name not in estimated_names]
     answered_values = {
         # Beside a simulated answer, an exact value has an interval too.
         name: replace(value, low=value.value, high=value.value)
@@ -681,14 +687,14 @@ def with_transient(
             f"by the Markov chain of the {kind_of_model}, {precision_in_words}:"
             f" {', '.join(exact_names)}"
         )
-    if estimates:
+    if estimated_names:
         notes.append(
             "estimated by independent simulations from the start, because no Markov chain is small"
-            f" enough or follows the model: {', '.join(estimates)}"
+            f" enough or follows the model: {', '.join(estimated_names)}"
         )
     notes += [
         MissingValue(f"{name} has no value: {value}", value_name=name, reason=value)
-        for name, value in values_found.items()
+        for name, value in found_value_by_name.items()
         if isinstance(value, str)
     ]
     return replace(
@@ -701,10 +707,10 @@ def _replaces_times(model: QueueingNetwork | Model, values_given: Mapping[str, f
     and scv.
     """
     if isinstance(model, Model):
-        return not all(step.scv in (0, 1) or phases_given(step) for step in model.steps)
+        return not all(step.scv in (0, 1) or has_given_phases(step) for step in model.steps)
     network_layout = NetworkLayout(model)
-    parameters_read = network_layout.tape.parameters
-    values = {path: value for path, value in values_given.items() if path in parameters_read}
+    parameter_by_path = network_layout.tape.parameters
+    values = {path: value for path, value in values_given.items() if path in parameter_by_path}
     network_points = network_layout.network_points(network_layout.columns(values))
     return not network_points.network.phases_known.all()
 

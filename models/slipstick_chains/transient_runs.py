@@ -138,24 +138,24 @@ def simulated_values(
             " a Markov chain takes"
         )
         return dict.fromkeys(names, reason)
-    questions: dict[str, _TransientValue] = {}
-    answers: dict[str, Value | str] = {}
+    question_by_name: dict[str, _TransientValue] = {}
+    answer_by_name: dict[str, Value | str] = {}
     for name in names:
         question = _parse_question(name, read_seconds)
         if question.resource in followed_plan.plan.resources:
-            questions[name] = question
+            question_by_name[name] = question
         else:
-            answers[name] = (
+            answer_by_name[name] = (
                 "a simulation counts the customers of a whole station, not those of one class"
                 if "," in question.resource
                 else f"{question.resource} is no resource whose customers a simulation counts"
             )
-    if not questions:
-        return answers
-    observations = _observations_of_runs(followed_plan, list(questions.values()), simulation)
-    for name, observed_values in zip(questions, np.array(observations).T, strict=True):
-        answers[name] = _mean_over_runs(name, observed_values, simulation.level)
-    return answers
+    if not question_by_name:
+        return answer_by_name
+    observations = _observations_of_runs(followed_plan, list(question_by_name.values()), simulation)
+    for name, observed_values in zip(question_by_name, np.array(observations).T, strict=True):
+        answer_by_name[name] = _mean_over_runs(name, observed_values, simulation.level)
+    return answer_by_name
 
 
 def _parse_question(name: str, read_seconds: Callable[[str], float]) -> _TransientValue:
@@ -209,12 +209,14 @@ def _with_quiet_start(drawn_quantity: Draw) -> Draw:
     """Return a random quantity; if it is a time between arrivals with bursts, no burst is under way
     at time 0.
     """
-    times = drawn_quantity.distribution
-    if isinstance(times, BatchTimes) and isinstance(times.between, BurstyTimes):
-        times = replace(times, between=replace(times.between, begins_quiet=True))
-    elif isinstance(times, BurstyTimes):
-        times = replace(times, begins_quiet=True)
-    return replace(drawn_quantity, distribution=times)
+    distribution = drawn_quantity.distribution
+    if isinstance(distribution, BatchTimes) and isinstance(distribution.between, BurstyTimes):
+        distribution = replace(
+            distribution, between=replace(distribution.between, begins_quiet=True)
+        )
+    elif isinstance(distribution, BurstyTimes):
+        distribution = replace(distribution, begins_quiet=True)
+    return replace(drawn_quantity, distribution=distribution)
 
 
 def counted_resources(model: QueueingNetwork | Model, values: Mapping[str, float]) -> list[str]:
@@ -235,9 +237,9 @@ def _observations_of_runs(
     unreached_questions = set[int]()
     event_limit = min(simulation.events, MOST_EVENTS)
     while len(observations) < MOST_RUNS:
-        run = _RunFromStart(followed_plan, simulation.seed, len(observations))
-        observations.append(run.follow(questions, unreached_questions))
-        event_count += run.kernel.events
+        run_from_start = _RunFromStart(followed_plan, simulation.seed, len(observations))
+        observations.append(run_from_start.follow(questions, unreached_questions))
+        event_count += run_from_start.kernel.events
         # A mean over the other runs would be too small, so that no further run follows it.
         unreached_questions = set(np.flatnonzero(np.isnan(observations[-1])).tolist())
         if len(unreached_questions) == len(questions):
@@ -246,7 +248,7 @@ def _observations_of_runs(
             event_count * (1 + 1 / len(observations)) > event_limit
             or (
                 len(observations) % FEWEST_RUNS == 0
-                and _are_precise(
+                and _are_intervals_narrow(
                     np.delete(observations, list(unreached_questions), axis=1), simulation
                 )
             )
@@ -255,33 +257,33 @@ def _observations_of_runs(
     return observations
 
 
-def _are_precise(observations: Array, simulation: Simulation) -> bool:
+def _are_intervals_narrow(observations: Array, simulation: Simulation) -> bool:
     """Return whether the intervals of all means are as narrow as the settings ask for."""
-    half_widths = _half_widths(observations, simulation.level)
+    half_widths = _interval_half_widths(observations, simulation.level)
     return bool((half_widths <= simulation.precision * np.abs(observations.mean(axis=0))).all())
 
 
-def _half_widths(observations: Array, level: float) -> Array:
+def _interval_half_widths(observations: Array, level: float) -> Array:
     """Return the half-widths of Student's intervals of the means over the runs."""
     from scipy.stats import t
 
-    runs = len(observations)
-    deviations = observations.std(axis=0, ddof=1) / math.sqrt(runs)
-    return np.asarray(t.ppf((1 + level) / 2, runs - 1) * deviations)
+    run_count = len(observations)
+    standard_errors = observations.std(axis=0, ddof=1) / math.sqrt(run_count)
+    return np.asarray(t.ppf((1 + level) / 2, run_count - 1) * standard_errors)
 
 
 def _mean_over_runs(name: str, observed_values: Array, level: float) -> Value | str:
     """Return the mean of a value over the runs with its interval, or why there is none."""
-    passage = passage_of(name)
-    if passage and not (passage[1] or observed_values.any()):
-        return message_of_empty_start(passage[0])
+    station_and_count = passage_of(name)
+    if station_and_count and not (station_and_count[1] or observed_values.any()):
+        return message_of_empty_start(station_and_count[0])
     if np.isnan(observed_values).any():
         return (
             f"a simulation did not reach it within {MOST_EVENTS_OF_RUN:,} events; ask for"
             " queue_length_at or probability_at"
         )
     mean = float(observed_values.mean())
-    half_width = float(_half_widths(observed_values[:, None], level)[0])
+    half_width = float(_interval_half_widths(observed_values[:, None], level)[0])
     if name.startswith("probability_at"):
         # A probability of 0 or 1 in all runs may differ from it by 3 / runs (the rule of three).
         margin = max(half_width, 3 / len(observed_values) if mean in (0.0, 1.0) else 0.0)
@@ -320,7 +322,7 @@ class _RunFromStart:
         kernel = self.kernel
         if not off_duty:
             return
-        customers = list(kernel.ready)
+        waiting_tokens = list(kernel.ready)
         kernel.ready.clear()
         open_groups = [
             group_number_of_stream
@@ -328,17 +330,17 @@ class _RunFromStart:
             if group.kind == "open"
         ]
         # The kernel plans the first arrivals of the groups one after the other.
-        arrivals = sorted(kernel.heap, key=lambda event: event[1])
+        arrival_events = sorted(kernel.heap, key=lambda event: event[1])
         kernel.heap[:] = sorted(
-            (-time if group_number in off_duty else time, order, action, token)
-            for group_number, (time, order, action, token) in zip(
-                open_groups, arrivals, strict=True
+            (-time if group_number in off_duty else time, event_order, action, token)
+            for group_number, (time, event_order, action, token) in zip(
+                open_groups, arrival_events, strict=True
             )
         )
         while kernel.heap[0][0] <= 0:
             kernel.run(1)
         kernel.now = 0.0
-        kernel.ready.extend(customers)
+        kernel.ready.extend(waiting_tokens)
 
     def customers_present(self, resource_name: str) -> int:
         """Return the number of customers that are present at a resource, without servers that are
@@ -361,23 +363,23 @@ class _RunFromStart:
         )
 
     def follow(
-        self, questions: Sequence[_TransientValue], left_out: Collection[int] = ()
+        self, questions: Sequence[_TransientValue], omitted_questions: Collection[int] = ()
     ) -> list[float]:
         """Run until each question has its answer, and return one observation for each question.
 
         Parameters
         ----------
         questions : times, and numbers to be reached
-        left_out : those that are not followed, by position
+        omitted_questions : those that are not followed, by position
         """
         kernel = self.kernel
         observations = [math.nan] * len(questions)
         passage_by_index = {
             question_index: question
             for question_index, question in enumerate(questions)
-            if isinstance(question, _Passage) and question_index not in left_out
+            if isinstance(question, _Passage) and question_index not in omitted_questions
         }
-        times = sorted(
+        times_and_indices = sorted(
             (question.time, question_index)
             for question_index, question in enumerate(questions)
             if isinstance(question, _NumberAtTime)
@@ -390,8 +392,8 @@ class _RunFromStart:
         }
         while kernel.events < MOST_EVENTS_OF_RUN:
             next_time = kernel.heap[0][0] if kernel.heap else math.inf
-            while times and times[0][0] < next_time:
-                _, question_index = times.pop(0)
+            while times_and_indices and times_and_indices[0][0] < next_time:
+                _, question_index = times_and_indices.pop(0)
                 question = questions[question_index]
                 assert isinstance(question, _NumberAtTime)
                 observations[question_index] = question.observation(
@@ -406,7 +408,7 @@ class _RunFromStart:
             ]:
                 del passage_by_index[question_index]
                 observations[question_index] = kernel.now
-            if not (times or passage_by_index) or not kernel.heap:
+            if not (times_and_indices or passage_by_index) or not kernel.heap:
                 break
             kernel.run(1)
         return observations

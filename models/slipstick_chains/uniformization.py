@@ -54,15 +54,15 @@ def transient(chain: MarkovChain, times: Sequence[float], error: float = 1e-10) 
         raise ModelError(f"the error of a transient answer must lie between 0 and 1, got {error}")
     generator = chain.generator()
     tick_rate = float(-generator.diagonal().real.min())
-    ticks = tick_rate * float(times_asked.max(initial=0.0))
+    tick_count = tick_rate * float(times_asked.max(initial=0.0))
     # Each tick is a product with the rates: about 3 ns for each of them, and as much as 2,000 to
     # begin with.
-    steps = ticks * (2000 + generator.nnz)
-    request = (
-        f"the chain's clock ticks {ticks:.3g} times until the last time asked for, which is"
-        f" {steps:.3g} steps with its rates"
+    step_count = tick_count * (2000 + generator.nnz)
+    cost_words = (
+        f"the chain's clock ticks {tick_count:.3g} times until the last time asked for, which is"
+        f" {step_count:.3g} steps with its rates"
     )
-    check_cost("ticks", steps, request, "ask for an earlier time, for the long run")
+    check_cost("ticks", step_count, cost_words, "ask for an earlier time, for the long run")
     transposed_rates = sparse.csr_array(generator.T)
     probabilities: Array = chain.start.astype(transposed_rates.dtype)
     clock = 0.0
@@ -81,21 +81,27 @@ def transient(chain: MarkovChain, times: Sequence[float], error: float = 1e-10) 
 
 
 def probabilities_after(
-    transposed_rates: csr_array, tick_rate: float, start: Array, time: float, error: float
+    transposed_rates: csr_array,
+    tick_rate: float,
+    start_probabilities: Array,
+    duration: float,
+    error: float,
 ) -> Array:
     """Return the probability of each state after some time [states; 1], from the probabilities at
     its start; `transposed_rates` is the transposed generator and `tick_rate` the rate of the
     clock's ticks.
     """
-    if tick_rate * time == 0:
-        return start
-    first_tick, weights = poisson_weights(tick_rate * time, error / 2)
-    after_ticks = start
-    probabilities = np.zeros_like(start)
+    if tick_rate * duration == 0:
+        return start_probabilities
+    first_tick, weights = poisson_weights(tick_rate * duration, error / 2)
+    probabilities_after_ticks = start_probabilities
+    probabilities = np.zeros_like(start_probabilities)
     for tick in range(first_tick + len(weights)):
         if tick >= first_tick:
-            probabilities = probabilities + weights[tick - first_tick] * after_ticks
-        after_ticks = after_ticks + transposed_rates @ after_ticks / tick_rate
+            probabilities = probabilities + weights[tick - first_tick] * probabilities_after_ticks
+        probabilities_after_ticks = (
+            probabilities_after_ticks + transposed_rates @ probabilities_after_ticks / tick_rate
+        )
     return probabilities
 
 
@@ -107,8 +113,10 @@ def poisson_weights(mean: float, error: float) -> tuple[int, NDArray[np.float64]
     of the error.
     """
     log_of_bound = math.log(2 / error)
-    reach = log_of_bound / 3 + math.sqrt(log_of_bound**2 / 9 + 2 * mean * log_of_bound)
-    ticks = np.arange(max(0, math.floor(mean - reach)), math.ceil(mean + reach) + 1)
+    largest_deviation = log_of_bound / 3 + math.sqrt(log_of_bound**2 / 9 + 2 * mean * log_of_bound)
+    ticks = np.arange(
+        max(0, math.floor(mean - largest_deviation)), math.ceil(mean + largest_deviation) + 1
+    )
     log_weights = np.concatenate([[0.0], np.cumsum(np.log(mean / ticks[1:]))])
     weights = np.exp(log_weights - log_weights.max())
     return int(ticks[0]), weights / weights.sum()

@@ -44,17 +44,18 @@ def _keys_of_file(keys_by_station: KeysByStation, stations: Mapping[str, Any]) -
 
     def keys_of_station(station_name: str, writer: ExpressionWriter) -> dict[str, Any]:
         """Return the keys of a station that state its breakdown and its schedule."""
-        keys = dict(keys_by_station.get(station_name, {}))
-        if BREAKDOWN in keys:
-            mean_up_time, mean_repair_time = map(writer.expr_as_data, keys[BREAKDOWN])
-            keys[BREAKDOWN] = {"every": mean_up_time, "repair": mean_repair_time}
-        if SCHEDULE in keys:
-            keys[SCHEDULE] = [
-                {"lasts": f"{lasts!r} s", "servers": servers} for lasts, servers in keys[SCHEDULE]
+        station_keys = dict(keys_by_station.get(station_name, {}))
+        if BREAKDOWN in station_keys:
+            mean_up_time, mean_repair_time = map(writer.expr_as_data, station_keys[BREAKDOWN])
+            station_keys[BREAKDOWN] = {"every": mean_up_time, "repair": mean_repair_time}
+        if SCHEDULE in station_keys:
+            station_keys[SCHEDULE] = [
+                {"lasts": f"{duration!r} s", "servers": servers}
+                for duration, servers in station_keys[SCHEDULE]
             ]
-        if keys and getattr(stations[station_name], "discipline", "") == FINISHED:
-            keys["finish_service"] = True
-        return keys
+        if station_keys and getattr(stations[station_name], "discipline", "") == FINISHED:
+            station_keys["finish_service"] = True
+        return station_keys
 
     return keys_of_station
 
@@ -82,11 +83,11 @@ def network_as_written(network: QueueingNetwork) -> tuple[QueueingNetwork, KeysO
     if not network.absences:
         return network, _keys_of_file({}, {})
     absences = network.absences
-    delays = {absence.delay for absence in absences.values()}
-    servers = {name: station.servers for name, station in network.stations.items()}
-    keys_by_station = _keys_by_station(absences, servers)
+    delay_stations = {absence.delay for absence in absences.values()}
+    server_count_by_station = {name: station.servers for name, station in network.stations.items()}
+    keys_by_station = _keys_by_station(absences, server_count_by_station)
 
-    def without_absences(number_by_class: Mapping[str, Expr]) -> dict[str, Expr]:
+    def numbers_without_absences(number_by_class: Mapping[str, Expr]) -> dict[str, Expr]:
         """Return the numbers of customer classes, without the classes that stand for servers that
         are away.
         """
@@ -104,8 +105,8 @@ def network_as_written(network: QueueingNetwork) -> tuple[QueueingNetwork, KeysO
             discipline=station.discipline if any(ranks.values()) else "fcfs",
             servers=1 if SCHEDULE in keys_by_station[name] else station.servers,
             priority=ranks if any(ranks.values()) else {},
-            service=without_absences(station.service),
-            scv=without_absences(station.scv),
+            service=numbers_without_absences(station.service),
+            scv=numbers_without_absences(station.scv),
         )
 
     network_of_customers = replace(
@@ -114,7 +115,7 @@ def network_as_written(network: QueueingNetwork) -> tuple[QueueingNetwork, KeysO
         stations={
             name: station_as_written(name, station) if name in keys_by_station else station
             for name, station in network.stations.items()
-            if name not in delays
+            if name not in delay_stations
         },
         amounts=_amounts_as_written(network.amounts, keys_by_station),
         absences={},
@@ -143,12 +144,12 @@ def model_as_written(model: Model) -> tuple[Model, KeysOfFile]:
     """
     if not model.absences:
         return model, _keys_of_file({}, {})
-    servers = {
+    server_count_by_station = {
         name: resource.servers
         for name, resource in model.resources.items()
         if isinstance(resource, Station)
     }
-    keys_by_station = _keys_by_station(model.absences, servers)
+    keys_by_station = _keys_by_station(model.absences, server_count_by_station)
 
     def step_as_written(step: Step) -> Step:
         """Return a step with its rank among the customers alone."""
@@ -160,7 +161,7 @@ def model_as_written(model: Model) -> tuple[Model, KeysOfFile]:
         replace(group, cycle=map_steps(group.cycle, step_as_written, rebuilt_by_id=rebuilt_by_id))
         for group in model.customer_groups
     ]
-    with_ranks = {
+    ranked_resources = {
         node.resource
         for node in distinct_activities([group.cycle for group in groups])
         if isinstance(node, Step) and node.rank
@@ -168,7 +169,7 @@ def model_as_written(model: Model) -> tuple[Model, KeysOfFile]:
     resources = {
         name: replace(
             resource,
-            discipline=resource.discipline if name in with_ranks else "fcfs",
+            discipline=resource.discipline if name in ranked_resources else "fcfs",
             servers=1 if SCHEDULE in keys_by_station[name] else resource.servers,
         )
         if isinstance(resource, Station) and name in keys_by_station
@@ -186,7 +187,7 @@ def model_as_written(model: Model) -> tuple[Model, KeysOfFile]:
 
 
 def _keys_by_station(
-    absences: Mapping[str, Absence], servers: Mapping[str, int]
+    absences: Mapping[str, Absence], server_count_by_station: Mapping[str, int]
 ) -> dict[str, dict[str, Any]]:
     """Return, by station, the keys that state why its servers go away."""
     keys_by_station: dict[str, dict[str, Any]] = {}
@@ -200,11 +201,13 @@ def _keys_by_station(
                 for absence in absences.values()
                 if (absence.station, absence.by) == (name, SCHEDULE)
             ]
-            station_keys[SCHEDULE] = _parts_of_period(schedule_absences, servers[name])
+            station_keys[SCHEDULE] = _parts_of_period(
+                schedule_absences, server_count_by_station[name]
+            )
     return keys_by_station
 
 
-def _parts_of_period(absences: Sequence[Absence], servers: int) -> list[tuple[float, int]]:
+def _parts_of_period(absences: Sequence[Absence], server_count: int) -> list[tuple[float, int]]:
     """Return the parts of a period of a schedule, each with its duration [s] and the number of
     servers on duty.
     """
@@ -218,14 +221,19 @@ def _parts_of_period(absences: Sequence[Absence], servers: int) -> list[tuple[fl
         (absence_start - period, absence_end - period)
         for absence_start, absence_end in absence_spans
     ]
-    inner_times = {end_time for span in absence_spans for end_time in span if 0 < end_time < period}
-    times = [0.0, *sorted(inner_times), period]
+    times_within_period = {
+        span_end
+        for absence_span in absence_spans
+        for span_end in absence_span
+        if 0 < span_end < period
+    }
+    times = [0.0, *sorted(times_within_period), period]
     schedule: list[tuple[float, int]] = []
     for begin, end in pairwise(times):
-        on_duty = servers - sum(
+        on_duty_count = server_count - sum(
             absence_start <= begin < absence_end for absence_start, absence_end in absence_spans
         )
-        schedule.append((end - begin, on_duty))
+        schedule.append((end - begin, on_duty_count))
     return schedule
 
 
@@ -233,11 +241,11 @@ def _amounts_as_written(
     amounts: Mapping[str, Expr], keys_by_station: KeysByStation
 ) -> dict[str, Expr]:
     """Return the amounts of a model without those that breakdowns and schedules add."""
-    kinds_by_reason = {BREAKDOWN: ("availability",), SCHEDULE: ("on_duty", "busy")}
+    amount_kinds_by_reason = {BREAKDOWN: ("availability",), SCHEDULE: ("on_duty", "busy")}
     added_names = {
         f"{kind}_{arithmetic_name(name)}"
         for name, keys in keys_by_station.items()
         for key in keys
-        for kind in kinds_by_reason[key]
+        for kind in amount_kinds_by_reason[key]
     }
     return {name: amount for name, amount in amounts.items() if name not in added_names}

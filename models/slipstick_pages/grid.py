@@ -24,7 +24,7 @@ from slipstick.schema.inputs import BuiltModel
 from slipstick.vocabulary import DISCIPLINES, MARKOV_CHAIN
 from slipstick_pages.model import Slider
 
-__all__ = ["AnswerGrid", "GridForm", "structure_counts"]
+__all__ = ["AnswerGrid", "GridForm", "structure_parameters"]
 
 _NODES_PER_AXIS = (13, 25)
 _TEST_POINTS, _TEST_NUMBERS = 100, 10
@@ -36,7 +36,7 @@ _MOST_STRUCTURES = 12
 """Values of a number that the model is built with: each takes a model of its own."""
 
 
-def structure_counts(built_model: BuiltModel) -> dict[str, Parameter]:
+def structure_parameters(built_model: BuiltModel) -> dict[str, Parameter]:
     """Return the numbers of servers and permits with which a model is built, by their paths."""
     model = built_model.model
     if isinstance(model, QueueingNetwork):
@@ -82,40 +82,47 @@ class GridForm:
         default_factory=dict
     )
 
-    def columns(self, values: Mapping[str, Array]) -> dict[str, Array]:
+    def columns(self, columns_by_input: Mapping[str, Array]) -> dict[str, Array]:
         """Return the answers at aligned points by column; NaN at points without an answer."""
-        structure_names = [name for name in values if name in self.structures]
+        structure_names = [name for name in columns_by_input if name in self.structures]
         if not structure_names:
-            return _columns(self.form, values)
-        point_count = len(next(iter(values.values())))
+            return _answer_columns(self.form, columns_by_input)
+        point_count = len(next(iter(columns_by_input.values())))
         # A model is compiled for each combination, since these numbers shape it.
-        structure_numbers = np.array([values[name] for name in structure_names]).T.astype(int)
-        columns_of_forms = []
-        for point_numbers in {tuple(row) for row in structure_numbers.tolist()}:
-            row_indices = np.flatnonzero((structure_numbers == point_numbers).all(axis=1))
-            form = self._compiled_model(structure_names, point_numbers)
+        counts_by_point = np.array([columns_by_input[name] for name in structure_names]).T.astype(
+            int
+        )
+        indices_and_columns = []
+        for structure_counts in {tuple(point_row) for point_row in counts_by_point.tolist()}:
+            row_indices = np.flatnonzero((counts_by_point == structure_counts).all(axis=1))
+            form = self._compiled_model(structure_names, structure_counts)
             if form is None:
                 continue
-            other_columns = {
+            columns_of_other_inputs = {
                 name: column[row_indices]
-                for name, column in values.items()
+                for name, column in columns_by_input.items()
                 if name not in structure_names
             }
-            columns_of_forms.append(
-                (row_indices, _columns(form, other_columns or {"": np.zeros(len(row_indices))}))
+            indices_and_columns.append(
+                (
+                    row_indices,
+                    _answer_columns(
+                        form, columns_of_other_inputs or {"": np.zeros(len(row_indices))}
+                    ),
+                )
             )
-        return join_columns(point_count, columns_of_forms)
+        return join_columns(point_count, indices_and_columns)
 
     def _compiled_model(
-        self, structure_names: Sequence[str], structure_numbers: tuple[int, ...]
+        self, structure_names: Sequence[str], structure_counts: tuple[int, ...]
     ) -> CompiledModel | None:
         """Return the model compiled with numbers of servers and permits, from a cache; None if it
         refuses them.
         """
-        key = tuple(zip(structure_names, structure_numbers, strict=True))
-        if key not in self.compiled_by_counts:
-            self.compiled_by_counts[key] = self.compile_with(dict(key))
-        return self.compiled_by_counts[key]
+        counts_by_name = tuple(zip(structure_names, structure_counts, strict=True))
+        if counts_by_name not in self.compiled_by_counts:
+            self.compiled_by_counts[counts_by_name] = self.compile_with(dict(counts_by_name))
+        return self.compiled_by_counts[counts_by_name]
 
     def failure_reason(self, name: str, value: float) -> str:
         """Return the reason why there is no answer if one input is changed to a value; empty if
@@ -127,23 +134,25 @@ class GridForm:
         return self.form.points({name: np.array([value])}).answer(0, shares=False).refusal
 
 
-def _columns(form: CompiledModel, values: Mapping[str, Array]) -> dict[str, Array]:
+def _answer_columns(form: CompiledModel, columns_by_input: Mapping[str, Array]) -> dict[str, Array]:
     """Return the columns of a compiled model at aligned points, solved in blocks."""
-    point_count = len(next(iter(values.values())))
-    known_columns = {name: column for name, column in values.items() if name}
-    if not known_columns:
-        answers = form.points({}).columns()
-        return {name: np.broadcast_to(column, (point_count,)) for name, column in answers.items()}
+    point_count = len(next(iter(columns_by_input.values())))
+    columns_of_known_inputs = {name: column for name, column in columns_by_input.items() if name}
+    if not columns_of_known_inputs:
+        answer_columns = form.points({}).columns()
+        return {
+            name: np.broadcast_to(column, (point_count,)) for name, column in answer_columns.items()
+        }
     return join_columns(
         point_count,
         (
             (
                 block,
                 form.points(
-                    {name: column[block] for name, column in known_columns.items()}
+                    {name: column[block] for name, column in columns_of_known_inputs.items()}
                 ).columns(),
             )
-            for block in form.blocks(known_columns, point_count)
+            for block in form.blocks(columns_of_known_inputs, point_count)
         ),
     )
 
@@ -182,17 +191,19 @@ class AnswerGrid:
             if not np.isfinite(columns_at_nodes.get(self.quantity, np.full(1, np.nan))).all():
                 return {}
             exact_columns = exact_columns or self._columns_at(sliders, test_points)
-            outputs = [name for name in self.outputs if np.isfinite(columns_at_nodes[name]).all()]
-            errors = {
+            output_names = [
+                name for name in self.outputs if np.isfinite(columns_at_nodes[name]).all()
+            ]
+            error_by_output = {
                 name: _interpolation_error(
                     log_nodes,
                     columns_at_nodes[name],
                     np.log(np.array(test_points).T),
                     exact_columns[name],
                 )
-                for name in outputs
+                for name in output_names
             }
-            if errors[self.quantity] <= _LARGEST_ERROR:
+            if error_by_output[self.quantity] <= _LARGEST_ERROR:
                 break
         account_columns = {
             name: columns_at_nodes[f"account[{name}]"]
@@ -209,25 +220,27 @@ class AnswerGrid:
             ],
             "outputs": {
                 name: _stored_column(columns_at_nodes[name], 9 if name == self.quantity else 6)
-                for name in outputs
+                for name in output_names
             },
             "shares": {
                 name: _rounded_values(column / account_sum, 4)
                 for name, column in account_columns.items()
             },
             "accounted": _stored_column(account_sum, 6) if account_columns else None,
-            "error": errors[self.quantity],
-            "errors": {name: float(f"{error:.2g}") for name, error in errors.items()},
+            "error": error_by_output[self.quantity],
+            "errors": {name: float(f"{error:.2g}") for name, error in error_by_output.items()},
             "tried": _TEST_POINTS,
         }
 
-    def _columns_at(self, sliders: Sequence[Slider], points: Sequence[Array]) -> dict[str, Array]:
+    def _columns_at(
+        self, sliders: Sequence[Slider], slider_columns: Sequence[Array]
+    ) -> dict[str, Array]:
         """Return the answers at points, given by the value of each slider."""
-        values = {
+        columns_by_input = {
             slider.name: column.round() if slider.whole else column
-            for slider, column in zip(sliders, points, strict=True)
+            for slider, column in zip(sliders, slider_columns, strict=True)
         }
-        return self.form.columns(values)
+        return self.form.columns(columns_by_input)
 
     def _test_points(self, sliders: Sequence[Slider]) -> list[Array]:
         """Return random points between the ends of the sliders, with a fixed seed, at which
@@ -236,16 +249,16 @@ class AnswerGrid:
         uniform_numbers = np.random.default_rng(0).random((_TEST_POINTS, len(sliders))).T
         if self.answer.method == MARKOV_CHAIN:
             # Each number of processors, servers or permits has a chain of its own to explore.
-            is_whole = [slider.whole for slider in sliders]
-            indexes = np.arange(_TEST_POINTS) % _TEST_NUMBERS
-            uniform_numbers[is_whole] = uniform_numbers[is_whole][:, indexes]
-        points = [
+            whole_flags = [slider.whole for slider in sliders]
+            number_indices = np.arange(_TEST_POINTS) % _TEST_NUMBERS
+            uniform_numbers[whole_flags] = uniform_numbers[whole_flags][:, number_indices]
+        columns_of_sliders = [
             slider.low * (slider.high / slider.low) ** fraction
             for slider, fraction in zip(sliders, uniform_numbers, strict=True)
         ]
         return [
             coordinates.round() if slider.whole else coordinates
-            for slider, coordinates in zip(sliders, points, strict=True)
+            for slider, coordinates in zip(sliders, columns_of_sliders, strict=True)
         ]
 
     def sliders_with_answers(
@@ -254,20 +267,20 @@ class AnswerGrid:
         """Return the sliders with ranges so narrow that the model has an answer when all of them
         are at the end that lengthens the time: an open network has none beyond saturation.
         """
-        moved_sliders = list(sliders)
+        narrowed_sliders = list(sliders)
         for _ in range(_MOST_HALVINGS):
             slowest_values = {
                 slider.name: np.array(
                     [slider.high if _lengthens_time(slider, slopes) else slider.low]
                 )
-                for slider in moved_sliders
+                for slider in narrowed_sliders
             }
-            column = self.form.columns(slowest_values).get(self.quantity, np.full(1, np.nan))
-            if np.isfinite(column).all():
-                return moved_sliders
-            moved_sliders = [
-                _with_nearer_end(slider, high=_lengthens_time(slider, slopes))
-                for slider in moved_sliders
+            answer_column = self.form.columns(slowest_values).get(self.quantity, np.full(1, np.nan))
+            if np.isfinite(answer_column).all():
+                return narrowed_sliders
+            narrowed_sliders = [
+                _with_nearer_end(slider, is_upper=_lengthens_time(slider, slopes))
+                for slider in narrowed_sliders
             ]
         return list(sliders)
 
@@ -290,12 +303,12 @@ def _lengthens_time(slider: Slider, slopes: Mapping[str, float]) -> bool:
     return slopes.get(slider.name, 0.0) > 0
 
 
-def _with_nearer_end(slider: Slider, *, high: bool) -> Slider:
+def _with_nearer_end(slider: Slider, *, is_upper: bool) -> Slider:
     """Return a slider of which one end is moved half-way to its value, by ratio."""
-    nearer_end = float(np.sqrt((slider.high if high else slider.low) * slider.value))
+    nearer_end = float(np.sqrt((slider.high if is_upper else slider.low) * slider.value))
     if slider.whole:
-        nearer_end = float(np.floor(nearer_end) if high else np.ceil(nearer_end))
-    return replace(slider, high=nearer_end) if high else replace(slider, low=nearer_end)
+        nearer_end = float(np.floor(nearer_end) if is_upper else np.ceil(nearer_end))
+    return replace(slider, high=nearer_end) if is_upper else replace(slider, low=nearer_end)
 
 
 def _interpolation_error(
@@ -303,17 +316,24 @@ def _interpolation_error(
 ) -> float:
     """Return the largest relative error of interpolation at points with known answers."""
     stored_column = _stored_column(column)
-    table = np.array(stored_column["column"]).reshape(tuple(map(len, log_nodes)))
-    lowest_nodes, highest_nodes = (np.array([axis[end] for axis in log_nodes]) for end in (0, -1))
+    node_values = np.array(stored_column["column"]).reshape(tuple(map(len, log_nodes)))
+    lowest_nodes, highest_nodes = (
+        np.array([axis_log_nodes[end_index] for axis_log_nodes in log_nodes])
+        for end_index in (0, -1)
+    )
     clipped_points = np.clip(points, lowest_nodes, highest_nodes)  # but for rounding
-    interpolated_values = RegularGridInterpolator(log_nodes, table)(clipped_points)
+    interpolated_values = RegularGridInterpolator(log_nodes, node_values)(clipped_points)
     interpolated_values = (
         np.exp(interpolated_values) if stored_column["logs"] else interpolated_values
     )
     # A value of less than a thousandth of the largest is measured against that: a bar does not show
     # its digits.
-    scale = np.maximum(np.abs(exact_column), 1e-3 * np.nanmax(np.abs(exact_column), initial=1e-300))
-    return float(np.nanmax(np.abs(interpolated_values - exact_column) / scale, initial=0.0))
+    compared_magnitudes = np.maximum(
+        np.abs(exact_column), 1e-3 * np.nanmax(np.abs(exact_column), initial=1e-300)
+    )
+    return float(
+        np.nanmax(np.abs(interpolated_values - exact_column) / compared_magnitudes, initial=0.0)
+    )
 
 
 def _stored_column(column: Array, digits: int = 6) -> dict[str, Any]:

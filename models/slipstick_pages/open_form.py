@@ -23,13 +23,13 @@ class OpenForm:
     Parameters
     ----------
     values : response time, residence times, utilizations and queue lengths, named as in answers
-    busy : the utilization of each station that saturates, above 1 beyond saturation [1]
-    account : the response time of the first class, booked to the stations [s]
+    utilizations : the utilization of each station that saturates, above 1 beyond saturation [1]
+    accounted_time : the response time of the first class, booked to the stations [s]
     """
 
     values: Mapping[str, Expr]
-    busy: Mapping[str, Expr]
-    account: Expr
+    utilizations: Mapping[str, Expr]
+    accounted_time: Expr
 
 
 def open_form(model: QueueingNetwork) -> OpenForm | None:
@@ -48,7 +48,7 @@ def open_form(model: QueueingNetwork) -> OpenForm | None:
 
     >>> from slipstick.model.network import network, open_class, station
     >>> shop = network({"r": open_class(80.0)}, {"db": station(service={"r": 0.01})})
-    >>> print(open_form(shop).busy["db"])
+    >>> print(open_form(shop).utilizations["db"])
     classes.r.arrivals * stations.db.service.r / stations.db.servers
     """
     open_classes = {
@@ -66,7 +66,7 @@ def open_form(model: QueueingNetwork) -> OpenForm | None:
     if not all(map(_has_product_form, model.stations.values())):
         return None
     arrivals = {name: customer_class.arrivals for name, customer_class in open_classes.items()}
-    values: dict[str, Expr] = {}
+    expression_by_value: dict[str, Expr] = {}
     utilization_by_station: dict[str, Expr] = {}
     residence_by_class: dict[str, dict[str, Expr]] = {name: {} for name in open_classes}
     for name, station in model.stations.items():
@@ -77,10 +77,12 @@ def open_form(model: QueueingNetwork) -> OpenForm | None:
         for label, demand in demands.items():
             residence_time = _booked_residence_time(name, demand, servers, load, delay=is_delay)
             residence_by_class[label][name] = residence_time
-            values[f"residence_time[{label},{name}]"] = residence_time
+            expression_by_value[f"residence_time[{label},{name}]"] = residence_time
         if not is_delay:
-            utilization_by_station[name] = values[f"utilization[{name}]"] = load / servers
-        values[f"queue_length[{name}]"] = total(
+            utilization_by_station[name] = expression_by_value[f"utilization[{name}]"] = (
+                load / servers
+            )
+        expression_by_value[f"queue_length[{name}]"] = total(
             arrivals[label] * residence_by_class[label][name] for label in demands
         )
     response_times: dict[str, Expr] = {
@@ -88,7 +90,7 @@ def open_form(model: QueueingNetwork) -> OpenForm | None:
         for label, times in residence_by_class.items()
     }
     return OpenForm(
-        {**response_times, **values},
+        {**response_times, **expression_by_value},
         utilization_by_station,
         next(iter(response_times.values())),
     )
@@ -102,7 +104,7 @@ def _has_poisson_arrivals(open_class: OpenClass) -> bool:
 def _has_product_form(station: NetworkStation) -> bool:
     """Return whether a station is an M/M/c queue, or equivalent to one in its mean values."""
     product_form = DISCIPLINES[station.discipline].product_form
-    constructs = (
+    station_constructs = (
         station.rates,
         station.capacity,
         station.patience,
@@ -110,10 +112,12 @@ def _has_product_form(station: NetworkStation) -> bool:
         station.timeout,
         station.priority,
     )
-    if any(constructs) or product_form == NEVER:
+    if any(station_constructs) or product_form == NEVER:
         return False
-    times = set(station.service.values())
-    has_one_service_time = len(station.visitors()) < 2 or (not station.demand and len(times) == 1)
+    service_times = set(station.service.values())
+    has_one_service_time = len(station.visitors()) < 2 or (
+        not station.demand and len(service_times) == 1
+    )
     is_exponential = all(scv == Number(1.0) for scv in station.scv.values())
     return product_form != SAME_EXPONENTIAL or (has_one_service_time and is_exponential)
 

@@ -38,7 +38,7 @@ from slipstick.vocabulary import (
     NETWORK,
     SIMULATION,
 )
-from slipstick_pages.grid import AnswerGrid, GridForm, structure_counts
+from slipstick_pages.grid import AnswerGrid, GridForm, structure_parameters
 from slipstick_pages.model import LiveModel, Slider
 from slipstick_pages.open_form import OpenForm, open_form
 
@@ -101,7 +101,7 @@ def live_model(
     uncertain = built_model.uncertain
     if not uncertain.paths:
         return model
-    ratios = {
+    factors_by_input = {
         path: np.round(draws / np.exp(centre), 6).tolist()
         for (path, draws), centre in zip(
             drawn_settings(uncertain, BAND_DRAWS).items(), uncertain.centre, strict=True
@@ -109,7 +109,10 @@ def live_model(
     }
     case = evaluator(built_model.name, settings, library)
     return replace(
-        model, answer=with_intervals(answer, case), draws=ratios, noise=dict(uncertain.noise)
+        model,
+        answer=with_intervals(answer, case),
+        drawn_factors=factors_by_input,
+        noise=dict(uncertain.noise),
     )
 
 
@@ -137,18 +140,18 @@ def _live_model_of(
     if isinstance(model, QueueingNetwork) and answer.method == EXACT and answer.exact:
         formulas = open_form(model)
         if formulas is not None and _formulas_agree(formulas, answer):
-            return _page_of_open_network(live, built_model, formulas, wanted_inputs)
+            return _live_open_network(live, built_model, formulas, wanted_inputs)
     if answer.method != CLOSED_FORM:
         possible_values = [name for name in wanted_values if name in answer.values]
         live = replace(live, quantity=next(iter(possible_values), quantity))
         return _with_grid(live, built_model, wanted_inputs, settings, library)
     if isinstance(model, Law):
-        return _page_of_law(live, model, built_model, wanted_inputs)
+        return _live_law(live, model, built_model, wanted_inputs)
     assert isinstance(model, Model)
-    return _page_of_closed_form(live, model, built_model, wanted_inputs)
+    return _live_closed_form(live, model, built_model, wanted_inputs)
 
 
-def _page_of_law(
+def _live_law(
     live: LiveModel, law: Law, built_model: BuiltModel, wanted_inputs: Sequence[str]
 ) -> LiveModel:
     """Return the data of a page that evaluates a law; without sliders if the law holds under
@@ -156,33 +159,35 @@ def _page_of_law(
     """
     if law.conditions:
         return replace(
-            live, fixed="the law holds under conditions, which are not checked in a page"
+            live, reason_fixed="the law holds under conditions, which are not checked in a page"
         )
-    tape = CompiledLaw(law, built_model.parameters).tape
-    tape_listing = tape.listing()
+    law_tape = CompiledLaw(law, built_model.parameters).tape
+    tape_listing = law_tape.listing()
     # The page wants a time and an account; a law has one value, which stands for both.
     output_registers = 2 * tape_listing["outputs"]
     return _with_sliders(
         replace(
             live,
             tape={**tape_listing, "outputs": output_registers},
-            shown={live.quantity: output_registers[0]},
+            register_by_shown_value={live.quantity: output_registers[0]},
         ),
-        tape,
+        law_tape,
         built_model,
         None,
         wanted_inputs,
     )
 
 
-def _page_of_closed_form(
+def _live_closed_form(
     live: LiveModel, model: Model, built_model: BuiltModel, wanted_inputs: Sequence[str]
 ) -> LiveModel:
     """Return the data of a page that evaluates the closed form of an activity; without sliders for
     a stream of arrivals.
     """
     if model.population.open:
-        return replace(live, fixed="a stream of arrivals saturates, which is not checked in a page")
+        return replace(
+            live, reason_fixed="a stream of arrivals saturates, which is not checked in a page"
+        )
     form = ClosedForm(model)
     stages = [time for group in form.stages.values() for time in group.values()]
     throughput = model.population.size / form.time
@@ -196,7 +201,11 @@ def _page_of_closed_form(
         outputs_shown["throughput"] = tape_listing["outputs"].pop()
     return _with_sliders(
         replace(
-            live, tape=tape_listing, components=components, pipelines=pipelines, shown=outputs_shown
+            live,
+            tape=tape_listing,
+            component_by_label=components,
+            pipelines=pipelines,
+            register_by_shown_value=outputs_shown,
         ),
         tape,
         built_model,
@@ -205,7 +214,7 @@ def _page_of_closed_form(
     )
 
 
-def live_base(
+def live_model_of_study(
     results: Results, cases: Mapping[str, Settings], library: Library
 ) -> LiveModel | None:
     """Return the data of a page of the first case of a study; None if a page cannot evaluate it,
@@ -237,25 +246,27 @@ def _with_sliders(
     answer most.
     """
     slopes = model.answer.gradient[model.quantity]
-    probabilities = _probability_names(built_model)
-    values = {
+    probability_names = _probability_names(built_model)
+    value_by_input = {
         name: float(parameter.value)
         for name, parameter in tape.parameters.items()
         if parameter.value is not None
     }
-    movable_parameters = {
-        name: value for name, value in values.items() if value > 0 and name not in probabilities
+    movable_values = {
+        name: value
+        for name, value in value_by_input.items()
+        if value > 0 and name not in probability_names
     }
     slider_by_name = {
         name: _slider(tape.parameters[name], value, built_model)
-        for name, value in movable_parameters.items()
+        for name, value in movable_values.items()
     }
-    effects = {
+    effect_by_input = {
         name: abs(slopes.get(name, 0.0) * value) or _change_when_doubled(tape, slider_by_name[name])
-        for name, value in movable_parameters.items()
+        for name, value in movable_values.items()
     }
     sliders: list[Slider] = []
-    for name in _inputs_by_effect(effects, wanted_inputs):
+    for name in _inputs_by_effect(effect_by_input, wanted_inputs):
         parameter = slider_by_name[name]
         largest_values = {slider.name: np.array([slider.high]) for slider in (*sliders, parameter)}
         # A processor or an item more may be the first that waits.
@@ -266,39 +277,48 @@ def _with_sliders(
                 f"with more {name} the closed form is not exact any more; choose --with"
                 f" {MEAN_VALUE}"
             )
-    return replace(model, values=values, sliders=sliders[:_MOST_SLIDERS])
+    return replace(model, values=value_by_input, sliders=sliders[:_MOST_SLIDERS])
 
 
-def _page_of_open_network(
+def _live_open_network(
     live: LiveModel, built_model: BuiltModel, form: OpenForm, wanted_inputs: Sequence[str]
 ) -> LiveModel:
     """Return the data of a page of an open network of product form, evaluated by its formulas up to
     saturation.
     """
-    values = {name: value for name, value in form.values.items() if name in live.answer.values}
-    shown_names = [live.quantity, *_names_shown_first(values, live.quantity)]
-    tape = Tape([values[live.quantity], form.account, *values.values(), *form.busy.values()])
+    expression_by_value = {
+        name: value for name, value in form.values.items() if name in live.answer.values
+    }
+    shown_names = [live.quantity, *_names_shown_first(expression_by_value, live.quantity)]
+    tape = Tape(
+        [
+            expression_by_value[live.quantity],
+            form.accounted_time,
+            *expression_by_value.values(),
+            *form.utilizations.values(),
+        ]
+    )
     tape_listing = tape.listing()
-    registers = dict(zip(values, tape_listing["outputs"][2:], strict=False))
-    busy_registers = tape_listing["outputs"][2 + len(values) :]
+    register_by_value = dict(zip(expression_by_value, tape_listing["outputs"][2:], strict=False))
+    registers_of_utilizations = tape_listing["outputs"][2 + len(expression_by_value) :]
     given_values = {
         name: float(parameter.value)
         for name, parameter in tape.parameters.items()
         if parameter.value is not None
     }
-    positive_values = {name: value for name, value in given_values.items() if value > 0}
+    positive_value_by_input = {name: value for name, value in given_values.items() if value > 0}
     slider_by_name = {
         name: _open_slider(
-            _slider(tape.parameters[name], value, built_model), tape, 2 + len(values)
+            _slider(tape.parameters[name], value, built_model), tape, 2 + len(expression_by_value)
         )
-        for name, value in positive_values.items()
+        for name, value in positive_value_by_input.items()
     }
     slopes = live.answer.gradient.get(live.quantity, {})
-    effects = {
+    effect_by_input = {
         name: abs(slopes.get(name, 0.0) * value) or _change_when_doubled(tape, slider_by_name[name])
-        for name, value in positive_values.items()
+        for name, value in positive_value_by_input.items()
     }
-    inputs_by_effect = _inputs_by_effect(effects, wanted_inputs)
+    inputs_by_effect = _inputs_by_effect(effect_by_input, wanted_inputs)
     # Arrivals and servers first: they are what one can change.
     changeable_inputs = [
         name for name in inputs_by_effect if name.endswith((".arrivals", ".servers"))
@@ -310,10 +330,10 @@ def _page_of_open_network(
         live,
         tape={**tape_listing, "outputs": tape_listing["outputs"][:2]},
         values=given_values,
-        components={label: label for _, label in tape_listing["labels"]},
+        component_by_label={label: label for _, label in tape_listing["labels"]},
         sliders=[slider_by_name[name] for name in slider_names],
-        shown={name: registers[name] for name in shown_names},
-        busy=dict(zip(form.busy, busy_registers, strict=True)),
+        register_by_shown_value={name: register_by_value[name] for name in shown_names},
+        utilization_registers=dict(zip(form.utilizations, registers_of_utilizations, strict=True)),
     )
 
 
@@ -335,7 +355,7 @@ def _formulas_agree(formulas: OpenForm, answer: Answer) -> bool:
 _AGREEMENT_TOLERANCE = 1e-9
 
 
-def _open_slider(slider: Slider, tape: Tape, first_utilization: int) -> Slider:
+def _open_slider(slider: Slider, tape: Tape, first_utilization_index: int) -> Slider:
     """Return the slider of an input with an upper end somewhat beyond the saturation of the first
     station.
 
@@ -343,14 +363,14 @@ def _open_slider(slider: Slider, tape: Tape, first_utilization: int) -> Slider:
     ----------
     slider : with its ends by ratios
     tape : of the network
-    first_utilization : the first output that is a utilization
+    first_utilization_index : the first output that is a utilization
     """
 
-    def utilization(value: float) -> float:
-        outputs = tape.run({slider.name: np.array([value, value])})[first_utilization:]
+    def largest_utilization(value: float) -> float:
+        outputs = tape.run({slider.name: np.array([value, value])})[first_utilization_index:]
         return max((float(output[0]) for output in outputs), default=0.0)
 
-    if slider.whole or utilization(slider.high) < 1:
+    if slider.whole or largest_utilization(slider.high) < 1:
         return slider
     stable_value = slider.value
     saturated_value = slider.high
@@ -358,7 +378,7 @@ def _open_slider(slider: Slider, tape: Tape, first_utilization: int) -> Slider:
         middle_value = (stable_value * saturated_value) ** 0.5
         stable_value, saturated_value = (
             (stable_value, middle_value)
-            if utilization(middle_value) >= 1
+            if largest_utilization(middle_value) >= 1
             else (middle_value, saturated_value)
         )
     return replace(slider, high=min(slider.high, _FACTOR_BEYOND_SATURATION * saturated_value))
@@ -372,9 +392,9 @@ def _names_shown_first(names: Iterable[str], quantity: str) -> list[str]:
     interest.
     """
     other_names = [name for name in names if name != quantity]
-    ranks = {name: rank for rank, name in enumerate(_VALUES_IN_DISPLAY_ORDER)}
-    ranked_names = [name for name in other_names if name.partition("[")[0] in ranks]
-    ranked_names.sort(key=lambda name: ranks[name.partition("[")[0]])
+    rank_by_name = {name: rank for rank, name in enumerate(_VALUES_IN_DISPLAY_ORDER)}
+    ranked_names = [name for name in other_names if name.partition("[")[0] in rank_by_name]
+    ranked_names.sort(key=lambda name: rank_by_name[name.partition("[")[0]])
     return ranked_names[: _MOST_SHOWN_VALUES - 1]
 
 
@@ -393,40 +413,45 @@ def _with_grid(
         reason_fixed = f"answers by {method} do not run in a page"
         if method == SIMULATION:
             reason_fixed += "; with mean value analysis (--with mean-value) most models do"
-        return replace(live, fixed=reason_fixed)
+        return replace(live, reason_fixed=reason_fixed)
     form, known_parameters = _grid_form(built_model, method, settings, library)
-    values = {
+    value_by_input = {
         name: float(parameter.value)
         for name, parameter in known_parameters.items()
         if parameter.value is not None and parameter.value > 0
     }
     slopes = _slopes_of_grid(live)
-    names = _grid_inputs(live, form, known_parameters, values, wanted_inputs)
-    if not names:
-        return replace(live, fixed=f"no input changes the answer by {method} smoothly")
+    input_names = _grid_inputs(live, form, known_parameters, value_by_input, wanted_inputs)
+    if not input_names:
+        return replace(live, reason_fixed=f"no input changes the answer by {method} smoothly")
     is_costly = _is_costly(built_model.model, method)
-    outputs = [live.quantity, *_names_shown_first(live.answer.values, live.quantity)]
-    grid = AnswerGrid(form, live.answer, live.quantity, outputs, is_costly)
-    given_values = {name: values[name] for name in names}
+    output_names = [live.quantity, *_names_shown_first(live.answer.values, live.quantity)]
+    grid = AnswerGrid(form, live.answer, live.quantity, output_names, is_costly)
+    given_values = {name: value_by_input[name] for name in input_names}
     with with_summed_costs() as costs:
         for reach in _GRID_REACHES:
             wide_sliders = [
-                _slider(known_parameters[name], values[name], built_model, reach) for name in names
+                _slider(known_parameters[name], value_by_input[name], built_model, reach)
+                for name in input_names
             ]
             for sliders in (wide_sliders, grid.sliders_with_answers(wide_sliders, slopes)):
-                data = grid.data(sliders)
-                if data:
+                grid_data = grid.data(sliders)
+                if grid_data:
                     fixed_inputs = sorted(
-                        set(values) - set(names), key=lambda name: (not _is_count(name), name)
+                        set(value_by_input) - set(input_names),
+                        key=lambda name: (not _is_count(name), name),
                     )
-                    grid_with_names = {**data, "still": fixed_inputs}
-                    return replace(live, grid=grid_with_names, values=given_values, sliders=sliders)
+                    grid_with_fixed_inputs = {**grid_data, "still": fixed_inputs}
+                    return replace(
+                        live, grid=grid_with_fixed_inputs, values=given_values, sliders=sliders
+                    )
             if sum(costs) > 1:
                 return replace(
                     live,
-                    fixed="the points of a grid take more than the limits of one answer allow",
+                    reason_fixed="the points of a grid take more than the limits of one answer"
+                    " allow",
                 )
-    return replace(live, fixed=grid.reason_without_answer(sliders))
+    return replace(live, reason_fixed=grid.reason_without_answer(sliders))
 
 
 def _slopes_of_grid(live: LiveModel) -> Mapping[str, float]:
@@ -455,48 +480,50 @@ def _grid_form(
         return None
 
     method_form = compiled_form(built_model)
-    probabilities = _probability_names(built_model)
-    structures = {
+    probability_names = _probability_names(built_model)
+    structure_parameter_by_name = {
         name: parameter
-        for name, parameter in structure_counts(built_model).items()
+        for name, parameter in structure_parameters(built_model).items()
         if name not in method_form.parameters
     }
     known_parameters = {
         name: built_model.parameters[name]
         for name in method_form.parameters
-        if name in built_model.parameters and name not in probabilities
-    } | structures
-    return GridForm(method_form, structures, compile_with_counts), known_parameters
+        if name in built_model.parameters and name not in probability_names
+    } | structure_parameter_by_name
+    return GridForm(method_form, structure_parameter_by_name, compile_with_counts), known_parameters
 
 
 def _grid_inputs(
     live: LiveModel,
     form: GridForm,
     known_parameters: Mapping[str, Parameter],
-    values: Mapping[str, float],
+    value_by_input: Mapping[str, float],
     wanted_inputs: Sequence[str],
 ) -> list[str]:
     """Return the inputs of the grid: the requested ones, then the one that changes the answer most,
     and the number of processors, servers or permits that changes it most.
     """
     slopes = _slopes_of_grid(live)
-    effects = {name: abs(slopes.get(name, 0.0) * value) for name, value in values.items()}
+    effect_by_input = {
+        name: abs(slopes.get(name, 0.0) * value) for name, value in value_by_input.items()
+    }
     count_names = [
         name
-        for name, value in values.items()
+        for name, value in value_by_input.items()
         if str(known_parameters[name].dimension) == "1" and value == int(value) and _is_count(name)
     ]
     for name in count_names:
         # A count has no derivative in the answer: what doubling it changes takes that place.
-        column = form.columns({name: np.array([values[name], 2 * values[name]])}).get(
-            live.quantity, np.full(2, np.nan)
-        )
-        effects[name] = float(np.nan_to_num(abs(column[1] - column[0]), nan=0.0))
-    inputs_by_effect = _inputs_by_effect(effects, wanted_inputs)
+        answer_pair = form.columns(
+            {name: np.array([value_by_input[name], 2 * value_by_input[name]])}
+        ).get(live.quantity, np.full(2, np.nan))
+        effect_by_input[name] = float(np.nan_to_num(abs(answer_pair[1] - answer_pair[0]), nan=0.0))
+    inputs_by_effect = _inputs_by_effect(effect_by_input, wanted_inputs)
     other_inputs = [name for name in inputs_by_effect if name not in wanted_inputs]
-    best_input = [name for name in other_inputs if name not in count_names][:1]
-    best_count = [name for name in other_inputs if name in count_names][:1]
-    return list(dict.fromkeys((*wanted_inputs, *best_input, *best_count, *other_inputs)))[
+    best_inputs = [name for name in other_inputs if name not in count_names][:1]
+    best_counts = [name for name in other_inputs if name in count_names][:1]
+    return list(dict.fromkeys((*wanted_inputs, *best_inputs, *best_counts, *other_inputs)))[
         :_GRID_AXES
     ]
 
@@ -506,16 +533,18 @@ def _is_count(path: str) -> bool:
     return path.rpartition(".")[2] in ("processors", "population", "servers", "permits")
 
 
-def _inputs_by_effect(effects: Mapping[str, float], wanted_inputs: Sequence[str]) -> list[str]:
+def _inputs_by_effect(
+    effect_by_input: Mapping[str, float], wanted_inputs: Sequence[str]
+) -> list[str]:
     """Return the inputs in the order of their sliders: first the requested ones, then all others by
     how much each changes the answer.
     """
     for name in wanted_inputs:
-        if name not in effects:
-            raise UnknownNameError("input to move", name, list(effects))
+        if name not in effect_by_input:
+            raise UnknownNameError("input to move", name, list(effect_by_input))
     further_names = sorted(
-        (name for name in effects if effects[name] and name not in wanted_inputs),
-        key=lambda name: -effects[name],
+        (name for name in effect_by_input if effect_by_input[name] and name not in wanted_inputs),
+        key=lambda name: -effect_by_input[name],
     )
     return [*dict.fromkeys(wanted_inputs), *further_names]
 
@@ -525,10 +554,10 @@ def _probability_names(built_model: BuiltModel) -> set[str]:
     up to 1.
     """
     if isinstance(built_model.model, Model):
-        odds = [
+        probabilities = [
             expr for node in distinct_activities(built_model.model.bodies) for expr in node.odds
         ]
-        return {parameter.name for parameter in parameters(*odds)}
+        return {parameter.name for parameter in parameters(*probabilities)}
     routes = built_model.model.routing if isinstance(built_model.model, QueueingNetwork) else ()
     return {parameter.name for parameter in parameters(*(route.probability for route in routes))}
 
@@ -537,22 +566,25 @@ def _change_when_doubled(tape: Tape, slider: Slider) -> float:
     """Return the change of the value if a whole number is doubled, for formulas with steps that
     have no derivative, such as the stages of a tree; 0 for other inputs.
     """
-    values_at_both = (
+    values_before_and_after = (
         tape.run({slider.name: np.array([slider.value, 2 * slider.value])})[0]
         if slider.whole
         else np.zeros(1)
     )
-    return float(abs(values_at_both[-1] - values_at_both[0]))
+    return float(abs(values_before_and_after[-1] - values_before_and_after[0]))
 
 
 def _slider(
-    parameter: Parameter, value: float, built_model: BuiltModel, reach: float = _SLIDER_REACH
+    parameter: Parameter, value: float, built_model: BuiltModel, range_factor: float = _SLIDER_REACH
 ) -> Slider:
     """Return the slider of a parameter around its value."""
     described_value = built_model.entries.get(parameter.name)
     unit = str(parameter.dimension)
     meaning = described_value.meaning if described_value else ""
-    low, high = value / reach, min(value * reach, max(value, 1e308))  # JSON has no number beyond
+    low, high = (
+        value / range_factor,
+        min(value * range_factor, max(value, 1e308)),
+    )  # JSON has no number beyond
     is_whole = unit == "1" and value == int(value) and (value >= 2 or _is_count(parameter.name))
     if is_whole:
         low = 1.0 if _is_count(parameter.name) else float(max(1, ceil(low)))

@@ -174,8 +174,8 @@ def look() -> Iterator[None]:
 def stroke(index: int) -> dict[str, Any]:
     """Return the Matplotlib style of the line with an index in the order of lines."""
     colour, marker, dashes = STROKES[index % len(STROKES)]
-    fill = "white" if index % 2 else colour
-    return {"color": colour, "marker": marker, "linestyle": dashes, "markerfacecolor": fill}
+    marker_fill = "white" if index % 2 else colour
+    return {"color": colour, "marker": marker, "linestyle": dashes, "markerfacecolor": marker_fill}
 
 
 def draw_style(y: Array) -> str:
@@ -189,12 +189,12 @@ def draw_style(y: Array) -> str:
     """
     is_equal = np.diff(y) == 0
     # Each plateau is a stretch of equal neighbours; those at the ends may be limits of a curve.
-    edges = np.flatnonzero(np.diff(np.concatenate([[False], is_equal, [False]]).astype(int)))
-    is_inside = [
+    run_edges = np.flatnonzero(np.diff(np.concatenate([[False], is_equal, [False]]).astype(int)))
+    inside_flags = [
         first > 0 and end < len(is_equal) and end - first > 1
-        for first, end in edges.reshape(-1, 2).tolist()
+        for first, end in run_edges.reshape(-1, 2).tolist()
     ]
-    has_steps = sum(is_inside) > 1 or (any(is_inside) and is_equal.sum() > len(is_equal) / 2)
+    has_steps = sum(inside_flags) > 1 or (any(inside_flags) and is_equal.sum() > len(is_equal) / 2)
     return "steps-mid" if has_steps else "default"
 
 
@@ -212,13 +212,13 @@ def strokes_of_causes(labels: Sequence[str]) -> list[dict[str, Any]]:
         return []
     styles = []
     for index, cause_index in enumerate(cause_indices):
-        colour = _darkened(FILLS[cause_index or 0][0])
-        fill = "white" if index % 2 else colour
-        styles.append({**stroke(index), "color": colour, "markerfacecolor": fill})
+        colour = _darker_colour(FILLS[cause_index or 0][0])
+        marker_fill = "white" if index % 2 else colour
+        styles.append({**stroke(index), "color": colour, "markerfacecolor": marker_fill})
     return styles
 
 
-def _darkened(colour: str) -> str:
+def _darker_colour(colour: str) -> str:
     """Return a colour of the same hue that is dark enough for a line on white."""
     red, green, blue = (int(colour[offset : offset + 2], 16) / 255 for offset in (1, 3, 5))
     hue, lightness, saturation = rgb_to_hls(red, green, blue)
@@ -228,7 +228,7 @@ def _darkened(colour: str) -> str:
 
 
 def fills_of(
-    labels: Iterable[str], assigned: Mapping[str, int] = MappingProxyType({})
+    labels: Iterable[str], assigned_fills: Mapping[str, int] = MappingProxyType({})
 ) -> dict[str, int]:
     """Return the index of the fill of each label; a label that names a cause has the fill of that
     cause.
@@ -238,7 +238,7 @@ def fills_of(
     Parameters
     ----------
     labels : of one picture
-    assigned : fills that labels of this and of other pictures have already
+    assigned_fills : fills that labels of this and of other pictures have already
 
     >>> fills_of(["busy", "lock:door"])["busy"] == fills_of(["fault", "useful"])["useful"]
     True
@@ -248,22 +248,24 @@ def fills_of(
     True
     """
     distinct_labels = list(dict.fromkeys(labels))
-    fills = {label: assigned[label] for label in distinct_labels if label in assigned}
-    labels_without_cause = len(CAUSES)
-    used_indices = {*assigned.values()}
+    fill_by_label = {
+        label: assigned_fills[label] for label in distinct_labels if label in assigned_fills
+    }
+    next_fill = len(CAUSES)
+    used_indices = {*assigned_fills.values()}
     # A label such as lock or locks has the look of the cause, lock:door another of it.
     for label in sorted(distinct_labels, key=lambda label: not _is_word(label)):
-        if label in fills:
+        if label in fill_by_label:
             continue
         fill_index = _cause_index(label)
         is_cause = _is_word(label) and fill_index is not None
         while fill_index is None:
-            fill_index = labels_without_cause if labels_without_cause not in used_indices else None
-            labels_without_cause += 1
-        while fill_index in fills.values() and not is_cause:
+            fill_index = next_fill if next_fill not in used_indices else None
+            next_fill += 1
+        while fill_index in fill_by_label.values() and not is_cause:
             fill_index += len(FILLS)
-        fills[label] = fill_index
-    return {label: fills[label] for label in distinct_labels}
+        fill_by_label[label] = fill_index
+    return {label: fill_by_label[label] for label in distinct_labels}
 
 
 def _is_word(label: str) -> bool:
@@ -412,10 +414,10 @@ def new_figure(width: float, height: float) -> Figure:
 def with_title_and_legend(
     figure: Figure,
     title: str,
-    legend: str | None = None,
+    legend_title: str | None = None,
     handles: Sequence[Any] = (),
     labels: Sequence[str] = (),
-    columns: int = 1,
+    column_count: int = 1,
 ) -> Figure:
     """Return a finished figure: with the legend at the right, if there are labels, and the title,
     wrapped to the width beside the legend.
@@ -424,8 +426,8 @@ def with_title_and_legend(
     ----------
     figure : with everything else drawn
     title : of the figure
-    legend : heading of the legend
-    handles, labels, columns : what the legend shows, and its number of columns [1]
+    legend_title : heading of the legend
+    handles, labels, column_count : what the legend shows, and its number of columns [1]
     """
     width = figure.get_figwidth()
     if labels:
@@ -434,8 +436,8 @@ def with_title_and_legend(
             labels,
             loc="outside right upper",
             alignment="left",
-            title=legend,
-            ncols=columns,
+            title=legend_title,
+            ncols=column_count,
         )
     if figure.legends:
         figure.draw_without_rendering()
@@ -471,15 +473,15 @@ def make_narrow(figure: Figure) -> bool:
     for axes in shaded_plots:
         _lay_colour_bar_below(axes)
     figure.supxlabel("")
-    height = _stack(figure, plots) + _NARROW_COLOUR_BAR * len(shaded_plots)
+    height = _stack_plots(figure, plots) + _NARROW_COLOUR_BAR * len(shaded_plots)
     for axes in plots:
         _write_narrow_names(axes)
         axes.set_xlabel(textwrap.fill(axes.get_xlabel(), int(_LETTERS_PER_INCH * 3)))
         axes.set_ylabel(textwrap.fill(axes.get_ylabel(), int(_LETTERS_PER_INCH * 2)))
-        for place in ("left", "center"):
-            if plot_title := axes.get_title(loc=place):
-                wrapped = textwrap.fill(plot_title, int(_LETTERS_PER_INCH * 3.2))
-                axes.set_title(wrapped, loc=place, fontsize=9)
+        for title_side in ("left", "center"):
+            if side_title := axes.get_title(loc=title_side):
+                wrapped_title = textwrap.fill(side_title, int(_LETTERS_PER_INCH * 3.2))
+                axes.set_title(wrapped_title, loc=title_side, fontsize=9)
     if remark:
         # A legend outside of the axes would cover a remark of the figure.
         remark_lines = textwrap.fill(remark, int(_LETTERS_PER_INCH * 3))
@@ -539,7 +541,7 @@ def _lay_colour_bar_below(axes: Axes) -> None:
         axes.tick_params(axis="x", labelrotation=90)
 
 
-def _stack(figure: Figure, plots: Sequence[Axes]) -> float:
+def _stack_plots(figure: Figure, plots: Sequence[Axes]) -> float:
     """Put plots that are side by side one below the other, each with the texts of both axes, and
     return the height that the plots of a narrow figure need [inch].
     """
@@ -662,17 +664,21 @@ def make_logarithmic(plot_axis: axis.Axis, values: Array) -> None:
         NullLocator,
     )
 
-    positive = np.unique(values[np.isfinite(values) & (values > 0)])
-    are_round = all(is_round(value) for value in positive[: _MOST_TICKS + 1])
+    positive_values = np.unique(values[np.isfinite(values) & (values > 0)])
+    are_round_values = all(is_round(value) for value in positive_values[: _MOST_TICKS + 1])
     plot_axis._set_axes_scale("log")  # type: ignore[attr-defined]
-    is_plain = positive.max(initial=0.0) < _LARGEST_PLAIN_TICK
-    write_tick = _plain_tick if is_plain else _power_tick
+    has_plain_labels = positive_values.max(initial=0.0) < _LARGEST_PLAIN_TICK
+    write_tick = _plain_tick if has_plain_labels else _power_tick
     plot_axis.set_major_formatter(FuncFormatter(lambda value, _: write_tick(value)))
-    if len(positive) <= _MOST_TICKS and are_round and _labels_have_room(np.log(positive)):
-        plot_axis.set_major_locator(FixedLocator(positive.tolist()))
+    if (
+        len(positive_values) <= _MOST_TICKS
+        and are_round_values
+        and _labels_have_room(np.log(positive_values))
+    ):
+        plot_axis.set_major_locator(FixedLocator(positive_values.tolist()))
         plot_axis.set_minor_locator(NullLocator())
         return
-    decades = math.log10(positive[-1] / positive[0])
+    decades = math.log10(positive_values[-1] / positive_values[0])
     if decades < _FEWEST_DECADES:
         plot_axis.set_major_locator(MaxNLocator(6))
         plot_axis.set_minor_locator(NullLocator())
@@ -689,7 +695,7 @@ _MOST_PLAIN_DIGITS = 4
 """The most digits of a whole number that a reader takes in without commas."""
 
 
-def plain_ticks(plot_axis: axis.Axis, values: Array) -> None:
+def set_plain_ticks(plot_axis: axis.Axis, values: Array) -> None:
     """Put ticks on the values themselves if they are few and far enough from each other; else on
     round values, which are whole if all values are.
     """

@@ -48,8 +48,8 @@ from slipstick_pictures.look import (
     make_narrow,
     new_figure,
     part_label,
-    plain_ticks,
     save_figure,
+    set_plain_ticks,
     stroke,
     stroke_of_method,
     strokes_of_causes,
@@ -72,7 +72,7 @@ if TYPE_CHECKING:
     Indices = NDArray[np.int64]
 
 
-def fill_order(results: Results, pictures: Sequence[PictureSpec]) -> dict[str, int]:
+def fill_indices_by_label(results: Results, pictures: Sequence[PictureSpec]) -> dict[str, int]:
     """Return the index of the fill of each component of a study and of each label of its stacked
     bars, in the order in which all pictures stack them.
 
@@ -85,47 +85,56 @@ def fill_order(results: Results, pictures: Sequence[PictureSpec]) -> dict[str, i
     pictures : that it draws
     """
     answers = list(results.named_answers().values())
-    useful = dict.fromkeys(name for answer in answers for name in answer.useful)
-    stacks = [spec.stack for spec in pictures if spec.kind == "bars"]
-    names: list[str] = []
+    useful_components = dict.fromkeys(name for answer in answers for name in answer.useful)
+    stack_specs = [spec.stack for spec in pictures if spec.kind == "bars"]
+    component_names: list[str] = []
     # A picture of the work in a trace draws components too.
-    drawn_views = (
+    shows_components = (
         picture.kind in ("bands", "timeline") or getattr(picture, "view", "") == "work"
         for picture in pictures
     )
-    if "component" in stacks or any(drawn_views):
-        names += [name for answer in results.cases.values() for name in answer.account]
-        names += [
+    if "component" in stack_specs or any(shows_components):
+        component_names += [name for answer in results.cases.values() for name in answer.account]
+        component_names += [
             name
             for answer in answers
             for name in sorted(answer.account, key=lambda name: -answer.account[name])
         ]
-        names += [
+        component_names += [
             timeline.component(span)
             for timeline in results.timelines.values()
             for span in timeline.spans
         ]
         tables = [table for question in results.questions.values() for table in question.tables()]
-        columns = [split_name(column.name) for table in tables for column in table.columns]
-        names += [label_inside for kind, label_inside in columns if kind == "account"]
-        names = [name for name in useful if name in names] + names
-    if "technology" in stacks:
-        names += [
+        kinds_and_labels = [split_name(column.name) for table in tables for column in table.columns]
+        component_names += [
+            label_inside for kind, label_inside in kinds_and_labels if kind == "account"
+        ]
+        component_names = [
+            name for name in useful_components if name in component_names
+        ] + component_names
+    if "technology" in stack_specs:
+        component_names += [
             name for name in TECHNOLOGIES if any(answer.technology.get(name) for answer in answers)
         ]
-    fills = fills_of(names)
-    for stack in stacks:
-        if isinstance(stack, dict):
-            components = {
-                label: _component_of_label(values, useful) for label, values in stack.items()
+    fill_by_label = fills_of(component_names)
+    for stack_spec in stack_specs:
+        if isinstance(stack_spec, dict):
+            component_by_label = {
+                label: _component_of_label(value_names, useful_components)
+                for label, value_names in stack_spec.items()
             }
-            known_components = {label: name for label, name in components.items() if name in fills}
-            fills |= {
-                label: fills[name] for label, name in known_components.items() if label not in fills
+            known_component_by_label = {
+                label: name for label, name in component_by_label.items() if name in fill_by_label
+            }
+            fill_by_label |= {
+                label: fill_by_label[name]
+                for label, name in known_component_by_label.items()
+                if label not in fill_by_label
             }
             # Labels of one picture differ; those of another may have the same fill of a cause.
-            fills |= fills_of(stack, fills)
-    return fills
+            fill_by_label |= fills_of(stack_spec, fill_by_label)
+    return fill_by_label
 
 
 def _component_of_label(value_names: Sequence[str], useful_components: Iterable[str]) -> str:
@@ -153,31 +162,34 @@ class _Bars:
     ----------
     fills : fill of each part, from the bottom up
     heights : of the parts, in the unit of the axis [parts, cases]
-    reach : how far the ends of intervals are below and above the total, in that unit [cases, 2]
+    interval_distances : how far the ends of intervals are below and above the total, in that unit
+        [cases, 2]
     totals : written above the bars
     titles : of the cases
-    axis : title of the axis
+    axis_title : title of the axis
     """
 
     fills: Mapping[str, int]
     heights: Array
-    reach: Array
+    interval_distances: Array
     totals: list[str]
     titles: Sequence[str]
-    axis: str
+    axis_title: str
 
     @property
     def top(self) -> float:
         """The highest end of an interval."""
-        reach_above = np.where(np.isfinite(self.reach[:, 1]), self.reach[:, 1], 0.0)
+        reach_above = np.where(
+            np.isfinite(self.interval_distances[:, 1]), self.interval_distances[:, 1], 0.0
+        )
         return float(max((self.heights.sum(axis=0) + reach_above).max(), 1e-12))
 
 
-def _draw_bars(results: Results, spec: BarsSpec, order: Mapping[str, int]) -> Figure:
+def _draw_bars(results: Results, spec: BarsSpec, fill_by_label: Mapping[str, int]) -> Figure:
     """Draw one stacked bar for each case with its total above it, or areas over a number of the
     cases.
     """
-    bars = _stacked_bars(results, spec, order)
+    bars = _stacked_bars(results, spec, fill_by_label)
     if spec.along:
         return _draw_areas(results, spec, bars)
     bars_in_row = _bar_count_in_row(spec.cases)
@@ -188,7 +200,7 @@ def _draw_bars(results: Results, spec: BarsSpec, order: Mapping[str, int]) -> Fi
         row_slice = slice(row * bars_in_row, (row + 1) * bars_in_row)
         _draw_stack(axes, bars.heights[:, row_slice], bars.fills)
         tops = _draw_bar_intervals(
-            axes, bars.reach[row_slice], bars.heights[:, row_slice].sum(axis=0)
+            axes, bars.interval_distances[row_slice], bars.heights[:, row_slice].sum(axis=0)
         )
         _write_totals(axes, tops, bars.totals[row_slice])
         axes.set_ylabel(bars.axis)
@@ -232,18 +244,18 @@ def _draw_areas(results: Results, spec: BarsSpec, bars: _Bars) -> Figure:
         area_bottom = area_top
     axes.set_xlim(x_values.min(), x_values.max())
     axes.set_ylim(0, bars.top)
-    plain_ticks(axes.xaxis, x_values[point_order])
+    set_plain_ticks(axes.xaxis, x_values[point_order])
     axes.set_xlabel(axis_title(_title_of_axis(spec.along, results.words), "1"))
     axes.set_ylabel(bars.axis)
     low, high = (
-        area_bottom + sign * bars.reach[point_order, reach_end]
+        area_bottom + sign * bars.interval_distances[point_order, reach_end]
         for reach_end, sign in ((0, -1), (1, 1))
     )
     draw_intervals(axes, x_values[point_order], area_bottom, low, high)
     return _with_legend_of_parts(figure, axes, spec)
 
 
-def _stacked_bars(results: Results, spec: BarsSpec, order: Mapping[str, int]) -> _Bars:
+def _stacked_bars(results: Results, spec: BarsSpec, fill_by_label: Mapping[str, int]) -> _Bars:
     """Return the bars of a picture, ready to be drawn."""
     heights_by_case = stacked_heights(results, spec)
     names_shown = {
@@ -251,16 +263,16 @@ def _stacked_bars(results: Results, spec: BarsSpec, order: Mapping[str, int]) ->
     }
     if isinstance(spec.stack, str):
         unit = "s"
-        names = [name for name in order if name in names_shown]
+        part_names = [name for name in fill_by_label if name in names_shown]
     else:
         unit = results.unit(next(iter(spec.stack.values()))[0])
-        names = [*spec.stack]
-    fills = {name: order[name] for name in names if name in names_shown}
+        part_names = [*spec.stack]
+    fill_by_part = {name: fill_by_label[name] for name in part_names if name in names_shown}
     part_heights = np.array(
-        [[heights_by_case[case].get(label, 0.0) for case in spec.cases] for label in fills]
-    ).reshape(len(fills), len(spec.cases))
+        [[heights_by_case[case].get(label, 0.0) for case in spec.cases] for label in fill_by_part]
+    ).reshape(len(fill_by_part), len(spec.cases))
     if spec.stack == "technology":
-        fills = {CLASS_TITLES.get(name, name): fill for name, fill in fills.items()}
+        fill_by_part = {CLASS_TITLES.get(name, name): fill for name, fill in fill_by_part.items()}
     totals = part_heights.sum(axis=0)
     titles = _bar_titles(results, spec.cases)
     value_name = "time" if unit == "s" else _sum_in_words(spec)
@@ -271,20 +283,27 @@ def _stacked_bars(results: Results, spec: BarsSpec, order: Mapping[str, int]) ->
         )
         # What is shared out is certain: all of it.
         no_intervals = np.zeros((len(spec.cases), 2))
-        total_words = [quantity(total, unit) for total in totals.tolist()]
+        total_texts = [quantity(total, unit) for total in totals.tolist()]
         vertical_title = axis_title(f"share of the {value_name}", "%")
-        return _Bars(fills, heights, no_intervals, total_words, titles, vertical_title)
-    unit_name, factor = _unit_of_axis(totals, unit)
-    reach = (
-        np.array([_reach_of_total(results.named_answer(case), spec) for case in spec.cases])
-        / factor
+        return _Bars(fill_by_part, heights, no_intervals, total_texts, titles, vertical_title)
+    unit_name, unit_factor = _unit_of_axis(totals, unit)
+    interval_distances = (
+        np.array([_interval_distances(results.named_answer(case), spec) for case in spec.cases])
+        / unit_factor
     )
-    total_words = [
-        f"{plain_decimal(total / factor)} {unit_name.removeprefix('1')}".rstrip()
+    total_texts = [
+        f"{plain_decimal(total / unit_factor)} {unit_name.removeprefix('1')}".rstrip()
         for total in totals.tolist()
     ]
     vertical_title = axis_title(value_name, unit_name)
-    return _Bars(fills, part_heights / factor, reach, total_words, titles, vertical_title)
+    return _Bars(
+        fill_by_part,
+        part_heights / unit_factor,
+        interval_distances,
+        total_texts,
+        titles,
+        vertical_title,
+    )
 
 
 def _bar_titles(results: Results, cases: Sequence[str]) -> list[str]:
@@ -297,13 +316,17 @@ def _bar_titles(results: Results, cases: Sequence[str]) -> list[str]:
         if not isinstance(processor_count, int | float) or case in results.words.titles:
             continue
         if case.endswith(suffix := f"-{processor_count:g}"):
-            measured_run = results.words.case(case.removesuffix(suffix))
-            run_and_count_by_case[case] = measured_run, results.words.member_count(processor_count)
-    are_several = len(
-        {measured_run for measured_run, _ in run_and_count_by_case.values()}
-    ) > 1 or len(run_and_count_by_case) < len(cases)
+            run_name = results.words.case(case.removesuffix(suffix))
+            run_and_count_by_case[case] = run_name, results.words.member_count(processor_count)
+    has_several_runs = len({run_name for run_name, _ in run_and_count_by_case.values()}) > 1 or len(
+        run_and_count_by_case
+    ) < len(cases)
     return [
-        (", ".join(run_and_count_by_case[case]) if are_several else run_and_count_by_case[case][1])
+        (
+            ", ".join(run_and_count_by_case[case])
+            if has_several_runs
+            else run_and_count_by_case[case][1]
+        )
         if case in run_and_count_by_case
         else results.words.case(case)
         for case in cases
@@ -327,12 +350,12 @@ def _sheet_of_bars(
     )
     if is_tilted:
         wrapped_titles = [textwrap.wrap(title, _LETTERS_OF_TILTED_LINE) for title in titles]
-    longest_line = (
+    longest_line_width = (
         max(len(line) for lines in wrapped_titles for line in lines) * _UPRIGHT_LETTER_WIDTH
     )
     most_lines = max(map(len, wrapped_titles))
     height = 4.2 if row_count == 1 else 3.2
-    height_below = 0.6 * longest_line if is_tilted else 0.17 * (most_lines - 1)
+    height_below = 0.6 * longest_line_width if is_tilted else 0.17 * (most_lines - 1)
     figure_size = max(4.6, 3.0 + width_of_bar * bars_in_row), row_count * (height + height_below)
     return new_figure(*figure_size), ["\n".join(lines) for lines in wrapped_titles], is_tilted
 
@@ -355,7 +378,7 @@ def _bar_count_in_row(cases: Sequence[str]) -> int:
     if len(cases) <= _MOST_BARS_IN_ROW:
         return len(cases)
     even_count = -(-len(cases) // -(-len(cases) // _MOST_BARS_IN_ROW))
-    case_groups = (
+    suitable_counts = (
         count
         for count in (even_count, *range(_MOST_BARS_IN_ROW, _MOST_BARS_IN_ROW // 2, -1))
         if not any(
@@ -364,7 +387,7 @@ def _bar_count_in_row(cases: Sequence[str]) -> int:
             for earlier_case in cases[:first_of_row]
         )
     )
-    return next(case_groups, even_count)
+    return next(suitable_counts, even_count)
 
 
 def _sum_in_words(spec: BarsSpec) -> str:
@@ -406,12 +429,12 @@ def _heights_by_label(answer: Answer, spec: BarsSpec) -> dict[str, float]:
         for label, names in _value_names_by_part(answer, spec).items()
     }
     return {
-        label: sum(value for value in values if value is not None) * spec.times
-        for label, values in values_by_label.items()
+        label: sum(value for value in part_values if value is not None) * spec.times
+        for label, part_values in values_by_label.items()
     }
 
 
-def _reach_of_total(answer: Answer, spec: BarsSpec) -> tuple[float, float]:
+def _interval_distances(answer: Answer, spec: BarsSpec) -> tuple[float, float]:
     """Return the distances from a bar's total to the lower and the upper end of its interval, from
     the time or from all parts together.
     """
@@ -421,21 +444,23 @@ def _reach_of_total(answer: Answer, spec: BarsSpec) -> tuple[float, float]:
         if is_time
         else [name for names in _value_names_by_part(answer, spec).values() for name in names]
     )
-    reach = []
+    distances = []
     for name in names:
         value, (low, high) = answer.find(name), answer.ends(name)
         if value is not None and low is not None and high is not None:
-            reach.append((value - low, high - value))
+            distances.append((value - low, high - value))
     below, above = (
-        (sum(ends) * spec.times for ends in zip(*reach, strict=True)) if reach else (0, 0)
+        (sum(end_distances) * spec.times for end_distances in zip(*distances, strict=True))
+        if distances
+        else (0, 0)
     )
     return below, above
 
 
-def _draw_bar_intervals(axes: Axes, reach: Array, tops: Array) -> Array:
+def _draw_bar_intervals(axes: Axes, interval_distances: Array, tops: Array) -> Array:
     """Draw the interval of each total that has one. Return the upper ends."""
-    low = tops - reach[:, 0]
-    high = tops + reach[:, 1]
+    low = tops - interval_distances[:, 0]
+    high = tops + interval_distances[:, 1]
     draw_intervals(axes, np.arange(float(len(tops))), tops, low, high)
     return np.where(np.isfinite(high), high, tops)
 
@@ -487,7 +512,7 @@ _MOST_LABELS_IN_COLUMN = 16
 class Line:
     """One line of a picture, in base units or in places of names, ordered along x."""
 
-    value: str
+    value_name: str
     unit: str  # empty for relative lines
     label: str
     x: Array
@@ -523,7 +548,7 @@ def _draw_lines(results: Results, spec: LinesSpec) -> Figure:
         else "case"
     )
     legend_title = textwrap.fill(legend_title, _LONGEST_LEGEND_TITLE)
-    notes_on_labels = coinciding_labels(lines, log=spec.log in ("y", "both"))
+    notes_on_labels = notes_on_coinciding_lines(lines, is_logarithmic=spec.log in ("y", "both"))
     longest_label = max(
         len(label + notes_on_labels.get(label, ""))
         for label in (*labels, *methods, *legend_title.split("\n"))
@@ -557,8 +582,8 @@ class _HorizontalAxis:
 
     axis: Axis
     unit: str
-    factor: float
-    log: bool
+    unit_factor: float
+    is_logarithmic: bool
     title: str
     words: Words
 
@@ -574,13 +599,17 @@ class _HorizontalAxis:
         is_wanted = spec.log in ("x", "both") or (
             "log" not in spec.model_fields_set and _rise_by_factor(axis_numbers)
         )
-        log = is_wanted and any(number > 0 for number in axis_numbers)
-        unit, factor = choose_unit(axis_numbers, Dimension.of(axis.unit or "1"))
-        return _HorizontalAxis(axis, unit, factor, log, title, words)
+        is_logarithmic = is_wanted and any(number > 0 for number in axis_numbers)
+        unit, unit_factor = choose_unit(axis_numbers, Dimension.of(axis.unit or "1"))
+        return _HorizontalAxis(axis, unit, unit_factor, is_logarithmic, title, words)
 
     def places(self, x: Array) -> Array:
         """Return values in base units as places on the axis."""
-        return np.where(x > 0, x / self.factor, np.nan) if self.log else x / self.factor
+        return (
+            np.where(x > 0, x / self.unit_factor, np.nan)
+            if self.is_logarithmic
+            else x / self.unit_factor
+        )
 
     def write_on(self, axes: Axes) -> None:
         """Write the title and the ticks of the axis."""
@@ -591,11 +620,11 @@ class _HorizontalAxis:
             )
             axes.set_xlabel(self.title)
             return
-        places = np.array(axis_numbers) / self.factor
-        if self.log:
+        places = np.array(axis_numbers) / self.unit_factor
+        if self.is_logarithmic:
             make_logarithmic(axes.xaxis, places)
         else:
-            plain_ticks(axes.xaxis, places)
+            set_plain_ticks(axes.xaxis, places)
         unit = "" if self.unit in ("", "1") else f" [{self.unit}]"
         axes.set_xlabel(textwrap.fill(f"{self.title}{unit}", _LONGEST_AXIS_TITLE))
 
@@ -663,19 +692,21 @@ def lines_of(sweep: Sweep, spec: LinesSpec, words: Words = NO_WORDS) -> list[Lin
     return lines
 
 
-def coinciding_labels(lines: Sequence[Line], log: bool = False) -> dict[str, str]:
+def notes_on_coinciding_lines(
+    lines: Sequence[Line], is_logarithmic: bool = False
+) -> dict[str, str]:
     """Return a note for the label of each line that coincides with an earlier line, by label."""
-    highest: dict[str, float] = {}
+    highest_by_unit: dict[str, float] = {}
     lines_by_label: dict[str, dict[tuple[str, str], Line]] = {}
     for line in lines:
-        lines_by_label.setdefault(line.label, {})[line.value, line.method] = line
+        lines_by_label.setdefault(line.label, {})[line.value_name, line.method] = line
         highest_value = np.max(np.abs(line.y), initial=0.0, where=np.isfinite(line.y))
-        highest[line.unit] = max(highest.get(line.unit, 0.0), highest_value)
+        highest_by_unit[line.unit] = max(highest_by_unit.get(line.unit, 0.0), highest_value)
     note_by_label: dict[str, str] = {}
-    for index, (label, drawn_lines) in enumerate(lines_by_label.items()):
+    for index, (label, lines_of_label) in enumerate(lines_by_label.items()):
         for earlier_label in [*lines_by_label][:index]:
             if earlier_label not in note_by_label and _lines_coincide(
-                drawn_lines, lines_by_label[earlier_label], highest, log
+                lines_of_label, lines_by_label[earlier_label], highest_by_unit, is_logarithmic
             ):
                 note_by_label[label] = f" (covers {earlier_label})"
                 break
@@ -688,23 +719,23 @@ _LARGEST_COINCIDENCE = 0.01  # of lines that lie on each other, as a part of the
 def _lines_coincide(
     lines: Mapping[tuple[str, str], Line],
     other_lines: Mapping[tuple[str, str], Line],
-    highest: Mapping[str, float],
-    log: bool,
+    highest_by_unit: Mapping[str, float],
+    is_logarithmic: bool,
 ) -> bool:
     """Return whether the lines of two labels coincide; on a logarithmic axis, each value is
     compared with its own size.
     """
     return lines.keys() == other_lines.keys() and all(
         len(line.x) > 1
-        and np.array_equal(line.x, other_lines[key].x)
+        and np.array_equal(line.x, other_lines[value_and_method].x)
         and np.allclose(
             line.y,
-            other_lines[key].y,
-            rtol=_LARGEST_COINCIDENCE if log else 0.0,
-            atol=0.0 if log else _LARGEST_COINCIDENCE * highest[line.unit],
+            other_lines[value_and_method].y,
+            rtol=_LARGEST_COINCIDENCE if is_logarithmic else 0.0,
+            atol=0.0 if is_logarithmic else _LARGEST_COINCIDENCE * highest_by_unit[line.unit],
             equal_nan=True,
         )
-        for key, line in lines.items()
+        for value_and_method, line in lines.items()
     )
 
 
@@ -729,12 +760,12 @@ def _points_by_line(sweep: Sweep, spec: LinesSpec, words: Words) -> dict[tuple[s
     give each line its label.
     """
     label_parts_by_axis: list[list[str]] = []
-    methods = [""] * len(sweep.cases)
+    method_by_point = [""] * len(sweep.cases)
     if spec.series:
         sweep.axis(spec.series)
     for axis in sorted(sweep.axes, key=lambda axis: axis.path != spec.series):
         if axis.path == _METHOD_AXIS and _METHOD_AXIS not in (spec.x, spec.series):
-            methods = [str(method) for method in sweep.points[_METHOD_AXIS]]
+            method_by_point = [str(method) for method in sweep.points[_METHOD_AXIS]]
         elif axis.path == spec.series or (axis.path != spec.x and len(axis.values) > 1):
             label_parts_by_axis.append(
                 _label_parts_of_axis(sweep, axis, words, with_names=axis.path != spec.series)
@@ -744,15 +775,19 @@ def _points_by_line(sweep: Sweep, spec: LinesSpec, words: Words) -> dict[tuple[s
         case_titles = [words.case(case) for case in sweep.cases]
         label_parts_by_axis.insert(0 if not spec.series else 1, case_titles)
     indices_by_line: dict[tuple[str, str], list[int]] = {}
-    for index, label_part in enumerate(
+    for index, label_parts in enumerate(
         zip(*label_parts_by_axis, strict=True) if label_parts_by_axis else [()] * len(sweep.cases)
     ):
         if sweep.cases[index] not in shown_cases:
             continue
         if spec.against and spec.against != spec.x and _is_first(sweep, spec.against, index):
             continue  # what the others are held against would be a line at 1
-        indices_by_line.setdefault((", ".join(label_part), methods[index]), []).append(index)
-    return {key: np.array(indices) for key, indices in indices_by_line.items()}
+        indices_by_line.setdefault((", ".join(label_parts), method_by_point[index]), []).append(
+            index
+        )
+    return {
+        label_and_method: np.array(indices) for label_and_method, indices in indices_by_line.items()
+    }
 
 
 def _label_parts_of_axis(sweep: Sweep, axis: Axis, words: Words, with_names: bool) -> list[str]:
@@ -794,8 +829,8 @@ def _ratio_to_first(sweep: Sweep, columns: Array, path: str) -> Array:
     """Return the value at the first point of an axis, with all other axes equal, divided by each
     value; values have both ends of their intervals.
     """
-    other_points = [sweep.points[axis.path] for axis in sweep.axes if axis.path != path]
-    other_values_by_point = list(zip(sweep.cases, *other_points, strict=True))
+    other_columns = [sweep.points[axis.path] for axis in sweep.axes if axis.path != path]
+    other_values_by_point = list(zip(sweep.cases, *other_columns, strict=True))
     first_by_other_values = {
         other_values: columns[:, index]
         for index, other_values in enumerate(other_values_by_point)
@@ -855,7 +890,7 @@ def _styles_of(labels: Sequence[str], lines: Sequence[Line]) -> dict[str, dict[s
     the time or of the processors.
     """
     are_parts = all(
-        split_name(line.value)[0] in (*_WORDS_OF_KINDS, "processors_lost") for line in lines
+        split_name(line.value_name)[0] in (*_WORDS_OF_KINDS, "processors_lost") for line in lines
     )
     styles = strokes_of_causes(labels) if are_parts and len(labels) > 1 else []
     return dict(zip(labels, styles or map(stroke, range(len(labels))), strict=True))
@@ -896,17 +931,17 @@ def _draw_panel(
         else np.zeros(0)
     )
     finite_values = values[np.isfinite(values)]
-    unit, factor = _unit_of_axis(finite_values, lines[0].unit or "1" if lines else "1")
+    unit, unit_factor = _unit_of_axis(finite_values, lines[0].unit or "1" if lines else "1")
     is_logarithmic = spec.log in ("y", "both") and bool(np.any(finite_values > 0))
     for line in lines:
         y = np.where(line.y > 0, line.y, np.nan) if is_logarithmic else line.y
-        _draw_line(axes, x_axis.places(line.x), y / factor, line, factor, styles, methods)
-    names = list(dict.fromkeys(line.value for line in lines))
+        _draw_line(axes, x_axis.places(line.x), y / unit_factor, line, unit_factor, styles, methods)
+    names = list(dict.fromkeys(line.value_name for line in lines))
     limits = {name: words.limits[name] for name in names if name in words.limits}
     limits = limits if len(finite_values) else {}
     lines_drawn = [*axes.lines]
     for limit in limits.values():
-        axes.axhline(limit / factor, color=LIMIT_COLOUR, linewidth=1.0, linestyle=(0, (6, 3)))
+        axes.axhline(limit / unit_factor, color=LIMIT_COLOUR, linewidth=1.0, linestyle=(0, (6, 3)))
     title = axis_title(_title_of_values(names, spec, words), unit)
     axes.set_ylabel(textwrap.fill(title, _LONGEST_AXIS_TITLE))
     if not len(finite_values):
@@ -914,13 +949,15 @@ def _draw_panel(
             0.5, 0.5, "no point has a value", transform=axes.transAxes, ha="center", va="center"
         )
     elif is_logarithmic:
-        make_logarithmic(axes.yaxis, finite_values / factor)
+        make_logarithmic(axes.yaxis, finite_values / unit_factor)
     elif 0 <= finite_values.min() < 0.6 * finite_values.max():
         # From nothing upwards, unless all values lie far above it and their differences would be
         # lost.
         axes.set_ylim(bottom=0)
     for limit in limits.values():
-        write_limit(axes, limit / factor, f"limit {quantity(limit, lines[0].unit)}", lines_drawn)
+        write_limit(
+            axes, limit / unit_factor, f"limit {quantity(limit, lines[0].unit)}", lines_drawn
+        )
 
 
 def _draw_line(
@@ -928,7 +965,7 @@ def _draw_line(
     x: Array,
     y: Array,
     line: Line,
-    factor: float,
+    unit_factor: float,
     styles: Mapping[str, dict[str, Any]],
     methods: Sequence[str],
 ) -> None:
@@ -939,11 +976,11 @@ def _draw_line(
     axes : of the panel
     x, y : places of the points, in units of the axes
     line : with its label, its method and the ends of its intervals in base units
-    factor : base units in a unit of the axis
+    unit_factor : base units in a unit of the axis
     styles : by label, of all lines of the figure
     methods : of all lines; their order gives dashes
     """
-    index = [*styles].index(line.label)
+    label_index = [*styles].index(line.label)
     line_style = {**styles[line.label]}
     if line.method:
         line_style = {**line_style, **style_of_method(line.method, methods)}
@@ -951,8 +988,8 @@ def _draw_line(
     # be told apart.
     marker_step = -(-len(y) // MOST_MARKERS) or 1
     line_style["drawstyle"] = draw_style(y)
-    axes.plot(x, y, markevery=(index % marker_step, marker_step), **line_style)
-    draw_intervals(axes, x, y, line.low / factor, line.high / factor, line_style["color"])
+    axes.plot(x, y, markevery=(label_index % marker_step, marker_step), **line_style)
+    draw_intervals(axes, x, y, line.low / unit_factor, line.high / unit_factor, line_style["color"])
 
 
 def _title_of_values(names: Sequence[str], spec: LinesSpec, words: Words) -> str:
@@ -977,17 +1014,20 @@ def write_limit(axes: Axes, limit: float, text: str, lines: Sequence[Line2D]) ->
     """Write the label of a limit at the end of the panel, above or below the limit, where the
     fewest lines pass through it; above the limit at the right if all places are equally good.
     """
-    label_positions = [(right, is_above) for is_above in (True, False) for right in (True, False)]
-    right, is_above = min(
-        label_positions, key=lambda side: _crossing_line_count(axes, limit, len(text), lines, *side)
+    label_positions = [
+        (is_right, is_above) for is_above in (True, False) for is_right in (True, False)
+    ]
+    is_right, is_above = min(
+        label_positions,
+        key=lambda position: _crossing_line_count(axes, limit, len(text), lines, *position),
     )
     axes.annotate(
         text,
-        (float(right), limit),
+        (float(is_right), limit),
         xycoords=("axes fraction", "data"),
-        xytext=(0 if right else 3, 2 if is_above else -2),
+        xytext=(0 if is_right else 3, 2 if is_above else -2),
         textcoords="offset points",
-        ha="right" if right else "left",
+        ha="right" if is_right else "left",
         va="bottom" if is_above else "top",
         color=LIMIT_COLOUR,
         bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 0.5},
@@ -1049,11 +1089,11 @@ def _draw_map(results: Results, spec: MapSpec) -> Figure:
     """
     sweep = results.sweep(spec.sweep)
     results.named_answer(spec.case)
-    x = sweep.axis(spec.x)
-    y = sweep.axis(spec.y)
+    x_axis = sweep.axis(spec.x)
+    y_axis = sweep.axis(spec.y)
     point_of_cell = grid_of(sweep, spec)
-    map_width = max(3.2, min(8.0, 0.62 * len(x.values)))
-    figure = new_figure(map_width + 3.0, max(2.6, min(6.5, 0.42 * len(y.values))) + 1.6)
+    map_width = max(3.2, min(8.0, 0.62 * len(x_axis.values)))
+    figure = new_figure(map_width + 3.0, max(2.6, min(6.5, 0.42 * len(y_axis.values))) + 1.6)
     axes = figure.subplots()
     axes.grid(False)
     axes.set_facecolor("white")
@@ -1062,8 +1102,8 @@ def _draw_map(results: Results, spec: MapSpec) -> Figure:
     legend = (_draw_categories if split_name(spec.value)[0] == "limit" else _draw_shades)(
         axes, sweep, spec, point_of_cell
     )
-    axes.set_xlabel(_cell_ticks(axes, x, "x", results.words))
-    axes.set_ylabel(_cell_ticks(axes, y, "y", results.words))
+    axes.set_xlabel(_label_cells(axes, x_axis, "x", results.words))
+    axes.set_ylabel(_label_cells(axes, y_axis, "y", results.words))
     return with_title_and_legend(
         figure, spec.title + _fixed_axes_text(sweep, spec, results.words), *legend
     )
@@ -1114,10 +1154,10 @@ def _draw_shades(axes: Axes, sweep: Sweep, spec: MapSpec, point_of_cell: Indices
     column = np.asarray(sweep.column(spec.value), dtype=float)
     values = np.where(point_of_cell >= 0, column[point_of_cell], np.nan)
     lows, highs = sweep.ends(spec.value)
-    unit, factor = choose_unit(
+    unit, unit_factor = choose_unit(
         values[np.isfinite(values)].tolist(), Dimension.of(sweep.units[spec.value])
     )
-    values_shown = np.ma.masked_invalid(values / factor)
+    values_shown = np.ma.masked_invalid(values / unit_factor)
     is_wide_range = (
         bool(values_shown.count())
         and values_shown.min() > 0
@@ -1141,16 +1181,16 @@ def _draw_shades(axes: Axes, sweep: Sweep, spec: MapSpec, point_of_cell: Indices
         )
     colour_bar = axes.figure.colorbar(image, ax=axes, label=axis_title(spec.value, unit), pad=0.02)
     if is_wide_range:
-        make_logarithmic(colour_bar.ax.yaxis, values[np.isfinite(values)] / factor)
+        make_logarithmic(colour_bar.ax.yaxis, values[np.isfinite(values)] / unit_factor)
     if max(point_of_cell.shape) <= _MOST_CELLS_WITH_TEXT:
-        for (row, column_index), value in np.ndenumerate(values / factor):
+        for (row, column_index), value in np.ndenumerate(values / unit_factor):
             if np.isfinite(value):
                 text, low, high = (
                     f"{number:.3g}"
                     for number in (
                         value,
                         *(
-                            ends[point_of_cell[row, column_index]] / factor
+                            ends[point_of_cell[row, column_index]] / unit_factor
                             for ends in (lows, highs)
                         ),
                     )
@@ -1314,7 +1354,7 @@ def _tick_spacing(count: int) -> int:
     )
 
 
-def _cell_ticks(axes: Axes, axis: Axis, axis_name: str, words: Words) -> str:
+def _label_cells(axes: Axes, axis: Axis, axis_name: str, words: Words) -> str:
     """Label cells with the values of an axis, all or at equal steps. Return the title of the
     axis.
     """
@@ -1322,12 +1362,14 @@ def _cell_ticks(axes: Axes, axis: Axis, axis_name: str, words: Words) -> str:
         title = _title_of_axis(axis.path, words)
         labels = [str(value) for value in axis.values]
     else:
-        unit, factor = choose_unit([float(value) for value in axis.values], Dimension.of(axis.unit))
-        values = np.array([float(value) / factor for value in axis.values])
+        unit, unit_factor = choose_unit(
+            [float(value) for value in axis.values], Dimension.of(axis.unit)
+        )
+        values = np.array([float(value) / unit_factor for value in axis.values])
         title = axis_title(_title_of_axis(axis.path, words), unit)
         labels = [f"{value:.3g}" for value in values]
         if not all(map(is_round, values[:: _tick_spacing(len(labels))])):
-            return _ticks_between_cells(axes, values, axis_name, title)
+            return _put_ticks_between_cells(axes, values, axis_name, title)
     spacing = _tick_spacing(len(labels))
     places = np.arange(0, len(labels), spacing) + 0.5
     if axis_name == "y":
@@ -1339,7 +1381,7 @@ def _cell_ticks(axes: Axes, axis: Axis, axis_name: str, words: Words) -> str:
     return title
 
 
-def _ticks_between_cells(axes: Axes, values: Array, axis_name: str, title: str) -> str:
+def _put_ticks_between_cells(axes: Axes, values: Array, axis_name: str, title: str) -> str:
     """Put ticks at round values between cells whose own values are not round. Return the title of
     the axis.
     """
@@ -1371,41 +1413,48 @@ def _ticks_between_cells(axes: Axes, values: Array, axis_name: str, title: str) 
     return title
 
 
-def draw(results: Results, spec: PictureSpec, order: Mapping[str, int] | None = None) -> Figure:
+def draw(
+    results: Results, spec: PictureSpec, fill_by_label: Mapping[str, int] | None = None
+) -> Figure:
     """Draw one picture of a study; a picture of a question is drawn by its result.
 
     Parameters
     ----------
     results : of a study
     spec : what to draw, by its kind
-    order : the fill of each component, see `fill_order`; that of this picture alone by default
+    fill_by_label : the fill of each component, see `fill_indices_by_label`; that of this picture
+        alone by default
 
     Raises
     ------
     MissingExtraError : matplotlib is not installed
     """
-    order = fill_order(results, [spec]) if order is None else order
+    fill_by_label = (
+        fill_indices_by_label(results, [spec]) if fill_by_label is None else fill_by_label
+    )
     with look():
         if spec.question:
-            return cast("Figure", results.questions[spec.question].draw(spec, order, results.words))
-        figure = _draw_kind(results, spec, order)
-        write_remark(figure, _doubtful_rate_notes(results, spec))
+            return cast(
+                "Figure", results.questions[spec.question].draw(spec, fill_by_label, results.words)
+            )
+        figure = _draw_kind(results, spec, fill_by_label)
+        write_remark(figure, _doubtful_rates_text(results, spec))
         return figure
 
 
-def _draw_kind(results: Results, spec: PictureSpec, order: Mapping[str, int]) -> Figure:
+def _draw_kind(results: Results, spec: PictureSpec, fill_by_label: Mapping[str, int]) -> Figure:
     """Draw a picture by the function for its kind."""
     if spec.kind == "bars":
-        return _draw_bars(results, spec, order)
+        return _draw_bars(results, spec, fill_by_label)
     if spec.kind == "lines":
         return _draw_lines(results, spec)
     if spec.kind == "map":
         return _draw_map(results, spec)
-    draw_of_kind = {"run": draw_timeline, "steps": draw_steps, "phase": draw_phase}[spec.show]
-    return draw_of_kind(results.timelines[spec.name], spec.title, order)
+    draw_function = {"run": draw_timeline, "steps": draw_steps, "phase": draw_phase}[spec.show]
+    return draw_function(results.timelines[spec.name], spec.title, fill_by_label)
 
 
-def _doubtful_rate_notes(results: Results, spec: PictureSpec) -> str:
+def _doubtful_rates_text(results: Results, spec: PictureSpec) -> str:
     """Return the notes on doubtful rates that the models in a picture follow."""
     if spec.kind == "bars":
         answers = (results.cases[case] for case in spec.cases if case in results.cases)
@@ -1425,7 +1474,7 @@ def save(
     results: Results,
     spec: PictureSpec,
     folder: Path,
-    order: Mapping[str, int] | None = None,
+    fill_by_label: Mapping[str, int] | None = None,
     has_narrow: bool = False,
 ) -> list[Path]:
     """Draw a picture and save it as PNG and SVG, with the name that the spec gives. Return the
@@ -1433,11 +1482,11 @@ def save(
 
     Parameters
     ----------
-    results, spec, order : as for `draw`
+    results, spec, fill_by_label : as for `draw`
     folder : where to
     has_narrow : also save the picture at the width of a telephone, where its texts have room
     """
-    figure = draw(results, spec, order)
+    figure = draw(results, spec, fill_by_label)
     paths = [folder / f"{spec.name}{suffix}" for suffix in (".png", ".svg")]
     with look():
         for path in paths:
@@ -1453,7 +1502,7 @@ def figure_of(results: Results, name: str | None) -> Figure:
     first_name = next(iter(pictures), "")
     with look():
         spec = look_up("picture", first_name if name is None else name, pictures)
-        return draw(results, spec, fill_order(results, results.spec.pictures))
+        return draw(results, spec, fill_indices_by_label(results, results.spec.pictures))
 
 
 def save_all(
@@ -1462,8 +1511,8 @@ def save_all(
     """Save the pictures of a study in a folder. Return the file names of each picture, by its
     name.
     """
-    order = fill_order(results, pictures)
+    fill_by_label = fill_indices_by_label(results, pictures)
     return {
-        spec.name: [path.name for path in save(results, spec, folder, order, has_narrow)]
+        spec.name: [path.name for path in save(results, spec, folder, fill_by_label, has_narrow)]
         for spec in pictures
     }

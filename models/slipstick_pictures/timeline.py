@@ -39,7 +39,9 @@ _MOST_BARS = 4000  # of one picture: each takes a millisecond to draw
 _ROW_HEIGHT = 0.8  # height of a processor's row, as a part of its place
 
 
-def draw_timeline(timeline: Timeline, title: str, order: Mapping[str, int] | None = None) -> Figure:
+def draw_timeline(
+    timeline: Timeline, title: str, fill_by_component: Mapping[str, int] | None = None
+) -> Figure:
     """Draw a row for each processor, and below them the number of active processors and the length
     of each queue, over time.
 
@@ -47,20 +49,26 @@ def draw_timeline(timeline: Timeline, title: str, order: Mapping[str, int] | Non
     ----------
     timeline : what to draw
     title : heading
-    order : the fill of each component; by their first appearance where it is not given
+    fill_by_component : the fill of each component; by their first appearance where it is not given
     """
     members = sorted({span.member for span in timeline.spans})[:_MOST_MEMBERS]
-    unit, factor = choose_unit([timeline.until], TIME)
+    unit, seconds_per_unit = choose_unit([timeline.until], TIME)
     figure = new_figure(9.0, 3.4 + 0.24 * len(members))
     processor_axes, activity_axes, queue_axes = figure.subplots(
         3, 1, sharex=True, height_ratios=[max(1.6, 0.24 * len(members)), 1.0, 1.0]
     )
     components = dict.fromkeys(timeline.component(span) for span in timeline.spans)
-    _draw_rows(processor_axes, timeline, members, factor, order or fills_of(components))
-    _draw_active(activity_axes, timeline, factor)
-    _draw_levels(queue_axes, timeline, factor)
+    _draw_rows(
+        processor_axes,
+        timeline,
+        members,
+        seconds_per_unit,
+        fill_by_component or fills_of(components),
+    )
+    _draw_active(activity_axes, timeline, seconds_per_unit)
+    _draw_levels(queue_axes, timeline, seconds_per_unit)
     queue_axes.set_xlabel(axis_title("time", unit))
-    queue_axes.set_xlim(0, max(timeline.until / factor, 1e-12))
+    queue_axes.set_xlim(0, max(timeline.until / seconds_per_unit, 1e-12))
     return with_title_and_legend(
         figure, title, "component", *processor_axes.get_legend_handles_labels()
     )
@@ -73,14 +81,16 @@ _WORDS_OF_PROCESSORS = {
 }
 
 
-def draw_steps(timeline: Timeline, title: str, order: Mapping[str, int] | None = None) -> Figure:
+def draw_steps(
+    timeline: Timeline, title: str, fill_by_component: Mapping[str, int] | None = None
+) -> Figure:
     """Draw the steps of the first processor by name, with rows for that processor, for each member
     that works for it, and for each resource.
 
     Parameters
     ----------
     timeline, title : as for `draw_timeline`
-    order : not used, for steps have fills by their own names
+    fill_by_component : not used, for steps have fills by their own names
     """
     spans = sorted(
         (span for span in timeline.spans if span.member == 0), key=lambda span: span.start
@@ -93,7 +103,7 @@ def draw_steps(timeline: Timeline, title: str, order: Mapping[str, int] | None =
         )
     )
     row_by_name = {name: row for row, name in enumerate(row_names)}
-    bars: dict[str, list[Bar]] = {}
+    bars_by_label: dict[str, list[Bar]] = {}
     for span in spans:
         bar = (
             span.start,
@@ -101,17 +111,21 @@ def draw_steps(timeline: Timeline, title: str, order: Mapping[str, int] | None =
             row_by_name[_row_name(timeline, span)] - _ROW_HEIGHT / 2,
             _ROW_HEIGHT,
         )
-        bars.setdefault(span.label, []).append(bar)
-    return _rows_of_bars(timeline.until, bars, list(row_names), title, "step", fills_of(bars))
+        bars_by_label.setdefault(span.label, []).append(bar)
+    return _draw_rows_of_bars(
+        timeline.until, bars_by_label, list(row_names), title, "step", fills_of(bars_by_label)
+    )
 
 
-def draw_phase(timeline: Timeline, title: str, order: Mapping[str, int] | None = None) -> Figure:
+def draw_phase(
+    timeline: Timeline, title: str, fill_by_component: Mapping[str, int] | None = None
+) -> Figure:
     """Draw a bar for each processor with its time by component, up to the first moment at which all
     processors continue together; parallel branches count once.
 
     Parameters
     ----------
-    timeline, title, order : as for `draw_timeline`
+    timeline, title, fill_by_component : as for `draw_timeline`
 
     Raises
     ------
@@ -125,38 +139,42 @@ def draw_phase(timeline: Timeline, title: str, order: Mapping[str, int] | None =
     durations_by_member: dict[int, dict[str, float]] = {}
     booked_until: dict[int, float] = {}
     for span in sorted(timeline.spans, key=lambda span: (span.start, span.end)):
-        until = min(span.end, timeline.phase)
-        begin_time = max(span.start, booked_until.get(span.member, 0.0))
-        if until > begin_time:
+        end_time = min(span.end, timeline.phase)
+        start_time = max(span.start, booked_until.get(span.member, 0.0))
+        if end_time > start_time:
             durations = durations_by_member.setdefault(span.member, {})
             name = timeline.component(span)
-            durations[name] = durations.get(name, 0.0) + until - begin_time
-            booked_until[span.member] = until
+            durations[name] = durations.get(name, 0.0) + end_time - start_time
+            booked_until[span.member] = end_time
     components = dict.fromkeys(
         name for durations in durations_by_member.values() for name in durations
     )
-    order = order or fills_of(components)
-    component_order = [*order]
+    fill_by_component = fill_by_component or fills_of(components)
+    ordered_components = [*fill_by_component]
     last_components = {
         timeline.component(span)
         for span in timeline.spans
         if span.end == timeline.phase and span.cause is not None
     }
-    bars: dict[str, list[Bar]] = {
+    bars_by_component: dict[str, list[Bar]] = {
         name: []
         for name in sorted(
-            components, key=lambda name: (name in last_components, component_order.index(name))
+            components, key=lambda name: (name in last_components, ordered_components.index(name))
         )
     }
     for member, durations in durations_by_member.items():
         left_end = 0.0
-        for name in (fill_name for fill_name in bars if fill_name in durations):
-            bars[name].append((left_end, durations[name], member - _ROW_HEIGHT / 2, _ROW_HEIGHT))
+        for name in (fill_name for fill_name in bars_by_component if fill_name in durations):
+            bars_by_component[name].append(
+                (left_end, durations[name], member - _ROW_HEIGHT / 2, _ROW_HEIGHT)
+            )
             left_end += durations[name]
     row_names = [
         f"processor {member}" for member in range(max(durations_by_member, default=-1) + 1)
     ]
-    return _rows_of_bars(timeline.phase, bars, row_names, title, "component", order)
+    return _draw_rows_of_bars(
+        timeline.phase, bars_by_component, row_names, title, "component", fill_by_component
+    )
 
 
 def _row_name(timeline: Timeline, span: TimelineInterval) -> str:
@@ -169,44 +187,50 @@ def _row_name(timeline: Timeline, span: TimelineInterval) -> str:
     )
 
 
-def _rows_of_bars(
-    until: float,
-    bars: Mapping[str, list[Bar]],
+def _draw_rows_of_bars(
+    end_time: float,
+    bars_by_name: Mapping[str, list[Bar]],
     row_names: list[str],
     title: str,
     subject: str,
-    order: Mapping[str, int],
+    fill_by_name: Mapping[str, int],
 ) -> Figure:
     """Draw named rows of bars (left, width, bottom, height) over time, with a fill for each
     name.
     """
-    unit, factor = choose_unit([until], TIME)
+    unit, seconds_per_unit = choose_unit([end_time], TIME)
     figure = new_figure(9.0, 1.6 + 0.36 * max(len(row_names), 4))
     axes = figure.subplots()
-    _draw_bars(axes, bars, factor, order)
+    _draw_bars(axes, bars_by_name, seconds_per_unit, fill_by_name)
     axes.set_ylim(len(row_names) - 0.5, -0.5)
     axes.set_yticks(range(len(row_names)), row_names)
-    axes.set_xlim(0, max(until / factor, 1e-12))
+    axes.set_xlim(0, max(end_time / seconds_per_unit, 1e-12))
     axes.set_xlabel(axis_title("time", unit))
     axes.grid(visible=False)
     return with_title_and_legend(figure, title, subject, *axes.get_legend_handles_labels())
 
 
 def _draw_rows(
-    axes: Axes, timeline: Timeline, members: list[int], factor: float, order: Mapping[str, int]
+    axes: Axes,
+    timeline: Timeline,
+    members: list[int],
+    seconds_per_unit: float,
+    fill_by_component: Mapping[str, int],
 ) -> None:
     """Draw a bar for each span; branches that run at the same time share the height of a row."""
     names = {timeline.component(span) for span in timeline.spans}
-    bars: dict[str, list[Bar]] = {name: [] for name in order if name in names}
+    bars_by_component: dict[str, list[Bar]] = {
+        name: [] for name in fill_by_component if name in names
+    }
     for member in members:
-        for span, bottom, height in _lanes_of_processors(
+        for span, bottom, height in _spans_with_bars(
             [span for span in timeline.spans if span.member == member]
         ):
-            bars[timeline.component(span)].append(
+            bars_by_component[timeline.component(span)].append(
                 (span.start, span.end - span.start, bottom, height)
             )
-    _draw_bars(axes, bars, factor, order)
-    _draw_path(axes, timeline, members, factor)
+    _draw_bars(axes, bars_by_component, seconds_per_unit, fill_by_component)
+    _draw_path(axes, timeline, members, seconds_per_unit)
     axes.set_ylim(max(members, default=0) + 0.5, -0.5)
     axes.set_yticks(members)
     axes.set_ylabel("processor")
@@ -215,9 +239,9 @@ def _draw_rows(
 
 def _draw_bars(
     axes: Axes,
-    bars: Mapping[str, list[Bar]],
+    bars_by_name: Mapping[str, list[Bar]],
     seconds_per_unit: float,
-    order_by_name: Mapping[str, int],
+    fill_by_name: Mapping[str, int],
 ) -> None:
     """Draw bars (left, width, bottom, height) with a fill for each name; a name without bars has a
     place in the legend as well.
@@ -226,12 +250,12 @@ def _draw_bars(
     ------
     ModelError : there are too many
     """
-    if (count := sum(map(len, bars.values()))) > _MOST_BARS:
+    if (count := sum(map(len, bars_by_name.values()))) > _MOST_BARS:
         raise ModelError(
             f"{count:,} bars are too many for a picture, which has {_MOST_BARS:,} at most; draw"
             " fewer cycles or processors, or write a .json file for a trace viewer"
         )
-    for name, bars_of_name in bars.items():
+    for name, bars_of_name in bars_by_name.items():
         lefts, widths, bottoms, heights = np.array(bars_of_name, dtype=float).reshape(-1, 4).T
         axes.bar(
             lefts / seconds_per_unit,
@@ -240,11 +264,11 @@ def _draw_bars(
             bottoms,
             align="edge",
             label=part_label(name),
-            **fill_style(order_by_name[name]),
+            **fill_style(fill_by_name[name]),
         )
 
 
-def _lanes_of_processors(
+def _spans_with_bars(
     spans: list[TimelineInterval],
 ) -> Iterator[tuple[TimelineInterval, float, float]]:
     """Yield each time span of a processor with the bottom and the height of its bar.
@@ -258,22 +282,28 @@ def _lanes_of_processors(
             height = _ROW_HEIGHT / (1 + max((span.branch for span in overlapping_spans), default=0))
             is_alone = len(overlapping_spans) == 1
             for interval in overlapping_spans:
-                lane = (_ROW_HEIGHT, 0.0) if is_alone else (height, interval.branch * height)
-                yield interval, interval.member - _ROW_HEIGHT / 2 + lane[1], lane[0]
+                height_and_offset = (
+                    (_ROW_HEIGHT, 0.0) if is_alone else (height, interval.branch * height)
+                )
+                yield (
+                    interval,
+                    interval.member - _ROW_HEIGHT / 2 + height_and_offset[1],
+                    height_and_offset[0],
+                )
             overlapping_spans = []
         if span is not None:
             overlapping_spans.append(span)
             latest_end = max(latest_end, span.end)
 
 
-def _draw_path(axes: Axes, timeline: Timeline, members: list[int], factor: float) -> None:
+def _draw_path(axes: Axes, timeline: Timeline, members: list[int], seconds_per_unit: float) -> None:
     """Draw the critical path of a run and its parts; as it is of one run, it is not a gradient of
     the mean time.
     """
     total_time = sum(span.end - span.start for span in timeline.path)
     if not total_time:
         return
-    times = [time / factor for span in timeline.path for time in (span.start, span.end)]
+    times = [time / seconds_per_unit for span in timeline.path for time in (span.start, span.end)]
     row_positions = [min(span.member, members[-1]) for span in timeline.path for _ in range(2)]
     axes.plot(times, row_positions, color="white", linewidth=3.0, solid_capstyle="butt")
     axes.plot(
@@ -294,17 +324,17 @@ def _draw_path(axes: Axes, timeline: Timeline, members: list[int], factor: float
         :_MOST_PATH_PARTS
     ]
     largest_shares_text = ", ".join(
-        f"{part_label(name)} {percent(duration)}" for name, duration in largest_shares
+        f"{part_label(name)} {percent(share)}" for name, share in largest_shares
     )
     axes.set_title(
         f"critical path of this run (no average): {largest_shares_text}", loc="left", fontsize=9
     )
 
 
-def _draw_active(axes: Axes, timeline: Timeline, factor: float) -> None:
+def _draw_active(axes: Axes, timeline: Timeline, seconds_per_unit: float) -> None:
     """Draw the number of active processors over time."""
     points = timeline.active()
-    times = [time / factor for time, _ in points]
+    times = [time / seconds_per_unit for time, _ in points]
     axes.step(
         [0.0, *times], [0, *(count for _, count in points)], where="post", color=STROKES[0][0]
     )
@@ -313,7 +343,7 @@ def _draw_active(axes: Axes, timeline: Timeline, factor: float) -> None:
     axes.set_title("processors at useful work", loc="left", fontsize=9)
 
 
-def _draw_levels(axes: Axes, timeline: Timeline, factor: float) -> None:
+def _draw_levels(axes: Axes, timeline: Timeline, seconds_per_unit: float) -> None:
     """Draw the number of processors present at each resource over time, in service included."""
     used_resources = [
         name
@@ -323,7 +353,7 @@ def _draw_levels(axes: Axes, timeline: Timeline, factor: float) -> None:
     for (colour, _, dashes), name in zip(STROKES, used_resources[:_MOST_RESOURCES], strict=False):
         changes = timeline.levels[name]
         axes.step(
-            [time / factor for time, _, _ in changes],
+            [time / seconds_per_unit for time, _, _ in changes],
             [count_present for _, count_present, _ in changes],
             where="post",
             color=colour,
@@ -402,6 +432,6 @@ def chrome_trace(timeline: Timeline) -> str:
     )
 
 
-def _process_name_event(process: int, name: str) -> dict[str, Any]:
+def _process_name_event(process_number: int, name: str) -> dict[str, Any]:
     """Return the event that names a process of the trace."""
-    return {"name": "process_name", "ph": "M", "pid": process, "args": {"name": name}}
+    return {"name": "process_name", "ph": "M", "pid": process_number, "args": {"name": name}}

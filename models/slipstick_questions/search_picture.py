@@ -141,10 +141,10 @@ def _title_of_vertical_axis(curve: SearchCurves, words: Words) -> str:
 
 def _scale_horizontal_axis(axes: Axes, curve: SearchCurves, factor: float) -> None:
     """Set the scale and the ticks of the horizontal axis."""
-    from slipstick_pictures.look import make_logarithmic, plain_ticks
+    from slipstick_pictures.look import make_logarithmic, set_plain_ticks
 
     places = curve.places / factor
     if curve.is_logarithmic and places[0] > 0:
         make_logarithmic(axes.xaxis, places)
     elif curve.path != YEAR:
-        plain_ticks(axes.xaxis, places)
+        set_plain_ticks(axes.xaxis, places)

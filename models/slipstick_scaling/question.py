@@ -63,7 +63,7 @@ from slipstick_pictures.look import (
     make_logarithmic,
     new_figure,
     part_label,
-    plain_ticks,
+    set_plain_ticks,
     stroke,
     with_title_and_legend,
 )
@@ -1523,7 +1523,7 @@ def _draw_bands(scaling: Scaling, spec: BandsSpec, order: Mapping[str, int]) -> 
     )
     axes.set_xlim(processor_counts[0], processor_counts[-1])
     axes.set_ylim(0, processor_counts[-1])
-    plain_ticks(axes.xaxis, processor_counts)
+    set_plain_ticks(axes.xaxis, processor_counts)
     axes.set_xlabel(axis_title(scaling.path, "1"))
     axes.set_ylabel(axis_title("processors", "1"))
     handles, labels = axes.get_legend_handles_labels()

@@ -87,7 +87,7 @@ def moved(browser: Browser, model: str, found: LiveModel, index: int, place: int
     browser.value(MOVE.format(index=index, place=place))
     now, slider = field(browser, f"now-{index}"), found.sliders[index]
     assert now != quantity(slider.value, slider.unit)
-    if slider.whole and not slider.counted:  # of which the page shows four digits
+    if slider.whole and not slider.has_position_per_value:  # of which the page shows four digits
         part = place / int(browser.value(f'document.getElementById("slider-{index}").max'))
         now = str(round(slider.low * (slider.high / slider.low) ** part))
     return live_model(

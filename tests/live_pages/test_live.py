@@ -59,7 +59,7 @@ from slipstick.units import show, units_by_size
 from slipstick_pages import model as live
 from slipstick_pages.grid import AnswerGrid, GridForm
 from slipstick_pages.model import PAGE_OPERATORS, LiveModel, Slider, live_page, page_section
-from slipstick_pages.solve import live_base, live_model
+from slipstick_pages.solve import live_model, live_model_of_study
 
 SCRIPT = (Path(live.__file__).parent / "live.js").read_text()
 POINTS = 10_000
@@ -231,7 +231,7 @@ def hostile() -> LiveModel:
         "time",
         tape,
         values={"work": 2.0},
-        components={HOSTILE: HOSTILE},
+        component_by_label={HOSTILE: HOSTILE},
         sliders=[slider],
         pipelines={HOSTILE: [HOSTILE]},
     )
@@ -240,7 +240,7 @@ def hostile() -> LiveModel:
 def test_texts_of_a_spec_stay_texts() -> None:
     for page in (
         live_page(hostile()),
-        live_page(LiveModel(HOSTILE, hostile().answer, "time", fixed=HOSTILE)),
+        live_page(LiveModel(HOSTILE, hostile().answer, "time", reason_fixed=HOSTILE)),
     ):
         assert "alert(1)</" not in page.replace("alert(1)&lt;/", "")
         assert page.count("<script") == page.count("</script>") <= 2
@@ -354,7 +354,7 @@ def test_sliders_of_an_open_network_go_just_beyond_saturation(
     sliders = {slider.name: slider for slider in found.sliders}
     assert sliders["classes.requests.arrivals"].high == pytest.approx(110)
     assert sliders["stations.db.service.requests"].high == pytest.approx(1.1 / arrivals)
-    assert sliders["stations.db.servers"].counted
+    assert sliders["stations.db.servers"].has_position_per_value
     assert sliders["stations.db.servers"].low == 1
     beyond = solved(engine, found, {"classes.requests.arrivals": 101.0})
     assert (beyond["saturated"], beyond["value"]) == (["db"], None)
@@ -367,7 +367,12 @@ def test_sliders_of_an_open_network_go_just_beyond_saturation(
 
 def solved(engine: quickjs.Context, found: LiveModel, changed: dict[str, float]) -> Any:
     """Solve the model of a page by its script."""
-    model = {"tape": found.tape, "grid": found.grid, "shown": found.shown, "busy": found.busy}
+    model = {
+        "tape": found.tape,
+        "grid": found.grid,
+        "shown": found.register_by_shown_value,
+        "busy": found.utilization_registers,
+    }
     values = {**found.values, **changed}
     return json.loads(
         engine.eval(f"JSON.stringify(solve({json.dumps(model)}, {json.dumps(values)}))")
@@ -396,9 +401,9 @@ stations:
         )
         settings = {"model": read_value(str(path), "model")}
         found = live_model(settings)
-        assert found.busy
+        assert found.utilization_registers
         page = solved(engine, found, {})
-        for name in found.shown:
+        for name in found.register_by_shown_value:
             assert page["values"][name] == pytest.approx(found.answer[name], rel=1e-9), name
         assert sum(page["account"].values()) == pytest.approx(page["value"], rel=1e-12)
 
@@ -456,7 +461,7 @@ def test_servers_of_a_closed_network_slide_as_whole_numbers(engine: quickjs.Cont
 def test_a_value_is_typed_with_its_unit(
     engine: quickjs.Context, text: str, unit: str, value: float | None
 ) -> None:
-    units = json.dumps(live.units_to_type(unit))
+    units = json.dumps(live.typed_unit_factors(unit))
     found = json.loads(engine.eval(f"JSON.stringify(typed({json.dumps(text)}, {units}))"))
     assert found == (value if value is None else pytest.approx(value))
 
@@ -482,7 +487,7 @@ def test_a_grid_over_the_limits_leaves_the_answers_fixed(tmp_path: Path) -> None
         "stations: {press: {service: {jobs: 10 min}, breakdown: {every: 5 h, repair: 30 min}}}\n"
     )
     page = live_model({"model": read_value(str(path), "model")})
-    assert page.fixed == "the points of a grid take more than the limits of one answer allow"
+    assert page.reason_fixed == "the points of a grid take more than the limits of one answer allow"
 
 
 def test_a_page_that_would_be_too_large_has_fixed_answers() -> None:
@@ -506,7 +511,7 @@ def test_a_page_of_words_alone_stays_small(tmp_path: Path) -> None:
     answer = Answer(
         "m", "exact", values, dict.fromkeys(values, 1.0), notes=("a note of some length",) * 3000
     )
-    page = live_page(LiveModel("t", answer, "time", fixed="too many"))
+    page = live_page(LiveModel("t", answer, "time", reason_fixed="too many"))
     assert page.count("and 2700 more: slipstick solve --all") == 3
     lines = "".join(f"- {'statement ' * 9}{each}\n" for each in range(2000))
     report = f"# Long\n\n- Asked: x.\n\n## Checked\n\n{lines}\n## Inputs\n\nNone."
@@ -580,7 +585,7 @@ def test_a_report_in_html_has_the_words_and_pictures_of_the_report(tmp_path: Pat
 
 def test_a_page_allows_its_own_style_and_script_alone(tmp_path: Path) -> None:
     model = live_model({"model": read_value("my-program", "model")})
-    for page in (live_page(model), live_page(replace(model, fixed="fixed"))):
+    for page in (live_page(model), live_page(replace(model, reason_fixed="fixed"))):
         policy = re.search(r'Content-Security-Policy" content="([^"]*)"', page)
         assert policy is not None
         rules = dict(rule.strip().split(" ", 1) for rule in policy[1].split(";"))
@@ -658,7 +663,7 @@ def test_a_long_report_is_folded_in_its_page_and_a_larger_one_is_its_first_page(
         "Long",
         text(20),
         tmp_path,
-        page_section(replace(model, fixed="n" * (MOST_PAGE_BYTES - 4_000))),
+        page_section(replace(model, reason_fixed="n" * (MOST_PAGE_BYTES - 4_000))),
     )
     assert "too large to run in this page" in without
     assert max(map(size, (whole, page, without))) <= MOST_PAGE_BYTES
@@ -776,7 +781,7 @@ def test_the_page_of_a_study_shows_the_value_that_the_study_asks_for(tmp_path: P
     study = tmp_path / "study.yaml"
     study.write_text("study: 1\nbase: {model: lock-and-bus}\nanswer: [throughput, time]\n")
     prepared = prepare(str(study))
-    page_model = live_base(run_study(prepared), prepared.cases, prepared.context.library)
+    page_model = live_model_of_study(run_study(prepared), prepared.cases, prepared.context.library)
     assert page_model is not None
     assert (page_model.quantity, page_model.outputs[0]) == ("throughput", "throughput")
     assert page_model.sliders

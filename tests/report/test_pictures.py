@@ -33,17 +33,17 @@ from slipstick_pictures.look import (
     fills_of,
     make_narrow,
     new_figure,
-    plain_ticks,
+    set_plain_ticks,
     with_title_and_legend,
     write_remark,
 )
 from slipstick_pictures.pictures import (
     Line,
-    coinciding_labels,
     draw,
-    fill_order,
+    fill_indices_by_label,
     grid_of,
     lines_of,
+    notes_on_coinciding_lines,
     save,
 )
 from tests.processes import HANGS
@@ -609,7 +609,7 @@ def test_a_component_has_one_fill_in_all_pictures_of_a_study_and_the_useful_come
     sums = BARS.model_copy(
         update={"name": "sums", "stack": {"fault": ["time"], "others": ["time"]}}
     )
-    order = fill_order(results, [BARS, sums])
+    order = fill_indices_by_label(results, [BARS, sums])
     assert order == fills_of(["busy", "fault", "idle", "others"])
     assert [*order] == ["busy", "fault", "idle", "others"]
     colours = [
@@ -692,7 +692,7 @@ def test_labels_of_different_pictures_may_have_the_same_fill_of_a_cause() -> Non
     answers = {"base": SMALL_RESULTS.cases["base"]}
     stacks = [{"2a lock": ["account[a]"]}, {"lock x": ["account[a]"], "lock y": ["account[b]"]}]
     pictures = [BARS.model_copy(update={"stack": stack}) for stack in stacks]
-    fills = fill_order(replace(SMALL_RESULTS, cases=answers), pictures)
+    fills = fill_indices_by_label(replace(SMALL_RESULTS, cases=answers), pictures)
     assert fills["2a lock"] == fills["lock x"] == fills_of(["lock"])["lock"]
     assert fills["lock y"] != fills["lock x"]
 
@@ -741,7 +741,7 @@ def test_a_line_on_an_earlier_one_says_so(second: list[float], added: str) -> No
         Line("time", "s", label, x, np.array(y), none, none)
         for label, y in (("a", [1.0, 2.0, 4.0]), ("b", second))
     ]
-    assert coinciding_labels(lines) == ({"b": added} if added else {})
+    assert notes_on_coinciding_lines(lines) == ({"b": added} if added else {})
 
 
 def test_lines_apart_on_a_logarithmic_axis_do_not_lie_on_each_other() -> None:
@@ -751,8 +751,8 @@ def test_lines_apart_on_a_logarithmic_axis_do_not_lie_on_each_other() -> None:
         Line("time", "s", label, x, np.array([first, 1024.0]), none, none)
         for label, first in (("counter", 3.0), ("manager", 4.0))
     ]
-    assert coinciding_labels(lines) == {"manager": " (covers counter)"}
-    assert coinciding_labels(lines, log=True) == {}
+    assert notes_on_coinciding_lines(lines) == {"manager": " (covers counter)"}
+    assert notes_on_coinciding_lines(lines, is_logarithmic=True) == {}
 
 
 def test_numbers_that_shape_a_model_stand_where_they_belong_on_an_axis() -> None:
@@ -802,7 +802,7 @@ def test_ticks_of_whole_numbers_are_whole() -> None:
     axes = new_figure(4.0, 3.0).subplots()
     servers = np.arange(12.0, 33.0, 2.0)
     axes.plot(servers, servers)
-    plain_ticks(axes.xaxis, servers)
+    set_plain_ticks(axes.xaxis, servers)
     assert all(tick == int(tick) for tick in axes.get_xticks())
 
 

@@ -114,17 +114,17 @@ def routing_in_order(visits: Array) -> Routing:
             :, None
         ] * first_visit_ahead[station + 1]
         first_visit_ahead[station, :, station] += visit_probability[:, station]
-    onward = np.zeros(
+    onward_probability = np.zeros(
         (class_count, station_count, class_count, station_count), dtype=visit_probability.dtype
     )
     for class_index, station in np.ndindex(class_count, station_count):
-        onward[class_index, station, class_index] = (
+        onward_probability[class_index, station, class_index] = (
             1.0 - repeat_probability[class_index, station]
         ) * first_visit_ahead[station + 1, class_index]
-        onward[class_index, station, class_index, station] += repeat_probability[
+        onward_probability[class_index, station, class_index, station] += repeat_probability[
             class_index, station
         ]
-    return Routing(first_visit_ahead[0], onward)
+    return Routing(first_visit_ahead[0], onward_probability)
 
 
 def routing_of_chains(
@@ -155,16 +155,16 @@ def routing_of_chains(
     think_station = len(network.stations)
     dtype = np.result_type(ordered_routing.onward_probability, routes.probability)
     entry_probability = ordered_routing.entry_probability.astype(dtype)
-    onward = ordered_routing.onward_probability.astype(dtype)
-    restart = list(range(len(ordered_routing.entry_probability)))
+    onward_probability = ordered_routing.onward_probability.astype(dtype)
+    restart_class = list(range(len(ordered_routing.entry_probability)))
     for member_classes, (reference_class, reference_station) in references.items():
-        entry_probability[list(member_classes)], onward[list(member_classes)] = 0, 0
+        entry_probability[list(member_classes)], onward_probability[list(member_classes)] = 0, 0
         first_station = (
             think_station if _thinking_classes(network)[reference_class] else reference_station
         )
         entry_probability[reference_class, first_station] = 1
         for class_index in member_classes:
-            restart[class_index] = reference_class
+            restart_class[class_index] = reference_class
         for route_index in routes.among(member_classes):
             (class_index, station_index), (next_class, next_station), probability = (
                 routes.source[route_index],
@@ -174,15 +174,15 @@ def routing_of_chains(
             if next_class == OUTSIDE:
                 continue
             ends_cycle = (next_class, next_station) == (reference_class, reference_station)
-            onward[
+            onward_probability[
                 class_index,
                 station_index,
                 next_class,
                 first_station if ends_cycle else next_station,
             ] += probability
             if first_station == think_station and ends_cycle:
-                onward[next_class, think_station, next_class, next_station] = 1
-    return Routing(entry_probability, onward, tuple(restart))
+                onward_probability[next_class, think_station, next_class, next_station] = 1
+    return Routing(entry_probability, onward_probability, tuple(restart_class))
 
 
 def _thinking_classes(network: NetworkArrays) -> NDArray[np.bool_]:
@@ -208,7 +208,7 @@ def _add_think_station(network: NetworkArrays, routing: Routing) -> Routing:
     if station_count > len(network.stations):
         return routing
     entry_probability = np.pad(routing.entry_probability, ((0, 0), (0, 1)))
-    onward = np.pad(routing.onward_probability, ((0, 0), (0, 1), (0, 0), (0, 1)))
+    onward_probability = np.pad(routing.onward_probability, ((0, 0), (0, 1), (0, 0), (0, 1)))
     for class_index in np.flatnonzero(network.closed):
         # The entries are overwritten below, while those of before are still needed.
         entry_of_class = entry_probability[class_index].copy()
@@ -217,15 +217,15 @@ def _add_think_station(network: NetworkArrays, routing: Routing) -> Routing:
             # A cycle that visits no station is one more think time; without think time such cycles
             # take none.
             cycle_start = np.eye(station_count + 1)[station_count]
-            onward[class_index, station_count, class_index] = (
+            onward_probability[class_index, station_count, class_index] = (
                 entry_of_class + missing_probability(entry_of_class.sum()) * cycle_start
             )
-        onward[class_index, :station_count, class_index] += (
+        onward_probability[class_index, :station_count, class_index] += (
             missing_probability(routing.onward_probability[class_index].sum(axis=(1, 2)))[:, None]
             * cycle_start
         )
         entry_probability[class_index] = cycle_start
-    return Routing(entry_probability, onward, routing.restart_class)
+    return Routing(entry_probability, onward_probability, routing.restart_class)
 
 
 @dataclass(frozen=True, eq=False)
@@ -241,7 +241,7 @@ class NetworkPoint:
     network: NetworkArrays
     routing: Routing
 
-    def visited(self) -> NDArray[np.bool_]:
+    def visited_mask(self) -> NDArray[np.bool_]:
         """Return which classes visit which stations, and which think [classes, stations + 1]."""
         is_visited: NDArray[np.bool_] = (self.routing.entry_probability.real > 0) | (
             self.routing.onward_probability.real > 0
@@ -250,13 +250,15 @@ class NetworkPoint:
 
     def is_unbounded(self) -> bool:
         """Return whether the number of open customers at some station has no limit."""
-        is_visited = self.visited()[~self.network.closed, :-1].any(axis=0)
+        is_visited = self.visited_mask()[~self.network.closed, :-1].any(axis=0)
         return bool(np.any(is_visited & ~self.network.has_capacity))
 
     def population(self) -> NDArray[np.int64]:
         """Return the customers of each class at the start, 0 where it is open [classes]."""
-        population: NDArray[np.int64] = np.where(self.network.closed, self.network.population[0], 0)
-        return population
+        customers_by_class: NDArray[np.int64] = np.where(
+            self.network.closed, self.network.population[0], 0
+        )
+        return customers_by_class
 
 
 def network_point(network: NetworkArrays, routing: Routing | None = None) -> NetworkPoint:
@@ -280,7 +282,7 @@ def network_point(network: NetworkArrays, routing: Routing | None = None) -> Net
         network,
         _routing_in_order(network) if routing is None else _add_think_station(network, routing),
     )
-    for class_index, station in np.argwhere(point.visited()[:, :-1]):
+    for class_index, station in np.argwhere(point.visited_mask()[:, :-1]):
         if not network.service[0, class_index, station].real > 0:
             raise ModelError(
                 f"{network.classes[class_index]} at {network.stations[station]}: routing leads"
@@ -306,7 +308,7 @@ def network_point(network: NetworkArrays, routing: Routing | None = None) -> Net
             " for simulation"
         )
     for station_name, discipline, is_abandoned in zip(
-        network.stations, network.discipline, _abandonment_by_station(network), strict=True
+        network.stations, network.discipline, _is_abandoned_by_station(network), strict=True
     ):
         if is_abandoned and DISCIPLINES[discipline].preemptive:
             raise ModelError(
@@ -321,12 +323,12 @@ def network_point(network: NetworkArrays, routing: Routing | None = None) -> Net
     return point
 
 
-def _abandonment_by_station(network: NetworkArrays) -> list[bool]:
+def _is_abandoned_by_station(network: NetworkArrays) -> list[bool]:
     """Return for each station whether some customers abandon its queue."""
     if network.patience is None:
         return [False] * len(network.stations)
-    abandoned_by_station: list[bool] = network.patience[0].astype(bool).any(axis=0).tolist()
-    return abandoned_by_station
+    is_abandoned_by_station: list[bool] = network.patience[0].astype(bool).any(axis=0).tolist()
+    return is_abandoned_by_station
 
 
 def _check_blocking(point: NetworkPoint) -> None:
@@ -334,32 +336,34 @@ def _check_blocking(point: NetworkPoint) -> None:
     phase of a stopped service.
     """
     network = point.network
-    onward = point.routing.onward_probability.real
+    onward_probability = point.routing.onward_probability.real
     for full_station, blocking in enumerate(network.blocking):
         if blocking == LOSS or network.capacity[full_station] is None:
             continue
-        for class_index, station in np.argwhere(onward[:, :-1, :, full_station].sum(axis=2) > 0):
+        for class_index, station in np.argwhere(
+            onward_probability[:, :-1, :, full_station].sum(axis=2) > 0
+        ):
             if station == full_station:
                 continue
-            subject = (
+            movement_words = (
                 f"{network.classes[class_index]} from {network.stations[station]} to"
                 f" {network.stations[full_station]}"
             )
             # Parts that add up to 1 but for rounding leave no part for the outside.
             if (
                 blocking == BEFORE_SERVICE
-                and np.count_nonzero(onward[class_index, station])
-                + (onward[class_index, station].sum() < 1 - 1e-12)
+                and np.count_nonzero(onward_probability[class_index, station])
+                + (onward_probability[class_index, station].sum() < 1 - 1e-12)
                 > 1
             ):
                 raise ModelError(
-                    f"{subject}: blocking before service needs one destination; use 'repeat' or"
-                    " 'loss'"
+                    f"{movement_words}: blocking before service needs one destination; use"
+                    " 'repeat' or 'loss'"
                 )
             if _service_time(point, class_index, station).phases > 1:
                 raise ModelError(
-                    f"{subject}: a Markov chain has no rule for blocking of a service in phases;"
-                    " ask for simulation, or use scv 1"
+                    f"{movement_words}: a Markov chain has no rule for blocking of a service in"
+                    " phases; ask for simulation, or use scv 1"
                 )
 
 
@@ -411,7 +415,7 @@ def _service_time(point: NetworkPoint, class_index: int, station: int) -> PhaseT
     )
 
 
-def _balking_by_place(
+def _balking_by_class_and_station(
     network: NetworkArrays,
 ) -> Iterator[tuple[tuple[int, int], tuple[int, Array]]]:
     """Yield, by class and station, the number of servers (1 at a station with `rates`) and the
@@ -436,7 +440,7 @@ def build_state_space(point: NetworkPoint, truncation: int | None) -> StateSpace
     network = point.network
     routing = point.routing
     class_count, station_count = network.service.shape[1:]
-    is_visited = point.visited()
+    is_visited = point.visited_mask()
     _check_time_spent(point)
     entries_by_class = _entries_by_class(routing.entry_probability * is_visited)
     restart_by_class = [
@@ -451,38 +455,42 @@ def build_state_space(point: NetworkPoint, truncation: int | None) -> StateSpace
         ],
     )
     station_states = _station_states(point, is_visited, truncation)
-    all_bursts = () if network.bursts is None else network.bursts[0]
-    bursts = {class_index: burst for class_index, burst in enumerate(all_bursts) if burst.any()}
+    burst_rates = () if network.bursts is None else network.bursts[0]
+    bursts_by_class = {
+        class_index: burst for class_index, burst in enumerate(burst_rates) if burst.any()
+    }
     # After service, a blocked station says for which one it waits, and in which order.
     column_count = (
         sum(state.width for state in station_states)
         + 2 * station_count * (AFTER_SERVICE in network.blocking)
-        + len(bursts)
+        + len(bursts_by_class)
     )
     empty_row = _empty_row(point, column_count, truncation)
-    arrivals = {
+    arrivals_by_class = {
         int(class_index): (network.arrivals[0, class_index], entries_by_class[class_index])
         for class_index in np.flatnonzero(~network.closed)
         if network.arrivals[0, class_index] != 0
     }
-    space = StateSpace(
+    state_space = StateSpace(
         stations=station_states,
         names=network.stations,
-        destinations=_destinations_of_places(routing.onward_probability * is_visited, is_visited),
-        arrivals=arrivals,
-        bursts=bursts,
+        destinations=_destinations_by_class_and_station(
+            routing.onward_probability * is_visited, is_visited
+        ),
+        arrivals=arrivals_by_class,
+        bursts=bursts_by_class,
         batch=network.batch or (1,) * class_count,
         restart=dict(enumerate(restart_by_class)),
         abandonment=_abandonment_rates(network, is_visited),
         capacity=(*network.capacity, None),
-        balking=dict(_balking_by_place(network)),
+        balking=dict(_balking_by_class_and_station(network)),
         blocking=(*network.blocking, LOSS),
         truncation=truncation,
         open_classes=~network.closed,
         start=empty_row,
         interleaved=empty_row,
     )
-    return _place_closed_customers(space, point)
+    return _place_closed_customers(state_space, point)
 
 
 def _station_states(
@@ -514,7 +522,7 @@ def _entries_by_class(entry_probability: Array) -> list[list[tuple[int, int, com
     ]
 
 
-def _destinations_of_places(
+def _destinations_by_class_and_station(
     onward_probability: Array, is_visited: NDArray[np.bool_]
 ) -> dict[tuple[int, int], list[tuple[int, int, complex]]]:
     """List, for each class at each station, where its customers go next: class, station, and
@@ -558,7 +566,7 @@ def _place_closed_customers(space: StateSpace, point: NetworkPoint) -> StateSpac
     class, and with the classes in turn.
     """
     population = point.population()
-    is_visited = point.visited()
+    is_visited = point.visited_mask()
     think_station = is_visited.shape[1] - 1
     first_stations = {
         class_index: [
@@ -627,7 +635,7 @@ def _check_cycle_starts(point: NetworkPoint, start_stations: Sequence[Sequence[i
     where they can be lost again.
     """
     network = point.network
-    is_visited = point.visited()
+    is_visited = point.visited_mask()
     population = point.population().sum()
     stations_with_balking = {station_name for _, station_name in network.balking}
     loss_stations = [
@@ -658,30 +666,38 @@ def _station_state(point: NetworkPoint, station: int, truncation: int | None) ->
     `station_state`.
     """
     network = point.network
-    visitors = np.flatnonzero(point.visited()[:, station]).tolist()
+    visitors = np.flatnonzero(point.visited_mask()[:, station]).tolist()
     share_by_class = None
     has_impatient = network.patience is not None and bool(network.patience[0, :, station].any())
-    balks = any(station_name == network.stations[station] for _, station_name in network.balking)
-    if not balks and _only_from_outside(point, visitors, station) and not has_impatient:
+    has_balking = any(
+        station_name == network.stations[station] for _, station_name in network.balking
+    )
+    if (
+        not has_balking
+        and _has_only_arrivals_from_outside(point, visitors, station)
+        and not has_impatient
+    ):
         rate_by_class = {
             class_index: network.arrivals[0, class_index]
             * point.routing.entry_probability[class_index, station]
             for class_index in visitors
         }
         share_by_class = {
-            class_index: rate / sum(rate_by_class.values())
-            for class_index, rate in rate_by_class.items()
+            class_index: arrival_rate / sum(rate_by_class.values())
+            for class_index, arrival_rate in rate_by_class.items()
         }
     rates = network.rates[station]
-    ranks = {class_index: int(network.priority[class_index, station]) for class_index in visitors}
+    rank_by_class = {
+        class_index: int(network.priority[class_index, station]) for class_index in visitors
+    }
     return station_state(
         network.discipline[station],
         {class_index: _service_time(point, class_index, station) for class_index in visitors},
         len(network.classes),
         servers=int(network.servers[station]),
         rates=None if rates is None else rates[0],
-        most_present=max(_most_present(point, station, truncation), 1),
-        ranks=ranks,
+        most_present=max(_largest_present_count(point, station, truncation), 1),
+        ranks=rank_by_class,
         shares=share_by_class,
         may_abandon=has_impatient,
         weights=None
@@ -692,19 +708,25 @@ def _station_state(point: NetworkPoint, station: int, truncation: int | None) ->
     )
 
 
-def _only_from_outside(point: NetworkPoint, visitors: Sequence[int], station: int) -> bool:
+def _has_only_arrivals_from_outside(
+    point: NetworkPoint, visitors: Sequence[int], station: int
+) -> bool:
     """Return whether all customers of a station come from outside the network."""
-    all_are_open = not point.network.closed[visitors].any()
-    all_arrive = (point.network.arrivals[0, visitors].real > 0).all()
-    all_arrive &= not point.network.not_poisson
+    are_all_open = not point.network.closed[visitors].any()
+    have_arrivals = (point.network.arrivals[0, visitors].real > 0).all()
+    have_arrivals &= not point.network.not_poisson
     return bool(
-        all_are_open and all_arrive and not point.routing.onward_probability[:, :, :, station].any()
+        are_all_open
+        and have_arrivals
+        and not point.routing.onward_probability[:, :, :, station].any()
     )
 
 
-def _most_present(point: NetworkPoint, station: int, truncation: int | None) -> int:
+def _largest_present_count(point: NetworkPoint, station: int, truncation: int | None) -> int:
     """Return the largest number of customers that can be present at a station."""
-    is_possible_class = point.routing.related_classes()[point.visited()[:, station]].any(axis=0)
+    is_possible_class = point.routing.related_classes()[point.visited_mask()[:, station]].any(
+        axis=0
+    )
     most_customers = int(point.population()[is_possible_class].sum())
     has_open_class = bool((is_possible_class & ~point.network.closed).any())
     capacity = point.network.capacity[station]
@@ -715,7 +737,7 @@ def _most_present(point: NetworkPoint, station: int, truncation: int | None) -> 
     return most_customers if capacity is None else min(capacity, most_customers)
 
 
-def size_in_words(point: NetworkPoint, truncation: int | None, state_limit: float = 0) -> str:
+def state_count_words(point: NetworkPoint, truncation: int | None, state_limit: float = 0) -> str:
     """Describe the size of a chain by a lower bound on its states that is known before it is
     explored: without capacities, the ways to place the customers.
 
@@ -723,23 +745,23 @@ def size_in_words(point: NetworkPoint, truncation: int | None, state_limit: floa
     Orders and phases are not counted.
 
     >>> from slipstick.queueing.network import network_arrays
-    >>> size_in_words(network_point(network_arrays([1.0, 2.0, 3.0], population=4)), None)
+    >>> state_count_words(network_point(network_arrays([1.0, 2.0, 3.0], population=4)), None)
     'at least 15 in all'
     """
     truncation_text = (
         "" if truncation is None else f", truncated at {truncation} customers of open classes"
     )
     is_closed = point.network.closed
-    is_visited = point.visited()
+    is_visited = point.visited_mask()
     open_station_count = int(is_visited[~is_closed].any(axis=0).sum())
-    placements = math.comb((truncation or 0) + open_station_count, open_station_count)
+    placement_count = math.comb((truncation or 0) + open_station_count, open_station_count)
     for member_classes in np.unique(point.routing.related_classes()[is_closed], axis=0):
         customer_count = int(point.population()[member_classes].sum())
         station_count = int(is_visited[member_classes].any(axis=0).sum())
-        placements *= math.comb(customer_count + max(station_count, 1) - 1, customer_count)
-    is_bound_shown = placements > state_limit and not point.network.has_capacity.any()
+        placement_count *= math.comb(customer_count + max(station_count, 1) - 1, customer_count)
+    is_bound_shown = placement_count > state_limit and not point.network.has_capacity.any()
     return (
-        f"at least {min(placements, 10**300):.4g} in all"
+        f"at least {min(placement_count, 10**300):.4g} in all"
         if is_bound_shown
         else "as many as were looked for"
     ) + truncation_text

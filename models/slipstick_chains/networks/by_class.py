@@ -109,13 +109,13 @@ def _network_of_classes(
     point; no routing if no customer changes class.
     """
     routes = network_points.routes
-    references = network_points.references
+    reference_by_chain = network_points.references
     if routes is None:
         return network_points.network, None
     classes_by_chain = _classes_of_routed_chains(network_points)
     network_of_classes = _with_arrays_of_classes(network_points, list(classes_by_chain))
     reference_by_classes = {
-        class_indices: references[chain_index]
+        class_indices: reference_by_chain[chain_index]
         for chain_index, class_indices in classes_by_chain.items()
     }
     point_slices = [
@@ -146,14 +146,14 @@ def _with_arrays_of_classes(
         )
     )
     # All customers of a chain begin in the class of its reference.
-    is_first = np.array(
+    is_first_of_chain = np.array(
         [
             keeps_class[class_index] or network_points.references[chain_index][0] == class_index
             for class_index, chain_index in enumerate(chain_of_class)
         ]
     )
-    population = np.where(is_first, network.population[:, chain_of_class], 0)
-    arrivals = np.where(is_first, network.arrivals[:, chain_of_class], 0)
+    population = np.where(is_first_of_chain, network.population[:, chain_of_class], 0)
+    arrivals = np.where(is_first_of_chain, network.arrivals[:, chain_of_class], 0)
     return replace(
         network,
         service=service,
@@ -165,7 +165,7 @@ def _with_arrays_of_classes(
         bursts=(
             None
             if network.bursts is None
-            else np.where(is_first[:, None], network.bursts[:, chain_of_class], 0)
+            else np.where(is_first_of_chain[:, None], network.bursts[:, chain_of_class], 0)
         ),
         batch=tuple(network.batch[chain_index] for chain_index in chain_of_class)
         if network.batch
@@ -201,10 +201,10 @@ def _with_cycle_rates(network_points: NetworkPoints, solution: MarkovSolution) -
     second [1/s]; a cycle ends at the reference of the chain, which is a class at a station.
     """
     # Arrays of a solution are not changed in place: others may hold them.
-    throughput = solution.throughput.copy()
+    cycles_by_class = solution.throughput.copy()
     begun_visits = solution.begun_cycles.copy()
     network = network_points.network
-    phases_known = known_phases(
+    has_known_phases = known_phases(
         network_points.scv, network.phases, network_points.classes, network.stations
     )
     for chain_index, class_indices in _classes_of_routed_chains(network_points).items():
@@ -216,7 +216,7 @@ def _with_cycle_rates(network_points: NetworkPoints, solution: MarkovSolution) -
             for values in (solution.ended_services, admitted_visits, network_points.visits)
         )
         for values, events_of_reference in (
-            (throughput, ended_visits),
+            (cycles_by_class, ended_visits),
             (begun_visits, begun_at_reference),
         ):
             values[:, list(class_indices)] = quotient(events_of_reference, stated_visits)[:, None]
@@ -230,15 +230,15 @@ def _with_cycle_rates(network_points: NetworkPoints, solution: MarkovSolution) -
             ].sum(axis=1)
             begun_visits[:, class_columns] = cycle_rate[:, None]
             # Of those that abandon the queue, some were there before.
-            throughput[:, class_columns] = np.where(
+            cycles_by_class[:, class_columns] = np.where(
                 solution.abandonment_probability[reference_index] == 0, cycle_rate, np.nan
             )[:, None]
     return replace(
         solution,
-        throughput=throughput,
+        throughput=cycles_by_class,
         begun_cycles=begun_visits,
         residence=quotient(solution.queue, begun_visits[:, :, None]),
-        exact=bool((phases_known | ~(network_points.visits != 0).any(axis=0)).all()),
+        exact=bool((has_known_phases | ~(network_points.visits != 0).any(axis=0)).all()),
     )
 
 

@@ -27,7 +27,7 @@ from slipstick_chains.networks.build import (
     Routing,
     build_state_space,
     network_point,
-    size_in_words,
+    state_count_words,
 )
 from slipstick_chains.networks.state_space import EVENT_KINDS, StateSpace
 
@@ -123,8 +123,8 @@ def solve_markov_chain(
     )
     for point_index, point_routing in zip(range(network.points), routing_by_point, strict=True):
         point = network_point(network.select(slice(point_index, point_index + 1)), point_routing)
-        point_solutions.append(_solved_point(point, error, state_limit, method, solved_before))
-    solution = _joined_solution(network, point_solutions, routing is None)
+        point_solutions.append(_solve_point(point, error, state_limit, method, solved_before))
+    solution = _solution_of_points(network, point_solutions, routing is None)
     if routing is None:
         check_cycles(network.classes, solution)
     if routing is None and not network.losses:
@@ -132,33 +132,35 @@ def solve_markov_chain(
     return solution
 
 
-def _solved_point(
+def _solve_point(
     point: NetworkPoint,
-    largest_error: float,
+    error_limit: float,
     state_limit: float | None,
     method: str | None,
     solved_before: SolvedBySize,
 ) -> MarkovSolution:
     """Solve the chain of one point. Open classes are cut off at more and more customers, until the
-    customers beyond the limit add less than `largest_error` of the mean number.
+    customers beyond the limit add less than `error_limit` of the mean number.
     """
     if not point.is_unbounded():
         space, chain = _explored_chain(point, None, state_limit)
         return _solution_of_point(
             point, space, chain, stationary(chain, method, solved_before), 0.0
         )
-    truncation = _first_truncation(point, largest_error)
-    rising_rounds = 0
+    truncation = _first_truncation(point, error_limit)
+    rising_round_count = 0
     # In a burst the probabilities of levels may rise for long before they fall.
-    while rising_rounds < 2 or (point.network.bursts is not None and not point.network.losses):
+    while rising_round_count < 2 or (point.network.bursts is not None and not point.network.losses):
         space, chain = _explored_chain(point, truncation, state_limit)
-        pi = stationary(chain, method, solved_before)
-        tail_probability, missing_part, level_ratio = _tail_beyond(space, chain, pi)
-        if missing_part <= largest_error:
-            return _solution_of_point(point, space, chain, pi, tail_probability)
-        rising_rounds = rising_rounds + 1 if level_ratio >= 1 else 0
+        state_probability = stationary(chain, method, solved_before)
+        tail_probability, missing_share, level_ratio = _tail_and_ratio_beyond(
+            space, chain, state_probability
+        )
+        if missing_share <= error_limit:
+            return _solution_of_point(point, space, chain, state_probability, tail_probability)
+        rising_round_count = rising_round_count + 1 if level_ratio >= 1 else 0
         customers_to_add = (
-            math.log(largest_error / missing_part) / math.log(level_ratio)
+            math.log(error_limit / missing_share) / math.log(level_ratio)
             if 0 < level_ratio < 1
             else truncation
         )
@@ -184,7 +186,7 @@ def _explored_chain(
     if least_states >= most_states:
         refuse_size(most_states, f"at least {least_states:,}, for as many customers")
     space = build_state_space(point, truncation)
-    chain = space.chain(most_states, lambda: size_in_words(point, truncation, most_states))
+    chain = space.chain(most_states, lambda: state_count_words(point, truncation, most_states))
     if state_limit is None:  # within its limit, but perhaps to be announced
         limits.check_cost(
             "states",
@@ -200,12 +202,12 @@ def _explored_chain(
     return space, chain
 
 
-def _first_truncation(point: NetworkPoint, largest_error: float) -> int:
+def _first_truncation(point: NetworkPoint, error_limit: float) -> int:
     """Return the truncation of open customers to begin with, from the loads; raise for a saturated
     station in a network without losses.
 
-    The constants are a guess that is usually enough: `_tail_beyond` decides whether the truncation
-    is, by the levels of the solution.
+    The constants are a guess that is usually enough: `_tail_and_ratio_beyond` decides whether the
+    truncation is, by the levels of the solution.
     """
     network = point.network
     is_open = ~network.closed
@@ -216,42 +218,46 @@ def _first_truncation(point: NetworkPoint, largest_error: float) -> int:
         [highest_speed(network, station)[0].real for station in range(len(network.stations))]
     )
     # Where all have patience, levels fall faster than by any ratio.
-    falls_fast = network.is_delay | (network.never_saturated & ~network.has_capacity)
-    load_by_station = np.where(falls_fast, 0.0, offered_load(network)[0].real / speed_by_station)
+    has_fast_tail = network.is_delay | (network.never_saturated & ~network.has_capacity)
+    load_by_station = np.where(has_fast_tail, 0.0, offered_load(network)[0].real / speed_by_station)
     largest_load = min(0.95, float(load_by_station.max(initial=0.0)))
     arrivals = network.arrivals[0, is_open].real[:, None]
     mean_present = float((arrivals * network.demand[0, is_open].real).sum())
     if network.patience is not None:  # no wait is longer than without any service
         patience_by_class = (network.visits[0].real * network.patience[0].real)[is_open].sum(axis=1)
         mean_present += float(network.arrivals[0, is_open].real @ patience_by_class)
-    likely_levels = mean_present + 8 * math.sqrt(mean_present)
+    likely_level_count = mean_present + 8 * math.sqrt(mean_present)
     # A queue of load r has about r^n of its probability beyond n customers.
-    tail_levels = math.log(largest_error) / math.log(largest_load) if largest_load > 0 else 1.0
+    tail_level_count = math.log(error_limit) / math.log(largest_load) if largest_load > 0 else 1.0
     # Levels fall about as powers of the load; even where they fall twice as fast, no smaller
     # truncation will do.
     least_truncation = (
-        0.5 * math.log(largest_error) / math.log(load_by_station.max())
+        0.5 * math.log(error_limit) / math.log(load_by_station.max())
         if has_no_losses and 0 < load_by_station.max(initial=0.0) < 1
         else 0.0
     )
-    return math.ceil(max(8 + likely_levels + 1.1 * tail_levels, least_truncation)) + 4 * max(
-        network.batch, default=0
-    )
+    return math.ceil(
+        max(8 + likely_level_count + 1.1 * tail_level_count, least_truncation)
+    ) + 4 * max(network.batch, default=0)
 
 
-def _tail_beyond(space: StateSpace, chain: MarkovChain, pi: Array) -> tuple[float, float, float]:
+def _tail_and_ratio_beyond(
+    space: StateSpace, chain: MarkovChain, state_probability: Array
+) -> tuple[float, float, float]:
     """Return the probability beyond the truncation, the fraction of the mean number that lies
     there, and the ratio of the last levels [1].
     """
     open_count = space.open_customers(np.asarray(chain.states))
-    level_probability = np.bincount(open_count, weights=pi.real)
-    mean_count = float(level_probability @ np.arange(len(level_probability)))
+    level_probability = np.bincount(open_count, weights=state_probability.real)
+    mean_customer_count = float(level_probability @ np.arange(len(level_probability)))
     # Customers may be lost before they are as many as the truncation.
-    if mean_count == 0 or len(level_probability) + max(space.batch) <= (space.truncation or 0):
+    if mean_customer_count == 0 or len(level_probability) + max(space.batch) <= (
+        space.truncation or 0
+    ):
         return 0.0, 0.0, 0.0
     # Where the truncation itself, or rounding, does not reach: levels fall by one ratio in the end.
-    last_accurate = int(np.flatnonzero(level_probability > ROUNDING)[-1])
-    last_level = min(last_accurate, len(level_probability) - 1 - len(level_probability) // 10)
+    last_accurate_level = int(np.flatnonzero(level_probability > ROUNDING)[-1])
+    last_level = min(last_accurate_level, len(level_probability) - 1 - len(level_probability) // 10)
     # Where two customers are together less often than rounding, one level tells the ratio.
     first_level = max(0, last_level - max(2, last_level // 4))
     if level_probability[first_level] == 0:
@@ -265,7 +271,9 @@ def _tail_beyond(space: StateSpace, chain: MarkovChain, pi: Array) -> tuple[floa
     tail_probability = float(level_probability[-1]) * level_ratio / (1 - level_ratio)
     return (
         tail_probability,
-        tail_probability * (len(level_probability) + level_ratio / (1 - level_ratio)) / mean_count,
+        tail_probability
+        * (len(level_probability) + level_ratio / (1 - level_ratio))
+        / mean_customer_count,
         level_ratio,
     )
 
@@ -290,13 +298,13 @@ def _solution_of_point(
     )
     loss_rate = inner_loss_rate + outer_loss_rate
     lost_arrivals = outer_loss_rate.sum(axis=1)
-    present_by_state = space.present(state_rows)
+    present_counts = space.present(state_rows)
     # In the long run all that comes to a station ends its service, abandons the queue or is lost.
     entry_rate = completion_rate + abandonment_rate + loss_rate
     admitted_rate = completion_rate + abandonment_rate
     throughput = _throughput_in_cycles(point, completion_rate, lost_arrivals, abandonment_rate)
-    queue = np.tensordot(state_probability, present_by_state, axes=1)[:, :station_count]
-    cycles_begun = _throughput_in_cycles(
+    queue_length = np.tensordot(state_probability, present_counts, axes=1)[:, :station_count]
+    begun_cycle_rate = _throughput_in_cycles(
         point, admitted_rate, lost_arrivals, np.zeros_like(abandonment_rate)
     )
     level_probabilities = (
@@ -310,19 +318,19 @@ def _solution_of_point(
         for station in range(station_count)
     ]
     # A class that is present and never ends a cycle starves, and has no time of a cycle.
-    residence = quotient(queue, cycles_begun[:, None], math.nan)
-    residence[queue == 0] = 0.0
+    residence_time = quotient(queue_length, begun_cycle_rate[:, None], math.nan)
+    residence_time[queue_length == 0] = 0.0
     return MarkovSolution(
         throughput=throughput[None],
-        residence=residence[None],
-        queue=queue[None],
+        residence=residence_time[None],
+        queue=queue_length[None],
         utilization=np.array(utilization).reshape(station_count, class_count).T[None],
         probability=tuple(probabilities[None] for probabilities in level_probabilities),
         method="markov-chain",
         exact=bool(network.phases_known.all()),
         loss_probability=quotient(loss_rate, entry_rate)[None],
         ended_services=completion_rate[None],
-        begun_cycles=cycles_begun[None],
+        begun_cycles=begun_cycle_rate[None],
         lost_arrivals=lost_arrivals[None],
         abandonment_probability=quotient(abandonment_rate, admitted_rate)[None],
         states=(chain.size,),
@@ -363,7 +371,9 @@ def _throughput_in_cycles(
         dtype=np.result_type(completion_rate, network.visits, network.think, network.arrivals),
     )
     for class_index, visits in enumerate(network.visits[0]):
-        visited_stations = np.flatnonzero((visits.real > 0) & point.visited()[class_index, :-1])
+        visited_stations = np.flatnonzero(
+            (visits.real > 0) & point.visited_mask()[class_index, :-1]
+        )
         if len(visited_stations):
             station = _counting_station(network, class_index, visited_stations)
             if station is None:
@@ -402,10 +412,12 @@ def _counting_station(
     cycle visits once, or None.
     """
     first_station = int(visited_stations[0])
-    visited_once = visited_stations[network.visits[0, class_index, visited_stations].real == 1]
-    if not network.draws_again or first_station in visited_once:
+    stations_visited_once = visited_stations[
+        network.visits[0, class_index, visited_stations].real == 1
+    ]
+    if not network.draws_again or first_station in stations_visited_once:
         return first_station
-    return int(visited_once[0]) if len(visited_once) else None
+    return int(stations_visited_once[0]) if len(stations_visited_once) else None
 
 
 def check_cycles(classes: Sequence[str], solution: MarkovSolution) -> None:
@@ -416,11 +428,11 @@ def check_cycles(classes: Sequence[str], solution: MarkovSolution) -> None:
     classes : their names
     solution : with their throughput in cycles, NaN where it is not known
     """
-    uncounted = np.flatnonzero(np.isnan(solution.throughput).any(axis=0))
-    if len(uncounted):
+    uncounted_classes = np.flatnonzero(np.isnan(solution.throughput).any(axis=0))
+    if len(uncounted_classes):
         raise ModelError(
-            f"{classes[uncounted[0]]} may come again to the station where its cycles begin, and"
-            " leaves a queue there, or draws its destination again where a station is full: its"
+            f"{classes[uncounted_classes[0]]} may come again to the station where its cycles begin,"
+            " and leaves a queue there, or draws its destination again where a station is full: its"
             " cycles cannot be counted in a Markov chain; ask for simulation"
         )
 
@@ -450,7 +462,7 @@ def _utilization_of_states(
     )
 
 
-def _joined_solution(
+def _solution_of_points(
     network: NetworkArrays, point_solutions: Sequence[MarkovSolution], in_written_order: bool
 ) -> MarkovSolution:
     """Join the solutions of single points into one.
@@ -468,27 +480,27 @@ def _joined_solution(
         "lost_arrivals",
         "abandonment_probability",
     )
-    joined_fields: dict[str, Any] = {
+    field_values: dict[str, Any] = {
         field_name: np.concatenate([getattr(solution, field_name) for solution in point_solutions])
         for field_name in array_names
     }
     probability_by_station = []
-    for probability_by_point in zip(
+    for probability_arrays in zip(
         *(solution.probability for solution in point_solutions), strict=True
     ):
-        probabilities_by_point = [
-            probability[0] for probability in probability_by_point if probability is not None
+        level_probabilities = [
+            probability[0] for probability in probability_arrays if probability is not None
         ]
         probability_by_station.append(
-            np.array(list(zip_longest(*probabilities_by_point, fillvalue=0.0))).T
+            np.array(list(zip_longest(*level_probabilities, fillvalue=0.0))).T
         )
     for field_name in ("states", "truncation", "probability_beyond"):
-        joined_fields[field_name] = tuple(
+        field_values[field_name] = tuple(
             value for solution in point_solutions for value in getattr(solution, field_name)
         )
     solution = replace(
         point_solutions[0],
-        **joined_fields,
+        **field_values,
         probability=tuple(probability_by_station),
         exact=bool(network.phases_known.all()),
     )

@@ -149,9 +149,11 @@ class StateSpace:
         if (class_index, station) not in self.balking:
             return is_full
         servers, balking_by_length = self.balking[class_index, station]
-        waiting = self.stations[station].length(rows[:, self.columns(station)]) - servers
-        level = np.clip(waiting, 0, len(balking_by_length) - 1)
-        return np.where(is_full, 1.0, np.where(waiting >= 0, balking_by_length[level], 0.0))
+        waiting_count = self.stations[station].length(rows[:, self.columns(station)]) - servers
+        length_index = np.clip(waiting_count, 0, len(balking_by_length) - 1)
+        return np.where(
+            is_full, 1.0, np.where(waiting_count >= 0, balking_by_length[length_index], 0.0)
+        )
 
     def event(self, event_kind: int, class_index: int, station: int) -> int:
         """Return the number of the event of a kind, such as `COMPLETION`, for a class at a
@@ -166,8 +168,8 @@ class StateSpace:
 
     def columns(self, station: int) -> slice:
         """Return the slice of the columns that belong to a station."""
-        first_column = sum(station_state.width for station_state in self.stations[:station])
-        return slice(first_column, first_column + self.stations[station].width)
+        start_column = sum(station_state.width for station_state in self.stations[:station])
+        return slice(start_column, start_column + self.stations[station].width)
 
     def present(self, rows: Rows) -> Array:
         """Return the number present in each state [rows, classes, stations]. A station that draws
@@ -216,41 +218,50 @@ class StateSpace:
     def transitions(self, rows: Rows) -> Iterator[Transitions]:
         """Yield all transitions out of a block of states."""
         yield from self._arrival_transitions(rows)
-        for (class_index, station), patience_rate in self.abandonment.items():
-            for origin_indices, station_rows, waiting_customers in self.stations[station].abandon(
+        for (class_index, station), abandonment_rate in self.abandonment.items():
+            for origin_indices, station_rows, waiting_counts in self.stations[station].abandon(
                 rows[:, self.columns(station)], class_index
             ):
-                rows_without = self._with_station_rows(rows[origin_indices], station, station_rows)
-                event = self.event(ABANDONMENT, class_index, station)
+                rows_after_departure = self._with_station_rows(
+                    rows[origin_indices], station, station_rows
+                )
+                event_number = self.event(ABANDONMENT, class_index, station)
                 for next_class, next_station, probability in (
                     () if self.open_classes[class_index] else self.restart[class_index]
                 ):
                     yield from self._transitions_to(
                         rows,
                         origin_indices,
-                        rows_without,
-                        patience_rate * waiting_customers * probability,
+                        rows_after_departure,
+                        abandonment_rate * waiting_counts * probability,
                         (next_class, next_station),
-                        event,
+                        event_number,
                     )
                 if self.open_classes[class_index]:
-                    yield origin_indices, rows_without, patience_rate * waiting_customers, event
+                    yield (
+                        origin_indices,
+                        rows_after_departure,
+                        abandonment_rate * waiting_counts,
+                        event_number,
+                    )
         for station, station_state in enumerate(self.stations):
             for origin_indices, station_rows, rate, class_index in station_state.serve(
                 rows[:, self.columns(station)]
             ):
                 if self.blocks_servers:
-                    not_blocked = np.flatnonzero(self.serving(rows[origin_indices], station))
-                    origin_indices = origin_indices[not_blocked]
-                    station_rows = station_rows[not_blocked]
-                    rate = rate[not_blocked]
-                rows_without = self._with_station_rows(rows[origin_indices], station, station_rows)
+                    unblocked_indices = np.flatnonzero(self.serving(rows[origin_indices], station))
+                    origin_indices = origin_indices[unblocked_indices]
+                    station_rows = station_rows[unblocked_indices]
+                    rate = rate[unblocked_indices]
+                rows_after_departure = self._with_station_rows(
+                    rows[origin_indices], station, station_rows
+                )
                 # The end of a phase within a service is no event that is counted.
                 if class_index < 0:
-                    yield origin_indices, rows_without, rate, -1
+                    yield origin_indices, rows_after_departure, rate, -1
                 else:
                     yield from self._departure_transitions(
-                        rows, origin_indices, rows_without, rate, class_index, station
+                        rows, origin_indices, rows_after_departure, rate, class_index, station
                     )
 
     def _arrival_transitions(self, rows: Rows) -> Iterator[Transitions]:
@@ -368,7 +379,7 @@ class StateSpace:
         """Yield the transitions in which a customer of a class leaves a station, for its next
         station or the outside.
         """
-        event = self.event(COMPLETION, class_index, station)
+        event_number = self.event(COMPLETION, class_index, station)
         # No customer of a closed class leaves: a slope of routes alone, which need not add up, has
         # none do so either.
         leaving_share = (
@@ -385,7 +396,7 @@ class StateSpace:
                 rows_after_departure,
                 rate * probability,
                 (next_class, next_station),
-                event,
+                event_number,
                 station,
             )
         if leaving_share != 0:
@@ -393,7 +404,7 @@ class StateSpace:
                 origin_states,
                 self._rows_after_release(rows_after_departure, station),
                 rate * leaving_share,
-                event,
+                event_number,
             )
 
     def _transitions_to(
@@ -401,10 +412,10 @@ class StateSpace:
         rows: Rows,
         origin_indices: NDArray[np.int64],
         rows_after_departure: Rows,
-        rate: Array,
+        rates: Array,
         class_and_station: tuple[int, int],
-        event: int,
-        source: int | None = None,
+        event_number: int,
+        source_station: int | None = None,
     ) -> Iterator[Transitions]:
         """Yield the transitions in which customers move to a station: from the states
         `rows[origin_indices]`, through `rows_after_departure`, in which the customers have left.
@@ -416,7 +427,7 @@ class StateSpace:
         refused_share = self._refused_share(rows_after_departure, class_index, station)
         accepted_indices = np.flatnonzero(refused_share != 1)
         refused_indices = np.flatnonzero(refused_share)
-        rate, refused_rate = rate * (1 - refused_share), rate * refused_share
+        rates, refused_rate = rates * (1 - refused_share), rates * refused_share
         if len(accepted_indices):
             for entry_indices, station_rows, probability in self.stations[station].enter(
                 rows_after_departure[accepted_indices][:, self.columns(station)], class_index
@@ -425,13 +436,13 @@ class StateSpace:
                 rows_after_entry = self._with_station_rows(
                     rows_after_departure[entered_indices], station, station_rows
                 )
-                if source not in (None, station):
-                    rows_after_entry = self._rows_after_release(rows_after_entry, source)
+                if source_station not in (None, station):
+                    rows_after_entry = self._rows_after_release(rows_after_entry, source_station)
                 yield (
                     origin_indices[entered_indices],
                     rows_after_entry,
-                    rate[entered_indices] * probability,
-                    event,
+                    rates[entered_indices] * probability,
+                    event_number,
                 )
         if len(refused_indices):
             yield from self._transitions_of_refused(
@@ -440,8 +451,8 @@ class StateSpace:
                 rows_after_departure[refused_indices],
                 refused_rate[refused_indices],
                 class_and_station,
-                event,
-                source,
+                event_number,
+                source_station,
             )
 
     def _transitions_of_refused(
@@ -449,39 +460,41 @@ class StateSpace:
         rows: Rows,
         origin_indices: NDArray[np.int64],
         rows_after_departure: Rows,
-        rate: Array,
+        rates: Array,
         class_and_station: tuple[int, int],
-        event: int,
-        source: int | None,
+        event_number: int,
+        source_station: int | None,
     ) -> Iterator[Transitions]:
         """Yield the transitions in which customers find a station full, or balk: they stay at the
         server of their source, or are lost; see `_transitions_to`.
         """
         class_index, station = class_and_station
-        blocking = LOSS if source is None else self.blocking[station]
-        if source is not None and blocking == AFTER_SERVICE:
+        blocking = LOSS if source_station is None else self.blocking[station]
+        if source_station is not None and blocking == AFTER_SERVICE:
             yield (
                 origin_indices,
-                self._rows_after_blocking(rows[origin_indices], source, station),
-                rate,
-                event,
+                self._rows_after_blocking(rows[origin_indices], source_station, station),
+                rates,
+                event_number,
             )
         elif blocking == LOSS:
             # The loss and the move that follows it are separate transitions, so that each event is
             # counted once. Only arrivals from outside are no event themselves.
-            loss = self.event(LOST if event >= 0 else LOST_OUTSIDE, class_index, station)
-            yield origin_indices, rows[origin_indices], rate, loss
+            loss_event_number = self.event(
+                LOST if event_number >= 0 else LOST_OUTSIDE, class_index, station
+            )
+            yield origin_indices, rows[origin_indices], rates, loss_event_number
             if self.open_classes[class_index]:
-                yield origin_indices, rows_after_departure, rate, event
+                yield origin_indices, rows_after_departure, rates, event_number
                 return
             for next_class, restart_station, restart_probability in self.restart[class_index]:
                 yield from self._transitions_to(
                     rows,
                     origin_indices,
                     rows_after_departure,
-                    rate * restart_probability,
+                    rates * restart_probability,
                     (next_class, restart_station),
-                    event,
+                    event_number,
                 )
 
     @property
@@ -689,7 +702,7 @@ class StationState(ABC):
         raise AssertionError(type(self).__name__)
 
 
-def with_added(rows: Rows, *increments: tuple[int, int]) -> Rows:
+def rows_with_increments(rows: Rows, *increments: tuple[int, int]) -> Rows:
     """Return a copy of rows with numbers added to some columns, given as pairs of a column and a
     number.
     """
@@ -723,7 +736,7 @@ class ServedByPhase(StationState):
             for phase in range(service_time.phases)
         ]
         self.first_service_column = waiting_columns
-        self.column = {
+        self.column_by_class_and_phase = {
             class_phase: waiting_columns + index
             for index, class_phase in enumerate(self.class_phases)
         }
@@ -739,8 +752,8 @@ class ServedByPhase(StationState):
         """Return the work done in a second in each column of customers in service [1] [rows,
         columns].
         """
-        in_service: Array = rows[:, self.first_service_column :]
-        return in_service
+        served_counts: Array = rows[:, self.first_service_column :]
+        return served_counts
 
     def _sum_by_class(self, service_columns: Array) -> Array:
         """Add the columns of customers in service up by class [rows, classes]."""
@@ -762,7 +775,7 @@ class ServedByPhase(StationState):
 
     def _first_phase(self, class_index: int) -> int:
         """Return the column of the first phase in which a service of a class may begin."""
-        return self.column[
+        return self.column_by_class_and_phase[
             class_index, int(np.flatnonzero(self.service_time_by_class[class_index].start)[0])
         ]
 
@@ -774,7 +787,9 @@ class ServedByPhase(StationState):
         """
         for phase, probability in enumerate(self.service_time_by_class[class_index].start):
             if probability != 0 and len(origin_indices):
-                rows_after = with_added(rows[origin_indices], (self.column[class_index, phase], 1))
+                rows_after = rows_with_increments(
+                    rows[origin_indices], (self.column_by_class_and_phase[class_index, phase], 1)
+                )
                 yield origin_indices, rows_after, np.full(len(origin_indices), probability)
 
     def serve(self, rows: Rows) -> Iterator[Completions]:
@@ -790,16 +805,16 @@ class ServedByPhase(StationState):
                 self.service_time_by_class[class_index].onward[phase]
             ):
                 if probability != 0:
-                    rows_after = with_added(
+                    rows_after = rows_with_increments(
                         rows[origin_indices],
                         (column, -1),
-                        (self.column[class_index, next_phase], 1),
+                        (self.column_by_class_and_phase[class_index, next_phase], 1),
                     )
                     yield origin_indices, rows_after, rate * probability, -1
             exit_probability = self.service_time_by_class[class_index].exits[phase]
             if exit_probability != 0:
                 for service_indices, rows_after, probability in self._next_service(
-                    with_added(rows[origin_indices], (column, -1))
+                    rows_with_increments(rows[origin_indices], (column, -1))
                 ):
                     yield (
                         origin_indices[service_indices],
@@ -862,14 +877,14 @@ class SharedServers(ServedByPhase):
             weight_sum = np.where(customer_counts == 0, 1.0, weight_by_column.sum(axis=1))
             return (self.total_speed(customer_counts) / weight_sum)[:, None] * weight_by_column
         if self.ranks is None:
-            equal_work: Array = (
+            equal_work_by_column: Array = (
                 self.total_speed(customer_counts) / np.maximum(customer_counts, 1)
             )[:, None] * rows
-            return equal_work
+            return equal_work_by_column
         work_by_column = np.zeros(rows.shape, dtype=self.total_speed(customer_counts).dtype)
         customers_of_earlier_ranks = np.zeros(len(rows), dtype=np.int64)
-        ranks = [self.ranks[class_index] for class_index, _ in self.class_phases]
-        for column in sorted(range(self.width), key=ranks.__getitem__):
+        rank_by_column = [self.ranks[class_index] for class_index, _ in self.class_phases]
+        for column in sorted(range(self.width), key=rank_by_column.__getitem__):
             customers_up_to_rank = customers_of_earlier_ranks + rows[:, column]
             # A rank gets the speed of all customers up to it, less that of the ranks before it.
             work_by_column[:, column] = self.total_speed(customers_up_to_rank) - self.total_speed(
@@ -917,7 +932,7 @@ class CountedQueue(ServedByPhase):
         self.class_order = sorted(
             self.service_time_by_class, key=lambda class_index: ranks[class_index] if ranks else 0
         )
-        self.waiting_column = {
+        self.waiting_column_by_class = {
             class_index: column if shares is None else 0
             for column, class_index in enumerate(self.class_order)
         }
@@ -929,18 +944,20 @@ class CountedQueue(ServedByPhase):
                 [self.shares.get(class_index, 0.0) for class_index in range(self.class_count)]
             )
             return np.asarray(present_by_class + rows[:, :1] * share_by_class)
-        for class_index, column in self.waiting_column.items():
+        for class_index, column in self.waiting_column_by_class.items():
             present_by_class[:, class_index] += rows[:, column]
         return present_by_class
 
     def enter(self, rows: Rows, class_index: int) -> Iterator[Entries]:
-        all_busy = rows[:, self.first_service_column :].sum(axis=1) >= self.servers
-        waiting_indices = np.flatnonzero(all_busy)
-        beginning_indices = np.flatnonzero(~all_busy)
+        is_all_busy = rows[:, self.first_service_column :].sum(axis=1) >= self.servers
+        waiting_indices = np.flatnonzero(is_all_busy)
+        beginning_indices = np.flatnonzero(~is_all_busy)
         if len(waiting_indices):
             yield (
                 waiting_indices,
-                with_added(rows[waiting_indices], (self.waiting_column[class_index], 1)),
+                rows_with_increments(
+                    rows[waiting_indices], (self.waiting_column_by_class[class_index], 1)
+                ),
                 np.ones(len(waiting_indices)),
             )
         if len(beginning_indices):
@@ -953,29 +970,29 @@ class CountedQueue(ServedByPhase):
             np.arange(1, arrival_count + 1, dtype=rows.dtype) - max(0, free_servers), 0
         )
         rows[:, self._first_phase(class_index)] -= waiting_count
-        rows[:, self.waiting_column[class_index]] += waiting_count
+        rows[:, self.waiting_column_by_class[class_index]] += waiting_count
         return rows
 
     def abandon(self, rows: Rows, class_index: int) -> Iterator[Entries]:
-        origin_indices = np.flatnonzero(rows[:, self.waiting_column[class_index]])
+        origin_indices = np.flatnonzero(rows[:, self.waiting_column_by_class[class_index]])
         if len(origin_indices):
-            column = self.waiting_column[class_index]
+            column = self.waiting_column_by_class[class_index]
             yield (
                 origin_indices,
-                with_added(rows[origin_indices], (column, -1)),
+                rows_with_increments(rows[origin_indices], (column, -1)),
                 rows[origin_indices, column].astype(float),
             )
 
     def _next_service(self, rows: Rows) -> Iterator[Entries]:
         waiting_count = rows[:, : self.first_service_column].sum(axis=1)
-        has_unserved = waiting_count > 0
-        for class_index, column in self.waiting_column.items():
-            called_indices = np.flatnonzero(has_unserved & (rows[:, column] > 0))
+        has_waiting_customer = waiting_count > 0
+        for class_index, column in self.waiting_column_by_class.items():
+            called_indices = np.flatnonzero(has_waiting_customer & (rows[:, column] > 0))
             # Only the first rank with a waiting customer is served next.
             if self.is_ranked:
-                has_unserved[called_indices] = False
+                has_waiting_customer[called_indices] = False
             for origin_indices, rows_after, probability in self._begin_service(
-                with_added(rows, (column, -1)), called_indices, class_index
+                rows_with_increments(rows, (column, -1)), called_indices, class_index
             ):
                 if self.shares is not None:
                     probability = self.shares[class_index] * probability
@@ -1065,33 +1082,33 @@ class OrderedQueue(StationState):
         return speed
 
     def enter(self, rows: Rows, class_index: int) -> Iterator[Entries]:
-        entry_position = self._entry_place(rows, class_index)
+        entry_indices = self._entry_indices(rows, class_index)
         code = self.code_by_class_and_phase[
             class_index, -1 if (class_index, -1) in self.code_by_class_and_phase else 0
         ]
         positions = np.arange(self.width)
         # The customers behind the place of entry move one place back.
         shifted_rows = np.concatenate([rows[:, :1], rows[:, :-1]], axis=1)
-        rows_after = np.where(positions < entry_position[:, None], rows, shifted_rows)
-        rows_after[np.arange(len(rows)), entry_position] = code
+        rows_after = np.where(positions < entry_indices[:, None], rows, shifted_rows)
+        rows_after[np.arange(len(rows)), entry_indices] = code
         yield from self._begin_service(rows_after)
 
-    def _entry_place(self, rows: Rows, class_index: int) -> NDArray[np.int64]:
+    def _entry_indices(self, rows: Rows, class_index: int) -> NDArray[np.int64]:
         """Return the index at which a customer enters the queue by its order: after the customers
         in service, unless it preempts them.
         """
         customer_counts = self.length(rows)
-        first_place = 0 if self.discipline.preemptive else self.served_places
+        first_index = 0 if self.discipline.preemptive else self.served_places
         if self.discipline.order == ARRIVAL:
             return customer_counts
         if self.discipline.order == REVERSE:
-            return np.minimum(customer_counts, first_place)
+            return np.minimum(customer_counts, first_index)
         rank = self.rank_by_code[self.code_by_class_and_phase[class_index, 0]]
-        is_behind = (rows[:, first_place:] > 0) & (self.rank_by_code[rows[:, first_place:]] <= rank)
-        position: NDArray[np.int64] = np.minimum(customer_counts, first_place) + is_behind.sum(
+        is_behind = (rows[:, first_index:] > 0) & (self.rank_by_code[rows[:, first_index:]] <= rank)
+        entry_indices: NDArray[np.int64] = np.minimum(customer_counts, first_index) + is_behind.sum(
             axis=1
         )
-        return position
+        return entry_indices
 
     def serve(self, rows: Rows) -> Iterator[Completions]:
         speed = self._speed_per_place(rows)
@@ -1108,9 +1125,10 @@ class OrderedQueue(StationState):
                 )
                 exit_probability = self.service_time_by_class[class_index].exits[phase]
                 if exit_probability != 0:
-                    remaining = np.delete(rows[origin_indices], position, axis=1)
+                    remaining_columns = np.delete(rows[origin_indices], position, axis=1)
                     rows_after = np.concatenate(
-                        [remaining, np.zeros((len(origin_indices), 1), dtype=rows.dtype)], axis=1
+                        [remaining_columns, np.zeros((len(origin_indices), 1), dtype=rows.dtype)],
+                        axis=1,
                     )
                     for service_indices, begun_rows, probability in self._begin_service(rows_after):
                         yield (
@@ -1127,10 +1145,10 @@ class OrderedQueue(StationState):
         for position in range(self.served_places, self.width):
             origin_indices = np.flatnonzero(rows[:, position] == code)
             if len(origin_indices):
-                remaining = np.delete(rows[origin_indices], position, axis=1)
+                remaining_columns = np.delete(rows[origin_indices], position, axis=1)
                 yield (
                     origin_indices,
-                    np.pad(remaining, ((0, 0), (0, 1))),
+                    np.pad(remaining_columns, ((0, 0), (0, 1))),
                     np.ones(len(origin_indices)),
                 )
 

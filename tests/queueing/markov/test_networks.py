@@ -14,7 +14,7 @@ from slipstick.errors import ModelError, NoAnswerError
 from slipstick.queueing.exact import exact
 from slipstick.queueing.markov_chain import gth, stationary
 from slipstick.queueing.network import NetworkArrays, network_arrays
-from slipstick_chains.networks.build import Routing, network_point, size_in_words
+from slipstick_chains.networks.build import Routing, network_point, state_count_words
 from slipstick_chains.networks.solve import markov_chain, solve_markov_chain
 from tests.examples import examples
 from tests.queueing.markov.by_hand import explore_states
@@ -305,21 +305,21 @@ def test_the_least_size_is_known() -> None:
     ]
     for given_ in cases:
         _, chain = markov_chain(given_)
-        assert size_in_words(network_point(given_), None) == f"at least {chain.size} in all"
+        assert state_count_words(network_point(given_), None) == f"at least {chain.size} in all"
     ordered = network_arrays(
         [[1.0, 2.0], [2.0, 3.0]], population=[3, 4], think=1.0, discipline="fcfs"
     )
-    assert size_in_words(network_point(ordered), None) == "at least 150 in all"
+    assert state_count_words(network_point(ordered), None) == "at least 150 in all"
     # All four are at the one station.
     assert (
-        size_in_words(network_point(network_arrays([1.0], population=4)), None)
+        state_count_words(network_point(network_arrays([1.0], population=4)), None)
         == "at least 1 in all"
     )
     assert markov_chain(ordered)[1].size > 150
     opened = network_arrays([1.0, 2.0], arrivals=0.1)
     assert markov_chain(opened, truncation=8)[1].size == 45
     assert (
-        size_in_words(network_point(opened), 8)
+        state_count_words(network_point(opened), 8)
         == "at least 45 in all, truncated at 8 customers of open classes"
     )
 
