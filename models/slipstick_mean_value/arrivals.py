@@ -21,7 +21,7 @@ longer. The rules beyond that, each an approximation of its own:
   body uses a station that is used outside it too, the time errs by 1 % in the median and 4 % in 95
   of 100 (tests/method/mean_value/test_arrivals.py). What only holders of some permits use is solved
   for each number of them (`FlowEquivalentServer` in `closed`);
-- *variance of the wait*: the number ahead is taken as geometric (`_variance_ahead`).
+- *variance of the wait*: the number ahead is taken as geometric (`_variance_of_number_ahead`).
 
 Source: Reiser and Lavenberg, J. ACM 27(2), 1980, 313-322 (arrival theorem, exact in product form);
 Reiser, IBM J. Res. Dev. 23(4), 1979 (residual services). Checked by benchmarks/mean_value.py,
@@ -123,12 +123,12 @@ class _Delay:
     mean_wait: Array
     service: RandomTime
 
-    def scaled(self, factor: Array) -> _Delay:
-        """Return the delay with its numbers and its time multiplied by `factor`."""
+    def scaled(self, delay_factor: Array) -> _Delay:
+        """Return the delay with its numbers and its time multiplied by `delay_factor`."""
         return _Delay(
-            self.number_ahead * factor,
-            self.number_served * factor,
-            self.mean_wait * factor,
+            self.number_ahead * delay_factor,
+            self.number_served * delay_factor,
+            self.mean_wait * delay_factor,
             self.service,
         )
 
@@ -432,7 +432,7 @@ class ArrivalState:
         number_served = sum_of_columns(
             number_served for _, number_served in waiting_and_served.values()
         )
-        return chance_all_busy(number_present, number_served, customers, queue.servers)
+        return all_busy_probability(number_present, number_served, customers, queue.servers)
 
     def _delay_of_met_visit(
         self,
@@ -519,8 +519,8 @@ class ArrivalState:
         Derived here: with the probability that the lock, or all permits, are held on arrival, a
         processor acquires the lock at the moment of a release. If the releasing processor goes on
         to the same queue, its service there has begun when the new holder comes, and the rest of
-        that service (`residual`) delays the new holder if all other servers are busy too. No other
-        processor from a release of the lock can be there.
+        that service (`residual_service`) delays the new holder if all other servers are busy too.
+        No other processor from a release of the lock can be there.
         """
         ratio_by_queue = {
             queue.name: sum_of_columns(visit_ratios[visit.index] for visit in queue.visits)
@@ -545,29 +545,31 @@ class ArrivalState:
                 ):
                     time_since_acquisition = self.since_acquisition[lock, visit.index]
                     service = delay.service
-                    residual, _ = remainder_after_gap(
+                    residual_service, _ = remainder_after_gap(
                         service.mean,
                         service.variance,
                         time_since_acquisition.mean,
                         time_since_acquisition.variance,
                     )
-                    chance_of_predecessor = limited_to_range(
+                    predecessor_probability = limited_to_range(
                         self.probability_all_busy[lock]
                         * visit_ratios[release_visit.index]
                         / queue.copies
                         / without_zeros(ratio_by_queue[lock]),
                         high=1.0,
                     )
-                    chance_met_in_service = chance_of_predecessor * erlang_b(
+                    meeting_probability = predecessor_probability * erlang_b(
                         self.in_service[release_visit.index], queue.servers - 1
                     )
-                    delay_without_predecessor = delay.scaled(1 - chance_of_predecessor)
-                    number_ahead = chance_met_in_service * residual / without_zeros(service.mean)
+                    delay_without_predecessor = delay.scaled(1 - predecessor_probability)
+                    number_ahead = (
+                        meeting_probability * residual_service / without_zeros(service.mean)
+                    )
                     delay = replace(
                         delay_without_predecessor,
                         number_ahead=delay_without_predecessor.number_ahead + number_ahead,
                         mean_wait=delay_without_predecessor.mean_wait
-                        + chance_met_in_service * residual / queue.servers,
+                        + meeting_probability * residual_service / queue.servers,
                     )
                 delays[visit.index, release_visit.index] = delay
 
@@ -660,7 +662,7 @@ class ArrivalState:
             for visit, work in zip(outside_visits, work_by_visit, strict=True)
         ]
         if queue.is_lock and outside_visits:
-            inner_visits = {
+            visits_under_queue = {
                 visit.index
                 for visit in visits
                 if queue.name in visit.held_resources
@@ -668,7 +670,7 @@ class ArrivalState:
             }
             work_limits.append(
                 (
-                    inner_visits | {visit.index for visit in outside_visits},
+                    visits_under_queue | {visit.index for visit in outside_visits},
                     sum_of_columns(work_by_visit),
                 )
             )
@@ -689,21 +691,21 @@ class ArrivalState:
             lock_utilization = largest_at_points(
                 [self.probability_all_busy[lock_name] for lock_name in sorted(visit.held_resources)]
             )
-            earlier_share = (
+            earlier_weight = (
                 lock_utilization**4 * self.other_processors / (self.other_processors + 2)
             )
             for visit_pair, delay in delays.items():
                 if visit_pair[0] == visit.index and visit_pair in self.number_waiting_for:
-                    flow = self.in_service[visit.index] / without_zeros(
+                    visit_rate = self.in_service[visit.index] / without_zeros(
                         self.services[visit.index].mean
                     )
                     # Little's law gives the wait of the step before: the number that waited, over
                     # the flow.
-                    earlier_wait = self.number_waiting_for[visit_pair] / without_zeros(flow)
+                    earlier_wait = self.number_waiting_for[visit_pair] / without_zeros(visit_rate)
                     delays[visit_pair] = replace(
                         delay,
-                        mean_wait=(1 - earlier_share) * delay.mean_wait
-                        + earlier_share * earlier_wait,
+                        mean_wait=(1 - earlier_weight) * delay.mean_wait
+                        + earlier_weight * earlier_wait,
                     )
 
     def _wait_at_visit(self, queue: Queue, visit: Visit, delays: Sequence[_Delay]) -> RandomTime:
@@ -729,10 +731,12 @@ class ArrivalState:
         return RandomTime(
             mean_wait,
             variance
-            + self._variance_ahead(number_ahead, number_served) * time_for_one * time_for_one,
+            + self._variance_of_number_ahead(number_ahead, number_served)
+            * time_for_one
+            * time_for_one,
         )
 
-    def _variance_ahead(self, number_ahead: Array, number_served: Array) -> Array:
+    def _variance_of_number_ahead(self, number_ahead: Array, number_served: Array) -> Array:
         """Return the variance of the number of customers ahead of an arrival, from its mean a and
         the probability p that it is not 0.
 
@@ -751,7 +755,7 @@ class ArrivalState:
         return limited_to_range(variance)
 
 
-def chance_all_busy(
+def all_busy_probability(
     number_present: Array, number_served: Array, customers: int, servers: int
 ) -> Array:
     """Return the probability that all servers of a queue are busy [1], from the mean numbers
@@ -791,5 +795,7 @@ def whole_service_weight(utilization: Array, processors: int, scv: Array) -> Arr
     """
     capped_utilization = limited_to_range(utilization, high=1.0)
     # The power is taken as a logarithm, which 0 does not have.
-    weight: Array = np.exp(np.log(capped_utilization + 1e-300) * ((processors + 1) / 2 * (2 - scv)))
-    return weight
+    service_weight: Array = np.exp(
+        np.log(capped_utilization + 1e-300) * ((processors + 1) / 2 * (2 - scv))
+    )
+    return service_weight

@@ -82,7 +82,7 @@ from slipstick_mean_value.arrivals import (
     ArrivalWaits,
     ByPlace,
     PairTimes,
-    chance_all_busy,
+    all_busy_probability,
     whole_service_weight,
 )
 from slipstick_mean_value.in_a_row import SuccessiveVisits, successive_visits
@@ -177,15 +177,16 @@ def solve_closed(model: Model, value_by_expr: Numbers, with_account: bool) -> Ac
     groups = model.population.groups
     recursion = Recursion(model, model.bodies)
     table = ActivityTable(
-        np.array(value_by_expr[groups[0].processors]), _reasons_of_numbers(model, value_by_expr)
+        np.array(value_by_expr[groups[0].processors]),
+        _unsolvable_number_reasons(model, value_by_expr),
     )
     processors_of_groups = [np.rint(value_by_expr[group.processors].real) for group in groups]
     processors_by_point = np.stack(processors_of_groups, axis=-1)
-    in_product_form = product_form_points(model, recursion.trees, recursion.queues, value_by_expr)[
-        table.answerable_points
-    ]
-    exact_points = table.answerable_points[in_product_form]
-    approximate_points = table.answerable_points[~in_product_form]
+    is_in_product_form = product_form_points(
+        model, recursion.trees, recursion.queues, value_by_expr
+    )[table.answerable_points]
+    exact_points = table.answerable_points[is_in_product_form]
+    approximate_points = table.answerable_points[~is_in_product_form]
     for solved_population in _exact_populations(
         recursion, value_by_expr, processors_by_point, exact_points
     ):
@@ -197,7 +198,7 @@ def solve_closed(model: Model, value_by_expr: Numbers, with_account: bool) -> Ac
             LumpedActivities(model.bodies),
             with_account,
         )
-    if len(groups) > 1 and len(approximate_points) and (reason := _reason_against_groups(model)):
+    if len(groups) > 1 and len(approximate_points) and (reason := _unsolvable_groups_reason(model)):
         table.refuse(dict.fromkeys(approximate_points.tolist(), reason), another_may_answer=True)
     elif len(approximate_points):
         lumping = lump_alike_resources(model.bodies, model)
@@ -214,7 +215,7 @@ def solve_closed(model: Model, value_by_expr: Numbers, with_account: bool) -> Ac
     return table
 
 
-def _reasons_of_numbers(model: Model, value_by_expr: Numbers) -> dict[int, str]:
+def _unsolvable_number_reasons(model: Model, value_by_expr: Numbers) -> dict[int, str]:
     """Return, by the index of the point, why its numbers allow no answer: a number is out of its
     range, or a number of processors is not whole or is too large.
     """
@@ -296,7 +297,7 @@ def _write_answers(
     )
 
 
-def _reason_against_groups(model: Model) -> str:
+def _unsolvable_groups_reason(model: Model) -> str:
     """Return why mean value has no answer for several groups: they meet at a barrier, or use a
     station whose discipline lets customers overtake each other. Return an empty text if there is no
     such reason.
@@ -322,7 +323,7 @@ def _reason_against_groups(model: Model) -> str:
     return f"{reasons[0]}; mean-value has no answer for that, simulation may" if reasons else ""
 
 
-def _number_of_different_branches(fork: Activity) -> int:
+def _different_branch_count(fork: Activity) -> int:
     """Count the branches of a fork that differ in the resources that they use. Branches that use
     the same resources need only one integral for the maximum of their times.
     """
@@ -375,7 +376,7 @@ class Recursion:
             for node in steps(activity)
             if node.combination is Combination.LONGEST
         )
-        branch_count = max(map(_number_of_different_branches, nodes_with_branches), default=0)
+        branch_count = max(map(_different_branch_count, nodes_with_branches), default=0)
         check_cost(
             "branches",
             branch_count,
@@ -397,7 +398,7 @@ class Recursion:
         when it is acquired. The cycle of the recursion is the activity under the permit, with one
         option for each place of the model at which a permit is acquired.
         """
-        isolated_queues: list[tuple[Queue, Recursion]] = []
+        permits_and_recursions: list[tuple[Queue, Recursion]] = []
         nodes = [node for node in steps(self.tree.root) if isinstance(node, VisitedHold)]
         # Permits acquired with others at one moment are waited for together, which no server for
         # their body alone describes.
@@ -435,16 +436,16 @@ class Recursion:
                 and are_used_inside_only
                 and all(_is_memoryless(hold.body, self.model) for hold in holds_of_permits)
             ):
-                options = (
+                shares_and_bodies = (
                     (_share_parameter(hold.visit), without_holding(hold.body, queue.name))
                     for hold in holds_of_permits
                 )
-                root = Choice(tuple(options))
+                root = Choice(tuple(shares_and_bodies))
                 tree = VisitTree(root, tuple(visits_of_tree_part(root)))
-                isolated_queues.append(
+                permits_and_recursions.append(
                     (queue, Recursion(self.model, (), self._copies_by_resource, [tree]))
                 )
-        return isolated_queues
+        return permits_and_recursions
 
     @property
     def tree(self) -> VisitTree:
@@ -506,28 +507,28 @@ class Recursion:
         distinct_values, row_by_point = self._without_duplicates(
             values_at_points, len(point_indexes), count_exprs
         )
-        wanted_populations = {tuple(map(int, processors)) for processors in processor_counts}
-        omits_small = not every_population and self._starts_together()
+        requested_populations = {tuple(map(int, processors)) for processors in processor_counts}
+        omits_small_populations = not every_population and self._processors_start_together()
         cycle_times = list[Array]()
         for population, state in self._states_in_order(
-            distinct_values, wanted_populations, MOST_FOLLOWED if omits_small else 0
+            distinct_values, requested_populations, MOST_FOLLOWED if omits_small_populations else 0
         ):
             if len(population) == 1:
                 cycle_times.append(state.first_cycle.time.mean)
-            if population in wanted_populations:
-                positions = np.flatnonzero(np.all(processor_counts == population, axis=1))
+            if population in requested_populations:
+                matching_indices = np.flatnonzero(np.all(processor_counts == population, axis=1))
                 yield SolvedPopulation(
                     state,
                     distinct_values,
-                    point_indexes[positions],
-                    row_by_point[positions],
+                    point_indexes[matching_indices],
+                    row_by_point[matching_indices],
                     cycle_times,
                 )
 
     def _states_in_order(
         self,
         value_by_expr: Numbers,
-        wanted_populations: Collection[Population],
+        requested_populations: Collection[Population],
         omitted_processors: int,
     ) -> Iterator[tuple[Population, PopulationState]]:
         """Yield each population up to the largest wanted one, with its state.
@@ -535,12 +536,12 @@ class Recursion:
         Parameters
         ----------
         value_by_expr : every number of the model [rows]
-        wanted_populations : populations whose states are asked for
+        requested_populations : populations whose states are asked for
         omitted_processors : number of processors of the first group below which other populations
             than the wanted ones are left out, because no larger one depends on their states
         """
         largest_population: Population = tuple(
-            max(members) for members in zip(*wanted_populations, strict=True)
+            max(members) for members in zip(*requested_populations, strict=True)
         )
         count_in_words = self._checked_count_in_words(largest_population)
         population_count = math.prod(members + 1 for members in largest_population)
@@ -549,17 +550,17 @@ class Recursion:
         empty_state = PopulationState(0, (None,) * len(largest_population), ArrivalState())
         state_by_population = {(0,) * len(largest_population): empty_state}
         row_count = len(next(iter(value_by_expr.values()), ()))
-        most_together = (
+        largest_batch_size = (
             max(1, MOST_AT_ONCE // max(row_count, 1)) if self._rows_are_independent else 1
         )
-        populations_done = 0
-        for batch in batches(largest_population, most_together):
+        solved_population_count = 0
+        for batch in batches(largest_population, largest_batch_size):
             # Larger populations take longer.
-            pace.check(populations_done**2, population_count**2, count_in_words)
-            populations_done += len(batch)
+            pace.check(solved_population_count**2, population_count**2, count_in_words)
+            solved_population_count += len(batch)
             if not any(batch[0]):
                 continue
-            if batch[0][0] < omitted_processors and batch[0] not in wanted_populations:
+            if batch[0][0] < omitted_processors and batch[0] not in requested_populations:
                 state_by_population[batch[0]] = empty_state
                 continue
             states = recursion_step.solve_batch(batch, state_by_population)
@@ -601,10 +602,15 @@ class Recursion:
         population_count = math.prod(members + 1 for members in largest_population)
         # Each group is solved in the presence of each other one: 12 groups took from 40 to 100
         # times as long as two (51-replication of benchmarks/layered.py, 29 November 2026).
-        pair_weight = max(1.0, (len(largest_population) / 2) ** 2)
-        if pair_weight > 1:
-            count_in_words += f", each in the time of {pair_weight:.3g} of two groups"
-        check_cost("populations", pair_weight * population_count, count_in_words, "simulate it")
+        relative_population_cost = max(1.0, (len(largest_population) / 2) ** 2)
+        if relative_population_cost > 1:
+            count_in_words += f", each in the time of {relative_population_cost:.3g} of two groups"
+        check_cost(
+            "populations",
+            relative_population_cost * population_count,
+            count_in_words,
+            "simulate it",
+        )
         return count_in_words
 
     def _without_duplicates(
@@ -642,9 +648,11 @@ class Recursion:
         steps within 8e-7.
         """
         for processor_count in np.unique(processor_counts[:, 0]).tolist():
-            positions = np.flatnonzero(processor_counts[:, 0] == processor_count)
+            matching_indices = np.flatnonzero(processor_counts[:, 0] == processor_count)
             distinct_values, row_by_point = self._without_duplicates(
-                select_points(values_at_points, positions), len(positions), count_exprs
+                select_points(values_at_points, matching_indices),
+                len(matching_indices),
+                count_exprs,
             )
             recursion_step = _RecursionStep(self, distinct_values)
             first_count = processor_count - min(
@@ -659,9 +667,11 @@ class Recursion:
                     f" {processor_count} processors of {self.model.name}"
                 )
                 pace.check(processors - first_count, processor_count - first_count, step_in_words)
-            yield SolvedPopulation(state, distinct_values, point_indexes[positions], row_by_point)
+            yield SolvedPopulation(
+                state, distinct_values, point_indexes[matching_indices], row_by_point
+            )
 
-    def _starts_together(self) -> bool:
+    def _processors_start_together(self) -> bool:
         """Return whether all processors start each section of the cycle together at a barrier, so
         that smaller populations need not be solved first.
 
@@ -698,9 +708,9 @@ class Recursion:
         labels = self.labels
         seconds_by_label = dict[str, Array]()
         fixed_times = solved_population.state.first_cycle.visit_times
-        labels_at_once = max(1, MOST_AT_ONCE // row_count)
-        for first_label in range(0, len(labels), labels_at_once):
-            label_block = labels[first_label : first_label + labels_at_once]
+        label_block_size = max(1, MOST_AT_ONCE // row_count)
+        for first_label in range(0, len(labels), label_block_size):
+            label_block = labels[first_label : first_label + label_block_size]
             imaginary_steps = 1j * COMPLEX_STEP * np.eye(len(label_block))
             factor_by_label = {
                 label: (1 + imaginary_steps[:, label_index])[:, None]
@@ -746,12 +756,12 @@ class Recursion:
         # One processor finds every lock free, so it never spins.
         for spin_lock in self.spin_locks if solved_population.state.processors > 1 else ():
             if spin_lock.word_queue is not None:
-                numbers_of_spinning = spin_lock.spinning_at(
+                spinning_numbers = spin_lock.spinning_at(
                     solved_population.state.arrivals, solved_population.value_by_expr
                 ).numbers_at_word()
                 spinning_by_station[spin_lock.word_queue.name] = (
                     spinning_by_station.get(spin_lock.word_queue.name, np.zeros(1))
-                    + numbers_of_spinning
+                    + spinning_numbers
                 )
         return mean_numbers.use_by_queue(
             self.queues, solved_population.state.processors, spinning_by_station
@@ -884,20 +894,20 @@ class MeanNumbers:
             numbers_of_spinning = (spinning_by_station or {}).get(queue.name, np.zeros(3))
             servers = queue.all_servers(processors)
             busy_servers, number_present, visit_rate = (
-                number + number_of_spinning
-                for number, number_of_spinning in zip(
+                mean_number + number_of_spinning
+                for mean_number, number_of_spinning in zip(
                     self.numbers_at_queue(queue), numbers_of_spinning, strict=True
                 )
             )
             # A queue that stands for all processors has as many servers as there are stations; the
             # number present in the answer is that at one of these stations.
-            wait = (number_present - busy_servers) / without_zeros(visit_rate)
+            mean_wait = (number_present - busy_servers) / without_zeros(visit_rate)
             uses_by_queue[queue.name] = np.stack(
                 np.broadcast_arrays(
                     busy_servers / servers,
                     number_present / (servers / queue.servers),
                     visit_rate,
-                    wait,
+                    mean_wait,
                 )
             )
         return uses_by_queue
@@ -943,33 +953,35 @@ class _RecursionStep:
             for traversal, tree in zip(traversals, recursion.trees, strict=True)
         ]
         """The cycle of one processor of each group that is alone, without waits."""
-        self._service_alone = {
+        self._service_alone_by_visit = {
             visit_index: service
             for traversal in traversals
             for visit_index, service in traversal.visit_times.services.items()
         }
-        self._follows_in_step = len(recursion.trees) == 1 and _processors_follow_in_step(recursion)
+        self._processors_follow_in_step = len(recursion.trees) == 1 and _processors_follow_in_step(
+            recursion
+        )
         """Whether the processors follow each other in a fixed order."""
-        self._repeated_visits_by_queue = self._visits_in_a_row()
+        self._repeated_visits_by_queue = self._successive_visits_by_queue()
         # A flow-equivalent server describes random states, in which processors in step never are.
-        self._permit_servers = {
+        self._permit_server_by_name = {
             queue.name: FlowEquivalentServer(
                 queue, holder_recursion, value_by_expr, self._visit_ratios[0]
             )
             for queue, holder_recursion in (
-                () if self._follows_in_step else recursion.isolated_permits
+                () if self._processors_follow_in_step else recursion.isolated_permits
             )
         }
         queues_inside = {
             queue.name
-            for permit_server in self._permit_servers.values()
+            for permit_server in self._permit_server_by_name.values()
             for queue in permit_server.queues_inside
         }
         self._queues_outside_permits = [
             queue for queue in self._queues if queue.name not in queues_inside
         ]
 
-    def _visits_in_a_row(self) -> dict[str, SuccessiveVisits]:
+    def _successive_visits_by_queue(self) -> dict[str, SuccessiveVisits]:
         """Return, by the name of the queue, the visits that follow immediately on another visit to
         the same queue.
         """
@@ -997,7 +1009,7 @@ class _RecursionStep:
             yield self.solve_population(populations[0], smaller_states)
             return
         states_before: list[PopulationState | None] = []
-        for group_index, members in enumerate(populations[0]):
+        for group_index, member_count in enumerate(populations[0]):
             smaller_populations = [
                 _with_one_fewer(population, group_index) for population in populations
             ]
@@ -1006,13 +1018,13 @@ class _RecursionStep:
                     [smaller_states[population] for population in smaller_populations],
                     self._single_cycles,
                 )
-                if members
+                if member_count
                 else None
             )
         member_table = np.array(populations)[..., None]
         members_of_groups = tuple(
-            member_table[:, group_index] if members else 0
-            for group_index, members in enumerate(populations[0])
+            member_table[:, group_index] if member_count else 0
+            for group_index, member_count in enumerate(populations[0])
         )
         common_state = self._state_of_population(
             sum(populations[0]), members_of_groups, states_before
@@ -1057,7 +1069,7 @@ class _RecursionStep:
             # queue; `_limit_utilization` adds that wait.
             arrival_waits = (
                 ArrivalWaits({}, {})
-                if self._follows_in_step
+                if self._processors_follow_in_step
                 else self._arrival_waits(population, group_index, state_before)
             )
             waits_and_spinning = self._with_spinning(arrival_waits.waits, state_before.arrivals)
@@ -1118,8 +1130,9 @@ class _RecursionStep:
             if len(recent_times) == WINDOW_LENGTH:
                 time_table = np.stack(recent_times)
                 spread = max(
-                    np.ptp(component, axis=0).max() / without_zeros(abs(component[-1]).max())
-                    for component in (time_table.real, time_table.imag)
+                    np.ptp(time_component, axis=0).max()
+                    / without_zeros(abs(time_component[-1]).max())
+                    for time_component in (time_table.real, time_table.imag)
                 )
                 if spread <= SETTLED_SPREAD:
                     return state
@@ -1190,7 +1203,7 @@ class _RecursionStep:
                     queue, state_before.arrivals, visit_ratios, cycles[group_index].rate
                 )
             )
-        for permit_name, permit_server in self._permit_servers.items():
+        for permit_name, permit_server in self._permit_server_by_name.items():
             arrival_waits.waits.update(
                 permit_server.waits(state_before.arrivals.holder_probabilities.get(permit_name))
             )
@@ -1206,7 +1219,7 @@ class _RecursionStep:
         for spin_lock in self._spin_locks if arrivals.other_processors else ():
             for visit_index, spinning_delay in (
                 spin_lock.spinning_at(arrivals, self.value_by_expr)
-                .waits(self._service_alone)
+                .waits(self._service_alone_by_visit)
                 .items()
             ):
                 wait = waits_with_spinning.get(visit_index, ZERO_TIME)
@@ -1220,8 +1233,11 @@ class _RecursionStep:
         """Add the mean time of a hand-over to the time for which each spin lock is held."""
         for spin_lock in self._spin_locks if arrivals.other_processors else ():
             spinning_customers = spin_lock.spinning_at(arrivals, self.value_by_expr)
-            hand_over = spinning_customers.lock_use.utilization * spinning_customers.hand_over(
-                spinning_customers.lock_use.at_hand_over
+            hand_over_time = (
+                spinning_customers.lock_use.utilization
+                * spinning_customers.time_of_hand_over(
+                    spinning_customers.lock_use.spinning_at_hand_over
+                )
             )
             for visit_index in (
                 visit.index
@@ -1232,7 +1248,7 @@ class _RecursionStep:
                 # what later arrivals find.
                 service = visit_times.services[visit_index]
                 visit_times.services[visit_index] = RandomTime(
-                    service.mean + hand_over, service.variance
+                    service.mean + hand_over_time, service.variance
                 )
 
     def _limit_utilization(
@@ -1427,7 +1443,7 @@ class _RecursionStep:
         }
         holder_probabilities = self._holder_probabilities(other_processors, mean_numbers)
         # The probabilities of a birth-death process replace the estimates above.
-        for permit_name, permit_server in self._permit_servers.items():
+        for permit_name, permit_server in self._permit_server_by_name.items():
             if permit_server.can_hold_all_permits(other_processors):
                 probability_all_busy[permit_name] = holder_probabilities[permit_name][..., -1]
                 time_held = permit_server.time_held_by_all()
@@ -1483,7 +1499,7 @@ class _RecursionStep:
         """
         return {
             permit_name: permit_server.holder_probabilities(processors, mean_numbers)
-            for permit_name, permit_server in self._permit_servers.items()
+            for permit_name, permit_server in self._permit_server_by_name.items()
         }
 
     def _members_of_queue(self, queue: Queue, population: Members) -> int | Array:
@@ -1719,9 +1735,11 @@ class FlowEquivalentServer:
         ).items():
             mean_wait, mean_square = (
                 np.einsum(
-                    "...k,...k->...", probability_by_holders, moments[..., :holder_state_count]
+                    "...k,...k->...",
+                    probability_by_holders,
+                    moment_columns[..., :holder_state_count],
                 )
-                for moments in (means, mean_squares)
+                for moment_columns in (means, mean_squares)
             )
             waits_by_visit[visit_index] = RandomTime(mean_wait, mean_square - mean_wait * mean_wait)
         return waits_by_visit
@@ -1818,22 +1836,22 @@ def _weight_of_members(
             queue, int(row_counts[0]), mean_numbers, service_by_visit, usual_weight
         )
     shape = (len(row_counts), usual_weight.shape[-1])
-    weight = np.empty(shape, dtype=usual_weight.dtype)
+    weight_by_row = np.empty(shape, dtype=usual_weight.dtype)
     for member_count in np.unique(row_counts).tolist():
         has_count = row_counts == member_count
-        weight[has_count] = _weight_by_machine_repair(
+        weight_by_row[has_count] = _weight_by_machine_repair(
             queue,
             member_count,
             mean_numbers.selected_rows(queue, has_count, shape),
             service_by_visit,
             np.broadcast_to(usual_weight, shape)[has_count],
         )
-    return weight
+    return weight_by_row
 
 
 def _weight_by_machine_repair(
     queue: Queue,
-    members: int,
+    member_count: int,
     mean_numbers: MeanNumbers,
     service_by_visit: Mapping[int, RandomTime],
     usual_weight: Array,
@@ -1852,38 +1870,43 @@ def _weight_by_machine_repair(
         (mean_numbers.flows[visit.index] / queue.copies, service_by_visit[visit.index])
         for visit in queue.visits
     ]
-    flow = sum_of_columns(rate for rate, _ in rates_and_services)
+    total_visit_rate = sum_of_columns(visit_rate for visit_rate, _ in rates_and_services)
     mean_service_time = sum_of_columns(
-        rate * service.mean for rate, service in rates_and_services
-    ) / without_zeros(flow)
+        visit_rate * service.mean for visit_rate, service in rates_and_services
+    ) / without_zeros(total_visit_rate)
     mean_square = sum_of_columns(
-        rate * (service.variance + service.mean**2) for rate, service in rates_and_services
-    ) / without_zeros(flow)
+        visit_rate * (service.variance + service.mean**2)
+        for visit_rate, service in rates_and_services
+    ) / without_zeros(total_visit_rate)
     scv = mean_square / without_zeros(mean_service_time * mean_service_time) - 1
     is_varied = (scv.real > LEAST_VARIED) & (mean_service_time.real > 0)
-    other_requests = members * queue.requests - queue.servers + 1
+    other_requests = member_count * queue.requests - queue.servers + 1
     if other_requests < 1 or not np.any(is_varied):
         return usual_weight
     number_present = mean_numbers.numbers_at_queue(queue)[1]
-    requests_away = limited_to_range(members * queue.requests - number_present)
-    mean_service_time, flow = (
-        np.where(is_varied, column, 1.0) for column in (mean_service_time, flow)
+    requests_away = limited_to_range(member_count * queue.requests - number_present)
+    mean_service_time, total_visit_rate = (
+        np.where(is_varied, column, 1.0) for column in (mean_service_time, total_visit_rate)
     )
     # At least a millionth of a service is spent elsewhere, so that nothing divides by 0.
-    time_elsewhere = limited_to_range(requests_away / flow, 1e-6 * mean_service_time)
+    time_elsewhere = limited_to_range(requests_away / total_visit_rate, 1e-6 * mean_service_time)
     service_classes = []
-    for rate, service in rates_and_services:
-        probability = np.where(is_varied, rate / flow, 1.0 / len(rates_and_services))
+    for visit_rate, service in rates_and_services:
+        probability = np.where(
+            is_varied, visit_rate / total_visit_rate, 1.0 / len(rates_and_services)
+        )
         service_time = np.where(is_varied, service.mean, 1.0) / queue.servers
         service_scv = np.where(is_varied, service.scv, 2.0)
         service_classes.append((probability, service_time, service_scv))
     # Solved for the weight w in residual = (1 - w) full + w mean.
-    residual = (
+    residual_service = (
         finite_source_residual(other_requests + 1, time_elsewhere, service_classes) * queue.servers
     )
     full_residual = residual_time(mean_service_time, scv)
     return np.where(
-        is_varied, (full_residual - residual) / (full_residual - mean_service_time), usual_weight
+        is_varied,
+        (full_residual - residual_service) / (full_residual - mean_service_time),
+        usual_weight,
     )
 
 
@@ -1929,7 +1952,7 @@ def _missing_wait(
             work_of_group / without_zeros(longer_time)
             for work_of_group, longer_time in zip(works_of_groups, longer_times, strict=True)
         )
-        slope = sum_of_columns(
+        utilization_slope = sum_of_columns(
             work_of_group * visits_of_group / without_zeros(longer_time * longer_time)
             for work_of_group, visits_of_group, longer_time in zip(
                 works_of_groups, visits_of_groups, longer_times, strict=True
@@ -1939,9 +1962,11 @@ def _missing_wait(
         if not np.any(utilization.real > 1):
             break
         # Newton's method solves 1 - 1 / utilization = 0, which is linear in the wait for one group.
-        is_over = (utilization.real > 1) & (slope.real > 0)
+        is_overloaded = (utilization.real > 1) & (utilization_slope.real > 0)
         newton_step = np.where(
-            is_over, (utilization * utilization - utilization) / without_zeros(slope), 0.0
+            is_overloaded,
+            (utilization * utilization - utilization) / without_zeros(utilization_slope),
+            0.0,
         )
         missing_wait = missing_wait + newton_step
     return missing_wait
@@ -1954,7 +1979,9 @@ def _probability_all_busy(queue: Queue, processors: int, mean_numbers: MeanNumbe
     busy_servers, number_present, _ = mean_numbers.numbers_at_queue(queue)
     if queue.servers == 1:
         return limited_to_range(busy_servers, high=1.0)
-    return chance_all_busy(number_present, busy_servers, processors * queue.requests, queue.servers)
+    return all_busy_probability(
+        number_present, busy_servers, processors * queue.requests, queue.servers
+    )
 
 
 def _processors_follow_in_step(recursion: Recursion) -> bool:

@@ -123,7 +123,7 @@ def _largest_load(
     for tree in trees:
         cycle_alone = cycle_time(Traversal(model, value_by_expr, 1, {}), tree.root).mean
         visit_ratios = tree.visit_ratios(value_by_expr)
-        work = sum(
+        work_of_cycle = sum(
             float(
                 (visit_ratios[visit.index] * mean_service(visit.step, value_by_expr)).flat[0].real
             )
@@ -132,7 +132,9 @@ def _largest_load(
         )
         time_alone = float(cycle_alone.flat[0].real)
         # A cycle without waits is the shortest one, so that the load is the largest.
-        loads.append(processors * work / queue.servers / time_alone if time_alone > 0 else 0.0)
+        loads.append(
+            processors * work_of_cycle / queue.servers / time_alone if time_alone > 0 else 0.0
+        )
     return max(loads)
 
 
@@ -219,14 +221,17 @@ def _stations_after_stations(
     for queue in queues:
         station = model.resources[queue.name]
         assert isinstance(station, Station)
-        work = sum(
+        arriving_work = sum(
             float(
                 (flow_by_visit[visit.index] * mean_service(visit.step, value_by_expr)).flat[0].real
             )
             for visit in queue.visits
             if visit.step is not None
         )
-        if work / queue.servers > HIGH_UTILIZATION and not DISCIPLINES[station.discipline].delay:
+        if (
+            arriving_work / queue.servers > HIGH_UTILIZATION
+            and not DISCIPLINES[station.discipline].delay
+        ):
             busy_queues.append(queue)
     has_unlike_services = any(
         not queue.serves_at_once and abs(scv_by_station[queue.name] - 1) > UNLIKE_ONE

@@ -164,7 +164,7 @@ class MeanValue(ActivityForm):
     @property
     def approximation_remarks(self) -> Remarks:
         """Return the notes on an approximate answer, with the error that is promised for it."""
-        return Remarks(notes=notes_of(self.model), promise=promised_error(self.model))
+        return Remarks(notes=approximation_notes(self.model), promise=promised_error(self.model))
 
 
 def _solver_of_population(model: Model) -> Callable[[Model, Numbers, bool], ActivityTable]:
@@ -481,7 +481,7 @@ _NOTE_BY_PROPERTY = {
 """The note on each approximation, by the property of `_names_by_property` that calls for it."""
 
 
-def notes_of(model: Model) -> tuple[str, ...]:
+def approximation_notes(model: Model) -> tuple[str, ...]:
     """Return a note on each approximation that an answer of the model uses, and the error that such
     answers usually have.
     """
@@ -490,11 +490,11 @@ def notes_of(model: Model) -> tuple[str, ...]:
     names_by_property = _names_by_property(model)
     usual_error = promised_error(model)
     # Processors beside streams are solved by Linearizer, so that only its note applies.
-    only_property = "streams beside groups" if STREAMS in model.constructs else ""
+    allowed_property = "streams beside groups" if STREAMS in model.constructs else ""
     notes = [
         note.format(names=", ".join(names_by_property[property_name]))
         for property_name, note in _NOTE_BY_PROPERTY.items()
-        if names_by_property[property_name] and only_property in ("", property_name)
+        if names_by_property[property_name] and allowed_property in ("", property_name)
     ]
     if usual_error is None:
         has_maxima = any(
@@ -644,7 +644,7 @@ def reasons_without_promised_error(model: Model) -> list[str]:
     is_stream = model.population.open
     greatest_scv = max(scvs, default=0.0)
     measured_features = features_at_model_values(model)
-    applies_by_case = {
+    is_case_by_name = {
         "constant times": not any(scvs)
         and (not names_by_property["choices"] or names_by_property["shared locks"]),
         "varied times": greatest_scv > LARGEST_MEASURED_SCV,
@@ -662,7 +662,11 @@ def reasons_without_promised_error(model: Model) -> list[str]:
         "streams beside processors": STREAMS in model.constructs
         and _is_beyond_linearizer(model, measured_features, names_by_property),
     }
-    return [error for case, error in _MEASURED_ERROR_BY_CASE.items() if applies_by_case[case]]
+    return [
+        error_words
+        for case_name, error_words in _MEASURED_ERROR_BY_CASE.items()
+        if is_case_by_name[case_name]
+    ]
 
 
 def _is_beyond_linearizer(
@@ -774,17 +778,19 @@ def exact_points(model: Model, values: Values) -> Flags:
     """Return for each point whether mean value is exact there: the model has product form, by its
     structure or its values, and a time of each group is random [points].
     """
-    in_product_form: Flags | bool = exact_everywhere(model)
+    is_in_product_form: Flags | bool = exact_everywhere(model)
     # Values may make services equal that are different by structure.
-    if not in_product_form and isinstance(model.population, ClosedPopulation | StreamsPopulation):
+    if not is_in_product_form and isinstance(
+        model.population, ClosedPopulation | StreamsPopulation
+    ):
         expressions = model.expressions()
         expr_columns = np.broadcast_arrays(*Tape(expressions).run(values))
         value_by_expr = dict(zip(expressions, map(np.atleast_1d, expr_columns), strict=True))
         recursion = Recursion(model, model.bodies)
-        in_product_form = product_form_points(
+        is_in_product_form = product_form_points(
             model, recursion.trees, recursion.queues, value_by_expr
         )
-    is_exact = np.asarray(in_product_form & Variation(model).is_random(values))
+    is_exact = np.asarray(is_in_product_form & Variation(model).is_random(values))
     return is_exact | _follows_pollaczek_and_khinchine(model)
 
 

@@ -114,7 +114,7 @@ class SuccessiveVisits:
 
     def stack_by_place(self, column_by_visit: Mapping[int, Array]) -> Array:
         """Return the columns of the visits at each place as one array [..., places]."""
-        return stacked([column_by_visit[visit_index] for visit_index in self.visits])
+        return stacked_columns([column_by_visit[visit_index] for visit_index in self.visits])
 
     def with_mean_waits(
         self, wait_by_visit: Mapping[int, RandomTime], mean_waits: Array
@@ -170,14 +170,18 @@ class SuccessiveVisits:
         """
         place_count = len(self.visits)
         arrival_rates = flows * self.share_following_none
-        arrivals = np.broadcast_to(arrival_rates[..., None, :], (*arrival_rates.shape, place_count))
+        arrival_rates_during_stay = np.broadcast_to(
+            arrival_rates[..., None, :], (*arrival_rates.shape, place_count)
+        )
         # The first trial has no waits, each further one a wait of 1 at one place.
         trial_waits = np.concatenate([np.zeros((1, place_count)), np.eye(place_count)])
         trial_waits = trial_waits.reshape(
             place_count + 1, *(1 for _ in flows.shape[:-1]), place_count
         )
         wait_at_random = (flows * (trial_waits * service + service * residual)).sum(axis=-1)
-        waits = self.waits(wait_at_random, flows * (trial_waits + service), service, arrivals)
+        waits = self.waits(
+            wait_at_random, flows * (trial_waits + service), service, arrival_rates_during_stay
+        )
         wait_slopes = np.moveaxis(waits[1:] - waits[:1], 0, -1)
         solved_waits: Array = np.linalg.solve(
             np.eye(place_count) - wait_slopes, waits[0][..., None]
@@ -281,16 +285,16 @@ class SuccessiveVisits:
         """
         place_count = len(self.visits)
         # This matrix turns the numbers found at one visit into the numbers found at the next.
-        transfer = (
+        transfer_rates = (
             self.probability_onward[..., None, :, :]
             + service[..., None, :, None] * arrival_rates[..., None, :]
         )
-        coefficients = np.einsum("...ij,...imn->...jnim", self.share_following, transfer)
-        matrix = np.eye(place_count**2) - coefficients.reshape(
+        coefficients = np.einsum("...ij,...imn->...jnim", self.share_following, transfer_rates)
+        coefficient_matrix = np.eye(place_count**2) - coefficients.reshape(
             *coefficients.shape[:-4], place_count**2, place_count**2
         )
         numbers_found = np.linalg.solve(
-            matrix,
+            coefficient_matrix,
             numbers_from_outside.reshape(*numbers_from_outside.shape[:-2], place_count**2, 1),
         )
         return np.asarray(numbers_found.reshape(numbers_from_outside.shape))
@@ -323,9 +327,11 @@ class SuccessiveVisits:
         )
         time_away = processors_away / without_zeros(arrival_rates.sum(axis=-1))
         rate_factor = np.ones(len(self.visits))
-        visits = _ClosedVisits(self, wait_at_random, numbers_at_random, service, arrival_rates)
+        closed_visits = _ClosedVisits(
+            self, wait_at_random, numbers_at_random, service, arrival_rates
+        )
         for _ in range(PASSES):
-            waits, total_found = visits.waits_and_numbers(rate_factor)
+            waits, total_found = closed_visits.waits_and_numbers(rate_factor)
             # Where the approximation gives a wait or a number below 0, the arrivals of the next
             # pass would grow without end.
             stay_times = limited_to_range(waits) + service
@@ -367,7 +373,7 @@ class _ClosedVisits:
         arrival_rates: Array,
     ) -> None:
         self._visits_in_row = visits_in_row
-        self._found_at_random = (wait_at_random, numbers_at_random, service)
+        self._values_at_random = (wait_at_random, numbers_at_random, service)
         self._arrival_rates = arrival_rates
         if visits_in_row.place_order is None:
             return
@@ -410,7 +416,7 @@ class _ClosedVisits:
         if visits_in_row.place_order is None:
             arrival_rates = rate_factor[..., None] * self._arrival_rates[..., None, :]
             waits, numbers_found = visits_in_row.waits_and_numbers(
-                *self._found_at_random, arrival_rates
+                *self._values_at_random, arrival_rates
             )
             return waits, numbers_found.sum(axis=-1)
         waits_by_place = list(self._waits_of_found)
@@ -438,7 +444,7 @@ class _ClosedVisits:
                 )
             stay_time = waits_by_place[place] + self._services[place]
             scaled_stays[place] = rate_factor[..., place] * stay_time
-        return stacked(waits_by_place), stacked(numbers_by_place)
+        return stacked_columns(waits_by_place), stacked_columns(numbers_by_place)
 
 
 def _factors_of_powers(factor_of_power_0: Array, earlier_factors: Sequence[Array]) -> Array:
@@ -513,15 +519,15 @@ def successive_visits(queue: Queue, places: Places) -> SuccessiveVisits | None:
     ):
         return None  # in product form a customer finds the mean numbers at any visit
     following_executions = _following_executions(executions_by_pair, places_of_queue)
-    executions_by_place = stacked([places.executions[place] for place in places_of_queue])
+    executions_by_place = stacked_columns([places.executions[place] for place in places_of_queue])
     share_following = following_executions / without_zeros(executions_by_place)[..., None, :]
     share_following_none = 1.0 - share_following.sum(axis=-2)
     # A sum of probabilities that misses 1 by no more than 1e-9 misses it by rounding.
     share_following_none = np.where(share_following_none.real > 1e-9, share_following_none, 0.0)
     probability_onward = following_executions / without_zeros(executions_by_place)[..., :, None]
     # Customers that never leave the queue do not arrive there at a random moment.
-    still_there = np.linalg.matrix_power(probability_onward.real, _VISITS_UNTIL_GONE)
-    if still_there.sum(axis=-1).max() > 0.99:
+    remaining_probabilities = np.linalg.matrix_power(probability_onward.real, _VISITS_UNTIL_GONE)
+    if remaining_probabilities.sum(axis=-1).max() > 0.99:
         return None
     visit_indices = tuple(places.visits[place].index for place in places_of_queue)
     is_same_visit = np.array(
@@ -560,7 +566,7 @@ def _following_executions(
     """
     no_executions = np.zeros(1)
     executions_after_place = [
-        stacked(
+        stacked_columns(
             [
                 executions_by_pair.get((earlier_place, later_place), no_executions)
                 for later_place in places
@@ -591,7 +597,7 @@ def _order_of_places(share_following: Array) -> tuple[int, ...] | None:
     return tuple(place_order)
 
 
-def stacked(columns: Sequence[Array]) -> Array:
+def stacked_columns(columns: Sequence[Array]) -> Array:
     """Return several columns, one for each place and broadcast to one shape, as one array [...,
     places].
     """

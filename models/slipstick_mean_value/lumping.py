@@ -173,8 +173,10 @@ class _Shape:
         match node:
             case Step(name, time, resource):
                 self._labels.append(name)
-                numbered_resource = resource and self._resource_number(resource, f"wait:{resource}")
-                return time, node.scv, node.distribution, numbered_resource, special_values(node)
+                number_and_resource = resource and self._resource_number(
+                    resource, f"wait:{resource}"
+                )
+                return time, node.scv, node.distribution, number_and_resource, special_values(node)
             case Hold(resource, body, mode):
                 label = self._model.held_resource(resource).label(resource)
                 return (

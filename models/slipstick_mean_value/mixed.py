@@ -64,16 +64,19 @@ def solve_mixed(model: Model, value_by_expr: Numbers, with_account: bool) -> Act
     groups = model.population.groups
     table = ActivityTable(
         np.array(value_by_expr[groups[0].processors]),
-        _reasons_of_counts(model, value_by_expr) | reasons_out_of_range(model, value_by_expr),
+        _impossible_count_reasons(model, value_by_expr)
+        | reasons_out_of_range(model, value_by_expr),
     )
-    table.reason_by_point |= _saturated_points(recursion, value_by_expr)
-    in_product_form = product_form_points(model, recursion.trees, recursion.queues, value_by_expr)
+    table.reason_by_point |= _saturation_reasons(recursion, value_by_expr)
+    is_in_product_form = product_form_points(
+        model, recursion.trees, recursion.queues, value_by_expr
+    )
     for is_exact in (True, False):
         _solve_points(
             table,
             recursion,
             value_by_expr,
-            table.answerable_points[in_product_form[table.answerable_points] == is_exact],
+            table.answerable_points[is_in_product_form[table.answerable_points] == is_exact],
             is_exact,
             with_account,
         )
@@ -98,20 +101,20 @@ def _refuse_all_but_stations(recursion: Recursion) -> None:
         )
 
 
-def _reasons_of_counts(model: Model, value_by_expr: Numbers) -> dict[int, str]:
+def _impossible_count_reasons(model: Model, value_by_expr: Numbers) -> dict[int, str]:
     """Return, by the index of the point, why a number of processors of a group is impossible
     there.
     """
-    reasons: dict[int, str] = {}
+    reason_by_point: dict[int, str] = {}
     for group_index, group in enumerate(model.population.groups):
         if group.arrivals is None:
-            reasons |= reasons_not_whole(
+            reason_by_point |= reasons_not_whole(
                 value_by_expr[group.processors],
                 f"the processors of group {group.name}",
                 least_count=int(group_index == 0),
                 most_count=MOST_PROCESSORS,
             )
-    return reasons
+    return reason_by_point
 
 
 def _arrival_rates(recursion: Recursion, value_by_expr: Numbers) -> list[Array | None]:
@@ -122,7 +125,7 @@ def _arrival_rates(recursion: Recursion, value_by_expr: Numbers) -> list[Array |
     ]
 
 
-def _saturated_points(recursion: Recursion, value_by_expr: Numbers) -> dict[int, str]:
+def _saturation_reasons(recursion: Recursion, value_by_expr: Numbers) -> dict[int, str]:
     """Return, by the index of the point, why the streams alone saturate a station."""
     flow_by_visit: dict[int, Array] = {}
     service_by_visit: dict[int, Array] = {}
@@ -139,7 +142,9 @@ def _saturated_points(recursion: Recursion, value_by_expr: Numbers) -> dict[int,
     reason_by_point: dict[int, str] = {}
     for queue in recursion.queues:
         visit_indices = [visit.index for visit in queue.visits if visit.index in flow_by_visit]
-        flow = sum_of_columns(flow_by_visit[visit_index] for visit_index in visit_indices)
+        total_visit_rate = sum_of_columns(
+            flow_by_visit[visit_index] for visit_index in visit_indices
+        )
         arriving_work = sum_of_columns(
             flow_by_visit[visit_index] * service_by_visit[visit_index]
             for visit_index in visit_indices
@@ -149,7 +154,7 @@ def _saturated_points(recursion: Recursion, value_by_expr: Numbers) -> dict[int,
             reason = saturated_text(
                 recursion.model,
                 queue.name,
-                float(flow[point_index].real),
+                float(total_visit_rate[point_index].real),
                 float(load_of_server[point_index]),
             )
             reason_by_point.setdefault(point_index, reason)
@@ -206,7 +211,7 @@ def _solve_points(
     mean_numbers = MeanNumbers()
     cycles: list[CycleState] = []
     groups = recursion.model.population.groups
-    for group, tree, (time, services), waits, rate in zip(
+    for group, tree, (time, services), wait_by_visit, rate in zip(
         groups,
         recursion.trees,
         times_and_services,
@@ -216,22 +221,25 @@ def _solve_points(
     ):
         visit_ratios = tree.visit_ratios(values_at_points)
         mean_time = time.mean + sum_of_columns(
-            visit_ratios[visit_index] * wait.mean for visit_index, wait in waits.items()
+            visit_ratios[visit_index] * wait.mean for visit_index, wait in wait_by_visit.items()
         )
         cycles.append(
-            CycleState(1, RandomTime(mean_time, time.variance), VisitTimes(waits, services))
+            CycleState(1, RandomTime(mean_time, time.variance), VisitTimes(wait_by_visit, services))
         )
         cycle_rate = (
             values_at_points[group.processors] / without_zeros(mean_time) if rate is None else rate
         )
         mean_numbers.add_group(visit_ratios, cycle_rate, cycles[-1].visit_times)
-    rows: Array = np.arange(len(point_indexes))
+    row_by_point: Array = np.arange(len(point_indexes))
     solved_population = SolvedPopulation(
-        PopulationState(1, tuple(cycles), ArrivalState()), values_at_points, point_indexes, rows
+        PopulationState(1, tuple(cycles), ArrivalState()),
+        values_at_points,
+        point_indexes,
+        row_by_point,
     )
     table.fill_in(
         point_indexes,
-        rows,
+        row_by_point,
         cycles[0].time.mean,
         time_by_label=recursion.account(solved_population) if with_account else {},
         use_by_queue=mean_numbers.use_by_queue(recursion.queues, 1) if with_account else {},
@@ -265,20 +273,20 @@ def _waits_by_group(
     for group_index, (tree, (_, services)) in enumerate(
         zip(recursion.trees, times_and_services, strict=True)
     ):
-        waits: dict[int, RandomTime] = {}
+        wait_by_visit: dict[int, RandomTime] = {}
         for queue_index, queue in enumerate(recursion.queues):
             total_wait = wait_by_queue[:, group_index, queue_index]
             demand = network.demand[:, group_index, queue_index]
             visits = network.visits[:, group_index, queue_index]
             for visit in (visit for visit in tree.visits if visit.queue == queue.name):
                 # Customers of a shared server wait in proportion to their services.
-                wait = (
+                mean_wait = (
                     total_wait * services[visit.index].mean / without_zeros(demand)
                     if queue.serves_at_once or is_exact
                     else total_wait / without_zeros(visits)
                 )
-                waits[visit.index] = RandomTime(wait, 0 * wait)
-        waits_by_group.append(waits)
+                wait_by_visit[visit.index] = RandomTime(mean_wait, 0 * mean_wait)
+        waits_by_group.append(wait_by_visit)
     return waits_by_group
 
 
@@ -300,19 +308,19 @@ def _network_of_groups(
         [services for _, services in times_and_services],
     )
     demand_by_group = np.moveaxis(visits * service, 1, 0)
-    times = [np.broadcast_to(time.mean, point_count) for time, _ in times_and_services]
-    think_times = np.stack(list(map(think_time, times, demand_by_group)), axis=-1)
+    cycle_times = [np.broadcast_to(time.mean, point_count) for time, _ in times_and_services]
+    think_times = np.stack(list(map(think_time, cycle_times, demand_by_group)), axis=-1)
     takes_time = ((visits * service).sum(axis=-1) + think_times).real > 0
     no_arrivals = np.zeros(point_count)
-    rates = [
+    arrival_rates = [
         no_arrivals if rate is None else rate for rate in _arrival_rates(recursion, value_by_expr)
     ]
-    processors = [np.rint(value_by_expr[group.processors].real) for group in groups]
+    processor_counts = [np.rint(value_by_expr[group.processors].real) for group in groups]
     return network_arrays(
         service,
         visits,
-        population=takes_time * np.stack(processors, axis=-1),
-        arrivals=np.stack(rates, axis=-1),
+        population=takes_time * np.stack(processor_counts, axis=-1),
+        arrivals=np.stack(arrival_rates, axis=-1),
         closed=[group.arrivals is None for group in groups],
         think=think_times,
         discipline=[

@@ -78,7 +78,10 @@ def solve_open(model: Model, value_by_expr: Numbers, with_account: bool) -> Acti
     rate_by_stream = _arrival_rates(model, value_by_expr)
     table = ActivityTable(
         np.array(rate_by_stream[0]),
-        {**_without_arrivals(model, rate_by_stream), **reasons_out_of_range(model, value_by_expr)},
+        {
+            **_reasons_without_arrivals(model, rate_by_stream),
+            **reasons_out_of_range(model, value_by_expr),
+        },
     )
     point_indexes = table.answerable_points
     while len(point_indexes):
@@ -120,7 +123,10 @@ def solve_open(model: Model, value_by_expr: Numbers, with_account: bool) -> Acti
             break
         # The other points are solved without those that are saturated.
         table.reason_by_point.update(
-            {int(point_indexes[position]): reason for position, reason in cycles_or_reasons.items()}
+            {
+                int(point_indexes[failed_index]): reason
+                for failed_index, reason in cycles_or_reasons.items()
+            }
         )
         point_indexes = np.delete(point_indexes, list(cycles_or_reasons))
     return table
@@ -176,10 +182,10 @@ def _cycles_or_saturation(
         traversal, _ = _times_at_waits(recursion, value_by_expr, wait_by_visit)
         service_by_visit, service_without_waits = (
             {
-                visit.index: some_traversal.visit_times.services[visit.index]
+                visit.index: traversal_at_waits.visit_times.services[visit.index]
                 for visit in queue.visits
             }
-            for some_traversal in (traversal, traversal_without_waits)
+            for traversal_at_waits in (traversal, traversal_without_waits)
         )
         arrival_rate = _rate_at_queue(queue, streams)
         # A queue that its services alone saturate has no steady state. Where only the approximate
@@ -420,7 +426,9 @@ def _mean_waits(
     )
     right_side = np.stack(np.broadcast_arrays(*constant_terms, busy_servers)[:-1], axis=-1)
     mean_waits = np.linalg.solve(np.eye(len(visits)) - coefficients, right_side[..., None])[..., 0]
-    return {visit.index: mean_waits[..., position] for position, visit in enumerate(visits)}
+    return {
+        visit.index: mean_waits[..., visit_position] for visit_position, visit in enumerate(visits)
+    }
 
 
 def _limited_waits(
@@ -470,7 +478,7 @@ def _wait_at_shared_servers(service: RandomTime, relative_wait: Array) -> Random
     )
 
 
-def _without_arrivals(model: Model, rate_by_stream: Sequence[Array]) -> dict[int, str]:
+def _reasons_without_arrivals(model: Model, rate_by_stream: Sequence[Array]) -> dict[int, str]:
     """Return, by the index of the point, why there is no answer: no customers of the first stream
     arrive, or a rate is below 0 or not finite. The other streams may have no customers.
     """
@@ -488,8 +496,8 @@ def _without_arrivals(model: Model, rate_by_stream: Sequence[Array]) -> dict[int
     )
     reason_by_point: dict[int, str] = {}
     for stream_index, rate in enumerate(rate_by_stream):
-        is_enough = rate.real >= 0 if stream_index else rate.real > 0
-        for point_index in np.flatnonzero(~(is_enough & np.isfinite(rate.real))):
+        has_possible_rate = rate.real >= 0 if stream_index else rate.real > 0
+        for point_index in np.flatnonzero(~(has_possible_rate & np.isfinite(rate.real))):
             reason_by_point[int(point_index)] = (
                 f"customers of {stream_names[stream_index] if stream_names else model.name} arrive"
                 f" {rate[point_index].real:g} times a second; mean-value needs a rate above 0"
@@ -532,19 +540,20 @@ def _queues_from_innermost(recursion: Recursion) -> list[Queue]:
     """Return the queues in an order that puts each lock after the queues that are used while it is
     held.
     """
-    locks = {queue.name: queue for queue in recursion.queues if queue.is_lock}
-    inner_locks = {
+    lock_by_name = {queue.name: queue for queue in recursion.queues if queue.is_lock}
+    inner_locks_by_name = {
         lock_name: {
             visit.queue
             for tree in recursion.trees
             for visit in tree.visits
-            if lock_name in visit.held_resources and visit.queue in locks
+            if lock_name in visit.held_resources and visit.queue in lock_by_name
         }
-        for lock_name in locks
+        for lock_name in lock_by_name
     }
     try:
         ordered_locks = [
-            locks[lock_name] for lock_name in TopologicalSorter(inner_locks).static_order()
+            lock_by_name[lock_name]
+            for lock_name in TopologicalSorter(inner_locks_by_name).static_order()
         ]
     except CycleError as error:
         circle_text = ", ".join(sorted(set(error.args[1])))

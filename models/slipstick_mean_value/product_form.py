@@ -82,17 +82,17 @@ def product_form_points(
     one in product form.
     """
     equal_times_by_station = service_times_to_be_equal(model, trees, queues)
-    in_product_form = np.full(
+    is_in_product_form = np.full(
         len(next(iter(value_by_expr.values()))), equal_times_by_station is not None
     )
     for first_time, *equal_times in filter(None, equal_times_by_station or ()):
         for equal_time in equal_times:
             difference = np.abs(value_by_expr[first_time].real - value_by_expr[equal_time].real)
-            in_product_form &= difference <= ROUNDING * np.abs(value_by_expr[first_time].real)
+            is_in_product_form &= difference <= ROUNDING * np.abs(value_by_expr[first_time].real)
             # The imaginary part carries a derivative: times that are equal but change differently
             # leave product form with the first step.
-            in_product_form &= value_by_expr[first_time].imag == value_by_expr[equal_time].imag
-    return in_product_form
+            is_in_product_form &= value_by_expr[first_time].imag == value_by_expr[equal_time].imag
+    return is_in_product_form
 
 
 def arrivals_are_poisson(model: Model, trees: Sequence[VisitTree], queues: Sequence[Queue]) -> bool:
@@ -121,10 +121,10 @@ def _most_visits(node: Activity) -> int:
     """
     if isinstance(node, VisitedStep):
         return int(node.visit is not None)
-    visits = [_most_visits(child) for child in node.children]
+    visit_counts = [_most_visits(child) for child in node.children]
     if isinstance(node, Choice):
-        return max(visits, default=0)
-    return min(sum(visits), 2) if isinstance(node, Then) else 2
+        return max(visit_counts, default=0)
+    return min(sum(visit_counts), 2) if isinstance(node, Then) else 2
 
 
 def is_plain(node: Activity) -> bool:
@@ -213,8 +213,8 @@ def service_arrays(
     service is that of a random visit of the group to the station.
     """
     point_count = len(next(iter(value_by_expr.values())))
-    shape = (point_count, len(trees), len(queues))
-    visits, work, square_sums = np.zeros((3, *shape), dtype=complex)
+    array_shape = (point_count, len(trees), len(queues))
+    visits, work_sums, square_sums = np.zeros((3, *array_shape), dtype=complex)
     for group_index, (tree, services) in enumerate(zip(trees, services_by_group, strict=True)):
         visit_ratios = tree.visit_ratios(value_by_expr)
         for queue_index, queue in enumerate(queues):
@@ -222,12 +222,12 @@ def service_arrays(
                 visit_ratio, service = visit_ratios[visit.index], services[visit.index]
                 array_index = (slice(None), group_index, queue_index)
                 visits[array_index] += visit_ratio
-                work[array_index] += visit_ratio * service.mean
+                work_sums[array_index] += visit_ratio * service.mean
                 square_sums[array_index] += visit_ratio * (service.mean**2 + service.variance)
-    mean_service = work / without_zeros(visits)
+    mean_service = work_sums / without_zeros(visits)
     scv = np.where(
         mean_service.real > 0, square_sums / without_zeros(visits * mean_service**2) - 1, 1.0
     )
-    if not (visits.imag.any() or work.imag.any()):
+    if not (visits.imag.any() or work_sums.imag.any()):
         visits, mean_service = visits.real, mean_service.real
     return visits, mean_service, scv.real

@@ -119,13 +119,18 @@ def solve_phases(model: Model, value_by_expr: Numbers, with_account: bool) -> Ac
             program_table.time_by_label[label] = (
                 program_table.time_by_label.get(label, np.zeros(1)) + column
             )
-        for queue_name, (busy_share, present, visit_rate, wait) in phase_table.use_by_queue.items():
+        for queue_name, (
+            busy_share,
+            number_present,
+            visit_rate,
+            wait,
+        ) in phase_table.use_by_queue.items():
             # The wait of a visit is weighted by the visits, all else by the times of the phases.
             weighted_visits = phase_table.time * visit_rate
             weighted_use = np.stack(
                 [
                     phase_table.time * busy_share,
-                    phase_table.time * present,
+                    phase_table.time * number_present,
                     weighted_visits,
                     weighted_visits * wait,
                 ]
@@ -224,10 +229,10 @@ class _PhaseSolver:
         """
         cycle = solved_population.state.first_cycle
         processors = solved_population.state.processors
-        time_of_iterations = repeated_time(iterations, cycle.time)
+        iterations_time = repeated_time(iterations, cycle.time)
         if self._has_barriers or processors == 1:
             # Barriers keep the processors together, so that all end at once.
-            return time_of_iterations.mean
+            return iterations_time.mean
         traversal = Traversal(
             self.model, solved_population.value_by_expr, processors, cycle.visit_times.waits
         )
@@ -236,13 +241,13 @@ class _PhaseSolver:
         synchronized_end = time_from_common_start(traversal, [self.recursion.tree.root], processors)
         if not is_contended([self.recursion.tree.root]):
             time_of_all_turns, time_of_one_turn = (
-                maximum_of_identical(time, np.full(1, float(processors))).mean
-                for time in (time_of_iterations, cycle.time)
+                maximum_of_identical(turn_time, np.full(1, float(processors))).mean
+                for turn_time in (iterations_time, cycle.time)
             )
             return np.where(iterations.real == 1, time_of_one_turn, time_of_all_turns)
         end_of_one_turn, end_of_all_turns = (
             _StaggeredEnd(solved_population.cycle_time_by_processors, processor_time)
-            for processor_time in (cycle.time, time_of_iterations)
+            for processor_time in (cycle.time, iterations_time)
         )
         start_delay = (
             end_of_one_turn.time if synchronized_end is None else synchronized_end.mean
@@ -253,7 +258,7 @@ class _PhaseSolver:
             iterations.real > 1, staggered_end, iterations * (end_of_one_turn.time + start_delay)
         )
         cycle.visit_times.waits = {
-            visit_index: _chosen_time(
+            visit_index: _first_or_second_time(
                 iterations.real > 1, wait.scaled(wait_factor), cycle.visit_times.waits[visit_index]
             )
             for visit_index, wait in steady_waits.items()
@@ -356,7 +361,9 @@ class _StaggeredEnd:
         )
 
 
-def _chosen_time(takes_first: Array, first_time: RandomTime, second_time: RandomTime) -> RandomTime:
+def _first_or_second_time(
+    takes_first: Array, first_time: RandomTime, second_time: RandomTime
+) -> RandomTime:
     """Return the first time at the points where `takes_first` holds, and the second at the
     others.
     """
@@ -502,25 +509,29 @@ class _TotalsReader:
             )
         item_count = self.value_by_expr[pipeline.items]
         one_execution = np.ones(1)
-        stages = [
+        serial_flags_and_totals = [
             (stage.kind == "serial", self.totals(stage.bodies[0])) for stage in pipeline.stages
         ]
-        stage_times = [stage_totals["time", ""] for _, stage_totals in stages]
+        stage_times = [stage_totals["time", ""] for _, stage_totals in serial_flags_and_totals]
         serial_times = [
-            time for (is_serial, _), time in zip(stages, stage_times, strict=True) if is_serial
+            time
+            for (is_serial, _), time in zip(serial_flags_and_totals, stage_times, strict=True)
+            if is_serial
         ]
         longest_time = largest_at_points(serial_times or [np.zeros(1)])
         totals = _ActivityTotals({("time", ""): np.zeros(1)})
-        bottleneck_found = False
-        for (is_serial, stage_totals), time in zip(stages, stage_times, strict=True):
+        has_bottleneck = False
+        for (is_serial, stage_totals), time in zip(
+            serial_flags_and_totals, stage_times, strict=True
+        ):
             is_bottleneck = (
-                is_serial and not bottleneck_found and bool(np.all(time.real == longest_time.real))
+                is_serial and not has_bottleneck and bool(np.all(time.real == longest_time.real))
             )
-            bottleneck_found = bottleneck_found or is_bottleneck
+            has_bottleneck = has_bottleneck or is_bottleneck
             _add_times(
                 totals, stage_totals, item_count if is_bottleneck else one_execution, item_count
             )
-        if any(is_serial for is_serial, _ in stages) and not bottleneck_found:
+        if any(is_serial for is_serial, _ in serial_flags_and_totals) and not has_bottleneck:
             # Where different stages are the longest at different points, the time is computed
             # here; its split by step is not right.
             totals["time", ""] = sum_of_columns(stage_times) + (item_count - 1) * longest_time
@@ -705,8 +716,8 @@ class _SuperstepSolver:
         """
         visits = np.where(self._visits[queue_name].real > 0, self._visits[queue_name], 1.0)
         whole_service = visit_factor * self._service_sums[met_queue_name] / visits[:, None]
-        wait = np.where(work_left.real <= whole_service.real, work_left, whole_service)
+        waits_by_pair = np.where(work_left.real <= whole_service.real, work_left, whole_service)
         # A processor does not wait for itself.
-        wait[np.diag_indices(len(wait))] = 0
-        total_wait: Array = wait.sum(axis=1)
+        waits_by_pair[np.diag_indices(len(waits_by_pair))] = 0
+        total_wait: Array = waits_by_pair.sum(axis=1)
         return total_wait

@@ -112,7 +112,7 @@ def reader_writer_waits(
     }
     total_visits = without_zeros(visits_per_cycle[READ] + visits_per_cycle[WRITE])
     holding_time_by_mode = {
-        mode: _holding_time(visit_indices, visits_per_cycle[mode], visit_ratios, state_before)
+        mode: _mixed_holding_time(visit_indices, visits_per_cycle[mode], visit_ratios, state_before)
         for mode, visit_indices in visits_by_mode.items()
     }
     number_present = sum_of_columns(state_before.present[visit.index] for visit in queue.visits)
@@ -151,7 +151,7 @@ def reader_writer_waits(
     # a whole write. The difference to the residual time of the real write is added, with the
     # probability of finding a write.
     added_residual = writers_inside * (
-        _residual_write(
+        _residual_write_time(
             holding_time_by_mode[WRITE], write_time, customers, time_between_writes, writers_inside
         )
         - write_time
@@ -303,7 +303,7 @@ def _waits_in_chain(
     ).T[:2]
 
 
-def _holding_time(
+def _mixed_holding_time(
     visits: Sequence[int],
     visits_per_cycle: Array,
     visit_ratios: Mapping[int, Array],
@@ -332,7 +332,7 @@ def _holding_time(
     )
 
 
-def _residual_write(
+def _residual_write_time(
     write_time: RandomTime,
     mean_write: Array,
     customers: int,
@@ -345,15 +345,15 @@ def _residual_write(
     scv = np.broadcast_to(write_time.scv, writers_inside.shape)
     is_varied = scv.real > LEAST_VARIED
     weight = whole_service_weight(writers_inside, customers - 1, np.ones(1))
-    residual: Array = (1 - weight) * residual_time(mean_write, scv) + weight * mean_write
+    residual_service: Array = (1 - weight) * residual_time(mean_write, scv) + weight * mean_write
     if not np.any(is_varied):
-        return residual
+        return residual_service
     return np.where(
         is_varied,
         finite_source_residual(
             customers, time_between_writes, [(1.0, mean_write, np.where(is_varied, scv, 2.0))]
         ),
-        residual,
+        residual_service,
     )
 
 
@@ -403,11 +403,13 @@ def _chain_waits(
     request_rate = probabilities @ (customers - states.sum(axis=1)) / time_elsewhere
     if order == "fair":
         # In order of arrival, the first waiting customer is a writer if readers could still enter.
-        first_is_writer = (
+        has_writer_first = (
             (writers_inside == 0) & (readers_inside < most_readers) & (writers_waiting > 0)
         )
-        readers_waiting = (writers_waiting - first_is_writer) * (1 - write_probability)
-        writers_waiting = first_is_writer + (writers_waiting - first_is_writer) * write_probability
+        readers_waiting = (writers_waiting - has_writer_first) * (1 - write_probability)
+        writers_waiting = (
+            has_writer_first + (writers_waiting - has_writer_first) * write_probability
+        )
     return (
         probabilities @ readers_waiting / (request_rate * (1 - write_probability)),
         probabilities @ writers_waiting / (request_rate * write_probability),
@@ -426,28 +428,36 @@ def reader_writer_chain(order: str, customers: int, most_readers: int) -> Markov
     """
     from slipstick.queueing.markov_chain import explore_rows
 
-    changes_of_states = _fair_transitions if order == "fair" else _priority_transitions
+    transitions_of_states = _fair_transitions if order == "fair" else _priority_transitions
 
     def transitions(rows: Rows) -> Iterator[Transitions]:
         """Yield the transitions from some states: the rows of the states, the states after the
         transition, the number by which the rate of its kind is multiplied, and its event.
         """
-        changes = changes_of_states(rows.T, customers, most_readers, order == "reader-first")
-        for change in changes:
-            source_rows = np.flatnonzero(change.is_source)
+        lock_transitions = transitions_of_states(
+            rows.T, customers, most_readers, order == "reader-first"
+        )
+        for lock_transition in lock_transitions:
+            source_rows = np.flatnonzero(lock_transition.is_source)
             if not len(source_rows):
                 continue
-            columns = np.broadcast_arrays(*change.target, change.is_source)[:-1]
+            columns = np.broadcast_arrays(*lock_transition.target, lock_transition.is_source)[:-1]
             targets = np.stack([column[source_rows] for column in columns], axis=1)
-            rate_counts = np.broadcast_to(change.rate_count, change.is_source.shape)
+            rate_counts = np.broadcast_to(
+                lock_transition.rate_count, lock_transition.is_source.shape
+            )
             # One number holds the kind and how many writes and reads were drawn, so that the
             # same chain serves any probability of a write.
-            event = change.kind + 4 * change.writes_drawn + 8 * change.reads_drawn
+            event_number = (
+                lock_transition.kind
+                + 4 * lock_transition.writes_drawn
+                + 8 * lock_transition.reads_drawn
+            )
             yield (
                 source_rows,
                 targets.astype(rows.dtype),
                 rate_counts[source_rows].astype(float),
-                event,
+                event_number,
             )
 
     return explore_rows(np.zeros((1, 4), dtype=np.int16), transitions)
@@ -475,26 +485,26 @@ class _LockTransition(NamedTuple):
 
 
 def _fair_transitions(
-    state: Array, customers: int, most_readers: int, _: bool
+    state_columns: Array, customers: int, most_readers: int, _: bool
 ) -> Iterator[_LockTransition]:
     """Yield the transitions of a fair lock. Whether a waiting request is a read or a write is drawn
     when it comes to the front of the queue.
     """
-    yield from _arrivals_at_fair_lock(state, customers, most_readers)
-    yield from _ends_of_fair_writes(state, customers, most_readers)
-    yield from _ends_of_fair_reads(state, most_readers)
+    yield from _arrivals_at_fair_lock(state_columns, customers, most_readers)
+    yield from _ends_of_fair_writes(state_columns, customers, most_readers)
+    yield from _ends_of_fair_reads(state_columns, most_readers)
 
 
 def _arrivals_at_fair_lock(
-    state: Array, customers: int, most_readers: int
+    state_columns: Array, customers: int, most_readers: int
 ) -> Iterator[_LockTransition]:
     """Yield the arrivals at a fair lock: of readers and writers that enter, and of requests that
     have to wait.
     """
-    readers, writers, _unused, waiting = state
-    customers_elsewhere = customers - readers - writers - waiting
+    readers, writers, _unused, waiting_count = state_columns
+    customers_elsewhere = customers - readers - writers - waiting_count
     can_arrive = customers_elsewhere > 0
-    is_free = (writers == 0) & (waiting == 0) & (readers < most_readers)
+    is_free = (writers == 0) & (waiting_count == 0) & (readers < most_readers)
     can_enter = can_arrive & is_free
     yield _LockTransition(
         can_enter, (readers + 1, 0, 0, 0), customers_elsewhere, _ARRIVAL, reads_drawn=1
@@ -510,26 +520,33 @@ def _arrivals_at_fair_lock(
         writes_drawn=1,
     )
     yield _LockTransition(
-        can_arrive & ~is_free, (readers, writers, 0, waiting + 1), customers_elsewhere, _ARRIVAL
+        can_arrive & ~is_free,
+        (readers, writers, 0, waiting_count + 1),
+        customers_elsewhere,
+        _ARRIVAL,
     )
 
 
 def _ends_of_fair_writes(
-    state: Array, customers: int, most_readers: int
+    state_columns: Array, customers: int, most_readers: int
 ) -> Iterator[_LockTransition]:
     """Yield the transitions at which a write at a fair lock ends, one for each number of readers
     that enter next.
     """
-    _readers, writers, _unused, waiting = state
+    _readers, writers, _unused, waiting_count = state_columns
     is_writing = writers == 1
     yield _LockTransition(
-        is_writing & (waiting > 0), (0, 1, 0, waiting - 1), 1, _WRITE_END, writes_drawn=1
+        is_writing & (waiting_count > 0),
+        (0, 1, 0, waiting_count - 1),
+        1,
+        _WRITE_END,
+        writes_drawn=1,
     )
     for readers_entering in range(min(customers, most_readers) + 1):
         if readers_entering == most_readers:
-            target = (readers_entering, 0, 0, waiting - readers_entering)
+            target = (readers_entering, 0, 0, waiting_count - readers_entering)
             yield _LockTransition(
-                is_writing & (waiting >= readers_entering),
+                is_writing & (waiting_count >= readers_entering),
                 target,
                 1,
                 _WRITE_END,
@@ -537,15 +554,15 @@ def _ends_of_fair_writes(
                 readers_entering,
             )
             continue
-        all_waiting_enter = is_writing & (waiting == readers_entering)
+        has_all_waiting_enter = is_writing & (waiting_count == readers_entering)
         yield _LockTransition(
-            all_waiting_enter, (readers_entering, 0, 0, 0), 1, _WRITE_END, 0, readers_entering
+            has_all_waiting_enter, (readers_entering, 0, 0, 0), 1, _WRITE_END, 0, readers_entering
         )
         if readers_entering:
             # The next request is a write, so that no reader behind it enters.
-            target = (readers_entering, 0, 0, waiting - readers_entering)
+            target = (readers_entering, 0, 0, waiting_count - readers_entering)
             yield _LockTransition(
-                is_writing & (waiting > readers_entering),
+                is_writing & (waiting_count > readers_entering),
                 target,
                 1,
                 _WRITE_END,
@@ -554,49 +571,63 @@ def _ends_of_fair_writes(
             )
 
 
-def _ends_of_fair_reads(state: Array, most_readers: int) -> Iterator[_LockTransition]:
+def _ends_of_fair_reads(state_columns: Array, most_readers: int) -> Iterator[_LockTransition]:
     """Yield the ends of reads at a fair lock."""
-    readers, _writers, _readers_waiting, waiting = state
+    readers, _writers, _readers_waiting, waiting_count = state_columns
     is_reading = readers > 0
-    has_waiting = waiting > 0
+    has_waiting = waiting_count > 0
     is_last = readers == 1
-    writer_enters = (0, 1, 0, waiting - 1)
-    reader_leaves = (readers - 1, 0, 0, waiting)
+    state_after_writer_enters = (0, 1, 0, waiting_count - 1)
+    state_after_reader_leaves = (readers - 1, 0, 0, waiting_count)
     yield _LockTransition(is_reading & ~has_waiting, (readers - 1, 0, 0, 0), readers, _READ_END)
     is_full = (readers == most_readers) & has_waiting
     # Where requests wait although the lock has room for another reader, the first of them is a
     # writer.
     writer_waits = is_reading & has_waiting & ~is_full
-    yield _LockTransition(writer_waits & is_last, writer_enters, readers, _READ_END_BEFORE_WRITER)
     yield _LockTransition(
-        writer_waits & (readers > 1), reader_leaves, readers, _READ_END_BEFORE_WRITER
+        writer_waits & is_last, state_after_writer_enters, readers, _READ_END_BEFORE_WRITER
     )
-    yield _LockTransition(is_full, (readers, 0, 0, waiting - 1), readers, _READ_END, reads_drawn=1)
-    yield _LockTransition(is_full & is_last, writer_enters, readers, _READ_END, writes_drawn=1)
     yield _LockTransition(
-        is_full & (readers > 1), reader_leaves, readers, _READ_END, writes_drawn=1
+        writer_waits & (readers > 1), state_after_reader_leaves, readers, _READ_END_BEFORE_WRITER
+    )
+    yield _LockTransition(
+        is_full, (readers, 0, 0, waiting_count - 1), readers, _READ_END, reads_drawn=1
+    )
+    yield _LockTransition(
+        is_full & is_last, state_after_writer_enters, readers, _READ_END, writes_drawn=1
+    )
+    yield _LockTransition(
+        is_full & (readers > 1), state_after_reader_leaves, readers, _READ_END, writes_drawn=1
     )
 
 
 def _priority_transitions(
-    state: Array, customers: int, most_readers: int, readers_first: bool
+    state_columns: Array, customers: int, most_readers: int, serves_readers_first: bool
 ) -> Iterator[_LockTransition]:
     """Yield the transitions of a lock that serves readers first, or writers first."""
-    readers, writers, readers_waiting, writers_waiting = state
-    customers_elsewhere = customers - state.sum(axis=0)
+    readers, writers, readers_waiting, writers_waiting = state_columns
+    customers_elsewhere = customers - state_columns.sum(axis=0)
     can_arrive = customers_elsewhere > 0
     reader_can_enter = (
-        (writers == 0) & (readers < most_readers) & (readers_first | (writers_waiting == 0))
+        (writers == 0) & (readers < most_readers) & (serves_readers_first | (writers_waiting == 0))
     )
     is_empty = (readers == 0) & (writers == 0)
-    reader_enters = (readers + 1, 0, readers_waiting, writers_waiting)
-    reader_waits = (readers, writers, readers_waiting + 1, writers_waiting)
-    writer_waits = (readers, writers, readers_waiting, writers_waiting + 1)
+    state_after_reader_enters = (readers + 1, 0, readers_waiting, writers_waiting)
+    state_after_reader_waits = (readers, writers, readers_waiting + 1, writers_waiting)
+    state_after_writer_waits = (readers, writers, readers_waiting, writers_waiting + 1)
     yield _LockTransition(
-        can_arrive & reader_can_enter, reader_enters, customers_elsewhere, _ARRIVAL, reads_drawn=1
+        can_arrive & reader_can_enter,
+        state_after_reader_enters,
+        customers_elsewhere,
+        _ARRIVAL,
+        reads_drawn=1,
     )
     yield _LockTransition(
-        can_arrive & ~reader_can_enter, reader_waits, customers_elsewhere, _ARRIVAL, reads_drawn=1
+        can_arrive & ~reader_can_enter,
+        state_after_reader_waits,
+        customers_elsewhere,
+        _ARRIVAL,
+        reads_drawn=1,
     )
     yield _LockTransition(
         can_arrive & is_empty,
@@ -606,11 +637,15 @@ def _priority_transitions(
         writes_drawn=1,
     )
     yield _LockTransition(
-        can_arrive & ~is_empty, writer_waits, customers_elsewhere, _ARRIVAL, writes_drawn=1
+        can_arrive & ~is_empty,
+        state_after_writer_waits,
+        customers_elsewhere,
+        _ARRIVAL,
+        writes_drawn=1,
     )
     remaining_readers = np.maximum(readers - 1, 0)
     readers_entering = np.minimum(readers_waiting, most_readers - remaining_readers)
-    if not readers_first:
+    if not serves_readers_first:
         readers_entering = np.where(writers_waiting == 0, readers_entering, 0)
     writer_enters = (remaining_readers + readers_entering == 0) & (writers_waiting > 0)
     next_state = (
@@ -620,6 +655,6 @@ def _priority_transitions(
         writers_waiting - writer_enters,
     )
     yield _LockTransition(writers == 1, next_state, 1, _WRITE_END)
-    is_last_read = (readers > 0) & (writers_waiting > 0) & (not readers_first)
+    is_last_read = (readers > 0) & (writers_waiting > 0) & (not serves_readers_first)
     yield _LockTransition(is_last_read, next_state, readers, _READ_END_BEFORE_WRITER)
     yield _LockTransition((readers > 0) & ~is_last_read, next_state, readers, _READ_END)

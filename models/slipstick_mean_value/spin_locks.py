@@ -67,26 +67,26 @@ class _LockUse:
 
     Parameters
     ----------
-    present : mean number of processors that wait for the lock or hold it [1]
+    number_present : mean number of processors that wait for the lock or hold it [1]
     utilization : fraction of time in which the lock is held [1]
     holding_time : mean time for which a processor holds it [s]
     """
 
-    present: Array
+    number_present: Array
     utilization: Array
     holding_time: Array
 
     @property
-    def waiting(self) -> Array:
+    def number_waiting(self) -> Array:
         """Return the mean number of processors that wait for the lock [1]."""
-        return limited_to_range(self.present - self.utilization)
+        return limited_to_range(self.number_present - self.utilization)
 
     @property
-    def at_hand_over(self) -> Array:
+    def spinning_at_hand_over(self) -> Array:
         """Return the mean number of processors that spin when the lock is handed over; at least
         one [1].
         """
-        return limited_to_range(self.present + 1 - self.utilization, 1.0)
+        return limited_to_range(self.number_present + 1 - self.utilization, 1.0)
 
 
 class SpinLock:
@@ -140,7 +140,7 @@ class Spinning:
         self.word_queue = spin_lock.word_queue
         self._state = state
         self._value_by_expr = value_by_expr
-        self._access = value_by_expr[spin_lock.lock.access]
+        self._access_time = value_by_expr[spin_lock.lock.access]
         self.lock_use = self._lock_use()
         visits_of_word = [
             visit.index
@@ -184,9 +184,9 @@ class Spinning:
         mean number of servers that they occupy, mean number of them at the station, and their
         accesses to the word in a second [1, 1, 1/s] [3, points]
         """
-        access_time = self._access
+        access_time = self._access_time
         lock_use = self.lock_use
-        number_waiting = self.lock_use.waiting
+        number_waiting = self.lock_use.number_waiting
         idle_share = limited_to_range(1 - self._word_utilization)
         if self.lock.kind == "tas":
             access_share, time_at_word = self._share_and_time_of_access(number_waiting)
@@ -205,7 +205,7 @@ class Spinning:
         release_rate = (
             lock_use.utilization * lock_use.utilization / without_zeros(lock_use.holding_time)
         )
-        burst_size = lock_use.at_hand_over
+        burst_size = lock_use.spinning_at_hand_over
         busy_servers = smallest_at_points(
             [release_rate * BURST_ACCESSES[self.lock.kind] * burst_size * access_time, idle_share]
         )
@@ -232,17 +232,17 @@ class Spinning:
         service_alone : service at each visit without waits
         """
         lock_use = self.lock_use
-        hand_over = self.hand_over(self.lock_use.at_hand_over)
+        hand_over_time = self.time_of_hand_over(self.lock_use.spinning_at_hand_over)
         # The services that an arriving processor finds already contain a hand-over, with the
         # probability that the lock was busy; the hand-overs of the remaining cases are added.
-        waits = {
-            visit.index: lock_use.present * hand_over * (1 - lock_use.utilization)
+        wait_by_visit = {
+            visit.index: lock_use.number_present * hand_over_time * (1 - lock_use.utilization)
             for visit in self.queue.visits
         }
         if self.word_queue is None:
-            return waits
-        wait_for_accesses = self.numbers_at_word()[1] * self._access / self.word_queue.servers
-        waits.update(
+            return wait_by_visit
+        wait_for_accesses = self.numbers_at_word()[1] * self._access_time / self.word_queue.servers
+        wait_by_visit.update(
             {
                 visit.index: wait_for_accesses
                 for visit in self.word_queue.visits
@@ -252,13 +252,13 @@ class Spinning:
         congested_number = self._congested_number(service_alone)
         # The congested state is assumed only where it has more waiting processors than the state
         # that mean value found.
-        congestion_lasts = congested_number.real > lock_use.present.real
+        stays_congested = congested_number.real > lock_use.number_present.real
         lock_use = _LockUse(
-            np.where(congestion_lasts, congested_number, lock_use.present),
-            np.where(congestion_lasts, 1.0, lock_use.utilization),
+            np.where(stays_congested, congested_number, lock_use.number_present),
+            np.where(stays_congested, 1.0, lock_use.utilization),
             lock_use.holding_time,
         )
-        return {**waits, **self._holder_waits(lock_use, service_alone)}
+        return {**wait_by_visit, **self._holder_waits(lock_use, service_alone)}
 
     def _congested_number(self, service_alone: Mapping[int, RandomTime]) -> Array:
         """Return the number of processors that a congested lock keeps waiting [1]: the largest s
@@ -272,7 +272,7 @@ class Spinning:
         lock_use = self.lock_use
         members = self._state.members_by_queue.get(self.queue.name, self._state.other_processors)
         time_elsewhere = (
-            (members - lock_use.present)
+            (members - lock_use.number_present)
             / without_zeros(lock_use.utilization)
             * lock_use.holding_time
         )
@@ -285,7 +285,7 @@ class Spinning:
             holding_time = (
                 service_alone[lock_visit.index].mean
                 + mean_wait
-                + self.hand_over(congested_use.at_hand_over)
+                + self.time_of_hand_over(congested_use.spinning_at_hand_over)
             )
             number_present = limited_to_range(
                 members - time_elsewhere / without_zeros(holding_time)
@@ -301,31 +301,31 @@ class Spinning:
         waits_by_visit: dict[int, Array] = {}
         if self.word_queue is None:
             return waits_by_visit
-        access_time = self._access / self.word_queue.servers
+        access_time = self._access_time / self.word_queue.servers
         for visit in (
             visit for visit in self.word_queue.visits if self.queue.name in visit.held_resources
         ):
             if self.lock.kind == "tas":
-                access_share, _ = self._share_and_time_of_access(lock_use.present)
-                waits_by_visit[visit.index] = access_share * lock_use.present * access_time
+                access_share, _ = self._share_and_time_of_access(lock_use.number_present)
+                waits_by_visit[visit.index] = access_share * lock_use.number_present * access_time
             elif isinstance(visit.step, LockAccess) and visit.step.releases:
                 waits_by_visit[visit.index] = self._rest_of_burst(
                     visit, lock_use, access_time, service_alone
                 )
         return waits_by_visit
 
-    def hand_over(self, spinning_processors: Array) -> Array:
+    def time_of_hand_over(self, spinning_processors: Array) -> Array:
         """Return the time from a release until the next of a number of spinning processors has the
         lock [s].
         """
-        access_time = self._access
+        access_time = self._access_time
         # The laws count the release, which is done while the lock is held.
         match self.lock.kind:
             case "tas":
-                hand_over_law: Array = TEST_AND_SET_HANDOFF_BACKOFF.equation(
+                hand_over_by_law: Array = TEST_AND_SET_HANDOFF_BACKOFF.equation(
                     spinning_processors, self._mean_pause(), access_time
                 )
-                time_after_release = hand_over_law - access_time
+                time_after_release = hand_over_by_law - access_time
             case "ticket":
                 time_after_release = (
                     TICKET_HANDOFF.equation(spinning_processors, access_time) - access_time
@@ -352,7 +352,7 @@ class Spinning:
         lock_visit, *_ = self.queue.visits
         body_service = service_alone[lock_visit.index]
         mean_before_release = limited_to_range(body_service.mean - service_alone[visit.index].mean)
-        burst_time = BURST_LEFT[self.lock.kind] * lock_use.present * access_time
+        burst_time = BURST_LEFT[self.lock.kind] * lock_use.number_present * access_time
         exponential_rest = burst_time - mean_before_release * (
             1 - np.exp(-burst_time / without_zeros(mean_before_release))
         )
@@ -371,7 +371,7 @@ class Spinning:
         the work w of other processors at the station; it is solved for y.
         """
         pause = self._mean_pause()
-        access_time = self._access
+        access_time = self._access_time
         # The positive root of y^2 - 2 half y - (a + w) d = 0, which the equation of the arrival
         # theorem becomes.
         half_sum = (
@@ -397,7 +397,7 @@ class Spinning:
         # processors that spin.
         return smallest_at_points(
             [
-                base_pause + self.lock_use.at_hand_over * self.lock_use.holding_time / 2,
+                base_pause + self.lock_use.spinning_at_hand_over * self.lock_use.holding_time / 2,
                 self._value_by_expr[self.lock.most],
             ]
         )

@@ -73,10 +73,10 @@ class PopulationState:
         return self.cycles[0]
 
 
-def batches(largest_population: Population, most_together: int) -> Iterator[list[Population]]:
+def batches(largest_population: Population, largest_batch_size: int) -> Iterator[list[Population]]:
     """Yield all populations up to the largest one, each after the populations with one processor
-    fewer. They come in lists of up to `most_together` populations, which have the same total number
-    of processors, in the same groups.
+    fewer. They come in lists of up to `largest_batch_size` populations, which have the same total
+    number of processors, in the same groups.
 
     >>> list(batches((1, 2), 8))
     [[(0, 0)], [(0, 1)], [(1, 0)], [(0, 2)], [(1, 1)], [(1, 2)]]
@@ -87,8 +87,8 @@ def batches(largest_population: Population, most_together: int) -> Iterator[list
     )
     for _, alike_populations in groupby(populations, key=_shared_properties):
         batch = list(alike_populations)
-        for first_population in range(0, len(batch), most_together):
-            yield batch[first_population : first_population + most_together]
+        for first_population in range(0, len(batch), largest_batch_size):
+            yield batch[first_population : first_population + largest_batch_size]
 
 
 def _shared_properties(population: Population) -> tuple[int, tuple[bool, ...]]:

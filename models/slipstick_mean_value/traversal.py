@@ -401,7 +401,7 @@ class _BranchAtQueue:
     time_after: Array
 
 
-def _branch_at_queue(
+def _use_of_branch(
     traversal: Traversal, branch: Activity, queue_name: str, only_last_visits: bool
 ) -> _BranchAtQueue:
     """Return the use of a resource by a branch. With `only_last_visits`, everything before the last
@@ -447,16 +447,16 @@ def _time_until_served(
     delay each other; everything before them is taken as parallel.
     """
     uses_by_branch = [
-        _branch_at_queue(traversal, branch, queue_name, only_last_visits) for branch in branches
+        _use_of_branch(traversal, branch, queue_name, only_last_visits) for branch in branches
     ]
     visits = [visit for use in uses_by_branch for visit in use.visits]
     total_visits = np.zeros(1)
     for use in uses_by_branch:
         for visit_count in use.visit_counts:
             total_visits = total_visits + visit_count
-    work_by_branch = [use.work for use in uses_by_branch]
-    branch_count = len(work_by_branch)
-    typical_work = _mean_of_times(work_by_branch)
+    work_times = [use.work for use in uses_by_branch]
+    branch_count = len(work_times)
+    typical_work = _mean_of_times(work_times)
     last_service = maximum_of_identical(typical_work, np.full(1, float(servers)))
     # The last of k works at c servers starts when (k - c) / c of them are done at each server in
     # the mean; for constant works that is exact where c divides k.
@@ -475,7 +475,7 @@ def _time_until_served(
             }
         )
     waits = [traversal.wait(visit) for visit in visits]
-    is_constant = all(time.kind == "constant" for time in (*work_by_branch, *waits))
+    is_constant = all(time.kind == "constant" for time in (*work_times, *waits))
     return RandomTime(
         # The first branch to come begins the service, and the last to end may be the one with the
         # shortest rest: both are bounds from below.
@@ -728,7 +728,7 @@ def cycle_time(traversal: Traversal, root: Activity) -> RandomTime:
     """Return the time of a whole cycle with barriers; the steps after the last barrier and the
     steps before the first barrier are in one section.
     """
-    sections, nodes_after = _cut_at_barriers(root, traversal.value_by_expr)
+    sections, nodes_after = _sections_between_barriers(root, traversal.value_by_expr)
     if not sections:
         return sum_of_times([traversal.time(node) for node in nodes_after])
     (first_nodes, barrier, _), *other_sections = sections
@@ -749,7 +749,7 @@ cycle; None for one execution.
 """
 
 
-def _cut_at_barriers(
+def _sections_between_barriers(
     node: Activity, value_by_expr: Numbers
 ) -> tuple[list[_CutSection], tuple[Activity, ...]]:
     """Divide an activity at its barriers into sections. Return the sections, and the activities
@@ -764,7 +764,7 @@ def _cut_at_barriers(
             return [((), node, None)], ()
         case Then(bodies):
             for child in bodies:
-                child_sections, child_after = _cut_at_barriers(child, value_by_expr)
+                child_sections, child_after = _sections_between_barriers(child, value_by_expr)
                 if child_sections:
                     (nodes, barrier_wait, executions), *inner_sections = child_sections
                     sections += [
@@ -774,7 +774,7 @@ def _cut_at_barriers(
                 nodes_after = child_after if child_sections else (*nodes_after, *child_after)
             return sections, nodes_after
         case Repeat(count, body):
-            sections, nodes_after = _cut_at_barriers(body, value_by_expr)
+            sections, nodes_after = _sections_between_barriers(body, value_by_expr)
             if sections:
                 (nodes, barrier_wait, _), *inner_sections = sections
                 turn_count = value_by_expr[count]
@@ -883,7 +883,7 @@ def mean_end_times_in_order(time: RandomTime, processors: int) -> Array:
     % too early (tests/method/mean_value/test_programs.py).
     """
     if processors <= MOST_FOLLOWED:
-        return PassingTimes.starting_together(processors).delayed(time).times
+        return PassingTimes.starting_together(processors).times_after_delay(time).times
     probabilities = (np.arange(1, processors + 1) - 0.375) / (processors + 0.25)
     normal_quantiles = np.array(
         [NormalDist().inv_cdf(probability) for probability in probabilities]
@@ -987,7 +987,7 @@ class _SynchronizedStart:
             else np.ones(1)
         )
         work_left = self._work_of_earlier_visits(visit.queue, times_before, service.mean)
-        self.passing_times, mean_wait = times_before.after_service(
+        self.passing_times, mean_wait = times_before.times_after_service_and_wait(
             service, self.traversal.servers(visit.queue), remaining_gap_share, work_left
         )
         self._set_waits([visit], mean_wait, np.ones(1))
@@ -1029,7 +1029,7 @@ class _SynchronizedStart:
         times_by_queue = list[PassingTimes]()
         for queue_name in dict.fromkeys(visit.queue for visit in visits):
             visits_at_queue = [visit for visit in visits if visit.queue == queue_name]
-            times_after = self._through_queue(times_before, node, visits_at_queue, time_alone)
+            times_after = self._times_through_queue(times_before, node, visits_at_queue, time_alone)
             mean_wait: Array = (times_after.times - times_before.times).mean(axis=-1)
             self._set_waits(
                 visits_at_queue,
@@ -1042,7 +1042,7 @@ class _SynchronizedStart:
         self.passing_times = reduce(PassingTimes.latest_with, times_by_queue, times_before)
         self.pending_delay = time_alone
 
-    def _through_queue(
+    def _times_through_queue(
         self,
         times_before: PassingTimes,
         node: Activity,
@@ -1060,20 +1060,24 @@ class _SynchronizedStart:
         servers = self.traversal.servers(visits_at_queue[0].queue)
         request_count = _most_requests_at_once(node, visits_at_queue)
         work, other_time, turn_count = self._work_at_queue(node, visits_at_queue)
-        server_groups = max(1, servers // request_count)
-        group_work = work.scaled(np.full(1, server_groups / servers))
-        work_served = times_before.begins_of_service(
+        group_count = max(1, servers // request_count)
+        group_work = work.scaled(np.full(1, group_count / servers))
+        times_after_work = times_before.times_at_begin_of_service(
             group_work,
-            server_groups,
+            group_count,
             self._work_of_earlier_visits(visits_at_queue[0].queue, times_before, work.mean),
         )
-        work_served = work_served.with_closer_ends(
+        times_after_work = times_after_work.with_closer_ends(
             times_before, work.mean / servers, 1 / turn_count
         )
-        own_end = work_served.times + (other_time + group_work.mean - time_alone.mean)[..., None]
+        own_end_times = (
+            times_after_work.times + (other_time + group_work.mean - time_alone.mean)[..., None]
+        )
         return PassingTimes(
-            np.where(own_end.real > times_before.times.real, own_end, times_before.times),
-            work_served.gap_variances,
+            np.where(
+                own_end_times.real > times_before.times.real, own_end_times, times_before.times
+            ),
+            times_after_work.gap_variances,
         )
 
     def _work_at_queue(
@@ -1173,7 +1177,7 @@ class _SynchronizedStart:
         return (
             self.passing_times
             if pending_time is ZERO_TIME
-            else self.passing_times.delayed(pending_time)
+            else self.passing_times.times_after_delay(pending_time)
         )
 
 
@@ -1279,7 +1283,7 @@ class PassingTimes:
         """Return the passing times of processors that all start at time 0."""
         return cls(np.zeros((1, processors)), np.zeros((1, processors)))
 
-    def delayed(self, time: RandomTime) -> PassingTimes:
+    def times_after_delay(self, time: RandomTime) -> PassingTimes:
         """Return the passing times after each processor has taken an independent delay.
 
         Gaps between order statistics of a smooth distribution are nearly exponential, with variance
@@ -1306,7 +1310,7 @@ class PassingTimes:
         )
         return PassingTimes(np.where(is_random, times, delayed_times.times), gap_variances)
 
-    def begins_of_service(
+    def times_at_begin_of_service(
         self, service: RandomTime, servers: int, work_left: Array
     ) -> PassingTimes:
         """Return the times at which the processors, which arrive at a queue in their order, begin
@@ -1333,7 +1337,7 @@ class PassingTimes:
         )
         return PassingTimes(self.times + wait, gap_variances)
 
-    def after_service(
+    def times_after_service_and_wait(
         self, service: RandomTime, servers: int, remaining_gap_share: Array, work_left: Array
     ) -> tuple[PassingTimes, Array]:
         """Return the times at which the processors have been served at a queue, and their mean
@@ -1346,16 +1350,16 @@ class PassingTimes:
         remaining_gap_share : as for `with_closer_ends`
         work_left : work that the first processor finds at the queue [s]
         """
-        begin_times = self.begins_of_service(service, servers, work_left).with_closer_ends(
+        begin_times = self.times_at_begin_of_service(service, servers, work_left).with_closer_ends(
             self, service.mean / servers, remaining_gap_share
         )
-        wait: Array = (begin_times.times - self.times).mean(axis=-1)
+        mean_wait: Array = (begin_times.times - self.times).mean(axis=-1)
         # Services of several servers may end out of order; a single server keeps it.
         if servers > 1:
-            return begin_times.delayed(service), wait
+            return begin_times.times_after_delay(service), mean_wait
         return PassingTimes(
             begin_times.times + service.mean[..., None], begin_times.gap_variances
-        ), wait
+        ), mean_wait
 
     def with_closer_ends(
         self, times_before: PassingTimes, time_for_one: Array, remaining_gap_share: Array
@@ -1407,7 +1411,7 @@ class PassingTimes:
     def _waits(
         self,
         service: RandomTime,
-        distance: int,
+        place_distance: int,
         work_of_processor: Array,
         backlog_without_wait: Array,
         work_left: Array,
@@ -1424,7 +1428,7 @@ class PassingTimes:
         Parameters
         ----------
         service : service time of each processor
-        distance : 1, or the number of servers whose customers are followed server by server
+        place_distance : 1, or the number of servers whose customers are followed server by server
         work_of_processor : mean work that each processor brings [s]
         backlog_without_wait : work that a processor can find without having to wait [s]
         work_left : work that the first processors find, from earlier visits [s]
@@ -1432,22 +1436,24 @@ class PassingTimes:
         processors = self.times.shape[-1]
         work_variance = service.variance * (work_of_processor / without_zeros(service.mean)) ** 2
         zeros = 0 * (work_of_processor + self.times[..., 0])
-        backlog = [(zeros + work_left, zeros)] * min(distance, processors)
-        for position in range(distance, processors):
-            mean, variance = backlog[position - distance]
-            gap = limited_to_range(self.times[..., position] - self.times[..., position - distance])
-            # The gaps are taken as independent, so that their variances add up.
-            gap_variance = self.gap_variances[..., position - distance + 1 : position + 1].sum(
-                axis=-1
+        backlog_moments = [(zeros + work_left, zeros)] * min(place_distance, processors)
+        for position in range(place_distance, processors):
+            mean, variance = backlog_moments[position - place_distance]
+            gap = limited_to_range(
+                self.times[..., position] - self.times[..., position - place_distance]
             )
-            backlog.append(
+            # The gaps are taken as independent, so that their variances add up.
+            gap_variance = self.gap_variances[
+                ..., position - place_distance + 1 : position + 1
+            ].sum(axis=-1)
+            backlog_moments.append(
                 remainder_after_gap(
                     mean + work_of_processor, variance + work_variance, gap, gap_variance
                 )
             )
         means, variances = (
-            np.stack(np.broadcast_arrays(*moments), axis=-1)
-            for moments in zip(*backlog, strict=True)
+            np.stack(np.broadcast_arrays(*moment_columns), axis=-1)
+            for moment_columns in zip(*backlog_moments, strict=True)
         )
         return remainder_after_gap(
             means, variances, backlog_without_wait[..., None], 0 * backlog_without_wait[..., None]
@@ -1479,22 +1485,25 @@ def _ordered_passing_times(passing_times: PassingTimes, time: RandomTime) -> Arr
     (tests/method/mean_value/test_barriers.py).
     """
     processors = passing_times.times.shape[-1]
-    variance = time.variance[..., None]
+    variances = time.variance[..., None]
     # The passing times are random too. Each adds the variance of the gap before it, limited to the
     # variance of the further time (chosen here).
-    variance = variance + passing_times.gap_variances * variance / without_zeros(
-        variance + passing_times.gap_variances
+    variances = variances + passing_times.gap_variances * variances / without_zeros(
+        variances + passing_times.gap_variances
     )
     largest_variance = np.take_along_axis(
-        variance, np.argmax(variance.real, axis=-1)[..., None], axis=-1
+        variances, np.argmax(variances.real, axis=-1)[..., None], axis=-1
     )[..., 0]
     grid_times, weights, grid_start = FittedDistribution(
         RandomTime(time.mean, largest_variance), np.ones(1)
     ).grid(passing_times.times)
     starts = passing_times.times
-    if (variance == variance[..., :1]).all() and (starts == starts[..., :1]).all():
-        variance, starts = variance[..., :1], starts[..., :1]  # all start at once, as they often do
-    distributions = FittedDistribution(RandomTime(time.mean[..., None], variance), np.ones(1))
+    if (variances == variances[..., :1]).all() and (starts == starts[..., :1]).all():
+        variances, starts = (
+            variances[..., :1],
+            starts[..., :1],
+        )  # all start at once, as they often do
+    distributions = FittedDistribution(RandomTime(time.mean[..., None], variances), np.ones(1))
     passing_probabilities = np.swapaxes(
         distributions.probability_at_most(grid_times[..., None, :] - starts[..., None]), -1, -2
     )
@@ -1519,10 +1528,10 @@ def _count_distribution(probabilities: Array) -> Array:
     )
     distribution[0] = 1
     for indicator_index in range(indicator_count):
-        probability = probabilities[..., indicator_index]
+        indicator_probability = probabilities[..., indicator_index]
         distribution[1 : indicator_index + 2] = (
-            distribution[1 : indicator_index + 2] * (1 - probability)
-            + distribution[: indicator_index + 1] * probability
+            distribution[1 : indicator_index + 2] * (1 - indicator_probability)
+            + distribution[: indicator_index + 1] * indicator_probability
         )
-        distribution[0] *= 1 - probability
+        distribution[0] *= 1 - indicator_probability
     return np.ascontiguousarray(np.moveaxis(distribution, 0, -1))

@@ -203,7 +203,7 @@ def _draw_bars(results: Results, spec: BarsSpec, fill_by_label: Mapping[str, int
             axes, bars.interval_distances[row_slice], bars.heights[:, row_slice].sum(axis=0)
         )
         _write_totals(axes, tops, bars.totals[row_slice])
-        axes.set_ylabel(bars.axis)
+        axes.set_ylabel(bars.axis_title)
         axes.set_xticks(range(len(titles[row_slice])), titles[row_slice])
         axes.set_xlim(-0.6, bars_in_row - 0.4)
         axes.set_ylim(0, 1.1 * bars.top)
@@ -246,7 +246,7 @@ def _draw_areas(results: Results, spec: BarsSpec, bars: _Bars) -> Figure:
     axes.set_ylim(0, bars.top)
     set_plain_ticks(axes.xaxis, x_values[point_order])
     axes.set_xlabel(axis_title(_title_of_axis(spec.along, results.words), "1"))
-    axes.set_ylabel(bars.axis)
+    axes.set_ylabel(bars.axis_title)
     low, high = (
         area_bottom + sign * bars.interval_distances[point_order, reach_end]
         for reach_end, sign in ((0, -1), (1, 1))

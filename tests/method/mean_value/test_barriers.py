@@ -121,7 +121,7 @@ def test_what_is_repeated_once_is_done_once(kind: str) -> None:
 @pytest.mark.turns(3)
 def test_order_statistics_of_passing_times() -> None:
     """Five gamma variates, against the integral of i C(n, i) x F^(i-1) (1-F)^(n-i) f."""
-    wave = PassingTimes.starting_together(5).delayed(RandomTime(2.0 * ONE, 1.0 * ONE))
+    wave = PassingTimes.starting_together(5).times_after_delay(RandomTime(2.0 * ONE, 1.0 * ONE))
     gamma = stats.gamma(4, scale=0.5)
     u = (np.arange(200_000) + 0.5) / 200_000
     expected = [float(np.mean(gamma.ppf(u) * stats.beta.pdf(u, k, 6 - k))) for k in range(1, 6)]
@@ -130,7 +130,9 @@ def test_order_statistics_of_passing_times() -> None:
 
 def test_a_processor_far_behind_the_others_does_not_wait() -> None:
     spread = PassingTimes(np.array([[0.0, 10.0, 20.0]]), np.zeros((1, 3)))
-    through, wait = spread.after_service(RandomTime(ONE, 0 * ONE, "constant"), 1, ONE, 0 * ONE)
+    through, wait = spread.times_after_service_and_wait(
+        RandomTime(ONE, 0 * ONE, "constant"), 1, ONE, 0 * ONE
+    )
     assert through.times.tolist() == [[1.0, 11.0, 21.0]]
     assert wait.tolist() == [0.0]
 

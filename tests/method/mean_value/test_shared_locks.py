@@ -91,7 +91,7 @@ def test_the_pause_between_writes_holds_the_reads_between_them_and_their_waits(
         seen.append(float(between[0].real))
         return mean
 
-    monkeypatch.setattr(shared_locks, "_residual_write", left)
+    monkeypatch.setattr(shared_locks, "_residual_write_time", left)
     writers, reading = 0.3, 1.5
     values = solve(readers_and_writers(5, writers, reading, "fair"), method="mean-value")
     # Of requests 1 / 0.3 are for one to write; between two writes of one processor are as many
