@@ -503,8 +503,8 @@ SLIPS = (
     ),
     Slip(
         "slipstick_rounds/groups.py",
-        "1 + (size_for_all - 1) * (1 - part_left)",
-        "size_for_all * (1 - part_left)",
+        "1 + (size_of_all - 1) * (1 - part_left)",
+        "size_of_all * (1 - part_left)",
         "tests/rounds/test_batch_server.py",
     ),
     Slip(

@@ -23,18 +23,18 @@ class PhaseTimes(NamedTuple, Generic[FloatOrArray]):
     delay, waiting : before the server, and for a place in it [s]
     first_phase, second_phase : time from admission to the end of the first phase, and from there
         to the end of the second [s]
-    beside, with_first : customers in the second phase beside a customer of it, itself included,
-        and those in rounds with first phases [1]
-    units : of first phases in a round that has any [1]
+    number_beside, number_with_first : customers in the second phase beside a customer of it, itself
+        included, and those in rounds with first phases [1]
+    units_with_first : of first phases in a round that has any [1]
     """
 
     delay: FloatOrArray
     waiting: FloatOrArray
     first_phase: FloatOrArray
     second_phase: FloatOrArray
-    beside: FloatOrArray
-    with_first: FloatOrArray
-    units: FloatOrArray
+    number_beside: FloatOrArray
+    number_with_first: FloatOrArray
+    units_with_first: FloatOrArray
 
 
 class ComputedPoint(NamedTuple):
@@ -45,7 +45,7 @@ class ComputedPoint(NamedTuple):
     times : of both phases
     first_account, second_account : time in the first phase and in the second, by component
         [components; s]
-    wait : before the rounds of the first phase [s]
+    mean_wait : before the rounds of the first phase [s]
     served : customers in a round, in the mean [1]
     throughput : visits that end [1/s]
     round_time : mean time of a round [s]
@@ -57,7 +57,7 @@ class ComputedPoint(NamedTuple):
     times: PhaseTimes[float]
     first_account: list[float]
     second_account: list[float]
-    wait: float
+    mean_wait: float
     served: float
     throughput: float
     round_time: float
@@ -93,17 +93,27 @@ def points_from_times(
     round_times : see `RoundTimes` [points, 2; s]
     """
     round_time, time_between = round_times.T
-    first_accounts, wait, second_accounts = _account_of_first_phase(rounds, phase_times)
-    customers_served = rounds.served_per_round(throughput * time_between, phase_times.with_first)
-    columns = (first_accounts.T, second_accounts.T, wait, customers_served, throughput, round_time)
-    times = map(PhaseTimes[float]._make, np.transpose(phase_times).tolist())
-    rows = zip(*(column.tolist() for column in columns), strict=True)
-    return [ComputedPoint(time, *row) for time, row in zip(times, rows, strict=True)]
+    first_accounts, wait, second_accounts = _accounts_of_phases(rounds, phase_times)
+    customers_served = rounds.served_per_round(
+        throughput * time_between, phase_times.number_with_first
+    )
+    value_columns = (
+        first_accounts.T,
+        second_accounts.T,
+        wait,
+        customers_served,
+        throughput,
+        round_time,
+    )
+    times_by_point = map(PhaseTimes[float]._make, np.transpose(phase_times).tolist())
+    value_rows = zip(*(column.tolist() for column in value_columns), strict=True)
+    return [
+        ComputedPoint(point_times, *point_values)
+        for point_times, point_values in zip(times_by_point, value_rows, strict=True)
+    ]
 
 
-def _account_of_first_phase(
-    rounds: MeanRounds, times: PhaseTimes[Array]
-) -> tuple[Array, Array, Array]:
+def _accounts_of_phases(rounds: MeanRounds, times: PhaseTimes[Array]) -> tuple[Array, Array, Array]:
     """Return the time of the rounds of a first phase by component [components, points; s], the wait
     before these rounds [points; s], and the time of the rounds of a second phase by component
     [components, points; s].
@@ -112,24 +122,28 @@ def _account_of_first_phase(
     without first phases take v D(n), and what rounds with them add is in proportion to the parts
     that a first phase adds to a round.
     """
-    with_first, parts_without_units, parts_without_first = (
+    times_with_first, times_without_units, times_without_first = (
         rounds.component_times(present[:, None], units[:, None])[:, :, 0]
         for present, units in (
-            (times.with_first, times.units),
-            (times.with_first, np.zeros_like(times.units)),
-            (times.beside, np.zeros_like(times.units)),
+            (times.number_with_first, times.units_with_first),
+            (times.number_with_first, np.zeros_like(times.units_with_first)),
+            (times.number_beside, np.zeros_like(times.units_with_first)),
         )
     )
-    round_time = with_first.sum(axis=0)
-    rounds_needed = np.maximum(rounds.first_units[:, 0] / np.maximum(times.units, 1e-9), 1.0)
-    first_parts = with_first * np.minimum(rounds_needed, times.first_phase / round_time)
-    plain_time = np.maximum(parts_without_first.sum(axis=0), 1e-300)
-    parts_of_plain_rounds = parts_without_first * np.minimum(
+    round_time = times_with_first.sum(axis=0)
+    rounds_needed = np.maximum(
+        rounds.first_units[:, 0] / np.maximum(times.units_with_first, 1e-9), 1.0
+    )
+    first_parts = times_with_first * np.minimum(rounds_needed, times.first_phase / round_time)
+    plain_time = np.maximum(times_without_first.sum(axis=0), 1e-300)
+    parts_of_plain_rounds = times_without_first * np.minimum(
         rounds.second_phase_rounds[:, 0], times.second_phase / plain_time
     )
-    added_parts = with_first - parts_without_units
+    added_parts = times_with_first - times_without_units
     # Parts that first phases do not add, or only those of a rest of rounding: all in proportion.
-    added_parts = np.where(added_parts.sum(axis=0) > 1e-9 * round_time, added_parts, with_first)
+    added_parts = np.where(
+        added_parts.sum(axis=0) > 1e-9 * round_time, added_parts, times_with_first
+    )
     time_left = times.second_phase - parts_of_plain_rounds.sum(axis=0)
     second_parts = parts_of_plain_rounds + added_parts * (time_left / added_parts.sum(axis=0))
     return first_parts, times.first_phase - first_parts.sum(axis=0) + times.waiting, second_parts

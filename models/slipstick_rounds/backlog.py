@@ -66,47 +66,50 @@ class Backlog:
         # Customers of different work come as fewer with equal and larger work would: the work that
         # comes in a time has the same mean and variance.
         group_size = 1 + rounds.first_variation
-        self._rate = rounds.rate / group_size
-        self._units = rounds.first_units * group_size
-        self._with_first = present[1]
+        self._group_rate = rounds.rate / group_size
+        self._units_of_group = rounds.first_units * group_size
+        self._present_with_first = present[1]
         self._units_per_round, self._pieces_per_first_phase, self._pieces_per_round = (
             self._units_and_pieces(rounds, present[1])
         )
         pieces_waiting = np.arange(int(self.sizes(rounds, present[1]).max()))
-        units = np.minimum(
-            pieces_waiting * self._units / self._pieces_per_first_phase, self._units_per_round
+        units_by_state = np.minimum(
+            pieces_waiting * self._units_of_group / self._pieces_per_first_phase,
+            self._units_per_round,
         )
         self._number_queued = np.maximum(
             pieces_waiting * group_size / self._pieces_per_first_phase - 1, 0.0
         )
-        without_limit = self._present_count_without_limit(present, mean_queued)
-        self._present = np.where(
-            pieces_waiting > 0, np.minimum(without_limit, self._largest_second_phase()), present[0]
+        present_without_limit = self._present_count_without_limit(present, mean_queued)
+        self._present_by_state = np.where(
+            pieces_waiting > 0,
+            np.minimum(present_without_limit, self._largest_second_phase()),
+            present[0],
         )
-        self._times = rounds.time(self._present, units)
+        self._round_times = rounds.round_time(self._present_by_state, units_by_state)
         # A round takes a whole number of pieces; what that rounds off, its time makes up for.
         rounding_factor = (
-            self._units
+            self._units_of_group
             / self._units_per_round
             * self._pieces_per_round
             / self._pieces_per_first_phase
         )
         full_round_times = (
-            self._times + self._time_of_blocked_rounds(without_limit)
+            self._round_times + self._time_of_blocked_rounds(present_without_limit)
         ) * rounding_factor
         is_full = (pieces_waiting > self._pieces_per_round) | (
             (pieces_waiting == self._pieces_per_round) & (rounding_factor > 1)
         )
-        self._times = np.where(is_full, full_round_times, self._times)
+        self._round_times = np.where(is_full, full_round_times, self._round_times)
         self._pieces_left = np.maximum(pieces_waiting - self._pieces_per_round, 0)
-        self._transitions = self._transition_probabilities()
-        self._stationary = self._distribution_of_pieces()
+        self._transition_matrix = self._transition_probabilities()
+        self._state_weights = self._distribution_of_pieces()
 
     def _largest_second_phase(self) -> Array:
         """Return the number of customers in the second phase to which a long backlog leads [points,
         1].
         """
-        return np.asarray(np.maximum(self._rounds.largest_mean_number, self._with_first))
+        return np.asarray(np.maximum(self._rounds.largest_mean_number, self._present_with_first))
 
     def _present_count_without_limit(
         self, present_without_and_with_first: Array, mean_queued: Array
@@ -123,7 +126,7 @@ class Backlog:
         load = (
             rounds.rate
             * rounds_needed
-            * rounds.time(with_first, np.minimum(self._units_per_round, rounds.first_units))
+            * rounds.round_time(with_first, np.minimum(self._units_per_round, rounds.first_units))
         )
         relative_gain = np.maximum(
             1 - rounds_needed * without_first / rounds.second_phase_rounds, 0.0
@@ -150,14 +153,14 @@ class Backlog:
         further_rounds = np.maximum(
             rounds.second_phase_rounds / (rounds.largest_mean_number * rounds_needed) - 1, 0.0
         )
-        deviation = np.sqrt(np.maximum(self._with_first, 1.0))
-        probability_full = ndtr((present - rounds.largest_mean_number + 1) / deviation)
+        number_deviation = np.sqrt(np.maximum(self._present_with_first, 1.0))
+        probability_full = ndtr((present - rounds.largest_mean_number + 1) / number_deviation)
         added_time = (
-            probability_full * further_rounds * rounds.time(rounds.largest_mean_number, 0.0)
+            probability_full * further_rounds * rounds.round_time(rounds.largest_mean_number, 0.0)
         )
         return np.where(can_wait, added_time, 0.0)
 
-    def _full_rounds(self, round_counts: Array, likely_numbers: int) -> Array:
+    def _time_of_full_rounds(self, round_counts: Array, likely_numbers: int) -> Array:
         """Return the time of some successive full rounds, during which the number in the second
         phase grows [s].
 
@@ -166,12 +169,12 @@ class Backlog:
         round_counts : of rounds, by point, pieces, place and customers before
         likely_numbers : numbers of pieces that count
         """
-        present_at_begin = self._present[:, :likely_numbers, None, None]
+        present_at_begin = self._present_by_state[:, :likely_numbers, None, None]
         if not (self._rounds.first_units > self._units_per_round).any():
-            time_of_one = self._rounds.time(
-                self._present[:, :likely_numbers], self._units_per_round
+            time_of_one_round = self._rounds.round_time(
+                self._present_by_state[:, :likely_numbers], self._units_per_round
             )
-            return np.asarray(round_counts * time_of_one[:, :, None, None])
+            return np.asarray(round_counts * time_of_one_round[:, :, None, None])
         remaining_share = np.exp(
             -round_counts / 2 / self._rounds.second_phase_rounds[:, :, None, None]
         )
@@ -185,10 +188,10 @@ class Backlog:
         present_later = np.broadcast_to(present_later, round_counts.shape).reshape(
             len(round_counts), -1
         )
-        time_of_one = self._rounds.time(
+        time_of_one_round = self._rounds.round_time(
             present_later, self._units_per_round
         ) + self._time_of_blocked_rounds(present_later)
-        return np.asarray(round_counts * time_of_one.reshape(round_counts.shape))
+        return np.asarray(round_counts * time_of_one_round.reshape(round_counts.shape))
 
     @staticmethod
     def _units_and_pieces(
@@ -216,7 +219,7 @@ class Backlog:
         )
         return np.asarray(
             rounds.rate
-            * rounds.time(customers_present, units_per_round)
+            * rounds.round_time(customers_present, units_per_round)
             * pieces_per_first_phase
             / pieces_per_round
         )
@@ -243,13 +246,15 @@ class Backlog:
         the number at the beginning of this one [points, pieces, pieces]: q' = (q - most)+ + work A,
         where A is Poisson with mean rate times the time of the round.
         """
-        states = np.arange(self._times.shape[1])
-        arrived = (states - self._pieces_left[:, :, None]) / self._pieces_per_first_phase[
-            :, :, None
-        ]
+        piece_numbers = np.arange(self._round_times.shape[1])
+        arrived_groups = (
+            piece_numbers - self._pieces_left[:, :, None]
+        ) / self._pieces_per_first_phase[:, :, None]
         probabilities = np.where(
-            (arrived >= 0) & (arrived == np.floor(arrived)),
-            _poisson_probabilities((self._rate * self._times)[:, :, None], np.maximum(arrived, 0)),
+            (arrived_groups >= 0) & (arrived_groups == np.floor(arrived_groups)),
+            _poisson_probabilities(
+                (self._group_rate * self._round_times)[:, :, None], np.maximum(arrived_groups, 0)
+            ),
             0.0,
         )
         probabilities[:, :, -1] += 1 - probabilities.sum(axis=2)
@@ -259,7 +264,9 @@ class Backlog:
         """Return the probability of each number of pieces at the beginning of a round, up to a
         factor [points, pieces].
         """
-        equations = self._transitions.transpose(0, 2, 1) - np.eye(self._transitions.shape[1])
+        equations = self._transition_matrix.transpose(0, 2, 1) - np.eye(
+            self._transition_matrix.shape[1]
+        )
         equations[:, -1] = 1.0
         right_side = np.zeros((*equations.shape[:2], 1))
         right_side[:, -1] = 1.0
@@ -271,11 +278,11 @@ class Backlog:
         have first phases [1], and the mean number of first phases that wait in such rounds behind
         the one under way [1] [points].
         """
-        total_probability = self._stationary.sum(axis=1)
-        mean_time = (self._stationary * self._times).sum(axis=1)
-        without_first = self._stationary[:, 0] / total_probability
-        time_share = 1 - without_first * self._times[:, 0] * total_probability / mean_time
-        mean_queued = (self._stationary * self._number_queued).sum(axis=1) / total_probability
+        total_probability = self._state_weights.sum(axis=1)
+        mean_time = (self._state_weights * self._round_times).sum(axis=1)
+        without_first = self._state_weights[:, 0] / total_probability
+        time_share = 1 - without_first * self._round_times[:, 0] * total_probability / mean_time
+        mean_queued = (self._state_weights * self._number_queued).sum(axis=1) / total_probability
         return (
             mean_time / total_probability,
             1 - without_first,
@@ -283,7 +290,7 @@ class Backlog:
             mean_queued / np.maximum(1 - without_first, 1e-12),
         )
 
-    def after_second_phase(self, left_behind: Array) -> tuple[Array, Array]:
+    def number_after_second_phase(self, left_behind: Array) -> tuple[Array, Array]:
         """Return the mean number of first phases that wait or are under way when a second phase
         ends, and the part of the change from L to their mean over rounds that is still to come, as
         a mean over the second phase [points].
@@ -296,32 +303,34 @@ class Backlog:
         left_behind : L, the mean number when the second phase begins [points]
         """
         rounds, pieces_per_first_phase = self._rounds, self._pieces_per_first_phase
-        pieces = np.arange(float(self._stationary.shape[1]))
-        by_round = self._stationary / self._stationary.sum(axis=1, keepdims=True)
-        mean_pieces = by_round @ pieces
-        first_phases_ended = np.ceil(pieces / pieces_per_first_phase) - np.ceil(
+        piece_numbers = np.arange(float(self._state_weights.shape[1]))
+        state_probabilities = self._state_weights / self._state_weights.sum(axis=1, keepdims=True)
+        mean_pieces = state_probabilities @ piece_numbers
+        first_phases_ended = np.ceil(piece_numbers / pieces_per_first_phase) - np.ceil(
             self._pieces_left / pieces_per_first_phase
         )
-        weights = (by_round * first_phases_ended)[:, None, :]
+        end_weights = (state_probabilities * first_phases_ended)[:, None, :]
         # Expected pieces beyond their mean, by those at the beginning of a round before.
-        excess = self._transitions @ (pieces - mean_pieces[:, None])[:, :, None]
-        excess_at_begin = np.maximum((weights @ excess)[:, 0, 0], 1e-300)
-        steps = np.floor(rounds.second_phase_rounds[:, 0])
-        part_left, sum_of_parts = np.ones((2, len(steps)))
-        for rounds_done in range(1, int(steps.max())):
-            excess = self._transitions @ excess
-            part_of_excess = np.clip((weights @ excess)[:, 0, 0] / excess_at_begin, 0.0, 1.0)
-            goes_on = (rounds_done < steps) & (part_left > LEAST_LEFT)
-            if not goes_on.any():
+        excess_pieces = self._transition_matrix @ (piece_numbers - mean_pieces[:, None])[:, :, None]
+        excess_at_begin = np.maximum((end_weights @ excess_pieces)[:, 0, 0], 1e-300)
+        round_counts = np.floor(rounds.second_phase_rounds[:, 0])
+        part_left, sum_of_parts = np.ones((2, len(round_counts)))
+        for rounds_done in range(1, int(round_counts.max())):
+            excess_pieces = self._transition_matrix @ excess_pieces
+            excess_share = np.clip(
+                (end_weights @ excess_pieces)[:, 0, 0] / excess_at_begin, 0.0, 1.0
+            )
+            is_continued = (rounds_done < round_counts) & (part_left > LEAST_LEFT)
+            if not is_continued.any():
                 break
-            part_left = np.where(goes_on, part_of_excess, part_left)
-            sum_of_parts += np.where(goes_on, part_of_excess, 0.0)
+            part_left = np.where(is_continued, excess_share, part_left)
+            sum_of_parts += np.where(is_continued, excess_share, 0.0)
         mean_number = (
             mean_pieces * (1 + rounds.first_variation[:, 0]) / pieces_per_first_phase[:, 0]
         )
-        return mean_number + (left_behind - mean_number) * part_left, sum_of_parts / steps
+        return mean_number + (left_behind - mean_number) * part_left, sum_of_parts / round_counts
 
-    def first_phase(self) -> tuple[Array, Array, Array, Array]:
+    def first_phase_times_and_weights(self) -> tuple[Array, Array, Array, Array]:
         """Return possible times from an arrival to the end of the first phase, their probabilities,
         and the mean and the mean square of the number of customers that then still wait behind it
         [points].
@@ -335,28 +344,29 @@ class Backlog:
         of the customers that came in the same round before.
         """
         rate, units_per_round, units_of_group = (
-            column[:, :, None, None] for column in (self._rate, self._units_per_round, self._units)
+            column[:, :, None, None]
+            for column in (self._group_rate, self._units_per_round, self._units_of_group)
         )
-        chances = self._stationary * self._times
-        likely_numbers = self._count_of_likely_numbers(chances)
+        state_weights = self._state_weights * self._round_times
+        likely_numbers = self._likely_number_count(state_weights)
         places_in_round = (np.arange(PLACES_IN_A_ROUND) + 0.5) / PLACES_IN_A_ROUND
-        times = self._times[:, :likely_numbers, None, None]
+        times = self._round_times[:, :likely_numbers, None, None]
         time_passed = times * places_in_round[None, None, :, None]
         remaining_time = times - time_passed
-        arrivals_before = np.arange(float(_most_before(float((rate * times).max()))))
-        weights = chances[:, :likely_numbers, None, None] * _poisson_probabilities(
+        arrivals_before = np.arange(float(_largest_count_before(float((rate * times).max()))))
+        weights = state_weights[:, :likely_numbers, None, None] * _poisson_probabilities(
             rate * time_passed, arrivals_before
         )
-        units_of_piece = self._units / self._pieces_per_first_phase
-        pieces_of_customer = (self._units / self._rounds.first_units)[:, :, None, None]
+        units_of_piece = self._units_of_group / self._pieces_per_first_phase
+        pieces_of_customer = (self._units_of_group / self._rounds.first_units)[:, :, None, None]
         work_of_others = (self._pieces_left[:, :likely_numbers] * units_of_piece)[
             :, :, None, None
         ] + units_of_group * arrivals_before
         all_ends, all_weights, all_left = [], [], []
-        for work in self._rounds.first_work.T:
-            work_ahead = work_of_others + work[:, None, None, None]
+        for own_work in self._rounds.first_work.T:
+            work_ahead = work_of_others + own_work[:, None, None, None]
             full_rounds = np.ceil(work_ahead / units_per_round - 1e-9) - 1
-            full_time = self._full_rounds(full_rounds, likely_numbers)
+            full_time = self._time_of_full_rounds(full_rounds, likely_numbers)
             # Behind it others come until its last round: none, or some in their mean.
             expected_behind = rate * (remaining_time + full_time)
             none_behind = np.exp(-expected_behind)
@@ -376,13 +386,13 @@ class Backlog:
         weights_behind /= weights_behind.sum(axis=(1, 2, 3, 4), keepdims=True)
         numbers_behind = np.stack(all_left, axis=1)
         left_behind, left_squared = (
-            (weights_behind * power).sum(axis=(1, 2, 3, 4))
-            for power in (numbers_behind, numbers_behind**2)
+            (weights_behind * number_power).sum(axis=(1, 2, 3, 4))
+            for number_power in (numbers_behind, numbers_behind**2)
         )
         return np.stack(all_ends, axis=1), weights_behind, left_behind, left_squared
 
     @staticmethod
-    def _count_of_likely_numbers(weights: Array) -> int:
+    def _likely_number_count(weights: Array) -> int:
         """Return how many numbers of pieces, from 0 on, are not too rare to count; see `RARE`."""
         tails = np.cumsum(weights[:, ::-1], axis=1)[:, ::-1]
         return int(np.flatnonzero((tails > RARE * tails[:, :1]).any(axis=0))[-1]) + 1
@@ -391,20 +401,20 @@ class Backlog:
         """Return the time of a round that does some units of first phases, interpolated between
         whole pieces, by point [s].
         """
-        point_count, state_count = self._times.shape
-        pieces = np.minimum(
-            units.reshape(point_count, -1) * self._pieces_per_first_phase / self._units,
+        point_count, state_count = self._round_times.shape
+        piece_numbers = np.minimum(
+            units.reshape(point_count, -1) * self._pieces_per_first_phase / self._units_of_group,
             state_count - 1.0,
         )
-        pieces_below = np.minimum(pieces.astype(int), state_count - 2)
-        time_below = np.take_along_axis(self._times, pieces_below, axis=1)
-        time_above = np.take_along_axis(self._times, pieces_below + 1, axis=1)
-        return np.asarray(time_below + (pieces - pieces_below) * (time_above - time_below)).reshape(
-            units.shape
-        )
+        pieces_below = np.minimum(piece_numbers.astype(int), state_count - 2)
+        time_below = np.take_along_axis(self._round_times, pieces_below, axis=1)
+        time_above = np.take_along_axis(self._round_times, pieces_below + 1, axis=1)
+        return np.asarray(
+            time_below + (piece_numbers - pieces_below) * (time_above - time_below)
+        ).reshape(units.shape)
 
 
-def _most_before(mean_arrivals: float) -> int:
+def _largest_count_before(mean_arrivals: float) -> int:
     """Return the largest number of customers whose arrival during a round is not too rare to count,
     for a mean number of arrivals.
     """

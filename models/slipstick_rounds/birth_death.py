@@ -14,7 +14,9 @@ LARGEST_PLACE_LOAD = 1 - 1e-9
 """Part of the places that is taken from which on the places are saturated."""
 
 
-def weights_with_tail(successive_ratios: Array, last_number: Indices) -> tuple[Array, Array, Array]:
+def birth_death_weights_with_tail(
+    successive_ratios: Array, last_number: Indices
+) -> tuple[Array, Array, Array]:
     """Return the weights of the numbers of a birth-death process up to a last number [points,
     numbers], the weight of all larger numbers together, and the ratio of successive weights beyond
     the last number, where it is constant [points, 1].

@@ -148,11 +148,11 @@ class MeanRounds:
         met_work = second_work * (1 + self.second_variation)
         self._held_in_second = self.first_units + met_work / 2
         self._budget = _as_column(server.budget for server in servers)
-        places = _as_column(server.places for server in servers)
-        in_memory = self._number_in_memory(servers, second_work)
-        self.memory_binds = in_memory < places
-        limits = (places, in_memory, self._budget / self.piece)
-        self.most_customers: Array = np.maximum(1.0, np.minimum.reduce(limits))
+        place_counts = _as_column(server.places for server in servers)
+        number_in_memory = self._number_in_memory(servers, second_work)
+        self.memory_binds = number_in_memory < place_counts
+        customer_limits = (place_counts, number_in_memory, self._budget / self.piece)
+        self.most_customers: Array = np.maximum(1.0, np.minimum.reduce(customer_limits))
         # As many are in the second phase in the mean if all rounds are full.
         self._mean_in_second_phase = second_work * self._budget / (self.first_units + second_work)
         self.largest_mean_number: Array = np.maximum(
@@ -176,22 +176,24 @@ class MeanRounds:
             self._held_in_second,
         )
         memory = _as_column(server.memory for server in servers)
-        in_memory = memory / kept_memory
+        number_in_memory = memory / kept_memory
         # The next reservation does not fit into what is left: as many fit as renewals in a time.
-        variance = (
+        work_variance = (
             self.first_variation * self.first_units**2 + self.second_variation * second_work**2
         )
-        renewals = in_memory - (1 - np.minimum(variance / largest_memory**2, 1.0)) / 2
-        whole_number = np.where(variance > 0, renewals, np.floor(in_memory))
+        number_by_renewals = (
+            number_in_memory - (1 - np.minimum(work_variance / largest_memory**2, 1.0)) / 2
+        )
+        whole_number = np.where(work_variance > 0, number_by_renewals, np.floor(number_in_memory))
         is_reserved = _as_column(server.reserved for server in servers) > 0
         # Where memory grows with the work, the rest into which no first phase fits is unused, too.
         variance_of_done = met_work**2 / 12 * (1 + 2 * self.second_variation)
         variance_held = self.first_variation * self.first_units**2 + variance_of_done
-        number_with_growing_memory = mean_that_fits(
-            in_memory, variance_held / self._held_in_second**2
+        number_with_growing_memory = mean_number_that_fits(
+            number_in_memory, variance_held / self._held_in_second**2
         )
         whole_number = np.where(is_reserved, whole_number, number_with_growing_memory)
-        return np.where(np.isfinite(memory), whole_number, in_memory)
+        return np.where(np.isfinite(memory), whole_number, number_in_memory)
 
     def served_per_round(self, visits_ended: Array, present: Array) -> Array:
         """Return the mean number of customers that a round serves [points; 1].
@@ -235,12 +237,12 @@ class MeanRounds:
         room = self.room(present)
         rounds_needed = np.maximum(works / room[:, None], 1.0)
         present_by_work = np.broadcast_to(present, room.shape)[:, None]
-        round_times = self.time(present_by_work, works / rounds_needed)
-        return np.asarray(rounds_needed * (round_times - self.time(present, 0.0)[:, None]))
+        round_times = self.round_time(present_by_work, works / rounds_needed)
+        return np.asarray(rounds_needed * (round_times - self.round_time(present, 0.0)[:, None]))
 
-    def share_of_first(self, present: Array | float) -> Array:
+    def share_of_first_phases(self, present: Array | float) -> Array:
         """Return the part of the time that the first phases of a stream take, X P(n) [1]."""
-        return np.minimum(self.rate * self.added_by_first_phase(present), 1 - LEAST_ROOM)
+        return np.minimum(self.rate * self.time_added_by_first_phase(present), 1 - LEAST_ROOM)
 
     def component_times(self, present: Array | float, units: Array | float) -> Array:
         """Return F(n, q), the time of a round with n customers in the second phase and q units of
@@ -251,20 +253,20 @@ class MeanRounds:
             column.reshape(-1, *[1] * (axis_count - 1))
             for column in (self.first_units, self.piece, self._held_in_second, self._held_in_first)
         )
-        in_second, in_first, _ = np.broadcast_arrays(present, units, first_units)
-        second_units = in_second * piece
-        rounds = RoundContents(
-            [(in_first / first_units).ravel(), in_second.ravel()],
-            [in_first.ravel(), second_units.ravel()],
-            (in_second * held_units).ravel(),
-            [(in_first * held_in_first).ravel(), (second_units * held_units).ravel()],
+        customers_in_second, units_in_first, _ = np.broadcast_arrays(present, units, first_units)
+        second_units = customers_in_second * piece
+        round_contents = RoundContents(
+            [(units_in_first / first_units).ravel(), customers_in_second.ravel()],
+            [units_in_first.ravel(), second_units.ravel()],
+            (customers_in_second * held_units).ravel(),
+            [(units_in_first * held_in_first).ravel(), (second_units * held_units).ravel()],
         )
-        component_times = self._duration(rounds)
-        return np.broadcast_to(component_times, (len(component_times), in_second.size)).reshape(
-            -1, *in_second.shape
-        )
+        component_times = self._duration(round_contents)
+        return np.broadcast_to(
+            component_times, (len(component_times), customers_in_second.size)
+        ).reshape(-1, *customers_in_second.shape)
 
-    def time(self, present: Array | float, units: Array | float) -> Array:
+    def round_time(self, present: Array | float, units: Array | float) -> Array:
         """Return F(n, q), the time of a round with n customers in the second phase and q units of
         first phases [points, rounds; s].
         """
@@ -276,13 +278,15 @@ class MeanRounds:
         """
         return np.maximum(self._budget - present * self.piece, 1.0)
 
-    def first_alone(self, present: Array | float) -> Array:
+    def first_phase_time_alone(self, present: Array | float) -> Array:
         """Return the time of the rounds of a first phase that has no other first phase in them
         [s].
         """
         room = self.room(present)
         rounds_needed = np.maximum(self.first_units / room, 1.0)
-        return np.asarray(rounds_needed * self.time(present, np.minimum(self.first_units, room)))
+        return np.asarray(
+            rounds_needed * self.round_time(present, np.minimum(self.first_units, room))
+        )
 
     def relative_wait(self, places: Array, load: Array) -> Array:
         """Return the mean wait for a place, relative to the wait if times at the server were
@@ -295,11 +299,13 @@ class MeanRounds:
         ----------
         places, load : how many there are, and the part of them that is taken [points, 1; 1]
         """
-        growth = (np.sqrt(4 + 5 * places) - 2) * (places - 1) / (16 * places)
-        constant = np.minimum(0.5 * (1 + (1 - load) / load * growth), 1.0)
-        return np.asarray(constant + (1 - constant) * self.second_variation)
+        wait_growth = (np.sqrt(4 + 5 * places) - 2) * (places - 1) / (16 * places)
+        wait_of_constant_times = np.minimum(0.5 * (1 + (1 - load) / load * wait_growth), 1.0)
+        return np.asarray(
+            wait_of_constant_times + (1 - wait_of_constant_times) * self.second_variation
+        )
 
-    def added_by_first_phase(self, present: Array | float) -> Array:
+    def time_added_by_first_phase(self, present: Array | float) -> Array:
         """Return P(n), the time by which the first phase of a customer prolongs the rounds while n
         customers are in the second phase [s].
 
@@ -309,20 +315,20 @@ class MeanRounds:
         phases of different work and over pairs of them: in rounds that take at least the time to
         read data, short first phases add nothing and long ones what they take beyond it.
         """
-        room, time_without_first = self.room(present), self.time(present, 0.0)
+        room, time_without_first = self.room(present), self.round_time(present, 0.0)
         added_by_first = self._added_by_works(present).mean(axis=1)
         if not self.rate.any() or not (self.first_units < room).any():
             return np.asarray(added_by_first)
         # Of two for which a round has no room, the next round does the rest.
         works = self.first_work
         work_count = works.shape[1]
-        partners = (3 * np.arange(work_count) + 2) % work_count
-        work_of_two = (works + works[:, partners])[:, :, None]
+        partner_indices = (3 * np.arange(work_count) + 2) % work_count
+        work_of_two = (works + works[:, partner_indices])[:, :, None]
         room_by_work = room[:, None]
         present_by_work = np.broadcast_to(present, room.shape)[:, None]
         work_in_first_round = np.minimum(work_of_two, room_by_work)
         work_left = np.clip(work_of_two - room_by_work, 0.0, room_by_work)
-        times_of_two = self.time(present_by_work, work_in_first_round) + self.time(
+        times_of_two = self.round_time(present_by_work, work_in_first_round) + self.round_time(
             present_by_work, work_left
         )
         added_by_two = times_of_two.mean(axis=1) - 2 * time_without_first
@@ -340,7 +346,7 @@ class MeanRounds:
             )
         return np.asarray(added_time)
 
-    def visit(
+    def visit_time(
         self, present: Array | float, rate: Array | float = 0.0, worked_off: Array | float = 0.0
     ) -> Array:
         """Return S(n), the mean time that a visit takes of a server with n customers, which is the
@@ -357,30 +363,30 @@ class MeanRounds:
         times = self.parts_of_visits(present, np.any(rate))
         if not np.any(rate):
             return np.asarray(times.second_phase_alone / present + times.added_by_first_phase)
-        return self.visit_of_stream(times, present, rate, worked_off)
+        return self.visit_time_of_stream(times, present, rate, worked_off)
 
     def parts_of_visits(self, present: Array | float, with_longest: object = True) -> PartsOfVisits:
         """Return the times of which a visit consists while a number of customers is present [s]:
         its rounds alone, the time added by first phases, and the time if all rounds are full.
         """
         longest_time = np.zeros(1)
-        plain_time = self.second_phase_rounds * self.time(present, 0.0)
-        added_time = self.added_by_first_phase(present)
+        plain_time = self.second_phase_rounds * self.round_time(present, 0.0)
+        added_time = self.time_added_by_first_phase(present)
         if with_longest:
-            longest_time = self.second_phase_rounds * self.time(
+            longest_time = self.second_phase_rounds * self.round_time(
                 present, np.minimum(self.room(present), MOST_PIECES // 4 * self.first_units)
             )
         return PartsOfVisits(plain_time, added_time, longest_time)
 
     @staticmethod
-    def visit_of_stream(
+    def visit_time_of_stream(
         times: PartsOfVisits,
         present: Array | float,
         rate: Array | float,
         worked_off: Array | float,
     ) -> Array:
         """Return S(n), the mean time that a visit of a stream takes of the server, from the times
-        of which it consists; see `visit` [s].
+        of which it consists; see `visit_time` [s].
         """
         share_left = np.maximum(1 - rate * times.added_by_first_phase, 1e-9)
         steady_time = np.minimum(
@@ -395,7 +401,7 @@ class MeanRounds:
 
     def second_phase_time(self, present: Array, worked_off: Array) -> Array:
         """Return W(n), the mean time of a second phase while n customers are in it [s]."""
-        return self.visit(present, self.rate, worked_off) * present
+        return self.visit_time(present, self.rate, worked_off) * present
 
 
 def limited_mean(mean: Array, limit: Array) -> Array:
@@ -409,7 +415,7 @@ def limited_mean(mean: Array, limit: Array) -> Array:
     return np.asarray(mean * -np.expm1(-limit / mean))
 
 
-def mean_that_fits(memory_in_customers: Array, variation: Array) -> Array:
+def mean_number_that_fits(memory_in_customers: Array, variation: Array) -> Array:
     """Return the mean number of customers that fit into memory [points, 1; 1].
 
     What k customers hold is about normal; as many fit as have a sum below the memory, whole
@@ -423,12 +429,12 @@ def mean_that_fits(memory_in_customers: Array, variation: Array) -> Array:
     """
     from scipy.special import ndtr
 
-    ratio = np.where(np.isfinite(memory_in_customers), memory_in_customers, 1.0)
-    numbers = np.floor(ratio) + np.arange(-WHOLE_NUMBERS, WHOLE_NUMBERS) + 1.0
-    deviation = np.sqrt(ratio * variation)
-    probabilities = ndtr((ratio - numbers + 1e-6) / np.maximum(deviation, 1e-9))
-    mean_of_whole_numbers = numbers[:, :1] - 1 + probabilities.sum(axis=1, keepdims=True)
-    mean_number = np.where(deviation < 1, mean_of_whole_numbers, ratio - 0.5)
+    mean_ratio = np.where(np.isfinite(memory_in_customers), memory_in_customers, 1.0)
+    whole_numbers = np.floor(mean_ratio) + np.arange(-WHOLE_NUMBERS, WHOLE_NUMBERS) + 1.0
+    number_deviation = np.sqrt(mean_ratio * variation)
+    probabilities = ndtr((mean_ratio - whole_numbers + 1e-6) / np.maximum(number_deviation, 1e-9))
+    mean_of_whole_numbers = whole_numbers[:, :1] - 1 + probabilities.sum(axis=1, keepdims=True)
+    mean_number = np.where(number_deviation < 1, mean_of_whole_numbers, mean_ratio - 0.5)
     return np.asarray(mean_number + np.minimum(variation, 1.0) / 2)
 
 
@@ -447,8 +453,8 @@ def loads_of(points: Sequence[PointNumbers]) -> Array:
     and budget allow.
     """
     rounds = MeanRounds(points)
-    visits = rounds.visit(np.minimum(rounds.largest_mean_number, MOST_PRESENT))
-    return np.asarray(rounds.rate * visits).ravel()
+    visit_times = rounds.visit_time(np.minimum(rounds.largest_mean_number, MOST_PRESENT))
+    return np.asarray(rounds.rate * visit_times).ravel()
 
 
 def load_of(point: PointNumbers) -> float:
@@ -458,23 +464,25 @@ def load_of(point: PointNumbers) -> float:
     if not point.rate:
         return 0.0
     most_customers = min(point.server.places, point.server.memory / point.work, LARGE_ROUND)
-    return point.rate * time_of_a_visit(point, max(most_customers, 1.0))
+    return point.rate * visit_time_of_point(point, max(most_customers, 1.0))
 
 
-def time_of_a_visit(point: PointNumbers, present: float) -> float:
+def visit_time_of_point(point: PointNumbers, present: float) -> float:
     """Return the mean time that a customer's visit takes of a server at which some number of
     customers is present [s]; 0 for more than two phases, for which this time is not known.
     """
     server = point.server
     if len(point.phases) == 2:
-        return float(MeanRounds([point]).visit(present)[0, 0])
+        return float(MeanRounds([point]).visit_time(present)[0, 0])
     if len(point.phases) > 2:
         return 0.0
     (phase,) = point.phases
     work_units = min(present * min(phase.mean, phase.piece), server.budget)
-    customers = work_units / min(phase.mean, phase.piece)
-    times = point.round_time([customers], [work_units], 0.0, [work_units * phase.mean / 2])
-    round_time = float(times[0]) + server.batching_delay
+    customer_count = work_units / min(phase.mean, phase.piece)
+    round_times = point.round_time(
+        [customer_count], [work_units], 0.0, [work_units * phase.mean / 2]
+    )
+    round_time = float(round_times[0]) + server.batching_delay
     if server.interval:
         round_time = server.interval * math.ceil(round_time / server.interval)
     return round_time * phase.mean / work_units

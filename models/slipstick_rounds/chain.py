@@ -83,13 +83,13 @@ def _round_times_by_component(point: PointNumbers, most_customers: int) -> tuple
     """
     customers_served = np.arange(1.0, most_customers + 1)
     work = point.phases[0].work
-    rounds = RoundContents(
+    round_contents = RoundContents(
         [customers_served],
         [customers_served * work],
         np.zeros(most_customers),
         [customers_served * work * work / 2],
     )
-    component_times = point.server.duration(rounds)
+    component_times = point.server.duration(round_contents)
     component_times = np.broadcast_to(component_times, (len(component_times), most_customers))
     return component_times.sum(axis=0), component_times
 
@@ -142,6 +142,6 @@ def _point_answer(
     customer_weights = means.by_served * np.arange(1, len(round_times) + 1)
     mean_component_times = component_times @ customer_weights / customer_weights.sum()
     account = dict(zip(chain.model.components, mean_component_times.tolist(), strict=True))
-    waiting = means.response_time - float(mean_component_times.sum())
-    account |= {WAIT: waiting} | ({DELAY: point.delay} if point.delay else {})
+    waiting_time = means.response_time - float(mean_component_times.sum())
+    account |= {WAIT: waiting_time} | ({DELAY: point.delay} if point.delay else {})
     return PointAnswer(exact_estimates(values), account, exact=True)

@@ -45,8 +45,8 @@ class _PresentMeans(NamedTuple):
     """
 
     throughput: float
-    present: float
-    waiting: float
+    number_present: float
+    number_waiting: float
     meeting_probability: float
     busy_share: float
 
@@ -55,42 +55,45 @@ def point_of_population(point: PointNumbers) -> ComputedPoint:
     """Compute the values of a closed population at one point."""
     rounds = MeanRounds([point])
     present_means = _present_means_of_population(point, rounds)
-    _check_run(point, present_means.waiting)
-    customers_served = max(present_means.present, 1.0)
-    waiting = present_means.waiting / present_means.throughput
-    in_first = _first_phase_time_if_closed(point, rounds, customers_served, present_means)
-    first_phase_time = point.delay + waiting + in_first
-    present = present_means.present + present_means.waiting
-    response_time = present / present_means.throughput + point.delay
+    _check_run(point, present_means.number_waiting)
+    customers_served = max(present_means.number_present, 1.0)
+    waiting_time = present_means.number_waiting / present_means.throughput
+    time_in_first_phase = _first_phase_time_if_closed(
+        point, rounds, customers_served, present_means
+    )
+    first_phase_time = point.delay + waiting_time + time_in_first_phase
+    number_present = present_means.number_present + present_means.number_waiting
+    response_time = number_present / present_means.throughput + point.delay
     second_phase_time = response_time - first_phase_time
     first_phase_units = float(min(rounds.first_units[0, 0], rounds.room(customers_served)[0, 0]))
-    times = (
+    phase_time_values = (
         point.delay,
-        waiting,
-        in_first,
+        waiting_time,
+        time_in_first_phase,
         second_phase_time,
         customers_served,
         customers_served,
         first_phase_units,
     )
     round_times = np.array([_round_times_closed(rounds, present_means)])
-    phase_times = PhaseTimes(*(np.array([time]) for time in times))
+    phase_times = PhaseTimes(*(np.array([time]) for time in phase_time_values))
     (computed_point,) = points_from_times(
         rounds, phase_times, np.array([present_means.throughput]), round_times
     )
     return computed_point
 
 
-def _check_run(point: PointNumbers, waiting: float) -> None:
+def _check_run(point: PointNumbers, number_waiting: float) -> None:
     """Raise NoAnswerError for a run that ends and in which many customers wait for the server.
 
     Raises
     ------
     NoAnswerError : they do
     """
-    if point.visits and waiting > 2 * point.visits * MOST_WAIT_OF_A_RUN * point.population:
+    if point.visits and number_waiting > 2 * point.visits * MOST_WAIT_OF_A_RUN * point.population:
         raise NoAnswerError(
-            f"{waiting:,.0f} of {point.population:,} customers that begin at once do not fit into"
+            f"{number_waiting:,.0f} of {point.population:,} customers that begin at once do not"
+            " fit into"
             " places, memory and rounds, and the formula knows their wait only in runs of many"
             " visits; let fewer customers begin, or ask for simulation"
         )
@@ -102,28 +105,28 @@ def _present_means_of_population(point: PointNumbers, rounds: MeanRounds) -> _Pr
     """
     population = point.population
     most_customers = float(rounds.largest_mean_number[0, 0])
-    customers_there = np.arange(1.0, population + 1)
-    customers_on_server = np.minimum(customers_there, most_customers)
-    visit_times = rounds.visit(customers_on_server[None, :])[0]
+    present_counts = np.arange(1.0, population + 1)
+    customers_on_server = np.minimum(present_counts, most_customers)
+    visit_times = rounds.visit_time(customers_on_server[None, :])[0]
     time_outside = point.think_time + point.delay
     if not time_outside:
         mean_on_server = min(float(population), most_customers)
         return _PresentMeans(
             1 / float(visit_times[-1]), mean_on_server, population - mean_on_server, 1.0, 1.0
         )
-    arrival_rates = (population - customers_there + 1) / time_outside
+    arrival_rates = (population - present_counts + 1) / time_outside
     probabilities = birth_death((arrival_rates * visit_times)[None, :])[0]
     probabilities /= probabilities.sum()
     throughput = float(probabilities[1:] @ (1 / visit_times))
     mean_on_server = float(probabilities[1:] @ customers_on_server)
-    waiting = float(probabilities[1:] @ customers_there) - mean_on_server
+    number_waiting = float(probabilities[1:] @ present_counts) - mean_on_server
     # An arrival finds the others as they are without it (arrival theorem).
     weights_of_others = birth_death(((arrival_rates - 1 / time_outside) * visit_times)[None, :-1])[
         0
     ]
     meeting_probability = 1 - float(weights_of_others[0] / weights_of_others.sum())
     return _PresentMeans(
-        throughput, mean_on_server, waiting, meeting_probability, 1 - float(probabilities[0])
+        throughput, mean_on_server, number_waiting, meeting_probability, 1 - float(probabilities[0])
     )
 
 
@@ -131,10 +134,13 @@ def _round_times_closed(rounds: MeanRounds, present_means: _PresentMeans) -> Rou
     """Return the times of rounds of a closed population, T = D + X T P / U, where U is the part of
     the time in which any customer is present.
     """
-    present = max(present_means.present / present_means.busy_share, 1.0)
+    number_present = max(present_means.number_present / present_means.busy_share, 1.0)
     time_without_first, added_time = (
         float(time_at_point[0, 0])
-        for time_at_point in (rounds.time(present, 0.0), rounds.added_by_first_phase(present))
+        for time_at_point in (
+            rounds.round_time(number_present, 0.0),
+            rounds.time_added_by_first_phase(number_present),
+        )
     )
     mean_time = time_without_first / max(
         1 - present_means.throughput / present_means.busy_share * added_time, 1e-9
@@ -143,7 +149,7 @@ def _round_times_closed(rounds: MeanRounds, present_means: _PresentMeans) -> Rou
 
 
 def _first_phase_time_if_closed(
-    point: PointNumbers, rounds: MeanRounds, present: float, present_means: _PresentMeans
+    point: PointNumbers, rounds: MeanRounds, number_present: float, present_means: _PresentMeans
 ) -> float:
     """Return the mean time from admission to the end of the first phase in a closed population
     [s].
@@ -151,31 +157,35 @@ def _first_phase_time_if_closed(
     plain_time, extra_time, unit_limit, full_round_time = (
         float(column[0, 0])
         for column in (
-            rounds.time(present, 0.0),
-            rounds.added_by_first_phase(present),
-            rounds.room(present),
-            rounds.time(present, np.minimum(rounds.room(present), rounds.first_units)),
+            rounds.round_time(number_present, 0.0),
+            rounds.time_added_by_first_phase(number_present),
+            rounds.room(number_present),
+            rounds.round_time(
+                number_present, np.minimum(rounds.room(number_present), rounds.first_units)
+            ),
         )
     )
     throughput = present_means.throughput
     rounds_needed = float(rounds.first_units[0, 0]) / unit_limit
-    customers = max(1, round(point.population - present_means.waiting))
+    customer_count = max(1, round(point.population - present_means.number_waiting))
     mean_round = plain_time / max(1 - throughput * extra_time, plain_time / full_round_time)
     time_outside = point.think_time + point.delay
     # Second phases bring the next first phases by rounds. Think times, if they are longer than
     # rounds, bring them by time: more in the long rounds of a backlog than in others.
     rounds_outside = float(rounds.second_phase_rounds[0, 0]) + time_outside / mean_round
     if rounds_needed > 1:
-        by_time = time_outside / (time_outside + mean_round)
-        rounds_outside /= by_time * full_round_time / mean_round + 1 - by_time
+        time_weight = time_outside / (time_outside + mean_round)
+        rounds_outside /= time_weight * full_round_time / mean_round + 1 - time_weight
     variation = float(rounds.first_variation[0, 0])
     work_sizes: list[float] = rounds.first_work[0].tolist()
-    residence, cycle = _rounds_of_cycle(customers, rounds_needed, rounds_outside, variation)
+    residence_rounds, cycle_rounds = _rounds_of_cycle(
+        customer_count, rounds_needed, rounds_outside, variation
+    )
     # Who comes at once after a visit comes at the end of a round with all others that did; others
     # meet a round with a probability in proportion to its time, and wait for half of it.
     rounds_taken = sum(math.ceil(work / unit_limit - 1e-9) for work in work_sizes) / len(work_sizes)
     remaining_time = 0.0
-    arrival_rate = (customers - 1) / cycle
+    arrival_rate = (customer_count - 1) / cycle_rounds
     if time_outside:
         if rounds_needed > 1:
             share_with_first = min(throughput * mean_round * rounds_taken, 1.0)
@@ -189,22 +199,22 @@ def _first_phase_time_if_closed(
             met_round_time = mean_round + extra_time * extra_load / (1 - extra_load**2)
         met_round_time *= present_means.meeting_probability
         remaining_time = met_round_time / 2
-        arrival_rate = (customers - 1) / customers * throughput * met_round_time
-    waiting_time = max(residence - max(rounds_needed, 1.0), 0.0) * full_round_time
+        arrival_rate = (customer_count - 1) / customer_count * throughput * met_round_time
+    waiting_time = max(residence_rounds - max(rounds_needed, 1.0), 0.0) * full_round_time
     own_time = plain_time * rounds_taken + extra_time
     if rounds_needed < 1:
         own_time = sum(
-            _time_of_shared_round(rounds, present, arrival_rate, customers, work)
+            _time_of_shared_round(rounds, number_present, arrival_rate, customer_count, work)
             for work in work_sizes
         ) / len(work_sizes)
     steady_time = remaining_time + own_time + waiting_time
     if not point.visits:
         return steady_time
-    first_time = _first_phase_time_of_burst(rounds, customers)
+    first_time = _first_phase_time_of_burst(rounds, customer_count)
     return first_time / point.visits + (1 - 1 / point.visits) * steady_time
 
 
-def _first_phase_time_of_burst(rounds: MeanRounds, customers: int) -> float:
+def _first_phase_time_of_burst(rounds: MeanRounds, customer_count: int) -> float:
     """Return the mean time from the start to the end of a first phase if the first phases of all
     customers begin at once and are served one after the other [s].
 
@@ -214,37 +224,39 @@ def _first_phase_time_of_burst(rounds: MeanRounds, customers: int) -> float:
     Parameters
     ----------
     rounds : their times, of one point
-    customers : that begin [1]
+    customer_count : that begin [1]
     """
-    customers_before = np.arange(float(customers))[None, :]
+    customers_before = np.arange(float(customer_count))[None, :]
     room = rounds.room(customers_before)
     rounds_at_end = np.cumsum(rounds.first_units / room, axis=1)[0]
     last_rounds = np.ceil(rounds_at_end - 1e-9).astype(int)
     round_count = int(last_rounds[-1])
     served_before = np.searchsorted(rounds_at_end, np.arange(1.0, round_count))
-    present = np.append(0, served_before)[None, :].astype(np.float64)
-    units_by_round = rounds.room(present)
+    present_counts = np.append(0, served_before)[None, :].astype(np.float64)
+    units_by_round = rounds.room(present_counts)
     units_by_round[:, -1] *= rounds_at_end[-1] - (round_count - 1)
-    return float(np.cumsum(rounds.time(present, units_by_round))[last_rounds - 1].mean())
+    return float(
+        np.cumsum(rounds.round_time(present_counts, units_by_round))[last_rounds - 1].mean()
+    )
 
 
 def _rounds_of_cycle(
-    customers: int, rounds_needed: float, rounds_outside: float, variation: float
+    most_customers: int, rounds_needed: float, rounds_outside: float, variation: float
 ) -> tuple[float, float]:
     """Return the mean number of rounds from admission to the end of a first phase, and the mean
     number of rounds of a whole cycle, by mean value analysis [1].
     """
-    residence = cycle = number_queued = busy_share = 0.0
-    for customer_count in range(1, customers + 1):
-        residence = rounds_needed * (1 + number_queued - busy_share * (1 - variation) / 2)
-        cycle = max(residence, 1.0) + rounds_outside
-        number_queued = customer_count * residence / cycle
-        busy_share = customer_count * rounds_needed / cycle
-    return residence, cycle
+    residence_rounds = cycle_rounds = number_queued = busy_share = 0.0
+    for customer_count in range(1, most_customers + 1):
+        residence_rounds = rounds_needed * (1 + number_queued - busy_share * (1 - variation) / 2)
+        cycle_rounds = max(residence_rounds, 1.0) + rounds_outside
+        number_queued = customer_count * residence_rounds / cycle_rounds
+        busy_share = customer_count * rounds_needed / cycle_rounds
+    return residence_rounds, cycle_rounds
 
 
 def _time_of_shared_round(
-    rounds: MeanRounds, present: float, mean_others: float, customers: int, work: float
+    rounds: MeanRounds, present: float, mean_others: float, customer_count: int, work: float
 ) -> float:
     """Return the mean time that all rounds of a customer's first phase take together [s]. They do
     the work of others in their first phase, too, whose number is taken as binomial; work beyond the
@@ -255,19 +267,21 @@ def _time_of_shared_round(
     rounds : their times, of one point
     present : customers in the second phase [1]
     mean_others : mean number of other customers in their first phase [1]
-    customers : largest number of customers in their first phase [1]
+    customer_count : largest number of customers in their first phase [1]
     work : of the first phase of the customer [units]
     """
     from scipy.stats import binom
 
-    other_counts = np.arange(float(customers))
-    chances = binom.pmf(other_counts, customers - 1, min(mean_others / max(customers - 1, 1), 1.0))
+    other_counts = np.arange(float(customer_count))
+    count_probabilities = binom.pmf(
+        other_counts, customer_count - 1, min(mean_others / max(customer_count - 1, 1), 1.0)
+    )
     first_phase_units = other_counts * rounds.first_units[0, 0] + work
     room = float(rounds.room(present)[0, 0])
     whole_rounds = np.ceil(first_phase_units / room - 1e-9) - 1
-    full_round_time = float(rounds.time(present, room)[0, 0]) if whole_rounds.any() else 0.0
+    full_round_time = float(rounds.round_time(present, room)[0, 0]) if whole_rounds.any() else 0.0
     times = (
         whole_rounds * full_round_time
-        + rounds.time(present, first_phase_units - whole_rounds * room)[0]
+        + rounds.round_time(present, first_phase_units - whole_rounds * room)[0]
     )
-    return float(chances @ times)
+    return float(count_probabilities @ times)

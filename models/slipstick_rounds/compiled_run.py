@@ -66,10 +66,11 @@ CUSTOMER = _named_columns(
 -1, and `work_left_later` the work that remains in it."""
 
 RUN = _named_columns(
-    int64="next_visit due_count present waiting_from waiting ended rounds put_back served shares"
-    " logged most_visits",
-    float64="now used busy work_given_count events budget places memory batching_delay interval",
-    bool_="reserved has_think_times earlier_first",
+    int64="next_visit due_count present_count first_waiting_index waiting_count ended_count"
+    " round_count put_back_count served_count share_count logged_count most_visits",
+    float64="now used_memory busy_time work_given_count most_events budget places memory"
+    " batching_delay interval",
+    bool_="reserves_memory has_think_times serves_earlier_first",
 )
 
 
@@ -86,9 +87,9 @@ class Tables(NamedTuple):
     end_times: Array
     due_times: Array  # a heap of arrivals to come, with the visits that they begin
     due_visits: Ints
-    present: Ints  # visits, in the order of admission
-    waiting: Ints  # visits, from `waiting_from` on, around the end
-    shared: Ints  # visits that the round serves, and the work that it does for each
+    present_visits: Ints  # visits, in the order of admission
+    waiting_visits: Ints  # visits, from `first_waiting_index` on, around the end
+    shared_visits: Ints  # visits that the round serves, and the work that it does for each
     shares: Array
     pieces: Array  # by phase
     code: Ints  # by instruction: operator, register, first operand, number of operands
@@ -96,8 +97,8 @@ class Tables(NamedTuple):
     registers: Array
     inputs: Ints  # registers of the contents of a round, or -1
     outputs: Ints  # registers of the parts of its time
-    contents: Array  # of a round: by phase customers, units and products, then what is held
-    growth: Array  # by phase, of the products from one round to the next
+    round_contents: Array  # of a round: by phase customers, units and products, then what is held
+    product_growth: Array  # by phase, of the products from one round to the next
     component_times: Array  # of the time of a group of rounds, booked by part [s]
     booked_times: Array  # by phase and part [s]
     log: Array
@@ -129,38 +130,38 @@ class CompiledRounds:
                 f"the compiled kernel of rounds does not compute {operators_not_computed[0]} of"
                 " what is in a round; ask for the kernel plain"
             )
-        visits, phases = work.shape
+        visit_count, phase_count = work.shape
         self._server = server
         run = np.zeros(1, RUN).view(np.recarray)
         run.next_visit = run.due_count = len(arrivals)
-        run.reserved, run.has_think_times = server.reserved, think is not None
-        run.earlier_first = server.earlier_first
+        run.reserves_memory, run.has_think_times = server.reserved, think is not None
+        run.serves_earlier_first = server.earlier_first
         for name in ("budget", "places", "memory", "batching_delay", "interval"):
             run[name] = getattr(server, name)
-        customers = np.zeros(visits, CUSTOMER)
-        customers["phase_to_resume"] = -1
-        code = _tables_of_round_time(server.duration, phases)
-        component_count = len(code["outputs"])
+        customer_rows = np.zeros(visit_count, CUSTOMER)
+        customer_rows["phase_to_resume"] = -1
+        time_tables = _tables_of_round_time(server.duration, phase_count)
+        component_count = len(time_tables["outputs"])
         self._tables = Tables(
             run=run,
-            customer=customers,
+            customer=customer_rows,
             work=np.ascontiguousarray(work, dtype=np.float64),
             think=np.zeros(1) if think is None else np.ascontiguousarray(think, dtype=np.float64),
-            arrival_times=np.zeros(visits),
+            arrival_times=np.zeros(visit_count),
             end_times=np.zeros(work.shape),
             due_times=np.array(arrivals, dtype=np.float64),
             due_visits=np.arange(len(arrivals)),
-            present=np.zeros(visits, dtype=np.int64),
-            waiting=np.zeros(visits, dtype=np.int64),
-            shared=np.zeros(visits, dtype=np.int64),
-            shares=np.zeros(visits),
+            present_visits=np.zeros(visit_count, dtype=np.int64),
+            waiting_visits=np.zeros(visit_count, dtype=np.int64),
+            shared_visits=np.zeros(visit_count, dtype=np.int64),
+            shares=np.zeros(visit_count),
             pieces=np.array(server.pieces, dtype=np.float64),
-            **code,
-            contents=np.zeros(len(STATE) * phases + 1),
-            growth=np.zeros(phases),
+            **time_tables,
+            round_contents=np.zeros(len(STATE) * phase_count + 1),
+            product_growth=np.zeros(phase_count),
             component_times=np.zeros(component_count),
-            booked_times=np.zeros(phases * component_count),
-            log=np.zeros((LOG_ROWS, 6 + phases * component_count)),
+            booked_times=np.zeros(phase_count * component_count),
+            log=np.zeros((LOG_ROWS, 6 + phase_count * component_count)),
         )
 
     def run(self, until: int | None, events: float) -> RoundRun:
@@ -170,13 +171,13 @@ class CompiledRounds:
         tables = self._tables
         run = tables.run[0]
         most_visits = len(tables.work) if until is None else until
-        run.most_visits, run.events = most_visits, events
+        run.most_visits, run.most_events = most_visits, events
         pace = WorkPace()
         logs = []
         while True:
             stop_code = _run_until_stop(tables)
-            logs.append(tables.log[: run.logged].copy())
-            run.logged = 0
+            logs.append(tables.log[: run.logged_count].copy())
+            run.logged_count = 0
             if stop_code == REFUSED:
                 self._refuse()
             if stop_code == DONE:
@@ -185,7 +186,7 @@ class CompiledRounds:
                     tables.arrival_times, tables.end_times, has_ended, np.concatenate(logs)
                 )
             pace.check(
-                int(run.ended), most_visits, f"the simulation follows {most_visits:,} visits"
+                int(run.ended_count), most_visits, f"the simulation follows {most_visits:,} visits"
             )
 
     def _refuse(self) -> NoReturn:
@@ -198,25 +199,29 @@ class CompiledRounds:
         tables, duration = self._tables, self._server.duration
         assert isinstance(duration, RoundTime)
         time = sum(tables.registers[tables.outputs].tolist())
-        state = dict(zip(state_names(duration.phases), tables.contents.tolist(), strict=True))
-        duration.refuse(np.array([time]), state)
+        contents_by_name = dict(
+            zip(state_names(duration.phases), tables.round_contents.tolist(), strict=True)
+        )
+        duration.refuse(np.array([time]), contents_by_name)
 
 
-def _tables_of_round_time(duration: RoundTime, phases: int) -> dict[str, Any]:
+def _tables_of_round_time(duration: RoundTime, phase_names: int) -> dict[str, Any]:
     """Return the computation of the time of a round as tables for the loop; parts that do not
     depend on the round are computed in advance.
     """
     listing = duration.tape.listing()
-    state = state_names(duration.phases)
+    content_names = state_names(duration.phases)
     registers = np.zeros(listing["size"])
     for register, number in listing["numbers"]:
         registers[register] = number
-    register_of = {name: register for register, name in listing["inputs"]}
-    for name, register in register_of.items():
-        if name not in state:
-            own_value = duration.own.get(name, duration.tape.parameters[name].value)
+    register_by_name = {name: register for register, name in listing["inputs"]}
+    for name, register in register_by_name.items():
+        if name not in content_names:
+            own_value = duration.own_values.get(name, duration.tape.parameters[name].value)
             registers[register] = np.asarray(own_value).item()
-    varying_registers = {register_of[name] for name in state if name in register_of}
+    varying_registers = {
+        register_by_name[name] for name in content_names if name in register_by_name
+    }
     code, operands = list[tuple[int, ...]](), list[int]()
     with np.errstate(all="ignore"):
         for operator, output_register, *arguments in listing["code"]:
@@ -232,7 +237,9 @@ def _tables_of_round_time(duration: RoundTime, phases: int) -> dict[str, Any]:
         "code": np.array(code, dtype=np.int64).reshape(-1, 4),
         "operands": np.array([*operands, 0], dtype=np.int64),
         "registers": registers,
-        "inputs": np.array([register_of.get(name, -1) for name in state], dtype=np.int64),
+        "inputs": np.array(
+            [register_by_name.get(name, -1) for name in content_names], dtype=np.int64
+        ),
         "outputs": np.array(listing["outputs"], dtype=np.int64),
     }
 
@@ -241,8 +248,8 @@ def unknown_operators(server: RoundServer) -> list[str]:
     """List the operators in the contents of a round that the compiled loop cannot compute."""
     assert isinstance(server.duration, RoundTime)
     listing = server.duration.tape.listing()
-    names = state_names(server.duration.phases)
-    varying_registers = {register for register, name in listing["inputs"] if name in names}
+    content_names = state_names(server.duration.phases)
+    varying_registers = {register for register, name in listing["inputs"] if name in content_names}
     uncomputed_operators = []
     for operator, output_register, *arguments in listing["code"]:
         if not varying_registers.isdisjoint(arguments):
@@ -261,9 +268,11 @@ def _constant_result(operator: str, registers: Array, arguments: Sequence[int]) 
     return float(result[0])
 
 
-def _compile_decorator(**options: bool) -> Callable[[F], F]:
+def _compile_decorator(**compiler_options: bool) -> Callable[[F], F]:
     """Return a decorator that compiles a function with numba."""
-    compiler: Callable[[F], F] = import_module("numba").njit(error_model="numpy", **options)
+    compiler: Callable[[F], F] = import_module("numba").njit(
+        error_model="numpy", **compiler_options
+    )
     return compiler
 
 
@@ -277,7 +286,7 @@ def _wait_for_a_round(tables: Tables) -> None:
     """
     run = tables.run[0]
     _take_arrivals(tables)
-    if not run.present and not run.waiting:
+    if not run.present_count and not run.waiting_count:
         run.now = tables.due_times[0]
         _take_arrivals(tables)
     if run.interval:
@@ -297,8 +306,10 @@ def _take_arrivals(tables: Tables) -> None:
         tables.arrival_times[visit] = tables.due_times[0]
         _pop_due(tables)
         tables.customer[visit].work_left = tables.work[visit, 0]
-        tables.waiting[(run.waiting_from + run.waiting) % len(tables.waiting)] = visit
-        run.waiting += 1
+        tables.waiting_visits[
+            (run.first_waiting_index + run.waiting_count) % len(tables.waiting_visits)
+        ] = visit
+        run.waiting_count += 1
 
 
 @compiled
@@ -359,15 +370,15 @@ def _divide_budget(tables: Tables) -> None:
     wait.
     """
     run = tables.run[0]
-    run.shares = 0
+    run.share_count = 0
     budget_left = run.budget
-    phases = len(tables.pieces)
-    if run.earlier_first:
+    phase_count = len(tables.pieces)
+    if run.serves_earlier_first:
         budget_left = _admit(tables, _share_phase(tables, 0, budget_left))
-        for phase in range(1, phases):
+        for phase in range(1, phase_count):
             budget_left = _share_phase(tables, phase, budget_left)
     else:
-        for phase in range(phases - 1, -1, -1):
+        for phase in range(phase_count - 1, -1, -1):
             budget_left = _share_phase(tables, phase, budget_left)
         _admit(tables, budget_left)
 
@@ -376,8 +387,8 @@ def _divide_budget(tables: Tables) -> None:
 def _share_phase(tables: Tables, phase: int, budget_left: float) -> float:
     """Record the shares of the customers in a phase; return the budget that is left."""
     run = tables.run[0]
-    for present_index in range(run.present):
-        visit = tables.present[present_index]
+    for present_index in range(run.present_count):
+        visit = tables.present_visits[present_index]
         if tables.customer[visit].phase == phase:
             budget_left -= _give_share(tables, visit, budget_left)
     return budget_left
@@ -389,8 +400,8 @@ def _give_share(tables: Tables, visit: int, budget_left: float) -> float:
     run = tables.run[0]
     customer = tables.customer[visit]
     share = min(tables.pieces[customer.phase], customer.work_left, budget_left)
-    tables.shared[run.shares], tables.shares[run.shares] = visit, share
-    run.shares += 1
+    tables.shared_visits[run.share_count], tables.shares[run.share_count] = visit, share
+    run.share_count += 1
     return float(share)
 
 
@@ -398,16 +409,16 @@ def _give_share(tables: Tables, visit: int, budget_left: float) -> float:
 def _admit(tables: Tables, budget_left: float) -> float:
     """Admit waiting visits while budget, places and memory last; return the budget that is left."""
     run = tables.run[0]
-    while run.waiting and budget_left > 0 and run.present < run.places:
-        visit = tables.waiting[run.waiting_from]
+    while run.waiting_count and budget_left > 0 and run.present_count < run.places:
+        visit = tables.waiting_visits[run.first_waiting_index]
         claim = _memory_claim(tables, visit)
-        if run.present and run.used + claim > run.memory:
+        if run.present_count and run.used_memory + claim > run.memory:
             break
-        run.waiting_from = (run.waiting_from + 1) % len(tables.waiting)
-        run.waiting -= 1
-        tables.present[run.present] = visit
-        run.present += 1
-        run.used += claim
+        run.first_waiting_index = (run.first_waiting_index + 1) % len(tables.waiting_visits)
+        run.waiting_count -= 1
+        tables.present_visits[run.present_count] = visit
+        run.present_count += 1
+        run.used_memory += claim
         budget_left -= _give_share(tables, visit, budget_left)
     return float(budget_left)
 
@@ -418,11 +429,11 @@ def _memory_claim(tables: Tables, visit: int) -> float:
     also its later ones.
     """
     customer = tables.customer[visit]
-    later_units = 0.0
-    if tables.run[0].reserved:
+    reserved_units = 0.0
+    if tables.run[0].reserves_memory:
         for phase in range(customer.phase + 1, len(tables.pieces)):
-            later_units += tables.work[visit, phase]
-    return float(customer.work_left + later_units)
+            reserved_units += tables.work[visit, phase]
+    return float(customer.work_left + reserved_units)
 
 
 @compiled
@@ -434,64 +445,64 @@ def _count_equal_rounds(tables: Tables) -> int:
     if run.batching_delay or run.interval:
         return 1
     round_count = MOST_ALIKE
-    growth = 0.0
-    for index in range(run.shares):
-        customer, share = tables.customer[tables.shared[index]], tables.shares[index]
+    memory_growth = 0.0
+    for index in range(run.share_count):
+        customer, share = tables.customer[tables.shared_visits[index]], tables.shares[index]
         if share != tables.pieces[customer.phase]:
             return 1
         round_count = min(round_count, int(customer.work_left / share))
         if customer.phase:
-            growth += share
-    if not run.reserved and math.isfinite(run.memory) and growth:
-        round_count = min(round_count, int((run.memory - run.used) / growth))
+            memory_growth += share
+    if not run.reserves_memory and math.isfinite(run.memory) and memory_growth:
+        round_count = min(round_count, int((run.memory - run.used_memory) / memory_growth))
     return max(round_count, 1)
 
 
 @compiled
-def _do_rounds(tables: Tables, count: int) -> bool:
-    """Run up to `count` rounds, all with the units of the first for each customer, and stop when a
-    customer arrives; return whether the times of the rounds are valid.
+def _do_rounds(tables: Tables, most_rounds: int) -> bool:
+    """Run up to `most_rounds` rounds, all with the units of the first for each customer, and stop
+    when a customer arrives; return whether the times of the rounds are valid.
     """
     run = tables.run[0]
-    phases = len(tables.pieces)
+    phase_count = len(tables.pieces)
     units_of_round = _fill_contents(tables)
-    first_held = tables.contents[-1]
-    first_products = tables.contents[2 * phases : 3 * phases].copy()
-    cannot_admit = run.waiting > 0 or run.present >= run.places
-    stops_at_arrival = run.due_count > 0 and count > 1 and not cannot_admit
+    units_held_at_begin = tables.round_contents[-1]
+    products_at_begin = tables.round_contents[2 * phase_count : 3 * phase_count].copy()
+    is_admission_blocked = run.waiting_count > 0 or run.present_count >= run.places
+    stops_at_arrival = run.due_count > 0 and most_rounds > 1 and not is_admission_blocked
     tables.component_times[:] = 0.0
     total_time = 0.0
-    rounds_done = 0
+    done_count = 0
     begin_time = run.now
-    while rounds_done < count:
-        tables.contents[-1] = first_held + rounds_done * units_of_round
-        for phase in range(phases):
-            tables.contents[2 * phases + phase] = (
-                first_products[phase] + rounds_done * tables.growth[phase]
+    while done_count < most_rounds:
+        tables.round_contents[-1] = units_held_at_begin + done_count * units_of_round
+        for phase in range(phase_count):
+            tables.round_contents[2 * phase_count + phase] = (
+                products_at_begin[phase] + done_count * tables.product_growth[phase]
             )
         time = _time_of_round(tables)
         if not (time > 0 and math.isfinite(time)):
             return False
         total_time += time
-        rounds_done += 1
+        done_count += 1
         if stops_at_arrival and begin_time + total_time >= tables.due_times[0]:
             break
-    run.rounds += rounds_done
-    run.served += rounds_done * run.shares
+    run.round_count += done_count
+    run.served_count += done_count * run.share_count
     component_count = len(tables.outputs)
-    for phase in range(phases):
-        present = 0
-        for index in range(run.shares):
-            present += tables.customer[tables.shared[index]].phase == phase
+    for phase in range(phase_count):
+        present_count = 0
+        for index in range(run.share_count):
+            present_count += tables.customer[tables.shared_visits[index]].phase == phase
         for component in range(component_count):
             tables.booked_times[phase * component_count + component] += (
-                present * tables.component_times[component]
+                present_count * tables.component_times[component]
             )
     end_time = begin_time + total_time
-    run.busy += end_time - begin_time
+    run.busy_time += end_time - begin_time
     run.now = end_time
-    for index in range(run.shares):
-        _advance(tables, tables.shared[index], tables.shares[index] * rounds_done)
+    for index in range(run.share_count):
+        _advance(tables, tables.shared_visits[index], tables.shares[index] * done_count)
     _remove_ended(tables)
     _make_room(tables)
     return True
@@ -503,20 +514,20 @@ def _fill_contents(tables: Tables) -> float:
     Return the units of work in it [units].
     """
     run = tables.run[0]
-    phases = len(tables.pieces)
-    tables.contents[:] = 0.0
-    tables.growth[:] = 0.0
-    for index in range(run.shares):
-        customer, share = tables.customer[tables.shared[index]], tables.shares[index]
+    phase_count = len(tables.pieces)
+    tables.round_contents[:] = 0.0
+    tables.product_growth[:] = 0.0
+    for index in range(run.share_count):
+        customer, share = tables.customer[tables.shared_visits[index]], tables.shares[index]
         phase = customer.phase
-        tables.contents[phase] += share > 0
-        tables.contents[phases + phase] += share
-        tables.contents[2 * phases + phase] += share * (customer.units_held + share / 2)
-        tables.contents[3 * phases] += customer.units_held
-        tables.growth[phase] += share * share
+        tables.round_contents[phase] += share > 0
+        tables.round_contents[phase_count + phase] += share
+        tables.round_contents[2 * phase_count + phase] += share * (customer.units_held + share / 2)
+        tables.round_contents[3 * phase_count] += customer.units_held
+        tables.product_growth[phase] += share * share
     units_of_work = 0.0
-    for phase in range(phases):
-        units_of_work += tables.contents[phases + phase]
+    for phase in range(phase_count):
+        units_of_work += tables.round_contents[phase_count + phase]
     return float(units_of_work)
 
 
@@ -526,7 +537,7 @@ def _time_of_round(tables: Tables) -> float:
     registers = tables.registers
     for index in range(len(tables.inputs)):
         if tables.inputs[index] >= 0:
-            registers[tables.inputs[index]] = tables.contents[index]
+            registers[tables.inputs[index]] = tables.round_contents[index]
     for index in range(len(tables.code)):
         operator, output_register, first_operand, operand_count = tables.code[index]
         outcome = registers[tables.operands[first_operand]]
@@ -555,45 +566,45 @@ def _time_of_round(tables: Tables) -> float:
 
 @compiled
 def _fold_operands(
-    tables: Tables, operator: int, first_value: float, first_operand: int, operand_count: int
+    tables: Tables, operator: int, folded_value: float, first_operand: int, operand_count: int
 ) -> float:
     """Return the result of an operator that combines several operands from left to right."""
     registers, operands = tables.registers, tables.operands
     if operator == SELECT:
-        chosen_offset = 2 if first_value <= registers[operands[first_operand + 1]] else 3
+        chosen_offset = 2 if folded_value <= registers[operands[first_operand + 1]] else 3
         return float(registers[operands[first_operand + chosen_offset]])
     for index in range(first_operand + 1, first_operand + operand_count):
         next_value = registers[operands[index]]
         if operator == SUM:
-            first_value += next_value
+            folded_value += next_value
         elif operator == DIFFERENCE:
-            first_value -= next_value
+            folded_value -= next_value
         elif operator == PRODUCT:
-            first_value *= next_value
+            folded_value *= next_value
         elif operator == QUOTIENT:
-            first_value /= next_value
+            folded_value /= next_value
         elif operator == MAX:
-            first_value = np.maximum(first_value, next_value)
+            folded_value = np.maximum(folded_value, next_value)
         elif operator == MIN:
-            first_value = np.minimum(first_value, next_value)
+            folded_value = np.minimum(folded_value, next_value)
         elif operator == POW:
-            first_value = first_value**next_value
+            folded_value = folded_value**next_value
         elif operator == POWER:
-            first_value = _whole_power(first_value, int(next_value))
-    return first_value
+            folded_value = _whole_power(folded_value, int(next_value))
+    return folded_value
 
 
 @compiled
 def _whole_power(base: float, exponent: int) -> float:
     """Return a whole power of a number by repeated squaring."""
-    power, result = base, 1.0
+    power, product = base, 1.0
     remaining_exponent = abs(exponent)
     while remaining_exponent:
         if remaining_exponent % 2:
-            result = result * power
+            product = product * power
         power = power * power
         remaining_exponent //= 2
-    return result if exponent >= 0 else 1.0 / result
+    return product if exponent >= 0 else 1.0 / product
 
 
 @compiled
@@ -603,8 +614,8 @@ def _advance(tables: Tables, visit: int, units: float) -> None:
     customer = tables.customer[visit]
     customer.work_left -= units
     customer.units_held += units
-    if not run.reserved and customer.phase:
-        run.used += units
+    if not run.reserves_memory and customer.phase:
+        run.used_memory += units
     while customer.work_left <= 0:
         if customer.phase_to_resume >= 0:
             customer.phase, customer.work_left = customer.phase_to_resume, customer.work_left_later
@@ -622,8 +633,8 @@ def _advance(tables: Tables, visit: int, units: float) -> None:
 def _leave(tables: Tables, visit: int) -> None:
     """Free the memory of a visit that ends, and schedule the next one of a closed population."""
     run = tables.run[0]
-    run.used -= tables.customer[visit].units_held
-    run.ended += 1
+    run.used_memory -= tables.customer[visit].units_held
+    run.ended_count += 1
     if run.has_think_times and run.next_visit < len(tables.work):
         _push_due(tables, run.now + tables.think[run.next_visit], run.next_visit)
         run.next_visit += 1
@@ -633,13 +644,13 @@ def _leave(tables: Tables, visit: int) -> None:
 def _remove_ended(tables: Tables) -> None:
     """Remove the visits that have ended from those present, and keep the order of the others."""
     run = tables.run[0]
-    remaining = 0
-    for present_index in range(run.present):
-        visit = tables.present[present_index]
+    remaining_count = 0
+    for present_index in range(run.present_count):
+        visit = tables.present_visits[present_index]
         if tables.customer[visit].phase < len(tables.pieces):
-            tables.present[remaining] = visit
-            remaining += 1
-    run.present = remaining
+            tables.present_visits[remaining_count] = visit
+            remaining_count += 1
+    run.present_count = remaining_count
 
 
 @compiled
@@ -648,12 +659,12 @@ def _make_room(tables: Tables) -> None:
     suffices; they compute their work again from the beginning.
     """
     run = tables.run[0]
-    while not run.reserved and run.used > run.memory and run.present >= 2:
-        run.present -= 1
-        visit = tables.present[run.present]
+    while not run.reserves_memory and run.used_memory > run.memory and run.present_count >= 2:
+        run.present_count -= 1
+        visit = tables.present_visits[run.present_count]
         customer = tables.customer[visit]
-        run.put_back += 1
-        run.used -= (
+        run.put_back_count += 1
+        run.used_memory -= (
             customer.units_held if customer.phase else customer.units_held + customer.work_left
         )
         if customer.phase and customer.work_left > 0:
@@ -662,9 +673,9 @@ def _make_room(tables: Tables) -> None:
             customer.work_left = 0.0
         customer.work_left += customer.units_held
         customer.units_held = 0.0
-        run.waiting_from = (run.waiting_from - 1) % len(tables.waiting)
-        tables.waiting[run.waiting_from] = visit
-        run.waiting += 1
+        run.first_waiting_index = (run.first_waiting_index - 1) % len(tables.waiting_visits)
+        tables.waiting_visits[run.first_waiting_index] = visit
+        run.waiting_count += 1
 
 
 @_compile_decorator(cache=True)
@@ -673,17 +684,17 @@ def _run_until_stop(tables: Tables) -> int:
     number of the reason.
     """
     run = tables.run[0]
-    while run.ended < run.most_visits and run.work_given_count < run.events:
-        if run.logged == len(tables.log):
+    while run.ended_count < run.most_visits and run.work_given_count < run.most_events:
+        if run.logged_count == len(tables.log):
             return FULL
         _wait_for_a_round(tables)
         _divide_budget(tables)
-        run.work_given_count += run.shares
+        run.work_given_count += run.share_count
         if not _do_rounds(tables, _count_equal_rounds(tables)):
             return REFUSED
-        row = tables.log[run.logged]
-        row[0], row[1], row[2] = run.now, run.rounds, run.busy
-        row[3], row[4], row[5] = run.served, run.ended, run.put_back
-        row[6:] = tables.booked_times
-        run.logged += 1
+        log_row = tables.log[run.logged_count]
+        log_row[0], log_row[1], log_row[2] = run.now, run.round_count, run.busy_time
+        log_row[3], log_row[4], log_row[5] = run.served_count, run.ended_count, run.put_back_count
+        log_row[6:] = tables.booked_times
+        run.logged_count += 1
     return DONE

@@ -32,31 +32,31 @@ class FirstPhases(NamedTuple):
     ----------
     means : of the time [points; s]
     quantiles : of the time [points, quantiles; s]
-    behind, behind_variance : mean and variance of the number of first phases that one leaves behind
-        when it ends [points; 1]
+    number_behind, behind_variance : mean and variance of the number of first phases that one leaves
+        behind when it ends [points; 1]
     round_times : mean time of a round [points; s]
-    by_round, by_time : parts of the rounds and of the time that have first phases [points; 1]
+    round_share, time_share : parts of the rounds and of the time that have first phases [points; 1]
     number_queued : first phases that wait in such rounds behind the one under way [points; 1]
-    behind_later, part_left : see `Backlog.after_second_phase` [points; 1]
+    number_behind_later, part_left : see `Backlog.number_after_second_phase` [points; 1]
     """
 
     means: Array
     quantiles: Array
-    behind: Array
+    number_behind: Array
     behind_variance: Array
     round_times: Array
-    by_round: Array
-    by_time: Array
+    round_share: Array
+    time_share: Array
     number_queued: Array
-    behind_later: Array
+    number_behind_later: Array
     part_left: Array
 
     @property
-    def worked_off(self) -> Array:
+    def number_worked_off(self) -> Array:
         """The mean number of first phases that wait or are under way when a second phase begins,
         minus the mean number when it ends, L - L_v [points; 1].
         """
-        return self.behind - self.behind_later
+        return self.number_behind - self.number_behind_later
 
 
 def first_phases_open(
@@ -79,12 +79,12 @@ def first_phases_open(
     with_quantiles : compute them as well
     """
     backlog = Backlog(rounds, present, mean_queued)
-    times, weights, left_behind, left_squared = backlog.first_phase()
+    times, weights, left_behind, left_squared = backlog.first_phase_times_and_weights()
     all_times, all_weights, probability_alone, times_alone = _with_first_phases_alone(
-        rounds, times, weights, waits.idle
+        rounds, times, weights, waits.idle_probability
     )
-    means = (all_times * all_weights).sum(axis=1)
-    quantiles = np.zeros((len(means), len(QUANTILES)))
+    mean_times = (all_times * all_weights).sum(axis=1)
+    quantiles = np.zeros((len(mean_times), len(QUANTILES)))
     if with_quantiles:
         quantiles = quantiles_with_waits(all_times, all_weights, waits)
     number_after_alone = rounds.rate[:, 0] * times_alone
@@ -94,17 +94,17 @@ def first_phases_open(
     poisson_variance = number_behind * (1 + rounds.first_variation[:, 0])
     variance_behind = mean_square - number_behind**2 + poisson_variance
     return FirstPhases(
-        means,
+        mean_times,
         quantiles,
         number_behind,
         variance_behind,
         *backlog.shares(),
-        *backlog.after_second_phase(number_behind),
+        *backlog.number_after_second_phase(number_behind),
     )
 
 
 def _with_first_phases_alone(
-    rounds: MeanRounds, times: Array, weights: Array, idle: Array
+    rounds: MeanRounds, times: Array, weights: Array, idle_probability: Array
 ) -> tuple[Array, Array, Array, Array]:
     """Return possible times of first phases and their probabilities, including first phases that
     find the server without customers [points, times]; and the probability of these first phases and
@@ -112,12 +112,12 @@ def _with_first_phases_alone(
     """
     room = rounds.room(0.0)
     work_of_groups = rounds.first_work
-    times_alone = rounds.time(0.0, np.minimum(work_of_groups, room)) * np.maximum(
+    times_alone = rounds.round_time(0.0, np.minimum(work_of_groups, room)) * np.maximum(
         1.0, work_of_groups / room
     )
     # Where no first phase is under way, the server may have no customer at all.
-    probability_alone = idle * weights[:, :, 0].sum(axis=(1, 2, 3))
-    weights[:, :, 0] *= (1 - idle)[:, None, None, None]
+    probability_alone = idle_probability * weights[:, :, 0].sum(axis=(1, 2, 3))
+    weights[:, :, 0] *= (1 - idle_probability)[:, None, None, None]
     point_count = len(times)
     all_times = np.hstack([times.reshape(point_count, -1), times_alone])
     weights_alone = np.broadcast_to(
@@ -146,22 +146,24 @@ def first_phases_over_numbers(
     deviation : standard deviation of the number in the second phase [points, 1; 1]
     """
     load = Backlog.load(rounds, present[1])
-    times, weights = [], []
+    times_by_node, weights_by_node = [], []
     for node in NODES:
-        change = node * deviation
-        load_at_node = Backlog.load(rounds, np.maximum(present[1] + change, 1.0))
+        number_change = node * deviation
+        load_at_node = Backlog.load(rounds, np.maximum(present[1] + number_change, 1.0))
         largest_fraction = (1 - LEAST_ROOM - load) / np.maximum(load_at_node - load, 1e-9)
-        change = np.where(
-            load_at_node > 1 - LEAST_ROOM, change * np.clip(largest_fraction, 0.0, 1.0), change
+        number_change = np.where(
+            load_at_node > 1 - LEAST_ROOM,
+            number_change * np.clip(largest_fraction, 0.0, 1.0),
+            number_change,
         )
-        backlog = Backlog(rounds, np.maximum(present + change, 1.0), mean_queued)
-        times_of_node, chances, _, _ = backlog.first_phase()
+        backlog = Backlog(rounds, np.maximum(present + number_change, 1.0), mean_queued)
+        times_of_node, weights_of_node, _, _ = backlog.first_phase_times_and_weights()
         all_times, all_weights, _, _ = _with_first_phases_alone(
-            rounds, times_of_node, chances, waits.idle
+            rounds, times_of_node, weights_of_node, waits.idle_probability
         )
-        times.append(all_times)
-        weights.append(all_weights / len(NODES))
-    mixed_times, mixed_weights = np.hstack(times), np.hstack(weights)
+        times_by_node.append(all_times)
+        weights_by_node.append(all_weights / len(NODES))
+    mixed_times, mixed_weights = np.hstack(times_by_node), np.hstack(weights_by_node)
     return (mixed_times * mixed_weights).sum(axis=1), quantiles_with_waits(
         mixed_times, mixed_weights, waits
     )

@@ -146,11 +146,11 @@ class BatchServerFormula(BatchServerForm):
         answerable_rows = np.flatnonzero(loads < 1)
         streams = ConvergedStreams(rounds, answerable_rows)
         is_saturated = streams.place_load >= LARGEST_PLACE_LOAD
-        mean_waiting_groups = group_size(rounds, streams.beside[:, None])[:, 0] - 1
+        mean_waiting_groups = group_size(rounds, streams.number_beside[:, None])[:, 0] - 1
         most_groups = np.where(rounds.memory_binds[:, 0], GROUPS_WAIT_FOR_MEMORY, GROUPS_WAIT)
-        groups_wait = streams.probability_full * mean_waiting_groups > most_groups
-        waits_long = (streams.probability_full > SELDOM) & (streams.place_load > MOST_TAKEN)
-        is_refused = groups_wait | waits_long
+        have_long_group_waits = streams.probability_full * mean_waiting_groups > most_groups
+        has_long_waits = (streams.probability_full > SELDOM) & (streams.place_load > MOST_TAKEN)
+        is_refused = have_long_group_waits | has_long_waits
         reasons = dict.fromkeys(answerable_rows[is_refused[answerable_rows]].tolist(), PLACES_TAKEN)
         reasons |= {
             point_row: str(saturation_error(streams.place_load[point_row]))
@@ -176,9 +176,9 @@ class BatchServerFormula(BatchServerForm):
         """Build the answer of a point: name the values computed for it and add the notes. Only a
         stream has a load.
         """
-        names, (_, second_phase) = list(self.model.phases), point.phases
+        phase_names, (_, second_phase) = list(self.model.phases), point.phases
         times = computed_point.times
-        first_phase = f"phase_time[{names[0]}]"
+        first_phase_name = f"phase_time[{phase_names[0]}]"
         first_phase_time = times.delay + times.waiting + times.first_phase
         response_time = first_phase_time + times.second_phase
         times_by_probability = [*zip(QUANTILES, computed_point.quantiles, strict=False)]
@@ -188,31 +188,34 @@ class BatchServerFormula(BatchServerForm):
         values = {
             "response_time": response_time,
             "throughput": computed_point.throughput,
-            first_phase: first_phase_time,
-            f"phase_time[{names[1]}]": response_time,
-            f"time_per_unit[{names[1]}]": (computed_point.unit_time or times.second_phase)
+            first_phase_name: first_phase_time,
+            f"phase_time[{phase_names[1]}]": response_time,
+            f"time_per_unit[{phase_names[1]}]": (computed_point.unit_time or times.second_phase)
             / second_phase.mean,
             **{
-                quantile_name(first_phase, probability): times.delay + time
+                quantile_name(first_phase_name, probability): times.delay + time
                 for probability, time in times_by_probability
                 if not (point.delay and point.delay_scv) and not math.isnan(time)
             },
             **{
-                quantile_name(f"time_per_unit[{names[1]}]", probability): time / second_phase.mean
+                quantile_name(f"time_per_unit[{phase_names[1]}]", probability): time
+                / second_phase.mean
                 for probability, time in zip(QUANTILES, computed_point.unit_quantiles, strict=False)
             },
             **{
                 f"unit_rate[{name}]": computed_point.throughput * phase.mean
-                for name, phase in zip(names, point.phases, strict=True)
+                for name, phase in zip(phase_names, point.phases, strict=True)
             },
             "served": computed_point.served,
             "round_time": computed_point.round_time,
         }
-        times_outside = {WAIT: computed_point.wait} | ({DELAY: times.delay} if times.delay else {})
+        times_outside = {WAIT: computed_point.mean_wait} | (
+            {DELAY: times.delay} if times.delay else {}
+        )
         first_times = dict(zip(self.model.components, computed_point.first_account, strict=True))
         second_times = dict(zip(self.model.components, computed_point.second_account, strict=True))
         for phase, time_by_component in zip(
-            names, (first_times | times_outside, second_times), strict=True
+            phase_names, (first_times | times_outside, second_times), strict=True
         ):
             values |= {
                 f"phase_account[{phase},{component}]": time
@@ -244,7 +247,7 @@ def _reason_without_formula(point: PointNumbers) -> str:
         return "the formula knows rounds one after the other; ask for simulation"
     if point.server.earlier_first:
         return "the formula knows budgets that go to later phases first; ask for simulation"
-    if _stay_in_step(point):
+    if _do_customers_stay_in_step(point):
         return (
             "customers of equal work without think time stay in step, which the formula does"
             " not know; give a think time or a least work below the largest, or ask for"
@@ -271,9 +274,9 @@ def _check_formula_holds(point: PointNumbers) -> None:
         raise NoAnswerError(reason)
 
 
-def _stay_in_step(point: PointNumbers) -> bool:
+def _do_customers_stay_in_step(point: PointNumbers) -> bool:
     """Return whether customers that begin together stay together in all their phases without end,
     so that averages over the phases do not hold.
     """
-    has_equal_work = all(phase.least == phase.work for phase in point.phases)
-    return point.population > 1 and has_equal_work and not point.think_time
+    has_constant_work = all(phase.least == phase.work for phase in point.phases)
+    return point.population > 1 and has_constant_work and not point.think_time

@@ -25,9 +25,9 @@ def group_size(rounds: MeanRounds, present: Array, part_left: Array | float = 0.
     rounds : their times
     present : customers in the second phase [points, 1; 1]
     part_left : of the customers of a group beyond the first those that come only after as many
-        rounds as a second phase has, so that they do not meet (`Backlog.after_second_phase`)
+        rounds as a second phase has, so that they do not meet (`Backlog.number_after_second_phase`)
     """
-    share = rounds.share_of_first(present)
+    time_share = rounds.share_of_first_phases(present)
     variation = rounds.variation_of_added(present)
-    size_for_all = (1 + variation * share**2) / (1 - share) ** 2
-    return np.asarray(1 + (size_for_all - 1) * (1 - part_left))
+    size_of_all = (1 + variation * time_share**2) / (1 - time_share) ** 2
+    return np.asarray(1 + (size_of_all - 1) * (1 - part_left))

@@ -27,12 +27,12 @@ class FirstPhasesBehind(NamedTuple):
 
     Attributes
     ----------
-    worked_off : mean number that a second phase works off of them [points, 1; 1]
+    number_worked_off : mean number that a second phase works off of them [points, 1; 1]
     variance : of the number when the second phase begins [points, 1; 1]
     part_left : of its change that is still to come, over the second phase [points, 1; 1]
     """
 
-    worked_off: Array
+    number_worked_off: Array
     variance: Array
     part_left: Array
 
@@ -62,44 +62,46 @@ def times_of_a_unit(
     first_phases_behind : L - L_v, and what goes with it
     """
     lengths = rounds.second_lengths
-    present = fullness[:, -1:]
-    plain_time = rounds.second_phase_rounds * rounds.time(present, 0.0)
-    extra_time = rounds.added_by_first_phase(present)
-    share_left = 1 - rounds.share_of_first(present)
-    work_behind = first_phases_behind.worked_off * extra_time
+    mean_present = fullness[:, -1:]
+    plain_time = rounds.second_phase_rounds * rounds.round_time(mean_present, 0.0)
+    extra_time = rounds.time_added_by_first_phase(mean_present)
+    share_left = 1 - rounds.share_of_first_phases(mean_present)
+    work_behind = first_phases_behind.number_worked_off * extra_time
     mean_time = times.second_phase[:, None]
     unit_means = mean_time * (plain_time + work_behind / lengths) / (plain_time + work_behind)
     probabilities = np.array(QUANTILES)
     if lengths.shape[1] > 1:
         probabilities = (np.arange(UNIT_PARTS) + 0.5) / UNIT_PARTS
-    variance_of_mean, same_arrivals = variance_and_correlation_of_means(lengths)
+    variance_of_mean, arrival_correlation = variance_and_correlation_of_means(lengths)
     deviation_by_number = _deviation_by_number(
         rounds, fullness, first_phases_behind, probabilities
     )[:, None, :]
     deviation_by_number = deviation_by_number * np.sqrt(variance_of_mean)[:, :, None]
-    work = plain_time * lengths + work_behind
-    mean_excess = work / share_left - plain_time * lengths
-    mean_square = 1 + rounds.variation_of_added(present)
-    variance = work * rounds.rate / share_left * mean_square + first_phases_behind.variance
+    phase_work = plain_time * lengths + work_behind
+    mean_excess = phase_work / share_left - plain_time * lengths
+    mean_square = 1 + rounds.variation_of_added(mean_present)
+    variance = phase_work * rounds.rate / share_left * mean_square + first_phases_behind.variance
     variance = variance * (extra_time / share_left) ** 2
     deviation_by_arrivals = (
         _gamma_deviation(mean_excess, variance, probabilities) / lengths[:, :, None]
     )
     deviation = _sum_of_deviations(
-        deviation_by_number, deviation_by_arrivals, same_arrivals[:, :, None]
+        deviation_by_number, deviation_by_arrivals, arrival_correlation[:, :, None]
     )
     # Where the server is full, as many first phases begin as customers leave.
     most_present = rounds.largest_mean_number
-    longest_time = rounds.second_phase_rounds * rounds.time(
+    longest_time = rounds.second_phase_rounds * rounds.round_time(
         most_present, 0.0
-    ) + most_present * rounds.added_by_first_phase(most_present)
+    ) + most_present * rounds.time_added_by_first_phase(most_present)
     unit_times = unit_means[:, :, None] + deviation
     unit_times = np.minimum(unit_times, np.maximum(longest_time, unit_means)[:, :, None])
     if lengths.shape[1] == 1:
         quantiles = unit_times[:, 0]
     else:
-        ordered = np.sort(unit_times.reshape(len(unit_times), -1), axis=1)
-        quantiles = ordered[:, [int(probability * ordered.shape[1]) for probability in QUANTILES]]
+        ordered_times = np.sort(unit_times.reshape(len(unit_times), -1), axis=1)
+        quantiles = ordered_times[
+            :, [int(probability * ordered_times.shape[1]) for probability in QUANTILES]
+        ]
     return np.hstack([unit_means.mean(axis=1, keepdims=True), quantiles])
 
 
@@ -109,13 +111,13 @@ def _sum_of_deviations(
     """Return the deviation of a sum of two variables from its mean, given the deviation of each.
     Deviations of the same sign combine as those of correlated normal variables; others are added.
     """
-    product = first_deviation * second_deviation
+    deviation_product = first_deviation * second_deviation
     same_sign_deviation = np.sqrt(
-        first_deviation**2 + second_deviation**2 + 2 * correlation * abs(product)
+        first_deviation**2 + second_deviation**2 + 2 * correlation * abs(deviation_product)
     )
     return np.asarray(
         np.where(
-            product > 0,
+            deviation_product > 0,
             np.copysign(same_sign_deviation, first_deviation),
             first_deviation + second_deviation,
         )
@@ -168,16 +170,23 @@ def _deviation_by_number(
     """
     from scipy.special import ndtri
 
-    visit_times = rounds.second_phase_time(fullness, first_phases_behind.worked_off)
-    size = np.sqrt(group_size(rounds, fullness[:, -1:], first_phases_behind.part_left))
-    deviation = size * (visit_times[:, :-1] - visit_times[:, -1:])
+    visit_times = rounds.second_phase_time(fullness, first_phases_behind.number_worked_off)
+    deviation_factor = np.sqrt(group_size(rounds, fullness[:, -1:], first_phases_behind.part_left))
+    deviation = deviation_factor * (visit_times[:, :-1] - visit_times[:, -1:])
     if len(probabilities) == len(QUANTILES):
         return deviation
     normal_quantiles = ndtri(np.array(QUANTILES))
     normal_scores = ndtri(probabilities)
     slopes = deviation[:, 2:3] / normal_quantiles[2]
-    interpolated = np.stack([np.interp(normal_scores, normal_quantiles, row) for row in deviation])
-    return np.asarray(np.where(probabilities < QUANTILES[0], slopes * normal_scores, interpolated))
+    interpolated_deviation = np.stack(
+        [
+            np.interp(normal_scores, normal_quantiles, deviations_of_point)
+            for deviations_of_point in deviation
+        ]
+    )
+    return np.asarray(
+        np.where(probabilities < QUANTILES[0], slopes * normal_scores, interpolated_deviation)
+    )
 
 
 def _gamma_deviation(mean: Array, variance: Array, probabilities: Array) -> Array:
@@ -186,6 +195,6 @@ def _gamma_deviation(mean: Array, variance: Array, probabilities: Array) -> Arra
     """
     from scipy.special import gammaincinv
 
-    scale = (variance / np.maximum(mean, 1e-300))[:, :, None]
-    shape = (mean / np.maximum(scale[:, :, 0], 1e-300))[:, :, None]
-    return np.asarray((gammaincinv(shape, probabilities) - shape) * scale)
+    gamma_scale = (variance / np.maximum(mean, 1e-300))[:, :, None]
+    gamma_shape = (mean / np.maximum(gamma_scale[:, :, 0], 1e-300))[:, :, None]
+    return np.asarray((gammaincinv(gamma_shape, probabilities) - gamma_shape) * gamma_scale)

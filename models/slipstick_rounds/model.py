@@ -139,9 +139,9 @@ def mean_parameters(phases: Mapping[str, RoundPhase]) -> dict[str, Parameter]:
     >>> list(mean_parameters({"commit": RoundPhase(Number(1.0))}))
     ['present', 'throughput', 'unit_rate.commit']
     """
-    rates = [THROUGHPUT, *(f"{UNIT_RATE}.{phase}" for phase in phases)]
-    present = {PRESENT: Parameter(PRESENT, COUNT)}
-    return present | {name: Parameter(name, RATE) for name in rates}
+    rate_names = [THROUGHPUT, *(f"{UNIT_RATE}.{phase}" for phase in phases)]
+    present_parameter = {PRESENT: Parameter(PRESENT, COUNT)}
+    return present_parameter | {name: Parameter(name, RATE) for name in rate_names}
 
 
 @dataclass(frozen=True)
@@ -225,13 +225,13 @@ class BatchServer(AddedModel):
 
     def quantities(self) -> Iterator[Expr]:
         """Yield every expression of the model."""
-        customers = self.customers
-        if isinstance(customers, OpenCustomers):
-            yield customers.arrivals
+        customer_model = self.customers
+        if isinstance(customer_model, OpenCustomers):
+            yield customer_model.arrivals
         else:
-            yield from (customers.population, customers.think_time)
-            yield from () if customers.visits is None else (customers.visits,)
-        yield from (customers.delay, customers.delay_scv)
+            yield from (customer_model.population, customer_model.think_time)
+            yield from () if customer_model.visits is None else (customer_model.visits,)
+        yield from (customer_model.delay, customer_model.delay_scv)
         for phase in self.phases.values():
             yield phase.work
             yield from (
@@ -262,17 +262,19 @@ class BatchServer(AddedModel):
     @property
     def phrases(self) -> dict[str, str]:
         """The words for the times of phases whose end, or whose unit of work, has words."""
-        phrases: dict[str, str] = {}
+        phrase_by_value: dict[str, str] = {}
         for name, phase in self.phases.items():
             if phase.ends:
-                phrases[f"phase_time[{name}]"] = f"time until customers {phase.ends}"
-                phrases[f"phase_time_quantile[{name}]"] = f"customers {phase.ends}"
+                phrase_by_value[f"phase_time[{name}]"] = f"time until customers {phase.ends}"
+                phrase_by_value[f"phase_time_quantile[{name}]"] = f"customers {phase.ends}"
             if phase.unit:
-                unit = f"{with_article(phase.unit)} of the {as_words(name)}"
-                phrases[f"time_per_unit[{name}]"] = f"mean time of {unit}"
-                phrases[f"time_per_unit_quantile[{name}]"] = f"customers get {unit} on average"
-                phrases[f"unit_rate[{name}]"] = f"{phase.unit}s of the {as_words(name)}"
-        return phrases
+                unit_phrase = f"{with_article(phase.unit)} of the {as_words(name)}"
+                phrase_by_value[f"time_per_unit[{name}]"] = f"mean time of {unit_phrase}"
+                phrase_by_value[f"time_per_unit_quantile[{name}]"] = (
+                    f"customers get {unit_phrase} on average"
+                )
+                phrase_by_value[f"unit_rate[{name}]"] = f"{phase.unit}s of the {as_words(name)}"
+        return phrase_by_value
 
     def answer_names(self) -> Iterator[str]:
         phases = list(self.phases)

@@ -73,9 +73,14 @@ class PhaseNumbers:
         if not self.samples:
             group_centres = (np.arange(count) + 0.5) / count
             return np.asarray(self.least + (self.work - self.least) * group_centres)
-        sums = np.cumsum([0.0, *sorted(self.samples)]) / len(self.samples)
+        cumulated_samples = np.cumsum([0.0, *sorted(self.samples)]) / len(self.samples)
         group_ends = np.linspace(0, 1, count + 1)
-        return np.diff(np.interp(group_ends, np.linspace(0, 1, len(sums)), sums)) * count
+        return (
+            np.diff(
+                np.interp(group_ends, np.linspace(0, 1, len(cumulated_samples)), cumulated_samples)
+            )
+            * count
+        )
 
 
 @dataclass(frozen=True)
@@ -92,7 +97,7 @@ class PointNumbers:
     delay, delay_scv : of each visit before it arrives at the server: mean, and squared coefficient
         of variation [s, 1]
     reason_invalid : why the numbers describe no server, so that no method has an answer
-    own : parameters that differ from the model's own
+    own_values : parameters that differ from the model's own
     """
 
     server: RoundServer
@@ -104,7 +109,7 @@ class PointNumbers:
     delay: float = 0.0
     delay_scv: float = 0.0
     reason_invalid: str = ""
-    own: Mapping[str, float] = field(default_factory=dict)
+    own_values: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def work(self) -> float:
@@ -162,8 +167,8 @@ class BatchServerForm(CompiledModel):
     def __init__(self, model: BatchServer) -> None:
         self.model = model
         self.parameters = tuple(model.parameters)
-        self._expressions = _expressions(model)
-        self._numbers = Tape(list(self._expressions.values()))
+        self._expressions_by_name = _expressions_by_name(model)
+        self._numbers = Tape(list(self._expressions_by_name.values()))
         self._round_time = SplitRoundTime([*model.round_time.values()], [*model.phases])
         self._amounts = Tape(list(model.amounts.values())) if model.amounts else None
 
@@ -218,7 +223,9 @@ class BatchServerForm(CompiledModel):
             account=account,
             low=low,
             high=high,
-            gradient=None if self.is_estimated else lambda index: self._gradient(points[index].own),
+            gradient=None
+            if self.is_estimated
+            else lambda index: self._gradient(points[index].own_values),
         )
 
     def _gradient(self, changed_numbers: Mapping[str, float]) -> Gradient:
@@ -274,14 +281,14 @@ class BatchServerForm(CompiledModel):
                 for column, (_, slopes_by_name) in slopes_by_column.items()
             }
 
-        rates = {THROUGHPUT, *(f"{UNIT_RATE}[{phase}]" for phase in self.model.phases)}
+        rate_names = {THROUGHPUT, *(f"{UNIT_RATE}[{phase}]" for phase in self.model.phases)}
         amount_names = frozenset(f"amount[{name}]" for name in self.model.amounts)
-        deferred = DeferredShares(slopes, 0.0)
+        deferred_slopes = DeferredShares(slopes, 0.0)
         return Gradient(
-            deferred,
+            deferred_slopes,
             values_at_point,
             parameters,
-            frozenset(rates),
+            frozenset(rate_names),
             amount_names,
             frozenset(timeless_names),
         )
@@ -289,9 +296,14 @@ class BatchServerForm(CompiledModel):
     def _names_with_derivatives(self) -> list[str]:
         """List the means and amounts that have derivatives."""
         phases = list(self.model.phases)
-        times = ["response_time", *(f"phase_time[{phase}]" for phase in phases)]
-        units = (f"time_per_unit[{phase}]" for phase in phases[1:])
-        return [*times, *units, THROUGHPUT, *(f"amount[{name}]" for name in self.model.amounts)]
+        time_names = ["response_time", *(f"phase_time[{phase}]" for phase in phases)]
+        unit_time_names = (f"time_per_unit[{phase}]" for phase in phases[1:])
+        return [
+            *time_names,
+            *unit_time_names,
+            THROUGHPUT,
+            *(f"amount[{name}]" for name in self.model.amounts),
+        ]
 
     def _amounts_of(
         self, answers: Sequence[PointAnswer], points: Sequence[PointNumbers]
@@ -352,46 +364,46 @@ class BatchServerForm(CompiledModel):
             name: [answer.values.get(name, missing_estimate) for answer in answers]
             for name in value_names
         }
-        account = {
+        account_columns = {
             name: np.array([answer.account.get(name, math.nan) for answer in answers])
             for name in account_names
         }
-        values = {
-            name: np.array([estimate.mean for estimate in row])
-            for name, row in values_by_name.items()
+        value_columns = {
+            name: np.array([estimate.mean for estimate in estimates])
+            for name, estimates in values_by_name.items()
             if not name.startswith("account[")
         }
         if not self.is_estimated:
-            return values, account, {}, {}
-        low = {
-            name: _column_of_ends([estimate.low for estimate in row])
-            for name, row in values_by_name.items()
+            return value_columns, account_columns, {}, {}
+        low_ends = {
+            name: _column_of_ends([estimate.low for estimate in estimates])
+            for name, estimates in values_by_name.items()
         }
-        high = {
-            name: _column_of_ends([estimate.high for estimate in row])
-            for name, row in values_by_name.items()
+        high_ends = {
+            name: _column_of_ends([estimate.high for estimate in estimates])
+            for name, estimates in values_by_name.items()
         }
-        return values, account, low, high
+        return value_columns, account_columns, low_ends, high_ends
 
     def points_at(self, values: Values) -> list[PointNumbers]:
         """Return the numbers of the model at aligned points."""
         known_values = selected_values(values, self.parameters)
         number_columns = self._numbers.run(selected_values(known_values, self._numbers.parameters))
-        columns = [np.atleast_1d(column) for column in number_columns]
+        number_arrays = [np.atleast_1d(column) for column in number_columns]
         points = []
         for index in range(count_of_points(known_values)):
             value_by_name = {
                 name: float(column[index if len(column) > 1 else 0])
-                for name, column in zip(self._expressions, columns, strict=True)
+                for name, column in zip(self._expressions_by_name, number_arrays, strict=True)
             }
             own_values = {
                 name: float(np.atleast_1d(value)[index if np.size(value) > 1 else 0])
                 for name, value in known_values.items()
             }
-            points.append(self._point(value_by_name, own_values))
+            points.append(self._point_numbers(value_by_name, own_values))
         return points
 
-    def _point(
+    def _point_numbers(
         self, value_by_name: Mapping[str, float], own_values: Mapping[str, float]
     ) -> PointNumbers:
         """Return the numbers of the model at one point, from its parameters by name."""
@@ -407,21 +419,23 @@ class BatchServerForm(CompiledModel):
             )
             for name, phase in model.phases.items()
         )
-        limits = {key: value_by_name.get(key, math.inf) for key in ("budget", "places", "memory")}
+        limit_by_name = {
+            key: value_by_name.get(key, math.inf) for key in ("budget", "places", "memory")
+        }
         server = RoundServer(
             self._duration(own_values),
             tuple(phase.piece for phase in phases),
-            **limits,
+            **limit_by_name,
             reserved=model.reserved,
             batching_delay=value_by_name["batching_delay"],
             interval=value_by_name["interval"],
             earlier_first=model.earlier_first,
         )
-        load: dict[str, Any]
+        customer_numbers: dict[str, Any]
         if isinstance(model.customers, OpenCustomers):
-            load = {"rate": value_by_name["arrivals"]}
+            customer_numbers = {"rate": value_by_name["arrivals"]}
         else:
-            load = {
+            customer_numbers = {
                 "population": int(value_by_name["population"]),
                 "think_time": value_by_name["think_time"],
                 "visits": int(value_by_name.get("visits", 0)),
@@ -431,8 +445,8 @@ class BatchServerForm(CompiledModel):
             phases,
             delay=value_by_name["delay"],
             delay_scv=value_by_name["delay_scv"],
-            own=own_values,
-            **load,
+            own_values=own_values,
+            **customer_numbers,
         )
 
     def _duration(self, own_values: Mapping[str, float]) -> RoundTime:
@@ -475,29 +489,29 @@ class SplitRoundTime:
         """The largest expressions that do not depend on the contents of a round, by the names of
         new parameters, and the tape that computes the time from these parameters and the contents.
         """
-        varying: dict[int, Expr] = {}
-        fixed: dict[int, Parameter] = {}
-        fixed_by_name: dict[str, Expr] = {}
+        varying_by_id: dict[int, Expr] = {}
+        parameter_by_id: dict[int, Parameter] = {}
+        expression_by_name: dict[str, Expr] = {}
 
         def as_operand(node: Expr) -> Expr:
             """Return a parameter in the place of an expression that does not depend on the
             contents.
             """
-            if id(node) in varying or not operands(node):
-                return varying.get(id(node), node)
-            if id(node) not in fixed:
-                name = f"round.fixed.{len(fixed)}"
-                fixed[id(node)] = Parameter(name, node.dimension)
-                fixed_by_name[name] = node
-            return fixed[id(node)]
+            if id(node) in varying_by_id or not operands(node):
+                return varying_by_id.get(id(node), node)
+            if id(node) not in parameter_by_id:
+                name = f"round.fixed.{len(parameter_by_id)}"
+                parameter_by_id[id(node)] = Parameter(name, node.dimension)
+                expression_by_name[name] = node
+            return parameter_by_id[id(node)]
 
         for node in walk(*self._parts):
             if isinstance(node, Parameter) and node.name in self._state:
-                varying[id(node)] = node
-            elif any(id(operand) in varying for operand in operands(node)):
+                varying_by_id[id(node)] = node
+            elif any(id(operand) in varying_by_id for operand in operands(node)):
                 new_operands = tuple(as_operand(operand) for operand in operands(node))
-                varying[id(node)] = with_operands(cast(Operation, node), new_operands)
-        return fixed_by_name, Tape([as_operand(expression) for expression in self._parts])
+                varying_by_id[id(node)] = with_operands(cast(Operation, node), new_operands)
+        return expression_by_name, Tape([as_operand(expression) for expression in self._parts])
 
     @cached_property
     def fixed_tape(self) -> Tape:
@@ -513,14 +527,14 @@ class RoundTime:
     Parameters
     ----------
     tape : the parts of the time
-    own : parameters that differ from the model's own; of several points arrays along them, and
-        as many rounds of each
+    own_values : parameters that differ from the model's own; of several points arrays along them,
+        and as many rounds of each
     phases : names
     split : what of the time does not depend on the contents of a round; None: not known
     """
 
     tape: Tape
-    own: Values
+    own_values: Values
     phases: tuple[str, ...]
     split: SplitRoundTime | None = None
 
@@ -533,70 +547,70 @@ class RoundTime:
         own_values : parameters that differ from the model's own, as arrays along the points
         """
         if self.split is None or not self.split.fixed_and_varying[0]:
-            return replace(self, own=own_values)
+            return replace(self, own_values=own_values)
         fixed_expressions, tape = self.split.fixed_and_varying
         fixed_tape = self.split.fixed_tape
         fixed_values = fixed_tape.run(selected_values(own_values, fixed_tape.parameters))
         return replace(
             self,
             tape=tape,
-            own={**own_values, **dict(zip(fixed_expressions, fixed_values, strict=True))},
+            own_values={**own_values, **dict(zip(fixed_expressions, fixed_values, strict=True))},
         )
 
     def at_rows(self, rows: NDArray[np.intp]) -> RoundTime:
         """Return the function at some of the points."""
         own_values = {
             name: np.asarray(value)[rows] if np.size(value) > 1 else value
-            for name, value in self.own.items()
+            for name, value in self.own_values.items()
         }
-        return replace(self, own=own_values)
+        return replace(self, own_values=own_values)
 
     def __call__(self, rounds: RoundContents) -> Array:
-        state: dict[str, Array | float] = {
+        contents_by_name: dict[str, Array | float] = {
             f"{kind}.{phase}": column
             for kind, columns_by_phase in zip(
                 STATE, (rounds.customers, rounds.units, rounds.products), strict=True
             )
             for phase, column in zip(self.phases, columns_by_phase, strict=True)
         }
-        state[HELD] = rounds.units_held
-        round_count = max(map(np.size, state.values()))
+        contents_by_name[HELD] = rounds.units_held
+        round_count = max(map(np.size, contents_by_name.values()))
         own_values = {
             name: np.repeat(value, round_count // np.size(value)) if np.size(value) > 1 else value
-            for name, value in selected_values(self.own, self.tape.parameters).items()
+            for name, value in selected_values(self.own_values, self.tape.parameters).items()
         }
-        values_used = selected_values({**own_values, **state}, self.tape.parameters)
-        component_times = np.array(np.broadcast_arrays(*self.tape.run(values_used)))
+        parameter_values = selected_values({**own_values, **contents_by_name}, self.tape.parameters)
+        component_times = np.array(np.broadcast_arrays(*self.tape.run(parameter_values)))
         times = np.atleast_1d(component_times.sum(axis=0))
         # Written so that a time that is no number is refused as well.
         if not (times > 0).all() or not np.isfinite(times).all():
-            self.refuse(times, state)
+            self.refuse(times, contents_by_name)
         return component_times
 
-    def refuse(self, times: Array, state: Mapping[str, Array | float]) -> NoReturn:
+    def refuse(self, times: Array, contents_by_name: Mapping[str, Array | float]) -> NoReturn:
         """Raise an error on the first round whose computed time is negative or not finite.
 
         Parameters
         ----------
         times : of rounds, of which at least one is not above 0 and finite [s]
-        state : what each round has, by name
+        contents_by_name : what each round has, by name
 
         Raises
         ------
         NoAnswerError : always
         """
-        index = int(np.flatnonzero(~((times > 0) & np.isfinite(times)))[0])
+        round_index = int(np.flatnonzero(~((times > 0) & np.isfinite(times)))[0])
         customers = [
-            np.broadcast_to(state[f"{STATE[0]}.{phase}"], times.shape)[index]
+            np.broadcast_to(contents_by_name[f"{STATE[0]}.{phase}"], times.shape)[round_index]
             for phase in self.phases
         ]
         customers_text = ", ".join(
             f"{number:.4g} in {phase}" for number, phase in zip(customers, self.phases, strict=True)
         )
         raise NoAnswerError(
-            f"a round that serves {customers_text} takes {float(times[index]):.4g} s by the parts"
-            " of its"
-            " time; the time of every round must be above 0 and finite: mend the parts of 'round'"
+            f"a round that serves {customers_text} takes {float(times[round_index]):.4g} s by the"
+            " parts of its time; the time of every round must be above 0 and finite: mend the"
+            " parts of 'round'"
         )
 
 
@@ -604,7 +618,10 @@ def own_columns(points: Sequence[PointNumbers]) -> Columns:
     """Return, by name, the values of the parameters of several points that differ from the model's
     own values.
     """
-    return {name: np.array([point.own[name] for point in points]) for name in points[0].own}
+    return {
+        name: np.array([point.own_values[name] for point in points])
+        for name in points[0].own_values
+    }
 
 
 def round_time_at(points: Sequence[PointNumbers]) -> RoundTime:
@@ -639,7 +656,7 @@ _RULES = {
 """The meaning of each number of a point, and the rule that it must meet."""
 
 
-def _meets_rule(value: float, rule: str) -> bool:
+def _is_allowed_value(value: float, rule: str) -> bool:
     """Return whether a number meets a rule, such as to be a whole number of at least 1."""
     if rule == _WHOLE:
         return value >= 1 and value.is_integer()
@@ -664,7 +681,7 @@ def _reason_invalid(
                 f"{meaning}{phase_suffix} is no finite number: its formula divides by 0, or an"
                 " input of it is far too large"
             )
-        if not _meets_rule(value, rule):
+        if not _is_allowed_value(value, rule):
             return f"{meaning}{phase_suffix} is {value:,.6g}: give {rule}"
     for phase in uniform_phases:
         work = value_by_name[f"{phase}.work"]
@@ -678,11 +695,12 @@ def _reason_invalid(
                 f"no whole number lies from {least_work:,.6g}, the least work of phase {phase}, to"
                 f" {work:,.6g}, its largest: give a least work below the largest"
             )
-    largest = sum(value_by_name[f"{phase}.work"] for phase in phases)
+    largest_work = sum(value_by_name[f"{phase}.work"] for phase in phases)
     memory = value_by_name.get("memory", math.inf)
-    if largest > memory:
+    if largest_work > memory:
         return (
-            f"a customer holds up to {largest:,.0f} units, more than the {memory:,.0f} that memory"
+            f"a customer holds up to {largest_work:,.0f} units, more than the {memory:,.0f} that"
+            " memory"
             " has room for: give more memory or less work"
         )
     return ""
@@ -714,7 +732,7 @@ def _is_small_whole_number(value: float) -> bool:
     return value < SMALLEST_SHARED_NUMBER and value == round(value)
 
 
-def _expressions(model: BatchServer) -> dict[str, Expr]:
+def _expressions_by_name(model: BatchServer) -> dict[str, Expr]:
     """Return the expressions that have one number at a point, by name."""
     expressions_found: dict[str, Expr | None] = {
         "budget": model.budget,

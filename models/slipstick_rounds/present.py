@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from slipstick.late import Array, NDArray, np
-from slipstick_rounds.birth_death import weights_with_tail
+from slipstick_rounds.birth_death import birth_death_weights_with_tail
 from slipstick_rounds.capacity import MOST_PRESENT, MeanRounds, PartsOfVisits, limited_mean
 from slipstick_rounds.groups import group_size
 from slipstick_rounds.model import QUANTILES
@@ -26,10 +26,10 @@ class PresentNumbers(NamedTuple):
     Attributes
     ----------
     in_second_phase : customers in the second phase [points; 1]
-    beside : customers in the second phase beside one of them, itself included [points; 1]
-    idle : probability that there is none [points]
-    probability_full, wait : probability that a customer waits for a place, and the mean wait of
-        those that do [points; 1, s]
+    number_beside : customers in the second phase beside one of them, itself included [points; 1]
+    idle_probability : probability that there is none [points]
+    probability_full, mean_wait : probability that a customer waits for a place, and the mean wait
+        of those that do [points; 1, s]
     place_load : rate times the time for which a visit holds a place of a full server, over the
         places; 1 or more where they are saturated [points; 1]
     fullness : of rounds beside a customer: largest number of customers that a part of all have, of
@@ -37,10 +37,10 @@ class PresentNumbers(NamedTuple):
     """
 
     in_second_phase: Array
-    beside: Array
-    idle: Array
+    number_beside: Array
+    idle_probability: Array
     probability_full: Array
-    wait: Array
+    mean_wait: Array
     place_load: Array
     fullness: Array
 
@@ -72,8 +72,10 @@ def solve_present(
     most_customers = np.minimum(rounds.most_customers, MOST_PRESENT)
     customers_on_server, last_number = numbers_of_customers(rounds)
     times = times or rounds.parts_of_visits(customers_on_server)
-    visit_times = rounds.visit_of_stream(times, customers_on_server, rounds.rate, worked_off)
-    weights, weight_beyond, _ = weights_with_tail(rounds.rate * visit_times, last_number)
+    visit_times = rounds.visit_time_of_stream(times, customers_on_server, rounds.rate, worked_off)
+    weights, weight_beyond, _ = birth_death_weights_with_tail(
+        rounds.rate * visit_times, last_number
+    )
     total_weight = weights.sum(axis=1, keepdims=True) + weight_beyond
     weighted_sum = (weights[:, 1:] * customers_on_server).sum(
         axis=1, keepdims=True
@@ -81,36 +83,41 @@ def solve_present(
     sum_of_squares = (weights[:, 1:] * customers_on_server**2).sum(
         axis=1, keepdims=True
     ) + weight_beyond * most_customers**2
-    beside = sum_of_squares / weighted_sum
-    mean = weighted_sum / total_weight
+    number_beside = sum_of_squares / weighted_sum
+    mean_number = weighted_sum / total_weight
     # Second phases begin in groups, as first phases prolong rounds in which more customers come.
     added_by_groups = limited_mean(
-        group_size(rounds, beside, part_left) * (beside - mean),
-        np.maximum(rounds.largest_mean_number, beside) - mean,
+        group_size(rounds, number_beside, part_left) * (number_beside - mean_number),
+        np.maximum(rounds.largest_mean_number, number_beside) - mean_number,
     )
     # But over rounds fewer are present than over time: longer rounds have more, and count once.
     beside_in_groups = np.maximum(
-        mean + added_by_groups - mean * share_behind(rounds, beside, worked_off), 1.0
+        mean_number
+        + added_by_groups
+        - mean_number * share_behind(rounds, number_beside, worked_off),
+        1.0,
     )
-    prolongation = rounds.second_phase_time(
+    prolongation_factor = rounds.second_phase_time(
         beside_in_groups, worked_off
-    ) / rounds.second_phase_time(beside, worked_off)
+    ) / rounds.second_phase_time(number_beside, worked_off)
     distribution = np.cumsum(weights, axis=1) / total_weight
-    number_at_quantiles = np.stack(
+    quantile_numbers = np.stack(
         [(distribution < quantile).sum(axis=1) for quantile in QUANTILES], axis=1
     )
     fullness = np.hstack(
         [
-            np.clip(number_at_quantiles, 1.0, np.maximum(most_customers, 1.0)),
-            mean,
+            np.clip(quantile_numbers, 1.0, np.maximum(most_customers, 1.0)),
+            mean_number,
         ]
     )
-    waits = waits_for_places(rounds, customers_on_server, visit_times, last_number, mean)
+    wait_columns = waits_for_places(
+        rounds, customers_on_server, visit_times, last_number, mean_number
+    )
     number_columns = (
-        mean * prolongation,
+        mean_number * prolongation_factor,
         beside_in_groups,
         weights[:, :1] / total_weight,
-        *waits,
+        *wait_columns,
     )
     return PresentNumbers._make([*(column.ravel() for column in number_columns), fullness])
 
@@ -120,7 +127,7 @@ def share_behind(rounds: MeanRounds, present: Array, worked_off: Array) -> Array
     begins and on those that arrive meanwhile. With w that are worked off it is w P / (v D + w P)
     [points, 1; 1].
     """
-    work_behind = worked_off * rounds.added_by_first_phase(present)
+    work_behind = worked_off * rounds.time_added_by_first_phase(present)
     return np.asarray(
-        work_behind / (rounds.second_phase_rounds * rounds.time(present, 0.0) + work_behind)
+        work_behind / (rounds.second_phase_rounds * rounds.round_time(present, 0.0) + work_behind)
     )

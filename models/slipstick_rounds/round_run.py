@@ -108,17 +108,17 @@ class RoundRun:
         return float(self.log[-1, 0])
 
     @property
-    def rounds(self) -> int:
+    def round_count(self) -> int:
         """Return the number of rounds."""
         return int(self.log[-1, 1])
 
     @property
-    def served(self) -> float:
+    def served_count(self) -> float:
         """Return the number of customers present in a round, added up over the rounds."""
         return float(self.log[-1, 3])
 
     @property
-    def put_back(self) -> int:
+    def put_back_count(self) -> int:
         """Return the number of times that a customer had to leave the server for lack of memory."""
         return int(self.log[-1, 5])
 
@@ -216,20 +216,20 @@ class RoundByRound:
     ) -> None:
         self.server = server
         self.work = work
-        self.think = think
-        self.phases = work.shape[1]
+        self.think_times = think
+        self.phase_count = work.shape[1]
         self.arrival_times = np.zeros(len(work))
         self.end_times = np.zeros(work.shape)
         self.due_arrivals: list[tuple[float, int]] = []
         self.next_visit = len(arrivals)
         for visit, time in enumerate(arrivals.tolist()):
             heappush(self.due_arrivals, (time, visit))
-        self.waiting: deque[_Customer] = deque()
-        self.present: list[_Customer] = []
+        self.waiting_customers: deque[_Customer] = deque()
+        self.present_customers: list[_Customer] = []
         self.now = 0.0
         self.memory_used = 0.0
-        self.ended = self.rounds = self.put_back = 0
-        self.busy = self.served = 0.0
+        self.ended_count = self.round_count = self.put_back_count = 0
+        self.busy_time = self.served_count = 0.0
         self.booked_times: Array | float = 0.0
         self.log: list[Array] = []
 
@@ -238,14 +238,21 @@ class RoundByRound:
         most_visits = len(self.work) if until is None else until
         admitted_count = 0
         pace = WorkPace()
-        while self.ended < most_visits and admitted_count < events:
+        while self.ended_count < most_visits and admitted_count < events:
             self._wait_for_a_round()
             customer_shares = self._divide_budget()
             admitted_count += len(customer_shares)
-            visits_done = max(self.ended, most_visits * admitted_count / events)
-            pace.check(visits_done, most_visits, f"the simulation follows {most_visits:,} visits")
+            done_visits = max(self.ended_count, most_visits * admitted_count / events)
+            pace.check(done_visits, most_visits, f"the simulation follows {most_visits:,} visits")
             self._do_rounds(customer_shares, self._count_equal_rounds(customer_shares))
-            log_counts = [self.now, self.rounds, self.busy, self.served, self.ended, self.put_back]
+            log_counts = [
+                self.now,
+                self.round_count,
+                self.busy_time,
+                self.served_count,
+                self.ended_count,
+                self.put_back_count,
+            ]
             self.log.append(np.append(log_counts, self.booked_times))
         return RoundRun(
             self.arrival_times, self.end_times, self.end_times[:, -1] > 0, np.array(self.log)
@@ -256,7 +263,7 @@ class RoundByRound:
         arrived to the queue.
         """
         self._take_arrivals()
-        if not self.present and not self.waiting:
+        if not self.present_customers and not self.waiting_customers:
             self.now = self.due_arrivals[0][0]
             self._take_arrivals()
         if self.server.interval:
@@ -272,7 +279,7 @@ class RoundByRound:
             time, visit = heappop(self.due_arrivals)
             work = self.work[visit].tolist()
             self.arrival_times[visit] = time
-            self.waiting.append(_Customer(visit, 0, work[0], later_work=work[1:]))
+            self.waiting_customers.append(_Customer(visit, 0, work[0], later_work=work[1:]))
 
     def _divide_budget(self) -> list[tuple[_Customer, float]]:
         """Divide the budget of a round among the customers, and admit those that fit."""
@@ -280,10 +287,10 @@ class RoundByRound:
         shares: list[tuple[_Customer, float]] = []
         if self.server.earlier_first:
             budget_left = self._admit(shares, self._share_phase(shares, 0, budget_left))
-            for phase in range(1, self.phases):
+            for phase in range(1, self.phase_count):
                 budget_left = self._share_phase(shares, phase, budget_left)
             return shares
-        for phase in reversed(range(self.phases)):
+        for phase in reversed(range(self.phase_count)):
             budget_left = self._share_phase(shares, phase, budget_left)
         self._admit(shares, budget_left)
         return shares
@@ -294,7 +301,7 @@ class RoundByRound:
         """Share the remaining budget among the customers in a phase, and return the budget that is
         left after that.
         """
-        for customer in self.present:
+        for customer in self.present_customers:
             if customer.phase == phase:
                 budget_left -= self._give_share(shares, customer, budget_left)
         return budget_left
@@ -311,14 +318,18 @@ class RoundByRound:
 
     def _admit(self, shares: list[tuple[_Customer, float]], budget_left: float) -> float:
         """Admit waiting customers while there is budget, and return the budget that is left."""
-        while self.waiting and budget_left > 0 and len(self.present) < self.server.places:
-            customer = self.waiting[0]
+        while (
+            self.waiting_customers
+            and budget_left > 0
+            and len(self.present_customers) < self.server.places
+        ):
+            customer = self.waiting_customers[0]
             claim = self._memory_claim(customer)
             # A customer that alone needs more than all memory is served alone.
-            if self.present and self.memory_used + claim > self.server.memory:
+            if self.present_customers and self.memory_used + claim > self.server.memory:
                 break
-            self.waiting.popleft()
-            self.present.append(customer)
+            self.waiting_customers.popleft()
+            self.present_customers.append(customer)
             self.memory_used += claim
             budget_left -= self._give_share(shares, customer, budget_left)
         return budget_left
@@ -347,9 +358,11 @@ class RoundByRound:
             MOST_ALIKE, *(int(customer.work_left / share) for customer, share in customer_shares)
         )
         if not server.reserved and math.isfinite(server.memory):
-            growth = sum(share for customer, share in customer_shares if customer.phase)
-            if growth:
-                round_count = min(round_count, int((server.memory - self.memory_used) / growth))
+            memory_growth = sum(share for customer, share in customer_shares if customer.phase)
+            if memory_growth:
+                round_count = min(
+                    round_count, int((server.memory - self.memory_used) / memory_growth)
+                )
         return max(round_count, 1)
 
     def _do_rounds(self, customer_shares: list[tuple[_Customer, float]], round_count: int) -> None:
@@ -359,19 +372,23 @@ class RoundByRound:
         component_times = self._round_times(customer_shares, round_count)
         # Sums one after the other, as the compiled kernel forms them: `sum` adds in pairs.
         round_ends = self.now + np.cumsum(np.cumsum(component_times, axis=0)[-1])
-        is_admission_blocked = bool(self.waiting) or len(self.present) >= self.server.places
+        is_admission_blocked = (
+            bool(self.waiting_customers) or len(self.present_customers) >= self.server.places
+        )
         if self.due_arrivals and round_count > 1 and not is_admission_blocked:
             round_count = min(
                 round_count, int(np.searchsorted(round_ends, self.due_arrivals[0][0])) + 1
             )
-        self.rounds += round_count
-        self.served += round_count * len(customer_shares)
-        present = np.bincount(
-            [customer.phase for customer, _ in customer_shares], minlength=self.phases
+        self.round_count += round_count
+        self.served_count += round_count * len(customer_shares)
+        customers_by_phase = np.bincount(
+            [customer.phase for customer, _ in customer_shares], minlength=self.phase_count
         )
-        times = np.cumsum(component_times[:, :round_count], axis=1)[:, -1]
-        self.booked_times = self.booked_times + np.outer(present, times).ravel()
-        self.busy += float(round_ends[round_count - 1]) - self.now
+        time_by_component = np.cumsum(component_times[:, :round_count], axis=1)[:, -1]
+        self.booked_times = (
+            self.booked_times + np.outer(customers_by_phase, time_by_component).ravel()
+        )
+        self.busy_time += float(round_ends[round_count - 1]) - self.now
         self.now = float(round_ends[round_count - 1])
         for customer, share in customer_shares:
             self._advance(customer, share * round_count)
@@ -381,26 +398,26 @@ class RoundByRound:
         """Return the times of `round_count` rounds in which each customer gets the same share, by
         component of the time [components, rounds; s].
         """
-        round_index = np.arange(round_count, dtype=np.float64)
-        customers_by_phase = [0.0] * self.phases
-        units_by_phase = [0.0] * self.phases
-        products_by_phase = [0.0] * self.phases
-        growth_by_phase = [0.0] * self.phases
+        earlier_round_counts = np.arange(round_count, dtype=np.float64)
+        customers_by_phase = [0.0] * self.phase_count
+        units_by_phase = [0.0] * self.phase_count
+        products_by_phase = [0.0] * self.phase_count
+        growth_by_phase = [0.0] * self.phase_count
         for customer, share in shares:
             phase = customer.phase
             customers_by_phase[phase] += share > 0
             units_by_phase[phase] += share
             products_by_phase[phase] += share * (customer.units_held + share / 2)
             growth_by_phase[phase] += share * share
-        held = sum(customer.units_held for customer, _ in shares) + round_index * sum(
-            units_by_phase
-        )
+        units_held = sum(
+            customer.units_held for customer, _ in shares
+        ) + earlier_round_counts * sum(units_by_phase)
         product_sums = [
-            product + round_index * growth_of_round
+            product + earlier_round_counts * growth_of_round
             for product, growth_of_round in zip(products_by_phase, growth_by_phase, strict=True)
         ]
         component_times = self.server.duration(
-            RoundContents(customers_by_phase, units_by_phase, held, product_sums)
+            RoundContents(customers_by_phase, units_by_phase, units_held, product_sums)
         )
         return np.broadcast_to(component_times, (len(component_times), round_count))
 
@@ -426,11 +443,11 @@ class RoundByRound:
         """Remove a visit that has ended from the server, and plan the next visit of a closed
         population.
         """
-        self.present.remove(customer)
+        self.present_customers.remove(customer)
         self.memory_used -= customer.units_held
-        self.ended += 1
-        if self.think is not None and self.next_visit < len(self.work):
-            time = self.now + float(self.think[self.next_visit])
+        self.ended_count += 1
+        if self.think_times is not None and self.next_visit < len(self.work):
+            time = self.now + float(self.think_times[self.next_visit])
             heappush(self.due_arrivals, (time, self.next_visit))
             self.next_visit += 1
 
@@ -439,10 +456,10 @@ class RoundByRound:
         memory suffices.
         """
         while not self.server.reserved and self.memory_used > self.server.memory:
-            if len(self.present) < 2:
+            if len(self.present_customers) < 2:
                 return
-            customer = self.present.pop()
-            self.put_back += 1
+            customer = self.present_customers.pop()
+            self.put_back_count += 1
             self.memory_used -= (
                 customer.units_held if customer.phase else customer.units_held + customer.work_left
             )
@@ -453,4 +470,4 @@ class RoundByRound:
                 customer.work_left = 0.0
             customer.work_left += customer.units_held
             customer.units_held = 0.0
-            self.waiting.appendleft(customer)
+            self.waiting_customers.appendleft(customer)

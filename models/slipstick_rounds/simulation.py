@@ -124,24 +124,24 @@ class BatchServerSimulation(BatchServerForm):
     ) -> tuple[dict[str, Estimate], bool, tuple[str, ...]]:
         """Replicate a run that all customers begin at the same time."""
         samples: list[_RunSample] = []
-        visits = point.population * point.visits
-        _check_visits(visits)
+        visit_count = point.population * point.visits
+        _check_visits(visit_count)
         is_random = point.think_time > 0 or any(phase.least < phase.work for phase in point.phases)
         is_random |= point.delay > 0 and point.delay_scv > 0
-        most_samples = min(MOST_RUNS, MORE_VISITS * MOST_VISITS // visits) if is_random else 1
+        most_samples = min(MOST_RUNS, MORE_VISITS * MOST_VISITS // visit_count) if is_random else 1
         fewest_replications = self._settings.cycles or FEWEST_REPLICATIONS
         is_precise = not is_random
         while not samples or (not is_precise and len(samples) < most_samples):
-            sample = self._run_with_stream(point, len(samples), visits)
-            _check_ended(sample.run, visits, self._settings)
-            samples.append(_RunSample(self._times_of_visits(sample), sample.run.log[-1]))
+            visits_run = self._run_with_stream(point, len(samples), visit_count)
+            _check_ended(visits_run.run, visit_count, self._settings)
+            samples.append(_RunSample(self._times_of_visits(visits_run), visits_run.run.log[-1]))
             if is_random and len(samples) >= fewest_replications:
-                estimates = self._estimates_of_ratios(samples, successive=False)
+                estimates = self._estimates_of_ratios(samples, are_successive=False)
                 is_precise = self._is_precise(estimates["response_time"])
                 most_samples = len(samples) if self._settings.cycles else most_samples
-        noun = "run" if len(samples) == 1 else "runs"
-        notes = [f"{len(samples)} {noun} of {visits:,} visits each"]
-        estimates = self._estimates_of_ratios(samples, successive=False)
+        run_noun = "run" if len(samples) == 1 else "runs"
+        notes = [f"{len(samples)} {run_noun} of {visit_count:,} visits each"]
+        estimates = self._estimates_of_ratios(samples, are_successive=False)
         if not is_random:
             estimates = {
                 name: Estimate(estimate.mean, estimate.mean, estimate.mean)
@@ -158,23 +158,23 @@ class BatchServerSimulation(BatchServerForm):
         is four times as long as the one before.
         """
         settings = self._settings
-        visits = settings.cycles or max(settings.least, VISITS_EACH * point.population)
-        _check_visits(visits)
+        visit_count = settings.cycles or max(settings.least, VISITS_EACH * point.population)
+        _check_visits(visit_count)
         while True:
-            sample = self._run_with_stream(point, 0, visits)
-            run = sample.run
+            visits_run = self._run_with_stream(point, 0, visit_count)
+            run = visits_run.run
             _check_ended(run, 1, settings)
-            samples, warm_up_visits, is_settled = self._run_in_batches(sample)
-            estimates = self._estimates_of_ratios(samples, successive=True)
+            samples, warm_up_visits, is_settled = self._run_in_batches(visits_run)
+            estimates = self._estimates_of_ratios(samples, are_successive=True)
             is_settled = is_settled and not self._are_batches_correlated(samples)
             is_precise = is_settled and self._is_precise(estimates["response_time"])
             ended_visits = int(run.log[-1, 4])
             ends_together = ended_visits / len(run.log) > MANY_ENDS_TOGETHER
             most_visits = MOST_VISITS * (MORE_VISITS if ends_together else 1)
-            was_stopped = ended_visits < visits
-            if is_precise or settings.cycles or was_stopped or 4 * visits > most_visits:
+            was_stopped = ended_visits < visit_count
+            if is_precise or settings.cycles or was_stopped or 4 * visit_count > most_visits:
                 break
-            visits *= 4
+            visit_count *= 4
         notes: list[str] = [
             RunLength(
                 f"a run of {ended_visits:,} visits, the first {warm_up_visits:,} of which are left"
@@ -195,48 +195,61 @@ class BatchServerSimulation(BatchServerForm):
             notes.append(f"the server was idle {times_phrase} only: utilization has no interval")
         return estimates, is_precise, tuple(notes)
 
-    def _run_with_stream(self, point: PointNumbers, replication: int, visits: int) -> _VisitsRun:
+    def _run_with_stream(
+        self, point: PointNumbers, replication: int, visit_count: int
+    ) -> _VisitsRun:
         """Run the server with random numbers, of which each kind has a stream of its own."""
 
-        def stream(name: str) -> np.random.Generator:
+        def random_stream(name: str) -> np.random.Generator:
             """Return the generator of the random numbers of one kind."""
             return np.random.default_rng([self._settings.seed, replication, *name.encode()])
 
         # Customers that are under way when a run without end is stopped have to be there.
-        supplied_visits = visits if point.visits else visits + max(point.population, 1000)
+        supplied_visit_count = (
+            visit_count if point.visits else visit_count + max(point.population, 1000)
+        )
         work_columns = [
-            _draw_work(stream(f"work {index}"), phase, supplied_visits)
+            _draw_work(random_stream(f"work {index}"), phase, supplied_visit_count)
             for index, phase in enumerate(point.phases)
         ]
         work = np.stack(work_columns, axis=1).astype(np.float64)
-        delays = np.full(supplied_visits, point.delay)
+        delays = np.full(supplied_visit_count, point.delay)
         if point.delay and point.delay_scv:
-            shape = 1 / point.delay_scv
-            delays = stream("delay").gamma(shape, point.delay / shape, supplied_visits)
+            gamma_shape = 1 / point.delay_scv
+            delays = random_stream("delay").gamma(
+                gamma_shape, point.delay / gamma_shape, supplied_visit_count
+            )
         settings = self._settings
         if point.rate:
-            arrivals = np.cumsum(stream("arrivals").exponential(1 / point.rate, supplied_visits))
-            run = run_rounds(settings, point.server, work, arrivals, None, visits)
+            arrivals = np.cumsum(
+                random_stream("arrivals").exponential(1 / point.rate, supplied_visit_count)
+            )
+            run = run_rounds(settings, point.server, work, arrivals, None, visit_count)
             return _VisitsRun(run, work, delays)
         # Customers begin together, and arrive after their delays.
         first_delays = delays[: point.population]
         first_delays.sort()
-        think = stream("think").exponential(1.0, supplied_visits) * point.think_time + delays
-        run = run_rounds(settings, point.server, work, first_delays, think, visits)
+        think_times = (
+            random_stream("think").exponential(1.0, supplied_visit_count) * point.think_time
+            + delays
+        )
+        run = run_rounds(settings, point.server, work, first_delays, think_times, visit_count)
         return _VisitsRun(run, work, delays)
 
-    def _run_in_batches(self, sample: _VisitsRun) -> tuple[list[_RunSample], int, bool]:
+    def _run_in_batches(self, visits_run: _VisitsRun) -> tuple[list[_RunSample], int, bool]:
         """Divide a run without end, after its warm-up, into batches of successive rounds; also
         return the number of visits of the warm-up, and whether the run is longer than twice its
         warm-up.
         """
-        visits = self._times_of_visits(sample)
-        logged_rounds = sample.run.log
+        times_of_visits = self._times_of_visits(visits_run)
+        logged_rounds = visits_run.run.log
         log = np.vstack([np.zeros(logged_rounds.shape[1]), logged_rounds])
         batch_ends = np.linspace(0, log[-1, 4], STRETCHES + 1)
         last_rows = np.unique(np.searchsorted(log[:, 4], batch_ends))
         visits_ended = log[last_rows, 4].astype(int)
-        response_sums = np.concatenate([[0.0], np.cumsum(visits["response_time"])])[visits_ended]
+        response_sums = np.concatenate([[0.0], np.cumsum(times_of_visits["response_time"])])[
+            visits_ended
+        ]
         dropped_rows = 0
         is_settled = len(last_rows) > 2 * BATCHES
         if is_settled:
@@ -252,7 +265,7 @@ class BatchServerSimulation(BatchServerForm):
             _RunSample(
                 {
                     name: column[int(log[first_row, 4]) : int(log[end_row, 4])]
-                    for name, column in visits.items()
+                    for name, column in times_of_visits.items()
                 },
                 log[end_row] - log[first_row],
             )
@@ -267,71 +280,81 @@ class BatchServerSimulation(BatchServerForm):
         means = np.array([sample.visits["response_time"].mean() for sample in samples])
         return is_correlated(means, self._settings.precision * NEGLIGIBLE)
 
-    def _times_of_visits(self, sample: _VisitsRun) -> dict[str, Array]:
+    def _times_of_visits(self, visits_run: _VisitsRun) -> dict[str, Array]:
         """Return the times of each visit that ended, by name of the value, in the order of ends."""
-        run, work = sample.run, sample.work
+        run, work = visits_run.run, visits_run.work
         visit_order = np.flatnonzero(run.has_ended)
         visit_order = visit_order[np.argsort(run.end_times[visit_order, -1], kind="stable")]
-        arrival_times = run.arrival_times[visit_order] - sample.delays[visit_order]
+        arrival_times = run.arrival_times[visit_order] - visits_run.delays[visit_order]
         end_times = run.end_times[visit_order]
         times_by_name = {"response_time": end_times[:, -1] - arrival_times}
-        for index, phase in enumerate(self.model.phases):
-            times_by_name[f"phase_time[{phase}]"] = end_times[:, index] - arrival_times
-            if index:
-                spent = end_times[:, index] - end_times[:, index - 1]
-                times_by_name[f"time_per_unit[{phase}]"] = spent / work[visit_order, index]
-        for index, phase in enumerate(self.model.phases):
-            times_by_name[f"{_UNITS}{phase}"] = work[visit_order, index]
+        for phase_index, phase in enumerate(self.model.phases):
+            times_by_name[f"phase_time[{phase}]"] = end_times[:, phase_index] - arrival_times
+            if phase_index:
+                time_spent = end_times[:, phase_index] - end_times[:, phase_index - 1]
+                times_by_name[f"time_per_unit[{phase}]"] = (
+                    time_spent / work[visit_order, phase_index]
+                )
+        for phase_index, phase in enumerate(self.model.phases):
+            times_by_name[f"{_UNITS}{phase}"] = work[visit_order, phase_index]
         return times_by_name
 
     def _estimates_of_ratios(
-        self, samples: Sequence[_RunSample], successive: bool
+        self, samples: Sequence[_RunSample], are_successive: bool
     ) -> dict[str, Estimate]:
         """Estimate values as ratios of sums over batches, or over replications.
 
         Parameters
         ----------
         samples : batches or replications
-        successive : they are batches of one run
+        are_successive : they are batches of one run
         """
         level = self._settings.level
         estimates = {}
-        visits = np.array([len(sample.visits["response_time"]) for sample in samples], dtype=float)
-        time, rounds, busy, served, visits_ended, put_back, *account_columns = np.array(
-            [sample.rounds for sample in samples]
-        ).T
+        visit_counts = np.array(
+            [len(sample.visits["response_time"]) for sample in samples], dtype=float
+        )
+        (
+            elapsed_times,
+            round_counts,
+            busy_times,
+            served_counts,
+            ended_counts,
+            put_back_counts,
+            *account_columns,
+        ) = np.array([sample.rounds for sample in samples]).T
 
         def add_ratio(name: str, numerators: Array, denominators: Array) -> None:
             """Estimate the ratio of two sums over the samples under a name."""
-            estimates[name] = ratio(numerators, denominators, level, successive)
+            estimates[name] = ratio(numerators, denominators, level, are_successive)
 
         for name in samples[0].visits:
-            sums = np.array([sample.visits[name].sum() for sample in samples])
+            value_sums = np.array([sample.visits[name].sum() for sample in samples])
             if name.startswith(_UNITS):
-                add_ratio(f"unit_rate[{name.removeprefix(_UNITS)}]", sums, time)
+                add_ratio(f"unit_rate[{name.removeprefix(_UNITS)}]", value_sums, elapsed_times)
                 continue
-            add_ratio(name, sums, visits)
-            quantiles = Quantiles(section_size=max(int(visits.sum()) // len(samples), 1))
+            add_ratio(name, value_sums, visit_counts)
+            quantiles = Quantiles(section_size=max(int(visit_counts.sum()) // len(samples), 1))
             for sample in samples:
                 quantiles.add(sample.visits[name])
             for quantile in QUANTILES:
                 estimate = quantiles.estimate(quantile, level=level)
                 estimates[quantile_name(name, quantile)] = estimate
-        add_ratio("throughput", visits_ended, time)
-        add_ratio("served", served, rounds)
-        add_ratio("round_time", busy, rounds)
-        add_ratio("utilization", busy, time)
-        add_ratio("put_back", put_back, visits_ended)
+        add_ratio("throughput", ended_counts, elapsed_times)
+        add_ratio("served", served_counts, round_counts)
+        add_ratio("round_time", busy_times, round_counts)
+        add_ratio("utilization", busy_times, elapsed_times)
+        add_ratio("put_back", put_back_counts, ended_counts)
         phases = list(self.model.phases)
         component_names = self.model.components
         account_by_phase = np.array(account_columns).reshape(
             len(phases), len(component_names), len(samples)
         )
         for index, name in enumerate(component_names):
-            add_ratio(f"account[{name}]", account_by_phase[:, index].sum(axis=0), visits_ended)
-            for phase, spent in zip(phases, account_by_phase[:, index], strict=True):
+            add_ratio(f"account[{name}]", account_by_phase[:, index].sum(axis=0), ended_counts)
+            for phase, time_spent in zip(phases, account_by_phase[:, index], strict=True):
                 if len(phases) > 1:
-                    add_ratio(f"phase_account[{phase},{name}]", spent, visits_ended)
+                    add_ratio(f"phase_account[{phase},{name}]", time_spent, ended_counts)
         return estimates
 
     def _is_precise(self, estimate: Estimate) -> bool:
@@ -339,22 +362,24 @@ class BatchServerSimulation(BatchServerForm):
         return is_precise_enough(estimate, self._settings.precision)
 
 
-def _draw_work(stream: np.random.Generator, phase: PhaseNumbers, visits: int) -> Array:
+def _draw_work(generator: np.random.Generator, phase: PhaseNumbers, visit_count: int) -> Array:
     """Draw the work of visits in a phase [visits; units]."""
     if phase.samples:
-        return np.asarray(stream.choice(np.array(phase.samples), visits))
+        return np.asarray(generator.choice(np.array(phase.samples), visit_count))
     if phase.least < phase.work:
-        return np.asarray(stream.integers(math.ceil(phase.least), int(phase.work) + 1, visits))
-    return np.full(visits, phase.work)
+        return np.asarray(
+            generator.integers(math.ceil(phase.least), int(phase.work) + 1, visit_count)
+        )
+    return np.full(visit_count, phase.work)
 
 
 def run_rounds(
     settings: Simulation,
     server: RoundServer,
     work: Array,
-    arrivals: Array,
-    think: Array | None,
-    visits: int,
+    arrival_times: Array,
+    think_times: Array | None,
+    visit_count: int,
 ) -> RoundRun:
     """Run the server with a suitable kernel. Both kernels give the same numbers, so a run that
     turns out long is started again with the compiled one.
@@ -363,20 +388,24 @@ def run_rounds(
     ------
     MissingExtraError : the compiled kernel is asked for and numba is not installed
     """
-    plain_run = RoundByRound(server, work, arrivals, think)
+    plain_run = RoundByRound(server, work, arrival_times, think_times)
     if settings.kernel == COMPILED and not AVAILABLE:
         raise MissingExtraError("numba", "the compiled kernel of rounds", "fast")
     if settings.kernel == PLAIN or not AVAILABLE:
-        return plain_run.run(visits, settings.events)
+        return plain_run.run(visit_count, settings.events)
     if settings.kernel == AUTO and not _is_loaded():
-        run = plain_run.run(visits, min(settings.events, PLAIN_EVENTS))
-        if int(run.log[-1, 4]) >= visits or settings.events <= PLAIN_EVENTS:
+        run = plain_run.run(visit_count, min(settings.events, PLAIN_EVENTS))
+        if int(run.log[-1, 4]) >= visit_count or settings.events <= PLAIN_EVENTS:
             return run
     from slipstick_rounds.compiled_run import CompiledRounds, unknown_operators
 
     if settings.kernel == AUTO and unknown_operators(server):
-        return RoundByRound(server, work, arrivals, think).run(visits, settings.events)
-    return CompiledRounds(server, work, arrivals, think).run(visits, settings.events)
+        return RoundByRound(server, work, arrival_times, think_times).run(
+            visit_count, settings.events
+        )
+    return CompiledRounds(server, work, arrival_times, think_times).run(
+        visit_count, settings.events
+    )
 
 
 def _is_loaded() -> bool:
@@ -427,7 +456,7 @@ class _RunSample:
     rounds: Array
 
 
-def _check_visits(visits: int) -> None:
+def _check_visits(visit_count: int) -> None:
     """Raise where a run would have too many visits.
 
     Raises
@@ -435,14 +464,15 @@ def _check_visits(visits: int) -> None:
     NoAnswerError : they are more than a run counts
     """
     most_visits = MORE_VISITS * MOST_VISITS
-    if visits > most_visits:
+    if visit_count > most_visits:
         raise NoAnswerError(
-            f"a simulation of {visits:,} visits is over the limit of {most_visits:,}: give fewer"
+            f"a simulation of {visit_count:,} visits is over the limit of {most_visits:,}: give"
+            " fewer"
             " customers or visits, or ask for the formula"
         )
 
 
-def _check_ended(run: RoundRun, visits: int, settings: Simulation) -> None:
+def _check_ended(run: RoundRun, wanted_count: int, settings: Simulation) -> None:
     """Raise where a run was stopped before enough visits had ended.
 
     Raises
@@ -450,17 +480,18 @@ def _check_ended(run: RoundRun, visits: int, settings: Simulation) -> None:
     NoAnswerError : there is nothing to estimate from
     """
     ended_visits = int(run.log[-1, 4])
-    if ended_visits < visits:
+    if ended_visits < wanted_count:
         raise NoAnswerError(
-            f"{ended_visits:,} of {visits:,} visits ended within the budget of {settings.events:,}"
+            f"{ended_visits:,} of {wanted_count:,} visits ended within the budget of"
+            f" {settings.events:,}"
             " events: give larger pieces or a larger budget of a round, or allow more events"
         )
 
 
 def _idle_period_count(run: RoundRun) -> int:
     """Count the groups of rounds of a run before which the server was idle."""
-    time, _, busy, *_ = np.diff(run.log, axis=0).T
-    return int(np.count_nonzero(time - busy > ROUNDING * run.log[-1, 0]))
+    elapsed_times, _, busy_times, *_ = np.diff(run.log, axis=0).T
+    return int(np.count_nonzero(elapsed_times - busy_times > ROUNDING * run.log[-1, 0]))
 
 
 def _note_not_precise(estimate: Estimate) -> str:

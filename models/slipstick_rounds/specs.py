@@ -236,13 +236,15 @@ class BatchServerSpec(ModelFileSpec):
             label: quantity_reader.expr(spec, ("round", label), TIME)
             for label, spec in self.round.items()
         }
-        means = QuantityReader(tree, self.parameters, parameters)
-        rates = rounds.mean_parameters(phases)
+        amount_reader = QuantityReader(tree, self.parameters, parameters)
+        mean_parameter_by_name = rounds.mean_parameters(phases)
         rate_by_written_name = {
-            f"unit_rate[{label}]": rates[f"unit_rate.{label}"] for label in phases
+            f"unit_rate[{label}]": mean_parameter_by_name[f"unit_rate.{label}"] for label in phases
         }
-        amounts = means.amount_expressions(self.amounts, {**rates, **rate_by_written_name})
-        if problems := [*quantity_reader.problems, *means.problems]:
+        amounts = amount_reader.amount_expressions(
+            self.amounts, {**mean_parameter_by_name, **rate_by_written_name}
+        )
+        if problems := [*quantity_reader.problems, *amount_reader.problems]:
             raise SpecError(problems)
         try:
             return rounds.BatchServer(

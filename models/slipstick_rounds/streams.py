@@ -70,12 +70,14 @@ def _time_between_by_work(
     busy_share : U [points; 1]
     time_between : a first approximation of 1 / N [points; s]
     """
-    fixed_time = rounds.time(0.0, 0.0)[:, 0]
+    fixed_time = rounds.round_time(0.0, 0.0)[:, 0]
     rounds_of_second = (rounds.rate * rounds.second_phase_rounds)[:, 0]
-    share_of_first = rounds.share_of_first(present)[:, 0]
+    share_of_first = rounds.share_of_first_phases(present)[:, 0]
     for _ in range(ROUNDS_OF_WORK):
         mean_number = np.maximum(rounds_of_second * time_between, 1e-9)
-        time_of_one = (rounds.time(mean_number[:, None], 0.0)[:, 0] - fixed_time) / mean_number
+        time_of_one = (
+            rounds.round_time(mean_number[:, None], 0.0)[:, 0] - fixed_time
+        ) / mean_number
         share_left = busy_share - share_of_first - rounds_of_second * time_of_one
         is_known = share_left > LEAST_ROOM * busy_share
         time_by_work = fixed_time / np.maximum(share_left, 1e-9)
@@ -93,17 +95,17 @@ def values_of_streams(
     rates = rounds.rate[:, 0]
     phase_times = PhaseTimes(
         rounds.delay[:, 0],
-        streams.probability_full[rows] * streams.wait[rows],
+        streams.probability_full[rows] * streams.mean_wait[rows],
         streams.means[rows],
         streams.in_second_phase[rows] / rates,
-        streams.beside[rows],
+        streams.number_beside[rows],
         streams.present[1, rows, 0],
-        streams.units[rows],
+        streams.units_with_first[rows],
     )
     computed_points = points_from_times(rounds, phase_times, rates, streams.round_times[rows])
     quantiles = streams.quantiles[rows].tolist()
     first_phases_behind = FirstPhasesBehind(
-        streams.worked_off[rows], streams.behind_variance[rows], streams.part_left[rows]
+        streams.number_worked_off[rows], streams.behind_variance[rows], streams.part_left[rows]
     )
     unit_times = times_of_a_unit(
         rounds, streams.fullness[rows], phase_times, first_phases_behind
@@ -132,30 +134,30 @@ class ConvergedStreams:
 
     Attributes
     ----------
-    in_second_phase, beside, idle, probability_full, wait, place_load : see `PresentNumbers`
-        [points]
+    in_second_phase, number_beside, idle_probability : see `PresentNumbers` [points]
+    probability_full, mean_wait, place_load : see `PresentNumbers` [points]
     fullness : see `PresentNumbers` [points, quantiles and 1]
     means, quantiles : of first phases [points; points, quantiles; s]
     round_times : see `RoundTimes` [points, 2; s]
     present : customers in the second phase of rounds without and with first phases [2, points, 1;
         1]
-    units : of first phases in a round that has any [points; 1]
+    units_with_first : of first phases in a round that has any [points; 1]
     unconverged_rows : points whose numbers and times have not converged
     """
 
     def __init__(self, rounds: MeanRounds, rows: Indices) -> None:
         point_count = len(rounds.rate)
-        self.in_second_phase, self.beside, self.idle = np.zeros((3, point_count))
-        self.probability_full, self.wait, self.place_load = np.zeros((3, point_count))
+        self.in_second_phase, self.number_beside, self.idle_probability = np.zeros((3, point_count))
+        self.probability_full, self.mean_wait, self.place_load = np.zeros((3, point_count))
         self.fullness = np.zeros((point_count, len(QUANTILES) + 1))
         self.means = np.zeros(point_count)
         self.round_times = np.zeros((point_count, 2))
         self.quantiles = np.zeros((point_count, len(QUANTILES)))
-        self.worked_off, self.behind_variance, self.part_left = np.zeros((3, point_count, 1))
+        self.number_worked_off, self.behind_variance, self.part_left = np.zeros((3, point_count, 1))
         self._number_queued = np.zeros((point_count, 1))
         self._excess_present = np.zeros((2, point_count, 1))
         self.present = np.ones((2, point_count, 1))
-        self.units = np.zeros(point_count)
+        self.units_with_first = np.zeros(point_count)
         most_numbers = int(numbers_of_customers(rounds)[1].max())
         self._kept_numbers = most_numbers if point_count * most_numbers <= MOST_KEPT else 0
         self._kept_times = np.ones((3, point_count, self._kept_numbers))
@@ -173,26 +175,29 @@ class ConvergedStreams:
         second phase, at the points where this number changes the room of a round.
         """
         quantile_index = QUANTILES.index(0.9)
-        deviation = (self.fullness[:, quantile_index] - self.fullness[:, -1]) / NORMAL_QUANTILE
-        room, change = rounds.room(self.present[1]), deviation[:, None] * rounds.piece
+        number_deviation = (
+            self.fullness[:, quantile_index] - self.fullness[:, -1]
+        ) / NORMAL_QUANTILE
+        room, room_change = rounds.room(self.present[1]), number_deviation[:, None] * rounds.piece
         rounds_with_more_room, rounds_with_less_room = (
-            np.ceil(rounds.first_units / (room + sign * NODES[-1] * change)) for sign in (1.0, -1.0)
+            np.ceil(rounds.first_units / (room + sign * NODES[-1] * room_change))
+            for sign in (1.0, -1.0)
         )
-        is_changing = (change > LEAST_CHANGE * room) | (
+        is_changing = (room_change > LEAST_CHANGE * room) | (
             rounds_with_more_room != rounds_with_less_room
         )
         rows = rows[is_changing[rows, 0]]
         if not len(rows):
             return
         rounds_of_rows = rounds.select_rows(rows)
-        for group in _row_groups(
+        for group_indices in _row_groups(
             np.arange(len(rows)), Backlog.sizes(rounds_of_rows, self.present[1, rows]) ** 2
         ):
-            group_rows = rows[group]
+            group_rows = rows[group_indices]
             self.means[group_rows], self.quantiles[group_rows] = first_phases_over_numbers(
                 rounds.select_rows(group_rows),
                 self.present[:, group_rows],
-                deviation[group_rows, None],
+                number_deviation[group_rows, None],
                 self._waits(rounds.select_rows(group_rows), group_rows),
                 self._number_queued[group_rows],
             )
@@ -203,53 +208,59 @@ class ConvergedStreams:
         """
         most_customers = np.minimum(rounds.most_customers, MOST_PRESENT)
         row_count = len(rows)
-        for group in _row_groups(np.arange(row_count), np.ceil(most_customers.ravel()) + 1):
-            group_rounds = rounds.select_rows(group)
+        for group_indices in _row_groups(np.arange(row_count), np.ceil(most_customers.ravel()) + 1):
+            group_rounds = rounds.select_rows(group_indices)
             present_numbers = solve_present(
                 group_rounds,
-                self.worked_off[rows[group]],
-                self.part_left[rows[group]],
-                self._visit_times(group_rounds, rows[group]),
+                self.number_worked_off[rows[group_indices]],
+                self.part_left[rows[group_indices]],
+                self._visit_times(group_rounds, rows[group_indices]),
             )
             for name, column in zip(present_numbers._fields, present_numbers, strict=True):
-                getattr(self, name)[rows[group]] = column
+                getattr(self, name)[rows[group_indices]] = column
         mean_in_second_phase = self.in_second_phase[rows, None]
         times_before = self._times_to_converge(rows)
-        present = np.clip(
+        present_counts = np.clip(
             mean_in_second_phase + self._excess_present[:, rows],
             1.0,
             np.maximum(most_customers, 1.0),
         )
-        for group in _row_groups(np.arange(row_count), Backlog.sizes(rounds, present[1]) ** 2):
-            changed_rows = rows[group]
-            waits = self._waits(rounds.select_rows(group), changed_rows)
+        for group_indices in _row_groups(
+            np.arange(row_count), Backlog.sizes(rounds, present_counts[1]) ** 2
+        ):
+            changed_rows = rows[group_indices]
+            waits = self._waits(rounds.select_rows(group_indices), changed_rows)
             first_phases = first_phases_open(
-                rounds.select_rows(group),
-                present[:, group],
+                rounds.select_rows(group_indices),
+                present_counts[:, group_indices],
                 waits,
                 self._number_queued[changed_rows],
                 # Without times before these, none can have converged.
                 with_quantiles=bool(times_before.any()),
             )
-            self.means[rows[group]], self.quantiles[rows[group]] = (
+            self.means[rows[group_indices]], self.quantiles[rows[group_indices]] = (
                 first_phases.means,
                 first_phases.quantiles,
             )
-            self.round_times[rows[group]] = self._round_times(
-                rounds.select_rows(group), first_phases, present[:, group]
+            self.round_times[rows[group_indices]] = self._round_times(
+                rounds.select_rows(group_indices), first_phases, present_counts[:, group_indices]
             )
-            self._excess_present[:, rows[group]] = self._excess_in_second_phase(
-                rounds.select_rows(group), mean_in_second_phase[group], first_phases
+            self._excess_present[:, rows[group_indices]] = self._excess_in_second_phase(
+                rounds.select_rows(group_indices), mean_in_second_phase[group_indices], first_phases
             )
-            self.present[:, rows[group]] = present[:, group]
-            self._number_queued[rows[group]] = first_phases.number_queued[:, None]
-            self.worked_off[rows[group]] = first_phases.worked_off[:, None]
-            self.part_left[rows[group]] = first_phases.part_left[:, None]
-            self.behind_variance[rows[group]] = first_phases.behind_variance[:, None]
-            by_round = (
-                rounds.rate[group, 0] * first_phases.round_times * rounds.first_units[group, 0]
+            self.present[:, rows[group_indices]] = present_counts[:, group_indices]
+            self._number_queued[rows[group_indices]] = first_phases.number_queued[:, None]
+            self.number_worked_off[rows[group_indices]] = first_phases.number_worked_off[:, None]
+            self.part_left[rows[group_indices]] = first_phases.part_left[:, None]
+            self.behind_variance[rows[group_indices]] = first_phases.behind_variance[:, None]
+            units_per_round = (
+                rounds.rate[group_indices, 0]
+                * first_phases.round_times
+                * rounds.first_units[group_indices, 0]
             )
-            self.units[rows[group]] = by_round / np.maximum(first_phases.by_round, 1e-12)
+            self.units_with_first[rows[group_indices]] = units_per_round / np.maximum(
+                first_phases.round_share, 1e-12
+            )
         times = self._times_to_converge(rows)
         return np.asarray((abs(times - times_before) / times).max(axis=1))
 
@@ -257,27 +268,32 @@ class ConvergedStreams:
         """Return the times of visits by the number of customers. They do not change while numbers
         and times are computed from each other, so they are kept if there is space for them.
         """
-        numbers, _ = numbers_of_customers(rounds)
-        if self._kept_numbers < numbers.shape[1]:
-            return rounds.parts_of_visits(numbers)
+        customer_numbers, _ = numbers_of_customers(rounds)
+        if self._kept_numbers < customer_numbers.shape[1]:
+            return rounds.parts_of_visits(customer_numbers)
         if self._is_kept[rows].all():
-            return PartsOfVisits(*self._kept_times[:, rows, : numbers.shape[1]])
-        times = rounds.parts_of_visits(numbers)
-        self._kept_times[:, rows, : numbers.shape[1]] = times
+            return PartsOfVisits(*self._kept_times[:, rows, : customer_numbers.shape[1]])
+        times = rounds.parts_of_visits(customer_numbers)
+        self._kept_times[:, rows, : customer_numbers.shape[1]] = times
         self._is_kept[rows] = True
         return times
 
     def _waits(self, rounds: MeanRounds, rows: Indices) -> Waits:
         """Return what arriving customers find at some points, see `Waits`."""
         variation = np.minimum(rounds.second_variation[:, 0], 1.0)
-        return Waits(self.idle[rows], self.probability_full[rows], self.wait[rows], variation)
+        return Waits(
+            self.idle_probability[rows],
+            self.probability_full[rows],
+            self.mean_wait[rows],
+            variation,
+        )
 
     def _times_to_converge(self, rows: Indices) -> Array:
         """Return the times whose convergence is tested [rows, 2; s]."""
         return np.stack([self.means[rows], self.round_times[rows, 1]], axis=1)
 
     @staticmethod
-    def _round_times(rounds: MeanRounds, first_phases: FirstPhases, present: Array) -> Array:
+    def _round_times(rounds: MeanRounds, first_phases: FirstPhases, present_counts: Array) -> Array:
         """Return the times of rounds, see `RoundTimes` [points, 2; s].
 
         The chain of first phases goes on in rounds while the server is idle. It becomes idle where
@@ -286,14 +302,16 @@ class ConvergedStreams:
         mean over these rounds.
         """
         probability_empty = np.exp(
-            -rounds.rate * rounds.second_phase_rounds * rounds.time(1 + present[0] / 2, 0.0)
+            -rounds.rate
+            * rounds.second_phase_rounds
+            * rounds.round_time(1 + present_counts[0] / 2, 0.0)
         ).ravel()
-        busy_share = 1 - (1 - first_phases.by_time) * probability_empty
+        busy_share = 1 - (1 - first_phases.time_share) * probability_empty
         time_between = first_phases.round_times / (
-            1 - (1 - first_phases.by_round) * probability_empty
+            1 - (1 - first_phases.round_share) * probability_empty
         )
-        by_work = _time_between_by_work(rounds, present[1], busy_share, time_between)
-        time_between = np.where(busy_share > HARDLY_IDLE, by_work, time_between)
+        time_by_work = _time_between_by_work(rounds, present_counts[1], busy_share, time_between)
+        time_between = np.where(busy_share > HARDLY_IDLE, time_by_work, time_between)
         return np.stack([busy_share * time_between, time_between], axis=1)
 
     @staticmethod
@@ -309,16 +327,18 @@ class ConvergedStreams:
         phases behind: where rounds with first phases are rare, a small error of T is large beside
         it, and where they are not, an error of that part is, so that the smaller number is taken.
         """
-        by_rounds = rounds.rate * first_phases.round_times[:, None] * rounds.second_phase_rounds
-        behind = mean_in_second_phase * share_behind(
-            rounds, mean_in_second_phase, first_phases.worked_off[:, None]
+        number_by_rounds = (
+            rounds.rate * first_phases.round_times[:, None] * rounds.second_phase_rounds
         )
-        fewer_by_rounds = np.clip(mean_in_second_phase - by_rounds, 0.0, behind)
-        time_shares = first_phases.by_time[:, None] - first_phases.by_round[:, None]
-        excess_number = fewer_by_rounds / np.maximum(time_shares, 1e-9)
+        number_behind = mean_in_second_phase * share_behind(
+            rounds, mean_in_second_phase, first_phases.number_worked_off[:, None]
+        )
+        number_below_mean = np.clip(mean_in_second_phase - number_by_rounds, 0.0, number_behind)
+        time_shares = first_phases.time_share[:, None] - first_phases.round_share[:, None]
+        excess_number = number_below_mean / np.maximum(time_shares, 1e-9)
         excess_number = np.where(time_shares > 0.01, excess_number, 0.0)
-        by_time = first_phases.by_time[:, None]
-        return np.stack([-by_time * excess_number, (1 - by_time) * excess_number])
+        time_share = first_phases.time_share[:, None]
+        return np.stack([-time_share * excess_number, (1 - time_share) * excess_number])
 
 
 def _row_groups(rows: Indices, sizes: Array) -> Iterator[Indices]:

@@ -50,9 +50,9 @@ class Waits(NamedTuple):
     coefficient of variation of second phases.
     """
 
-    idle: Array
+    idle_probability: Array
     wait_probability: Array
-    wait: Array
+    mean_wait: Array
     variation: Array
 
 
@@ -75,31 +75,35 @@ def waits_for_places(
     mean_number : customers in the second phase [points, 1; 1]
     """
     most_customers = np.minimum(rounds.most_customers, MOST_PRESENT)
-    present = np.minimum(most_customers, rounds.largest_mean_number)
+    full_count = np.minimum(most_customers, rounds.largest_mean_number)
     # A place is held in the rounds of the first phase, too.
-    first_alone = rounds.first_alone(present)
+    first_alone = rounds.first_phase_time_alone(full_count)
     holding_ratios = rounds.rate * (visit_times + first_alone / customers_on_server)
     # Customers that come in groups are more at once: a number with z times the variance. Where
     # full rounds bring fewer than there are places, they limit groups as well.
-    places_limit = most_customers <= rounds.largest_mean_number
-    size = np.where(places_limit, group_size(rounds, np.minimum(mean_number, present)), 1.0)
-    weights = birth_death(holding_ratios ** (1 / size), last_number)
+    are_places_limiting = most_customers <= rounds.largest_mean_number
+    arrival_group_size = np.where(
+        are_places_limiting, group_size(rounds, np.minimum(mean_number, full_count)), 1.0
+    )
+    weights = birth_death(holding_ratios ** (1 / arrival_group_size), last_number)
     # At a full server a first phase begins where a customer leaves, so that first phases come as
     # visits end, and not as customers arrive.
-    first_rounds = (first_alone - rounds.added_by_first_phase(present)) / present
-    full_load = rounds.rate * (rounds.visit(present) + first_rounds)
+    first_rounds = (first_alone - rounds.time_added_by_first_phase(full_count)) / full_count
+    full_load = rounds.rate * (rounds.visit_time(full_count) + first_rounds)
     last_ratio = np.take_along_axis(holding_ratios, last_number - 1, axis=1)
-    place_load = np.where(places_limit, full_load, last_ratio)
-    decay = np.minimum(place_load, LARGEST_PLACE_LOAD)
-    weight_full = np.take_along_axis(weights, last_number, axis=1) / (1 - decay)
-    probability_full = weight_full / (weights.sum(axis=1, keepdims=True) + weight_full * decay)
-    waiting_load = np.minimum(decay, 1 - LEAST_ROOM)
+    place_load = np.where(are_places_limiting, full_load, last_ratio)
+    weight_ratio = np.minimum(place_load, LARGEST_PLACE_LOAD)
+    weight_full = np.take_along_axis(weights, last_number, axis=1) / (1 - weight_ratio)
+    probability_full = weight_full / (
+        weights.sum(axis=1, keepdims=True) + weight_full * weight_ratio
+    )
+    waiting_load = np.minimum(weight_ratio, 1 - LEAST_ROOM)
     wait_of_exponential = waiting_load / (1 - waiting_load) / rounds.rate
     variation = np.minimum(rounds.second_variation, 1.0)
-    wait = rounds.relative_wait(most_customers, waiting_load) * wait_of_exponential
-    regularity = np.where(most_customers > 1, 1 - variation, 0.0)
-    less_often = 1 - (1 - WAIT_LESS_OFTEN) * regularity
-    return probability_full * less_often, wait / less_often, place_load
+    mean_wait = rounds.relative_wait(most_customers, waiting_load) * wait_of_exponential
+    service_regularity = np.where(most_customers > 1, 1 - variation, 0.0)
+    wait_frequency_factor = 1 - (1 - WAIT_LESS_OFTEN) * service_regularity
+    return probability_full * wait_frequency_factor, mean_wait / wait_frequency_factor, place_load
 
 
 def quantiles_with_waits(times: Array, weights: Array, waits: Waits) -> Array:
@@ -118,7 +122,7 @@ def quantiles_with_waits(times: Array, weights: Array, waits: Waits) -> Array:
     if not len(rows_with_waits):
         return quantiles
     probabilities = (np.arange(SUPPORT) + 0.5) / SUPPORT
-    support = _weighted_quantiles(
+    support_times = _weighted_quantiles(
         times[rows_with_waits],
         time_order[rows_with_waits],
         weight_below[rows_with_waits],
@@ -126,44 +130,46 @@ def quantiles_with_waits(times: Array, weights: Array, waits: Waits) -> Array:
     )[:, None, :]
     waits_of_rows = Waits(*(column[rows_with_waits, None, None] for column in waits))
     lower_times = quantiles[rows_with_waits]
-    upper_times = lower_times + waits_of_rows.wait[:, :, 0] * math.log(1 / RARE)
+    upper_times = lower_times + waits_of_rows.mean_wait[:, :, 0] * math.log(1 / RARE)
     for _ in range(HALVINGS):
         middle_times = (lower_times + upper_times) / 2
-        is_enough = _probability_within(middle_times, support, waits_of_rows) >= np.array(QUANTILES)
+        is_reached = _probability_within(middle_times, support_times, waits_of_rows) >= np.array(
+            QUANTILES
+        )
         lower_times, upper_times = (
-            np.where(is_enough, lower_times, middle_times),
-            np.where(is_enough, middle_times, upper_times),
+            np.where(is_reached, lower_times, middle_times),
+            np.where(is_reached, middle_times, upper_times),
         )
     more_waits, fewer_waits = (
         waits_of_rows._replace(
-            wait_probability=np.minimum(waits_of_rows.wait_probability * factor, 1.0)
+            wait_probability=np.minimum(waits_of_rows.wait_probability * wait_factor, 1.0)
         )
-        for factor in (1 + UNSURE_WAITS, 1 / (1 + UNSURE_WAITS))
+        for wait_factor in (1 + UNSURE_WAITS, 1 / (1 + UNSURE_WAITS))
     )
     is_sure = _probability_within(
-        upper_times * (1 + LARGEST_SHIFT), support, more_waits
+        upper_times * (1 + LARGEST_SHIFT), support_times, more_waits
     ) >= np.array(QUANTILES)
     is_sure &= _probability_within(
-        upper_times / (1 + LARGEST_SHIFT), support, fewer_waits
+        upper_times / (1 + LARGEST_SHIFT), support_times, fewer_waits
     ) <= np.array(QUANTILES)
     quantiles[rows_with_waits] = np.where(is_sure, upper_times, math.nan)
     return quantiles
 
 
-def _probability_within(times: Array, support: Array, waits: Waits) -> Array:
+def _probability_within(times: Array, support_times: Array, waits: Waits) -> Array:
     """Return the probability that a first phase, with the wait before it, ends within some times
     [points, times].
 
     Parameters
     ----------
     times : limits [points, times; s]
-    support : equally probable times of first phases without the wait [points, 1, times; s]
+    support_times : equally probable times of first phases without the wait [points, 1, times; s]
     waits : for a place [points, 1, 1]
     """
     from scipy.special import erf
 
-    time_left = times[:, :, None] - support
-    time_over_wait = np.maximum(time_left, 0.0) / waits.wait
+    time_left = times[:, :, None] - support_times
+    time_over_wait = np.maximum(time_left, 0.0) / waits.mean_wait
     probability_waiting = np.exp(-time_over_wait)
     shape_factor = np.sqrt(1.5 * time_over_wait)
     probability_of_gamma = erf(shape_factor) - 2 / math.sqrt(
@@ -181,7 +187,7 @@ def _probability_within(times: Array, support: Array, waits: Waits) -> Array:
 
 
 def _weighted_quantiles(
-    times: Array, order: Indices, weight_below: Array, probabilities: Sequence[float] | Array
+    times: Array, time_order: Indices, weight_below: Array, probabilities: Sequence[float] | Array
 ) -> Array:
     """Return the quantiles of times with weights at some probabilities [points, probabilities].
 
@@ -191,8 +197,10 @@ def _weighted_quantiles(
     weight_below : cumulated probabilities in that order [points, times]
     probabilities : from 0 to 1
     """
-    indices_in_order = np.stack([np.searchsorted(row, probabilities) for row in weight_below])
+    indices_in_order = np.stack(
+        [np.searchsorted(cumulated_weights, probabilities) for cumulated_weights in weight_below]
+    )
     chosen_indices = np.take_along_axis(
-        order, np.minimum(indices_in_order, times.shape[1] - 1), axis=1
+        time_order, np.minimum(indices_in_order, times.shape[1] - 1), axis=1
     )
     return np.asarray(np.take_along_axis(times, chosen_indices, axis=1))

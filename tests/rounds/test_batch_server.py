@@ -18,7 +18,7 @@ from slipstick.late import np
 from slipstick.sim.settings import Simulation
 from slipstick.study.run import prepare, run
 from slipstick_rounds import formula as formula_of_rounds
-from slipstick_rounds.capacity import loads_of, mean_that_fits
+from slipstick_rounds.capacity import loads_of, mean_number_that_fits
 from slipstick_rounds.formula import BatchServerFormula
 from slipstick_rounds.groups import group_size
 from slipstick_rounds.later_phases import variance_and_correlation_of_means
@@ -314,7 +314,7 @@ def test_customers_fit_into_memory_in_whole_numbers() -> None:
     """Equal amounts fit as often as the whole ratio, amounts that differ as random sums do."""
 
     def fitting(ratio: float, variation: float) -> float:
-        return mean_that_fits(np.array([[ratio]]), np.array([[variation]])).item()
+        return mean_number_that_fits(np.array([[ratio]]), np.array([[variation]])).item()
 
     assert [fitting(ratio, 0.0) for ratio in (23.9, 24.0, 24.1)] == pytest.approx([23, 24, 24])
     sums = np.random.default_rng(4).gamma(4.0, 0.25, (20_000, 40)).cumsum(axis=1)

@@ -69,7 +69,7 @@ def test_both_kernels_are_the_same_run(case: tuple[str, dict[str, float | str], 
     server, work, arrivals = drawn(*case)
     plain = RoundByRound(server, work, arrivals).run(800, np.inf)
     assert_same(CompiledRounds(server, work, arrivals).run(800, np.inf), plain)
-    assert case[1] != FULL or plain.put_back > 50
+    assert case[1] != FULL or plain.put_back_count > 50
     think = np.random.default_rng(7).exponential(0.5, len(work))
     begun = np.zeros(20)
     assert_same(
@@ -160,5 +160,5 @@ def test_an_operator_that_the_loop_does_not_compute_is_left_to_the_plain_kernel(
         " kernel plain"
     )
     run = simulation.run_rounds(Simulation(events=200_000), *arguments, None, 90)
-    assert run.rounds == 1
+    assert run.round_count == 1
     assert run.elapsed == 8.0

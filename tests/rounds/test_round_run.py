@@ -30,7 +30,7 @@ def test_a_closed_chain_is_the_simulation(batching_delay: float) -> None:
     run = closed_run(server, np.ones((visits, 1)), 5, random.exponential(2.0, visits))
     means = closed_chain(0.3 + 0.2 * np.arange(1.0, 6.0), 2.0, batching_delay)
     assert visits / run.elapsed == pytest.approx(means.throughput, rel=0.02)
-    assert run.served / run.rounds == pytest.approx(means.served, rel=0.02)
+    assert run.served_count / run.round_count == pytest.approx(means.served, rel=0.02)
     times = run.end_times[:, 0] - run.arrival_times
     assert times.mean() == pytest.approx(means.response_time, rel=0.02)
 
@@ -45,7 +45,7 @@ def test_an_open_chain_is_the_simulation(batching_delay: float) -> None:
     means = open_chain(0.4 + 0.1 * np.arange(1.0, 60.0), 3.0, batching_delay)
     times = run.end_times[:, 0] - run.arrival_times
     assert times.mean() == pytest.approx(means.response_time, rel=0.02)
-    assert run.served / run.rounds == pytest.approx(means.served, rel=0.02)
+    assert run.served_count / run.round_count == pytest.approx(means.served, rel=0.02)
 
 
 def test_a_stream_beyond_the_rounds_is_refused() -> None:
@@ -67,7 +67,7 @@ def test_a_prompt_is_done_in_pieces_of_the_budget() -> None:
     assert run.end_times[0, 0] == pytest.approx(first + second)
     answers = sum(1.001 + 1e-6 * (100 + number) for number in range(3))
     assert run.end_times[0, 1] == pytest.approx(first + second + answers)
-    assert run.rounds == 5
+    assert run.round_count == 5
 
 
 def test_answers_come_before_prompts_and_rounds_alike_are_those_one_by_one() -> None:
@@ -86,15 +86,15 @@ def test_answers_come_before_prompts_and_rounds_alike_are_those_one_by_one() -> 
         for batching_delay in (0.0, 1e-12)
     ]
     for together, single in (runs[:2], runs[2:]):
-        assert together.rounds == single.rounds
+        assert together.round_count == single.round_count
         assert together.end_times == pytest.approx(single.end_times, rel=1e-9)
-        assert together.put_back == single.put_back
+        assert together.put_back_count == single.put_back_count
 
 
 def test_who_came_last_is_put_back_where_memory_runs_full() -> None:
     server = RoundServer(two_phases, (math.inf, 1.0), memory=30.0, reserved=False)
     run = open_run(server, np.array([[10.0, 10.0], [10.0, 10.0]]), np.zeros(2))
-    assert run.put_back == 1
+    assert run.put_back_count == 1
     assert run.end_times[0, 1] < run.end_times[1, 1]
 
 
@@ -112,4 +112,4 @@ def test_two_customers_with_the_same_numbers_are_two() -> None:
 
 def test_a_run_stops_at_its_budget_of_events() -> None:
     run = open_run(affine(1.0, 0.0), np.ones((9, 1)), np.arange(9.0) * 5, events=4)
-    assert (run.rounds, int(run.has_ended.sum())) == (4, 4)
+    assert (run.round_count, int(run.has_ended.sum())) == (4, 4)
